@@ -1,0 +1,10 @@
+"""Five GPU papers on assignment and matching, reimplemented in ``numba.cuda``.
+
+Importing this package loads neither Numba nor CUDA, so that ``reproduce --help`` is instant.
+Each paper is a subpackage; `PAPERS` lists those that have landed, in the order of the reading tour.
+"""
+
+__version__ = "0.1.0"
+
+PAPERS: tuple[str, ...] = ("lopes2019",)
+"""Names of the subpackages that hold a paper."""

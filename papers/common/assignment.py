@@ -1,0 +1,287 @@
+"""The input contract of every assignment solver, and how an answer is put back together.
+
+The contract is SciPy's: an ``n x m`` matrix of any integer, boolean or float type, ``maximize``,
+rectangular shapes, negative costs, ``inf`` for a forbidden pair. `prepare` turns such a matrix
+into a square one of a working type that the kernels cannot overflow; `finish` turns a solver's
+column-to-row list and duals back into the caller's terms.
+
+**Why twice the range is enough.** Let ``C = max - min``. The Hungarian method keeps the duals of
+the side it starts from within ``[0, C]``: an unmatched vertex of the other side is never covered,
+so its dual stays where step 1 put it, and every slack of its line is non-negative. The duals of
+the other side are then within ``[-C, 0]``, and no slack ever exceeds ``2 C``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from papers.common.model import Assignment
+
+INTEGER_LIMIT = 2**60
+"""Largest absolute integer cost: the int64 certificate adds a cost and two duals."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A checked assignment problem in working form.
+
+    Attributes
+    ----------
+    matrix : ndarray[N, N]
+        C-contiguous, ``N = max(n, m)``, of the working type, entries >= 0, to be minimized.
+        Cells outside the caller's ``n x m`` hold 0: any constant gives the same optimum.
+    cost : ndarray[n, m]
+        The caller's matrix, as an array (not copied when it was one).
+    shift : int or float
+        ``matrix = cost - shift`` when minimizing, ``shift - cost`` when maximizing (or
+        ``cost - shift`` if `prepare` was told not to reflect).
+    forbidden : bool
+        Whether some entries of `cost` are infinite. They hold a value in `matrix` that no
+        optimal assignment uses while a finite one exists.
+    maximize : bool
+        As asked.
+    """
+
+    matrix: np.ndarray
+    cost: np.ndarray
+    shift: Any
+    forbidden: bool
+    maximize: bool
+
+    @property
+    def size(self) -> int:
+        """Order ``N`` of the square working matrix."""
+        return int(self.matrix.shape[0])
+
+
+def prepare(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    dtypes: Sequence[str] = ("int32", "int64", "float64"),
+    reflect: bool = True,
+) -> Problem:
+    """Check a cost matrix and bring it into working form.
+
+    Parameters
+    ----------
+    cost : array_like[n, m]
+        Integers, booleans or floats. ``inf`` (``-inf`` when maximizing) forbids a pair.
+    maximize : bool
+        Whether the sum is to be maximized.
+    dtype : str or dtype, optional
+        The working type; by default the narrowest of `dtypes` that cannot overflow.
+    dtypes : sequence of str
+        The working types that the solver has kernels for.
+    reflect : bool
+        Whether maximizing is turned into minimizing. A solver that maximizes by itself passes
+        False and gets ``matrix = cost - shift``, to be maximized.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    ValueError
+        For NaN or an infinity of the wrong sign, a wrong dimension, a non-numeric type, a matrix
+        without a finite complete assignment, or costs that would overflow the working type.
+    """
+    array = _as_matrix(cost)
+    floating = array.dtype.kind == "f"
+    if floating:
+        array = array.astype(np.float64, copy=False)
+    if array.size == 0:
+        empty = np.zeros((0, 0), _working_type(0, floating, dtype, dtypes))
+        return Problem(empty, array, 0, False, maximize)
+    finite = _finite_entries(array, maximize) if floating else None
+    low, high = _bounds(array, finite)
+    spread = high - low
+    if floating and not math.isfinite(2.0 * spread):
+        raise ValueError(f"costs from {low} to {high} overflow float64: their range is too wide")
+    n = max(array.shape)
+    work_range = spread * (n + 1) + 1 if finite is not None else spread
+    work = _working_type(work_range, floating, dtype, dtypes)
+    mirrored = maximize and reflect
+    shift = high if mirrored else (min(low, 0.0) if floating else low)
+    body = _shifted(array, shift, mirrored, work)
+    if finite is not None:
+        # Worse than any assignment of finite pairs can be, so it is used only if there is none.
+        penalty = spread * n + max(spread, 1.0)
+        keep = body[finite]
+        worst = keep.min() - penalty if maximize and not reflect else keep.max() + penalty
+        body = np.where(finite, body, worst)
+    matrix = body
+    if array.shape != (n, n):
+        matrix = np.zeros((n, n), work)
+        matrix[: array.shape[0], : array.shape[1]] = body
+    matrix = np.ascontiguousarray(matrix, dtype=work)
+    return Problem(matrix, array, shift, finite is not None, maximize)
+
+
+def finish(
+    problem: Problem,
+    column_of_row: np.ndarray,
+    row_duals: np.ndarray | None = None,
+    column_duals: np.ndarray | None = None,
+    counters: Mapping[str, int] | None = None,
+) -> Assignment:
+    """Bring a perfect matching of the working matrix back into the caller's terms.
+
+    Parameters
+    ----------
+    problem : Problem
+        What `prepare` returned.
+    column_of_row : int[N]
+        The column matched to each row of ``problem.matrix``.
+    row_duals, column_duals : int64[N] or float64[N], optional
+        Duals of the working matrix: ``u[i] + v[j] <= matrix[i, j]``, equal on matched pairs
+        (``<= -matrix[i, j]`` for an unreflected maximization).
+    counters : mapping, optional
+        Passed through.
+
+    Returns
+    -------
+    Assignment
+
+    Raises
+    ------
+    ValueError
+        If the matching uses a forbidden pair: the matrix is infeasible.
+    """
+    n, m = problem.cost.shape
+    columns = np.asarray(column_of_row, dtype=np.int64)[:n]
+    rows = np.flatnonzero(columns < m)
+    columns = columns[rows]
+    chosen = problem.cost[rows, columns]
+    if problem.forbidden and not np.all(np.isfinite(chosen)):
+        raise ValueError("cost matrix is infeasible: every complete assignment is forbidden")
+    u, v = _caller_duals(problem, row_duals, column_duals)
+    total = total_cost(chosen)
+    return Assignment(rows, columns, total, u, v, problem.maximize, dict(counters or {}))
+
+
+def total_cost(chosen: np.ndarray) -> int | float:
+    """Sum of the assigned entries: exact (a Python int) for integers, correctly rounded else."""
+    if chosen.dtype.kind in "iub":
+        return sum(int(value) for value in chosen)
+    return math.fsum(chosen.tolist())
+
+
+# ------------------------------------------------------------------------------- checking
+
+
+def _as_matrix(cost: Any) -> np.ndarray:
+    array = np.asarray(cost)
+    if array.ndim != 2:
+        raise ValueError(f"expected a cost matrix (2-D array), got a {array.ndim}-D array")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"expected a matrix of integers or floats, got dtype {array.dtype}")
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        raise ValueError(f"{array.dtype} costs are wider than the float64 working type")
+    return array.astype(np.int8) if array.dtype.kind == "b" else array
+
+
+def _finite_entries(array: np.ndarray, maximize: bool) -> np.ndarray | None:
+    """Mask of the allowed pairs, or None when all are; checks NaN, signs and feasibility."""
+    finite = np.isfinite(array)
+    if finite.all():
+        return None
+    where = np.argwhere(np.isnan(array))
+    if where.size:
+        i, j = where[0]
+        raise ValueError(f"matrix contains invalid numeric entries: NaN at row {i}, column {j}")
+    wrong = np.argwhere(array == (np.inf if maximize else -np.inf))
+    if wrong.size:
+        i, j = wrong[0]
+        raise ValueError(
+            f"matrix contains invalid numeric entries: {array[i, j]} at row {i}, column {j} "
+            f"when {'maximizing' if maximize else 'minimizing'}"
+        )
+    size = int((maximum_bipartite_matching(csr_array(finite), perm_type="column") >= 0).sum())
+    if size < min(array.shape):
+        raise ValueError(
+            f"cost matrix is infeasible: at most {size} of {min(array.shape)} pairs can be "
+            "assigned without a forbidden one"
+        )
+    return finite
+
+
+def _bounds(array: np.ndarray, finite: np.ndarray | None) -> tuple[Any, Any]:
+    if finite is not None:
+        return float(array[finite].min()), float(array[finite].max())
+    if array.dtype.kind == "f":
+        return float(array.min()), float(array.max())
+    low, high = int(array.min()), int(array.max())
+    if max(-low, high) > INTEGER_LIMIT:
+        raise ValueError(
+            f"integer costs from {low} to {high} overflow: absolute values up to 2**60 are certified"
+        )
+    return low, high
+
+
+def _working_type(spread: Any, floating: bool, dtype: Any, dtypes: Sequence[str]) -> np.dtype:
+    """The first offered type that holds ``2 * spread``, or `dtype` if that is one and does."""
+    if dtype is not None:
+        asked = np.dtype(dtype).name
+        if asked not in dtypes:
+            raise ValueError(f"dtype {asked} is not offered; choose one of {', '.join(dtypes)}")
+        dtypes = (asked,)
+    if floating:
+        if "float64" in dtypes:
+            return np.dtype("float64")
+        raise ValueError(f"float costs need the float64 working type, not {dtypes[0]}")
+    for name in dtypes:
+        if name == "float64" or 2 * spread <= np.iinfo(name).max:
+            return np.dtype(name)
+    widest = max(dtypes, key=lambda name: np.iinfo(name).max)
+    raise ValueError(
+        f"costs with a range (max - min) of {spread} would overflow the working type {widest}: "
+        f"it holds a range of at most {np.iinfo(widest).max // 2}"
+    )
+
+
+def _shifted(array: np.ndarray, shift: Any, maximize: bool, work: np.dtype) -> np.ndarray:
+    """``array - shift`` or ``shift - array`` in the working type, without a wrong wrap."""
+    if array.dtype.kind == "f":
+        body = shift - array if maximize else (array - shift if shift else array)
+        return np.where(np.isfinite(body), body, 0.0) if not np.isfinite(body).all() else body
+    if shift == 0 and not maximize and array.dtype == work:
+        return array
+    wide = array.astype(np.int64)
+    return (shift - wide if maximize else wide - shift).astype(work)
+
+
+# ------------------------------------------------------------------------------- duals
+
+
+def _caller_duals(
+    problem: Problem, row_duals: np.ndarray | None, column_duals: np.ndarray | None
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Drop the padding's duals and undo the shift, so that the duals fit the caller's matrix.
+
+    All padding lines of one side share one dual (each is tight against some line of the other
+    side and feasible against all), so moving that constant across makes it zero: then the longer
+    side's duals have the sign that the inequality ``at most one`` asks for.
+    """
+    if row_duals is None or column_duals is None:
+        return None, None
+    n, m = problem.cost.shape
+    wide = np.float64 if problem.cost.dtype.kind == "f" else np.int64
+    u, v = row_duals.astype(wide), column_duals.astype(wide)
+    if n < m:
+        u, v = u - u[n], v + u[n]
+    elif m < n:
+        u, v = u + v[m], v - v[m]
+    u, v = u[:n], v[:m]
+    if problem.maximize:
+        u, v = -u, -v
+    # The shift goes to the side whose every line is assigned.
+    return (u + problem.shift, v) if n <= m else (u, v + problem.shift)

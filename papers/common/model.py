@@ -1,0 +1,268 @@
+"""The vocabulary: what a paper, an experiment, an answer and a proof are.
+
+Dataclasses without logic, so that every other module can import them without cost: this file
+imports neither Numba nor CUDA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+# --------------------------------------------------------------------------- answers and proofs
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a certifier found out about one answer.
+
+    Attributes
+    ----------
+    ok : bool
+        True only when the answer was proved right. There is no default on purpose.
+    kind : {"lp-duals", "koenig-cover", "minimum-cut", "none"}
+        The proof. ``"none"`` says that nothing was checked; ``ok`` is then False.
+    reason : str
+        One sentence: what was checked, or what failed and where.
+    """
+
+    ok: bool
+    kind: Literal["lp-duals", "koenig-cover", "minimum-cut", "none"]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An optimal assignment of ``k = min(n, m)`` rows to columns, with its proof material.
+
+    Attributes
+    ----------
+    row_ind, col_ind : int64[k]
+        Row ``row_ind[t]`` is assigned column ``col_ind[t]``; `row_ind` is increasing, as in
+        `scipy.optimize.linear_sum_assignment`.
+    cost : int or float
+        The sum of the assigned entries (maximized or minimized as asked): a Python int for
+        integer costs, however large.
+    row_duals, column_duals : int64[n] and int64[m], or float64, or None
+        Dual variables with ``u[i] + v[j] <= cost[i, j]`` (``>=`` when maximizing).
+    maximize : bool
+        Whether the cost was maximized.
+    counters : mapping of str to int
+        What the solver counted on the way (iterations, launches, zeros ...).
+    """
+
+    row_ind: np.ndarray
+    col_ind: np.ndarray
+    cost: Any
+    row_duals: np.ndarray | None
+    column_duals: np.ndarray | None
+    maximize: bool = False
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+# --------------------------------------------------------------------------- papers and solvers
+
+
+@dataclass(frozen=True)
+class Solver:
+    """One solver of a paper as the runner sees it: three stages, timed from outside.
+
+    Attributes
+    ----------
+    name : str
+        Unique within its paper, e.g. ``"gpu"`` or ``"cpu_o4"``.
+    title : str
+        What it is, for tables and legends.
+    device : {"cuda", "cpu"}
+        ``"cuda"``: kernels (a GPU, or the CPU executor when there is none); ``"cpu"``: njit code.
+    upload : callable(cost, **options) -> state
+        Checks the input and allocates everything; host memory to device memory.
+    run : callable(state, trace=None) -> None
+        Device-resident input to device-resident answer; may be called again on the same state.
+        ``trace(name)``, if given, is called whenever a step begins; what follows, up to the
+        next call, belongs to that step.
+    download : callable(state) -> Assignment
+        Device memory to host memory.
+    steps : tuple of str
+        The names that `run` passes to ``trace``.
+    """
+
+    name: str
+    title: str
+    device: Literal["cuda", "cpu"]
+    upload: Callable[..., Any]
+    run: Callable[..., None]
+    download: Callable[[Any], Assignment]
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's card.
+
+    ``experiments`` and ``solvers`` are callables so that the card itself imports nothing heavy.
+    """
+
+    name: str
+    tag: str
+    title: str
+    authors: str
+    venue: str
+    year: int
+    doi: str
+    summary: str
+    experiments: Callable[[], Sequence[Experiment]]
+    solvers: Callable[[], Mapping[str, Solver]]
+
+
+# --------------------------------------------------------------------------- experiments
+
+Scope = Literal["run", "kernels", "end_to_end", "steps"]
+"""Clocks, never mixed.
+
+``run``: device-resident input to device-resident answer; ``kernels``: device time alone;
+``end_to_end``: host to host; ``steps``: wall time of each step, with a synchronisation at every
+step boundary (so their sum exceeds ``run``).
+"""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance by name, so that a row of measurements says how to draw it again.
+
+    Attributes
+    ----------
+    family : str
+        A key of `papers.common.generators.FAMILIES`.
+    n : int
+        Rows (and columns).
+    label : str
+        The cost range as the paper names it, e.g. ``"0.1n"``, ``"n"``, ``"10n"``; free text.
+    params : tuple of (str, value) pairs
+        Keyword arguments of the family's generator besides ``n`` and ``seed``.
+    seed : int
+        Seed.
+    """
+
+    family: str
+    n: int
+    label: str
+    params: tuple[tuple[str, Any], ...] = ()
+    seed: int = 1
+
+    @property
+    def key(self) -> str:
+        """Canonical id, e.g. ``uniform/n=512/range=10n/seed=1``."""
+        return f"{self.family}/n={self.n}/range={self.label}/seed={self.seed}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement to make: a solver on an instance, under some clocks.
+
+    Experiments that share a cell (same `key`) share the measurement.
+    """
+
+    solver: str  # "lopes2019:gpu"
+    instance: Instance
+    scopes: tuple[Scope, ...] = ("run",)
+    options: tuple[tuple[str, Any], ...] = ()
+    repeats: int | None = None  # None: the preset's
+
+    @property
+    def key(self) -> str:
+        """Canonical id, e.g. ``lopes2019:gpu[step4=A]/uniform/n=512/range=n/seed=1``."""
+        opts = ",".join(f"{k}={v}" for k, v in self.options)
+        return f"{self.solver}{f'[{opts}]' if opts else ''}/{self.instance.key}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an experiment is asked to plan for.
+
+    Attributes
+    ----------
+    preset : {"smoke", "quick", "paper"}
+        smoke: seconds, everything tiny; quick: `make reproduce` without a GPU, a minute or two;
+        paper: the sizes of the paper.
+    gpu : bool
+        Whether "cuda" cells run on a GPU (else in the CPU executor, which wants n <= 64).
+    seeds : tuple of int
+        Instance seeds.
+    """
+
+    preset: Literal["smoke", "quick", "paper"]
+    gpu: bool
+    seeds: tuple[int, ...] = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One published quantity beside the measured one.
+
+    Attributes
+    ----------
+    quantity : str
+        What is compared, with its cell, e.g. ``"speedup n=512 range=n"``.
+    kind : {"count", "ratio", "shape", "time"}
+        How comparable it is across machines, best first.
+    published, measured : float or str or None
+        The two values; None where one is missing.
+    verdict : {"agrees", "differs", "open", "not comparable", "not measured"}
+        ``differs`` must come with a `note` that explains it, else it is ``open``.
+    note : str
+        Explanation.
+    """
+
+    quantity: str
+    kind: Literal["count", "ratio", "shape", "time"]
+    published: float | str | None
+    measured: float | str | None
+    verdict: Literal["agrees", "differs", "open", "not comparable", "not measured"]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of a paper (or an experiment of our own), as data.
+
+    Attributes
+    ----------
+    name : str
+        ``"table1"``, ``"fig05"``, ``"photos"`` ...
+    title : str
+        The caption in our own words.
+    kind : {"table", "figure", "picture"}
+        Figures and pictures also write a PNG.
+    cells : callable(Plan) -> sequence of Cell
+        What must be measured.
+    table : callable(measurements, published) -> DataFrame
+        `measurements`: the run's long table (see `papers.reproduce.runner`), already reduced to
+        medians per cell and metric (see `papers.reproduce.runner.summarize`); `published`: callable(name) -> DataFrame, the
+        paper's CSV of that name. Returns a tidy table with the published and the measured
+        columns side by side.
+    figure : callable(table) -> matplotlib Figure, or None
+        Drawn from the table alone, like the paper's.
+    compare : callable(table) -> sequence of Comparison
+        From the table alone.
+    artifacts : callable(run directory, Plan) -> sequence of (caption, PNG path), or None
+        For pictures: writes files of its own under the given directory.
+    unavailable : str
+        Why the experiment cannot be measured yet; empty when it can.
+    """
+
+    name: str
+    title: str
+    kind: Literal["table", "figure", "picture"]
+    cells: Callable[[Plan], Sequence[Cell]]
+    table: Callable[[pd.DataFrame, Callable[[str], pd.DataFrame]], pd.DataFrame]
+    figure: Callable[[pd.DataFrame], Figure] | None = None
+    compare: Callable[[pd.DataFrame], Sequence[Comparison]] | None = None
+    artifacts: Callable[[Any, Plan], Sequence[tuple[str, Any]]] | None = None
+    unavailable: str = ""

@@ -1,0 +1,130 @@
+"""Device functions that two papers need: memory-model loads and stores, reductions.
+
+Numba has no ``volatile``; a plain load in a loop is done once, and even ``cuda.ldcv`` is moved out
+of the loop because its assembly is not marked as having side effects. `load_relaxed`,
+`load_acquire` and `store_release_system` emit the PTX instruction of that name with the mark, so
+the compiler neither moves nor merges them. In the CPU executor they are plain accesses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import cuda, types
+from numba.cuda import cgutils
+from numba.cuda.extending import intrinsic
+
+FULL_WARP = 0xFFFFFFFF
+
+_REGISTER = {8: "r", 16: "h", 32: "r", 64: "l"}
+
+
+def _element_pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    struct = context.make_array(array_type)(context, builder, value=array)
+    return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False)
+
+
+def _make_load(order: str) -> Any:
+    @intrinsic
+    def load(typingctx: Any, array: Any, index: Any) -> Any:
+        if not (isinstance(array, types.Array) and array.ndim == 1):
+            raise TypeError("a one-dimensional array is needed")
+        bits = array.dtype.bitwidth
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            index64 = context.cast(builder, args[1], signature.args[1], types.int64)
+            pointer = _element_pointer(context, builder, array, args[0], index64)
+            value = context.get_value_type(array.dtype)
+            kind = ir.FunctionType(value, [pointer.type])
+            text = f"ld.{order}.gpu.global.b{bits} $0, [$1];"
+            asm = ir.InlineAsm(kind, text, f"={_REGISTER[bits]},l,~{{memory}}", side_effect=True)
+            return builder.call(asm, [pointer])
+
+        return array.dtype(array, index), codegen
+
+    load.__executor__ = lambda array, index: array[index]
+    return load
+
+
+def _make_store(order: str, scope: str) -> Any:
+    @intrinsic
+    def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+        if not (isinstance(array, types.Array) and array.ndim == 1):
+            raise TypeError("a one-dimensional array is needed")
+        bits = array.dtype.bitwidth
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            index64 = context.cast(builder, args[1], signature.args[1], types.int64)
+            pointer = _element_pointer(context, builder, array, args[0], index64)
+            stored = context.cast(builder, args[2], signature.args[2], array.dtype)
+            kind = ir.FunctionType(ir.VoidType(), [pointer.type, stored.type])
+            text = f"st.{order}.{scope}.global.b{bits} [$0], $1;"
+            asm = ir.InlineAsm(kind, text, f"l,{_REGISTER[bits]},~{{memory}}", side_effect=True)
+            builder.call(asm, [pointer, stored])
+            return context.get_dummy_value()
+
+        return types.void(array, index, value), codegen
+
+    def executor_store(array: Any, index: int, value: Any) -> None:
+        array[index] = value
+
+    store.__executor__ = executor_store
+    return store
+
+
+load_relaxed = _make_load("relaxed")
+"""``load_relaxed(array, i)``: read ``array[i]`` anew, from the point where all blocks meet."""
+
+load_acquire = _make_load("acquire")
+"""``load_acquire(array, i)``: as `load_relaxed`; later accesses stay behind it."""
+
+store_relaxed = _make_store("relaxed", "gpu")
+"""``store_relaxed(array, i, x)``: write now, never merged with a later write."""
+
+store_release = _make_store("release", "gpu")
+"""``store_release(array, i, x)``: earlier writes of this thread are seen before this one."""
+
+store_release_system = _make_store("release", "sys")
+"""``store_release_system(array, i, x)``: as `store_release`, towards the host as well."""
+
+
+@cuda.jit(device=True)
+def warp_min(value):
+    """Minimum over the 32 lanes of a full warp; every lane gets it."""
+    for distance in (16, 8, 4, 2, 1):
+        value = min(value, cuda.shfl_xor_sync(FULL_WARP, value, distance))
+    return value
+
+
+@cuda.jit(device=True)
+def warp_sum(value):
+    """Sum over the 32 lanes of a full warp; every lane gets it."""
+    for distance in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(FULL_WARP, value, distance)
+    return value
+
+
+@cuda.jit(device=True)
+def block_min(shared, thread, stop):
+    """Tree reduction in shared memory: `shared`'s minima over residues modulo `stop`.
+
+    Afterwards ``shared[k]`` for ``k < stop`` is the minimum of all ``shared[k + j * stop]``. The
+    block size and `stop` are powers of two. Every halving ends in a barrier, the last five too:
+    since Volta the lanes of a warp do not run in step.
+
+    Parameters
+    ----------
+    shared : shared array[block size]
+    thread : int
+        The thread's index in the block.
+    stop : int
+        Where the halving ends; 1 for one minimum.
+    """
+    half = cuda.blockDim.x >> 1
+    while half >= stop:
+        cuda.syncthreads()
+        if thread < half:
+            shared[thread] = min(shared[thread], shared[thread + half])
+        half >>= 1
+    cuda.syncthreads()

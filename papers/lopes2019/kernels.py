@@ -1,0 +1,659 @@
+"""The kernels of [L19 sec.4], one a step, named after it.
+
+========================  ==========================  =======================================
+paper                     array                       dtype, shape
+========================  ==========================  =======================================
+slack                     slack                       int32/int64/float64/uint8 [n * n]
+cost matrix A             cost                        as slack; not changed
+zeros                     zeros                       int32 [n * n], in bins (see below)
+size of zeros             zeros_size                  int32 [bins]
+covered_row               covered_row                 int32 [n], 0 or 1
+covered_column            covered_column              int32 [n], 0 or 1
+row_of_star_at_column     row_of_star_at_column       int32 [n], -1: none
+column_of_star_at_row     column_of_star_at_row       int32 [n], -1: none
+column_of_prime_at_row    column_of_prime_at_row      int32 [n], -1: none
+row_of_green_at_column    row_of_green_at_column      int32 [n], -1: none
+minimum                   minimum                     as slack [1]
+"go to 5", "repeat"       flags                       int32 [FLAGS], see `Flag`
+========================  ==========================  =======================================
+
+``slack`` is stored column by column: entry (row, column) stands at ``column * n + row``. The
+zeros of columns ``b * lines .. (b + 1) * lines - 1`` stand in bin ``b``, at
+``zeros[b * lines * n ...]``, so that block ``b`` of step 4 reads its part of the graph in one
+piece [L19 sec.4.4.1]; the alternatives A to C split by rows instead.
+
+Index arithmetic: Numba makes ``int32 * int32`` an int64, which is what positions in the matrix
+need; ``top`` is the paper's "Maximum", the largest value of the slack type.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32
+
+from papers.common.primitives import (
+    block_min,
+    load_relaxed,
+    store_relaxed,
+    store_release_system,
+)
+
+MAX_BLOCK = 1024
+"""Threads a block at most; sizes the shared arrays."""
+
+# What a thread of a matrix-wide kernel reads before it looks at any of it: enough loads in flight
+# to keep the memory busy.
+UNROLL = 4
+
+
+class Flag:
+    """Indices into ``flags``."""
+
+    MATCHES = 0
+    """Starred zeros, counted by step 3."""
+    PATH_FOUND = 1
+    """Step 4 signals to go to step 5."""
+    ZERO_FOUND = 2
+    """Some block of this launch of step 4 primed a zero: repeat the kernel."""
+    BLOCKS_DONE = 3
+    """Blocks of this launch of step 4 that have finished."""
+    SIGNALS = 4
+    """Launches of step 4 whose signals were sent to the host."""
+    ZEROS = 5
+    """Zeros after step 1."""
+
+
+FLAGS = 6
+MATCHES, PATH_FOUND, ZERO_FOUND = Flag.MATCHES, Flag.PATH_FOUND, Flag.ZERO_FOUND
+BLOCKS_DONE, SIGNALS, ZEROS = Flag.BLOCKS_DONE, Flag.SIGNALS, Flag.ZEROS
+
+# ---------------------------------------------------------------------------------- step 1
+
+
+@cuda.jit
+def init(n, zeros_size, row_of_star_at_column, column_of_star_at_row, covered_row, covered_column):
+    """Clear the stars, the covers and the number of zeros.
+
+    Paper: [L19 sec.4.1], the sentinel -1.  Launch: one thread a line, n in all.
+    Reads/Writes: writes the five arrays, once each.
+    """
+    i = cuda.grid(1)
+    if i < zeros_size.size:
+        zeros_size[i] = 0
+    if i < n:
+        row_of_star_at_column[i] = -1
+        column_of_star_at_row[i] = -1
+        covered_row[i] = 0
+        covered_column[i] = 0
+
+
+@cuda.jit
+def step_1_min_in_rows(n, rows_a_block, cost, top, min_in_row):
+    """Minimum of every row, `rows_a_block` rows (a power of two) to a block.
+
+    Paper: [L19 sec.4.7] [L19 Fig.3] [L19 Alg.8].  The matrix is cut into slices of
+    ``block / rows_a_block`` columns; a thread walks through the slices at one position, then
+    the block halves its results in shared memory until only different rows are left.
+    Launch: ceil(n / rows_a_block) blocks of a power of two threads.
+    Reads/Writes: reads ``cost`` once; writes ``min_in_row``.
+    """
+    shared = cuda.shared.array(MAX_BLOCK, cost.dtype)
+    thread = cuda.threadIdx.x
+    row = cuda.blockIdx.x * rows_a_block + thread % rows_a_block
+    slice_columns = cuda.blockDim.x // rows_a_block
+    least = top
+    if row < n:
+        for column in range(thread // rows_a_block, n, slice_columns):
+            least = min(least, cost[column * n + row])
+    shared[thread] = least
+    block_min(shared, thread, rows_a_block)
+    if thread < rows_a_block and row < n:
+        min_in_row[row] = shared[thread]
+
+
+@cuda.jit
+def step_1_row_sub(n, cost, min_in_row, slack):
+    """Slack = cost minus the minimum of its row.
+
+    Paper: [L19 Alg.9] for a minimization.  Launch: grid-stride over the matrix.
+    Reads/Writes: reads ``cost`` and ``min_in_row``, writes ``slack``: the copy "initialize the
+    slack matrix with the cost matrix" of step 1 is made on the way.
+    """
+    stride = cuda.gridsize(1)
+    i = cuda.grid(1)
+    row = i % n
+    row_step = stride % n
+    while i < n * n:
+        slack[i] = cost[i] - min_in_row[row]
+        i += stride
+        row += row_step
+        if row >= n:
+            row -= n
+
+
+@cuda.jit
+def step_1_max_in_rows(n, rows_a_block, cost, bottom, max_in_row):
+    """Maximum of every row: step 1 when the sum is maximized, as the paper prints it.
+
+    Paper: [L19 Alg.8] [L19 Fig.3].  Otherwise as `step_1_min_in_rows`; `bottom` is the smallest
+    value of the type.
+    """
+    shared = cuda.shared.array(MAX_BLOCK, cost.dtype)
+    thread = cuda.threadIdx.x
+    row = cuda.blockIdx.x * rows_a_block + thread % rows_a_block
+    slice_columns = cuda.blockDim.x // rows_a_block
+    most = bottom
+    if row < n:
+        for column in range(thread // rows_a_block, n, slice_columns):
+            most = max(most, cost[column * n + row])
+    shared[thread] = most
+    half = cuda.blockDim.x >> 1
+    while half >= rows_a_block:
+        cuda.syncthreads()
+        if thread < half:
+            shared[thread] = max(shared[thread], shared[thread + half])
+        half >>= 1
+    cuda.syncthreads()
+    if thread < rows_a_block and row < n:
+        max_in_row[row] = shared[thread]
+
+
+@cuda.jit
+def step_1_max_slack(n, cost, max_in_row, slack):
+    """Slack = the maximum of its row minus cost.
+
+    Paper: [L19 Alg.9].  Launch: grid-stride over the matrix.  As `step_1_row_sub`.
+    """
+    stride = cuda.gridsize(1)
+    i = cuda.grid(1)
+    row = i % n
+    row_step = stride % n
+    while i < n * n:
+        slack[i] = max_in_row[row] - cost[i]
+        i += stride
+        row += row_step
+        if row >= n:
+            row -= n
+
+
+@cuda.jit
+def step_1_min_in_columns(n, columns_a_block, slack, top, min_in_column):
+    """Minimum of every column, `columns_a_block` columns (a power of two) to a block.
+
+    Paper: [L19 sec.4.7], "exchange rows and columns".  A column's threads stand side by side,
+    so that they read neighbouring entries; shared memory is laid out crosswise for the halving.
+    Launch: ceil(n / columns_a_block) blocks of a power of two threads.
+    Reads/Writes: reads ``slack`` once; writes ``min_in_column``.
+    """
+    shared = cuda.shared.array(MAX_BLOCK, slack.dtype)
+    thread = cuda.threadIdx.x
+    slice_rows = cuda.blockDim.x // columns_a_block
+    mine = thread // slice_rows
+    column = cuda.blockIdx.x * columns_a_block + mine
+    least = top
+    if column < n:
+        for row in range(thread % slice_rows, n, slice_rows):
+            least = min(least, slack[column * n + row])
+    shared[(thread % slice_rows) * columns_a_block + mine] = least
+    block_min(shared, thread, columns_a_block)
+    if thread < columns_a_block:
+        column = cuda.blockIdx.x * columns_a_block + thread
+        if column < n:
+            min_in_column[column] = shared[thread]
+
+
+@cuda.jit
+def step_1_column_sub(n, slack, min_in_column):
+    """Subtract the minimum of its column from every slack.
+
+    Paper: [L19 sec.4.7], last sentence.  Launch: grid-stride over the matrix.
+    Reads/Writes: ``slack`` in place, only where the minimum is not zero already.
+    """
+    stride = cuda.gridsize(1)
+    i = cuda.grid(1)
+    column = i // n
+    row = i - column * n
+    column_step = stride // n
+    row_step = stride - column_step * n
+    while i < n * n:
+        least = min_in_column[column]
+        if least != 0:
+            slack[i] = slack[i] - least
+        i += stride
+        column += column_step
+        row += row_step
+        if row >= n:
+            row -= n
+            column += 1
+
+
+@cuda.jit
+def compress_matrix(n, lines, by_row, slack, zeros, zeros_size):
+    """Collect the positions of all zeros of the slack matrix into bins of `lines` lines.
+
+    Paper: [L19 Alg.7] [L19 sec.4.6].  Launch: grid-stride over the matrix, `UNROLL` entries a
+    turn.  ``by_row``: bins of rows (Appendix B's alternatives) instead of columns.
+    Reads/Writes: reads ``slack`` once; appends to ``zeros`` by an atomic increment of the bin's
+    size, which must be 0 at the start.
+    Race: the atomics decide the order inside a bin, which the algorithm leaves open ("in random
+    order" [L19 sec.4.1]).
+    """
+    stride = cuda.gridsize(1)
+    total = n * n
+    i = cuda.grid(1)
+    while i < total:
+        value0 = slack[i]
+        value1 = slack[i + stride] if i + stride < total else value0
+        value2 = slack[i + 2 * stride] if i + 2 * stride < total else value0
+        value3 = slack[i + 3 * stride] if i + 3 * stride < total else value0
+        if value0 == 0 or value1 == 0 or value2 == 0 or value3 == 0:
+            for k in range(UNROLL):
+                position = i + k * stride
+                if position < total and slack[position] == 0:
+                    line = position % n if by_row else position // n
+                    bin_ = line // lines
+                    slot = cuda.atomic.add(zeros_size, bin_, 1)
+                    zeros[bin_ * lines * n + slot] = position
+        i += UNROLL * stride
+
+
+# ---------------------------------------------------------------------------------- step 2
+
+
+@cuda.jit
+def step_2(
+    n,
+    lines,
+    zeros,
+    zeros_size,
+    covered_row,
+    covered_column,
+    row_of_star_at_column,
+    column_of_star_at_row,
+    flags,
+):
+    """Star zeros greedily: a maximal set, no two in one line.
+
+    Paper: [L19 Alg.1] [L19 sec.4.2].  Launch: one block, so that its barrier is the only
+    synchronisation needed; a thread takes every blockDim-th zero.
+    Reads/Writes: covers (cleared by `init`, left covered: step 3 resets them), stars.
+    Race: ``atomic.exch`` makes one thread the owner of a row, then of a column. A thread that
+    has the row but not the column gives the row back and asks for another round, because a
+    third zero of that row may have been turned away meanwhile. Only owners star, so no line
+    gets two stars; a round without a return leaves no star-able zero.  Each round covers a
+    line for good, hence at most 2 n rounds.
+    """
+    thread = cuda.threadIdx.x
+    if thread == 0:
+        count = 0
+        for b in range(zeros_size.size):
+            count += zeros_size[b]
+        flags[ZEROS] = count
+    for _ in range(2 * n + 1):
+        again = 0
+        for b in range(zeros_size.size):
+            first = b * lines * n
+            for k in range(thread, zeros_size[b], cuda.blockDim.x):
+                position = zeros[first + k]
+                column = position // n
+                row = position - column * n
+                if load_relaxed(covered_column, column) == 0 and (
+                    load_relaxed(covered_row, row) == 0
+                ):
+                    if cuda.atomic.exch(covered_row, row, 1) == 0:
+                        if cuda.atomic.exch(covered_column, column, 1) == 0:
+                            row_of_star_at_column[column] = row
+                            column_of_star_at_row[row] = column
+                        else:
+                            cuda.atomic.exch(covered_row, row, 0)
+                            again = 1
+        if cuda.syncthreads_or(int32(again)) == 0:
+            break
+
+
+# ---------------------------------------------------------------------------------- step 3
+
+
+@cuda.jit
+def step_3_init(
+    n, covered_row, covered_column, column_of_prime_at_row, row_of_green_at_column, flags
+):
+    """Uncover everything, erase primes and greens, forget the last search.
+
+    Paper: [L19 sec.4.3], the initialization kernel; erasing the primes is step 5's last sentence
+    [L19 sec.2.1].  Launch: one thread a line, n in all.
+    Reads/Writes: writes the four arrays, once each, and two flags.
+    """
+    i = cuda.grid(1)
+    if i == 0:
+        flags[MATCHES] = 0
+        flags[PATH_FOUND] = 0
+    if i < n:
+        covered_row[i] = 0
+        covered_column[i] = 0
+        column_of_prime_at_row[i] = -1
+        row_of_green_at_column[i] = -1
+
+
+@cuda.jit
+def step_3(n, row_of_star_at_column, covered_column, flags):
+    """Cover each column that has a starred zero, and count the starred zeros.
+
+    Paper: [L19 sec.4.3].  Launch: one thread a column, n in all.
+    Reads/Writes: reads the stars; writes ``covered_column``; adds to ``flags[MATCHES]``, one
+    atomic a block instead of one a star.
+    """
+    i = cuda.grid(1)
+    starred = 0
+    if i < n and row_of_star_at_column[i] >= 0:
+        covered_column[i] = 1
+        starred = 1
+    count = cuda.syncthreads_count(int32(starred))
+    if cuda.threadIdx.x == 0:
+        cuda.atomic.add(flags, MATCHES, count)
+
+
+# ---------------------------------------------------------------------------------- step 4
+
+
+@cuda.jit(device=True)
+def send_signals(flags, signal):
+    """One thread of each block calls this last; the last block of the launch tells the host.
+
+    Everything the host must know is packed into one 64-bit store (`decode_signal` in solver.py),
+    so that it can watch a single word of mapped memory instead of synchronising and copying.
+    """
+    cuda.threadfence()  # this block's signals before its tick
+    if cuda.atomic.add(flags, BLOCKS_DONE, 1) == cuda.gridDim.x - 1:
+        cuda.threadfence()  # every block's tick before its signals are read
+        sequence = flags[SIGNALS] + 1
+        flags[SIGNALS] = sequence
+        word = (sequence << 34) | (load_relaxed(flags, PATH_FOUND) << 33)
+        word |= (load_relaxed(flags, ZERO_FOUND) << 32) | flags[MATCHES]
+        flags[BLOCKS_DONE] = 0
+        flags[ZERO_FOUND] = 0
+        store_release_system(signal, 0, word)
+
+
+@cuda.jit(device=True)
+def uncovered(covered_row, covered_column, row, column):
+    """Whether a zero is uncovered: the column is asked first, then the row [L19 Thm.1 S2].
+
+    The fence between the two reads keeps S2 and, as all of a launch's fences have one order that
+    every thread agrees on, S4: it is the moment at which this zero is checked.
+    """
+    if load_relaxed(covered_column, column) != 0:
+        return False
+    cuda.threadfence()
+    return load_relaxed(covered_row, row) == 0
+
+
+@cuda.jit(device=True)
+def process(covered_row, covered_column, column_of_star_at_row, prime, row, column, flags):
+    """Prime a zero and follow its row's star, or signal a path [L19 Def.2].
+
+    S1: the prime is one 32-bit word a row, so the last writer's whole value stays. S3: the row is
+    covered, a fence, then the star's column is uncovered.
+    """
+    store_relaxed(prime, row, column)
+    star = column_of_star_at_row[row]
+    if star >= 0:
+        store_relaxed(covered_row, row, 1)
+        cuda.threadfence()
+        store_relaxed(covered_column, star, 0)
+    else:
+        store_relaxed(flags, PATH_FOUND, 1)
+
+
+@cuda.jit
+def step_4(
+    n,
+    lines,
+    zeros,
+    zeros_size,
+    covered_row,
+    covered_column,
+    column_of_star_at_row,
+    column_of_prime_at_row,
+    flags,
+    signal,
+):
+    """Search alternating paths: prime uncovered zeros until none is left or a path is found.
+
+    Paper: [L19 Alg.2] [L19 sec.4.4.1].  Launch: one block a bin of columns; restarted by the host
+    while some block found a zero (that is the paper's global synchronisation, S5).
+    Reads/Writes: covers both ways, primes, flags.
+    Race: blocks and threads read covers that others change. [L19 Thm.1] shows that every such run
+    equals a serial one as long as S1 to S5 hold: S1 and S3 are kept in `process`, S2 and S4 by the
+    fence between a zero's two reads, S5 by the loop here and the restart. On today's memory model: S1, one relaxed
+    32-bit store; S2, S3 and S4, ``fence.sc.gpu`` (`threadfence`): each check and each cover has
+    one such fence between its two accesses, these fences have a single order, and a check that
+    saw a column uncovered stands after the cover that uncovered it in that order. So whoever
+    comes later in it sees the row covered, which is what the proof's step 3 asks for. The loads
+    are ``ld.relaxed.gpu``: never moved, never served from a stale L1 line.
+    """
+    thread = cuda.threadIdx.x
+    width = cuda.blockDim.x
+    b = cuda.blockIdx.x
+    first = b * lines * n
+    size = zeros_size[b]
+    last = first + size - 1
+    for _ in range(n + 2):  # a sweep that finds a zero covers a row for good or finds a path
+        found = 0
+        for k in range(first + thread, first + size, UNROLL * width):
+            # Four zeros a turn, so that their memory latencies overlap; past the end the last
+            # zero is asked again, which does no harm.
+            position0 = zeros[k]
+            position1 = zeros[min(k + width, last)]
+            position2 = zeros[min(k + 2 * width, last)]
+            position3 = zeros[min(k + 3 * width, last)]
+            cover0 = load_relaxed(covered_column, position0 // n)
+            cover1 = load_relaxed(covered_column, position1 // n)
+            cover2 = load_relaxed(covered_column, position2 // n)
+            cover3 = load_relaxed(covered_column, position3 // n)
+            if cover0 == 0 or cover1 == 0 or cover2 == 0 or cover3 == 0:
+                cuda.threadfence()  # S2 and S4: between the columns' reads and the rows'
+                for j in range(UNROLL):
+                    position, cover = position0, cover0
+                    if j == 1:
+                        position, cover = position1, cover1
+                    elif j == 2:
+                        position, cover = position2, cover2
+                    elif j == 3:
+                        position, cover = position3, cover3
+                    column = position // n
+                    row = position - column * n
+                    if cover == 0 and load_relaxed(covered_row, row) == 0:
+                        found = 1
+                        process(
+                            covered_row,
+                            covered_column,
+                            column_of_star_at_row,
+                            column_of_prime_at_row,
+                            row,
+                            column,
+                            flags,
+                        )
+        if cuda.syncthreads_or(int32(found)) == 0:
+            break
+        if thread == 0:
+            store_relaxed(flags, ZERO_FOUND, 1)
+        # One thread asks for all, since the block has to leave the loop together.
+        if cuda.syncthreads_or(int32(thread == 0 and load_relaxed(flags, PATH_FOUND) != 0)):
+            break
+    if thread == 0:
+        send_signals(flags, signal)
+
+
+# ---------------------------------------------------------------------------------- step 5
+
+
+@cuda.jit
+def step_5a(
+    n,
+    row_of_star_at_column,
+    column_of_star_at_row,
+    column_of_prime_at_row,
+    row_of_green_at_column,
+):
+    """Mark the paths green from their free row on, forward along primes and stars.
+
+    Paper: [L19 Alg.3] [L19 sec.4.5].  Launch: one thread a row, n in all.
+    Reads/Writes: reads stars and primes, writes greens.
+    Race: where two paths join, both threads store a green for the same column and then walk the
+    same way on. One word a column: the last store wins, and either row is a valid predecessor.
+    """
+    row = cuda.grid(1)
+    if row >= n:
+        return
+    column = column_of_prime_at_row[row]
+    if column < 0 or column_of_star_at_row[row] >= 0:
+        return
+    row_of_green_at_column[column] = row
+    for _ in range(n):  # a path visits a column once
+        row = row_of_star_at_column[column]
+        if row < 0:
+            break
+        column = column_of_prime_at_row[row]
+        row_of_green_at_column[column] = row
+
+
+@cuda.jit
+def step_5b(
+    n,
+    row_of_star_at_column,
+    column_of_star_at_row,
+    row_of_green_at_column,
+):
+    """Apply the green paths backward, from their free column: star greens, drop old stars.
+
+    Paper: [L19 Alg.4] [L19 sec.4.5].  Launch: one thread a column, n in all.
+    Reads/Writes: reads greens, moves stars.
+    Race: none that matters. A row has one prime and a column one green, so two paths traced back
+    from two free columns share no line; a thread that asks whether *its* column is starred sees
+    only its own path's change, since a starred column stays starred.
+    """
+    column = cuda.grid(1)
+    if column >= n:
+        return
+    row = row_of_green_at_column[column]
+    if row < 0 or row_of_star_at_column[column] >= 0:
+        return
+    for _ in range(n):  # a path visits a column once
+        next_column = column_of_star_at_row[row]
+        column_of_star_at_row[row] = column
+        row_of_star_at_column[column] = row
+        if next_column < 0:
+            break
+        column = next_column
+        row = row_of_green_at_column[column]
+
+
+# ---------------------------------------------------------------------------------- step 6
+
+
+@cuda.jit
+def step_6_reduction_1(n, slack, covered_row, covered_column, top, partial):
+    """Minimum of the uncovered slacks, one result a block.
+
+    Paper: [L19 Alg.5].  Launch: a full GPU's worth of blocks of a power of two threads; each
+    thread takes pairs of entries one block apart.
+    Reads/Writes: reads the covers and the uncovered slacks only; writes ``partial[block]``.
+    """
+    shared = cuda.shared.array(MAX_BLOCK, slack.dtype)
+    thread = cuda.threadIdx.x
+    width = cuda.blockDim.x
+    stride = 2 * width * cuda.gridDim.x
+    i = 2 * width * cuda.blockIdx.x + thread
+    column = i // n
+    row = i - column * n
+    column_step = stride // n
+    row_step = stride - column_step * n
+    column_pair = width // n
+    row_pair = width - column_pair * n
+    least = top
+    while i < n * n:
+        if covered_column[column] == 0 and covered_row[row] == 0:
+            least = min(least, slack[i])
+        if i + width < n * n:
+            column2 = column + column_pair
+            row2 = row + row_pair
+            if row2 >= n:
+                row2 -= n
+                column2 += 1
+            if covered_column[column2] == 0 and covered_row[row2] == 0:
+                least = min(least, slack[i + width])
+        i += stride
+        column += column_step
+        row += row_step
+        if row >= n:
+            row -= n
+            column += 1
+    shared[thread] = least
+    block_min(shared, thread, 1)
+    if thread == 0:
+        partial[cuda.blockIdx.x] = shared[0]
+
+
+@cuda.jit
+def step_6_reduction_2(partial, top, minimum):
+    """Minimum of the blocks' results.
+
+    Paper: [L19 sec.4.6], the second kernel of the reduction.  Launch: one block.
+    Reads/Writes: reads ``partial``, writes ``minimum[0]``.
+    """
+    shared = cuda.shared.array(MAX_BLOCK, partial.dtype)
+    thread = cuda.threadIdx.x
+    least = top
+    for k in range(thread, partial.size, cuda.blockDim.x):
+        least = min(least, partial[k])
+    shared[thread] = least
+    block_min(shared, thread, 1)
+    if thread == 0:
+        minimum[0] = shared[0]
+
+
+@cuda.jit
+def step_6_add_sub(n, slack, covered_row, covered_column, minimum, zeros_size):
+    """Add the minimum where both lines are covered, subtract it where neither is.
+
+    Paper: [L19 Alg.6].  Launch: grid-stride over the matrix.
+    Reads/Writes: touches only the slacks that change; clears ``zeros_size`` for the compression
+    that follows, as in the paper.
+    """
+    stride = cuda.gridsize(1)
+    i = cuda.grid(1)
+    if i < zeros_size.size:
+        zeros_size[i] = 0
+    least = minimum[0]
+    column = i // n
+    row = i - column * n
+    column_step = stride // n
+    row_step = stride - column_step * n
+    while i < n * n:
+        cover = covered_column[column]
+        if cover == covered_row[row]:
+            if cover != 0:
+                slack[i] = slack[i] + least
+            else:
+                slack[i] = slack[i] - least
+        i += stride
+        column += column_step
+        row += row_step
+        if row >= n:
+            row -= n
+            column += 1
+
+
+# ---------------------------------------------------------------------------------- the answer
+
+
+@cuda.jit
+def slack_of_first_row(n, slack, out):
+    """Gather the first row of the slack matrix, whose entries stand n apart.
+
+    With the first column (contiguous) it is all that the duals need.  Launch: one thread a
+    column, n in all.
+    """
+    column = cuda.grid(1)
+    if column < n:
+        out[column] = slack[column * n]

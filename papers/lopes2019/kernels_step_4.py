@@ -1,0 +1,219 @@
+"""The alternatives A, B and C of step 4 [L19 app.B], to be compared with `kernels.step_4`.
+
+All three split the zeros by rows (bins of rows), so that the zeros of one row are checked by one
+block. A and C hold the covers in shared memory: cheap to read, but another block's changes are
+seen only after the kernel is restarted. B and C first pick one uncovered zero a row, then process
+what was picked.
+
+In shared memory a block-wide fence keeps S3, and S4 holds because a row's zeros live in one block
+[L19 app.A]; the arrays are re-read every sweep, since the barrier between sweeps (and the fence
+inside one) keeps the compiler from holding their values in registers.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, uint8
+
+from papers.common.primitives import load_relaxed, store_relaxed
+from papers.lopes2019.kernels import PATH_FOUND, ZERO_FOUND, process, send_signals, uncovered
+
+
+@cuda.jit(device=True)
+def read_covers(n, covered_row, covered_column, shared):
+    """Copy the covers into shared memory: rows at [0, n), columns at [n, 2 n)."""
+    for line in range(cuda.threadIdx.x, n, cuda.blockDim.x):
+        shared[line] = covered_row[line]
+        shared[n + line] = covered_column[line]
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def write_covers(n, covered_row, covered_column, shared):
+    """Write back what this block changed: rows covered and columns uncovered, nothing else.
+
+    Rows covered are the union over the blocks, columns covered the intersection [L19 app.B (A)];
+    several blocks may store the same value to one word.
+    """
+    cuda.syncthreads()
+    for line in range(cuda.threadIdx.x, n, cuda.blockDim.x):
+        if shared[line] != 0:
+            store_relaxed(covered_row, line, 1)
+        if shared[n + line] == 0:
+            store_relaxed(covered_column, line, 0)
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def process_shared(n, shared, column_of_star_at_row, prime, row, column, flags):
+    """As `kernels.process`, on covers in shared memory."""
+    store_relaxed(prime, row, column)
+    star = column_of_star_at_row[row]
+    if star >= 0:
+        shared[row] = 1
+        cuda.threadfence_block()  # S3
+        shared[n + star] = 0
+    else:
+        store_relaxed(flags, PATH_FOUND, 1)
+
+
+@cuda.jit(device=True)
+def sweep_goes_on(found, flags):
+    """Whether the block found a zero and no path is known yet; the same for all its threads."""
+    if cuda.syncthreads_or(int32(found)) == 0:
+        return False
+    if cuda.threadIdx.x == 0:
+        store_relaxed(flags, ZERO_FOUND, 1)
+    known = cuda.threadIdx.x == 0 and load_relaxed(flags, PATH_FOUND) != 0
+    return cuda.syncthreads_or(int32(known)) == 0
+
+
+@cuda.jit
+def step_4_a(
+    n,
+    lines,
+    zeros,
+    zeros_size,
+    covered_row,
+    covered_column,
+    column_of_star_at_row,
+    column_of_prime_at_row,
+    flags,
+    signal,
+):
+    """Split by rows, all zeros in parallel, covers in shared memory.
+
+    Paper: [L19 app.B (A)].  Launch: one block a bin of rows, 2 n bytes of dynamic shared memory.
+    Reads/Writes: reads the covers at the start, writes the changed ones at the end.
+    Race: as in `kernels.step_4` within a block; between blocks only the restart carries changes.
+    Zeros of one row are checked by several threads of one block: each primes, all cover the same
+    row and uncover the same column, and the prime word keeps one of them.
+    """
+    shared = cuda.shared.array(0, uint8)
+    thread = cuda.threadIdx.x
+    b = cuda.blockIdx.x
+    first = b * lines * n
+    size = zeros_size[b]
+    read_covers(n, covered_row, covered_column, shared)
+    for _ in range(n + 2):
+        found = 0
+        for k in range(thread, size, cuda.blockDim.x):
+            position = zeros[first + k]
+            column = position // n
+            row = position - column * n
+            if shared[n + column] == 0:  # S2: the column first
+                cuda.threadfence_block()
+                if shared[row] == 0:
+                    found = 1
+                    process_shared(
+                        n, shared, column_of_star_at_row, column_of_prime_at_row, row, column, flags
+                    )
+        if not sweep_goes_on(found, flags):
+            break
+    write_covers(n, covered_row, covered_column, shared)
+    if thread == 0:
+        send_signals(flags, signal)
+
+
+@cuda.jit
+def step_4_b(
+    n,
+    lines,
+    zeros,
+    zeros_size,
+    covered_row,
+    covered_column,
+    column_of_star_at_row,
+    column_of_prime_at_row,
+    flags,
+    signal,
+    zero_of_row,
+):
+    """Split by rows, one zero a row, covers in global memory.
+
+    Paper: [L19 app.B (B)].  Launch: one block a bin of rows; ``zero_of_row`` is int32 [n], -1.
+    Reads/Writes: as `kernels.step_4`; ``zero_of_row`` is left at -1.
+    Race: several threads may write one row's candidate; any of them is an uncovered zero of that
+    row, and after the barrier one is left. From there a row has one thread.
+    """
+    thread = cuda.threadIdx.x
+    b = cuda.blockIdx.x
+    first = b * lines * n
+    size = zeros_size[b]
+    for _ in range(n + 2):
+        found = 0
+        for k in range(thread, size, cuda.blockDim.x):
+            position = zeros[first + k]
+            column = position // n
+            row = position - column * n
+            if uncovered(covered_row, covered_column, row, column):
+                found = 1
+                zero_of_row[row] = column
+        cuda.syncthreads()
+        for row in range(b * lines + thread, min((b + 1) * lines, n), cuda.blockDim.x):
+            column = zero_of_row[row]
+            if column >= 0:
+                zero_of_row[row] = -1
+                process(
+                    covered_row,
+                    covered_column,
+                    column_of_star_at_row,
+                    column_of_prime_at_row,
+                    row,
+                    column,
+                    flags,
+                )
+        if not sweep_goes_on(found, flags):
+            break
+    if thread == 0:
+        send_signals(flags, signal)
+
+
+@cuda.jit
+def step_4_c(
+    n,
+    lines,
+    zeros,
+    zeros_size,
+    covered_row,
+    covered_column,
+    column_of_star_at_row,
+    column_of_prime_at_row,
+    flags,
+    signal,
+    zero_of_row,
+):
+    """Split by rows, one zero a row, covers in shared memory.
+
+    Paper: [L19 app.B (C)].  Launch: one block a bin of rows, 2 n bytes of dynamic shared memory;
+    ``zero_of_row`` is int32 [n], -1.
+    Reads/Writes: as `step_4_a`.
+    Race: as `step_4_b`.
+    """
+    shared = cuda.shared.array(0, uint8)
+    thread = cuda.threadIdx.x
+    b = cuda.blockIdx.x
+    first = b * lines * n
+    size = zeros_size[b]
+    read_covers(n, covered_row, covered_column, shared)
+    for _ in range(n + 2):
+        found = 0
+        for k in range(thread, size, cuda.blockDim.x):
+            position = zeros[first + k]
+            column = position // n
+            row = position - column * n
+            if shared[n + column] == 0 and shared[row] == 0:
+                found = 1
+                zero_of_row[row] = column
+        cuda.syncthreads()
+        for row in range(b * lines + thread, min((b + 1) * lines, n), cuda.blockDim.x):
+            column = zero_of_row[row]
+            if column >= 0:
+                zero_of_row[row] = -1
+                process_shared(
+                    n, shared, column_of_star_at_row, column_of_prime_at_row, row, column, flags
+                )
+        if not sweep_goes_on(found, flags):
+            break
+    write_covers(n, covered_row, covered_column, shared)
+    if thread == 0:
+        send_signals(flags, signal)

@@ -1,0 +1,487 @@
+"""The host's side of [L19]: upload, the loop of Fig. 1, download.
+
+**Whose rows.** The kernels want the slack matrix column by column. A C-ordered matrix is exactly
+that for its transpose, and transposing an assignment problem changes nothing but the names: so
+the caller's rows are the paper's columns, and nothing is ever moved (deviation D1).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from papers.common import device
+from papers.common.assignment import Problem, finish, prepare
+from papers.common.launch import Launch, bind
+from papers.common.model import Assignment
+from papers.lopes2019 import kernels as k
+from papers.lopes2019 import kernels_step_4 as alternatives
+
+STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
+DTYPES = ("int32", "int64", "float64", "uint8")
+STEP_4 = ("paper", "A", "B", "C")
+
+MAX_SIZE = 46340
+"""Largest n: zeros are stored as int32 positions, as in the paper, and n * n must fit."""
+
+MAX_SHARED_SIZE = 24576
+"""Largest n of the alternatives A and C: two bytes a line in 48 KiB of shared memory."""
+
+SIGNAL_PATIENCE_S = 2.0
+"""How long the host watches the signal word before it asks the driver what is wrong."""
+
+
+class Signal(NamedTuple):
+    """What step 4 tells the host (`kernels.send_signals` packs it)."""
+
+    matches: int
+    zero_found: bool
+    path_found: bool
+
+
+def decode_signal(word: int) -> tuple[int, Signal]:
+    """Unpack a signal word into its sequence number and its content."""
+    return word >> 34, Signal(word & 0xFFFFFFFF, bool(word >> 32 & 1), bool(word >> 33 & 1))
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Launch shapes.
+
+    Attributes
+    ----------
+    lines_a_bin : int
+        Columns (or rows) whose zeros form one bin: one block of step 4.
+    step_4_threads, step_2_threads, line_threads, matrix_threads, reduction_threads : int
+        Threads a block of step 4, of step 2 (one block), of the kernels with a thread a line,
+        of the matrix-wide kernels, of the reductions.
+    matrix_blocks : int
+        Blocks of the matrix-wide kernels at most.
+    """
+
+    lines_a_bin: int
+    step_4_threads: int
+    step_2_threads: int
+    line_threads: int
+    matrix_threads: int
+    reduction_threads: int
+    matrix_blocks: int
+
+    @classmethod
+    def for_device(cls, n: int) -> Geometry:
+        """Shapes for the selected device and order `n`."""
+        machine = device.describe()
+        if not machine.is_gpu:
+            return cls(max(1, -(-n // 3)), 8, 16, 16, 16, 16, 4)
+        return cls(2048, 1024, 1024, 256, 512, 512, 8 * machine.multiprocessors)
+
+
+@dataclass
+class State:
+    """Everything `run` touches: device arrays, bound launches, counters."""
+
+    problem: Problem
+    n: int
+    arrays: dict[str, Any] = field(default_factory=dict)
+    launches: dict[str, Launch] = field(default_factory=dict)
+    signal_host: Any = None
+    signals_seen: int = 0
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def wait(self) -> Signal:
+        """Wait for the signal of the latest launch of step 4.
+
+        Raises
+        ------
+        RuntimeError
+            If the kernel failed or never sent one.
+        """
+        self.signals_seen += 1
+        word = self.signal_host
+        for _ in range(20_000_000):
+            value = word[0]
+            if value >> 34 == self.signals_seen:
+                return decode_signal(value)[1]
+            if _ % 100_000 == 99_999:
+                time.sleep(0)
+        device.synchronize()  # raises what the driver knows
+        if word[0] >> 34 == self.signals_seen:
+            return decode_signal(word[0])[1]
+        raise RuntimeError(f"step 4 sent no signal {self.signals_seen} (word {word[0]:#x})")
+
+
+def upload(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    step_4: str = "paper",
+    geometry: Geometry | None = None,
+) -> State:
+    """Check the input, allocate everything, copy the costs to the device, bind the launches.
+
+    Parameters
+    ----------
+    cost : array_like[n, m]
+        See `papers.common.assignment.prepare`.
+    maximize : bool
+        Whether the sum is to be maximized; step 1 then takes row maxima, as the paper prints it.
+    dtype : {"int32", "int64", "float64", "uint8"}, optional
+        Type of the slack matrix; by default the narrowest of the first three that cannot overflow.
+    step_4 : {"paper", "A", "B", "C"}
+        The search kernel: the paper's or one of Appendix B's.
+    geometry : Geometry, optional
+        Launch shapes.
+
+    Returns
+    -------
+    State
+
+    Raises
+    ------
+    ValueError
+        Bad costs (see `prepare`), an unknown `step_4`, or a matrix too large for the card.
+    """
+    if step_4 not in STEP_4:
+        raise ValueError(f"step_4={step_4!r} is not one of {', '.join(STEP_4)}")
+    problem = prepare(cost, maximize, dtype, DTYPES, reflect=False)
+    n = problem.size
+    check_size(n, problem.matrix.dtype, step_4)
+    state = State(problem, n)
+    if n:
+        shapes = geometry or Geometry.for_device(n)
+        _allocate(state, shapes)
+        _bind(state, shapes, step_4)
+    return state
+
+
+def check_size(n: int, dtype: np.dtype, step_4: str = "paper") -> None:
+    """Refuse an order that the index type, shared memory or the card's memory cannot hold.
+
+    Raises
+    ------
+    ValueError
+        With the largest order that would do.
+    """
+    if n > MAX_SIZE:
+        raise ValueError(f"order {n} is too large: int32 positions allow n <= {MAX_SIZE}")
+    if step_4 in ("A", "C") and n > MAX_SHARED_SIZE:
+        raise ValueError(
+            f"order {n} is too large for step 4 alternative {step_4}: its covers in shared memory "
+            f"allow n <= {MAX_SHARED_SIZE}"
+        )
+    per_entry = 2 * dtype.itemsize + 4  # cost, slack, zeros
+    free = device.free_bytes()
+    needed = per_entry * n * n + 64 * n
+    if needed > free:
+        most = int((free / per_entry) ** 0.5)
+        raise ValueError(
+            f"order {n} needs {needed / 2**30:.1f} GiB on the card, {free / 2**30:.1f} GiB are "
+            f"free: n <= {min(most, MAX_SIZE)}"
+        )
+
+
+def run(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """The paper's algorithm on device-resident costs, as the flow chart [L19 Fig.1].
+
+    Parameters
+    ----------
+    state : State
+        From `upload`; may be run again.
+    trace : callable, optional
+        Called with the name of each step as it begins.
+
+    Raises
+    ------
+    RuntimeError
+        If a bound on the iterations is exceeded (never for valid input).
+    """
+    if state.n == 0:
+        return
+    mark = trace or _no_trace
+    launches = state.launches
+    for launch in launches.values():
+        launch.reset()
+    step_1(launches, mark)
+    mark("step_2")
+    launches["step_2"]()
+    for iteration in range(state.n + 1):
+        mark("step_3")
+        launches["step_3_init"]()
+        launches["step_3"]()
+        mark("step_4")
+        launches["step_4"]()
+        # With every column covered step 4 finds nothing, so its signal carries step 3's answer
+        # too and the host waits once instead of twice (deviation D4).
+        signal = state.wait()
+        if iteration == 0:
+            state.counters["matches_initial"] = signal.matches
+        if signal.matches == state.n:
+            return
+        _search(state, signal, mark)
+        mark("step_5")
+        launches["step_5a"]()
+        launches["step_5b"]()
+    raise RuntimeError(f"no perfect matching after {state.n + 1} searches")
+
+
+def step_1(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
+    """Initial slacks and the list of their zeros [L19 sec.4.7]."""
+    mark("step_1")
+    for name in ("init", "row_extremes", "row_update", "column_minima", "column_update"):
+        launches[name]()
+    launches["compress_first"]()
+
+
+def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
+    """Steps 4 and 6 in turn until step 4 has found a path (the inner loop of Fig. 1)."""
+    launches = state.launches
+    # A launch either covers a row for good or is followed by a dual update, which uncovers one.
+    for _ in range(3 * state.n + 3):
+        if signal.path_found:
+            return
+        if not signal.zero_found:
+            mark("step_6")
+            launches["step_6_reduction_1"]()
+            launches["step_6_reduction_2"]()
+            launches["step_6_add_sub"]()
+            launches["compress_matrix"]()
+            mark("step_4")
+        launches["step_4"]()
+        signal = state.wait()
+    raise RuntimeError(f"no alternating path after {3 * state.n + 3} searches of step 4")
+
+
+def download(state: State) -> Assignment:
+    """Copy the answer to the host: the stars, the duals, the counters.
+
+    The duals come from the final slacks: ``slack = cost - u - v`` on one row and one column.
+    """
+    if state.n == 0:
+        nothing = np.zeros(0, np.int64)
+        return finish(state.problem, nothing, *_empty_duals(state.problem), state.counters)
+    star = device.to_host(state.arrays["row_of_star_at_column"])
+    if star.min() < 0:
+        raise RuntimeError("the run did not end with a perfect matching")
+    u, v = _duals(state)
+    return finish(state.problem, star, u, v, _counters(state))
+
+
+def solve(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    step_4: str = "paper",
+    geometry: Geometry | None = None,
+) -> Assignment:
+    """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
+
+    Runs on the selected device (`papers.common.device.select`): a CUDA GPU, or the CPU executor,
+    which is meant for n up to a few hundred.
+
+    Parameters
+    ----------
+    cost : array_like[n, m]
+        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
+        pair. Rectangular matrices assign ``min(n, m)`` pairs.
+    maximize : bool
+        Whether the sum is to be maximized.
+    dtype : {"int32", "int64", "float64", "uint8"}, optional
+        Type of the slack matrix. Integer slacks are exact.
+    step_4 : {"paper", "A", "B", "C"}
+        The search kernel: the paper's or one of Appendix B's.
+    geometry : Geometry, optional
+        Launch shapes.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
+        duals that prove it, and counters: ``iterations_step_3``, ``iterations_step_4``,
+        ``iterations_step_6``, ``zeros_initial``, ``matches_initial``, ``kernel_launches``.
+
+    Raises
+    ------
+    ValueError
+        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
+        working type, a matrix too large for the card.
+    RuntimeError
+        If the kernels fail.
+
+    Examples
+    --------
+    >>> from papers.lopes2019 import solve
+    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
+    5
+    """
+    state = upload(cost, maximize, dtype, step_4, geometry)
+    run(state)
+    return download(state)
+
+
+# ------------------------------------------------------------------------------- the state
+
+
+def _no_trace(step: str) -> None:
+    pass
+
+
+def _allocate(state: State, shapes: Geometry) -> None:
+    n, matrix = state.n, state.problem.matrix
+    bins = -(-n // shapes.lines_a_bin)
+    state.arrays["cost"] = device.to_device(matrix.reshape(-1))
+    state.arrays["slack"] = device.empty(n * n, matrix.dtype)
+    state.arrays["zeros"] = device.empty(bins * shapes.lines_a_bin * n, np.int32)
+    state.arrays["zeros_size"] = device.empty(bins, np.int32)
+    for name in (
+        "covered_row",
+        "covered_column",
+        "row_of_star_at_column",
+        "column_of_star_at_row",
+        "column_of_prime_at_row",
+        "row_of_green_at_column",
+    ):
+        state.arrays[name] = device.empty(n, np.int32)
+    for name in ("row_extreme", "min_in_column"):
+        state.arrays[name] = device.empty(n, matrix.dtype)
+    blocks = min(shapes.matrix_blocks, -(-n * n // (2 * shapes.reduction_threads)))
+    state.arrays["partial"] = device.empty(blocks, matrix.dtype)
+    state.arrays["minimum"] = device.empty(1, matrix.dtype)
+    state.arrays["flags"] = device.to_device(np.zeros(k.FLAGS, np.int32))
+    state.arrays["zero_of_row"] = device.to_device(np.full(n, -1, np.int32))
+    host, state.arrays["signal"] = device.mapped(1, np.int64)
+    # A memoryview yields plain Python integers, several times faster than NumPy scalars.
+    state.signal_host = memoryview(host)
+
+
+def _bind(state: State, shapes: Geometry, step_4: str) -> None:
+    a, n, launches = state.arrays, np.int32(state.n), state.launches
+    dtype = state.problem.matrix.dtype
+    top, bottom = _extremes(dtype)
+    lines = np.int32(shapes.lines_a_bin)
+    line = _rounded_up(state.n, shapes.line_threads)
+    matrix = (
+        min(shapes.matrix_blocks, -(-state.n * state.n // shapes.matrix_threads)),
+        shapes.matrix_threads,
+    )
+    stars = a["row_of_star_at_column"], a["column_of_star_at_row"]
+    covers = a["covered_row"], a["covered_column"]
+    prime, green, flags = a["column_of_prime_at_row"], a["row_of_green_at_column"], a["flags"]
+    zeros, sizes = a["zeros"], a["zeros_size"]
+    slack, partial = a["slack"], a["partial"]
+
+    launches["init"] = bind(k.init, *line, n, sizes, *stars, *covers)
+    _bind_step_1(state, shapes, matrix, top, bottom)
+    by_row = np.int32(step_4 != "paper")
+    compress = bind(k.compress_matrix, *matrix, n, lines, by_row, slack, zeros, sizes)
+    launches["compress_matrix"] = compress
+    launches["compress_first"] = bind(
+        k.compress_matrix, *matrix, n, lines, by_row, slack, zeros, sizes
+    )
+    launches["step_2"] = bind(
+        k.step_2, 1, shapes.step_2_threads, n, lines, zeros, sizes, *covers, *stars, flags
+    )
+    launches["step_3_init"] = bind(k.step_3_init, *line, n, *covers, prime, green, flags)
+    launches["step_3"] = bind(k.step_3, *line, n, stars[0], covers[1], flags)
+    search, extra = {
+        "paper": (k.step_4, ()),
+        "A": (alternatives.step_4_a, ()),
+        "B": (alternatives.step_4_b, (a["zero_of_row"],)),
+        "C": (alternatives.step_4_c, (a["zero_of_row"],)),
+    }[step_4]
+    launches["step_4"] = bind(
+        search, sizes.size, shapes.step_4_threads,
+        n, lines, zeros, sizes, *covers, stars[1], prime, flags, a["signal"], *extra,
+        shared_bytes=2 * state.n if step_4 in ("A", "C") else 0,
+    )  # fmt: skip
+    launches["step_5a"] = bind(k.step_5a, *line, n, *stars, prime, green)
+    launches["step_5b"] = bind(k.step_5b, *line, n, *stars, green)
+    launches["step_6_reduction_1"] = bind(
+        k.step_6_reduction_1, partial.size, shapes.reduction_threads, n, slack, *covers, top, partial
+    )
+    launches["step_6_reduction_2"] = bind(
+        k.step_6_reduction_2, 1, shapes.reduction_threads, partial, top, a["minimum"]
+    )
+    launches["step_6_add_sub"] = bind(
+        k.step_6_add_sub, *matrix, n, slack, *covers, a["minimum"], sizes
+    )
+
+
+def _bind_step_1(
+    state: State, shapes: Geometry, matrix: tuple[int, int], top: Any, bottom: Any
+) -> None:
+    """Row and column reductions: lines a block such that the blocks fill the GPU [L19 Fig.3]."""
+    a, n, launches = state.arrays, np.int32(state.n), state.launches
+    threads = shapes.step_2_threads
+    blocks_wanted = max(1, shapes.matrix_blocks // 4)
+    lines = 1
+    while lines < 32 and lines < threads and state.n // (2 * lines) >= blocks_wanted:
+        lines *= 2
+    rows = max(lines, min(8, threads))  # 8 neighbours: one 32-byte sector
+    if state.problem.maximize:
+        extremes, update, start = k.step_1_max_in_rows, k.step_1_max_slack, bottom
+    else:
+        extremes, update, start = k.step_1_min_in_rows, k.step_1_row_sub, top
+    launches["row_extremes"] = bind(
+        extremes, -(-state.n // rows), threads, n, np.int32(rows), a["cost"], start,
+        a["row_extreme"],
+    )  # fmt: skip
+    launches["row_update"] = bind(update, *matrix, n, a["cost"], a["row_extreme"], a["slack"])
+    launches["column_minima"] = bind(
+        k.step_1_min_in_columns, -(-state.n // lines), threads, n, np.int32(lines), a["slack"],
+        top, a["min_in_column"],
+    )  # fmt: skip
+    launches["column_update"] = bind(
+        k.step_1_column_sub, *matrix, n, a["slack"], a["min_in_column"]
+    )
+
+
+def _rounded_up(items: int, threads: int) -> tuple[int, int]:
+    """Grid and block for one thread an item."""
+    return -(-items // threads), threads
+
+
+def _extremes(dtype: np.dtype) -> tuple[Any, Any]:
+    """The largest and the smallest value of a type, as scalars of that type."""
+    if dtype.kind == "f":
+        return dtype.type(np.inf), dtype.type(-np.inf)
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.max), dtype.type(limits.min)
+
+
+# ------------------------------------------------------------------------------- the answer
+
+
+def _empty_duals(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    size = max(problem.cost.shape)
+    kind = np.float64 if problem.cost.dtype.kind == "f" else np.int64
+    return np.zeros(size, kind), np.zeros(size, kind)
+
+
+def _duals(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Duals of the caller's rows and columns from the slacks of one of each."""
+    n, matrix = state.n, state.problem.matrix
+    wide = np.float64 if matrix.dtype.kind == "f" else np.int64
+    sign = -1 if state.problem.maximize else 1
+    slack = state.arrays["slack"]
+    first_row = sign * matrix[0].astype(wide) - device.to_host(slack[:n]).astype(wide)
+    gathered = device.empty(n, matrix.dtype)
+    bind(k.slack_of_first_row, *_rounded_up(n, 32), np.int32(n), slack, gathered)()
+    first_column = sign * matrix[:, 0].astype(wide) - device.to_host(gathered).astype(wide)
+    return first_column, first_row - first_row[0]
+
+
+def _counters(state: State) -> dict[str, int]:
+    count = {name: launch.count for name, launch in state.launches.items()}
+    return {
+        "iterations_step_3": count["step_3"],
+        "iterations_step_4": count["step_4"],
+        "iterations_step_5": count["step_5a"],
+        "iterations_step_6": count["step_6_add_sub"],
+        "zeros_initial": int(device.to_host(state.arrays["flags"])[k.ZEROS]),
+        "matches_initial": state.counters["matches_initial"],
+        "kernel_launches": sum(count.values()),
+    }
