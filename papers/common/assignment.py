@@ -157,6 +157,11 @@ def finish(
         If the matching uses a forbidden pair: the matrix is infeasible.
     """
     n, m = problem.cost.shape
+    if problem.size == 0:
+        kind = np.float64 if problem.cost.dtype.kind == "f" else np.int64
+        none = np.zeros(0, np.int64)
+        duals = np.zeros(n, kind), np.zeros(m, kind)
+        return Assignment(none, none, 0, *duals, problem.maximize, dict(counters or {}))
     columns = np.asarray(column_of_row, dtype=np.int64)[:n]
     rows = np.flatnonzero(columns < m)
     columns = columns[rows]
@@ -222,7 +227,7 @@ def _bounds(array: np.ndarray, finite: np.ndarray | None) -> tuple[Any, Any]:
     low, high = int(array.min()), int(array.max())
     if max(-low, high) > INTEGER_LIMIT:
         raise ValueError(
-            f"integer costs from {low} to {high} overflow: absolute values up to 2**60 are certified"
+            f"integer costs from {low} to {high} overflow: the proofs hold up to 2**60"
         )
     return low, high
 
@@ -275,7 +280,8 @@ def _caller_duals(
         return None, None
     n, m = problem.cost.shape
     wide = np.float64 if problem.cost.dtype.kind == "f" else np.int64
-    u, v = row_duals.astype(wide), column_duals.astype(wide)
+    u: np.ndarray = row_duals.astype(wide)
+    v: np.ndarray = column_duals.astype(wide)
     if n < m:
         u, v = u - u[n], v + u[n]
     elif m < n:

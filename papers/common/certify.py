@@ -65,7 +65,7 @@ def assignment(
     if maximize is not None and bool(maximize) != answer.maximize:
         return _no(f"maximize={maximize} was asked, the answer says {answer.maximize}")
     shape = (len(u), len(v))
-    problem = _structure(answer, shape) or _longer_side(answer, u, v, tolerance)
+    problem = _structure(answer, shape)
     if problem:
         return _no(problem)
     sign = -1 if answer.maximize else 1
@@ -83,7 +83,10 @@ def assignment(
             return _no(problem)
         scale = max(scale, size)
         chosen.append(entries)
-    return _balance(answer, u, v, chosen, exact, tolerance * max(scale, 0.0))
+    problem = _longer_side(answer, u, v, 0 if exact else tolerance * scale)
+    if problem:
+        return _no(problem)
+    return _balance(answer, u, v, chosen, exact, tolerance * scale)
 
 
 def _strips(cost: np.ndarray | RowStrips, rows: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -112,14 +115,13 @@ def _structure(answer: Assignment, shape: tuple[int, int]) -> str:
     return ""
 
 
-def _longer_side(answer: Assignment, u: np.ndarray, v: np.ndarray, tolerance: float) -> str:
+def _longer_side(answer: Assignment, u: np.ndarray, v: np.ndarray, slack: float) -> str:
     """Sign and zero conditions on the side that may stay unassigned."""
     if len(u) == len(v):
         return ""
     name, duals, used = ("column", v, answer.col_ind) if len(u) < len(v) else (
         "row", u, answer.row_ind)  # fmt: skip
     signed = -duals if answer.maximize else duals
-    slack = tolerance * float(np.abs(duals).max()) if duals.dtype.kind == "f" else 0
     if np.any(signed > slack):
         return f"a {name} dual has the wrong sign for 'assigned at most once'"
     free = np.ones(len(duals), bool)

@@ -243,10 +243,10 @@ class Experiment:
     cells : callable(Plan) -> sequence of Cell
         What must be measured.
     table : callable(measurements, published) -> DataFrame
-        `measurements`: the run's long table (see `papers.reproduce.runner`), already reduced to
-        medians per cell and metric (see `papers.reproduce.runner.summarize`); `published`: callable(name) -> DataFrame, the
-        paper's CSV of that name. Returns a tidy table with the published and the measured
-        columns side by side.
+        `measurements`: the certified rows of the run and of the recorded runs, reduced to medians
+        per cell and metric (columns: `papers.reproduce.measurements.SUMMARY`); `published`:
+        callable(name) -> DataFrame, the paper's CSV of that name. Returns a tidy table with the
+        published and the measured columns side by side.
     figure : callable(table) -> matplotlib Figure, or None
         Drawn from the table alone, like the paper's.
     compare : callable(table) -> sequence of Comparison

@@ -2,8 +2,8 @@
 
 Numba has no ``volatile``; a plain load in a loop is done once, and even ``cuda.ldcv`` is moved out
 of the loop because its assembly is not marked as having side effects. `load_relaxed`,
-`load_acquire` and `store_release_system` emit the PTX instruction of that name with the mark, so
-the compiler neither moves nor merges them. In the CPU executor they are plain accesses.
+`load_acquire` and the stores emit the PTX instruction of that name with the mark, so the compiler
+neither moves nor merges them. In the CPU executor they are plain accesses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _element_pointer(context: Any, builder: Any, array_type: Any, array: Any, in
     return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False)
 
 
-def _make_load(order: str) -> Any:
+def _make_load(order: str, scope: str = "gpu.global") -> Any:
     @intrinsic
     def load(typingctx: Any, array: Any, index: Any) -> Any:
         if not (isinstance(array, types.Array) and array.ndim == 1):
@@ -37,7 +37,7 @@ def _make_load(order: str) -> Any:
             pointer = _element_pointer(context, builder, array, args[0], index64)
             value = context.get_value_type(array.dtype)
             kind = ir.FunctionType(value, [pointer.type])
-            text = f"ld.{order}.gpu.global.b{bits} $0, [$1];"
+            text = f"ld.{order}.{scope}.b{bits} $0, [$1];"
             asm = ir.InlineAsm(kind, text, f"={_REGISTER[bits]},l,~{{memory}}", side_effect=True)
             return builder.call(asm, [pointer])
 
@@ -47,7 +47,7 @@ def _make_load(order: str) -> Any:
     return load
 
 
-def _make_store(order: str, scope: str) -> Any:
+def _make_store(order: str, scope: str = "gpu.global") -> Any:
     @intrinsic
     def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
         if not (isinstance(array, types.Array) and array.ndim == 1):
@@ -59,7 +59,7 @@ def _make_store(order: str, scope: str) -> Any:
             pointer = _element_pointer(context, builder, array, args[0], index64)
             stored = context.cast(builder, args[2], signature.args[2], array.dtype)
             kind = ir.FunctionType(ir.VoidType(), [pointer.type, stored.type])
-            text = f"st.{order}.{scope}.global.b{bits} [$0], $1;"
+            text = f"st.{order}.{scope}.b{bits} [$0], $1;"
             asm = ir.InlineAsm(kind, text, f"l,{_REGISTER[bits]},~{{memory}}", side_effect=True)
             builder.call(asm, [pointer, stored])
             return context.get_dummy_value()
@@ -79,13 +79,19 @@ load_relaxed = _make_load("relaxed")
 load_acquire = _make_load("acquire")
 """``load_acquire(array, i)``: as `load_relaxed`; later accesses stay behind it."""
 
-store_relaxed = _make_store("relaxed", "gpu")
+load_relaxed_block = _make_load("relaxed", "cta")
+"""As `load_relaxed`, among the threads of one block; for shared memory too."""
+
+store_relaxed = _make_store("relaxed")
 """``store_relaxed(array, i, x)``: write now, never merged with a later write."""
 
-store_release = _make_store("release", "gpu")
+store_relaxed_block = _make_store("relaxed", "cta")
+"""As `store_relaxed`, among the threads of one block; for shared memory too."""
+
+store_release = _make_store("release")
 """``store_release(array, i, x)``: earlier writes of this thread are seen before this one."""
 
-store_release_system = _make_store("release", "sys")
+store_release_system = _make_store("release", "sys.global")
 """``store_release_system(array, i, x)``: as `store_release`, towards the host as well."""
 
 

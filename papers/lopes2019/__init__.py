@@ -1,2 +1,61 @@
-"""Lopes, Yadav, Ilic, Patra 2019: the Hungarian algorithm distributed over blocks [L19]."""
-from papers.lopes2019.solver import solve
+"""Lopes, Yadav, Ilic, Patra 2019: the Hungarian algorithm, distributed over blocks [L19].
+
+Reading order: `reference` (the sequential steps), `kernels` (the same steps on the GPU),
+`kernels_step_4` (Appendix B), `solver` (the host loop), `cpu` (the paper's baselines),
+`experiments` (tables and figures). `README.md` beside this file is the teaching page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from papers.common.model import Experiment, Paper, Solver
+
+__all__ = ["PAPER", "solve"]
+
+
+def solve(*args: Any, **options: Any) -> Any:
+    """Solve a linear assignment problem; see `papers.lopes2019.solver.solve`."""
+    from papers.lopes2019 import solver
+
+    return solver.solve(*args, **options)
+
+
+def _experiments() -> Sequence[Experiment]:
+    from papers.lopes2019.experiments import EXPERIMENTS
+
+    return EXPERIMENTS
+
+
+def _solvers() -> Mapping[str, Solver]:
+    from papers.lopes2019 import cpu, solver
+
+    gpu = Solver(
+        name="gpu",
+        title="Block distributed Hungarian, CUDA",
+        device="cuda",
+        upload=solver.upload,
+        run=solver.run,
+        download=solver.download,
+        steps=solver.STEPS,
+    )
+    return {"gpu": gpu, **cpu.SOLVERS}
+
+
+PAPER = Paper(
+    name="lopes2019",
+    tag="L19",
+    title="Fast block distributed CUDA implementation of the Hungarian algorithm",
+    authors="Paulo A. C. Lopes, Satyendra Singh Yadav, Aleksandar Ilic, Sarat Kumar Patra",
+    venue="Journal of Parallel and Distributed Computing 130, 50-62",
+    year=2019,
+    doi="10.1016/j.jpdc.2019.03.014",
+    summary=(
+        "The O(n^4) Hungarian algorithm in CUDA: the alternating path search is split over blocks "
+        "that need no global synchronisation while they have work, many paths are applied at once, "
+        "and the search runs on a compressed list of zeros."
+    ),
+    experiments=_experiments,
+    solvers=_solvers,
+)

@@ -296,16 +296,17 @@ def step_2(
                 position = zeros[first + k]
                 column = position // n
                 row = position - column * n
-                if load_relaxed(covered_column, column) == 0 and (
-                    load_relaxed(covered_row, row) == 0
+                if (
+                    load_relaxed(covered_column, column) == 0
+                    and load_relaxed(covered_row, row) == 0
+                    and cuda.atomic.exch(covered_row, row, 1) == 0
                 ):
-                    if cuda.atomic.exch(covered_row, row, 1) == 0:
-                        if cuda.atomic.exch(covered_column, column, 1) == 0:
-                            row_of_star_at_column[column] = row
-                            column_of_star_at_row[row] = column
-                        else:
-                            cuda.atomic.exch(covered_row, row, 0)
-                            again = 1
+                    if cuda.atomic.exch(covered_column, column, 1) == 0:
+                        row_of_star_at_column[column] = row
+                        column_of_star_at_row[row] = column
+                    else:
+                        cuda.atomic.exch(covered_row, row, 0)
+                        again = 1
         if cuda.syncthreads_or(int32(again)) == 0:
             break
 
@@ -423,8 +424,8 @@ def step_4(
     while some block found a zero (that is the paper's global synchronisation, S5).
     Reads/Writes: covers both ways, primes, flags.
     Race: blocks and threads read covers that others change. [L19 Thm.1] shows that every such run
-    equals a serial one as long as S1 to S5 hold: S1 and S3 are kept in `process`, S2 and S4 by the
-    fence between a zero's two reads, S5 by the loop here and the restart. On today's memory model: S1, one relaxed
+    equals a serial one as long as S1 to S5 hold: S1 and S3 are kept in `process`, S2 and S4 in
+    `uncovered`, S5 by the loop here and the restart. On today's memory model: S1, one relaxed
     32-bit store; S2, S3 and S4, ``fence.sc.gpu`` (`threadfence`): each check and each cover has
     one such fence between its two accesses, these fences have a single order, and a check that
     saw a column uncovered stands after the cover that uncovered it in that order. So whoever
@@ -432,47 +433,26 @@ def step_4(
     are ``ld.relaxed.gpu``: never moved, never served from a stale L1 line.
     """
     thread = cuda.threadIdx.x
-    width = cuda.blockDim.x
     b = cuda.blockIdx.x
     first = b * lines * n
     size = zeros_size[b]
-    last = first + size - 1
     for _ in range(n + 2):  # a sweep that finds a zero covers a row for good or finds a path
         found = 0
-        for k in range(first + thread, first + size, UNROLL * width):
-            # Four zeros a turn, so that their memory latencies overlap; past the end the last
-            # zero is asked again, which does no harm.
-            position0 = zeros[k]
-            position1 = zeros[min(k + width, last)]
-            position2 = zeros[min(k + 2 * width, last)]
-            position3 = zeros[min(k + 3 * width, last)]
-            cover0 = load_relaxed(covered_column, position0 // n)
-            cover1 = load_relaxed(covered_column, position1 // n)
-            cover2 = load_relaxed(covered_column, position2 // n)
-            cover3 = load_relaxed(covered_column, position3 // n)
-            if cover0 == 0 or cover1 == 0 or cover2 == 0 or cover3 == 0:
-                cuda.threadfence()  # S2 and S4: between the columns' reads and the rows'
-                for j in range(UNROLL):
-                    position, cover = position0, cover0
-                    if j == 1:
-                        position, cover = position1, cover1
-                    elif j == 2:
-                        position, cover = position2, cover2
-                    elif j == 3:
-                        position, cover = position3, cover3
-                    column = position // n
-                    row = position - column * n
-                    if cover == 0 and load_relaxed(covered_row, row) == 0:
-                        found = 1
-                        process(
-                            covered_row,
-                            covered_column,
-                            column_of_star_at_row,
-                            column_of_prime_at_row,
-                            row,
-                            column,
-                            flags,
-                        )
+        for k in range(thread, size, cuda.blockDim.x):
+            position = zeros[first + k]
+            column = position // n
+            row = position - column * n
+            if uncovered(covered_row, covered_column, row, column):
+                found = 1
+                process(
+                    covered_row,
+                    covered_column,
+                    column_of_star_at_row,
+                    column_of_prime_at_row,
+                    row,
+                    column,
+                    flags,
+                )
         if cuda.syncthreads_or(int32(found)) == 0:
             break
         if thread == 0:
@@ -657,3 +637,31 @@ def slack_of_first_row(n, slack, out):
     column = cuda.grid(1)
     if column < n:
         out[column] = slack[column * n]
+
+
+# ---------------------------------------------------------------------------------- types
+
+SLACK_TYPES = ("int32", "int64", "float64", "uint8")
+
+_LINES = "int32[::1]"
+SIGNATURES = {
+    init: f"void(int32, {', '.join([_LINES] * 5)})",
+    step_1_min_in_rows: "void(int32, int32, T[::1], T, T[::1])",
+    step_1_row_sub: "void(int32, T[::1], T[::1], T[::1])",
+    step_1_max_in_rows: "void(int32, int32, T[::1], T, T[::1])",
+    step_1_max_slack: "void(int32, T[::1], T[::1], T[::1])",
+    step_1_min_in_columns: "void(int32, int32, T[::1], T, T[::1])",
+    step_1_column_sub: "void(int32, T[::1], T[::1])",
+    compress_matrix: f"void(int32, int32, int32, T[::1], {_LINES}, {_LINES})",
+    step_2: f"void(int32, int32, {', '.join([_LINES] * 7)})",
+    step_3_init: f"void(int32, {', '.join([_LINES] * 5)})",
+    step_3: f"void(int32, {', '.join([_LINES] * 3)})",
+    step_4: f"void(int32, int32, {', '.join([_LINES] * 7)}, int64[::1])",
+    step_5a: f"void(int32, {', '.join([_LINES] * 4)})",
+    step_5b: f"void(int32, {', '.join([_LINES] * 3)})",
+    step_6_reduction_1: f"void(int32, T[::1], {_LINES}, {_LINES}, T, T[::1])",
+    step_6_reduction_2: "void(T[::1], T, T[::1])",
+    step_6_add_sub: f"void(int32, T[::1], {_LINES}, {_LINES}, T[::1], {_LINES})",
+    slack_of_first_row: "void(int32, T[::1], T[::1])",
+}
+"""What each kernel is compiled for, T standing for each of `SLACK_TYPES`."""

@@ -6,15 +6,20 @@ seen only after the kernel is restarted. B and C first pick one uncovered zero a
 what was picked.
 
 In shared memory a block-wide fence keeps S3, and S4 holds because a row's zeros live in one block
-[L19 app.A]; the arrays are re-read every sweep, since the barrier between sweeps (and the fence
-inside one) keeps the compiler from holding their values in registers.
+[L19 app.A]. The paper's "volatile" is ``ld.relaxed.cta`` and ``st.relaxed.cta`` here: re-read every
+time, and no data race in the sense of the memory model.
 """
 
 from __future__ import annotations
 
 from numba import cuda, int32, uint8
 
-from papers.common.primitives import load_relaxed, store_relaxed
+from papers.common.primitives import (
+    load_relaxed,
+    load_relaxed_block,
+    store_relaxed,
+    store_relaxed_block,
+)
 from papers.lopes2019.kernels import PATH_FOUND, ZERO_FOUND, process, send_signals, uncovered
 
 
@@ -49,9 +54,9 @@ def process_shared(n, shared, column_of_star_at_row, prime, row, column, flags):
     store_relaxed(prime, row, column)
     star = column_of_star_at_row[row]
     if star >= 0:
-        shared[row] = 1
+        store_relaxed_block(shared, row, 1)
         cuda.threadfence_block()  # S3
-        shared[n + star] = 0
+        store_relaxed_block(shared, n + star, 0)
     else:
         store_relaxed(flags, PATH_FOUND, 1)
 
@@ -100,9 +105,9 @@ def step_4_a(
             position = zeros[first + k]
             column = position // n
             row = position - column * n
-            if shared[n + column] == 0:  # S2: the column first
+            if load_relaxed_block(shared, n + column) == 0:  # S2: the column first
                 cuda.threadfence_block()
-                if shared[row] == 0:
+                if load_relaxed_block(shared, row) == 0:
                     found = 1
                     process_shared(
                         n, shared, column_of_star_at_row, column_of_prime_at_row, row, column, flags
@@ -201,6 +206,7 @@ def step_4_c(
             position = zeros[first + k]
             column = position // n
             row = position - column * n
+            # No thread changes a cover before the barrier, so plain reads will do.
             if shared[n + column] == 0 and shared[row] == 0:
                 found = 1
                 zero_of_row[row] = column
@@ -217,3 +223,13 @@ def step_4_c(
     write_covers(n, covered_row, covered_column, shared)
     if thread == 0:
         send_signals(flags, signal)
+
+
+_ARGUMENTS = f"int32, int32, {', '.join(['int32[::1]'] * 7)}, int64[::1]"
+SLACK_TYPES = ("int32",)
+SIGNATURES = {
+    step_4_a: f"void({_ARGUMENTS})",
+    step_4_b: f"void({_ARGUMENTS}, int32[::1])",
+    step_4_c: f"void({_ARGUMENTS}, int32[::1])",
+}
+"""As in `kernels`; none of these reads the slack matrix."""

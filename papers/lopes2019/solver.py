@@ -261,8 +261,7 @@ def download(state: State) -> Assignment:
     The duals come from the final slacks: ``slack = cost - u - v`` on one row and one column.
     """
     if state.n == 0:
-        nothing = np.zeros(0, np.int64)
-        return finish(state.problem, nothing, *_empty_duals(state.problem), state.counters)
+        return finish(state.problem, np.zeros(0, np.int64))
     star = device.to_host(state.arrays["row_of_star_at_column"])
     if star.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")
@@ -400,7 +399,14 @@ def _bind(state: State, shapes: Geometry, step_4: str) -> None:
     launches["step_5a"] = bind(k.step_5a, *line, n, *stars, prime, green)
     launches["step_5b"] = bind(k.step_5b, *line, n, *stars, green)
     launches["step_6_reduction_1"] = bind(
-        k.step_6_reduction_1, partial.size, shapes.reduction_threads, n, slack, *covers, top, partial
+        k.step_6_reduction_1,
+        partial.size,
+        shapes.reduction_threads,
+        n,
+        slack,
+        *covers,
+        top,
+        partial,
     )
     launches["step_6_reduction_2"] = bind(
         k.step_6_reduction_2, 1, shapes.reduction_threads, partial, top, a["minimum"]
@@ -453,12 +459,6 @@ def _extremes(dtype: np.dtype) -> tuple[Any, Any]:
 
 
 # ------------------------------------------------------------------------------- the answer
-
-
-def _empty_duals(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    size = max(problem.cost.shape)
-    kind = np.float64 if problem.cost.dtype.kind == "f" else np.int64
-    return np.zeros(size, kind), np.zeros(size, kind)
 
 
 def _duals(state: State) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,196 @@
+"""Sets measured beside published; experiments build their comparisons with these.
+
+Verdict rules
+-------------
+count
+    No hardware changes it. On the same instances it must be equal. Where the authors' instances
+    are unknown, a relative `tolerance` says how far two random instances may lie apart.
+ratio
+    Redone wholly on our machine. It ``agrees`` when measured / published lies within
+    ``[1 / factor, factor]``.
+shape
+    A slope within `tolerance`, or the same ranking.
+time
+    Another machine: ``not comparable``, whatever the numbers.
+missing
+    Without a measured value the verdict is ``not measured``.
+
+Whatever does not agree ``differs`` if a `note` explains it, and is ``open`` if none does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from papers.common.model import Comparison
+
+Judgement = Literal["agrees", "differs", "open", "not comparable", "not measured"]
+Kind = Literal["count", "ratio", "shape", "time"]
+
+
+def missing(value: Any) -> bool:
+    """Whether a value is None or NaN."""
+    return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` as a Python number or text, None if it is missing."""
+    if missing(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _comparison(
+    quantity: str, kind: Kind, published: Any, measured: Any, agrees: bool, note: str
+) -> Comparison:
+    verdict: Judgement = "agrees" if agrees else ("differs" if note else "open")
+    if missing(measured):
+        verdict = "not measured"
+    elif missing(published):
+        verdict = "not comparable"
+    # A note explains a difference; where there is none it would only confuse.
+    kept = "" if verdict == "agrees" else note
+    return Comparison(quantity, kind, _plain(published), _plain(measured), verdict, kept)
+
+
+def count(
+    quantity: str, published: Any, measured: Any, tolerance: float = 0.0, note: str = ""
+) -> Comparison:
+    """Compare a count that no hardware changes.
+
+    Parameters
+    ----------
+    quantity : str
+        What is compared.
+    published, measured : number or None
+        The values.
+    tolerance : float
+        Relative difference allowed, for instances that are not the authors'.
+    note : str
+        Explanation of a difference, if one is known.
+    """
+    agrees = False
+    if not missing(published) and not missing(measured):
+        agrees = abs(measured - published) <= tolerance * abs(published)
+    return _comparison(quantity, "count", published, measured, agrees, note)
+
+
+def ratio(
+    quantity: str, published: Any, measured: Any, factor: float = 2.0, note: str = ""
+) -> Comparison:
+    """Compare a ratio that was redone on one machine: a speedup, a share, an efficiency.
+
+    Parameters
+    ----------
+    quantity, published, measured, note
+        As in `count`.
+    factor : float
+        How many times larger or smaller the measured ratio may be.
+    """
+    agrees = False
+    if not missing(published) and not missing(measured) and published > 0:
+        agrees = 1 / factor <= measured / published <= factor
+    return _comparison(quantity, "ratio", published, measured, agrees, note)
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Return the exponent b of the least-squares fit ``y = a x**b``; None below two points.
+
+    Points that are missing or not positive are left out.
+    """
+    pairs = [(u, v) for u, v in zip(x, y, strict=True) if not missing(v) and u > 0 and v > 0]
+    if len({u for u, _ in pairs}) < 2:
+        return None
+    logs = np.log(np.asarray(pairs, dtype=float))
+    return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
+
+
+def shape_slope(
+    quantity: str,
+    x: Sequence[float],
+    published: Sequence[float],
+    measured: Sequence[float],
+    tolerance: float = 0.5,
+    note: str = "",
+) -> Comparison:
+    """Compare the slopes of two curves on doubly logarithmic axes, over the x both have.
+
+    Parameters
+    ----------
+    quantity, note
+        As in `count`.
+    x : sequence of float
+        Shared abscissa.
+    published, measured : sequence of float
+        Ordinates, NaN where missing.
+    tolerance : float
+        Difference allowed between the two exponents.
+    """
+    both = [
+        (u, p, m)
+        for u, p, m in zip(x, published, measured, strict=True)
+        if not missing(p) and not missing(m)
+    ]
+    ours = slope([u for u, _, _ in both], [m for _, _, m in both])
+    theirs = slope([u for u, _, _ in both], [p for _, p, _ in both])
+    agrees = ours is not None and theirs is not None and abs(ours - theirs) <= tolerance
+    published_slope = None if theirs is None else round(theirs, 2)
+    measured_slope = None if ours is None else round(ours, 2)
+    return _comparison(quantity, "shape", published_slope, measured_slope, agrees, note)
+
+
+def same_order(first: dict[str, float], second: dict[str, float], slack: float = 0.0) -> bool:
+    """Whether two sets of values rank their common keys alike.
+
+    Pairs that lie within a relative `slack` of one another in either set do not count.
+    """
+    common = [k for k in first if k in second and not (missing(first[k]) or missing(second[k]))]
+    for place, a in enumerate(common):
+        for b in common[place + 1 :]:
+            gaps = [values[a] - values[b] for values in (first, second)]
+            widths = [slack * max(abs(v[a]), abs(v[b])) for v in (first, second)]
+            clear = all(abs(gap) > width for gap, width in zip(gaps, widths, strict=True))
+            if clear and (gaps[0] > 0) != (gaps[1] > 0):
+                return False
+    return True
+
+
+def _ranked(values: dict[str, float], keys: Iterable[str]) -> str:
+    return " < ".join(sorted(keys, key=lambda key: values[key]))
+
+
+def ranking(
+    quantity: str,
+    published: dict[str, float],
+    measured: dict[str, float],
+    slack: float = 0.05,
+    note: str = "",
+) -> Comparison:
+    """Compare who beats whom.
+
+    Parameters
+    ----------
+    quantity, note
+        As in `count`.
+    published, measured : dict of str to float
+        Value (smaller first) by name; only names that have both are ranked.
+    slack : float
+        Relative gap below which two values count as equal.
+    """
+    common = [k for k in published if k in measured]
+    common = [k for k in common if not (missing(published[k]) or missing(measured[k]))]
+    if len(common) < 2:
+        return _comparison(quantity, "shape", _ranked(published, published), None, False, note)
+    theirs, ours = _ranked(published, common), _ranked(measured, common)
+    agrees = same_order(published, measured, slack)
+    return _comparison(quantity, "shape", theirs, ours, agrees, note)
+
+
+def absolute_time(quantity: str, published: Any, measured: Any, note: str = "") -> Comparison:
+    """Set two times of different machines beside one another, without judging them."""
+    verdict: Judgement = "not measured" if missing(measured) else "not comparable"
+    return Comparison(quantity, "time", _plain(published), _plain(measured), verdict, note)

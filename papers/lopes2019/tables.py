@@ -1,0 +1,321 @@
+"""From measurements to the paper's tables: what stands beside what.
+
+Every function takes the run's summary (one row a cell and metric, see
+`papers.reproduce.measurements`) and the loader of the published numbers, and returns a tidy table
+with both side by side. Rows of the present run and of every recorded run stand below each other,
+told apart by ``source``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+
+Published = Callable[[str], pd.DataFrame]
+
+LABELS = ("0.1n", "n", "10n")
+"""The paper's cost ranges, in its order."""
+
+STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
+CPU = {"cpu_o4": "O4", "cpu_o3": "O3", "cpu_sp": "SP", "cpu_auction": "A"}
+"""Our CPU solvers by the letters of Figures 4 and 5."""
+
+KEY = ["source", "n", "cost_range"]
+
+
+def medians(
+    summary: pd.DataFrame,
+    solver: str,
+    metric: str = "time_ms",
+    scope: str = "run",
+    options: str = "",
+    family: str = "uniform",
+) -> pd.DataFrame:
+    """Median over seeds of one metric of one solver.
+
+    Returns
+    -------
+    DataFrame
+        ``source``, ``device``, ``n``, ``cost_range``, ``value``.
+    """
+    rows = summary[
+        (summary["solver"] == f"lopes2019:{solver}")
+        & (summary["options"] == options)
+        & (summary["scope"] == scope)
+        & (summary["metric"] == metric)
+        & (summary["family"] == family)
+    ]
+    grouped = rows.groupby(["source", "device", "n", "label"], sort=False)["median"].median()
+    return grouped.reset_index().rename(columns={"label": "cost_range", "median": "value"})
+
+
+def named(frame: pd.DataFrame, value: str, device: str | None = None) -> pd.DataFrame:
+    """Rename ``value`` (and keep the device under a name, or drop it), to merge tables."""
+    frame = frame.rename(columns={"value": value})
+    return frame.rename(columns={"device": device}) if device else frame.drop(columns="device")
+
+
+def order(table: pd.DataFrame, by: Sequence[str] = ("n", "cost_range")) -> pd.DataFrame:
+    """Sort as the paper does: sizes up, ranges 0.1n, n, 10n, the present run before recorded ones."""
+    ranks = {label: rank for rank, label in enumerate(LABELS)}
+
+    def key(column: pd.Series) -> pd.Series:
+        if column.name == "cost_range":
+            return column.map(lambda label: ranks.get(label, len(ranks)))
+        if column.name == "source":
+            return column.fillna("").map(lambda source: (source != "this run", source))
+        return column
+
+    return table.sort_values([*by, "source"], key=key, kind="stable").reset_index(drop=True)
+
+
+def beside(published: pd.DataFrame, measured: pd.DataFrame, on: Sequence[str]) -> pd.DataFrame:
+    """Every measured row with its published one, then published rows that nobody measured."""
+    table = measured.merge(published, on=list(on), how="left")
+    known = set(map(tuple, measured[list(on)].itertuples(index=False)))
+    missing = published[
+        [tuple(row) not in known for row in published[list(on)].itertuples(index=False)]
+    ]
+    if not missing.empty:
+        table = pd.concat([table, missing.assign(source="not measured")], ignore_index=True)
+    return table
+
+
+def best_source(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The rows of the source that fills the most of `columns` (ties: the present run)."""
+    if table.empty:
+        return table
+    filled = table.dropna(subset=list(columns))
+    counts = filled.groupby("source").size()
+    if counts.empty:
+        return table[table["source"] == table["source"].iloc[0]]
+    best = max(counts.index, key=lambda source: (counts[source], source == "this run"))
+    return table[table["source"] == best]
+
+
+# ------------------------------------------------------------------------------- Tables 1, 2, 4
+
+
+def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Table 1 (and Figures 7, 8): run times of the CUDA and the C code."""
+    printed = published("table1").pivot_table(
+        index=["n", "cost_range"], columns="implementation", values="time_ms"
+    )
+    printed = printed.rename(columns={"CUDA": "published_cuda_ms", "C": "published_c_ms"})
+    gpu = named(medians(summary, "gpu"), "cuda_ms", "device")
+    both = named(medians(summary, "gpu", scope="end_to_end"), "cuda_end_to_end_ms")
+    cpu = named(medians(summary, "cpu_o4"), "c_ms")
+    measured = gpu.merge(both, on=KEY, how="outer").merge(cpu, on=KEY, how="outer")
+    table = order(beside(printed.reset_index(), measured, ["n", "cost_range"]))
+    return table[
+        ["n", "cost_range", "source", "device", "published_cuda_ms", "cuda_ms",
+         "cuda_end_to_end_ms", "published_c_ms", "c_ms"]
+    ]  # fmt: skip
+
+
+def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Table 2 (and Figure 9): CPU time over CUDA time, both measured on one machine."""
+    printed = published("table2")[["n", "cost_range", "speedup_cuda_over_c"]]
+    printed = printed.rename(columns={"speedup_cuda_over_c": "published_speedup"})
+    times = run_times(summary, published).dropna(subset=["cuda_ms", "c_ms"])
+    measured = times[["n", "cost_range", "source", "device"]].assign(
+        speedup=times["c_ms"] / times["cuda_ms"]
+    )
+    table = order(beside(printed, measured, ["n", "cost_range"]))
+    return table[["n", "cost_range", "source", "device", "published_speedup", "speedup"]]
+
+
+def other_gpus(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Table 4: run times by GPU, the paper's two and every one that was recorded."""
+    printed = pd.concat(
+        [
+            published("table4")[["n", "cost_range", "device", "time_ms"]],
+            published("table1").query("implementation == 'CUDA'")[
+                ["n", "cost_range", "device", "time_ms"]
+            ],
+        ]
+    ).rename(columns={"time_ms": "published_ms"})
+    measured = named(medians(summary, "gpu"), "measured_ms", "device")
+    table = pd.concat([printed.assign(source="published"), measured], ignore_index=True)
+    return order(table)[["n", "cost_range", "source", "device", "published_ms", "measured_ms"]]
+
+
+# ------------------------------------------------------------------------------- steps
+
+
+def step_times(summary: pd.DataFrame, solver: str, name: str) -> pd.DataFrame:
+    """Wall time of each step (median over seeds): ``source n cost_range step <name>``."""
+    parts = [
+        named(medians(summary, solver, f"{step}_ms", "steps"), name).assign(step=step)
+        for step in STEPS
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def step_speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Table 3: CPU time over CUDA time of each step, for the range 0 to n."""
+    printed = published("table3")[["n", "step", "speedup_cuda_over_c"]]
+    printed = printed.rename(columns={"speedup_cuda_over_c": "published_speedup"})
+    keys = [*KEY, "step"]
+    both = step_times(summary, "gpu", "cuda_ms").merge(
+        step_times(summary, "cpu_o4", "c_ms"), on=keys
+    )
+    both = both[both["cost_range"] == "n"]
+    both = both.assign(speedup=both["c_ms"] / both["cuda_ms"])
+    whole = speedups(summary, published).query("cost_range == 'n'").dropna(subset=["speedup"])
+    whole = whole.assign(step="global")[["source", "n", "step", "speedup"]]
+    measured = pd.concat([both, whole], ignore_index=True)
+    measured = measured[["source", "n", "step", "cuda_ms", "c_ms", "speedup"]]
+    table = order(beside(printed, measured, ["n", "step"]), by=("n",))
+    return table[["n", "step", "source", "published_speedup", "speedup", "cuda_ms", "c_ms"]]
+
+
+def step_shares(label: str, figure: str) -> Callable[[pd.DataFrame, Published], pd.DataFrame]:
+    """Figures 10 to 12: the share of each step in the CUDA time, for one cost range."""
+
+    def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+        printed = published(figure)[["n", "step", "time_share_pct"]]
+        printed = printed.rename(columns={"time_share_pct": "published_share_pct"})
+        measured = step_times(summary, "gpu", "cuda_ms")
+        measured = measured[measured["cost_range"] == label]
+        total = measured.groupby(["source", "n"])["cuda_ms"].transform("sum")
+        measured = measured.assign(share_pct=100 * measured["cuda_ms"] / total)
+        result = order(beside(printed, measured, ["n", "step"]), by=("n",))
+        return result[["n", "step", "source", "published_share_pct", "share_pct", "cuda_ms"]]
+
+    return table
+
+
+# ------------------------------------------------------------------------------- CPU codes
+
+
+def cpu_times(summary: pd.DataFrame) -> pd.DataFrame:
+    """Run times of the four CPU codes: ``source n cost_range algorithm time_ms``."""
+    parts = [
+        named(medians(summary, solver), "time_ms").assign(algorithm=letters)
+        for solver, letters in CPU.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def over_o4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Figure 4: run time over that of the O(n^4) code, against n, for the range 0 to n."""
+    printed = published("fig04")[["n", "algorithm", "time_over_o4_time"]]
+    printed = printed.rename(columns={"time_over_o4_time": "published_ratio"})
+    times = cpu_times(summary)
+    times = times[times["cost_range"] == "n"]
+    base = times[times["algorithm"] == "O4"].rename(columns={"time_ms": "o4_ms"})
+    others = times[times["algorithm"] != "O4"]
+    measured = others.merge(base[["source", "n", "o4_ms"]], on=["source", "n"])
+    measured = measured.assign(ratio=measured["time_ms"] / measured["o4_ms"])
+    table = order(beside(printed, measured, ["n", "algorithm"]), by=("algorithm", "n"))
+    return table[["algorithm", "n", "source", "published_ratio", "ratio", "time_ms", "o4_ms"]]
+
+
+RANGES_FIG_5 = tuple(
+    f"n/{4**-k}" if k < 0 else ("n" if k == 0 else f"{4**k}n") for k in range(-3, 8)
+)
+"""Cost ranges of Figure 5: n/64, n/16, n/4, n, 4n ... 16384n."""
+
+
+def range_over_n(label: str) -> float:
+    """The cost range as a multiple of n: 0.25 for ``"n/4"``, 16 for ``"16n"``."""
+    head, _, divisor = label.partition("n")
+    return float(head or 1) / float(divisor.removeprefix("/") or 1)
+
+
+def against_range(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Figure 5: run time of the four CPU codes against the cost range, at one n."""
+    printed = published("fig05")[["n", "algorithm", "cost_max_over_n", "time_ms"]]
+    printed = printed.rename(columns={"time_ms": "published_ms", "cost_max_over_n": "range_over_n"})
+    times = cpu_times(summary)
+    times = times[times["cost_range"].isin(RANGES_FIG_5)]
+    # A size with the range n alone belongs to Figure 4.
+    enough = times.groupby(["source", "n"])["cost_range"].transform("nunique") > 4
+    times = times[enough]
+    measured = times.assign(range_over_n=times["cost_range"].map(range_over_n).astype(float)).drop(
+        columns="cost_range"
+    )
+    table = beside(printed, measured, ["n", "algorithm", "range_over_n"])
+    table = order(table, by=("n", "algorithm", "range_over_n"))
+    return table[["n", "algorithm", "range_over_n", "source", "published_ms", "time_ms"]]
+
+
+# ------------------------------------------------------------------------------- our own
+
+
+def appendix_b(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """The four kernels for step 4: run time, launches, and time over the paper's choice."""
+    base = named(medians(summary, "gpu"), "paper_ms")
+    parts = []
+    for choice in ("paper", "A", "B", "C"):
+        options = "" if choice == "paper" else f"step_4={choice}"
+        time = named(medians(summary, "gpu", options=options), "time_ms")
+        count = medians(summary, "gpu", "iterations_step_4", "answer", options)
+        searches = medians(summary, "gpu", "iterations_step_3", "answer", options)
+        part = time.merge(named(count, "launches"), on=KEY).merge(
+            named(searches, "searches"), on=KEY
+        )
+        parts.append(part.assign(step_4=choice))
+    table = pd.concat(parts, ignore_index=True).merge(base, on=KEY)
+    # Only instances on which an alternative ran as well.
+    table = table[table.groupby(KEY)["step_4"].transform("nunique") > 1]
+    table = table.assign(over_paper=table["time_ms"] / table["paper_ms"])
+    table = order(table)
+    return table[
+        ["n", "cost_range", "source", "step_4", "time_ms", "over_paper", "launches", "searches"]
+    ]
+
+
+COUNTERS = (
+    "zeros_initial", "matches_initial", "iterations_step_3", "iterations_step_4",
+    "iterations_step_6", "kernel_launches", "cost",
+)  # fmt: skip
+
+
+def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """What no hardware should change: zeros, dual updates, optimal costs, GPU beside CPU."""
+    parts = []
+    for solver in ("gpu", "cpu_o4"):
+        part = None
+        for counter in COUNTERS:
+            column = named(medians(summary, solver, counter, "answer"), counter)
+            part = column if part is None else part.merge(column, on=KEY, how="left")
+        parts.append(part.assign(solver=solver))
+    table = order(pd.concat(parts, ignore_index=True))
+    return table[["n", "cost_range", "source", "solver", *COUNTERS]]
+
+
+def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Our kernels beside the authors' CUDA C++ on one card model, seeds 1 to 3."""
+    printed = published("authors_code_h100")
+    printed = printed[printed["peer"] == "lopes"]
+    printed = printed.groupby(["n", "cost_range"])["solve_ms"].median().reset_index()
+    printed = printed.rename(columns={"solve_ms": "published_authors_ms"})
+    measured = named(medians(summary, "gpu"), "measured_ms", "device")
+    table = order(beside(printed, measured, ["n", "cost_range"]))
+    table = table[table["published_authors_ms"].notna()]
+    table = table.assign(authors_over_ours=table["published_authors_ms"] / table["measured_ms"])
+    return table[
+        ["n", "cost_range", "source", "device", "published_authors_ms", "measured_ms",
+         "authors_over_ours"]
+    ]  # fmt: skip
+
+
+def photos(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """The colour rearrangement: cost and time by solver."""
+    parts = []
+    for solver in ("gpu", *CPU):
+        time = named(medians(summary, solver, family="colours"), "time_ms", "device")
+        cost = named(medians(summary, solver, "cost", "answer", family="colours"), "cost")
+        parts.append(time.merge(cost, on=KEY).assign(solver=solver))
+    table = order(pd.concat(parts, ignore_index=True))
+    table = table.rename(columns={"cost_range": "pictures"})
+    return table[["n", "pictures", "source", "device", "solver", "time_ms", "cost"]]
+
+
+def marks(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Figure 2 has no numbers: what the paper draws, as its description says."""
+    described = published("figures")
+    return described[described["figure"] == "Fig 2"][["figure", "kind", "setting"]]

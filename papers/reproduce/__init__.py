@@ -1,0 +1,1 @@
+"""The ``reproduce`` command: plans, measures, certifies, compares with print and reports."""

@@ -1,0 +1,296 @@
+"""Measures one cell: draws, uploads, warms up, times every scope and has every answer proved.
+
+What is inside and outside the clocks
+-------------------------------------
+- Drawing the instance, compiling (a warm-up run of the same cell) and certifying are outside.
+- ``run``: `Solver.run` between two device synchronisations, on a state uploaded before.
+- ``end_to_end``: upload, run and download, with a new state every time.
+- ``steps``: `Solver.run` with a `StepClock` that synchronises at every step boundary.
+- ``kernels``: device time of the kernels alone; a GPU only, no rows without one.
+
+Proof
+-----
+Every repetition's answer is downloaded after its clock has stopped. Up to ``n = 2048`` each is
+certified. Above that the last of each scope is, and the others must have its cost exactly (within
+1e-9 of it for floats): a certificate costs a pass over the matrix.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from papers.common import certify, device, environment, generators
+from papers.common.model import Assignment, Cell, Instance, Solver, Verdict
+from papers.common.timing import StepClock, stopwatch
+
+CERTIFY_ALL_N = 2048
+Times = Mapping[str, float]
+Report = Callable[[str], None]
+Value = tuple[str, int, str, Any]
+"""Scope, repeat, metric, value."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell: rows of (scope, repeat, metric, value), and its status."""
+
+    status: str
+    certificate: str
+    reason: str
+    values: tuple[Value, ...] = ()
+    device: str = ""
+
+
+@dataclass
+class Laboratory:
+    """What stays alive between cells in one process: the last instance, and what is compiled."""
+
+    warmed: set[tuple[Any, ...]] = field(default_factory=set)
+    _instance: Instance | None = None
+    _matrix: Any = None
+
+    def draw(self, instance: Instance) -> np.ndarray:
+        """Return the instance's matrix; the last one is kept for the next solver."""
+        if instance != self._instance:
+            self._matrix = None  # Free the old one before the new one is made.
+            self._matrix = generators.draw(instance)
+            self._instance = instance
+        return self._matrix
+
+    def needs_warm_up(self, solver: Solver, cell: Cell, matrix: np.ndarray) -> bool:
+        """Say whether an untimed run must come first.
+
+        On a GPU always: clocks rise, and memory is touched for the first time. On a CPU only
+        until the solver is compiled for this dtype, for a large cell may take minutes.
+        """
+        signature = (cell.solver, cell.options, str(matrix.dtype))
+        if signature in self.warmed and not (solver.device == "cuda" and device.describe().is_gpu):
+            return False
+        self.warmed.add(signature)
+        return True
+
+
+@dataclass
+class _Repeat:
+    """One timed repetition: its values by metric, and its answer."""
+
+    values: Times
+    answer: Assignment
+
+
+def device_name(solver: Solver) -> str:
+    """Return what the column ``device`` says: a GPU, the CPU executor, or the CPU's model."""
+    return environment.cpu_model() if solver.device == "cpu" else device.describe().name
+
+
+def _run(solver: Solver, state: Any) -> _Repeat:
+    with stopwatch(device.synchronize) as lap:
+        solver.run(state)
+    return _Repeat({"time_ms": lap.ms}, solver.download(state))
+
+
+def _steps(solver: Solver, state: Any) -> _Repeat:
+    clock = StepClock(device.synchronize, solver.steps)
+    device.synchronize()
+    solver.run(state, trace=clock)
+    clock.stop()
+    times = {f"{step}_ms": ms for step, ms in clock.totals.items()}
+    return _Repeat(times, solver.download(state))
+
+
+def _kernels(solver: Solver, state: Any) -> _Repeat:
+    from papers.common.launch import KernelClock  # Needs the CUDA driver.
+
+    with KernelClock() as clock:
+        solver.run(state)
+    values = {"time_ms": clock.total_ms}
+    for name, (launches, ms) in clock.by_kernel.items():
+        values[f"{name}_ms"] = ms
+        values[f"{name}_launches"] = launches
+    return _Repeat(values, solver.download(state))
+
+
+def _end_to_end(solver: Solver, matrix: np.ndarray, options: Mapping[str, Any]) -> _Repeat:
+    with stopwatch(device.synchronize) as lap:
+        state = solver.upload(matrix, **options)
+        solver.run(state)
+        answer = solver.download(state)
+    return _Repeat({"time_ms": lap.ms}, answer)
+
+
+def _repeated(once: Callable[[], _Repeat], repeats: int, budget_s: float) -> Iterator[_Repeat]:
+    """Yield up to `repeats` repetitions, at least one, starting none after `budget_s`."""
+    start = time.monotonic()
+    for done in range(repeats):
+        if done and time.monotonic() - start > budget_s:
+            return
+        yield once()
+
+
+class _Judge:
+    """Certifies the answers of one scope and keeps the first verdict that is not ok."""
+
+    def __init__(self, matrix: np.ndarray, maximize: bool) -> None:
+        self._matrix = matrix
+        self._maximize = maximize
+        self._each = max(matrix.shape, default=0) <= CERTIFY_ALL_N
+        self._costs: list[Any] = []
+        self._last: Assignment | None = None
+        self.verdict: Verdict | None = None
+
+    def _certify(self, answer: Assignment) -> None:
+        if self.verdict is None or self.verdict.ok:
+            self.verdict = certify.assignment(self._matrix, answer, maximize=self._maximize)
+
+    def hear(self, answer: Assignment) -> None:
+        """Take one repetition's answer."""
+        self._costs.append(answer.cost)
+        self._last = answer
+        if self._each:
+            self._certify(answer)
+
+    def conclude(self) -> Verdict:
+        """Return the verdict on all answers heard."""
+        if self._last is None:
+            return Verdict(False, "none", "no answer")
+        if not self._each:
+            self._certify(self._last)
+        assert self.verdict is not None
+        if not self.verdict.ok:
+            return self.verdict
+        for repeat, cost in enumerate(self._costs):
+            if not same_cost(cost, self._costs[-1]):
+                what = f"repeat {repeat} costs {cost}, the certified answer {self._costs[-1]}"
+                return Verdict(False, "none", what)
+        return self.verdict
+
+
+def same_cost(first: Any, second: Any) -> bool:
+    """Whether two costs are equal: exactly for integers, within a relative 1e-9 for floats."""
+    if isinstance(first, (int, np.integer)) and isinstance(second, (int, np.integer)):
+        return int(first) == int(second)
+    return bool(np.isclose(float(first), float(second), rtol=1e-9, atol=0.0))
+
+
+def _answer_rows(answers: list[Assignment]) -> list[Value]:
+    """Return cost and counters: once, or once a repetition if the repetitions differ."""
+    facts: list[dict[str, Any]] = [{"cost": answer.cost, **answer.counters} for answer in answers]
+    distinct = facts if any(fact != facts[0] for fact in facts) else facts[:1]
+    return [
+        ("answer", repeat, metric, value)
+        for repeat, fact in enumerate(distinct)
+        for metric, value in fact.items()
+    ]
+
+
+class _Notebook:
+    """Times the scopes of one cell and collects values, answers and the verdict."""
+
+    def __init__(self, cell: Cell, matrix: np.ndarray, budget_s: float, report: Report) -> None:
+        self._cell = cell
+        self._matrix = matrix
+        self._budget_s = budget_s
+        self._report = report
+        self.values: list[Value] = []
+        self.verdict: Verdict | None = None
+        self.scope = ""
+        self._answers: list[Assignment] = []
+
+    @property
+    def open(self) -> bool:
+        """Whether nothing has been found wrong so far."""
+        return self.verdict is None or self.verdict.ok
+
+    def take(self, scope: str, once: Callable[[], _Repeat]) -> None:
+        """Time `scope` by calling `once` for every repetition, and judge the answers."""
+        judge = _Judge(self._matrix, bool(dict(self._cell.options).get("maximize", False)))
+        answers = []
+        repeats = self._cell.repeats or 1
+        self._report(f"{scope} 1/{repeats}")
+        for repeat, result in enumerate(_repeated(once, repeats, self._budget_s)):
+            self.values += [(scope, repeat, key, value) for key, value in result.values.items()]
+            judge.hear(result.answer)
+            answers.append(result.answer)
+            self._report(f"{scope} {min(repeat + 2, repeats)}/{repeats}")
+        self.verdict, self.scope = judge.conclude(), scope
+        self._answers = self._answers or answers
+
+    def outcome(self, device_name: str) -> Outcome:
+        """Return what the cell came to."""
+        if self.verdict is None:
+            return Outcome("not-certified", "none", "no scope was timed", (), device_name)
+        kind, reason = self.verdict.kind, self.verdict.reason
+        values = (*self.values, *_answer_rows(self._answers))
+        if not self.verdict.ok:
+            return Outcome("not-certified", kind, f"{self.scope}: {reason}", values, device_name)
+        return Outcome("ok", kind, reason, values, device_name)
+
+
+_ON_STATE: dict[str, Callable[[Solver, Any], _Repeat]] = {
+    "run": _run,
+    "kernels": _kernels,
+    "steps": _steps,
+}
+
+
+def _measure_on_state(
+    solver: Solver, cell: Cell, matrix: np.ndarray, notebook: _Notebook, warm_up: bool
+) -> None:
+    """Time the scopes that share one uploaded state, which is freed on return."""
+    scopes = [scope for scope in cell.scopes if scope in _ON_STATE]
+    if not scopes and not warm_up:
+        return
+    state = solver.upload(matrix, **dict(cell.options))
+    if warm_up:
+        solver.run(state)
+        device.synchronize()
+    for scope in scopes:
+        if notebook.open:
+            notebook.take(scope, partial(_ON_STATE[scope], solver, state))
+
+
+def measure(
+    solver: Solver, cell: Cell, laboratory: Laboratory, budget_s: float, report: Report
+) -> Outcome:
+    """Measure `cell` with `solver` in this process.
+
+    Parameters
+    ----------
+    solver : Solver
+        The solver that the cell names.
+    cell : Cell
+        What to measure; ``repeats`` is set.
+    laboratory : Laboratory
+        The process's memory of earlier cells.
+    budget_s : float
+        Seconds after which a scope starts no further repetition.
+    report : callable(str)
+        Told what begins, outside the clocks.
+
+    Returns
+    -------
+    Outcome
+        Status ``ok``, ``not-certified`` or ``skipped``. Whatever a solver raises passes through.
+    """
+    name = device_name(solver)
+    if "kernels" in cell.scopes and not device.describe().is_gpu:
+        cell = replace(cell, scopes=tuple(s for s in cell.scopes if s != "kernels"))
+    if not cell.scopes:
+        return Outcome("skipped", "none", "device time needs a GPU", device=name)
+    report("drawing the instance")
+    matrix = laboratory.draw(cell.instance)
+    notebook = _Notebook(cell, matrix, budget_s, report)
+    report("upload and warm-up")
+    warm_up = laboratory.needs_warm_up(solver, cell, matrix)
+    _measure_on_state(solver, cell, matrix, notebook, warm_up)
+    if "end_to_end" in cell.scopes and notebook.open:
+        gc.collect()  # The other state is gone by now, so that memory holds one at a time.
+        notebook.take("end_to_end", partial(_end_to_end, solver, matrix, dict(cell.options)))
+    return notebook.outcome(name)

@@ -1,0 +1,294 @@
+"""The ``reproduce`` command.
+
+Nothing heavy is imported at the top: ``reproduce --help`` and ``reproduce list`` are instant.
+Exit codes: 0 all ran and were certified, 1 something was not certified, 2 usage, 3 cells failed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from papers.reproduce.registry import UsageError
+
+if TYPE_CHECKING:
+    from papers.reproduce.runner import Choice, Run
+    from papers.reproduce.worker import Worker
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="reproduce",
+    help="Regenerate the tables and figures of five GPU papers and set them beside the print.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Preset(StrEnum):
+    """How much to measure."""
+
+    smoke = "smoke"
+    quick = "quick"
+    paper = "paper"
+
+
+class Device(StrEnum):
+    """Where kernels run."""
+
+    auto = "auto"
+    gpu = "gpu"
+    cpu = "cpu"
+
+
+DeviceOption = Annotated[Device, typer.Option(help="Where kernels run; cpu is the executor.")]
+
+
+@app.command("list")
+def list_(
+    paper: Annotated[str | None, typer.Argument(help="Show one paper's experiments.")] = None,
+) -> None:
+    """List papers, experiments and solvers."""
+    from papers.reproduce import registry, show
+
+    out = show.console()
+    names = [paper] if paper else list(registry.MODULES)
+    for name in names:
+        card = registry.card(name)
+        out.print(f"[bold]{name}[/]  {card.authors}: {card.title}. {card.venue}, {card.year}")
+        lines = [["experiment", "kind", "what it shows"]]
+        for key, experiment in registry.experiments(name).items():
+            note = f" (not yet: {experiment.unavailable})" if experiment.unavailable else ""
+            lines.append([f"{name}:{key}", experiment.kind, experiment.title + note])
+        show.rows(out, lines)
+        if paper:
+            lines = [["solver", "runs on", "what it is"]]
+            for key, solver in card.solvers().items():
+                lines.append([f"{name}:{key}", solver.device, solver.title])
+            show.rows(out, lines)
+
+
+@app.command()
+def run(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="What to run; default all."),
+    ] = None,
+    preset: Annotated[Preset, typer.Option(help="How much to measure.")] = Preset.quick,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Keep cells by n, range, seed, solver or family."),
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions of a clock.")] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="Instance seed; may be repeated.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds a cell may take; default by preset.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    device: DeviceOption = Device.auto,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; must be empty.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+) -> int:
+    """Measure, certify, compare with print, and write the report."""
+    from papers.reproduce.runner import Choice
+
+    choice = Choice(
+        targets=tuple(targets or ()),
+        preset=preset.value,
+        only=tuple(only or ()),
+        repeats=repeats,
+        seeds=tuple(seed or ()),
+        timeout_s=timeout,
+        device=device.value,
+    )
+    if resume is not None:
+        # The plan is the old run's: another choice here would be ignored in silence.
+        given = [targets, only, repeats, seed, timeout, out]
+        if any(value is not None and value != [] for value in given) or dry_run:
+            raise UsageError("--resume RUN goes on with RUN's own plan and takes only --device")
+    return _run(choice, resume, out, dry_run)
+
+
+def _run(choice: Choice, resume: Path | None, folder: Path | None, dry_run: bool) -> int:
+    """Find the device, make or load the run, measure it and report."""
+    from papers.reproduce import registry, runner
+    from papers.reproduce.worker import Worker, WorkerError
+
+    old = runner.Run.load(resume) if resume is not None else None
+    registry.resolve(list(choice.targets))  # Wrong names are found before a device is.
+    try:
+        worker = Worker(choice.device)
+    except WorkerError as error:
+        raise UsageError(f"--device {choice.device}: {error}") from None
+    with worker:
+        if old is not None:
+            old.check_device(worker)
+        if dry_run:
+            _, jobs = runner.planned(choice, worker.device.is_gpu)
+            return _dry_run(choice, worker, jobs)
+        current = old or runner.create(choice, worker, folder)
+        return _measure(current, worker)
+
+
+def _dry_run(choice: Choice, worker: Worker, jobs: Sequence) -> int:
+    from papers.reproduce import plan, registry, runner, show
+
+    out = show.console()
+    names = list(dict.fromkeys(job.cell.solver.partition(":")[0] for job in jobs))
+    guess = runner.estimator([n for n in names if n in registry.MODULES], worker.device.name)
+    budget = plan.BUDGET_S[choice.preset]
+    show.plan(out, jobs, guess, budget)
+    out.print(f"{len(jobs)} cells on {worker.device.name}: {show.estimate(guess, jobs, budget)}")
+    return 0
+
+
+def _measure(current: Run, worker: Worker) -> int:
+    """Measure what is left of a run, then make its pictures and its report."""
+    from papers.reproduce import plan, runner, show
+    from papers.reproduce.store import RunStore
+
+    out = show.console()
+    lock = RunStore(current.folder)
+    left = [job for job in current.jobs if job.key not in lock.finished]
+    lock.close()
+    papers = list(dict.fromkeys(paper for paper, _ in current.experiments()))
+    guess = runner.estimator(papers, worker.device.name)
+    guess.learn(runner.summarize(current.measured()))
+    budget = plan.BUDGET_S[current.preset]
+    out.print(
+        f"{len(left)} of {len(current.jobs)} cells on {worker.device.name}: "
+        f"{show.estimate(guess, left, budget)}; folder {current.folder}",
+        soft_wrap=True,
+    )
+    try:
+        with show.Live(out, len(current.jobs), len(current.jobs) - len(left)) as live:
+            current.execute(worker, live)
+        worker.close()
+        problems = current.make_artifacts()
+    except KeyboardInterrupt:
+        show.warn(f"stopped; finished cells are kept: reproduce run --resume {current.folder}")
+        return INTERRUPTED
+    return _finish(current, problems)
+
+
+def _finish(current: Run, problems: list[str]) -> int:
+    """Write the report, print it, and return the exit code."""
+    from papers.reproduce import report, runner, show
+
+    out = show.console()
+    sections = report.build(current)
+    for part in sections:
+        show.section(out, part)
+    problems = problems + [f"{s.name}: {s.problem}" for s in sections if s.problem]
+    for problem in problems:
+        show.warn(f"problem: {problem}")
+    table = runner.statuses(current)
+    found = list(table["status"]) if len(table) else []
+    missing = len(current.jobs) - len(found)
+    if missing:
+        found += ["missing"] * missing
+    show.closing(out, found, sections)
+    out.print(f"report: {current.folder / 'report.html'}", soft_wrap=True)
+    return runner.exit_code(found, problems)
+
+
+@app.command()
+def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]) -> int:
+    """Make tables, figures and report again from a run's measurements; needs no GPU."""
+    from papers.reproduce.runner import Run
+
+    return _finish(Run.load(run), [])
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of another run.")],
+) -> int:
+    """Set two runs beside one another; exit 1 if an instance has two different optima."""
+    from papers.reproduce import compare as comparison
+    from papers.reproduce import show
+    from papers.reproduce.runner import Run, summarize
+
+    out = show.console()
+    summaries = [summarize(Run.load(folder).measured()) for folder in (first, second)]
+    table = comparison.compare_runs(*summaries)
+    show.frame(out, table.drop(columns=["cost_a", "cost_b"]))
+    ratios = table["ratio"].dropna()
+    if len(ratios):
+        out.print(f"time, second over first: median {ratios.median():.3g} over {len(ratios)} rows")
+    different = comparison.different_costs(*summaries)
+    for line in different:
+        show.warn(f"different costs: {line}")
+    return 1 if different else 0
+
+
+@app.command()
+def solve(
+    file: Annotated[Path, typer.Argument(metavar="FILE.npy|csv", help="A cost matrix.")],
+    with_: Annotated[str, typer.Option("--with", metavar="PAPER[:SOLVER]", help="Solver.")],
+    maximize: Annotated[bool, typer.Option("--maximize", help="Maximize the cost.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="Assignment; default FILE_assignment.csv.")
+    ] = None,
+    device: DeviceOption = Device.auto,
+) -> int:
+    """Solve your own matrix: prints cost, proof and times, writes the assignment."""
+    from papers.reproduce import matrix, show
+
+    costs = matrix.read(file)
+    result = matrix.solve(costs, with_, maximize, device.value)
+    target = output or file.with_name(f"{file.stem}_assignment.csv")
+    matrix.write(target, costs, result.answer)
+    out = show.console()
+    shape = " x ".join(map(str, result.shape))
+    out.print(f"{shape} matrix, {result.solver} on {result.device}", soft_wrap=True)
+    out.print(f"cost        {result.answer.cost}")
+    verdict = "proved optimal" if result.verdict.ok else "NOT PROVED"
+    out.print(
+        f"proof       {verdict} ({result.verdict.kind}): {result.verdict.reason}", soft_wrap=True
+    )
+    out.print(f"run         {show.milliseconds(result.run_ms)}")
+    out.print(f"end to end  {show.milliseconds(result.end_to_end_ms)}")
+    out.print(f"assignment  {target}", soft_wrap=True)
+    return 0 if result.verdict.ok else 1
+
+
+@app.command()
+def env() -> None:
+    """Print the environment record as a run would keep it."""
+    from papers.common import environment
+    from papers.reproduce import store
+
+    print(store.dump_json(environment.record()), end="")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and exit; errors of usage are one line on standard error and exit 2."""
+    try:
+        code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except UsageError as error:
+        _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        # Typer's own usage errors; the class moved between its versions, the method did not.
+        if not hasattr(error, "format_message"):
+            raise
+        _fail(error.format_message() or "no command given; see reproduce --help")
+    sys.exit(code or 0)
+
+
+def _fail(message: str) -> None:
+    print(f"reproduce: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Finds papers, experiments and solvers by name. Imports a paper only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+
+import papers
+from papers.common.model import Experiment, Paper, Solver
+
+MODULES: dict[str, str] = {name: f"papers.{name}" for name in papers.PAPERS}
+"""Module of each paper by name, in the order of the reading tour."""
+
+
+class UsageError(ValueError):
+    """The user asked for something that does not exist; the message names what is allowed."""
+
+
+def card(name: str) -> Paper:
+    """Return the card of paper `name`; raise `UsageError` for an unknown one."""
+    if name not in MODULES:
+        raise UsageError(f"unknown paper {name!r}; there are: {', '.join(MODULES)}")
+    return importlib.import_module(MODULES[name]).PAPER
+
+
+def experiments(name: str) -> dict[str, Experiment]:
+    """Return the experiments of paper `name` by name, in the paper's order."""
+    return {experiment.name: experiment for experiment in card(name).experiments()}
+
+
+def solver(full_name: str) -> Solver:
+    """Return the solver called e.g. ``"lopes2019:gpu"``; raise `UsageError` for an unknown one."""
+    paper, _, name = full_name.partition(":")
+    solvers: Mapping[str, Solver] = card(paper).solvers()
+    if name not in solvers:
+        listed = ", ".join(f"{paper}:{known}" for known in solvers)
+        raise UsageError(f"unknown solver {full_name!r}; there are: {listed}")
+    return solvers[name]
+
+
+def resolve(targets: list[str]) -> list[tuple[str, Experiment]]:
+    """Return the (paper, experiment) pairs that command-line `targets` name.
+
+    Parameters
+    ----------
+    targets : list of str
+        ``PAPER``, ``PAPER:EXPERIMENT`` or ``PAPER:EXPERIMENT,EXPERIMENT``; a word that is no
+        paper is an experiment of the paper before it. Empty: every paper.
+
+    Raises
+    ------
+    UsageError
+        For a name that does not exist.
+    """
+    chosen: dict[tuple[str, str], Experiment] = {}
+    paper = ""
+    for target in targets or list(MODULES):
+        head, colon, tail = target.partition(":")
+        if not colon and head not in MODULES and paper:
+            tail = head
+        else:
+            paper = head
+        known = experiments(paper)
+        for name in tail.split(",") if tail else known:
+            if name not in known:
+                raise UsageError(f"{paper} has no experiment {name!r}; it has: {', '.join(known)}")
+            chosen[paper, name] = known[name]
+    return [(key[0], experiment) for key, experiment in chosen.items()]
+
+
+def folder(name: str) -> Path:
+    """Return the folder of paper `name`, which holds `published` and `results`."""
+    spec = importlib.util.find_spec(MODULES[name])
+    if spec is None or not spec.submodule_search_locations:
+        raise UsageError(f"the paper {name!r} has no folder")
+    return Path(next(iter(spec.submodule_search_locations)))

@@ -1,0 +1,305 @@
+"""A run from start to end: its folder, its cells, its artifacts.
+
+A run's folder is made of `meta.json` (what was asked, the plan), `environment.json`,
+`measurements.csv` (see `papers.reproduce.measurements`) and, after the last cell, the files that
+`papers.reproduce.report` derives from these.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+
+import papers
+from papers.common import environment
+from papers.common.model import Experiment, Plan
+from papers.reproduce import measurements, plan, registry, store
+from papers.reproduce.cell import Outcome
+from papers.reproduce.measurements import recorded_runs, summarize
+from papers.reproduce.plan import Job
+from papers.reproduce.registry import UsageError
+from papers.reproduce.store import RunStore
+from papers.reproduce.worker import Worker
+
+__all__ = ["Choice", "Listener", "Run", "create", "estimator", "recorded_runs", "summarize"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the command line asked for.
+
+    Attributes
+    ----------
+    targets : tuple of str
+        Papers and experiments; empty for all.
+    preset : str
+        ``smoke``, ``quick`` or ``paper``.
+    only : tuple of str
+        ``key=value`` filters.
+    repeats : int or None
+        Repetitions; None for the preset's.
+    seeds : tuple of int
+        Instance seeds; empty for the default of `Plan`.
+    timeout_s : float or None
+        Limit of a cell; None for the preset's.
+    device : str
+        ``auto``, ``gpu`` or ``cpu``.
+    """
+
+    targets: tuple[str, ...] = ()
+    preset: str = "quick"
+    only: tuple[str, ...] = ()
+    repeats: int | None = None
+    seeds: tuple[int, ...] = ()
+    timeout_s: float | None = None
+    device: str = "auto"
+
+    def plan(self, gpu: bool) -> Plan:
+        """Return the `Plan` that experiments receive."""
+        seeds = self.seeds or Plan("quick", gpu).seeds
+        return Plan(self.preset, gpu, seeds)  # type: ignore[arg-type]
+
+
+class Listener(Protocol):
+    """Who watches a run; see `papers.reproduce.show.Live`."""
+
+    def begins(self, job: Job) -> None:
+        """A cell begins."""
+
+    def stage(self, text: str) -> None:
+        """The cell reached a stage."""
+
+    def ended(self, job: Job, outcome: Outcome) -> None:
+        """A cell ended and is on the disk."""
+
+
+@dataclass
+class Run:
+    """A run's folder and plan.
+
+    Attributes
+    ----------
+    folder : Path
+        The run folder.
+    meta : dict
+        The content of `meta.json`.
+    jobs : list of Job
+        The whole plan.
+    """
+
+    folder: Path
+    meta: dict[str, Any]
+    jobs: list[Job] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, folder: Path) -> Run:
+        """Read the run in `folder`; raise `UsageError` if there is none."""
+        meta = store.read_meta(folder)
+        return cls(folder, meta, plan.from_json(meta["plan"]))
+
+    @property
+    def preset(self) -> str:
+        """The preset."""
+        return self.meta["options"]["preset"]
+
+    @property
+    def timeout_s(self) -> float:
+        """The limit of a cell in seconds."""
+        return self.meta["options"]["timeout_s"]
+
+    def experiments(self) -> list[tuple[str, Experiment]]:
+        """Return the (paper, experiment) pairs of the run; the code may know more by now."""
+        pairs = []
+        for name in self.meta["experiments"]:
+            paper, _, experiment = name.partition(":")
+            known = registry.experiments(paper)
+            if experiment not in known:
+                raise UsageError(f"the run holds {name}, which {paper} does not have any more")
+            pairs.append((paper, known[experiment]))
+        return pairs
+
+    def measured(self) -> pd.DataFrame:
+        """Return the rows of all finished cells."""
+        path = self.folder / "measurements.csv"
+        if not path.is_file():
+            return pd.DataFrame(columns=list(measurements.COLUMNS))
+        return measurements.read(path)
+
+    def check_device(self, worker: Worker) -> None:
+        """Refuse to go on on another device than the run began on: it would mix two machines."""
+        began = self.meta["device"]
+        if began["name"] != worker.device.name:
+            raise UsageError(
+                f"this run began on {began['name']!r}, here is {worker.device.name!r}: "
+                "start a new run"
+            )
+
+    def execute(self, worker: Worker, listener: Listener) -> None:
+        """Measure what is not finished yet; every finished cell is on the disk at once."""
+        results = RunStore(self.folder)
+        try:
+            for job in self.jobs:
+                if job.key in results.finished:
+                    continue
+                listener.begins(job)
+                outcome = worker.measure(
+                    job.cell, plan.BUDGET_S[self.preset], self.timeout_s, listener.stage
+                )
+                results.append(_rows(job, outcome))
+                listener.ended(job, outcome)
+        finally:
+            results.close()
+
+    def make_artifacts(self) -> list[str]:
+        """Have the experiments write their own pictures; return what went wrong, a line each.
+
+        The pictures' captions and names are kept in `artifacts.json` for the report.
+        """
+        made: dict[str, list[list[str]]] = {}
+        problems = []
+        wanted = Choice(preset=self.preset, seeds=tuple(self.meta["options"]["seeds"]))
+        folder = self.folder / "artifacts"
+        for paper, experiment in self.experiments():
+            if experiment.artifacts is None or experiment.unavailable:
+                continue
+            folder.mkdir(exist_ok=True)
+            try:
+                pictures = experiment.artifacts(folder, wanted.plan(self.meta["device"]["is_gpu"]))
+            except Exception as error:
+                problems.append(f"{paper}:{experiment.name}: {type(error).__name__}: {error}")
+                continue
+            made[f"{paper}:{experiment.name}"] = [
+                [caption, Path(path).name] for caption, path in pictures
+            ]
+        if made:
+            store.write_atomically(self.folder / "artifacts.json", store.dump_json(made))
+        return problems
+
+
+def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:
+    """Return the lines of `measurements.csv` for one cell, its ``done`` row last."""
+    instance = job.cell.instance
+    common = {
+        "cell": job.key,
+        "solver": job.cell.solver,
+        "options": job.options,
+        "device": outcome.device,
+        "family": instance.family,
+        "n": instance.n,
+        "label": instance.label,
+        "seed": instance.seed,
+        "status": outcome.status,
+        "certificate": outcome.certificate,
+        "reason": outcome.reason,
+    }
+    values = [*outcome.values, ("answer", 0, "done", 1)]
+    names = ("scope", "repeat", "metric", "value")
+    return [{**common, **dict(zip(names, value, strict=True))} for value in values]
+
+
+def planned(choice: Choice, gpu: bool) -> tuple[list[tuple[str, Experiment]], list[Job]]:
+    """Return the experiments and the jobs that `choice` asks for.
+
+    Raises
+    ------
+    UsageError
+        For unknown names or filters, or when nothing is left to measure.
+    """
+    pairs = registry.resolve(list(choice.targets))
+    all_jobs = plan.jobs(pairs, choice.plan(gpu), choice.repeats)
+    kept = plan.select(all_jobs, plan.parse_only(choice.only))
+    closed = [f"{paper}:{e.name}: {e.unavailable}" for paper, e in pairs if e.unavailable]
+    pictures = any(e.artifacts and not e.unavailable for _, e in pairs)
+    if not kept and not pictures and closed:
+        raise UsageError(f"nothing can be measured: {'; '.join(closed)}")
+    if choice.only:
+        wanted = {name for job in kept for name in job.experiments}
+        pairs = [(paper, e) for paper, e in pairs if f"{paper}:{e.name}" in wanted]
+    return pairs, kept
+
+
+def create(choice: Choice, worker: Worker, folder: Path | None = None) -> Run:
+    """Make the folder of a new run.
+
+    Parameters
+    ----------
+    choice : Choice
+        What is asked.
+    worker : Worker
+        Whose device the run will use.
+    folder : Path, optional
+        The run folder, which must be new or empty; default
+        ``runs/<paper>-<preset>-<time>``.
+
+    Raises
+    ------
+    UsageError
+        For an impossible choice, or a folder that holds something.
+    """
+    pairs, jobs = planned(choice, worker.device.is_gpu)
+    if folder is None:
+        names = list(dict.fromkeys(paper for paper, _ in pairs))
+        which = names[0] if len(names) == 1 else "all"
+        folder = Path("runs") / f"{which}-{choice.preset}-{time.strftime('%Y%m%d-%H%M%S')}"
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"--out {folder} is not empty; to go on with a run use --resume {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
+    card = worker.device
+    options = {
+        "preset": choice.preset,
+        "only": list(choice.only),
+        "repeats": choice.repeats,
+        "seeds": list(choice.seeds),
+        "timeout_s": choice.timeout_s or plan.TIMEOUT_S[choice.preset],
+        "device": choice.device,
+    }
+    meta = {
+        "format": 1,
+        "version": papers.__version__,
+        "experiments": [f"{paper}:{e.name}" for paper, e in pairs],
+        "options": options,
+        "device": {"name": card.name, "is_gpu": card.is_gpu, "slug": card.slug},
+        "plan": plan.to_json(jobs),
+    }
+    record = {"device": card.name, **environment.record()}
+    store.write_atomically(folder / "environment.json", store.dump_json(record))
+    store.write_meta(folder, meta)
+    return Run(folder, meta, jobs)
+
+
+def estimator(names: Sequence[str], device_name: str) -> plan.Estimator:
+    """Return an estimator that knows the recorded runs of the named papers.
+
+    A recorded time counts if it was taken on this device, or on a CPU: CPUs differ by small
+    factors, a GPU and the CPU executor by large ones.
+    """
+    guess = plan.Estimator()
+    for name in names:
+        for _, table, record in recorded_runs(registry.folder(name) / "results"):
+            guess.learn(summarize(table), {device_name, str(record.get("cpu"))})
+    return guess
+
+
+def statuses(run: Run) -> pd.DataFrame:
+    """Return one row per finished cell of the run; see `papers.reproduce.measurements.cells`."""
+    return measurements.cells(summarize(run.measured()))
+
+
+def exit_code(found: Sequence[str], problems: Sequence[str] = ()) -> int:
+    """Return 1 if a status is ``not-certified``, else 3 for any failure, else 0."""
+    if "not-certified" in found:
+        return 1
+    failed = {"failed", "timeout", "out-of-memory"}
+    return 3 if problems or failed & set(found) else 0
+
+
+def load_environment(folder: Path) -> dict[str, Any]:
+    """Return a run's `environment.json`, or {} if it is missing."""
+    path = folder / "environment.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

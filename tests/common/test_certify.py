@@ -1,0 +1,146 @@
+"""The certifier accepts what is optimal and refuses every planted fault."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from papers.common import certify
+from papers.common.model import Assignment
+from papers.lopes2019 import cpu
+
+
+def proved(cost, maximize=False):
+    """An optimal answer with duals, from a CPU solver."""
+    state = cpu.upload_hungarian_o3(cost, maximize=maximize)
+    cpu.run_hungarian_o3(state)
+    return cpu.download_hungarian_o3(state)
+
+
+RNG = np.random.default_rng(7)
+SHAPES = [(1, 1), (6, 6), (5, 9), (9, 5), (300, 300)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("kind", ["int", "float"])
+def test_optimal_answers_pass(shape, maximize, kind):
+    cost = RNG.integers(-50, 50, shape) if kind == "int" else RNG.normal(size=shape)
+    answer = proved(cost, maximize)
+    verdict = certify.assignment(cost, answer, maximize)
+    assert verdict.ok, verdict
+    assert verdict.kind == "lp-duals"
+    strips = certify.assignment(lambda start, stop: cost[start:stop], answer)
+    assert strips == verdict
+    best = cost[linear_sum_assignment(cost, maximize)].sum()
+    assert answer.cost == pytest.approx(best)
+
+
+def test_nothing_checked_is_never_ok():
+    answer = Assignment(np.array([0]), np.array([0]), 1, None, None)
+    verdict = certify.assignment(np.array([[1]]), answer)
+    assert not verdict.ok
+    assert verdict.kind == "none"
+
+
+COST = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+
+
+def faulty(**changes):
+    return dataclasses.replace(proved(COST), **changes)
+
+
+def moved(duals, at, by):
+    duals = duals.copy()
+    duals[at] += by
+    return duals
+
+
+PLANTED = {
+    "column twice": (lambda a: {"col_ind": np.array([1, 1, 2])}, "twice"),
+    "row missing": (lambda a: {"row_ind": a.row_ind[:2], "col_ind": a.col_ind[:2]}, "expected"),
+    "row order": (lambda a: {"row_ind": np.array([1, 0, 2])}, "increasing"),
+    "row outside": (lambda a: {"row_ind": np.array([0, 1, 3])}, "increasing list"),
+    "column outside": (lambda a: {"col_ind": np.array([1, 0, 3])}, "does not exist"),
+    "column negative": (lambda a: {"col_ind": np.array([1, -1, 2])}, "does not exist"),
+    "wrong cost": (lambda a: {"cost": a.cost - 1}, "the answer says"),
+    "worse matching": (lambda a: {"col_ind": np.array([0, 1, 2]), "cost": 6}, "not tight"),
+    "dual too large": (lambda a: {"row_duals": moved(a.row_duals, 1, 1)}, "reduced cost -"),
+    "dual too small": (lambda a: {"column_duals": moved(a.column_duals, 2, -1)}, "not tight"),
+    "shifted pair": (
+        lambda a: {
+            "row_duals": moved(a.row_duals, 0, 2),
+            "column_duals": moved(a.column_duals, a.col_ind[0], -2),
+        },
+        "reduced cost -|not tight",
+    ),
+    "NaN cost": (lambda a: {"cost": float("nan")}, "the answer says"),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_faults_are_refused(fault):
+    change, reason = PLANTED[fault]
+    answer = proved(COST)
+    verdict = certify.assignment(COST, dataclasses.replace(answer, **change(answer)))
+    assert not verdict.ok
+    assert any(part in verdict.reason for part in reason.split("|")), verdict
+
+
+def test_every_single_dual_error_is_refused():
+    """No dual can move by one, alone, without being noticed."""
+    cost = RNG.integers(0, 30, (12, 12))
+    answer = proved(cost)
+    for side in ("row_duals", "column_duals"):
+        for at in range(12):
+            for by in (-1, 1):
+                wrong = dataclasses.replace(answer, **{side: moved(getattr(answer, side), at, by)})
+                assert not certify.assignment(cost, wrong).ok
+
+
+def test_longer_side_conditions():
+    cost = RNG.integers(0, 30, (4, 7))
+    answer = proved(cost)
+    free = np.setdiff1d(np.arange(7), answer.col_ind)[0]
+    lowered = dataclasses.replace(answer, column_duals=moved(answer.column_duals, free, -1))
+    assert "unassigned column" in certify.assignment(cost, lowered).reason
+    shifted = dataclasses.replace(
+        answer, row_duals=answer.row_duals - 40, column_duals=answer.column_duals + 40
+    )
+    assert "wrong sign" in certify.assignment(cost, shifted).reason
+
+
+def test_forbidden_pair_and_direction():
+    cost = np.array([[1.0, np.inf], [0.0, 5.0]])
+    answer = proved(cost)
+    assert certify.assignment(cost, answer).ok
+    wrong = dataclasses.replace(answer, col_ind=np.array([1, 0]), cost=np.inf)
+    assert not certify.assignment(cost, wrong).ok
+    assert not certify.assignment(cost, answer, maximize=True).ok
+
+
+def test_another_matrix_is_refused():
+    answer = proved(COST)
+    assert not certify.assignment(COST[:, :2], answer).ok
+    assert not certify.assignment(COST[:2], answer).ok
+    other = COST.copy()
+    other[0, 0] = 0
+    assert not certify.assignment(other, answer).ok
+
+
+def test_float_tolerance_is_tight():
+    cost = RNG.random((40, 40))
+    answer = proved(cost)
+    slightly = dataclasses.replace(answer, row_duals=moved(answer.row_duals, 3, 1e-8))
+    assert certify.assignment(cost, answer).ok
+    assert not certify.assignment(cost, slightly).ok
+
+
+def test_huge_integers_are_exact():
+    cost = np.array([[2**60, 2**60 - 1], [2**60 - 1, 2**60 - 3]])
+    answer = proved(cost)
+    assert certify.assignment(cost, answer).ok
+    assert answer.cost == 2**61 - 3
+    off = dataclasses.replace(answer, row_duals=moved(answer.row_duals, 0, 1))
+    assert not certify.assignment(cost, off).ok

@@ -1,0 +1,149 @@
+"""Verdicts, and two runs beside one another."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from papers.common import comparison
+from papers.reproduce import compare
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("published", "measured", "tolerance", "note", "verdict"),
+    [
+        (7, 7, 0, "", "agrees"),
+        (7, 8, 0, "", "open"),
+        (7, 8, 0, "other instances", "differs"),
+        (100, 109, 0.1, "", "agrees"),
+        (100, 111, 0.1, "", "open"),
+        (7, None, 0, "why", "not measured"),
+        (7, NAN, 0, "", "not measured"),
+        (None, 7, 0, "", "not comparable"),
+    ],
+)
+def test_counts(published, measured, tolerance, note, verdict):
+    found = comparison.count("q", published, measured, tolerance, note)
+    assert (found.kind, found.verdict) == ("count", verdict)
+    assert found.note == ("" if verdict == "agrees" else note)
+
+
+@pytest.mark.parametrize(
+    ("measured", "verdict"),
+    [
+        (2.0, "agrees"),
+        (4.0, "agrees"),
+        (1.0, "agrees"),
+        (4.01, "open"),
+        (0.99, "open"),
+        (0, "open"),
+    ],
+)
+def test_ratios_agree_within_a_factor(measured, verdict):
+    assert comparison.ratio("q", 2.0, measured, factor=2).verdict == verdict
+
+
+def test_slopes():
+    x = [512, 1024, 2048, 4096]
+    squares = [u**2 for u in x]
+    assert comparison.slope(x, [3 * v for v in squares]) == pytest.approx(2)
+    assert comparison.slope(x, [1.0, NAN, NAN, NAN]) is None
+    cubes = [u**3 for u in x]
+    assert comparison.shape_slope("q", x, squares, [5 * v for v in squares]).verdict == "agrees"
+    apart = comparison.shape_slope("q", x, squares, cubes)
+    assert (apart.verdict, apart.published, apart.measured) == ("open", 2.0, 3.0)
+    assert comparison.shape_slope("q", x, squares, [NAN] * 4).verdict == "not measured"
+
+
+def test_slopes_use_the_points_both_have():
+    """The published curve bends where nothing was measured: that part must not count."""
+    x = [1, 2, 4, 8]
+    found = comparison.shape_slope("q", x, [1, 2, 4, 4096], [3, 6, 12, NAN])
+    assert (found.verdict, found.published) == ("agrees", 1.0)
+
+
+def test_rankings():
+    printed = {"O4": 1.0, "SP": 2.0, "A": 3.0}
+    assert comparison.ranking("q", printed, {"O4": 10, "SP": 11, "A": 30}).verdict == "agrees"
+    swapped = comparison.ranking("q", printed, {"O4": 10, "SP": 40, "A": 30})
+    assert (swapped.verdict, swapped.measured) == ("open", "O4 < A < SP")
+    # A tie within the slack is no contradiction.
+    assert comparison.ranking("q", printed, {"O4": 10, "SP": 30.5, "A": 30}).verdict == "agrees"
+    assert comparison.ranking("q", printed, {"O4": 10}).verdict == "not measured"
+    assert comparison.ranking("q", printed, {"O4": 10, "A": 30}).measured == "O4 < A"
+
+
+def test_times_are_never_judged():
+    assert comparison.absolute_time("q", 1.0, 1.0).verdict == "not comparable"
+    assert comparison.absolute_time("q", 1.0, None).verdict == "not measured"
+
+
+# ------------------------------------------------------------------------------ runs
+
+
+def change(folder, other, **values):
+    """Copy a run, with the values of some metrics of toy:good replaced."""
+    other.mkdir()
+    for name in ("meta.json", "measurements.csv"):
+        (other / name).write_bytes((folder / name).read_bytes())
+    path = other / "measurements.csv"
+    table = pd.read_csv(path, keep_default_na=False, dtype=str)
+    for metric, value in values.items():
+        hit = (table["metric"] == metric) & (table["solver"] == "toy:good")
+        table.loc[hit, "value"] = str(value)
+    table.to_csv(path, index=False)
+    return other
+
+
+@pytest.fixture
+def first(reproduce, tmp_path):
+    words = ["toy:table1", "fail", "--preset", "smoke", "--seed", 1]
+    reproduce("run", *words, "--out", tmp_path / "first")
+    return tmp_path / "first"
+
+
+def test_two_runs_side_by_side(reproduce, first, tmp_path):
+    second = change(first, tmp_path / "second", time_ms=1e6)
+    result = reproduce("compare", first, second)
+    assert result.code == 0
+    assert "equal" in result.out
+    summaries = [compare_summary(folder) for folder in (first, second)]
+    table = compare.compare_runs(*summaries).set_index(["cell", "scope"])
+    good = table.loc["toy:good/uniform/n=8/range=n/seed=1", "run"]
+    assert good["ms_b"] == 1e6
+    assert good["ratio"] == pytest.approx(1e6 / good["ms_a"])
+    slow = table.loc["toy:slow/uniform/n=8/range=n/seed=1", "run"]
+    assert (slow["ratio"], slow["cost"]) == (1.0, "equal")
+    failed = table.loc["toy:fail/uniform/n=8/range=n/seed=1", "-"]
+    assert (failed["status_a"], failed["cost"]) == ("failed", "-")
+
+
+def compare_summary(folder):
+    from papers.reproduce.runner import Run, summarize
+
+    return summarize(Run.load(folder).measured())
+
+
+def test_different_costs_exit_1(reproduce, first, tmp_path):
+    second = change(first, tmp_path / "second", cost=4)
+    result = reproduce("compare", first, second)
+    assert result.code == 1
+    assert "different costs: uniform/n=8/range=n/seed=1: costs 4, " in result.err
+    assert "DIFFERENT" in result.out
+
+
+def test_costs_are_compared_across_solvers(first, tmp_path):
+    """Both runs hold the same wrong cost for one solver: the other solver gives it away."""
+    second = compare_summary(change(first, tmp_path / "second", cost=4))
+    assert compare.different_costs(second, second)
+    good = compare_summary(first)
+    assert compare.different_costs(good, good) == []
+
+
+def test_cells_of_one_run_only_are_shown(first):
+    summary = compare_summary(first)
+    less = summary[summary["solver"] != "toy:slow"]
+    table = compare.compare_runs(less, summary).set_index("cell")
+    assert table.loc["toy:slow/uniform/n=8/range=n/seed=1", "status_a"] == "absent"

@@ -1,0 +1,272 @@
+"""Reports: the same bytes from the same CSV, nothing missing, nothing private."""
+
+import getpass
+import platform
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from papers.common import figures
+from papers.common.published import Published
+from papers.reproduce import measurements, text
+
+DERIVED = ("summary.csv", "report.md", "report.html", "tables/*.csv", "figures/*.png")
+
+
+@pytest.fixture
+def finished(reproduce, tmp_path):
+    folder = tmp_path / "run"
+    words = ["toy:table1", "fig1", "steps", "later", "drawn", "fail"]
+    reproduce("run", *words, "--seed", 1, "--repeats", 2, "--out", folder)
+    return folder
+
+
+def contents(folder):
+    files = [path for pattern in DERIVED for path in folder.glob(pattern)]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_the_same_csv_gives_the_same_bytes(reproduce, finished, tmp_path):
+    before = contents(finished)
+    # A clean copy elsewhere: no file of the first report, another path.
+    copy = tmp_path / "elsewhere" / "copied"
+    copy.mkdir(parents=True)
+    for name in ("meta.json", "measurements.csv", "environment.json", "artifacts.json"):
+        shutil.copy(finished / name, copy)
+    shutil.copytree(finished / "artifacts", copy / "artifacts")
+    for _ in range(2):
+        reproduce("report", copy)
+        assert contents(copy) == before
+    assert {"tables/toy_table1.csv", "figures/toy_table1.png", "figures/toy_fig1.png"} <= set(
+        before
+    )
+
+
+def test_a_number_changed_in_the_csv_shows(reproduce, finished):
+    before = contents(finished)
+    path = finished / "measurements.csv"
+    table = pd.read_csv(path, keep_default_na=False, dtype=str)
+    hit = (table["solver"] == "toy:slow") & (table["metric"] == "time_ms")
+    table.loc[hit, "value"] = "12345.0"
+    table.to_csv(path, index=False)
+    reproduce("report", finished)
+    after = contents(finished)
+    for name in ("summary.csv", "tables/toy_table1.csv", "figures/toy_fig1.png", "report.html"):
+        assert after[name] != before[name], name
+    assert after["tables/toy_steps.csv"] == before["tables/toy_steps.csv"]
+
+
+class _Page(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.anchors, self.links, self.sources, self.tags = set(), [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append(tag)
+        self.anchors.add(attrs.get("id"))
+        if tag == "a":
+            self.links.append(attrs["href"])
+        if "src" in attrs:
+            self.sources.append(attrs["src"])
+
+
+def test_the_page_stands_alone(finished):
+    text = (finished / "report.html").read_text()
+    page = _Page()
+    page.feed(text)
+    assert not {"script", "link", "iframe"} & set(page.tags)
+    assert len(page.sources) == 2  # The figure and the picture.
+    assert all(source.startswith("data:image/png;base64,") for source in page.sources)
+    assert len(page.links) > 5
+    assert all(link[1:] in page.anchors for link in page.links)
+    assert "http" not in text
+
+
+def test_the_page_says_everything(finished):
+    for name in ("report.html", "report.md"):
+        text = (finished / name).read_text()
+        for part in (
+            "failed",
+            "ValueError: planted",
+            "needs more",
+            "lp-duals",
+            "speedup n=8",
+            "0.50",
+            "speedup n=8 | ratio | 0.50 |" if name == "report.md" else "speedup",
+            "differs",
+            "numba",
+            "A straight line",
+            "Table 1 against the text",
+            "timed fewer than five times",
+            "toy:slow",
+        ):
+            assert part in text, (name, part)
+
+
+def test_text_of_others_is_escaped(finished):
+    text = (finished / "report.html").read_text()
+    assert "&lt;two&gt;" in text
+    assert "<two>" not in text
+    assert "<b>2.1</b>" not in text
+
+
+def test_nothing_private_is_kept(finished):
+    words = {platform.node(), getpass.getuser(), str(Path.home()), str(finished), str(Path.cwd())}
+    for path in (p for p in finished.rglob("*") if p.suffix in (".json", ".csv", ".md", ".html")):
+        text = re.sub(r"base64,[^\"]*", "", path.read_text())
+        for word in words:
+            assert not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text), (path.name, word)
+
+
+def test_an_unfinished_run_lists_what_is_missing(reproduce, finished):
+    path = finished / "measurements.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith("toy:slow/uniform/n=32")]
+    path.write_text("".join(kept))
+    result = reproduce("report", finished)
+    assert "1 missing" in result.out
+    text = (finished / "report.md").read_text()
+    assert "| toy:slow/uniform/n=32/range=n/seed=1 | missing |" in text
+
+
+def test_derived_files_of_another_time_are_removed(reproduce, finished):
+    (finished / "tables" / "toy_gone.csv").write_text("old")
+    reproduce("report", finished)
+    assert not (finished / "tables" / "toy_gone.csv").exists()
+
+
+def test_recorded_runs_join_the_summary(reproduce, finished, tmp_path, monkeypatch):
+    recorded = tmp_path / "paper" / "results" / "some-gpu"
+    recorded.mkdir(parents=True)
+    table = pd.read_csv(finished / "measurements.csv", dtype=str, keep_default_na=False)
+    table.assign(device="Some GPU").to_csv(recorded / "measurements.csv", index=False)
+    (recorded / "environment.json").write_text('{"device": "Some GPU", "cpu": "Some CPU"}')
+    monkeypatch.setattr("papers.reproduce.registry.folder", lambda name: tmp_path / "paper")
+    reproduce("report", finished)
+    summary = pd.read_csv(finished / "summary.csv")
+    assert set(summary["source"]) == {"this run", "recorded some-gpu"}
+    sizes = summary.groupby("source").size()
+    assert sizes["this run"] == sizes["recorded some-gpu"]
+    assert "Recorded some-gpu" in (finished / "report.html").read_text()
+    # Recorded cells are no cells of this run.
+    assert (finished / "report.md").read_text().count("| toy:fail/") == 1
+
+
+# ------------------------------------------------------------------------------ pieces
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (3, "3"),
+        (np.int64(12345678), "12345678"),
+        (0.012345, "0.01235"),
+        (1234.5, "1234"),
+        (2.0, "2"),
+        (1.5e-12, "1.500e-12"),
+        (float("nan"), ""),
+        (None, ""),
+        ("10n", "10n"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_numbers_as_shown(value, expected):
+    assert text.show_number(value) == expected
+
+
+def test_published_columns_keep_their_decimals():
+    numbers = Published("toybox.toy")
+    table = numbers("speed").rename(columns={"speedup": "speedup_published"})
+    table["speedup"] = 0.5
+    rows = text.shown(table, numbers)
+    assert [row[2] for row in rows] == ["speedup_published", "0.50", "2.0", "3.25"]
+    assert rows[1][3] == "0.5"
+
+
+def long_table(values, **fixed):
+    base = dict.fromkeys(measurements.COLUMNS, "") | {"cell": "c", "n": 8, "seed": 1} | fixed
+    rows = [
+        {**base, "repeat": i, "scope": "run", "metric": "time_ms", "value": v, "status": "ok"}
+        for i, v in enumerate(values)
+    ]
+    rows.append({**rows[-1], "scope": "answer", "metric": "done", "value": 1})
+    return pd.DataFrame(rows)
+
+
+def test_summaries_are_medians_and_quartiles():
+    summary = measurements.summarize(long_table([5.0, 1.0, 4.0, 2.0, 3.0]))
+    row = summary[summary["metric"] == "time_ms"].iloc[0]
+    assert (row["q1"], row["median"], row["q3"], row["count"]) == (2.0, 3.0, 4.0, 5)
+    assert list(summary.columns) == list(measurements.SUMMARY)
+
+
+def test_summaries_keep_devices_apart():
+    both = pd.concat([long_table([1.0], device="a"), long_table([9.0], device="b")])
+    times = measurements.summarize(both).query("metric == 'time_ms'")
+    assert sorted(times["median"]) == [1.0, 9.0]
+
+
+def colours(png):
+    """The set of colours that fill more than a trace of a picture."""
+    pixels = np.asarray(Image.open(png).convert("RGB")).reshape(-1, 3)
+    values, counts = np.unique(pixels, axis=0, return_counts=True)
+    return {"#" + bytes(v).hex() for v, c in zip(values, counts, strict=True) if c > 200}
+
+
+def shares():
+    steps = [(n, step) for n in (8, 16) for step in ("s1", "s2")]
+    table = pd.DataFrame(steps, columns=["n", "step"])
+    return table.assign(printed=[40.0, 60.0, 30.0, 70.0], ours=[20.0, 80.0, 10.0, 90.0])
+
+
+def test_bars_are_stacked_in_pairs():
+    axes = figures.stacked_bars(shares(), "n", "printed", "ours", "step").axes[0]
+    bars = [(b.get_y(), b.get_height(), b.get_hatch()) for b in axes.patches]
+    assert sorted(bars, key=str) == sorted(
+        [
+            (0.0, 40.0, "////"),
+            (0.0, 30.0, "////"),
+            (40.0, 60.0, "////"),
+            (30.0, 70.0, "////"),
+            (0.0, 20.0, None),
+            (0.0, 10.0, None),
+            (20.0, 80.0, None),
+            (10.0, 90.0, None),
+        ],
+        key=str,
+    )
+    centres = sorted({round(b.get_x() + b.get_width() / 2, 6) for b in axes.patches})
+    assert centres == [-0.2, 0.2, 0.8, 1.2]
+
+
+def test_lines_are_hollow_as_published_and_filled_as_measured(tmp_path):
+    figure = figures.line_plot(shares(), "n", "printed", "ours", "step", ylim=(0, 100))
+    axes = figure.axes[0]
+    lines = {line.get_markerfacecolor(): list(line.get_ydata()) for line in axes.lines[:2]}
+    assert lines == {"white": [40.0, 30.0], figures.COLOURS[0]: [20.0, 10.0]}
+    assert axes.get_xscale() == "log"
+    assert axes.get_ylim() == (0, 100)
+    figures.save(figure, tmp_path / "a.png")
+    assert {figures.COLOURS[0].lower(), figures.COLOURS[1].lower()} <= colours(tmp_path / "a.png")
+
+
+def test_a_missing_value_leaves_no_point():
+    table = shares()
+    table.loc[0, "ours"] = np.nan
+    lines = figures.line_plot(table, "n", None, "ours", "step").axes[0].lines
+    assert [list(line.get_xdata()) for line in lines] == [[16.0], [8.0, 16.0]]
+
+
+def test_the_users_matplotlibrc_plays_no_part():
+    import matplotlib as mpl
+
+    plain = figures.png(figures.line_plot(shares(), "n", "printed", "ours", "step"))
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "lines.linewidth": 9}):
+        assert figures.png(figures.line_plot(shares(), "n", "printed", "ours", "step")) == plain

@@ -1,0 +1,3 @@
+"""A shelf for papers that exist only to test the runner."""
+
+MODULES = {"toy": "toybox.toy"}

@@ -1,0 +1,187 @@
+"""One suite for every assignment solver: same cases, same assertion."""
+
+import importlib
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+import papers
+from papers.common import certify, device
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _on_executor():
+    device.select("cpu")
+
+
+def solvers():
+    """Every assignment solver of every paper, options included."""
+    for paper in papers.PAPERS:
+        for name, solver in importlib.import_module(f"papers.{paper}").PAPER.solvers().items():
+            yield pytest.param(solver, {}, id=f"{paper}:{name}")
+            if (paper, name) == ("lopes2019", "gpu"):
+                for choice in "ABC":
+                    yield pytest.param(solver, {"step_4": choice}, id=f"{paper}:gpu-{choice}")
+
+
+SOLVERS = list(solvers())
+
+
+def solve(solver, cost, **options):
+    state = solver.upload(cost, **options)
+    solver.run(state)
+    return solver.download(state)
+
+
+def assert_optimal(solver, cost, maximize=False, **options):
+    """Solved, of SciPy's cost, and proved by its own duals."""
+    cost = np.asarray(cost)
+    answer = solve(solver, cost, maximize=maximize, **options)
+    wide = cost.astype(np.int64 if cost.dtype.kind in "iub" else np.float64)
+    low = wide.min() if cost.dtype.kind in "iub" and cost.size else 0
+    rows, columns = linear_sum_assignment(wide - low, maximize)
+    best = wide[rows, columns].sum()
+    if cost.dtype.kind == "f":
+        assert answer.cost == pytest.approx(best, rel=1e-9, abs=1e-9)
+    elif (
+        not cost.size or np.ptp(wide) < 2**52
+    ):  # SciPy works in float64: beyond, only the proof counts
+        assert answer.cost == best
+    verdict = certify.assignment(cost, answer, maximize)
+    assert verdict.ok, verdict
+    return answer
+
+
+rng = np.random.default_rng(20)
+CASES = {
+    "1x1": [[7]],
+    "1x1 negative": [[-3]],
+    "2x2": [[1, 2], [3, 4]],
+    "all zero": np.zeros((6, 6), int),
+    "constant": np.full((9, 9), 5),
+    "ties": rng.integers(0, 2, (13, 13)),
+    "negative": rng.integers(-100, 0, (8, 8)),
+    "identity": 1 - np.eye(10, dtype=int),
+    "anti-diagonal": np.fliplr(1 - np.eye(10, dtype=int)),
+    "Machol-Wien": np.outer(np.arange(1, 13), np.arange(1, 13)),
+    "permutation": rng.permutation(36).reshape(6, 6),
+    "wide": rng.integers(0, 20, (4, 11)),
+    "tall": rng.integers(-9, 20, (11, 4)),
+    "one row": rng.integers(0, 20, (1, 9)),
+    "one column": rng.integers(0, 20, (9, 1)),
+    "block edge 15": rng.integers(0, 30, (15, 15)),
+    "block edge 16": rng.integers(0, 30, (16, 16)),
+    "block edge 17": rng.integers(0, 30, (17, 17)),
+    "block edge 33": rng.integers(0, 33, (33, 33)),
+    "bool": rng.random((7, 7)) < 0.5,
+    "uint8": rng.integers(0, 256, (12, 12)).astype(np.uint8),
+    "int8": rng.integers(-128, 128, (12, 12)).astype(np.int8),
+    "uint64": rng.integers(0, 2**59, (6, 6)).astype(np.uint64),
+    "wide int64": rng.integers(-(2**58), 2**58, (7, 7)),
+    "large offset": rng.integers(0, 9, (7, 7)) + 10**17,
+    "float": rng.random((14, 14)),
+    "float32": rng.random((10, 10)).astype(np.float32),
+    "float negative": rng.normal(size=(9, 12)),
+    "float ties": rng.integers(0, 3, (12, 12)) / 8,
+    "tiny floats": rng.random((6, 6)) * 1e-200,
+    "forbidden": np.where(rng.random((12, 12)) < 0.4, np.inf, rng.random((12, 12)))
+    + np.where(np.eye(12), -0.0, 0),
+    "not contiguous": rng.integers(0, 50, (20, 20))[::2, ::2],
+    "Fortran order": np.asfortranarray(rng.integers(0, 50, (9, 9))),
+}
+CASES["forbidden"][np.arange(12), np.arange(12)] = 0.5
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@pytest.mark.parametrize("case", CASES)
+def test_case(solver, options, case):
+    if "auction" in solver.name and case in ("wide int64", "uint64"):
+        with pytest.raises(ValueError, match="overflow"):
+            solve(solver, np.asarray(CASES[case]))
+        return
+    assert_optimal(solver, CASES[case], **options)
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@pytest.mark.parametrize("case", ["wide", "tall", "ties", "float negative", "uint8", "int8"])
+def test_maximize(solver, options, case):
+    assert_optimal(solver, CASES[case], maximize=True, **options)
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+def test_maximize_with_forbidden_pairs(solver, options):
+    cost = np.where(np.isinf(CASES["forbidden"]), -np.inf, CASES["forbidden"])
+    assert_optimal(solver, cost, maximize=True, **options)
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (4, 0)])
+def test_empty(solver, options, shape):
+    answer = solve(solver, np.zeros(shape), **options)
+    assert answer.row_ind.size == answer.col_ind.size == 0
+    assert answer.cost == 0
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@pytest.mark.parametrize(
+    ("cost", "reason"),
+    [
+        (np.zeros(3), "2-D"),
+        (np.array([[np.nan, 1.0], [1.0, 1.0]]), "NaN"),
+        (np.array([[np.inf, np.inf], [1.0, 1.0]]), "infeasible"),
+        (np.array([["x"]]), "integers or floats"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(solver, options, cost, reason):
+    with pytest.raises(ValueError, match=reason):
+        solver.upload(cost, **options)
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+def test_input_is_not_changed_and_state_runs_again(solver, options):
+    cost = rng.integers(0, 40, (18, 18))
+    before = cost.copy()
+    state = solver.upload(cost, **options)
+    answers = []
+    for _ in range(2):
+        solver.run(state)
+        answers.append(solver.download(state))
+    assert np.array_equal(cost, before)
+    assert answers[0].cost == answers[1].cost
+    assert certify.assignment(cost, answers[1]).ok
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+def test_trace_names_the_declared_steps(solver, options):
+    seen = []
+    state = solver.upload(rng.integers(0, 400, (24, 24)), **options)
+    solver.run(state, seen.append)
+    assert set(seen) <= set(solver.steps)
+    if solver.steps:
+        assert seen[0] == solver.steps[0]
+        assert set(seen) == set(solver.steps)
+    assert certify.assignment(state.problem.cost, solver.download(state)).ok
+
+
+def random_instance(seed):
+    """Mixed shape, type and range, one a seed."""
+    draw = np.random.default_rng(seed)
+    shape = tuple(draw.integers(1, 25, 2)) if seed % 2 else (int(draw.integers(1, 25)),) * 2
+    kind = seed % 5
+    if kind == 0:
+        return draw.integers(0, max(1, shape[0] // 10) + 1, shape)
+    if kind == 1:
+        return draw.integers(-10 * shape[0], 10 * shape[0] + 1, shape).astype(np.int32)
+    if kind == 2:
+        return draw.random(shape)
+    if kind == 3:
+        return draw.integers(0, 256, shape).astype(np.uint8)
+    return np.round(draw.normal(size=shape), 1)
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@pytest.mark.parametrize("block", range(6))
+def test_300_random_instances(solver, options, block):
+    for seed in range(50 * block, 50 * block + 50):
+        assert_optimal(solver, random_instance(seed), maximize=seed % 7 == 0, **options)
