@@ -68,9 +68,11 @@ def colour_distances(
     ValueError
         If `n` is not a square number, or for an unknown photograph.
     """
-    side = round(n**0.5)
+    side = round(max(n, 0) ** 0.5)
     if side * side != n:
         raise ValueError(f"n={n} pixels do not make a square picture")
+    if n == 0:
+        return np.zeros((0, 0), np.int32)
     there = photo(target, side).reshape(n, 3).astype(np.int32)
     here = photo(source, side).reshape(n, 3).astype(np.int32)
     squares = (there**2).sum(axis=1)[:, None] + (here**2).sum(axis=1)[None, :]

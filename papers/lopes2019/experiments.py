@@ -18,7 +18,7 @@ from papers.lopes2019.tables import LABELS, RANGES_FIG_5, best_source
 PAPER_SIZES = (512, 1024, 2048, 4096, 8192)
 EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32, 64), "paper": (16, 32, 64)}
 GPU_SIZES = {"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES}
-CPU_SIZES = {"smoke": (64,), "quick": (512, 1024), "paper": PAPER_SIZES}
+CPU_SIZES = {"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES}
 
 # ------------------------------------------------------------------------------- what to measure
 
@@ -79,7 +79,7 @@ def shares(label: str):
 
 def fig_4(plan: Plan) -> list[Cell]:
     """The four CPU codes against n, range n."""
-    sizes = {"smoke": (32, 64), "quick": (128, 256, 512, 1024)}.get(
+    sizes = {"smoke": (32, 64), "quick": (128, 256, 512, 1024, 2048)}.get(
         plan.preset, (128, 256, *PAPER_SIZES)
     )
     return [
@@ -92,7 +92,7 @@ def fig_4(plan: Plan) -> list[Cell]:
 
 def fig_5(plan: Plan) -> list[Cell]:
     """The four CPU codes against the range, one n."""
-    n = {"smoke": 64, "quick": 512, "paper": 2048}[plan.preset]
+    n = {"smoke": 64, "quick": 2048, "paper": 2048}[plan.preset]
     return [
         Cell(f"lopes2019:{solver}", uniform(n, label, _seeds(plan)[0]))
         for solver in tables.CPU

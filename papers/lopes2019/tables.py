@@ -57,7 +57,7 @@ def named(frame: pd.DataFrame, value: str, device: str | None = None) -> pd.Data
 
 
 def order(table: pd.DataFrame, by: Sequence[str] = ("n", "cost_range")) -> pd.DataFrame:
-    """Sort as the paper does: sizes up, ranges 0.1n, n, 10n, the present run before recorded ones."""
+    """Sort as the paper does: sizes up, ranges 0.1n, n, 10n; the present run comes first."""
     ranks = {label: rank for rank, label in enumerate(LABELS)}
 
     def key(column: pd.Series) -> pd.Series:

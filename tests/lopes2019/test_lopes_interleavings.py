@@ -151,9 +151,9 @@ def test_interleavings_find_a_planted_fault():
         i = cuda.threadIdx.x
         column = zeros[i] // n
         row = zeros[i] - column * n
-        if cuda.atomic.exch(covered_row, row, 1) == 0:
-            if cuda.atomic.exch(covered_column, column, 1) == 0:
-                star[column] = row
+        mine = cuda.atomic.exch(covered_row, row, 1) == 0
+        if mine and cuda.atomic.exch(covered_column, column, 1) == 0:
+            star[column] = row
 
     zeros = np.array([0, 1, 2, 3], np.int32)  # a full 2 x 2: a perfect matching exists
     sizes = set()

@@ -58,7 +58,7 @@ def test_zeros_stand_in_the_bin_of_their_line(step_4):
 
 @pytest.mark.parametrize(("n", "cost_range", "seed"), CASES)
 def test_step_2_stars_a_maximal_set_of_zeros(n, cost_range, seed):
-    state, launches, arrays = prepared(uniform(n, seed, cost_range=cost_range))
+    _, launches, arrays = prepared(uniform(n, seed, cost_range=cost_range))
     solver.step_1(launches, lambda step: None)
     launches["step_2"]()
     slack = arrays["slack"].reshape(n, n)  # [column, row]
@@ -166,7 +166,7 @@ def check_augmented(state, tableau, n):
 def test_step_6_minimum_covers_every_entry():
     """The smallest uncovered slack is found wherever it stands."""
     n = 21
-    state, launches, arrays = prepared(np.full((n, n), 9))
+    _, launches, arrays = prepared(np.full((n, n), 9))
     rng = np.random.default_rng(5)
     for position in range(n * n):
         arrays["slack"][:] = rng.integers(5, 50, n * n)
