@@ -210,8 +210,9 @@ class Comparison:
     ----------
     quantity : str
         What is compared, with its cell, e.g. ``"speedup n=512 range=n"``.
-    kind : {"count", "ratio", "shape", "time"}
-        How comparable it is across machines, best first.
+    kind : {"count", "ratio", "shape", "time", "cross-check"}
+        How comparable it is across machines, best first. A ``cross-check`` is no comparison with
+        print: two solvers of ours, or a goal of ours; `published` then holds what is expected.
     published, measured : float or str or None
         The two values; None where one is missing.
     verdict : {"agrees", "differs", "open", "not comparable", "not measured"}
@@ -221,7 +222,7 @@ class Comparison:
     """
 
     quantity: str
-    kind: Literal["count", "ratio", "shape", "time"]
+    kind: Literal["count", "ratio", "shape", "time", "cross-check"]
     published: float | str | None
     measured: float | str | None
     verdict: Literal["agrees", "differs", "open", "not comparable", "not measured"]

@@ -337,14 +337,15 @@ def compare_counts(table: pd.DataFrame) -> list[Comparison]:
     be reached from the free columns does not depend on which maximum matching it is.
     """
     found = []
-    for (source, n, label), rows in table.groupby(["source", "n", "cost_range"], sort=False):
+    keys = ["source", "n", "cost_range", "seed"]
+    for (source, n, label, seed), rows in table.groupby(keys, sort=False):
         ours, cpu = (rows[rows["solver"] == name] for name in ("gpu", "cpu_o4"))
         if ours.empty or cpu.empty:
             continue
         for counter in ("cost", "zeros_initial", "iterations_step_6"):
             found.append(
                 compare.count(
-                    f"{counter}, n={n} range {label}: CPU code beside kernels ({source})",
+                    f"{counter}, n={n} range {label} seed {seed}: CPU code and kernels ({source})",
                     cpu[counter].iloc[0], ours[counter].iloc[0],
                 )
             )  # fmt: skip

@@ -376,6 +376,15 @@ def send_signals(flags, signal):
 
 
 @cuda.jit(device=True)
+def fence():
+    """``fence.sc`` over all threads of the launch: a lone block needs only its own scope."""
+    if cuda.gridDim.x == 1:
+        cuda.threadfence_block()
+    else:
+        cuda.threadfence()
+
+
+@cuda.jit(device=True)
 def uncovered(covered_row, covered_column, row, column):
     """Whether a zero is uncovered: the column is asked first, then the row [L19 Thm.1 S2].
 
@@ -384,7 +393,7 @@ def uncovered(covered_row, covered_column, row, column):
     """
     if load_relaxed(covered_column, column) != 0:
         return False
-    cuda.threadfence()
+    fence()
     return load_relaxed(covered_row, row) == 0
 
 
@@ -393,16 +402,18 @@ def process(covered_row, covered_column, column_of_star_at_row, prime, row, colu
     """Prime a zero and follow its row's star, or signal a path [L19 Def.2].
 
     S1: the prime is one 32-bit word a row, so the last writer's whole value stays. S3: the row is
-    covered, a fence, then the star's column is uncovered.
+    covered, a fence, then the star's column is uncovered. Returns 1 if a column was uncovered,
+    so that there may be new zeros to check, 0 at the end of a path.
     """
     store_relaxed(prime, row, column)
     star = column_of_star_at_row[row]
-    if star >= 0:
-        store_relaxed(covered_row, row, 1)
-        cuda.threadfence()
-        store_relaxed(covered_column, star, 0)
-    else:
+    if star < 0:
         store_relaxed(flags, PATH_FOUND, 1)
+        return 0
+    store_relaxed(covered_row, row, 1)
+    fence()
+    store_relaxed(covered_column, star, 0)
+    return 1
 
 
 @cuda.jit
@@ -418,16 +429,17 @@ def step_4(
     flags,
     signal,
 ):
-    """Search alternating paths: prime uncovered zeros until none is left or a path is found.
+    """Search alternating paths: prime uncovered zeros until the block can uncover no more columns.
 
     Paper: [L19 Alg.2] [L19 sec.4.4.1].  Launch: one block a bin of columns; restarted by the host
-    while some block found a zero (that is the paper's global synchronisation, S5).
+    while some block uncovered a column and none found a path (the paper's global
+    synchronisation, S5).  A thread that ends a path signals and goes on, so one search finds many.
     Reads/Writes: covers both ways, primes, flags.
     Race: blocks and threads read covers that others change. [L19 Thm.1] shows that every such run
     equals a serial one as long as S1 to S5 hold: S1 and S3 are kept in `process`, S2 and S4 in
     `uncovered`, S5 by the loop here and the restart. On today's memory model: S1, one relaxed
-    32-bit store; S2, S3 and S4, ``fence.sc.gpu`` (`threadfence`): each check and each cover has
-    one such fence between its two accesses, these fences have a single order, and a check that
+    32-bit store; S2, S3 and S4, ``fence.sc`` (`fence`; scope gpu, or cta when the block is alone):
+    each check and each cover has one such fence between its two accesses, these fences have a single order, and a check that
     saw a column uncovered stands after the cover that uncovered it in that order. So whoever
     comes later in it sees the row covered, which is what the proof's step 3 asks for. The loads
     are ``ld.relaxed.gpu``: never moved, never served from a stale L1 line.
@@ -436,15 +448,15 @@ def step_4(
     b = cuda.blockIdx.x
     first = b * lines * n
     size = zeros_size[b]
-    for _ in range(n + 2):  # a sweep that finds a zero covers a row for good or finds a path
+    searched = 0
+    for _ in range(n + 1):  # every sweep but the last covers a row for good
         found = 0
         for k in range(thread, size, cuda.blockDim.x):
             position = zeros[first + k]
             column = position // n
             row = position - column * n
             if uncovered(covered_row, covered_column, row, column):
-                found = 1
-                process(
+                found |= process(
                     covered_row,
                     covered_column,
                     column_of_star_at_row,
@@ -455,12 +467,10 @@ def step_4(
                 )
         if cuda.syncthreads_or(int32(found)) == 0:
             break
-        if thread == 0:
-            store_relaxed(flags, ZERO_FOUND, 1)
-        # One thread asks for all, since the block has to leave the loop together.
-        if cuda.syncthreads_or(int32(thread == 0 and load_relaxed(flags, PATH_FOUND) != 0)):
-            break
+        searched = 1
     if thread == 0:
+        if searched:
+            store_relaxed(flags, ZERO_FOUND, 1)
         send_signals(flags, signal)
 
 

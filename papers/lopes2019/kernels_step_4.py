@@ -15,7 +15,6 @@ from __future__ import annotations
 from numba import cuda, int32, uint8
 
 from papers.common.primitives import (
-    load_relaxed,
     load_relaxed_block,
     store_relaxed,
     store_relaxed_block,
@@ -53,23 +52,13 @@ def process_shared(n, shared, column_of_star_at_row, prime, row, column, flags):
     """As `kernels.process`, on covers in shared memory."""
     store_relaxed(prime, row, column)
     star = column_of_star_at_row[row]
-    if star >= 0:
-        store_relaxed_block(shared, row, 1)
-        cuda.threadfence_block()  # S3
-        store_relaxed_block(shared, n + star, 0)
-    else:
+    if star < 0:
         store_relaxed(flags, PATH_FOUND, 1)
-
-
-@cuda.jit(device=True)
-def sweep_goes_on(found, flags):
-    """Whether the block found a zero and no path is known yet; the same for all its threads."""
-    if cuda.syncthreads_or(int32(found)) == 0:
-        return False
-    if cuda.threadIdx.x == 0:
-        store_relaxed(flags, ZERO_FOUND, 1)
-    known = cuda.threadIdx.x == 0 and load_relaxed(flags, PATH_FOUND) != 0
-    return cuda.syncthreads_or(int32(known)) == 0
+        return 0
+    store_relaxed_block(shared, row, 1)
+    cuda.threadfence_block()  # S3
+    store_relaxed_block(shared, n + star, 0)
+    return 1
 
 
 @cuda.jit
@@ -99,7 +88,8 @@ def step_4_a(
     first = b * lines * n
     size = zeros_size[b]
     read_covers(n, covered_row, covered_column, shared)
-    for _ in range(n + 2):
+    searched = 0
+    for _ in range(n + 1):
         found = 0
         for k in range(thread, size, cuda.blockDim.x):
             position = zeros[first + k]
@@ -108,14 +98,16 @@ def step_4_a(
             if load_relaxed_block(shared, n + column) == 0:  # S2: the column first
                 cuda.threadfence_block()
                 if load_relaxed_block(shared, row) == 0:
-                    found = 1
-                    process_shared(
+                    found |= process_shared(
                         n, shared, column_of_star_at_row, column_of_prime_at_row, row, column, flags
                     )
-        if not sweep_goes_on(found, flags):
+        if cuda.syncthreads_or(int32(found)) == 0:
             break
+        searched = 1
     write_covers(n, covered_row, covered_column, shared)
     if thread == 0:
+        if searched:
+            store_relaxed(flags, ZERO_FOUND, 1)
         send_signals(flags, signal)
 
 
@@ -144,21 +136,21 @@ def step_4_b(
     b = cuda.blockIdx.x
     first = b * lines * n
     size = zeros_size[b]
-    for _ in range(n + 2):
+    searched = 0
+    for _ in range(n + 1):
         found = 0
         for k in range(thread, size, cuda.blockDim.x):
             position = zeros[first + k]
             column = position // n
             row = position - column * n
             if uncovered(covered_row, covered_column, row, column):
-                found = 1
                 zero_of_row[row] = column
         cuda.syncthreads()
         for row in range(b * lines + thread, min((b + 1) * lines, n), cuda.blockDim.x):
             column = zero_of_row[row]
             if column >= 0:
                 zero_of_row[row] = -1
-                process(
+                found |= process(
                     covered_row,
                     covered_column,
                     column_of_star_at_row,
@@ -167,9 +159,12 @@ def step_4_b(
                     column,
                     flags,
                 )
-        if not sweep_goes_on(found, flags):
+        if cuda.syncthreads_or(int32(found)) == 0:
             break
+        searched = 1
     if thread == 0:
+        if searched:
+            store_relaxed(flags, ZERO_FOUND, 1)
         send_signals(flags, signal)
 
 
@@ -200,7 +195,8 @@ def step_4_c(
     first = b * lines * n
     size = zeros_size[b]
     read_covers(n, covered_row, covered_column, shared)
-    for _ in range(n + 2):
+    searched = 0
+    for _ in range(n + 1):
         found = 0
         for k in range(thread, size, cuda.blockDim.x):
             position = zeros[first + k]
@@ -208,20 +204,22 @@ def step_4_c(
             row = position - column * n
             # No thread changes a cover before the barrier, so plain reads will do.
             if shared[n + column] == 0 and shared[row] == 0:
-                found = 1
                 zero_of_row[row] = column
         cuda.syncthreads()
         for row in range(b * lines + thread, min((b + 1) * lines, n), cuda.blockDim.x):
             column = zero_of_row[row]
             if column >= 0:
                 zero_of_row[row] = -1
-                process_shared(
+                found |= process_shared(
                     n, shared, column_of_star_at_row, column_of_prime_at_row, row, column, flags
                 )
-        if not sweep_goes_on(found, flags):
+        if cuda.syncthreads_or(int32(found)) == 0:
             break
+        searched = 1
     write_covers(n, covered_row, covered_column, shared)
     if thread == 0:
+        if searched:
+            store_relaxed(flags, ZERO_FOUND, 1)
         send_signals(flags, signal)
 
 

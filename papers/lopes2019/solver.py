@@ -77,7 +77,10 @@ class Geometry:
         machine = device.describe()
         if not machine.is_gpu:
             return cls(max(1, -(-n // 3)), 8, 16, 16, 16, 16, 4)
-        return cls(2048, 1024, 1024, 256, 512, 512, 8 * machine.multiprocessors)
+        # One block searches alone up to 4096: no restarts, and fences within the block. Beyond, its
+        # sweeps over the zeros would take longer than the restarts of several blocks.
+        lines = 4096 if n <= 4096 else 2048
+        return cls(lines, 1024, 1024, 256, 512, 512, 8 * machine.multiprocessors)
 
 
 @dataclass

@@ -39,6 +39,20 @@ def medians(
     DataFrame
         ``source``, ``device``, ``n``, ``cost_range``, ``value``.
     """
+    rows = by_seed(summary, solver, metric, scope, options, family)
+    grouped = rows.groupby(["source", "device", "n", "cost_range"], sort=False)["value"]
+    return grouped.median().reset_index()
+
+
+def by_seed(
+    summary: pd.DataFrame,
+    solver: str,
+    metric: str = "time_ms",
+    scope: str = "run",
+    options: str = "",
+    family: str = "uniform",
+) -> pd.DataFrame:
+    """One metric of one solver, a row a seed; columns as `medians`, and ``seed``."""
     rows = summary[
         (summary["solver"] == f"lopes2019:{solver}")
         & (summary["options"] == options)
@@ -46,8 +60,25 @@ def medians(
         & (summary["metric"] == metric)
         & (summary["family"] == family)
     ]
-    grouped = rows.groupby(["source", "device", "n", "label"], sort=False)["median"].median()
-    return grouped.reset_index().rename(columns={"label": "cost_range", "median": "value"})
+    rows = rows.rename(columns={"label": "cost_range", "median": "value"})
+    return rows[["source", "device", "n", "cost_range", "seed", "value"]]
+
+
+def cpu_over_cuda(summary: pd.DataFrame, metric: str, scope: str) -> pd.DataFrame:
+    """CPU time over CUDA time, seed by seed, then the median over the seeds that both ran.
+
+    Returns
+    -------
+    DataFrame
+        ``source``, ``n``, ``cost_range``, ``device``, ``cuda_ms``, ``c_ms``, ``speedup``.
+    """
+    keys = [*KEY, "seed"]
+    gpu = by_seed(summary, "gpu", metric, scope).rename(columns={"value": "cuda_ms"})
+    cpu = named(by_seed(summary, "cpu_o4", metric, scope), "c_ms")
+    both = gpu.merge(cpu, on=keys)
+    both = both.assign(speedup=both["c_ms"] / both["cuda_ms"])
+    values = ["cuda_ms", "c_ms", "speedup"]
+    return both.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
 
 
 def named(frame: pd.DataFrame, value: str, device: str | None = None) -> pd.DataFrame:
@@ -107,6 +138,10 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     both = named(medians(summary, "gpu", scope="end_to_end"), "cuda_end_to_end_ms")
     cpu = named(medians(summary, "cpu_o4"), "c_ms")
     measured = gpu.merge(both, on=KEY, how="outer").merge(cpu, on=KEY, how="outer")
+    # Other sizes and ranges of the C code belong to Figures 4 and 5.
+    printed_sizes = measured["n"].isin(published("table1")["n"].unique())
+    measured = measured[measured["cuda_ms"].notna() | printed_sizes]
+    measured = measured[measured["cost_range"].isin(LABELS)]
     table = order(beside(printed.reset_index(), measured, ["n", "cost_range"]))
     return table[
         ["n", "cost_range", "source", "device", "published_cuda_ms", "cuda_ms",
@@ -118,10 +153,7 @@ def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Table 2 (and Figure 9): CPU time over CUDA time, both measured on one machine."""
     printed = published("table2")[["n", "cost_range", "speedup_cuda_over_c"]]
     printed = printed.rename(columns={"speedup_cuda_over_c": "published_speedup"})
-    times = run_times(summary, published).dropna(subset=["cuda_ms", "c_ms"])
-    measured = times[["n", "cost_range", "source", "device"]].assign(
-        speedup=times["c_ms"] / times["cuda_ms"]
-    )
+    measured = cpu_over_cuda(summary, "time_ms", "run")
     table = order(beside(printed, measured, ["n", "cost_range"]))
     return table[["n", "cost_range", "source", "device", "published_speedup", "speedup"]]
 
@@ -157,15 +189,10 @@ def step_speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Table 3: CPU time over CUDA time of each step, for the range 0 to n."""
     printed = published("table3")[["n", "step", "speedup_cuda_over_c"]]
     printed = printed.rename(columns={"speedup_cuda_over_c": "published_speedup"})
-    keys = [*KEY, "step"]
-    both = step_times(summary, "gpu", "cuda_ms").merge(
-        step_times(summary, "cpu_o4", "c_ms"), on=keys
-    )
-    both = both[both["cost_range"] == "n"]
-    both = both.assign(speedup=both["c_ms"] / both["cuda_ms"])
-    whole = speedups(summary, published).query("cost_range == 'n'").dropna(subset=["speedup"])
-    whole = whole.assign(step="global")[["source", "n", "step", "speedup"]]
-    measured = pd.concat([both, whole], ignore_index=True)
+    parts = [cpu_over_cuda(summary, f"{step}_ms", "steps").assign(step=step) for step in STEPS] + [
+        cpu_over_cuda(summary, "time_ms", "run").assign(step="global")
+    ]
+    measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")
     measured = measured[["source", "n", "step", "cuda_ms", "c_ms", "speedup"]]
     table = order(beside(printed, measured, ["n", "step"]), by=("n",))
     return table[["n", "step", "source", "published_speedup", "speedup", "cuda_ms", "c_ms"]]
@@ -280,11 +307,13 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     for solver in ("gpu", "cpu_o4"):
         part = None
         for counter in COUNTERS:
-            column = named(medians(summary, solver, counter, "answer"), counter)
-            part = column if part is None else part.merge(column, on=KEY, how="left")
+            column = named(by_seed(summary, solver, counter, "answer"), counter)
+            part = column if part is None else part.merge(column, on=[*KEY, "seed"], how="left")
         parts.append(part.assign(solver=solver))
-    table = order(pd.concat(parts, ignore_index=True))
-    return table[["n", "cost_range", "source", "solver", *COUNTERS]]
+    table = order(pd.concat(parts, ignore_index=True), by=("n", "cost_range", "seed"))
+    both_ran = table.groupby([*KEY, "seed"])["solver"].transform("nunique") == 2
+    table = table[both_ran]
+    return table[["n", "cost_range", "seed", "source", "solver", *COUNTERS]]
 
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:

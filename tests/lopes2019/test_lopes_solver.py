@@ -1,0 +1,196 @@
+"""The solver as a whole: limits, options, counters, the README's example, real instances."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from papers.common import certify, device, launch
+from papers.common.generators import uniform
+from papers.lopes2019 import cpu, experiments, pictures, reference, solve, solver
+
+EXAMPLE = np.array([[8, 6, 5, 3], [3, 1, 1, 1], [2, 8, 6, 9], [5, 6, 9, 7]])
+
+
+@pytest.fixture(autouse=True)
+def _on_executor():
+    device.select("cpu")
+
+
+def test_worked_example_of_the_readme():
+    t = reference.step_1(EXAMPLE)
+    assert t.slack.tolist() == [[5, 3, 2, 0], [2, 0, 0, 0], [0, 6, 4, 7], [0, 1, 4, 2]]
+    reference.step_2(t)
+    assert t.column_of_star_at_row.tolist() == [3, 1, 0, -1]
+    assert not reference.step_3(t)
+    assert reference.step_4(t) == -1
+    assert t.column_of_prime_at_row.tolist() == [-1, 2, -1, -1]
+    assert t.covered_row.tolist() == [False, True, False, False]
+    assert t.covered_column.tolist() == [True, False, False, True]
+    reference.step_6(t)
+    assert t.slack.tolist() == [[5, 2, 1, 0], [3, 0, 0, 1], [0, 5, 3, 7], [0, 0, 3, 2]]
+    row = reference.step_4(t)
+    assert row == 3
+    reference.step_5(t, row)
+    assert t.column_of_star_at_row.tolist() == [3, 2, 0, 1]
+    answer = solve(EXAMPLE)
+    assert answer.cost == 12
+    assert answer.row_duals.sum() + answer.column_duals.sum() == 12
+
+
+def test_numbers_before_anything_is_launched(monkeypatch):
+    with pytest.raises(ValueError, match="n <= 46340"):
+        solver.check_size(46341, np.dtype(np.int32))
+    with pytest.raises(ValueError, match="n <= 24576"):
+        solver.check_size(24577, np.dtype(np.int32), "A")
+    monkeypatch.setattr(device, "free_bytes", lambda: 12 * 10**6)
+    with pytest.raises(ValueError, match=r"free: n <= 999|free: n <= 1000"):
+        solver.check_size(2000, np.dtype(np.int32))
+    solver.check_size(990, np.dtype(np.int32))
+    with pytest.raises(ValueError, match="step_4='D'"):
+        solve(EXAMPLE, step_4="D")
+
+
+@pytest.mark.parametrize("dtype", solver.DTYPES)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_every_slack_type(dtype, maximize):
+    cost = uniform(20, 6, cost_range=120)
+    answer = solve(cost.astype(float) if dtype == "float64" else cost, maximize, dtype=dtype)
+    assert certify.assignment(cost, answer, maximize).ok
+    assert answer.cost == cost[linear_sum_assignment(cost, maximize)].sum()
+
+
+def test_counters_count():
+    cost = uniform(24, 3, cost_range=240)
+    state = solver.upload(cost)
+    launched = []
+    for name, bound in state.launches.items():
+        state.launches[name] = Recorder(bound, launched)
+    solver.run(state)
+    counters = solver.download(state).counters
+    assert counters["kernel_launches"] == len(launched)
+    assert counters["iterations_step_3"] == launched.count("step_3")
+    assert counters["iterations_step_4"] == launched.count("step_4")
+    assert counters["iterations_step_6"] == launched.count("step_6_add_sub") > 0
+    slack = reference.step_1(cost.T).slack
+    assert counters["zeros_initial"] == (slack == 0).sum()
+    assert 0 < counters["matches_initial"] < 24
+
+
+class Recorder:
+    """A bound launch that notes its kernel's name."""
+
+    def __init__(self, bound, launched):
+        self.bound, self.launched, self.name = bound, launched, bound.name
+
+    def __call__(self):
+        self.launched.append(self.name)
+        self.bound()
+
+    def __getattr__(self, name):
+        return getattr(self.bound, name)
+
+
+@pytest.mark.parametrize("label", ["0.1n", "n", "10n"])
+def test_dual_updates_do_not_depend_on_the_order(label):
+    """Kernels under several geometries and the serial CPU code make the same dual updates."""
+    n = 32
+    cost = uniform(n, 8, cost_range={"0.1n": 3, "n": n, "10n": 10 * n}[label])
+    counts = set()
+    for lines, threads in ((4, 4), (16, 8), (32, 16)):
+        shape = dataclasses.replace(
+            solver.Geometry.for_device(n), lines_a_bin=lines, step_4_threads=threads
+        )
+        counts.add(solve(cost, geometry=shape).counters["iterations_step_6"])
+    state = cpu.upload_hungarian_o4(cost)
+    cpu.run_hungarian_o4(state)
+    counts.add(cpu.download_hungarian_o4(state).counters["iterations_step_6"])
+    assert len(counts) == 1, counts
+
+
+def test_a_search_that_never_ends_raises(monkeypatch):
+    state = solver.upload(uniform(6, 1, cost_range=60))
+    endless = solver.Signal(0, True, False)
+    monkeypatch.setattr(state, "wait", lambda: endless)
+    with pytest.raises(RuntimeError, match="no alternating path"):
+        solver.run(state)
+    monkeypatch.setattr(state, "wait", lambda: solver.Signal(0, True, True))
+    with pytest.raises(RuntimeError, match="no perfect matching"):
+        solver.run(state)
+
+
+def test_download_refuses_an_unfinished_run():
+    state = solver.upload(uniform(6, 1, cost_range=60))
+    state.launches["init"]()
+    with pytest.raises(RuntimeError, match="did not end"):
+        solver.download(state)
+
+
+def test_device_time_needs_a_gpu():
+    with pytest.raises(RuntimeError, match="CUDA GPU"), launch.KernelClock():
+        pass
+
+
+def test_figure_2_shows_joins_and_greens(tmp_path):
+    (caption, path), *_ = pictures.fig_2(tmp_path, plan=None)
+    assert path.stat().st_size > 5000
+    assert "joining" in caption
+    for search in pictures.searches(uniform(16, 3, cost_range=16)):
+        greens = np.flatnonzero(search.green >= 0)
+        assert len(greens)
+        for column in greens:  # every green is a prime
+            assert search.prime[search.green[column]] == column
+
+
+@pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
+@pytest.mark.parametrize("gpu", [False, True])
+def test_cells_of_every_experiment_can_be_drawn(preset, gpu):
+    from papers.common.generators import FAMILIES, label_range
+    from papers.common.model import Plan
+    from papers.lopes2019 import PAPER
+
+    plan = Plan(preset, gpu)
+    names = {f"lopes2019:{name}" for name in PAPER.solvers()}
+    for experiment in experiments.EXPERIMENTS:
+        for cell in experiment.cells(plan):
+            assert cell.solver in names
+            assert cell.instance.family in FAMILIES
+            if cell.instance.family == "uniform":
+                assert label_range(cell.instance.n, cell.instance.label) >= 1
+            if not gpu and cell.solver.endswith(":gpu"):
+                assert cell.instance.n <= 64, "too large for the executor"
+
+
+INSTANCES = Path(
+    os.environ.get("PAPERS_INSTANCES", Path(__file__).parents[3] / "shared" / "instances" / "lap")
+)
+FILES = (
+    "assign100", "assign500", "assign600", "assign700", "patch_rubberwhale_1024",
+    "patch_motorcycle_1024", "colour_coffee_astronaut_1000",
+)  # fmt: skip
+PUBLISHED = {"assign100": 305, "assign500": 991, "assign600": 1176, "assign700": 1362}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("solver_name", ["gpu", "cpu_o4", "cpu_o3", "cpu_sp", "cpu_auction"])
+def test_real_instances(name, solver_name):
+    """OR-Library's assignment problems and cost matrices made from photographs."""
+    path = INSTANCES / f"{name}.npz"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here (set PAPERS_INSTANCES to its folder)")
+    if solver_name == "gpu" and not device.gpu_present() and name != "assign100":
+        pytest.skip(f"{name} is too large for the CPU executor, and there is no GPU")
+    device.select("auto")
+    from papers.lopes2019 import PAPER
+
+    data = np.load(path)
+    chosen = PAPER.solvers()[solver_name]
+    state = chosen.upload(data["cost"])
+    chosen.run(state)
+    answer = chosen.download(state)
+    assert answer.cost == int(data["optimum"])
+    assert answer.cost == PUBLISHED.get(name, answer.cost)
+    assert certify.assignment(data["cost"], answer).ok

@@ -1,0 +1,106 @@
+"""READMEs and code keep together: citations, headings, recorded results."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import papers
+from papers.reproduce import readme, registry
+
+ROOT = Path(papers.__file__).parent
+HEADINGS = (
+    "The problem and the idea",
+    "A worked 4x4 example",
+    "The algorithm in our own words",
+    "Correspondence table",
+    "Deviations",
+    "Gaps",
+    "What the GPU does",
+    "Reproduce",
+    "Results",
+    "Exercises",
+)
+# Every algorithm and numbered statement a paper has; OCR and print agree on them.
+NUMBERED = {
+    "lopes2019": [f"Alg.{i}" for i in range(1, 10)]
+    + ["Fig.1", "Fig.2", "Fig.3", "Thm.1", "app.A", "app.B (A)", "app.B (B)", "app.B (C)"],
+}
+
+
+def tags_in(text, tag):
+    return set(re.findall(rf"\[{tag} ([^\]]+)\]", text))
+
+
+def code_of(name):
+    return "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / name).glob("*.py")))
+
+
+def table_of(name):
+    text = (ROOT / name / "README.md").read_text(encoding="utf-8")
+    return text.split("## Correspondence table")[1].split("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_correspondence_table_lists_the_tags_of_the_code(name):
+    tag = registry.card(name).tag
+    assert tags_in(table_of(name), tag) == tags_in(code_of(name), tag)
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_every_numbered_item_is_cited(name):
+    cited = tags_in(code_of(name), registry.card(name).tag)
+    assert [item for item in NUMBERED[name] if item not in cited] == []
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_correspondence_table_names_things_that_exist(name):
+    """Each `module.function` of the table is there; a bare function belongs to the row's module."""
+    for line in table_of(name).splitlines():
+        if not line.startswith("| ["):
+            continue
+        module = None
+        for word in re.findall(r"`([^`]+)`", line.split("|")[2]):
+            if word.startswith("tests/"):
+                assert (ROOT.parent / word).is_file(), word
+                continue
+            if word.endswith(".py"):
+                pattern = word
+                assert list((ROOT / name).glob(pattern)), word
+                module = word.removesuffix(".py")
+                continue
+            head, _, rest = word.rpartition(".")
+            module = head or module
+            source = (ROOT / name / f"{module}.py").read_text(encoding="utf-8")
+            assert re.search(rf"^def {rest}\b", source, re.MULTILINE), word
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_readme_has_the_same_headings_as_all(name):
+    text = (ROOT / name / "README.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^## (.+)$", text, re.MULTILINE)) == HEADINGS
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_readme_results_come_from_the_recorded_runs(name):
+    text = (ROOT / name / "README.md").read_text(encoding="utf-8")
+    assert readme.filled(name) == text, f"run python -m papers.reproduce.readme {name}"
+    assert len(readme.BLOCK.findall(text)) > 3
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_every_table_and_figure_has_an_entry(name):
+    """Tables and figures with published numbers are experiments."""
+    published = {p.stem for p in (ROOT / name / "published").glob("*.csv")}
+    wanted = {stem for stem in published if re.fullmatch(r"(table|fig)\d+", stem)}
+    assert wanted <= set(registry.experiments(name))
+
+
+def test_common_imports_no_paper_and_papers_import_not_each_other():
+    for path in ROOT.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        imported = set(re.findall(r"^\s*(?:from|import) papers\.(\w+)", text, re.MULTILINE))
+        room = path.relative_to(ROOT).parts[0]
+        allowed = {"common": {"common"}, "reproduce": {"common", "reproduce"}}
+        if room in (*papers.PAPERS, *allowed):
+            assert imported <= allowed.get(room, {"common", room}), path
