@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.model import Assignment
@@ -35,7 +35,8 @@ class Problem:
     Attributes
     ----------
     matrix : ndarray[N, N]
-        C-contiguous, ``N = max(n, m)``, of the working type, entries >= 0, to be minimized.
+        C-contiguous, ``N = max(n, m)``, of the working type, entries >= 0, to be minimized (if
+        `prepare` was told not to reflect: to be maximized, and forbidden pairs are negative).
         Cells outside the caller's ``n x m`` hold 0: any constant gives the same optimum.
     cost : ndarray[n, m]
         The caller's matrix, as an array (not copied when it was one).
@@ -91,33 +92,34 @@ def prepare(
     Raises
     ------
     ValueError
-        For NaN or an infinity of the wrong sign, a wrong dimension, a non-numeric type, a matrix
-        without a finite complete assignment, or costs that would overflow the working type.
+        For NaN or an infinity of the wrong sign, a wrong dimension, a non-numeric type, a sparse or
+        masked matrix, a matrix without a finite complete assignment, or costs that would overflow
+        the working type.
     """
     array = _as_matrix(cost)
     floating = array.dtype.kind == "f"
     if floating:
-        array = array.astype(np.float64, copy=False)
+        array = array.astype(np.float64, copy=False)  # what is narrower is exact in it
     if array.size == 0:
         empty = np.zeros((0, 0), _working_type(0, floating, dtype, dtypes))
         return Problem(empty, array, 0, False, maximize)
     finite = _finite_entries(array, maximize) if floating else None
     low, high = _bounds(array, finite)
     spread = high - low
-    if floating and not math.isfinite(2.0 * spread):
-        raise ValueError(f"costs from {low} to {high} overflow float64: their range is too wide")
     n = max(array.shape)
-    work_range = spread * (n + 1) + 1 if finite is not None else spread
-    work = _working_type(work_range, floating, dtype, dtypes)
+    # Room for sums over an assignment, and for what stands in for forbidden pairs (below).
+    if floating and not math.isfinite((2.0 * n + 4.0) * max(spread, abs(low), abs(high))):
+        raise ValueError(f"costs from {low} to {high} overflow float64 when {n} are added")
+    work = _working_type(spread, floating, dtype, dtypes)
     mirrored = maximize and reflect
-    shift = high if mirrored else (min(low, 0.0) if floating else low)
+    # Floats are moved only if they must: each subtraction rounds.
+    shift = high if mirrored else (low if not floating or low < 0 or finite is not None else 0.0)
     body = _shifted(array, shift, mirrored, work)
     if finite is not None:
-        # Worse than any assignment of finite pairs can be, so it is used only if there is none.
-        penalty = spread * n + max(spread, 1.0)
-        keep = body[finite]
-        worst = keep.min() - penalty if maximize and not reflect else keep.max() + penalty
-        body = np.where(finite, body, worst)
+        # Entries are within [0, spread] now. The stand-in is worse than any assignment of allowed
+        # pairs can be, so it is used only if there is none.
+        penalty = spread * (n + 1) if spread > 0 else 1.0
+        body = np.where(finite, body, -penalty if maximize and not reflect else penalty)
     matrix = body
     if array.shape != (n, n):
         matrix = np.zeros((n, n), work)
@@ -184,6 +186,12 @@ def total_cost(chosen: np.ndarray) -> int | float:
 
 
 def _as_matrix(cost: Any) -> np.ndarray:
+    if isinstance(cost, np.ma.MaskedArray):
+        raise ValueError(
+            "masked costs are not taken: fill them, with inf where a pair is forbidden"
+        )
+    if issparse(cost):
+        raise ValueError("sparse costs are not taken: make them dense, with inf for absent pairs")
     array = np.asarray(cost)
     if array.ndim != 2:
         raise ValueError(f"expected a cost matrix (2-D array), got a {array.ndim}-D array")
@@ -235,7 +243,10 @@ def _bounds(array: np.ndarray, finite: np.ndarray | None) -> tuple[Any, Any]:
 def _working_type(spread: Any, floating: bool, dtype: Any, dtypes: Sequence[str]) -> np.dtype:
     """The first offered type that holds ``2 * spread``, or `dtype` if that is one and does."""
     if dtype is not None:
-        asked = np.dtype(dtype).name
+        try:
+            asked = np.dtype(dtype).name
+        except TypeError:
+            asked = str(dtype)
         if asked not in dtypes:
             raise ValueError(f"dtype {asked} is not offered; choose one of {', '.join(dtypes)}")
         dtypes = (asked,)
@@ -243,13 +254,15 @@ def _working_type(spread: Any, floating: bool, dtype: Any, dtypes: Sequence[str]
         if "float64" in dtypes:
             return np.dtype("float64")
         raise ValueError(f"float costs need the float64 working type, not {dtypes[0]}")
+    # float64 holds integers too, exactly up to 2**53.
+    holds = {name: 2**53 if name == "float64" else int(np.iinfo(name).max) for name in dtypes}
     for name in dtypes:
-        if name == "float64" or 2 * spread <= np.iinfo(name).max:
+        if 2 * spread <= holds[name]:
             return np.dtype(name)
-    widest = max(dtypes, key=lambda name: np.iinfo(name).max)
+    widest = max(dtypes, key=lambda name: holds[name])
     raise ValueError(
         f"costs with a range (max - min) of {spread} would overflow the working type {widest}: "
-        f"it holds a range of at most {np.iinfo(widest).max // 2}"
+        f"it holds a range of at most {holds[widest] // 2}"
     )
 
 
@@ -280,6 +293,7 @@ def _caller_duals(
         return None, None
     n, m = problem.cost.shape
     wide = np.float64 if problem.cost.dtype.kind == "f" else np.int64
+    # Duals of integers are whole numbers in a float64 run too, and below 2**53 there.
     u: np.ndarray = row_duals.astype(wide)
     v: np.ndarray = column_duals.astype(wide)
     if n < m:

@@ -1,28 +1,51 @@
 """Optimality proofs, checked outside every clock.
 
-An assignment is optimal if duals exist that no pair undercuts and that add up to its cost
-(linear programming duality). Checking that takes one pass over the costs and no solver: integers
-are checked exactly, floats within a stated tolerance. The matrix may come in row strips, so that
-an instance of n = 20000 never needs a second copy.
+An assignment is optimal if duals exist that no pair undercuts and that add up to its cost (linear
+programming duality). Checking that takes one pass over the costs and no solver. The matrix may
+come in row strips, so that an instance of n = 20000 never needs a second copy.
+
+**Integers** are checked exactly. **Floats**: whatever the duals, no assignment costs less than
+their sum minus the largest violation of each row, so
+
+    gap = cost - (sum of duals) + (sum over rows of the largest violation)
+
+bounds how far the answer is from the optimum. The gap is computed, not assumed, and must be at
+most `FLOAT_TOLERANCE` times the sum of the assigned costs' and the centred duals' sizes. Large
+costs that take no part (a big-M) do not widen it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from papers.common.assignment import total_cost
+from papers.common.assignment import INTEGER_LIMIT, total_cost
 from papers.common.model import Assignment, Verdict
 
 STRIP_ROWS = 256
 FLOAT_TOLERANCE = 1e-10
-"""Slack may fall short of zero by this much times the largest absolute cost: every dual update of
-a float run rounds once, at half an ulp, and a run makes at most some ten thousand of them."""
+"""Every dual update of a float run rounds once, at half an ulp, and a run makes at most some ten
+thousand of them: 1e4 * 1.1e-16, with a factor of a hundred to spare."""
 
 RowStrips = Callable[[int, int], np.ndarray]
+
+
+class Refuted(Exception):
+    """What is wrong with an answer."""
+
+
+@dataclass
+class _Audit:
+    """What one pass over the costs collects."""
+
+    exact: bool
+    violation: float = 0.0
+    looseness: float = 0.0
+    chosen: list[np.ndarray] = field(default_factory=list)
 
 
 def unchecked(reason: str) -> Verdict:
@@ -35,6 +58,7 @@ def assignment(
     answer: Assignment,
     maximize: bool | None = None,
     tolerance: float = FLOAT_TOLERANCE,
+    rows: int | None = None,
 ) -> Verdict:
     """Prove an assignment optimal by its LP duals, or say what is wrong with it.
 
@@ -47,147 +71,181 @@ def assignment(
     maximize : bool, optional
         What was asked for; by default what the answer says of itself.
     tolerance : float
-        For float costs, relative to the largest absolute cost. Integers are exact.
+        For float costs, see above. Integers are exact.
+    rows : int, optional
+        ``n``; needed when `cost` is a callable.
 
     Returns
     -------
     Verdict
         ``kind="lp-duals"``; ``kind="none"`` when the answer has no duals to check.
 
+    Raises
+    ------
+    ValueError
+        If `cost` is a callable and `rows` is missing.
+
     Notes
     -----
     For ``n < m`` the program says "at most one" for columns, so an unassigned column's dual must
     be zero and every column's of one sign (likewise rows for ``n > m``).
     """
-    u, v = answer.row_duals, answer.column_duals
-    if u is None or v is None:
+    if answer.row_duals is None or answer.column_duals is None:
         return unchecked("the answer carries no duals")
-    if maximize is not None and bool(maximize) != answer.maximize:
-        return _no(f"maximize={maximize} was asked, the answer says {answer.maximize}")
-    shape = (len(u), len(v))
-    problem = _structure(answer, shape)
-    if problem:
-        return _no(problem)
-    sign = -1 if answer.maximize else 1
+    if callable(cost) and rows is None:
+        raise ValueError("a matrix in strips does not say how many rows it has: pass rows=")
+    n = rows if rows is not None else len(np.asarray(cost))
+    try:
+        if maximize is not None and bool(maximize) != answer.maximize:
+            raise Refuted(f"maximize={maximize} was asked, the answer says {answer.maximize}")
+        return Verdict(True, "lp-duals", _prove(cost, answer, n, tolerance))
+    except Refuted as refuted:
+        return Verdict(False, "lp-duals", str(refuted))
+
+
+def _prove(cost: np.ndarray | RowStrips, answer: Assignment, n: int, tolerance: float) -> str:
+    """The proof in words."""
+    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    if len(u) != n:
+        raise Refuted(f"the matrix has {n} rows, the answer {len(u)} row duals")
+    _check_structure(answer, (n, len(v)))
     exact = u.dtype.kind == "i" and v.dtype.kind == "i"
-    assigned = np.full(shape[0], -1, np.int64)
+    _check_size(exact, u, v, answer.cost)
+    assigned = np.full(n, -1, np.int64)
     assigned[answer.row_ind] = answer.col_ind
-    scale, chosen = 0.0, []
-    for start, strip in _strips(cost, shape[0]):
-        if strip.shape[1] != shape[1]:
-            return _no(f"the matrix has {strip.shape[1]} columns, the answer {shape[1]}")
-        if strip.dtype.kind == "f":
-            exact = False
-        problem, size, entries = _check_strip(strip, start, u, v, assigned, sign, exact, tolerance)
-        if problem:
-            return _no(problem)
-        scale = max(scale, size)
-        chosen.append(entries)
-    problem = _longer_side(answer, u, v, 0 if exact else tolerance * scale)
-    if problem:
-        return _no(problem)
-    return _balance(answer, u, v, chosen, exact, tolerance * scale)
+    audit = _Audit(exact)
+    for start, strip in _strips(cost, n):
+        if strip.shape != (min(STRIP_ROWS, n - start), len(v)):
+            raise Refuted(f"the rows from {start} on have shape {strip.shape}, not that of {n} x "
+                          f"{len(v)}")  # fmt: skip
+        _check_strip(strip, start, answer, assigned, audit)
+    return _balance(answer, audit, tolerance)
 
 
 def _strips(cost: np.ndarray | RowStrips, rows: int) -> Iterator[tuple[int, np.ndarray]]:
-    if not callable(cost):
-        cost = np.asarray(cost)
-        if cost.ndim != 2 or cost.shape[0] != rows:
-            # A strip without columns makes the caller report the mismatch.
-            yield 0, np.empty((0, 0), np.int64)
-            return
+    whole = None if callable(cost) else np.asarray(cost)
+    if whole is not None and whole.ndim != 2:
+        raise Refuted(f"the costs are {whole.ndim}-D")
     for start in range(0, rows, STRIP_ROWS):
         stop = min(start + STRIP_ROWS, rows)
-        yield start, np.asarray(cost(start, stop) if callable(cost) else cost[start:stop])
+        strip = whole[start:stop] if whole is not None else cost(start, stop)  # type: ignore[operator]
+        yield start, np.asarray(strip)
 
 
-def _structure(answer: Assignment, shape: tuple[int, int]) -> str:
+def _check_structure(answer: Assignment, shape: tuple[int, int]) -> None:
     rows, columns = np.asarray(answer.row_ind), np.asarray(answer.col_ind)
     wanted = min(shape)
     if rows.shape != (wanted,) or columns.shape != (wanted,):
-        return f"{rows.size} rows and {columns.size} columns are assigned, {wanted} pairs expected"
+        raise Refuted(
+            f"{rows.size} rows and {columns.size} columns are assigned, {wanted} pairs expected"
+        )
     if wanted and (rows.min() < 0 or rows.max() >= shape[0] or np.any(np.diff(rows) <= 0)):
-        return "row_ind is not an increasing list of rows"
+        raise Refuted("row_ind is not an increasing list of rows")
     if wanted and (columns.min() < 0 or columns.max() >= shape[1]):
-        return "col_ind names a column that does not exist"
+        raise Refuted("col_ind names a column that does not exist")
     if np.unique(columns).size != wanted:
-        return "a column is assigned twice"
-    return ""
+        raise Refuted("a column is assigned twice")
 
 
-def _longer_side(answer: Assignment, u: np.ndarray, v: np.ndarray, slack: float) -> str:
-    """Sign and zero conditions on the side that may stay unassigned."""
-    if len(u) == len(v):
-        return ""
-    name, duals, used = ("column", v, answer.col_ind) if len(u) < len(v) else (
-        "row", u, answer.row_ind)  # fmt: skip
-    signed = -duals if answer.maximize else duals
-    if np.any(signed > slack):
-        return f"a {name} dual has the wrong sign for 'assigned at most once'"
-    free = np.ones(len(duals), bool)
-    free[used] = False
-    if np.any(np.abs(duals[free]) > slack):
-        return f"an unassigned {name} has a dual other than zero"
-    return ""
+def _check_size(exact: bool, u: np.ndarray, v: np.ndarray, cost: Any) -> None:
+    """No infinities, and no integer so large that a cost and two duals could wrap."""
+    if exact:
+        if any(len(d) and max(int(d.max()), -int(d.min())) > 2 * INTEGER_LIMIT for d in (u, v)):
+            raise Refuted("a dual exceeds 2**61: the exact check would overflow")
+    elif not (np.isfinite(u).all() and np.isfinite(v).all()):
+        raise Refuted("a dual is not finite")
+    if not math.isfinite(cost):
+        raise Refuted(f"the answer says that it costs {cost}")
 
 
 def _check_strip(
-    strip: np.ndarray,
-    start: int,
-    u: np.ndarray,
-    v: np.ndarray,
-    assigned: np.ndarray,
-    sign: int,
-    exact: bool,
-    tolerance: float,
-) -> tuple[str, float, np.ndarray]:
+    strip: np.ndarray, start: int, answer: Assignment, assigned: np.ndarray, audit: _Audit
+) -> None:
     """Feasibility of the duals on these rows, and tightness of their assigned pairs."""
-    rows = np.arange(len(strip))
-    allowed = np.isfinite(strip) if strip.dtype.kind == "f" else np.ones(strip.shape, bool)
-    wide = strip.astype(np.int64 if exact else np.float64)
-    size = float(np.abs(wide[allowed]).max(initial=0))
-    if not exact:  # a strip of zeros must not be held to a tolerance of zero
-        size = max(size, float(np.abs(u).max(initial=0)), float(np.abs(v).max(initial=0)))
-    slack = sign * (np.where(allowed, wide, 0) - u[start : start + len(strip), None] - v[None, :])
-    bound = 0 if exact else tolerance * size
-    bad = np.argwhere(allowed & (slack < -bound))
+    sign = -1 if answer.maximize else 1
+    allowed = np.ones(strip.shape, bool)
+    if strip.dtype.kind == "f":
+        audit.exact = False
+        allowed = strip != sign * np.inf
+        bad = np.argwhere(allowed & ~np.isfinite(strip))
+        if bad.size:
+            i, j = bad[0]
+            raise Refuted(f"the cost at row {start + i}, column {j} is {strip[i, j]}")
+    elif audit.exact and strip.size and (
+        max(int(strip.max()), -int(strip.min())) > INTEGER_LIMIT
+    ):  # fmt: skip
+        raise Refuted("a cost exceeds 2**60: the exact check would overflow")
+    wide = np.where(allowed, strip, 0).astype(np.int64 if audit.exact else np.float64)
+    u = np.asarray(answer.row_duals)[start : start + len(strip)]
+    slack = sign * (wide - u[:, None] - np.asarray(answer.column_duals)[None, :])
+    shortfall = np.where(allowed, -slack, 0)
+    mine = assigned[start : start + len(strip)]
+    rows = np.flatnonzero(mine >= 0)
+    columns = mine[rows]
+    if not allowed[rows, columns].all():
+        raise Refuted(f"a forbidden pair is assigned in rows {start} to {start + len(strip) - 1}")
+    if audit.exact:
+        _refute_exactly(shortfall, slack[rows, columns], rows, columns, start)
+    audit.violation += float(np.maximum(shortfall, 0).max(axis=1, initial=0).sum())
+    audit.looseness += float(np.abs(slack[rows, columns]).sum())
+    audit.chosen.append(strip[rows, columns])
+
+
+def _refute_exactly(
+    shortfall: np.ndarray, tight: np.ndarray, rows: np.ndarray, columns: np.ndarray, start: int
+) -> None:
+    bad = np.argwhere(shortfall > 0)
     if bad.size:
         i, j = bad[0]
-        return f"reduced cost {slack[i, j]} at row {start + i}, column {j}", size, strip[:0, 0]
-    mine = assigned[start : start + len(strip)]
-    rows = rows[mine >= 0]
-    columns = mine[mine >= 0]
-    if not allowed[rows, columns].all():
-        return f"a forbidden pair is assigned near row {start}", size, strip[:0, 0]
-    loose = np.flatnonzero(np.abs(slack[rows, columns]) > bound)
+        raise Refuted(f"reduced cost {-shortfall[i, j]} at row {start + i}, column {j}")
+    loose = np.flatnonzero(tight)
     if loose.size:
         i, j = rows[loose[0]], columns[loose[0]]
-        return f"row {start + i}, column {j} is assigned but not tight", size, strip[:0, 0]
-    return "", size, strip[rows, columns]
+        raise Refuted(f"row {start + i}, column {j} is assigned but not tight")
 
 
-def _balance(
-    answer: Assignment,
-    u: np.ndarray,
-    v: np.ndarray,
-    chosen: list[np.ndarray],
-    exact: bool,
-    tolerance: float,
-) -> Verdict:
-    """The claimed cost is the sum of the assigned entries and equals the dual value."""
-    primal: Any = total_cost(np.concatenate(chosen)) if chosen else 0
-    allowance = 0 if exact else tolerance * max(len(answer.row_ind), 1)
-    if not abs(primal - answer.cost) <= allowance:
-        return _no(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
-    if exact:
+def _balance(answer: Assignment, audit: _Audit, tolerance: float) -> str:
+    """The claimed cost is the sum of the assigned entries, and the duals leave it no room."""
+    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    chosen = np.concatenate(audit.chosen) if audit.chosen else np.zeros(0, np.int64)
+    primal: Any = total_cost(chosen)
+    if audit.exact:
+        if primal != answer.cost:
+            raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
+        _check_longer_side(answer, 0)
         dual: Any = sum(map(int, u)) + sum(map(int, v))
-    else:
-        dual = math.fsum(u.tolist()) + math.fsum(v.tolist())
-    if not abs(primal - dual) <= allowance:
-        return _no(f"primal {primal} and dual {dual} differ")
-    how = "exactly" if exact else f"within {allowance:.3g}"
-    return Verdict(True, "lp-duals", f"primal = dual = {primal} {how}, no negative reduced cost")
+        if primal != dual:
+            raise Refuted(f"primal {primal} and dual {dual} differ")
+        return f"primal = dual = {primal} exactly, no negative reduced cost"
+    # On a square matrix a constant may move from all u to all v: count their sizes without it.
+    centre = float(np.median(u)) if len(u) == len(v) and len(u) else 0.0
+    scale = math.fsum(np.abs(chosen.astype(np.float64)).tolist())
+    scale += float(np.abs(u - centre).sum() + np.abs(v + centre).sum())
+    allowance = tolerance * scale
+    if abs(primal - answer.cost) > allowance:
+        raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
+    _check_longer_side(answer, allowance)
+    dual = math.fsum(u.tolist()) + math.fsum(v.tolist())
+    gap = max(abs(primal - dual), audit.looseness) + audit.violation
+    if not gap <= allowance:
+        raise Refuted(
+            f"primal {primal}, dual {dual}, violations {audit.violation:.3g}, loose pairs "
+            f"{audit.looseness:.3g}: a gap of {gap:.3g}, {allowance:.3g} allowed"
+        )
+    return f"primal {primal:.17g}, dual {dual:.17g}: optimal to within {gap:.2g}"
 
 
-def _no(reason: str) -> Verdict:
-    return Verdict(False, "lp-duals", reason)
+def _check_longer_side(answer: Assignment, slack: float) -> None:
+    """Sign and zero conditions on the side that may stay unassigned."""
+    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    if len(u) == len(v):
+        return
+    name, duals, used = (
+        ("column", v, answer.col_ind) if len(u) < len(v) else ("row", u, answer.row_ind)
+    )
+    if np.any((-duals if answer.maximize else duals) > slack):
+        raise Refuted(f"a {name} dual has the wrong sign for 'assigned at most once'")
+    free = np.ones(len(duals), bool)
+    free[used] = False
+    if np.any(np.abs(duals[free]) > slack):
+        raise Refuted(f"an unassigned {name} has a dual other than zero")

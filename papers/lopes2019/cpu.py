@@ -223,7 +223,7 @@ def upload_auction(
     theta : int
         Factor of eps-scaling, at least 2.
     tolerance : float, optional
-        float64 only: how far from the optimum the answer may be. By default 1e-10 times the
+        float64 only: how far from the optimum the answer may be. By default 1e-12 times the
         largest finite absolute cost, or what float64 resolves if that is coarser.
 
     Raises
@@ -265,7 +265,9 @@ def _answer_auction(matrix: np.ndarray, work: Any) -> Answer:
     columns = work.column_of_row.copy()
     counters = _named(cpu_auction.COUNTERS, work)
     if matrix.dtype.kind == "f":
-        return columns, *_duals(matrix, work.v, work.v), counters
+        tight = cpu_auction.tight_duals(matrix, columns, work.v)
+        # Without tight duals the proof will say by how much the answer may miss the optimum.
+        return columns, *(tight or _duals(matrix, work.v, work.v)), counters
     duals = cpu_auction.exact_duals(matrix, columns, work.v)
     if duals is None:
         raise RuntimeError("the auction's matching is not optimal: no duals fit it")

@@ -28,7 +28,7 @@ COUNTERS = ("phases", "bids")
 _PHASES, _BIDS = range(2)
 THETA = 7
 FIRST = 4  # the first eps is the largest scaled cost over this
-FLOAT_TOLERANCE = 1e-10
+FLOAT_TOLERANCE = 1e-12
 # One phase raises prices by less than 4 largest costs, and there are fewer than 60 phases: this
 # many times the largest scaled cost must fit into int64.
 _HEADROOM = 256
@@ -70,14 +70,15 @@ def allocate(
     Raises
     ------
     ValueError
-        If the scaled costs would overflow int64, `theta` is below 2, or `tolerance` is finer than
-        float64 resolves.
+        If the scaled costs would overflow int64, float costs span too many orders of magnitude,
+        `theta` is below 2, or `tolerance` is finer than float64 resolves.
     """
     if theta < 2:
         raise ValueError(f"theta must be at least 2, not {theta}")
     n, floating = matrix.shape[0], matrix.dtype.kind == "f"
     largest = matrix.max().item() if n else 0
     if floating:
+        _check_resolution(matrix)
         cost, eps = matrix, _float_schedule(n, largest, theta, tolerance, scale or largest)
     else:
         if largest * (n + 1) * _HEADROOM >= 2**63:
@@ -108,12 +109,29 @@ def _integer_schedule(n: int, largest: int, theta: int) -> list[int]:
     return eps
 
 
+def _resolved(n: int, largest: float) -> float:
+    """What float64 resolves of an assignment's cost: prices reach a few times the largest cost."""
+    return 8 * float(np.spacing(8 * largest)) * max(n, 1)
+
+
+def _check_resolution(matrix: np.ndarray) -> None:
+    """Prices rise to the largest cost, and lose the digits that the small ones need."""
+    if not matrix.size:
+        return
+    typical = max(matrix.min(axis=1).max(), matrix.min(axis=0).max())
+    lost = _resolved(len(matrix), matrix.max())
+    if typical > 0 and lost > 1e-5 * typical:
+        raise ValueError(
+            f"costs up to {matrix.max():.3g} beside ones of {typical:.3g} span too many orders of "
+            f"magnitude: an auction in float64 resolves {lost:.3g}"
+        )
+
+
 def _float_schedule(
     n: int, largest: float, theta: int, tolerance: float | None, scale: float
 ) -> list[float]:
     largest = largest or 1.0
-    # Prices reach a few times the largest cost; eps must move them.
-    resolved = 8 * float(np.spacing(8 * largest)) * max(n, 1)
+    resolved = _resolved(n, largest)  # eps must move prices
     if tolerance is None:
         tolerance = max(FLOAT_TOLERANCE * scale, resolved)
     elif not tolerance >= resolved:
@@ -198,17 +216,39 @@ def exact_duals(
     """
     v = scaled_v // (len(scaled_v) + 1)
     u = np.empty_like(v)
-    return (u, v) if _bellman_ford(matrix, column_of_row, u, v) else None
+    return (u, v) if _bellman_ford(matrix, column_of_row, u, v, len(v) + 1) else None
+
+
+FLOAT_PASSES = 64  # rounding can keep a float run of Bellman-Ford going for ever
+
+
+def tight_duals(
+    matrix: np.ndarray, column_of_row: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """As `exact_duals` for float64, up to rounding; None if the matching does not allow it.
+
+    Parameters
+    ----------
+    matrix : float64[n, n]
+    column_of_row : int32[n]
+    v : float64[n]
+        The auction's column duals.
+    """
+    v = v.copy()
+    u = np.empty_like(v)
+    return (u, v) if _bellman_ford(matrix, column_of_row, u, v, FLOAT_PASSES) else None
 
 
 @njit(**JIT)
-def _bellman_ford(matrix: np.ndarray, column_of_row: np.ndarray, u: Any, v: Any) -> bool:
+def _bellman_ford(
+    matrix: np.ndarray, column_of_row: np.ndarray, u: Any, v: Any, passes: int
+) -> bool:
     n = v.size
     done = np.zeros(n, np.bool_)  # rows whose constraints hold for the present v
     row_of_column = np.empty(n, np.int64)
     for i in range(n):
         row_of_column[column_of_row[i]] = i
-    for _ in range(n + 1):
+    for _ in range(passes):
         changed = False
         for i in range(n):
             if done[i]:

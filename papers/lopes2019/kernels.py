@@ -14,6 +14,7 @@ column_of_star_at_row     column_of_star_at_row       int32 [n], -1: none
 column_of_prime_at_row    column_of_prime_at_row      int32 [n], -1: none
 row_of_green_at_column    row_of_green_at_column      int32 [n], -1: none
 minimum                   minimum                     as slack [1]
+dual variables u, v       row_dual, column_dual       int64 or float64 [n]
 "go to 5", "repeat"       flags                       int32 [FLAGS], see `Flag`
 ========================  ==========================  =======================================
 
@@ -53,7 +54,7 @@ class Flag:
     PATH_FOUND = 1
     """Step 4 signals to go to step 5."""
     ZERO_FOUND = 2
-    """Some block of this launch of step 4 primed a zero: repeat the kernel."""
+    """Some block of this launch of step 4 uncovered a column: repeat the kernel."""
     BLOCKS_DONE = 3
     """Blocks of this launch of step 4 that have finished."""
     SIGNALS = 4
@@ -77,7 +78,7 @@ def init(n, zeros_size, row_of_star_at_column, column_of_star_at_row, covered_ro
     Reads/Writes: writes the five arrays, once each.
     """
     i = cuda.grid(1)
-    if i < zeros_size.size:
+    if i < zeros_size.size:  # at most n bins
         zeros_size[i] = 0
     if i < n:
         row_of_star_at_column[i] = -1
@@ -111,8 +112,8 @@ def step_1_min_in_rows(n, rows_a_block, cost, top, min_in_row):
 
 
 @cuda.jit
-def step_1_row_sub(n, cost, min_in_row, slack):
-    """Slack = cost minus the minimum of its row.
+def step_1_row_sub(n, cost, min_in_row, slack, row_dual):
+    """Slack = cost minus the minimum of its row, which is the row's first dual.
 
     Paper: [L19 Alg.9] for a minimization.  Launch: grid-stride over the matrix.
     Reads/Writes: reads ``cost`` and ``min_in_row``, writes ``slack``: the copy "initialize the
@@ -120,6 +121,8 @@ def step_1_row_sub(n, cost, min_in_row, slack):
     """
     stride = cuda.gridsize(1)
     i = cuda.grid(1)
+    for line in range(i, n, stride):
+        row_dual[line] = min_in_row[line]
     row = i % n
     row_step = stride % n
     while i < n * n:
@@ -158,13 +161,16 @@ def step_1_max_in_rows(n, rows_a_block, cost, bottom, max_in_row):
 
 
 @cuda.jit
-def step_1_max_slack(n, cost, max_in_row, slack):
+def step_1_max_slack(n, cost, max_in_row, slack, row_dual):
     """Slack = the maximum of its row minus cost.
 
-    Paper: [L19 Alg.9].  Launch: grid-stride over the matrix.  As `step_1_row_sub`.
+    Paper: [L19 Alg.9].  Launch: grid-stride over the matrix.  As `step_1_row_sub`; the duals are
+    those of minimizing ``-cost``.
     """
     stride = cuda.gridsize(1)
     i = cuda.grid(1)
+    for line in range(i, n, stride):
+        row_dual[line] = -max_in_row[line]
     row = i % n
     row_step = stride % n
     while i < n * n:
@@ -202,14 +208,16 @@ def step_1_min_in_columns(n, columns_a_block, slack, top, min_in_column):
 
 
 @cuda.jit
-def step_1_column_sub(n, slack, min_in_column):
-    """Subtract the minimum of its column from every slack.
+def step_1_column_sub(n, slack, min_in_column, column_dual):
+    """Subtract the minimum of its column, which is the column's first dual, from every slack.
 
     Paper: [L19 sec.4.7], last sentence.  Launch: grid-stride over the matrix.
     Reads/Writes: ``slack`` in place, only where the minimum is not zero already.
     """
     stride = cuda.gridsize(1)
     i = cuda.grid(1)
+    for line in range(i, n, stride):
+        column_dual[line] = min_in_column[line]
     column = i // n
     row = i - column * n
     column_step = stride // n
@@ -439,10 +447,10 @@ def step_4(
     equals a serial one as long as S1 to S5 hold: S1 and S3 are kept in `process`, S2 and S4 in
     `uncovered`, S5 by the loop here and the restart. On today's memory model: S1, one relaxed
     32-bit store; S2, S3 and S4, ``fence.sc`` (`fence`; scope gpu, or cta when the block is alone):
-    each check and each cover has one such fence between its two accesses, these fences have a single order, and a check that
-    saw a column uncovered stands after the cover that uncovered it in that order. So whoever
-    comes later in it sees the row covered, which is what the proof's step 3 asks for. The loads
-    are ``ld.relaxed.gpu``: never moved, never served from a stale L1 line.
+    each check and each cover has one such fence between its two accesses, these fences have a
+    single order, and a check that saw a column uncovered stands after the cover that uncovered it
+    in that order. So whoever comes later in it sees the row covered, which is what the proof's
+    step 3 asks for. The loads are ``ld.relaxed.gpu``: never moved, never from a stale L1 line.
     """
     thread = cuda.threadIdx.x
     b = cuda.blockIdx.x
@@ -498,13 +506,13 @@ def step_5a(
     column = column_of_prime_at_row[row]
     if column < 0 or column_of_star_at_row[row] >= 0:
         return
-    row_of_green_at_column[column] = row
+    store_relaxed(row_of_green_at_column, column, row)
     for _ in range(n):  # a path visits a column once
         row = row_of_star_at_column[column]
         if row < 0:
             break
         column = column_of_prime_at_row[row]
-        row_of_green_at_column[column] = row
+        store_relaxed(row_of_green_at_column, column, row)
 
 
 @cuda.jit
@@ -603,18 +611,25 @@ def step_6_reduction_2(partial, top, minimum):
 
 
 @cuda.jit
-def step_6_add_sub(n, slack, covered_row, covered_column, minimum, zeros_size):
+def step_6_add_sub(
+    n, slack, covered_row, covered_column, minimum, zeros_size, row_dual, column_dual
+):
     """Add the minimum where both lines are covered, subtract it where neither is.
 
-    Paper: [L19 Alg.6].  Launch: grid-stride over the matrix.
+    Paper: [L19 Alg.6]; the duals change as in [L19 sec.2.2].  Launch: grid-stride over the matrix.
     Reads/Writes: touches only the slacks that change; clears ``zeros_size`` for the compression
     that follows, as in the paper.
     """
     stride = cuda.gridsize(1)
     i = cuda.grid(1)
-    if i < zeros_size.size:
-        zeros_size[i] = 0
     least = minimum[0]
+    for line in range(i, n, stride):
+        if line < zeros_size.size:
+            zeros_size[line] = 0
+        if covered_row[line] != 0:
+            row_dual[line] -= least
+        if covered_column[line] == 0:
+            column_dual[line] += least
     column = i // n
     row = i - column * n
     column_step = stride // n
@@ -634,21 +649,6 @@ def step_6_add_sub(n, slack, covered_row, covered_column, minimum, zeros_size):
             column += 1
 
 
-# ---------------------------------------------------------------------------------- the answer
-
-
-@cuda.jit
-def slack_of_first_row(n, slack, out):
-    """Gather the first row of the slack matrix, whose entries stand n apart.
-
-    With the first column (contiguous) it is all that the duals need.  Launch: one thread a
-    column, n in all.
-    """
-    column = cuda.grid(1)
-    if column < n:
-        out[column] = slack[column * n]
-
-
 # ---------------------------------------------------------------------------------- types
 
 SLACK_TYPES = ("int32", "int64", "float64", "uint8")
@@ -657,11 +657,11 @@ _LINES = "int32[::1]"
 SIGNATURES = {
     init: f"void(int32, {', '.join([_LINES] * 5)})",
     step_1_min_in_rows: "void(int32, int32, T[::1], T, T[::1])",
-    step_1_row_sub: "void(int32, T[::1], T[::1], T[::1])",
+    step_1_row_sub: "void(int32, T[::1], T[::1], T[::1], D[::1])",
     step_1_max_in_rows: "void(int32, int32, T[::1], T, T[::1])",
-    step_1_max_slack: "void(int32, T[::1], T[::1], T[::1])",
+    step_1_max_slack: "void(int32, T[::1], T[::1], T[::1], D[::1])",
     step_1_min_in_columns: "void(int32, int32, T[::1], T, T[::1])",
-    step_1_column_sub: "void(int32, T[::1], T[::1])",
+    step_1_column_sub: "void(int32, T[::1], T[::1], D[::1])",
     compress_matrix: f"void(int32, int32, int32, T[::1], {_LINES}, {_LINES})",
     step_2: f"void(int32, int32, {', '.join([_LINES] * 7)})",
     step_3_init: f"void(int32, {', '.join([_LINES] * 5)})",
@@ -671,7 +671,7 @@ SIGNATURES = {
     step_5b: f"void(int32, {', '.join([_LINES] * 3)})",
     step_6_reduction_1: f"void(int32, T[::1], {_LINES}, {_LINES}, T, T[::1])",
     step_6_reduction_2: "void(T[::1], T, T[::1])",
-    step_6_add_sub: f"void(int32, T[::1], {_LINES}, {_LINES}, T[::1], {_LINES})",
-    slack_of_first_row: "void(int32, T[::1], T[::1])",
+    step_6_add_sub: f"void(int32, T[::1], {_LINES}, {_LINES}, T[::1], {_LINES}, D[::1], D[::1])",
 }
-"""What each kernel is compiled for, T standing for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for: T stands for each of `SLACK_TYPES`, D for float64 beside
+float64 and for int64 beside integers."""

@@ -5,9 +5,10 @@ block. A and C hold the covers in shared memory: cheap to read, but another bloc
 seen only after the kernel is restarted. B and C first pick one uncovered zero a row, then process
 what was picked.
 
-In shared memory a block-wide fence keeps S3, and S4 holds because a row's zeros live in one block
-[L19 app.A]. The paper's "volatile" is ``ld.relaxed.cta`` and ``st.relaxed.cta`` here: re-read every
-time, and no data race in the sense of the memory model.
+In shared memory a block's ``fence.sc`` between the two accesses of each check and of each cover
+keeps S2, S3 and, having one order in the block, S4: a row's zeros live in one block [L19 app.A].
+The paper's "volatile" is ``ld.relaxed.cta`` and ``st.relaxed.cta`` here: re-read every time. Where
+threads may store to one word at once (covers, primes, candidates) the stores are relaxed too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from numba import cuda, int32, uint8
 
 from papers.common.primitives import (
+    load_relaxed,
     load_relaxed_block,
     store_relaxed,
     store_relaxed_block,
@@ -26,8 +28,8 @@ from papers.lopes2019.kernels import PATH_FOUND, ZERO_FOUND, process, send_signa
 def read_covers(n, covered_row, covered_column, shared):
     """Copy the covers into shared memory: rows at [0, n), columns at [n, 2 n)."""
     for line in range(cuda.threadIdx.x, n, cuda.blockDim.x):
-        shared[line] = covered_row[line]
-        shared[n + line] = covered_column[line]
+        shared[line] = load_relaxed(covered_row, line)
+        shared[n + line] = load_relaxed(covered_column, line)
     cuda.syncthreads()
 
 
@@ -144,7 +146,7 @@ def step_4_b(
             column = position // n
             row = position - column * n
             if uncovered(covered_row, covered_column, row, column):
-                zero_of_row[row] = column
+                store_relaxed(zero_of_row, row, column)
         cuda.syncthreads()
         for row in range(b * lines + thread, min((b + 1) * lines, n), cuda.blockDim.x):
             column = zero_of_row[row]
@@ -204,7 +206,7 @@ def step_4_c(
             row = position - column * n
             # No thread changes a cover before the barrier, so plain reads will do.
             if shared[n + column] == 0 and shared[row] == 0:
-                zero_of_row[row] = column
+                store_relaxed(zero_of_row, row, column)
         cuda.syncthreads()
         for row in range(b * lines + thread, min((b + 1) * lines, n), cuda.blockDim.x):
             column = zero_of_row[row]

@@ -23,7 +23,7 @@ class Tableau:
     row_of_star_at_column, column_of_star_at_row, column_of_prime_at_row : int64[n]
         -1 where there is none.
     steps : dict of str to int
-        How often each step ran.
+        How often steps 3 to 6 ran.
     """
 
     slack: np.ndarray
@@ -50,7 +50,8 @@ class Tableau:
 
 def step_1(cost: np.ndarray) -> Tableau:
     """Subtract the row minimum from each row, then the column minimum from each column."""
-    slack = cost - cost.min(axis=1, keepdims=True)
+    wide = cost.astype(np.float64 if cost.dtype.kind == "f" else np.int64)
+    slack = wide - wide.min(axis=1, keepdims=True)
     return Tableau(slack - slack.min(axis=0, keepdims=True))
 
 
@@ -119,7 +120,7 @@ def solve(cost: np.ndarray) -> tuple[np.ndarray, Tableau]:
     Parameters
     ----------
     cost : ndarray[n, n]
-        Finite; integers are exact.
+        n >= 1, finite; integers are exact (in int64).
 
     Returns
     -------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ MAX_SHARED_SIZE = 24576
 """Largest n of the alternatives A and C: two bytes a line in 48 KiB of shared memory."""
 
 SIGNAL_PATIENCE_S = 2.0
-"""How long the host watches the signal word before it asks the driver what is wrong."""
+"""How long the host watches the signal word before it waits for the kernel in the driver."""
 
 
 class Signal(NamedTuple):
@@ -61,6 +61,12 @@ class Geometry:
         of the matrix-wide kernels, of the reductions.
     matrix_blocks : int
         Blocks of the matrix-wide kernels at most.
+
+    Raises
+    ------
+    ValueError
+        For a value below 1, more than 1024 threads, or a reduction whose threads are no power of
+        two.
     """
 
     lines_a_bin: int
@@ -70,6 +76,14 @@ class Geometry:
     matrix_threads: int
     reduction_threads: int
     matrix_blocks: int
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 1 or (name.endswith("threads") and value > k.MAX_BLOCK):
+                raise ValueError(f"{name}={value} is out of range")
+        for name in ("step_2_threads", "reduction_threads"):  # step 1 reduces with the former
+            if getattr(self, name).bit_count() != 1:
+                raise ValueError(f"{name}={getattr(self, name)} is no power of two")
 
     @classmethod
     def for_device(cls, n: int) -> Geometry:
@@ -101,20 +115,30 @@ class State:
         Raises
         ------
         RuntimeError
-            If the kernel failed or never sent one.
+            If the kernel ended without one (or the driver's own error, if it failed).
         """
         self.signals_seen += 1
-        word = self.signal_host
-        for _ in range(20_000_000):
-            value = word[0]
-            if value >> 34 == self.signals_seen:
-                return decode_signal(value)[1]
-            if _ % 100_000 == 99_999:
-                time.sleep(0)
-        device.synchronize()  # raises what the driver knows
-        if word[0] >> 34 == self.signals_seen:
-            return decode_signal(word[0])[1]
-        raise RuntimeError(f"step 4 sent no signal {self.signals_seen} (word {word[0]:#x})")
+        word, expected = self.signal_host, self.signals_seen
+        deadline = 0.0
+        while True:
+            for _ in range(100_000):  # some ten milliseconds
+                value = word[0]
+                if value >> 34 == expected:
+                    return decode_signal(value)[1]
+            deadline = deadline or time.monotonic() + SIGNAL_PATIENCE_S
+            if time.monotonic() > deadline:
+                device.synchronize()  # waits for a slow kernel; raises if it failed
+                if word[0] >> 34 == expected:
+                    return decode_signal(word[0])[1]
+                raise RuntimeError(f"step 4 sent no signal {expected} (word {word[0]:#x})")
+
+    def forget(self) -> None:
+        """Start counting anew: also right after a run that was interrupted between two signals."""
+        device.synchronize()
+        self.signals_seen = self.signal_host[0] >> 34
+        self.counters.clear()
+        for launch in self.launches.values():
+            launch.reset()
 
 
 def upload(
@@ -122,6 +146,7 @@ def upload(
     maximize: bool = False,
     dtype: Any = None,
     step_4: str = "paper",
+    lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
 ) -> State:
     """Check the input, allocate everything, copy the costs to the device, bind the launches.
@@ -136,8 +161,10 @@ def upload(
         Type of the slack matrix; by default the narrowest of the first three that cannot overflow.
     step_4 : {"paper", "A", "B", "C"}
         The search kernel: the paper's or one of Appendix B's.
+    lines_a_bin : int, optional
+        Columns (rows) to a block of step 4; the authors' code has 512.
     geometry : Geometry, optional
-        Launch shapes.
+        Launch shapes; by default those that suit the device.
 
     Returns
     -------
@@ -156,6 +183,8 @@ def upload(
     state = State(problem, n)
     if n:
         shapes = geometry or Geometry.for_device(n)
+        if lines_a_bin is not None:
+            shapes = replace(shapes, lines_a_bin=lines_a_bin)
         _allocate(state, shapes)
         _bind(state, shapes, step_4)
     return state
@@ -206,8 +235,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         return
     mark = trace or _no_trace
     launches = state.launches
-    for launch in launches.values():
-        launch.reset()
+    state.forget()
     step_1(launches, mark)
     mark("step_2")
     launches["step_2"]()
@@ -261,14 +289,18 @@ def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
 def download(state: State) -> Assignment:
     """Copy the answer to the host: the stars, the duals, the counters.
 
-    The duals come from the final slacks: ``slack = cost - u - v`` on one row and one column.
+    Raises
+    ------
+    RuntimeError
+        If the run did not end with a perfect matching.
     """
     if state.n == 0:
         return finish(state.problem, np.zeros(0, np.int64))
     star = device.to_host(state.arrays["row_of_star_at_column"])
     if star.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")
-    u, v = _duals(state)
+    # The caller's rows are the paper's columns (D1).
+    u, v = (device.to_host(state.arrays[name]) for name in ("column_dual", "row_dual"))
     return finish(state.problem, star, u, v, _counters(state))
 
 
@@ -277,6 +309,7 @@ def solve(
     maximize: bool = False,
     dtype: Any = None,
     step_4: str = "paper",
+    lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
@@ -295,8 +328,10 @@ def solve(
         Type of the slack matrix. Integer slacks are exact.
     step_4 : {"paper", "A", "B", "C"}
         The search kernel: the paper's or one of Appendix B's.
+    lines_a_bin : int, optional
+        Columns (rows) to a block of step 4; the authors' code has 512.
     geometry : Geometry, optional
-        Launch shapes.
+        Launch shapes; by default those that suit the device.
 
     Returns
     -------
@@ -319,7 +354,7 @@ def solve(
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    state = upload(cost, maximize, dtype, step_4, geometry)
+    state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry)
     run(state)
     return download(state)
 
@@ -336,7 +371,7 @@ def _allocate(state: State, shapes: Geometry) -> None:
     bins = -(-n // shapes.lines_a_bin)
     state.arrays["cost"] = device.to_device(matrix.reshape(-1))
     state.arrays["slack"] = device.empty(n * n, matrix.dtype)
-    state.arrays["zeros"] = device.empty(bins * shapes.lines_a_bin * n, np.int32)
+    state.arrays["zeros"] = device.empty(n * n, np.int32)
     state.arrays["zeros_size"] = device.empty(bins, np.int32)
     for name in (
         "covered_row",
@@ -349,6 +384,8 @@ def _allocate(state: State, shapes: Geometry) -> None:
         state.arrays[name] = device.empty(n, np.int32)
     for name in ("row_extreme", "min_in_column"):
         state.arrays[name] = device.empty(n, matrix.dtype)
+    for name in ("row_dual", "column_dual"):
+        state.arrays[name] = device.empty(n, np.float64 if matrix.dtype.kind == "f" else np.int64)
     blocks = min(shapes.matrix_blocks, -(-n * n // (2 * shapes.reduction_threads)))
     state.arrays["partial"] = device.empty(blocks, matrix.dtype)
     state.arrays["minimum"] = device.empty(1, matrix.dtype)
@@ -415,8 +452,9 @@ def _bind(state: State, shapes: Geometry, step_4: str) -> None:
         k.step_6_reduction_2, 1, shapes.reduction_threads, partial, top, a["minimum"]
     )
     launches["step_6_add_sub"] = bind(
-        k.step_6_add_sub, *matrix, n, slack, *covers, a["minimum"], sizes
-    )
+        k.step_6_add_sub, *matrix, n, slack, *covers, a["minimum"], sizes,
+        a["row_dual"], a["column_dual"],
+    )  # fmt: skip
 
 
 def _bind_step_1(
@@ -438,13 +476,15 @@ def _bind_step_1(
         extremes, -(-state.n // rows), threads, n, np.int32(rows), a["cost"], start,
         a["row_extreme"],
     )  # fmt: skip
-    launches["row_update"] = bind(update, *matrix, n, a["cost"], a["row_extreme"], a["slack"])
+    launches["row_update"] = bind(
+        update, *matrix, n, a["cost"], a["row_extreme"], a["slack"], a["row_dual"]
+    )
     launches["column_minima"] = bind(
         k.step_1_min_in_columns, -(-state.n // lines), threads, n, np.int32(lines), a["slack"],
         top, a["min_in_column"],
     )  # fmt: skip
     launches["column_update"] = bind(
-        k.step_1_column_sub, *matrix, n, a["slack"], a["min_in_column"]
+        k.step_1_column_sub, *matrix, n, a["slack"], a["min_in_column"], a["column_dual"]
     )
 
 
@@ -462,19 +502,6 @@ def _extremes(dtype: np.dtype) -> tuple[Any, Any]:
 
 
 # ------------------------------------------------------------------------------- the answer
-
-
-def _duals(state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Duals of the caller's rows and columns from the slacks of one of each."""
-    n, matrix = state.n, state.problem.matrix
-    wide = np.float64 if matrix.dtype.kind == "f" else np.int64
-    sign = -1 if state.problem.maximize else 1
-    slack = state.arrays["slack"]
-    first_row = sign * matrix[0].astype(wide) - device.to_host(slack[:n]).astype(wide)
-    gathered = device.empty(n, matrix.dtype)
-    bind(k.slack_of_first_row, *_rounded_up(n, 32), np.int32(n), slack, gathered)()
-    first_column = sign * matrix[:, 0].astype(wide) - device.to_host(gathered).astype(wide)
-    return first_column, first_row - first_row[0]
 
 
 def _counters(state: State) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from papers.common.assignment import INTEGER_LIMIT, finish, prepare, total_cost
 
@@ -17,6 +18,10 @@ BAD = [
     (np.array([[1e308, -1e308], [0, 0]]), "overflow"),
     (np.array([[INTEGER_LIMIT + 1, 0], [0, 0]]), "overflow"),
     (np.array([[2**63, 0], [0, 0]], np.uint64), "overflow"),
+    (np.full((10, 10), 8e307), "overflow float64 when 10 are added"),
+    (np.array([[8e307, np.inf], [0.0, 0.0]]), "overflow"),
+    (np.ma.masked_array(np.eye(2), mask=np.eye(2)), "masked"),
+    (csr_array(np.eye(2)), "sparse"),
 ]
 
 
@@ -46,8 +51,11 @@ def test_narrowest_type_that_cannot_overflow(offset, spread, expected):
 def test_overflow_of_an_asked_type():
     with pytest.raises(ValueError, match=r"uint8: it holds a range of at most 127"):
         prepare(np.array([[0, 128]]), dtype="uint8", dtypes=("int32", "uint8"))
-    with pytest.raises(ValueError, match="not offered"):
-        prepare(np.eye(2), dtype="float32")
+    for dtype in ("float32", "foo"):
+        with pytest.raises(ValueError, match="not offered"):
+            prepare(np.eye(2), dtype=dtype)
+    with pytest.raises(ValueError, match="float64"):  # integers beyond 2**53 would be rounded
+        prepare(np.array([[0, 2**53]]), dtype="float64")
     with pytest.raises(ValueError, match="float64"):
         prepare(np.eye(2), dtype="int32")
 

@@ -31,7 +31,7 @@ def test_optimal_answers_pass(shape, maximize, kind):
     verdict = certify.assignment(cost, answer, maximize)
     assert verdict.ok, verdict
     assert verdict.kind == "lp-duals"
-    strips = certify.assignment(lambda start, stop: cost[start:stop], answer)
+    strips = certify.assignment(lambda start, stop: cost[start:stop], answer, rows=shape[0])
     assert strips == verdict
     best = cost[linear_sum_assignment(cost, maximize)].sum()
     assert answer.cost == pytest.approx(best)
@@ -132,9 +132,83 @@ def test_another_matrix_is_refused():
 def test_float_tolerance_is_tight():
     cost = RNG.random((40, 40))
     answer = proved(cost)
-    slightly = dataclasses.replace(answer, row_duals=moved(answer.row_duals, 3, 1e-8))
+    slightly = dataclasses.replace(answer, row_duals=moved(answer.row_duals, 3, 1e-7))
     assert certify.assignment(cost, answer).ok
     assert not certify.assignment(cost, slightly).ok
+
+
+TWO = np.array([[0.0, 1.0], [1.0, 0.0]])
+CROSSED = Assignment(np.array([0, 1]), np.array([1, 0]), 2.0, np.zeros(2), np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("u", "v"),
+    [
+        ([1e12, 1e12], [-1e12, -1e12]),  # huge duals must not widen the tolerance
+        ([1e12, -1e12], [1e12, -1e12]),
+        ([np.inf, 0], [0, 0]),
+        ([np.nan, 0], [0, 0]),
+        ([2, 0], [0, 0]),
+        ([1, 1], [0, 0]),
+    ],
+)
+@pytest.mark.parametrize("kind", [float, int])
+def test_a_wrong_matching_is_refused_whatever_its_duals(u, v, kind):
+    wrong = dataclasses.replace(
+        CROSSED, row_duals=np.array(u, float), column_duals=np.array(v, float)
+    )
+    assert not certify.assignment(TWO.astype(kind), wrong).ok
+
+
+def test_integer_duals_that_would_wrap_are_refused():
+    wrong = dataclasses.replace(
+        CROSSED,
+        cost=2,
+        row_duals=np.array([2**62, -(2**62)]),
+        column_duals=np.array([2**62 + 1, 1 - 2**62]),
+    )
+    assert "overflow" in certify.assignment(TWO.astype(int), wrong).reason
+    big = np.array([[2**60 + 1, 0], [0, 0]])
+    zero = dataclasses.replace(CROSSED, cost=0, row_duals=np.zeros(2, int),
+                               column_duals=np.zeros(2, int))  # fmt: skip
+    assert "2**60" in certify.assignment(big, zero).reason
+
+
+@pytest.mark.parametrize("odd", [np.nan, -np.inf])
+def test_only_the_right_infinity_forbids(odd):
+    cost = np.array([[odd, 1.0], [1.0, odd]])
+    duals = {"row_duals": np.ones(2), "column_duals": np.zeros(2)}
+    assert not certify.assignment(cost, dataclasses.replace(CROSSED, **duals)).ok
+
+
+def test_strips_must_be_all_the_rows():
+    answer = proved(COST)
+
+    def strips(start, stop):
+        return np.vstack([COST, COST[:1]])[start:stop]
+
+    assert not certify.assignment(strips, answer, rows=4).ok
+    assert not certify.assignment(lambda start, stop: COST[:2], answer, rows=3).ok
+    with pytest.raises(ValueError, match="rows="):
+        certify.assignment(strips, answer)
+
+
+@pytest.mark.parametrize("big", [1e6, 1e12, 1e15])
+def test_a_big_m_does_not_widen_the_tolerance(big):
+    """Half of the entries are huge and take no part: a worse answer must still be refused."""
+    rng = np.random.default_rng(4)
+    cost = np.where(rng.random((24, 24)) < 0.5, big, rng.random((24, 24)))
+    np.fill_diagonal(cost, 1.0)
+    answer = proved(cost)
+    assert certify.assignment(cost, answer).ok
+    swapped = answer.col_ind.copy()
+    swapped[[0, 1]] = swapped[[1, 0]]
+    worse = dataclasses.replace(
+        answer, col_ind=swapped, cost=float(cost[answer.row_ind, swapped].sum())
+    )
+    assert not certify.assignment(cost, worse).ok
+    shifted = dataclasses.replace(answer, row_duals=moved(answer.row_duals, 0, -1e-4))
+    assert not certify.assignment(cost, shifted).ok
 
 
 def test_huge_integers_are_exact():

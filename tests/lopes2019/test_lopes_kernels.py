@@ -22,7 +22,7 @@ def prepared(cost, **options):
 def zeros_of(state):
     """Positions in the zero list, bin by bin."""
     sizes = state.arrays["zeros_size"]
-    width = len(state.arrays["zeros"]) // len(sizes)
+    width = solver.Geometry.for_device(state.n).lines_a_bin * state.n
     bins = [state.arrays["zeros"][b * width : b * width + size] for b, size in enumerate(sizes)]
     return bins
 

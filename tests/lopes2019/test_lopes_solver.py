@@ -63,6 +63,51 @@ def test_every_slack_type(dtype, maximize):
     assert answer.cost == cost[linear_sum_assignment(cost, maximize)].sum()
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"lines_a_bin": 0}, {"step_2_threads": 24}, {"reduction_threads": 2048}, {"matrix_blocks": 0}],
+)
+def test_bad_geometry_is_named(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        dataclasses.replace(solver.Geometry.for_device(20), **wrong)
+
+
+def test_smallest_geometry_is_right():
+    """One line a bin, one thread and block for the matrix: every loop has to stride."""
+    tiny = solver.Geometry(1, 8, 16, 16, 1, 16, 1)
+    cost = uniform(20, 2, cost_range=200)
+    answer = solve(cost, geometry=tiny)
+    assert certify.assignment(cost, answer).ok
+
+
+def test_a_run_after_an_interrupted_one():
+    class Stop(Exception):
+        pass
+
+    def stop(step):
+        if step == "step_5":
+            raise Stop
+
+    cost = uniform(16, 3, cost_range=16)
+    state = solver.upload(cost)
+    with pytest.raises(Stop):
+        solver.run(state, stop)
+    state.launches["step_4"]()  # a signal that nobody waited for
+    solver.run(state)
+    assert certify.assignment(cost, solver.download(state)).ok
+
+
+def test_duals_are_those_of_the_slacks():
+    cost = uniform(15, 5, cost_range=300)
+    for maximize in (False, True):
+        state = solver.upload(cost, maximize)
+        solver.run(state)
+        u, v = state.arrays["column_dual"], state.arrays["row_dual"]  # caller's rows, columns
+        sign = -1 if maximize else 1
+        slack = state.arrays["slack"].reshape(15, 15)
+        assert np.array_equal(slack, sign * state.problem.matrix - u[:, None] - v[None, :])
+
+
 def test_counters_count():
     cost = uniform(24, 3, cost_range=240)
     state = solver.upload(cost)
