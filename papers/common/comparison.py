@@ -15,13 +15,19 @@ time
 missing
     Without a measured value the verdict is ``not measured``.
 
-Whatever does not agree ``differs`` if a `note` explains it, and is ``open`` if none does.
+cross-check
+    No comparison with print: two results of our own, or a goal of ours.
+
+Whatever does not agree ``differs`` if a `note` explains it, and is ``open`` if none does. A note is
+a text, or a callable(published, measured) that returns the text, ``""`` where it does not explain
+this difference: a faster card explains a larger speedup, never a smaller one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +35,12 @@ import numpy as np
 from papers.common.model import Comparison
 
 Judgement = Literal["agrees", "differs", "open", "not comparable", "not measured"]
-Kind = Literal["count", "ratio", "shape", "time"]
+Kind = Literal["count", "ratio", "shape", "time", "cross-check"]
+Note = str | Callable[[Any, Any], str]
+"""Explanation of a difference, or a callable(published, measured) that returns one or ``""``."""
+
+THIS_RUN = "this run"
+_SOURCE = re.compile(r"\((this run|recorded [^()]+)\)$")
 
 
 def missing(value: Any) -> bool:
@@ -44,21 +55,68 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+# ------------------------------------------------------------------------------ notes
+
+
+def explain(note: Note, published: Any, measured: Any) -> str:
+    """Return what `note` says of this difference; a callable says nothing of missing values."""
+    if not callable(note):
+        return note
+    return "" if missing(published) or missing(measured) else note(published, measured)
+
+
+def if_larger(text: str) -> Callable[[Any, Any], str]:
+    """Return a note that explains a measured value above the published one, and no other."""
+    return lambda published, measured: text if _above(measured, published) else ""
+
+
+def if_smaller(text: str) -> Callable[[Any, Any], str]:
+    """Return a note that explains a measured value below the published one, and no other."""
+    return lambda published, measured: text if _above(published, measured) else ""
+
+
+def either(*notes: Note) -> Callable[[Any, Any], str]:
+    """Return a note of all that explain: the texts of `notes` that are not empty, joined."""
+
+    def joined(published: Any, measured: Any) -> str:
+        return "; ".join(filter(None, (explain(note, published, measured) for note in notes)))
+
+    return joined
+
+
+def _above(first: Any, second: Any) -> bool:
+    """Whether `first` is the larger of two numbers; False for rankings, which are text."""
+    return not isinstance(first, str) and not isinstance(second, str) and bool(first > second)
+
+
+# ------------------------------------------------------------------------------ comparisons
+
+
+def source(item: Comparison) -> str:
+    """Return ``"this run"`` or ``"recorded <slug>"``: what a comparison's quantity ends with.
+
+    A quantity without a source, such as one that was not measured at all, is of this run.
+    """
+    found = _SOURCE.search(item.quantity)
+    return found[1] if found else THIS_RUN
+
+
 def _comparison(
-    quantity: str, kind: Kind, published: Any, measured: Any, agrees: bool, note: str
+    quantity: str, kind: Kind, published: Any, measured: Any, agrees: bool, note: Note
 ) -> Comparison:
-    verdict: Judgement = "agrees" if agrees else ("differs" if note else "open")
+    text = explain(note, published, measured)
+    verdict: Judgement = "agrees" if agrees else ("differs" if text else "open")
     if missing(measured):
         verdict = "not measured"
     elif missing(published):
         verdict = "not comparable"
     # A note explains a difference; where there is none it would only confuse.
-    kept = "" if verdict == "agrees" else note
+    kept = "" if verdict == "agrees" else text
     return Comparison(quantity, kind, _plain(published), _plain(measured), verdict, kept)
 
 
 def count(
-    quantity: str, published: Any, measured: Any, tolerance: float = 0.0, note: str = ""
+    quantity: str, published: Any, measured: Any, tolerance: float = 0.0, note: Note = ""
 ) -> Comparison:
     """Compare a count that no hardware changes.
 
@@ -70,8 +128,8 @@ def count(
         The values.
     tolerance : float
         Relative difference allowed, for instances that are not the authors'.
-    note : str
-        Explanation of a difference, if one is known.
+    note : str or callable(published, measured) -> str
+        Explanation of a difference, if one is known; see the head of this module.
     """
     agrees = False
     if not missing(published) and not missing(measured):
@@ -80,7 +138,7 @@ def count(
 
 
 def ratio(
-    quantity: str, published: Any, measured: Any, factor: float = 2.0, note: str = ""
+    quantity: str, published: Any, measured: Any, factor: float = 2.0, note: Note = ""
 ) -> Comparison:
     """Compare a ratio that was redone on one machine: a speedup, a share, an efficiency.
 
@@ -95,6 +153,51 @@ def ratio(
     if not missing(published) and not missing(measured) and published > 0:
         agrees = 1 / factor <= measured / published <= factor
     return _comparison(quantity, "ratio", published, measured, agrees, note)
+
+
+def share(
+    quantity: str,
+    published: Any,
+    measured: Any,
+    points: float = 2.0,
+    factor: float = 2.0,
+    note: Note = "",
+) -> Comparison:
+    """Compare a share in percent, which the paper may print as 0.0.
+
+    Parameters
+    ----------
+    quantity, published, measured, note
+        As in `count`; the values are percentages.
+    points : float
+        Percentage points that the two may lie apart, whatever their ratio.
+    factor : float
+        As in `ratio`, for shares that lie further apart.
+    """
+    agrees = False
+    if not missing(published) and not missing(measured):
+        near = abs(measured - published) <= points
+        agrees = near or (published > 0 and 1 / factor <= measured / published <= factor)
+    return _comparison(quantity, "ratio", published, measured, bool(agrees), note)
+
+
+def cross_check(
+    quantity: str, expected: Any, found: Any, agrees: bool, note: Note = ""
+) -> Comparison:
+    """Record a check that is no comparison with print: ours against ours, or a goal of ours.
+
+    Parameters
+    ----------
+    quantity : str
+        What is checked.
+    expected, found : number or str or None
+        What should be, and what is.
+    agrees : bool
+        Whether the check holds.
+    note : str or callable(expected, found) -> str
+        As in `count`.
+    """
+    return _comparison(quantity, "cross-check", expected, found, bool(agrees), note)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float | None:
@@ -115,14 +218,14 @@ def shape_slope(
     published: Sequence[float],
     measured: Sequence[float],
     tolerance: float = 0.5,
-    note: str = "",
+    note: Note = "",
 ) -> Comparison:
     """Compare the slopes of two curves on doubly logarithmic axes, over the x both have.
 
     Parameters
     ----------
     quantity, note
-        As in `count`.
+        As in `count`; a callable note is given the two exponents.
     x : sequence of float
         Shared abscissa.
     published, measured : sequence of float
@@ -168,14 +271,14 @@ def ranking(
     published: dict[str, float],
     measured: dict[str, float],
     slack: float = 0.05,
-    note: str = "",
+    note: Note = "",
 ) -> Comparison:
     """Compare who beats whom.
 
     Parameters
     ----------
     quantity, note
-        As in `count`.
+        As in `count`; a callable note is given the two rankings as text, ``"A < B"``.
     published, measured : dict of str to float
         Value (smaller first) by name; only names that have both are ranked.
     slack : float

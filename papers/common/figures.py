@@ -22,7 +22,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.table import Table
 from matplotlib.ticker import FuncFormatter, LogFormatter, NullLocator
+from matplotlib.transforms import Bbox
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 """Okabe and Ito's palette, which the colour-blind can tell apart."""
@@ -300,18 +302,22 @@ def _bar_look(colour: str, hollow: bool) -> dict[str, Any]:
 
 
 @house_style()
-def table_image(rows: Sequence[Sequence[str]], title: str = "") -> Figure:
+def table_image(
+    rows: Sequence[Sequence[str]], title: str = "", numeric: Sequence[bool] = ()
+) -> Figure:
     """Draw a table, for those that are no figure in the paper.
 
     Parameters
     ----------
     rows : sequence of sequence of str
-        Header and body.
+        Header, whose underscores are drawn as spaces, and body.
     title : str
         Caption above.
+    numeric : sequence of bool
+        Which columns hold numbers and stand at the right; the others stand at the left.
     """
-    if not rows or not rows[0]:
-        rows = [["no rows"]]
+    header = [name.replace("_", " ") for name in rows[0]] if rows else []
+    rows = [header, *rows[1:]] if header else [["no rows"]]
     widths = [max(len(row[i]) for row in rows) + 2 for i in range(len(rows[0]))]
     size = (max(4.0, 0.075 * sum(widths)), 0.24 * len(rows) + 0.9)
     figure, panels = new_figure(size=size)
@@ -319,17 +325,16 @@ def table_image(rows: Sequence[Sequence[str]], title: str = "") -> Figure:
     axes.set_axis_off()
     axes.set_title(textwrap.fill(title, max(30, sum(widths))))
     total = sum(widths)
-    drawn = axes.table(
-        cellText=[list(row) for row in rows[1:]] or [[""] * len(rows[0])],
-        colLabels=list(rows[0]),
-        colWidths=[width / total for width in widths],
-        cellLoc="right",
-        bbox=(0.0, 0.0, 1.0, 1.0),
-    )
+    drawn = Table(axes, bbox=Bbox.unit())
     drawn.auto_set_font_size(False)
+    for line, row in enumerate(rows):
+        for place, text in enumerate(row):
+            side = "right" if place < len(numeric) and numeric[place] else "left"
+            box = drawn.add_cell(
+                line, place, widths[place] / total, 1.0, text=text, loc=side,
+                facecolor="white" if line else "#eeeeee",
+            )  # fmt: skip
+            box.set_linewidth(0.3)
     drawn.set_fontsize(7.5)
-    for (line, _), box in drawn.get_celld().items():
-        box.set_linewidth(0.3)
-        if line == 0:
-            box.set_facecolor("#eeeeee")
+    axes.add_table(drawn)
     return figure

@@ -84,6 +84,11 @@ class StepClock:
         self._step = step
         self._since = time.perf_counter_ns()
 
+    def add(self, step: str, ms: float, visits: int) -> None:
+        """Charge time that a solver has measured itself, inside compiled code."""
+        self.totals[step] = self.totals.get(step, 0.0) + ms
+        self.visits[step] = self.visits.get(step, 0) + visits
+
     def stop(self) -> None:
         """Close the step that is running, if any; call it once after the run."""
         self._synchronize()

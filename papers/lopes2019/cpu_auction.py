@@ -1,4 +1,4 @@
-"""The auction algorithm on one CPU core: "A" of [L19 Figs. 4 and 5].
+"""The auction algorithm on one CPU core: "A" of [L19 Fig.4] [L19 Fig.5].
 
 Bertsekas's forward auction (Annals of Operations Research 14, 1988; reference [2] of [L19]), Gauss-
 Seidel: one row bids at a time, for the column of least ``cost + price``, and raises its price by

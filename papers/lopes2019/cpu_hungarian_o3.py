@@ -1,4 +1,4 @@
-"""The O(n^3) Hungarian algorithm on one CPU core: "O3" of [L19 Figs. 4 and 5].
+"""The O(n^3) Hungarian algorithm on one CPU core: "O3" of [L19 Fig.4] [L19 Fig.5].
 
 Lawler's form (Combinatorial Optimization, 1976): the slack matrix is never written; each column
 keeps its least slack to the rows of the search forest and the row that attains it. The forest

@@ -25,11 +25,12 @@ within ``max(cost)`` (see `papers.common.assignment`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 # No reassociation: only what lets a minimum of finite doubles be vectorized.
 _JIT: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": {"nnan", "nsz"}}
@@ -181,7 +182,7 @@ def _collect_zeros(
 def step_1(w: Workspace) -> None:
     """Subtract the row minimum from each row, then the column minimum from each column.
 
-    Paper: [L19 sec.2.1, step 1]. Also compresses the zeros (a kernel of its own on the GPU).
+    Paper: [L19 step 1]. Also compresses the zeros (a kernel of its own on the GPU).
     """
     n = w.slack.shape[0]
     least, nothing = w.change[0], w.change[1]
@@ -202,7 +203,7 @@ def step_1(w: Workspace) -> None:
 
 @njit(**_JIT)
 def step_2(w: Workspace) -> None:
-    """Star each zero that has no starred zero in its row or column [L19 sec.2.1, step 2]."""
+    """Star each zero that has no starred zero in its row or column [L19 step 2]."""
     w.row_of_star_at_column[:] = -1
     w.column_of_star_at_row[:] = -1
     for c in range(w.slack.shape[0]):
@@ -217,7 +218,7 @@ def step_2(w: Workspace) -> None:
 
 @njit(**_JIT)
 def step_3(w: Workspace) -> int:
-    """Cover each column with a starred zero; returns how many [L19 sec.2.1, step 3].
+    """Cover each column with a starred zero; returns how many [L19 step 3].
 
     Uncovers all rows and erases the primes, which the paper counts into step 5.
     """
@@ -239,7 +240,7 @@ def step_3(w: Workspace) -> int:
 def step_4(w: Workspace) -> int:
     """Prime uncovered zeros until a row without a star is reached, or none is left.
 
-    Paper: [L19 sec.2.1, step 4]. Returns that row (go to step 5) or -1 (go to step 6).
+    Paper: [L19 step 4]. Returns that row (go to step 5) or -1 (go to step 6).
     """
     w.counters[_STEP_4] += 1
     scanned, size = 0, w.open_size[0]
@@ -266,7 +267,7 @@ def step_4(w: Workspace) -> int:
 def step_5(w: Workspace, r: int) -> bool:
     """Exchange primes and stars along the path from the unstarred row `r`.
 
-    Paper: [L19 sec.2.1, step 5]. A prime leads to its column, the star there to the next row.
+    Paper: [L19 step 5]. A prime leads to its column, the star there to the next row.
     Returns False if the path has no end, which would be an error elsewhere.
     """
     w.counters[_STEP_5] += 1
@@ -285,8 +286,8 @@ def step_5(w: Workspace, r: int) -> bool:
 def step_6(w: Workspace) -> None:
     """Subtract the least uncovered slack from uncovered entries, add it to doubly covered ones.
 
-    Paper: [L19 sec.2.1, step 6; Alg.5, Alg.6, Alg.7]. Leaves in `open_columns` the columns with a
-    new zero, which are the only ones that step 4 has to look at again.
+    Paper: [L19 step 6] [L19 Alg.5] [L19 Alg.6] [L19 Alg.7]. Leaves in `open_columns` the columns
+    with a new zero, which are the only ones that step 4 has to look at again.
     """
     w.counters[_STEP_6] += 1
     n = w.slack.shape[0]
@@ -337,9 +338,31 @@ def _drop_covered(zeros: np.ndarray, size: int, row_cover: np.ndarray) -> int:
 # --------------------------------------------------------------------------- the loop
 
 
+_clock_gettime = types.ExternalFunction(
+    "clock_gettime", types.int32(types.int32, types.CPointer(types.int64))
+)
+_MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)
+CAN_TIME_STEPS = _MONOTONIC >= 0
+"""Whether compiled code can read a clock (POSIX); a call takes some 30 ns."""
+
+
 @njit(**_JIT)
-def hungarian(w: Workspace) -> bool:
-    """Run the flow chart of [L19 Fig. 1]; False if it has not ended after its worst case.
+def _lap(timed: bool, spent: np.ndarray, visits: np.ndarray, step: int, since: Any) -> Any:
+    """Charge the time since `since` to a step and return the present time, in ns."""
+    if not timed:
+        return since
+    pair = np.empty(2, np.int64)  # seconds, nanoseconds
+    _clock_gettime(_MONOTONIC, pair.ctypes)
+    now = pair[0] * 1_000_000_000 + pair[1]
+    if step > 0:
+        spent[step - 1] += now - since
+        visits[step - 1] += 1
+    return now
+
+
+@njit(**_JIT)
+def _drive(w: Workspace, timed: bool, spent: np.ndarray, visits: np.ndarray) -> bool:
+    """Run the flow chart of [L19 Fig.1]; False if it has not ended after its worst case.
 
     Each step 5 adds a star, and each step 6 of one search covers at least one more row: n + 1
     searches of n + 1 rounds are enough.
@@ -347,22 +370,50 @@ def hungarian(w: Workspace) -> bool:
     n = w.slack.shape[0]
     if n == 0:
         return True
+    since = _lap(timed, spent, visits, 0, np.int64(0))
     step_1(w)
+    since = _lap(timed, spent, visits, 1, since)
     step_2(w)
+    since = _lap(timed, spent, visits, 2, since)
     for _ in range(n + 1):
-        if step_3(w) == n:
+        stars = step_3(w)
+        since = _lap(timed, spent, visits, 3, since)
+        if stars == n:
             return True
         row = step_4(w)
+        since = _lap(timed, spent, visits, 4, since)
         rounds = 0
         while row < 0:
             if rounds > n:
                 return False
             step_6(w)
+            since = _lap(timed, spent, visits, 6, since)
             row = step_4(w)
+            since = _lap(timed, spent, visits, 4, since)
             rounds += 1
-        if not step_5(w, row):
+        ended = step_5(w, row)
+        since = _lap(timed, spent, visits, 5, since)
+        if not ended:
             return False
     return False
+
+
+def hungarian(w: Workspace) -> bool:
+    """Solve; False if it has not ended after its worst case."""
+    nothing = np.zeros(0, np.int64)
+    return bool(_drive(w, False, nothing, nothing))
+
+
+def hungarian_timed(w: Workspace, add: Callable[[str, float, int], None]) -> bool:
+    """As `hungarian`; afterwards ``add(step, milliseconds, visits)`` is called for each step.
+
+    The clock is read by the compiled code, so no call from Python is charged to a step.
+    """
+    spent, visits = np.zeros(len(STEPS), np.int64), np.zeros(len(STEPS), np.int64)
+    ended = bool(_drive(w, True, spent, visits))
+    for step, ns, count in zip(STEPS, spent.tolist(), visits.tolist(), strict=True):
+        add(step, ns / 1e6, count)
+    return ended
 
 
 def run_steps(w: Workspace, trace: Callable[[str], None]) -> bool:

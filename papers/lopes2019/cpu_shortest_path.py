@@ -1,4 +1,4 @@
-"""Shortest augmenting paths on one CPU core: "SP" of [L19 Figs. 4 and 5].
+"""Shortest augmenting paths on one CPU core: "SP" of [L19 Fig.4] [L19 Fig.5].
 
 The method of Jonker & Volgenant (Computing 38, 1987; reference [3] of [L19]): column reduction,
 reduction transfer and two rounds of augmenting row reduction match most rows; each row left is

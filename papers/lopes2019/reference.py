@@ -49,21 +49,21 @@ class Tableau:
 
 
 def step_1(cost: np.ndarray) -> Tableau:
-    """Subtract the row minimum from each row, then the column minimum from each column."""
+    """Subtract the row minimum from each row, then the column minimum from each [L19 step 1]."""
     wide = cost.astype(np.float64 if cost.dtype.kind == "f" else np.int64)
     slack = wide - wide.min(axis=1, keepdims=True)
     return Tableau(slack - slack.min(axis=0, keepdims=True))
 
 
 def step_2(t: Tableau) -> None:
-    """Star each zero that has no starred zero in its row or column."""
+    """Star each zero that has no starred zero in its row or column [L19 step 2]."""
     for row, column in np.argwhere(t.slack == 0):
         if t.column_of_star_at_row[row] < 0 and t.row_of_star_at_column[column] < 0:
             t.star(row, column)
 
 
 def step_3(t: Tableau) -> bool:
-    """Cover each column with a starred zero; True if all columns are covered (finished)."""
+    """Cover each column with a starred zero; True if that is all (finished) [L19 step 3]."""
     t.covered_row[:] = False
     t.column_of_prime_at_row[:] = -1
     t.covered_column[:] = t.row_of_star_at_column >= 0
@@ -71,7 +71,7 @@ def step_3(t: Tableau) -> bool:
 
 
 def step_4(t: Tableau) -> int:
-    """Prime uncovered zeros until a path is found or none is left.
+    """Prime uncovered zeros until a path is found or none is left [L19 step 4].
 
     Returns
     -------
@@ -92,7 +92,7 @@ def step_4(t: Tableau) -> int:
 
 
 def step_5(t: Tableau, row: int) -> None:
-    """Augment along primes and stars, from the row that step 4 returned.
+    """Augment along primes and stars, from the row that step 4 returned [L19 step 5].
 
     Z0 is the primed zero (row, column), Z1 the starred zero of that column, Z2 the primed zero of
     Z1's row. Starring Z0 before moving on un-stars Z1, since a column holds one star.
@@ -107,7 +107,7 @@ def step_5(t: Tableau, row: int) -> None:
 
 
 def step_6(t: Tableau) -> None:
-    """Dual update: minus the smallest uncovered slack where uncovered, plus it where twice."""
+    """Minus the smallest uncovered slack where uncovered, plus it where twice [L19 step 6]."""
     open_rows, open_columns = ~t.covered_row, ~t.covered_column
     minimum = t.slack[np.ix_(open_rows, open_columns)].min()
     t.slack[np.ix_(open_rows, open_columns)] -= minimum

@@ -130,10 +130,6 @@ def best_source(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Table 1 (and Figures 7, 8): run times of the CUDA and the C code."""
-    printed = published("table1").pivot_table(
-        index=["n", "cost_range"], columns="implementation", values="time_ms"
-    )
-    printed = printed.rename(columns={"CUDA": "published_cuda_ms", "C": "published_c_ms"})
     gpu = named(medians(summary, "gpu"), "cuda_ms", "device")
     both = named(medians(summary, "gpu", scope="end_to_end"), "cuda_end_to_end_ms")
     cpu = named(medians(summary, "cpu_o4"), "c_ms")
@@ -142,7 +138,7 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     printed_sizes = measured["n"].isin(published("table1")["n"].unique())
     measured = measured[measured["cuda_ms"].notna() | printed_sizes]
     measured = measured[measured["cost_range"].isin(LABELS)]
-    table = order(beside(printed.reset_index(), measured, ["n", "cost_range"]))
+    table = order(beside(_printed_times(published), measured, ["n", "cost_range"]))
     return table[
         ["n", "cost_range", "source", "device", "published_cuda_ms", "cuda_ms",
          "cuda_end_to_end_ms", "published_c_ms", "c_ms"]
@@ -150,27 +146,49 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 2 (and Figure 9): CPU time over CUDA time, both measured on one machine."""
+    """Table 2 (and Figure 9): CPU time over CUDA time, both measured on one machine.
+
+    ``cuda_gain`` and ``c_gain`` are the printed times over the measured ones: the measured speedup
+    is the printed one times the first over the second.
+    """
     printed = published("table2")[["n", "cost_range", "speedup_cuda_over_c"]]
     printed = printed.rename(columns={"speedup_cuda_over_c": "published_speedup"})
+    printed = printed.merge(_printed_times(published), on=["n", "cost_range"])
     measured = cpu_over_cuda(summary, "time_ms", "run")
+    measured = measured[measured["cost_range"].isin(LABELS)]
     table = order(beside(printed, measured, ["n", "cost_range"]))
-    return table[["n", "cost_range", "source", "device", "published_speedup", "speedup"]]
+    table = table.assign(
+        cuda_gain=table["published_cuda_ms"] / table["cuda_ms"],
+        c_gain=table["published_c_ms"] / table["c_ms"],
+    )
+    return table[
+        ["n", "cost_range", "source", "device", "published_speedup", "speedup", "cuda_gain",
+         "c_gain"]
+    ]  # fmt: skip
+
+
+def _printed_times(published: Published) -> pd.DataFrame:
+    """Table 1 as ``n cost_range published_cuda_ms published_c_ms``."""
+    printed = published("table1").pivot_table(
+        index=["n", "cost_range"], columns="implementation", values="time_ms"
+    )
+    printed = printed.rename(columns={"CUDA": "published_cuda_ms", "C": "published_c_ms"})
+    return printed.reset_index()
+
+
+CARDS = {"NVIDIA Tesla K20c": "published_k20c_ms", "NVIDIA GeForce GTX 970": "published_gtx970_ms"}
+"""The paper's GPUs (Tables 4 and 1)."""
 
 
 def other_gpus(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 4: run times by GPU, the paper's two and every one that was recorded."""
-    printed = pd.concat(
-        [
-            published("table4")[["n", "cost_range", "device", "time_ms"]],
-            published("table1").query("implementation == 'CUDA'")[
-                ["n", "cost_range", "device", "time_ms"]
-            ],
-        ]
-    ).rename(columns={"time_ms": "published_ms"})
+    """Table 4: run times by GPU, the paper's two beside every one that was recorded."""
+    cuda = published("table1").query("implementation == 'CUDA'")
+    both = pd.concat([published("table4"), cuda])
+    printed = both.pivot_table(index=["n", "cost_range"], columns="device", values="time_ms")
+    printed = printed.rename(columns=CARDS).reset_index()
     measured = named(medians(summary, "gpu"), "measured_ms", "device")
-    table = pd.concat([printed.assign(source="published"), measured], ignore_index=True)
-    return order(table)[["n", "cost_range", "source", "device", "published_ms", "measured_ms"]]
+    table = order(beside(printed, measured, ["n", "cost_range"]))
+    return table[["n", "cost_range", "source", "device", *CARDS.values(), "measured_ms"]]
 
 
 # ------------------------------------------------------------------------------- steps
@@ -189,27 +207,44 @@ def step_speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Table 3: CPU time over CUDA time of each step, for the range 0 to n."""
     printed = published("table3")[["n", "step", "speedup_cuda_over_c"]]
     printed = printed.rename(columns={"speedup_cuda_over_c": "published_speedup"})
+    # Figure 11's shares of Table 1's totals: the CUDA time of a step in print, and so its C time.
+    steps = published("fig11")[["n", "step", "derived_time_ms"]]
+    printed = printed.merge(steps, on=["n", "step"], how="left")
     parts = [cpu_over_cuda(summary, f"{step}_ms", "steps").assign(step=step) for step in STEPS] + [
         cpu_over_cuda(summary, "time_ms", "run").assign(step="global")
     ]
     measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")
     measured = measured[["source", "n", "step", "cuda_ms", "c_ms", "speedup"]]
     table = order(beside(printed, measured, ["n", "step"]), by=("n",))
-    return table[["n", "step", "source", "published_speedup", "speedup", "cuda_ms", "c_ms"]]
+    table = table.assign(
+        cuda_gain=table["derived_time_ms"] / table["cuda_ms"],
+        c_gain=table["derived_time_ms"] * table["published_speedup"] / table["c_ms"],
+    )
+    return table[
+        ["n", "step", "source", "published_speedup", "speedup", "cuda_ms", "c_ms", "cuda_gain",
+         "c_gain"]
+    ]  # fmt: skip
 
 
 def step_shares(label: str, figure: str) -> Callable[[pd.DataFrame, Published], pd.DataFrame]:
     """Figures 10 to 12: the share of each step in the CUDA time, for one cost range."""
 
     def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-        printed = published(figure)[["n", "step", "time_share_pct"]]
+        printed = published(figure)[["n", "step", "time_share_pct", "derived_time_ms"]]
         printed = printed.rename(columns={"time_share_pct": "published_share_pct"})
         measured = step_times(summary, "gpu", "cuda_ms")
         measured = measured[measured["cost_range"] == label]
         total = measured.groupby(["source", "n"])["cuda_ms"].transform("sum")
         measured = measured.assign(share_pct=100 * measured["cuda_ms"] / total)
         result = order(beside(printed, measured, ["n", "step"]), by=("n",))
-        return result[["n", "step", "source", "published_share_pct", "share_pct", "cuda_ms"]]
+        took = result["cuda_ms"].where(result["cuda_ms"] > 0)
+        result = result.assign(step_gain=result["derived_time_ms"] / took)
+        totals = result.groupby(["source", "n"])[["derived_time_ms", "cuda_ms"]].transform("sum")
+        result = result.assign(run_gain=totals["derived_time_ms"] / totals["cuda_ms"])
+        return result[
+            ["n", "step", "source", "published_share_pct", "share_pct", "cuda_ms", "step_gain",
+             "run_gain"]
+        ]  # fmt: skip
 
     return table
 
@@ -272,27 +307,37 @@ def against_range(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 # ------------------------------------------------------------------------------- our own
 
 
+STEP_4 = {
+    "paper": "",
+    "paper, 512 columns a block": "lines_a_bin=512",
+    "paper, 4 columns a block": "lines_a_bin=4",
+    "A": "step_4=A",
+    "B": "step_4=B",
+    "C": "step_4=C",
+}
+"""Kernels for step 4 by the options of their cells."""
+
+
 def appendix_b(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """The four kernels for step 4: run time, launches, and time over the paper's choice."""
-    base = named(medians(summary, "gpu"), "paper_ms")
+    """The kernels for step 4: run time, launches, and time over the paper's choice."""
+    keys = [*KEY, "seed"]
+    base = named(by_seed(summary, "gpu"), "paper_ms")
     parts = []
-    for choice in ("paper", "A", "B", "C"):
-        options = "" if choice == "paper" else f"step_4={choice}"
-        time = named(medians(summary, "gpu", options=options), "time_ms")
-        count = medians(summary, "gpu", "iterations_step_4", "answer", options)
-        searches = medians(summary, "gpu", "iterations_step_3", "answer", options)
-        part = time.merge(named(count, "launches"), on=KEY).merge(
-            named(searches, "searches"), on=KEY
-        )
-        parts.append(part.assign(step_4=choice))
-    table = pd.concat(parts, ignore_index=True).merge(base, on=KEY)
+    for name, options in STEP_4.items():
+        part = by_seed(summary, "gpu", options=options).rename(columns={"value": "time_ms"})
+        for counter in ("iterations_step_4", "iterations_step_3"):
+            column = named(by_seed(summary, "gpu", counter, "answer", options), counter)
+            part = part.merge(column, on=keys)
+        parts.append(part.assign(step_4=name))
+    table = pd.concat(parts, ignore_index=True).merge(base, on=keys)
     # Only instances on which an alternative ran as well.
-    table = table[table.groupby(KEY)["step_4"].transform("nunique") > 1]
+    table = table[table.groupby(keys)["step_4"].transform("nunique") > 1]
     table = table.assign(over_paper=table["time_ms"] / table["paper_ms"])
-    table = order(table)
-    return table[
-        ["n", "cost_range", "source", "step_4", "time_ms", "over_paper", "launches", "searches"]
-    ]
+    table = table.rename(columns={"iterations_step_4": "launches", "iterations_step_3": "searches"})
+    return order(table)[
+        ["n", "cost_range", "source", "device", "step_4", "time_ms", "over_paper", "launches",
+         "searches"]
+    ]  # fmt: skip
 
 
 COUNTERS = (
@@ -317,19 +362,16 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Our kernels beside the authors' CUDA C++ on one card model, seeds 1 to 3."""
-    printed = published("authors_code_h100")
-    printed = printed[printed["peer"] == "lopes"]
-    printed = printed.groupby(["n", "cost_range"])["solve_ms"].median().reset_index()
-    printed = printed.rename(columns={"solve_ms": "published_authors_ms"})
-    measured = named(medians(summary, "gpu"), "measured_ms", "device")
-    table = order(beside(printed, measured, ["n", "cost_range"]))
-    table = table[table["published_authors_ms"].notna()]
-    table = table.assign(authors_over_ours=table["published_authors_ms"] / table["measured_ms"])
-    return table[
-        ["n", "cost_range", "source", "device", "published_authors_ms", "measured_ms",
-         "authors_over_ours"]
-    ]  # fmt: skip
+    """Our kernels beside the authors' CUDA C++ on one card model, seed by seed, then the median."""
+    keys = ["n", "cost_range", "seed"]
+    printed = published("authors_code_h100").rename(columns={"solve_ms": "published_authors_ms"})
+    measured = by_seed(summary, "gpu").rename(columns={"value": "measured_ms"})
+    both = measured.merge(printed[[*keys, "published_authors_ms"]], on=keys)
+    both = both.assign(authors_over_ours=both["published_authors_ms"] / both["measured_ms"])
+    values = ["published_authors_ms", "measured_ms", "authors_over_ours"]
+    table = both.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
+    table = table.assign(seeds=both.groupby([*KEY, "device"], sort=False).size().to_numpy())
+    return order(table)[["n", "cost_range", "source", "device", "seeds", *values]]
 
 
 def photos(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -344,7 +386,6 @@ def photos(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     return table[["n", "pictures", "source", "device", "solver", "time_ms", "cost"]]
 
 
-def marks(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 2 has no numbers: what the paper draws, as its description says."""
-    described = published("figures")
-    return described[described["figure"] == "Fig 2"][["figure", "kind", "setting"]]
+def nothing(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Figure 2 has no numbers."""
+    return pd.DataFrame()

@@ -6,21 +6,27 @@ Exit codes: 0 all ran and were certified, 1 something was not certified, 2 usage
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+import papers
 from papers.reproduce.registry import UsageError
 
 if TYPE_CHECKING:
     from papers.reproduce.runner import Choice, Run
     from papers.reproduce.worker import Worker
 
+NOT_CERTIFIED, USAGE, FAILED = 1, 2, 3
 INTERRUPTED = 130
+DEBUG = "REPRODUCE_DEBUG"
+"""Environment variable that shows the traceback of an internal error, as ``--debug`` does."""
 
 app = typer.Typer(
     name="reproduce",
@@ -48,6 +54,29 @@ class Device(StrEnum):
 
 
 DeviceOption = Annotated[Device, typer.Option(help="Where kernels run; cpu is the executor.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"reproduce {papers.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common_options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an internal error.")
+    ] = False,
+) -> None:
+    """Regenerate the tables and figures of five GPU papers and set them beside the print."""
+    if debug:
+        os.environ[DEBUG] = "1"
 
 
 @app.command("list")
@@ -83,14 +112,21 @@ def run(
     preset: Annotated[Preset, typer.Option(help="How much to measure.")] = Preset.quick,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Keep cells by n, range, seed, solver or family."),
+        typer.Option(
+            metavar="KEY=VALUE,...", help="Keep cells by n, range, seed, solver or family."
+        ),
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions of a clock.")] = None,
-    seed: Annotated[list[int] | None, typer.Option(help="Instance seed; may be repeated.")] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(min=0, help="Instance seed; may be repeated.")
+    ] = None,
     timeout: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds a cell may take; default by preset.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="With --resume: measure again what was not ok.")
+    ] = False,
     device: DeviceOption = Device.auto,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; must be empty.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
@@ -109,31 +145,50 @@ def run(
     )
     if resume is not None:
         # The plan is the old run's: another choice here would be ignored in silence.
-        given = [targets, only, repeats, seed, timeout, out]
+        given = [targets, only, repeats, seed, out]
         if any(value is not None and value != [] for value in given) or dry_run:
-            raise UsageError("--resume RUN goes on with RUN's own plan and takes only --device")
-    return _run(choice, resume, out, dry_run)
+            raise UsageError(
+                "--resume RUN goes on with RUN's own plan and takes only --device, --timeout and "
+                "--retry"
+            )
+        return _resume(choice, resume, retry)
+    if retry:
+        raise UsageError("--retry goes with --resume RUN")
+    return _run(choice, out, dry_run)
 
 
-def _run(choice: Choice, resume: Path | None, folder: Path | None, dry_run: bool) -> int:
-    """Find the device, make or load the run, measure it and report."""
-    from papers.reproduce import registry, runner
+def _worker(choice: Choice) -> Worker:
+    """Start the process that measures; it finds the device."""
     from papers.reproduce.worker import Worker, WorkerError
 
-    old = runner.Run.load(resume) if resume is not None else None
-    registry.resolve(list(choice.targets))  # Wrong names are found before a device is.
     try:
-        worker = Worker(choice.device)
+        return Worker(choice.device)
     except WorkerError as error:
         raise UsageError(f"--device {choice.device}: {error}") from None
-    with worker:
-        if old is not None:
-            old.check_device(worker)
+
+
+def _resume(choice: Choice, folder: Path, retry: bool) -> int:
+    """Lock the run in `folder`, measure what is left of it and report."""
+    from papers.reproduce.runner import RETRIED, Run
+
+    with Run.take(folder) as current, _worker(choice) as worker:
+        current.check_device(worker)
+        if choice.timeout_s is not None:
+            current.set_timeout(choice.timeout_s)
+        return _measure(current, worker, RETRIED if retry else ())
+
+
+def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
+    """Find the device, make the run, measure it and report."""
+    from papers.reproduce import registry, runner
+
+    registry.resolve(list(choice.targets))  # Wrong names are found before a device is.
+    with _worker(choice) as worker:
         if dry_run:
             _, jobs = runner.planned(choice, worker.device.is_gpu)
             return _dry_run(choice, worker, jobs)
-        current = old or runner.create(choice, worker, folder)
-        return _measure(current, worker)
+        with runner.create(choice, worker, folder) as current:
+            return _measure(current, worker)
 
 
 def _dry_run(choice: Choice, worker: Worker, jobs: Sequence) -> int:
@@ -148,15 +203,12 @@ def _dry_run(choice: Choice, worker: Worker, jobs: Sequence) -> int:
     return 0
 
 
-def _measure(current: Run, worker: Worker) -> int:
+def _measure(current: Run, worker: Worker, retry: Sequence[str] = ()) -> int:
     """Measure what is left of a run, then make its pictures and its report."""
     from papers.reproduce import plan, runner, show
-    from papers.reproduce.store import RunStore
 
     out = show.console()
-    lock = RunStore(current.folder)
-    left = [job for job in current.jobs if job.key not in lock.finished]
-    lock.close()
+    left = current.left(retry)
     papers = list(dict.fromkeys(paper for paper, _ in current.experiments()))
     guess = runner.estimator(papers, worker.device.name)
     guess.learn(runner.summarize(current.measured()))
@@ -188,11 +240,7 @@ def _finish(current: Run, problems: list[str]) -> int:
     problems = problems + [f"{s.name}: {s.problem}" for s in sections if s.problem]
     for problem in problems:
         show.warn(f"problem: {problem}")
-    table = runner.statuses(current)
-    found = list(table["status"]) if len(table) else []
-    missing = len(current.jobs) - len(found)
-    if missing:
-        found += ["missing"] * missing
+    found = runner.statuses(current)
     show.closing(out, found, sections)
     out.print(f"report: {current.folder / 'report.html'}", soft_wrap=True)
     return runner.exit_code(found, problems)
@@ -203,7 +251,18 @@ def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a 
     """Make tables, figures and report again from a run's measurements; needs no GPU."""
     from papers.reproduce.runner import Run
 
-    return _finish(Run.load(run), [])
+    with Run.take(run) as current:
+        return _finish(current, [])
+
+
+@app.command()
+def readme(paper: Annotated[str, typer.Argument(help="A paper with recorded runs.")]) -> int:
+    """Fill the results blocks of a paper's README from its recorded runs."""
+    from papers.reproduce import readme as pages
+    from papers.reproduce import show
+
+    show.console().print(f"written: {pages.fill(paper)}", soft_wrap=True)
+    return 0
 
 
 @app.command()
@@ -214,19 +273,22 @@ def compare(
     """Set two runs beside one another; exit 1 if an instance has two different optima."""
     from papers.reproduce import compare as comparison
     from papers.reproduce import show
-    from papers.reproduce.runner import Run, summarize
 
     out = show.console()
-    summaries = [summarize(Run.load(folder).measured()) for folder in (first, second)]
-    table = comparison.compare_runs(*summaries)
+    summaries = [comparison.read(folder) for folder in (first, second)]
+    table, alone = comparison.matched(comparison.compare_runs(*summaries))
+    if table.empty:
+        raise UsageError(f"{first} and {second} have no cell in common")
     show.frame(out, table.drop(columns=["cost_a", "cost_b"]))
+    if any(alone):
+        out.print(f"cells of one run only: {alone[0]} of the first, {alone[1]} of the second")
     ratios = table["ratio"].dropna()
     if len(ratios):
         out.print(f"time, second over first: median {ratios.median():.3g} over {len(ratios)} rows")
     different = comparison.different_costs(*summaries)
     for line in different:
         show.warn(f"different costs: {line}")
-    return 1 if different else 0
+    return NOT_CERTIFIED if different else 0
 
 
 @app.command()
@@ -249,6 +311,8 @@ def solve(
     out = show.console()
     shape = " x ".join(map(str, result.shape))
     out.print(f"{shape} matrix, {result.solver} on {result.device}", soft_wrap=True)
+    if result.note:
+        out.print(result.note, soft_wrap=True)
     out.print(f"cost        {result.answer.cost}")
     verdict = "proved optimal" if result.verdict.ok else "NOT PROVED"
     out.print(
@@ -257,7 +321,7 @@ def solve(
     out.print(f"run         {show.milliseconds(result.run_ms)}")
     out.print(f"end to end  {show.milliseconds(result.end_to_end_ms)}")
     out.print(f"assignment  {target}", soft_wrap=True)
-    return 0 if result.verdict.ok else 1
+    return 0 if result.verdict.ok else NOT_CERTIFIED
 
 
 @app.command()
@@ -270,7 +334,10 @@ def env() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and exit; errors of usage are one line on standard error and exit 2."""
+    """Run the command and exit; every error is one line on standard error.
+
+    Usage, and files that cannot be read or written, exit 2; what nobody foresaw exits 3.
+    """
     try:
         code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
     except UsageError as error:
@@ -279,15 +346,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(INTERRUPTED)
     except Exception as error:
         # Typer's own usage errors; the class moved between its versions, the method did not.
-        if not hasattr(error, "format_message"):
-            raise
-        _fail(error.format_message() or "no command given; see reproduce --help")
+        if hasattr(error, "format_message"):
+            _fail(error.format_message() or "no command given; see reproduce --help")
+        if os.environ.get(DEBUG):
+            traceback.print_exc()
+        if isinstance(error, OSError):
+            _fail(_reason(error))
+        what = f"{type(error).__name__}: {error}"
+        _fail(f"internal error: {what} (reproduce --debug ... shows the traceback)", FAILED)
     sys.exit(code or 0)
 
 
-def _fail(message: str) -> None:
+def _reason(error: OSError) -> str:
+    """Return the file's name and what the system says about it."""
+    name = Path(os.fsdecode(error.filename)).name if isinstance(error.filename, str | bytes) else ""
+    return f"{name}: {error.strerror}" if name and error.strerror else str(error)
+
+
+def _fail(message: str, code: int = USAGE) -> NoReturn:
     print(f"reproduce: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(2)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

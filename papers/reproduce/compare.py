@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from papers.common.comparison import missing
-from papers.reproduce.measurements import cells
+from papers.reproduce import measurements
+from papers.reproduce.measurements import cells, summarize
+from papers.reproduce.registry import UsageError
+
+_STATUSES = ("status_a", "status_b")
+
+
+def read(folder: Path) -> pd.DataFrame:
+    """Return the summary of a run folder, or of a recorded run, which has no `meta.json`.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds no measurements.
+    """
+    path = folder / "measurements.csv"
+    if not path.is_file():
+        raise UsageError(f"{folder} is no run folder: it has no measurements.csv")
+    return summarize(measurements.read(path))
 
 
 def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -32,10 +51,19 @@ def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     table["cost"] = [
         _verdict_on_costs(a, b) for a, b in zip(table["cost_a"], table["cost_b"], strict=True)
     ]
-    for side in ("status_a", "status_b"):
-        table[side] = table[side].fillna("absent")
+    # A cell may be timed under a clock in one run only; its status is known all the same.
+    for name, side in zip(_STATUSES, sides, strict=True):
+        state = side.drop_duplicates("cell").set_index("cell")["status"]
+        table[name] = table["cell"].map(state).astype(object).fillna("absent")
     columns = ("cell", "scope", "status_a", "status_b", "ms_a", "ms_b", "ratio")
     return table[[*columns, "cost_a", "cost_b", "cost"]]
+
+
+def matched(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[int, int]]:
+    """Return the rows of cells that both runs have, and how many cells each has alone."""
+    alone = [table.loc[table[side] == "absent", "cell"].nunique() for side in _STATUSES]
+    both = table[(table[list(_STATUSES)] != "absent").all(axis=1)]
+    return both, (alone[1], alone[0])
 
 
 def _verdict_on_costs(first: float, second: float) -> str:

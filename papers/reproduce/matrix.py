@@ -5,6 +5,7 @@ Unlike a run, this happens in the command's own process, on one matrix.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -15,8 +16,11 @@ from papers.common.model import Assignment, Solver, Verdict
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 
-EXECUTOR_N = 64
+EXECUTOR_N = 128
 """Largest matrix given to the CPU executor unless its solver is named."""
+
+_LONG_INTEGER = re.compile(r"(?<![\w.+-])[+-]?\d{19,}(?![\w.])")
+"""A whole number that may not fit int64, and no part of a decimal number."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Solved:
         Its proof.
     run_ms, end_to_end_ms : float
         Times in the two scopes, milliseconds, after a warm-up.
+    note : str
+        Why this solver and not the kernels, or "".
     """
 
     solver: str
@@ -46,6 +52,7 @@ class Solved:
     verdict: Verdict
     run_ms: float
     end_to_end_ms: float
+    note: str = ""
 
 
 def read(path: Path) -> np.ndarray:
@@ -82,23 +89,40 @@ def _read_text(path: Path) -> np.ndarray:
     try:
         return np.loadtxt(lines, delimiter=separator, dtype=np.int64, ndmin=2)
     except ValueError:
+        _refuse_long_integers(lines)
         return np.loadtxt(lines, delimiter=separator, dtype=np.float64, ndmin=2)
 
 
-def choose(name: str, n: int, is_gpu: bool) -> tuple[str, Solver]:
-    """Return the solver for ``PAPER`` or ``PAPER:SOLVER``.
+def _refuse_long_integers(lines: list[str]) -> None:
+    """Raise `ValueError` for a whole number beyond int64; as a float it would be another number."""
+    limits = np.iinfo(np.int64)
+    for place, line in enumerate(lines, 1):
+        for found in _LONG_INTEGER.finditer(line.partition("#")[0]):
+            if not limits.min <= int(found[0]) <= limits.max:
+                raise ValueError(f"row {place}: {found[0]} does not fit a 64-bit integer")
+
+
+def choose(name: str, n: int, is_gpu: bool) -> tuple[str, Solver, str]:
+    """Return full name and solver for ``PAPER`` or ``PAPER:SOLVER``, and a note on the choice.
 
     A paper alone means its first CUDA solver; without a GPU, and above `EXECUTOR_N`, its first CPU
-    solver, because the executor would take too long.
+    solver, because the executor would take too long: then the note says so.
     """
     paper, colon, _ = name.partition(":")
     if colon:
-        return name, registry.solver(name)
+        return name, registry.solver(name), ""
     solvers = registry.card(paper).solvers()
-    wanted = "cuda" if is_gpu or n <= EXECUTOR_N else "cpu"
-    fitting = [key for key, solver in solvers.items() if solver.device == wanted] or list(solvers)
-    full = f"{paper}:{fitting[0]}"
-    return full, registry.solver(full)
+    kernels = [key for key, solver in solvers.items() if solver.device == "cuda"]
+    others = [key for key, solver in solvers.items() if solver.device == "cpu"]
+    executor_fits = is_gpu or n <= EXECUTOR_N
+    full = f"{paper}:{((kernels or others) if executor_fits else (others or kernels))[0]}"
+    note = ""
+    if kernels and others and not executor_fits:
+        note = (
+            f"no GPU, and n = {n} is above {EXECUTOR_N}: a CPU solver was taken; "
+            f"--with {paper}:{kernels[0]} runs the kernels in the CPU executor"
+        )
+    return full, registry.solver(full), note
 
 
 def solve(matrix: np.ndarray, name: str, maximize: bool, choice: str) -> Solved:
@@ -129,7 +153,7 @@ def solve(matrix: np.ndarray, name: str, maximize: bool, choice: str) -> Solved:
         device.select(cast(Any, choice))
     except RuntimeError as error:
         raise UsageError(f"--device {choice}: {error}") from None
-    full, solver = choose(name, max(matrix.shape, default=0), device.describe().is_gpu)
+    full, solver, note = choose(name, max(matrix.shape, default=0), device.describe().is_gpu)
     try:
         state = solver.upload(matrix, maximize=maximize)
     except ValueError as error:
@@ -143,7 +167,8 @@ def solve(matrix: np.ndarray, name: str, maximize: bool, choice: str) -> Solved:
         solver.run(state)
         answer = solver.download(state)
     verdict = certify.assignment(matrix, answer, maximize=maximize)
-    return Solved(full, device_name(solver), matrix.shape, answer, verdict, run.ms, whole.ms)
+    where = device_name(solver)
+    return Solved(full, where, matrix.shape, answer, verdict, run.ms, whole.ms, note)
 
 
 def write(path: Path, matrix: np.ndarray, answer: Assignment) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from papers.common.comparison import THIS_RUN
 from papers.common.timing import quartiles
+from papers.reproduce import checked
+from papers.reproduce.registry import UsageError
 
 COLUMNS = (
     "cell",
@@ -38,22 +42,103 @@ GROUP = ("source", *IDENTITY, "scope", "metric")
 SUMMARY = (*GROUP, "median", "q1", "q3", "count", "status", "certificate", "reason")
 """Columns of `summary.csv`."""
 
-THIS_RUN = "this run"
 STATUSES = ("ok", "not-certified", "failed", "timeout", "out-of-memory", "skipped")
-_TEXT = ("cell", "solver", "options", "device", "family", "label", "scope", "metric")
-_TEXT_TYPES = dict.fromkeys((*_TEXT, "status", "certificate", "reason"), str)
+_WHOLE = ("n", "seed", "repeat")
+_AT = {name: place for place, name in enumerate(COLUMNS)}
+
+
+@dataclass
+class Finished:
+    """The finished cells of a `measurements.csv`.
+
+    Attributes
+    ----------
+    rows : list of list of str
+        Their rows, in the order of the file; each cell's last one is its ``done`` row.
+    statuses : dict of str to str
+        Status by cell.
+    """
+
+    rows: list[list[str]] = field(default_factory=list)
+    statuses: dict[str, str] = field(default_factory=dict)
+
+
+def parse(path: Path) -> Finished:
+    """Read the finished cells of a `measurements.csv` as text; a missing file holds none.
+
+    All rows of a cell stand together and end with its ``done`` row. What a kill or a failing disk
+    may leave is passed over: a torn or unreadable line, and the whole cell that it belongs to.
+
+    Raises
+    ------
+    UsageError
+        If the file's header is not `COLUMNS`.
+    """
+    found = Finished()
+    data = path.read_bytes() if path.is_file() else b""
+    *whole, _torn = data.split(b"\n")
+    if whole and _fields(whole[0]) != list(COLUMNS):
+        raise UsageError(
+            f"{path} is damaged: its first line does not name the columns {', '.join(COLUMNS)}"
+        )
+    cell: list[list[str]] = []
+    broken = False
+    for line in whole[1:]:
+        row = _row(line)
+        if row is None:
+            broken = True
+            continue
+        cell.append(row)
+        if row[_AT["metric"]] == "done":
+            if not broken:
+                found.rows += [kept for kept in cell if kept[0] == row[0]]
+                found.statuses[row[0]] = row[_AT["status"]]
+            cell, broken = [], False
+    return found
+
+
+def _fields(line: bytes) -> list[str] | None:
+    """Return the fields of one line, None if it is no text or no CSV."""
+    try:
+        return next(csv.reader([line.decode("utf-8").rstrip("\r")], strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        return None
+
+
+def _row(line: bytes) -> list[str] | None:
+    """Return the fields of one row of measurements, None if it is not whole."""
+    row = _fields(line)
+    if row is None or len(row) != len(COLUMNS) or not row[0]:
+        return None
+    try:
+        for name in _WHOLE:
+            int(row[_AT[name]])
+    except ValueError:
+        return None
+    return row
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a `measurements.csv`: text columns as str, ``value`` as float64.
+    """Read a `measurements.csv`: text columns as str, whole numbers as int64, ``value`` as float64.
 
-    Only finished cells are returned: those that have their ``done`` row.
+    Only finished cells are returned; see `parse`. The file is left as it is.
+
+    Raises
+    ------
+    UsageError
+        As in `parse`.
     """
-    types: dict[str, Any] = {**_TEXT_TYPES, "n": "int64", "seed": "int64", "repeat": "int64"}
-    frame = pd.read_csv(path, dtype=types, keep_default_na=False)
-    frame["value"] = pd.to_numeric(frame["value"], errors="coerce")
-    done = frame.loc[frame["metric"] == "done", "cell"]
-    return frame[frame["cell"].isin(set(done))].reset_index(drop=True)
+    frame = pd.DataFrame(parse(path).rows, columns=list(COLUMNS))
+    frame["value"] = [_number(text) for text in frame["value"]]
+    frame["value"] = frame["value"].astype("float64")
+    return frame.astype(dict.fromkeys(_WHOLE, "int64"))
 
 
 def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFrame:
@@ -103,10 +188,11 @@ def cells(summary: pd.DataFrame) -> pd.DataFrame:
     ``run_ms`` is the median in the scope ``run``, or in the first scope that was timed, and
     ``timed`` names that scope and the number of repetitions.
     """
+    kept = ("source", *IDENTITY, "status", "certificate", "reason")
     rows: list[dict[str, Any]] = []
     for _, group in summary.groupby(["source", "cell"], sort=False):
         done = group[group["metric"] == "done"].iloc[-1]
-        row = {str(k): done[k] for k in ("source", *IDENTITY, "status", "certificate", "reason")}
+        row = {str(name): done[name] for name in kept}
         timed = group[group["metric"] == "time_ms"]
         preferred = timed[timed["scope"] == "run"] if (timed["scope"] == "run").any() else timed
         if preferred.empty:
@@ -116,7 +202,7 @@ def cells(summary: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {**row, "run_ms": first["median"], "timed": first["scope"], "count": first["count"]}
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[*kept, "run_ms", "timed", "count"])
 
 
 def recorded_runs(results: Path) -> Iterable[tuple[str, pd.DataFrame, dict[str, Any]]]:
@@ -129,7 +215,6 @@ def recorded_runs(results: Path) -> Iterable[tuple[str, pd.DataFrame, dict[str, 
         A missing folder holds none.
     """
     for path in sorted(results.glob("*/measurements.csv")):
-        record = path.with_name("environment.json")
-        environment = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+        environment = checked.read_optional(path.with_name("environment.json"), checked.ENVIRONMENT)
         source = f"recorded {path.parent.name}"
         yield source, read(path).assign(source=source), environment

@@ -102,12 +102,12 @@ def _smallest_first(job: Job) -> tuple[int, str, str, int]:
 
 
 def parse_only(words: Sequence[str]) -> dict[str, set[str]]:
-    """Return the ``key=value`` filters of the command line as sets of values by key.
+    """Return the ``key=value,value`` filters of the command line as sets of values by key.
 
     Raises
     ------
     UsageError
-        For a word without ``=`` or an unknown key.
+        For a word without ``=``, an unknown key or an empty value.
     """
     filters: dict[str, set[str]] = {}
     for word in words:
@@ -115,7 +115,10 @@ def parse_only(words: Sequence[str]) -> dict[str, set[str]]:
         key = "range" if key == "label" else key
         if not equals or key not in _ONLY:
             raise UsageError(f"--only {word!r}: it takes KEY=VALUE with KEY of {', '.join(_ONLY)}")
-        filters.setdefault(key, set()).add(value)
+        values = [part.strip() for part in value.split(",")]
+        if not all(values):
+            raise UsageError(f"--only {word!r}: a value is empty")
+        filters.setdefault(key, set()).update(values)
     return filters
 
 

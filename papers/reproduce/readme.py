@@ -1,8 +1,8 @@
 """Fills the results section of a paper's README from its recorded runs.
 
-``python -m papers.reproduce.readme lopes2019`` rewrites what stands between
-``<!-- results: NAME -->`` and ``<!-- end -->`` with the rows of experiment NAME that come from
-recorded runs. A test keeps README and recorded runs equal.
+``reproduce readme lopes2019`` (or ``python -m papers.reproduce.readme lopes2019``) rewrites what
+stands between ``<!-- results: NAME -->`` and ``<!-- end -->`` with the rows of experiment NAME that
+come from recorded runs. A test keeps README and recorded runs equal.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from pathlib import Path
 import pandas as pd
 
 from papers.common import published
-from papers.reproduce import measurements, registry
+from papers.reproduce import measurements, registry, store
+from papers.reproduce.registry import UsageError
 from papers.reproduce.text import shown
 
-BLOCK = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_OPENING = re.compile(r"<!-- results:")
+# A block ends at its own end mark: what stands up to the next block's mark must never be lost.
+BLOCK = re.compile(r"(<!-- results: (\S+) -->\n)(?:(?!<!-- results:).)*?(<!-- end -->)", re.DOTALL)
 
 
 def filled(name: str) -> str:
@@ -25,39 +28,55 @@ def filled(name: str) -> str:
 
     Raises
     ------
-    KeyError
-        If a block names no experiment of the paper.
+    UsageError
+        For an unknown paper, one without recorded runs, a block that names no experiment of the
+        paper, or a block without its end mark.
+    OSError
+        If the paper has no README.
     """
     folder = registry.folder(name)
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    if len(_OPENING.findall(text)) != len(BLOCK.findall(text)):
+        raise UsageError(f"{name}/README.md: a results block lacks its name or its <!-- end -->")
     tables = [table for _, table, _ in measurements.recorded_runs(folder / "results")]
     if not tables:
-        raise FileNotFoundError(f"{name} has no recorded run")
+        raise UsageError(f"{name} has no recorded run")
     summary = measurements.usable(measurements.summarize(pd.concat(tables)))
-    text = (folder / "README.md").read_text(encoding="utf-8")
     return BLOCK.sub(lambda found: found[1] + _block(name, found[2], summary) + found[3], text)
 
 
 def _block(name: str, experiment: str, summary: pd.DataFrame) -> str:
+    """Return the recorded rows of one experiment as a Markdown table."""
+    known = registry.experiments(name)
+    if experiment not in known:
+        raise UsageError(f"{name}/README.md: there is no experiment {experiment!r}")
     numbers = published.loader(registry.MODULES[name])
-    table = registry.experiments(name)[experiment].table(summary, numbers)
-    table = table[table["source"].str.startswith("recorded")]
-    devices = table["source"].str.removeprefix("recorded ")
-    table = table.drop(columns=[c for c in ("source", "device") if c in table])
-    if devices.nunique() > 1:
-        table.insert(0, "run", devices)
-    rows = [
-        "| " + " | ".join(cell.replace("_", " ") if first else cell for cell in row) + " |"
-        for first, row in zip([True] + [False] * len(table), shown(table, numbers), strict=True)
-    ]
-    rows.insert(1, "|" + " --- |" * len(table.columns))
-    return "\n".join(rows) + "\n"
+    table = known[experiment].table(summary, numbers)
+    if "source" in table:
+        table = table[table["source"].astype(str).str.startswith("recorded")]
+        runs = table["source"].str.removeprefix("recorded ")
+        table = table.drop(columns=[c for c in ("source", "device") if c in table])
+        if runs.nunique() > 1:
+            table.insert(0, "run", runs)
+    if table.empty:
+        return "No recorded rows.\n"
+    header, *body = shown(table, numbers)
+    rows = [[column.replace("_", " ") for column in header], ["---"] * len(header), *body]
+    lines = ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def fill(name: str) -> Path:
+    """Rewrite the README of a paper, whole or not at all; return its path."""
+    path = registry.folder(name) / "README.md"
+    store.write_atomically(path, filled(name))
+    return path
 
 
 def main(arguments: list[str]) -> int:
     """Rewrite the READMEs of the named papers."""
     for name in arguments:
-        path = Path(registry.folder(name)) / "README.md"
-        path.write_text(filled(name), encoding="utf-8")
+        fill(name)
     return 0
 
 

@@ -72,6 +72,7 @@ def resolve(targets: list[str]) -> list[tuple[str, Experiment]]:
 
 def folder(name: str) -> Path:
     """Return the folder of paper `name`, which holds `published` and `results`."""
+    card(name)  # An unknown name is an error of usage here too.
     spec = importlib.util.find_spec(MODULES[name])
     if spec is None or not spec.submodule_search_locations:
         raise UsageError(f"the paper {name!r} has no folder")

@@ -7,7 +7,6 @@ The same `measurements.csv` gives the same bytes.
 from __future__ import annotations
 
 import base64
-import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +16,12 @@ import jinja2
 import pandas as pd
 
 from papers.common import figures, published
+from papers.common.comparison import source
 from papers.common.model import Comparison, Experiment, Paper
-from papers.reproduce import measurements, plan, registry, runner, store
+from papers.reproduce import checked, measurements, plan, registry, runner, store
 from papers.reproduce.runner import Run
+from papers.reproduce.tally import VERDICTS, is_cross_check, tallies
 from papers.reproduce.text import compared, numeric_columns, show_number, shown
-
-VERDICTS = ("agrees", "differs", "open", "not comparable", "not measured")
 
 
 @dataclass
@@ -36,11 +35,11 @@ class Section:
     experiment : Experiment
         Its entry.
     rows : list of list of str
-        The table as shown, header first; empty if there is none.
+        The table as shown, header first; empty if there is none or if it holds no row.
     comparisons : list of Comparison
-        Published beside measured.
+        Published beside measured, and cross-checks.
     compared : list of list of str
-        The same as text; see `compared`.
+        The same as text, in the same order; see `papers.reproduce.text.compared`.
     figure : Path or None
         The PNG, relative to the run folder.
     pictures : list of (caption, Path)
@@ -63,6 +62,22 @@ class Section:
         """``<paper>_<experiment>``: the stem of its files and its anchor."""
         return f"{self.paper.name}_{self.experiment.name}"
 
+    def lines(self, cross_checks: bool, origin: str | None = None) -> list[list[str]]:
+        """Return the rows of `compared` of one sort: cross-checks or comparisons with print.
+
+        Parameters
+        ----------
+        cross_checks : bool
+            Which of the two.
+        origin : str, optional
+            Only those of this source; see `papers.common.comparison.source`.
+        """
+        return [
+            line
+            for item, line in zip(self.comparisons, self.compared, strict=True)
+            if is_cross_check(item) == cross_checks and origin in (None, source(item))
+        ]
+
 
 # ------------------------------------------------------------------------------ sections
 
@@ -79,9 +94,10 @@ def summary_of(run: Run) -> pd.DataFrame:
 
 
 def _pictures(run: Run, name: str) -> list[tuple[str, Path]]:
-    path = run.folder / "artifacts.json"
-    made = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    files = [(caption, Path("artifacts") / file) for caption, file in made.get(name, [])]
+    made = checked.read_optional(run.folder / "artifacts.json", checked.ARTIFACTS)
+    # Of an entry the first is the caption, the last the name of a file of the folder `artifacts`.
+    entries = [entry for entry in made.get(name, []) if len(entry) == 2]
+    files = [(caption, Path("artifacts") / Path(file).name) for caption, file in entries]
     return [(caption, file) for caption, file in files if (run.folder / file).is_file()]
 
 
@@ -94,22 +110,32 @@ def _section(run: Run, paper: str, experiment: Experiment, summary: pd.DataFrame
     numbers = published.loader(registry.MODULES[paper])
     try:
         table = experiment.table(measurements.usable(summary), numbers)
-        section.rows = shown(table, numbers)
-        path = run.folder / "tables" / f"{section.name}.csv"
-        table.to_csv(path, index=False, lineterminator="\n")
         if experiment.compare is not None:
             section.comparisons = list(experiment.compare(table))
             section.compared = compared(section.comparisons, numbers)
-        section.figure = Path("figures") / f"{section.name}.png"
-        with figures.house_style():
-            drawn = experiment.figure(table) if experiment.figure is not None else None
-        if drawn is None:
-            drawn = figures.table_image(section.rows, experiment.title)
-        figures.save(drawn, run.folder / section.figure)
+        if not table.empty:
+            _write_table(run, section, table, numbers)
     except Exception as error:
         section.problem = f"{type(error).__name__}: {error}"
         section.figure = None
     return section
+
+
+def _write_table(
+    run: Run, section: Section, table: pd.DataFrame, numbers: published.Published
+) -> None:
+    """Write a table's CSV, and its figure, or a picture of the table if it has none."""
+    experiment = section.experiment
+    section.rows = shown(table, numbers)
+    path = run.folder / "tables" / f"{section.name}.csv"
+    table.to_csv(path, index=False, lineterminator="\n")
+    with figures.house_style():
+        drawn = experiment.figure(table) if experiment.figure is not None else None
+    if drawn is None:
+        numeric = numeric_columns(section.rows)
+        drawn = figures.table_image(section.rows, experiment.title, numeric)
+    figures.save(drawn, run.folder / "figures" / f"{section.name}.png")
+    section.figure = Path("figures") / f"{section.name}.png"
 
 
 def _clear(run: Run) -> None:
@@ -225,14 +251,14 @@ def _context(run: Run, summary: pd.DataFrame, sections: list[Section]) -> dict[s
     papers = list(dict.fromkeys(section.paper.name for section in sections))
     states = _states(run, summary)
     found = [state["status"] for state in states]
-    verdicts: list[str] = [c.verdict for section in sections for c in section.comparisons]
     return {
         "cards": [registry.card(name) for name in papers],
         "sections": sections,
         "states": states,
         "bad": [state for state in states if state["status"] != "ok"],
         "counts": {name: found.count(name) for name in (*measurements.STATUSES, "missing")},
-        "verdicts": {name: verdicts.count(name) for name in VERDICTS},
+        "verdicts": VERDICTS,
+        "tallies": tallies(c for section in sections for c in section.comparisons),
         "flags": _flags(states),
         "environment": runner.load_environment(run.folder),
         "recorded": _recorded(papers),

@@ -7,9 +7,8 @@ A run's folder is made of `meta.json` (what was asked, the plan), `environment.j
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,12 +18,12 @@ import pandas as pd
 import papers
 from papers.common import environment
 from papers.common.model import Experiment, Plan
-from papers.reproduce import measurements, plan, registry, store
+from papers.reproduce import checked, measurements, plan, registry, store
 from papers.reproduce.cell import Outcome
 from papers.reproduce.measurements import recorded_runs, summarize
 from papers.reproduce.plan import Job
 from papers.reproduce.registry import UsageError
-from papers.reproduce.store import RunStore
+from papers.reproduce.store import Lock, RunStore
 from papers.reproduce.worker import Worker
 
 __all__ = ["Choice", "Listener", "Run", "create", "estimator", "recorded_runs", "summarize"]
@@ -79,9 +78,13 @@ class Listener(Protocol):
         """A cell ended and is on the disk."""
 
 
+RETRIED = ("failed", "timeout", "out-of-memory", "not-certified")
+"""Statuses that ``--retry`` measures again."""
+
+
 @dataclass
 class Run:
-    """A run's folder and plan.
+    """A run's folder and plan; as a context it gives its lock back on leaving.
 
     Attributes
     ----------
@@ -91,17 +94,46 @@ class Run:
         The content of `meta.json`.
     jobs : list of Job
         The whole plan.
+    lock : Lock or None
+        Held by whoever measures or reports; None for a run that is only read.
     """
 
     folder: Path
     meta: dict[str, Any]
     jobs: list[Job] = field(default_factory=list)
+    lock: Lock | None = None
 
     @classmethod
     def load(cls, folder: Path) -> Run:
-        """Read the run in `folder`; raise `UsageError` if there is none."""
+        """Read the run in `folder`, to look at it; raise `UsageError` if there is none."""
         meta = store.read_meta(folder)
         return cls(folder, meta, plan.from_json(meta["plan"]))
+
+    @classmethod
+    def take(cls, folder: Path) -> Run:
+        """Read the run in `folder` and lock it, to change it.
+
+        Raises
+        ------
+        UsageError
+            If there is none, or if it is in use.
+        """
+        store.read_meta(folder)  # No lock file in what is no run folder.
+        lock = Lock(folder)
+        try:
+            run = cls.load(folder)
+        except BaseException:
+            lock.release()
+            raise
+        run.lock = lock
+        return run
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.lock is not None:
+            self.lock.release()
 
     @property
     def preset(self) -> str:
@@ -126,10 +158,7 @@ class Run:
 
     def measured(self) -> pd.DataFrame:
         """Return the rows of all finished cells."""
-        path = self.folder / "measurements.csv"
-        if not path.is_file():
-            return pd.DataFrame(columns=list(measurements.COLUMNS))
-        return measurements.read(path)
+        return measurements.read(self.folder / "measurements.csv")
 
     def check_device(self, worker: Worker) -> None:
         """Refuse to go on on another device than the run began on: it would mix two machines."""
@@ -139,6 +168,17 @@ class Run:
                 f"this run began on {began['name']!r}, here is {worker.device.name!r}: "
                 "start a new run"
             )
+
+    def set_timeout(self, seconds: float) -> None:
+        """Change the limit of a cell, here and in `meta.json`."""
+        self.meta["options"]["timeout_s"] = seconds
+        store.write_meta(self.folder, self.meta)
+
+    def left(self, retry: Collection[str] = ()) -> list[Job]:
+        """Return the jobs to measure, after dropping finished cells of the statuses `retry`."""
+        results = RunStore(self.folder, retry)
+        results.close()
+        return [job for job in self.jobs if job.key not in results.finished]
 
     def execute(self, worker: Worker, listener: Listener) -> None:
         """Measure what is not finished yet; every finished cell is on the disk at once."""
@@ -225,7 +265,7 @@ def planned(choice: Choice, gpu: bool) -> tuple[list[tuple[str, Experiment]], li
 
 
 def create(choice: Choice, worker: Worker, folder: Path | None = None) -> Run:
-    """Make the folder of a new run.
+    """Make the folder of a new run, locked.
 
     Parameters
     ----------
@@ -240,16 +280,51 @@ def create(choice: Choice, worker: Worker, folder: Path | None = None) -> Run:
     Raises
     ------
     UsageError
-        For an impossible choice, or a folder that holds something.
+        For an impossible choice, or a folder that holds something or is in use.
     """
     pairs, jobs = planned(choice, worker.device.is_gpu)
     if folder is None:
         names = list(dict.fromkeys(paper for paper, _ in pairs))
         which = names[0] if len(names) == 1 else "all"
         folder = Path("runs") / f"{which}-{choice.preset}-{time.strftime('%Y%m%d-%H%M%S')}"
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"--out {folder} is not empty; to go on with a run use --resume {folder}")
+    lock = _claim(folder)
+    try:
+        meta = _meta(choice, worker, pairs, jobs)
+        record = {"device": worker.device.name, **environment.record()}
+        store.write_atomically(folder / "environment.json", store.dump_json(record))
+        store.write_meta(folder, meta)
+    except BaseException:
+        lock.release()
+        raise
+    return Run(folder, meta, jobs, lock)
+
+
+def _claim(folder: Path) -> Lock:
+    """Make an empty folder and lock it; of two commands that ask for the same one, one gets it."""
+
+    def demand_empty() -> None:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"--out {folder} is no folder")
+        if folder.is_dir() and any(path.name != store.LOCK for path in folder.iterdir()):
+            raise UsageError(
+                f"--out {folder} is not empty; to go on with a run use --resume {folder}"
+            )
+
+    demand_empty()  # Before a lock file is left in what is somebody's folder.
     folder.mkdir(parents=True, exist_ok=True)
+    lock = Lock(folder)
+    try:
+        demand_empty()
+    except UsageError:
+        lock.release()
+        raise
+    return lock
+
+
+def _meta(
+    choice: Choice, worker: Worker, pairs: list[tuple[str, Experiment]], jobs: list[Job]
+) -> dict[str, Any]:
+    """Return the content of `meta.json`."""
     card = worker.device
     options = {
         "preset": choice.preset,
@@ -259,18 +334,14 @@ def create(choice: Choice, worker: Worker, folder: Path | None = None) -> Run:
         "timeout_s": choice.timeout_s or plan.TIMEOUT_S[choice.preset],
         "device": choice.device,
     }
-    meta = {
-        "format": 1,
+    return {
+        "format": store.FORMAT,
         "version": papers.__version__,
         "experiments": [f"{paper}:{e.name}" for paper, e in pairs],
         "options": options,
         "device": {"name": card.name, "is_gpu": card.is_gpu, "slug": card.slug},
         "plan": plan.to_json(jobs),
     }
-    record = {"device": card.name, **environment.record()}
-    store.write_atomically(folder / "environment.json", store.dump_json(record))
-    store.write_meta(folder, meta)
-    return Run(folder, meta, jobs)
 
 
 def estimator(names: Sequence[str], device_name: str) -> plan.Estimator:
@@ -286,20 +357,20 @@ def estimator(names: Sequence[str], device_name: str) -> plan.Estimator:
     return guess
 
 
-def statuses(run: Run) -> pd.DataFrame:
-    """Return one row per finished cell of the run; see `papers.reproduce.measurements.cells`."""
-    return measurements.cells(summarize(run.measured()))
+def statuses(run: Run) -> list[str]:
+    """Return the status of every planned cell; ``missing`` for those that are not finished."""
+    found = measurements.parse(run.folder / "measurements.csv").statuses
+    return [found.get(job.key, "missing") for job in run.jobs]
 
 
 def exit_code(found: Sequence[str], problems: Sequence[str] = ()) -> int:
-    """Return 1 if a status is ``not-certified``, else 3 for any failure, else 0."""
+    """Return 1 if a status is ``not-certified``, else 3 for any failure or gap, else 0."""
     if "not-certified" in found:
         return 1
-    failed = {"failed", "timeout", "out-of-memory"}
+    failed = {"failed", "timeout", "out-of-memory", "missing"}
     return 3 if problems or failed & set(found) else 0
 
 
 def load_environment(folder: Path) -> dict[str, Any]:
     """Return a run's `environment.json`, or {} if it is missing."""
-    path = folder / "environment.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return checked.read_optional(folder / "environment.json", checked.ENVIRONMENT)

@@ -15,7 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from papers.common.comparison import THIS_RUN
 from papers.common.timing import median
+from papers.reproduce.tally import listed, tallies
 
 if TYPE_CHECKING:  # `reproduce list` must not wait for Numba, pandas and Matplotlib.
     import pandas as pd
@@ -208,25 +210,37 @@ def section(out: Console, part: Section) -> None:
     if part.problem:
         out.print(Text(f"could not be made: {part.problem}", style="bold red"))
     rows(out, part.rows)
-    if not part.comparisons:
+    _comparisons(out, ("published", "measured"), part.lines(False, THIS_RUN))
+    _comparisons(out, ("expected", "found"), part.lines(True, THIS_RUN))
+    for tally in tallies(part.comparisons)[1:]:
+        out.print(Text(f"{tally.source}: {tally.text()}", style="dim"), soft_wrap=True)
+
+
+def _comparisons(out: Console, headings: tuple[str, str], lines: list[list[str]]) -> None:
+    """Print comparisons of one sort."""
+    if not lines:
         return
     table = Table(box=SIMPLE_HEAD, show_edge=False)
-    for name in ("quantity", "published", "measured", "verdict", "note"):
+    for name in ("quantity", *headings, "verdict", "note"):
         table.add_column(name, overflow="fold", justify="left")
-    for quantity, _, printed, measured, verdict, note in part.compared[:_MAX_ROWS]:
-        table.add_row(quantity, printed, measured, Text(verdict, style=COLOURS[verdict]), note)
+    for quantity, _, first, second, verdict, note in lines[:_MAX_ROWS]:
+        table.add_row(quantity, first, second, Text(verdict, style=COLOURS[verdict]), note)
     out.print(table)
-    if len(part.comparisons) > _MAX_ROWS:
-        out.print(f"[dim]{len(part.comparisons) - _MAX_ROWS} more comparisons in the report[/]")
+    if len(lines) > _MAX_ROWS:
+        out.print(f"[dim]{len(lines) - _MAX_ROWS} more in the report[/]")
 
 
 def closing(out: Console, found: Sequence[str], sections: Sequence[Section]) -> None:
-    """Print one line with the number of cells by status and of comparisons by verdict."""
+    """Print the number of cells by status, and of comparisons by verdict, a line a source."""
     cells = ", ".join(f"{number} {name}" for name, number in Counter(found).items()) or "none"
-    verdicts = Counter(c.verdict for part in sections for c in part.comparisons)
-    compared = ", ".join(f"{number} {name}" for name, number in verdicts.items()) or "none"
+    mine, *recorded = tallies(c for part in sections for c in part.comparisons)
     out.print()
-    out.print(Text(f"cells: {cells}; comparisons with print: {compared}", style="bold"))
+    line = f"cells: {cells}; comparisons with print: {listed(mine.with_print)}"
+    out.print(Text(line, style="bold"), soft_wrap=True)
+    if mine.cross_checks:
+        out.print(Text(f"cross-checks: {listed(mine.cross_checks)}", style="bold"), soft_wrap=True)
+    for tally in recorded:
+        out.print(Text(f"{tally.source}: {tally.text()}"), soft_wrap=True)
 
 
 def frame(out: Console, table: pd.DataFrame) -> None:

@@ -3,7 +3,7 @@
 `meta.json` is written whole, beside its final name, and moved there. `measurements.csv` only
 grows: all rows of a cell are one append, flushed and synced before the next cell starts, and the
 last of them is its ``done`` row. After a kill the file may end in a torn line or in a cell without
-that row; `RunStore.repair` drops both, and the cell is measured again.
+that row; `RunStore` drops both, and the cell is measured again.
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ import fcntl
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from papers.reproduce.measurements import COLUMNS
+from papers.reproduce import checked
+from papers.reproduce.measurements import COLUMNS, parse
+from papers.reproduce.plan import REPEATS
 from papers.reproduce.registry import UsageError
 
 Row = Mapping[str, Any]
+FORMAT = 1
+"""Version of the run folder's files, kept in `meta.json`."""
+
+LOCK = ".lock"
+"""An empty file, locked by whoever changes the folder."""
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -54,8 +61,10 @@ def _lines(rows: Iterable[Sequence[str]]) -> str:
     return buffer.getvalue()
 
 
-class RunStore:
-    """A run folder opened for measuring; only one process may hold it.
+class Lock:
+    """The right to change a run folder, held from its creation to the end of its report.
+
+    Released by `release` or by the end of the process, however it ends.
 
     Parameters
     ----------
@@ -65,41 +74,51 @@ class RunStore:
     Raises
     ------
     UsageError
-        If another process is writing there.
+        If another process, or another `Lock` of this one, holds it.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.path = folder / "measurements.csv"
-        self._file: TextIO = self.path.open("a+", encoding="utf-8", newline="")
+        self._file = (folder / LOCK).open("a")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             self._file.close()
-            raise UsageError(f"another run is writing to {folder}") from None
-        self.finished = self.repair()
+            raise UsageError(f"{folder} is in use by another run or report") from None
 
-    def repair(self) -> set[str]:
-        """Drop what a kill left unfinished; return the keys of the finished cells."""
-        self._file.seek(0)
-        text = self._file.read()
-        whole = text[: text.rfind("\n") + 1]
-        rows = [row for row in csv.reader(whole.splitlines()) if len(row) == len(COLUMNS)]
-        rows = rows[1:] if rows and tuple(rows[0]) == COLUMNS else rows
-        metric = COLUMNS.index("metric")
-        done = {row[0] for row in rows if row[metric] == "done"}
-        repaired = _lines([COLUMNS, *(row for row in rows if row[0] in done)])
-        if repaired != text:
-            self._replace(repaired)
-        return done
-
-    def _replace(self, text: str) -> None:
-        """Put `text` in place of the file and keep the lock on the new one."""
-        write_atomically(self.path, text)
-        fresh = self.path.open("a+", encoding="utf-8", newline="")
-        fcntl.flock(fresh, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def release(self) -> None:
+        """Let others have the folder."""
         self._file.close()
-        self._file = fresh
+
+
+class RunStore:
+    """The `measurements.csv` of a run folder whose `Lock` is held, opened for measuring.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder; it exists.
+    retry : collection of str
+        Statuses whose cells are dropped, to be measured again.
+
+    Raises
+    ------
+    UsageError
+        If the file's header is damaged.
+    """
+
+    def __init__(self, folder: Path, retry: Collection[str] = ()) -> None:
+        self.path = folder / "measurements.csv"
+        self.finished = self._repair(retry)
+        self._file: TextIO = self.path.open("a", encoding="utf-8", newline="")
+
+    def _repair(self, retry: Collection[str]) -> set[str]:
+        """Drop what a kill left unfinished and what is to be retried; return the cells kept."""
+        found = parse(self.path)
+        kept = {cell for cell, status in found.statuses.items() if status not in retry}
+        repaired = _lines([COLUMNS, *(row for row in found.rows if row[0] in kept)])
+        if not self.path.is_file() or self.path.read_bytes() != repaired.encode():
+            write_atomically(self.path, repaired)
+        return kept
 
     def append(self, rows: Sequence[Row]) -> None:
         """Append all rows of one cell, its ``done`` row last, and sync them to the disk."""
@@ -112,18 +131,21 @@ class RunStore:
         self.finished.add(str(rows[-1]["cell"]))
 
     def close(self) -> None:
-        """Release the folder."""
+        """Close the file."""
         self._file.close()
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
-    """Return the `meta.json` of a run folder; raise `UsageError` if it is none."""
-    try:
-        return json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-    except OSError:
-        raise UsageError(f"{folder} is no run folder: it has no meta.json") from None
-    except ValueError as error:
-        raise UsageError(f"{folder / 'meta.json'} is damaged: {error}") from None
+    """Return the `meta.json` of a run folder; raise `UsageError` if it is none or damaged."""
+    path = folder / "meta.json"
+    if not path.is_file():
+        raise UsageError(f"{folder} is no run folder: it has no meta.json")
+    meta = checked.read(path, checked.META)
+    if meta["format"] != FORMAT:
+        raise UsageError(f"{path} has format {meta['format']}, not {FORMAT}")
+    if meta["options"]["preset"] not in REPEATS:
+        raise UsageError(f"{path} is damaged: options.preset is none of {', '.join(REPEATS)}")
+    return meta
 
 
 def write_meta(folder: Path, meta: Mapping[str, Any]) -> None:

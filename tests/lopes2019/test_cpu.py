@@ -1,10 +1,13 @@
 """The CPU baselines: right, certified, counted, re-runnable."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
 from papers.common import certify, generators
+from papers.common.timing import StepClock
 from papers.lopes2019 import cpu, cpu_auction
 from papers.lopes2019 import cpu_hungarian_o4 as o4
 
@@ -356,3 +359,24 @@ def test_auction_with_a_spoiled_matching_is_not_downloaded():
     state.workspace.column_of_row[[0, 1]] = state.workspace.column_of_row[[1, 0]]
     with pytest.raises(RuntimeError, match="not optimal"):
         cpu.download_auction(state)
+
+
+def test_step_clock_of_the_compiled_code():
+    """Every visit is counted, and the steps add up to no more than the wall time."""
+    state = cpu.upload_hungarian_o4(generators.uniform(200, 4, cost_range=2000))
+    cpu.run_hungarian_o4(state, StepClock(lambda: None))  # compiles
+    clock = StepClock(lambda: None, cpu.SOLVERS["cpu_o4"].steps)
+    start = time.perf_counter()
+    cpu.run_hungarian_o4(state, clock)
+    wall_ms = (time.perf_counter() - start) * 1e3
+    counters = cpu.download_hungarian_o4(state).counters
+    assert clock.visits == {
+        "step_1": 1,
+        "step_2": 1,
+        "step_3": counters["iterations_step_3"],
+        "step_4": counters["iterations_step_4"],
+        "step_5": counters["iterations_step_5"],
+        "step_6": counters["iterations_step_6"],
+    }
+    assert 0.3 * wall_ms < sum(clock.totals.values()) <= wall_ms
+    assert all(clock.totals[step] > 0 for step in ("step_1", "step_4", "step_6"))

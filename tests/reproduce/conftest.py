@@ -1,6 +1,13 @@
-"""The toy paper in the registry's place, and two ways to give the command."""
+"""The toy paper in the registry's place, and two ways to give the command.
 
+A run of the toy paper takes seconds, most of them the child's imports. Tests that only read what a
+run left behind share one: `finished_run`, `all_bad` and `smoke_run` are made once a session.
+"""
+
+import contextlib
+import io
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -29,26 +36,79 @@ class Result:
     err: str
 
 
-@pytest.fixture
-def toy(monkeypatch):
+@contextlib.contextmanager
+def toy_registry():
     """The registry knows the toy paper alone."""
-    for name in list(registry.MODULES):
-        monkeypatch.delitem(registry.MODULES, name)
-    for name, module in toybox.MODULES.items():
-        monkeypatch.setitem(registry.MODULES, name, module)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(registry.MODULES):
+            patch.delitem(registry.MODULES, name)
+        for name, module in toybox.MODULES.items():
+            patch.setitem(registry.MODULES, name, module)
+        yield
 
 
 @pytest.fixture
-def reproduce(toy, capsys):
+def toy():
+    with toy_registry():
+        yield
+
+
+def give(*words):
     """Give the command in this process; its cells still run in a child."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        toy_registry(),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as ending,
+    ):
+        cli.main([str(word) for word in words])
+    return Result(int(ending.value.code or 0), out.getvalue(), err.getvalue())
 
-    def give(*words):
-        with pytest.raises(SystemExit) as ending:
-            cli.main([str(word) for word in words])
-        text = capsys.readouterr()
-        return Result(int(ending.value.code or 0), text.out, text.err)
 
+@pytest.fixture
+def reproduce():
     return give
+
+
+BAD = ("fail", "exhaust", "killed", "crash", "wrong", "unsteady", "unknown", "device")
+
+
+def _made(factory, *words):
+    folder = factory.mktemp("session") / "run"
+    return folder, give("run", *words, "--out", folder)
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory):
+    """Folder and result of a run of every sort of experiment, one of which fails."""
+    words = ["toy:table1", "fig1", "steps", "later", "drawn", "empty", "fail"]
+    return _made(tmp_path_factory, *words, "--seed", 1, "--repeats", 2)
+
+
+@pytest.fixture(scope="session")
+def all_bad(tmp_path_factory):
+    """Folder and result of a run in which cells end in every bad way but a hang."""
+    words = ["toy:table1", *BAD, "--preset", "smoke", "--seed", 1, "--device", "cpu"]
+    return _made(tmp_path_factory, *words)
+
+
+@pytest.fixture(scope="session")
+def smoke_run(tmp_path_factory):
+    """Folder and result of the shortest run that is all good."""
+    return _made(tmp_path_factory, "toy:table1", "--preset", "smoke", "--seed", 1)
+
+
+@pytest.fixture
+def finished(finished_run, tmp_path):
+    """A copy of `finished_run`, to be changed."""
+    return shutil.copytree(finished_run[0], tmp_path / "run")
+
+
+@pytest.fixture
+def smoke(smoke_run, tmp_path):
+    """A copy of `smoke_run`, to be changed."""
+    return shutil.copytree(smoke_run[0], tmp_path / "smoke")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from papers.common import comparison
-from papers.reproduce import compare
+from papers.reproduce import compare, tally
 
 NAN = math.nan
 
@@ -75,6 +75,86 @@ def test_rankings():
     assert comparison.ranking("q", printed, {"O4": 10, "A": 30}).measured == "O4 < A"
 
 
+LARGER, SMALLER = comparison.if_larger("a faster card"), comparison.if_smaller("fewer cores")
+
+
+@pytest.mark.parametrize(
+    ("note", "measured", "verdict", "text"),
+    [
+        (LARGER, 9.0, "differs", "a faster card"),
+        (LARGER, 0.1, "open", ""),
+        (SMALLER, 9.0, "open", ""),
+        (SMALLER, 0.1, "differs", "fewer cores"),
+        (comparison.either(LARGER, SMALLER), 0.1, "differs", "fewer cores"),
+        (comparison.either(LARGER, "anyhow"), 9.0, "differs", "a faster card; anyhow"),
+        (comparison.either(LARGER, SMALLER), 2.0, "agrees", ""),
+        (LARGER, None, "not measured", ""),
+    ],
+)
+def test_a_note_explains_one_direction(note, measured, verdict, text):
+    for compared in (comparison.count, comparison.ratio):
+        tried = compared("q", 2.0, measured, note=note)
+        assert (tried.verdict, tried.note) == (verdict, text)
+
+
+def test_notes_see_slopes_and_rankings():
+    x = [512, 1024, 2048]
+    up = comparison.shape_slope("q", x, x, [u**3 for u in x], note=LARGER)
+    down = comparison.shape_slope("q", x, [u**3 for u in x], x, note=LARGER)
+    assert (up.verdict, down.verdict) == ("differs", "open")
+    first, other = {"A": 1.0, "B": 2.0}, {"A": 2.0, "B": 1.0}
+    seen = []
+    comparison.ranking("q", first, other, note=lambda p, m: seen.append((p, m)) or "why")
+    assert seen == [("A < B", "B < A")]
+    # No ranking is larger than another.
+    assert comparison.ranking("q", first, other, note=LARGER).verdict == "open"
+
+
+@pytest.mark.parametrize(
+    ("published", "measured", "verdict"),
+    [
+        (0.0, 1.9, "agrees"),
+        (0.0, 2.1, "open"),
+        (1.0, 3.0, "agrees"),
+        (30.0, 59.0, "agrees"),
+        (30.0, 61.0, "open"),
+        (30.0, 14.0, "open"),
+        (0.0, None, "not measured"),
+    ],
+)
+def test_shares_agree_within_points_or_a_factor(published, measured, verdict):
+    tried = comparison.share("q", published, measured)
+    assert (tried.kind, tried.verdict) == ("ratio", verdict)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "expected"),
+    [
+        ("speedup n=512 (recorded nvidia-h100)", "recorded nvidia-h100"),
+        ("slope (n up to 8192) (this run)", "this run"),
+        ("time (ms)", "this run"),
+        ("(recorded x) of old", "this run"),
+    ],
+)
+def test_the_source_is_what_a_quantity_ends_with(quantity, expected):
+    assert comparison.source(comparison.count(quantity, 1, 1)) == expected
+
+
+def test_tallies_keep_sources_and_cross_checks_apart():
+    items = [
+        comparison.count("a (recorded b)", 1, 1),
+        comparison.count("a (recorded a)", 1, 2),
+        comparison.cross_check("c (recorded a)", 1, 1, True),
+        comparison.count("d", 1, 1),
+        comparison.count("e (this run)", 1, 2, note="why"),
+    ]
+    found = {tally.source: tally.text() for tally in tally.tallies(items)}
+    assert list(found) == ["this run", "recorded a", "recorded b"]
+    assert found["this run"] == "1 agrees, 1 differs"
+    assert found["recorded a"] == "1 open; cross-checks: 1 agrees"
+    assert [t.source for t in tally.tallies([])] == ["this run"]
+
+
 def test_times_are_never_judged():
     assert comparison.absolute_time("q", 1.0, 1.0).verdict == "not comparable"
     assert comparison.absolute_time("q", 1.0, None).verdict == "not measured"
@@ -98,10 +178,8 @@ def change(folder, other, **values):
 
 
 @pytest.fixture
-def first(reproduce, tmp_path):
-    words = ["toy:table1", "fail", "--preset", "smoke", "--seed", 1]
-    reproduce("run", *words, "--out", tmp_path / "first")
-    return tmp_path / "first"
+def first(all_bad):
+    return all_bad[0]
 
 
 def test_two_runs_side_by_side(reproduce, first, tmp_path):
@@ -121,9 +199,7 @@ def test_two_runs_side_by_side(reproduce, first, tmp_path):
 
 
 def compare_summary(folder):
-    from papers.reproduce.runner import Run, summarize
-
-    return summarize(Run.load(folder).measured())
+    return compare.read(folder)
 
 
 def test_different_costs_exit_1(reproduce, first, tmp_path):
@@ -147,3 +223,45 @@ def test_cells_of_one_run_only_are_shown(first):
     less = summary[summary["solver"] != "toy:slow"]
     table = compare.compare_runs(less, summary).set_index("cell")
     assert table.loc["toy:slow/uniform/n=8/range=n/seed=1", "status_a"] == "absent"
+
+
+def test_a_recorded_run_is_its_measurements_alone(reproduce, first, tmp_path):
+    recorded = change(first, tmp_path / "recorded")
+    (recorded / "meta.json").unlink()
+    assert reproduce("compare", first, recorded).code == 0
+    (recorded / "measurements.csv").unlink()
+    result = reproduce("compare", first, recorded)
+    assert (result.code, "no measurements.csv" in result.err) == (2, True)
+
+
+def drop(folder, *cells):
+    path = folder / "measurements.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith(cells)))
+
+
+def test_unmatched_cells_are_one_line(reproduce, first, tmp_path):
+    second = change(first, tmp_path / "second")
+    drop(second, "toy:slow", "toy:fail")
+    result = reproduce("compare", first, second)
+    assert result.code == 0
+    assert "cells of one run only: 2 of the first, 0 of the second" in result.out
+    assert "toy:slow" not in result.out
+    assert "toy:good" in result.out
+
+
+def test_nothing_in_common_exits_2(reproduce, first, tmp_path):
+    second = change(first, tmp_path / "second")
+    drop(second, "toy:")
+    result = reproduce("compare", first, second)
+    assert result.code == 2
+    assert "no cell in common" in result.err
+
+
+def test_a_clock_of_one_run_only_leaves_the_status(first):
+    summary = compare_summary(first)
+    less = summary[summary["scope"] != "end_to_end"]
+    table = compare.compare_runs(less, summary).set_index(["cell", "scope"])
+    row = table.loc["toy:good/uniform/n=8/range=n/seed=1", "end_to_end"]
+    assert (row["status_a"], row["status_b"]) == ("ok", "ok")
+    assert math.isnan(row["ratio"])

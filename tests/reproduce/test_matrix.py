@@ -74,6 +74,30 @@ def test_text_keeps_its_type(tmp_path, text, expected):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1,2\n3,9223372036854775808\n", "row 2: 9223372036854775808"),
+        ("1.5 -99999999999999999999\n", "row 1: -99999999999999999999"),
+    ],
+)
+def test_whole_numbers_beyond_int64_are_refused(tmp_path, text, number):
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=f"{number} does not fit a 64-bit integer"):
+        matrix.read(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.12345678901234567890\n", "1.2345678901234567890123e30\n", "1e5 # 99999999999999999999\n"],
+)
+def test_long_decimals_are_no_whole_numbers(tmp_path, text):
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    assert matrix.read(path).dtype == np.float64
+
+
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "1,2\n3\n"])
 def test_unreadable_text(tmp_path, text):
     path = tmp_path / "costs.csv"
@@ -89,8 +113,25 @@ def test_pickles_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("n", "gpu", "solver"),
-    [(64, False, "toy:kernel"), (65, False, "toy:good"), (65, True, "toy:kernel")],
+    ("name", "n", "gpu", "solver", "told"),
+    [
+        ("toy", 128, False, "toy:kernel", False),
+        ("toy", 129, False, "toy:good", True),
+        ("toy", 129, True, "toy:kernel", False),
+        ("toy:kernel", 129, False, "toy:kernel", False),
+    ],
 )
-def test_a_paper_alone_names_what_can_run_here(toy, n, gpu, solver):
-    assert matrix.choose("toy", n, gpu)[0] == solver
+def test_a_paper_alone_names_what_can_run_here(toy, name, n, gpu, solver, told):
+    found, _, note = matrix.choose(name, n, gpu)
+    assert found == solver
+    assert ("--with toy:kernel" in note) == told
+    assert bool(note) == told
+
+
+def test_a_solver_taken_for_want_of_a_gpu_is_told(reproduce, file, monkeypatch):
+    monkeypatch.setattr(matrix, "EXECUTOR_N", 2)
+    result = reproduce("solve", file, "--with", "toy", "--device", "cpu")
+    assert result.code == 0
+    (line,) = [line for line in result.out.splitlines() if line.startswith("no GPU")]
+    assert "n = 3 is above 2" in line
+    assert "--with toy:kernel runs the kernels" in line

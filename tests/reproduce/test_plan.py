@@ -57,6 +57,8 @@ def test_repeats_of_the_command_line_win():
     [
         (["n=8"], 2),
         (["n=8", "n=16"], 4),
+        (["n=8,16"], 4),
+        (["n=8, 16", "range=0.1n"], 2),
         (["n=8", "range=0.1n"], 1),
         (["label=0.1n"], 2),
         (["solver=x"], 4),

@@ -14,17 +14,9 @@ from PIL import Image
 
 from papers.common import figures
 from papers.common.published import Published
-from papers.reproduce import measurements, text
+from papers.reproduce import measurements, store, text
 
 DERIVED = ("summary.csv", "report.md", "report.html", "tables/*.csv", "figures/*.png")
-
-
-@pytest.fixture
-def finished(reproduce, tmp_path):
-    folder = tmp_path / "run"
-    words = ["toy:table1", "fig1", "steps", "later", "drawn", "fail"]
-    reproduce("run", *words, "--seed", 1, "--repeats", 2, "--out", folder)
-    return folder
 
 
 def contents(folder):
@@ -77,7 +69,8 @@ class _Page(HTMLParser):
             self.sources.append(attrs["src"])
 
 
-def test_the_page_stands_alone(finished):
+def test_the_page_stands_alone(finished_run):
+    finished = finished_run[0]
     text = (finished / "report.html").read_text()
     page = _Page()
     page.feed(text)
@@ -89,7 +82,8 @@ def test_the_page_stands_alone(finished):
     assert "http" not in text
 
 
-def test_the_page_says_everything(finished):
+def test_the_page_says_everything(finished_run):
+    finished = finished_run[0]
     for name in ("report.html", "report.md"):
         text = (finished / name).read_text()
         for part in (
@@ -110,7 +104,8 @@ def test_the_page_says_everything(finished):
             assert part in text, (name, part)
 
 
-def test_text_of_others_is_escaped(finished):
+def test_text_of_others_is_escaped(finished_run):
+    finished = finished_run[0]
     text = (finished / "report.html").read_text()
     assert "&lt;two&gt;" in text
     assert "<two>" not in text
@@ -131,6 +126,7 @@ def test_an_unfinished_run_lists_what_is_missing(reproduce, finished):
     kept = [line for line in lines if not line.startswith("toy:slow/uniform/n=32")]
     path.write_text("".join(kept))
     result = reproduce("report", finished)
+    assert result.code == 3
     assert "1 missing" in result.out
     text = (finished / "report.md").read_text()
     assert "| toy:slow/uniform/n=32/range=n/seed=1 | missing |" in text
@@ -157,6 +153,101 @@ def test_recorded_runs_join_the_summary(reproduce, finished, tmp_path, monkeypat
     assert "Recorded some-gpu" in (finished / "report.html").read_text()
     # Recorded cells are no cells of this run.
     assert (finished / "report.md").read_text().count("| toy:fail/") == 1
+
+
+def test_a_torn_file_is_reported_on_and_left_as_it_is(reproduce, finished):
+    path = finished / "measurements.csv"
+    damaged = path.read_bytes() + b"toy:good/uniform/n=8,toy\n\x00\xff\x00\n\xfe"
+    path.write_bytes(damaged)
+    before = (finished / "summary.csv").read_bytes()
+    assert reproduce("report", finished).code == 3  # The planted failure's code, as before.
+    assert path.read_bytes() == damaged
+    assert (finished / "summary.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("measurements.csv", "cell,solver\n", "measurements.csv is damaged: its first line"),
+        ("environment.json", "{", "environment.json is damaged"),
+        ("environment.json", '{"gpus": {}}', "environment.json is damaged: gpus is dict, not list"),
+        ("artifacts.json", '{"toy:drawn": [["x", 1]]}', "toy:drawn[0][1] is int, not str"),
+        ("meta.json", '{"format": 1}', "meta.json is damaged: version is missing"),
+    ],
+)
+def test_a_damaged_folder_is_one_line_that_names_the_file(reproduce, finished, name, text, message):
+    (finished / name).write_text(text)
+    result = reproduce("report", finished)
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_a_report_holds_the_folder(reproduce, finished):
+    lock = store.Lock(finished)
+    result = reproduce("report", finished)
+    assert (result.code, "in use" in result.err) == (2, True)
+    lock.release()
+    assert reproduce("report", finished).code == 3
+
+
+def test_print_recorded_runs_and_cross_checks_are_counted_apart(finished_run):
+    folder, result = finished_run
+    closing = result.out[result.out.index("cells: ") :].splitlines()
+    assert re.search(r"comparisons with print: \d+ agrees|\d+ differs", closing[0])
+    assert closing[1:3] == [
+        "cross-checks: 1 agrees",
+        "recorded some-gpu: 1 agrees; cross-checks: 1 open",
+    ]
+    markdown = (folder / "report.md").read_text()
+    head = markdown[: markdown.index("## Cells")]
+    assert "Cross-checks, this run: 1 agrees.\n" in head
+    assert "Comparisons with print, recorded some-gpu: 1 agrees.\n" in head
+    page = (folder / "report.html").read_text()
+    assert "Comparisons with print, recorded some-gpu:" in page
+    for shown in (markdown, page):
+        last = shown[shown.rindex("Published beside measured") :]
+        assert "speedup at n=1024 (recorded some-gpu)" in last
+        checks = last[last.index("Cross-checks") :]
+        assert "expected" in checks
+        assert "found" in checks
+        assert "two codes, one cost (this run)" in checks
+        assert "speedup at" not in checks
+
+
+def test_the_terminal_shows_rows_of_this_run_only(finished_run):
+    part = finished_run[1].out.partition("toy:empty  No numbers")[2]
+    assert "two codes, one cost (this run)" in part
+    assert "speedup at n=1024" not in finished_run[1].out
+    assert "ours at most the goal" not in finished_run[1].out
+
+
+def test_an_experiment_without_numbers_shows_no_table(finished_run):
+    folder, _ = finished_run
+    assert not list(folder.glob("*/toy_empty.*"))
+    markdown = (folder / "report.md").read_text()
+    section = markdown.partition("T26 empty\n")[2].partition("\n## ")[0]
+    assert section.split("\n\n")[:2] == ["\nNo numbers", "### Published beside measured"]
+    assert "toy_empty.png" not in (folder / "report.html").read_text()
+
+
+def test_markdown_aligns_numbers_and_captions_pictures(finished_run):
+    markdown = (finished_run[0] / "report.md").read_text()
+    assert (
+        "| n | range | published_speedup | speedup |\n| ---: | --- | ---: | ---: |\n| 8 | n |"
+        in markdown
+    )
+    after = markdown.partition("![Speedup over n](figures/toy_fig1.png)\n\n")[2]
+    assert after.startswith("Speedup over n. Published hollow, measured filled.\n")
+    after = markdown.partition("![A straight line](artifacts/line.png)\n\n")[2]
+    assert after.startswith("A straight line\n")
+
+
+def test_pictures_are_taken_from_the_runs_own_folder_only(reproduce, finished):
+    (finished / "secret.png").write_bytes((finished / "artifacts" / "line.png").read_bytes())
+    (finished / "artifacts.json").write_text('{"toy:drawn": [["A secret", "../secret.png"]]}')
+    reproduce("report", finished)
+    assert "A secret" not in (finished / "report.html").read_text()
 
 
 # ------------------------------------------------------------------------------ pieces
@@ -255,6 +346,19 @@ def test_lines_are_hollow_as_published_and_filled_as_measured(tmp_path):
     assert axes.get_ylim() == (0, 100)
     figures.save(figure, tmp_path / "a.png")
     assert {figures.COLOURS[0].lower(), figures.COLOURS[1].lower()} <= colours(tmp_path / "a.png")
+
+
+def test_pictures_of_tables_align_by_type_and_read_as_words():
+    rows = [["cost_range", "published_ms"], ["10n", "1.50"]]
+    (drawn,) = figures.table_image(rows, "A table", [False, True]).axes[0].tables
+    cells = {place: (box.get_text(), box._loc) for place, box in drawn.get_celld().items()}
+    found = {place: (text.get_text(), loc) for place, (text, loc) in cells.items()}
+    assert found == {
+        (0, 0): ("cost range", "left"),
+        (0, 1): ("published ms", "right"),
+        (1, 0): ("10n", "left"),
+        (1, 1): ("1.50", "right"),
+    }
 
 
 def test_a_missing_value_leaves_no_point():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from papers.reproduce import measurements
+from papers.reproduce import measurements, runner
 
 
 def table(folder):
@@ -42,39 +43,56 @@ def test_a_clean_run_exits_0_and_measures_shared_cells_once(reproduce, tmp_path)
     assert set(rows["certificate"]) == {"lp-duals"}
 
 
-def test_what_the_clock_says_is_what_the_solver_took(reproduce, tmp_path):
-    reproduce("run", "toy:table1", "--preset", "smoke", "--seed", 1, "--out", tmp_path)
-    slow = table(tmp_path).query("solver == 'toy:slow' and metric == 'time_ms'")["value"]
+def test_what_the_clock_says_is_what_the_solver_took(smoke_run):
+    slow = table(smoke_run[0]).query("solver == 'toy:slow' and metric == 'time_ms'")["value"]
     assert ((slow >= 50) & (slow < 1000)).all()
 
 
 @pytest.mark.parametrize(
-    ("experiment", "expected", "reason", "code"),
+    ("solver", "expected", "reason"),
     [
-        ("fail", "failed", 'ValueError: planted, with a line break, "quotes" and a comma', 3),
-        ("exhaust", "out-of-memory", "MemoryError: planted", 3),
-        ("killed", "out-of-memory", "signal 9", 3),
-        ("crash", "failed", "exit 7", 3),
-        ("wrong", "not-certified", "run: ", 1),
-        ("unsteady", "not-certified", "run: ", 1),
-        ("unknown", "failed", "unknown solver 'toy:nobody'", 3),
-        ("device", "skipped", "device time needs a GPU", 0),
+        ("fail", "failed", 'ValueError: planted, with a line break, "quotes" and a comma'),
+        ("exhaust", "out-of-memory", "MemoryError: planted"),
+        ("killed", "out-of-memory", "signal 9"),
+        ("crash", "failed", "exit 7"),
+        ("wrong", "not-certified", "run: "),
+        ("unsteady", "not-certified", "run: "),
+        ("nobody", "failed", "unknown solver 'toy:nobody'"),
+        ("kernel", "skipped", "device time needs a GPU"),
     ],
 )
-def test_every_bad_end_is_a_status_and_the_run_goes_on(
-    reproduce, tmp_path, experiment, expected, reason, code
-):
-    words = ["toy:table1", experiment, "--preset", "smoke", "--seed", 1, "--device", "cpu"]
-    result = reproduce("run", *words, "--out", tmp_path)
-    assert result.code == code
-    solver = {"unknown": "nobody", "device": "kernel"}.get(experiment, experiment)
-    row = status(tmp_path, solver)
+def test_every_bad_end_is_a_status_and_the_run_goes_on(all_bad, solver, expected, reason):
+    folder, result = all_bad
+    row = status(folder, solver)
     assert row["status"] == expected
     assert reason in row["reason"]
-    assert expected in result.out
-    assert len(measured_cells(tmp_path)) == 3
-    assert status(tmp_path, "good")["status"] == status(tmp_path, "slow")["status"] == "ok"
-    assert expected in (tmp_path / "report.md").read_text()
+    cell = f"toy:{solver}/uniform/n=8/range=n/seed=1"
+    (line,) = [line for line in result.out.splitlines() if f" {cell}" in line and "/10 " in line]
+    assert expected in line
+    assert f"| {cell} | {expected} |" in (folder / "report.md").read_text()
+    assert len(measured_cells(folder)) == 10
+    assert status(folder, "good")["status"] == status(folder, "slow")["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("found", "problems", "code"),
+    [
+        (["ok", "skipped"], [], 0),
+        (["ok", "failed"], [], 3),
+        (["timeout"], [], 3),
+        (["out-of-memory"], [], 3),
+        (["ok", "missing"], [], 3),
+        (["ok"], ["a table"], 3),
+        (["failed", "not-certified", "missing"], ["a table"], 1),
+    ],
+)
+def test_exit_codes(found, problems, code):
+    assert runner.exit_code(found, problems) == code
+
+
+def test_the_exit_code_of_a_run(all_bad, finished_run, smoke_run):
+    """Not certified wins over failed; failed over ok."""
+    assert [made[1].code for made in (all_bad, finished_run, smoke_run)] == [1, 3, 0]
 
 
 def test_a_hanging_cell_is_killed_and_says_where_it_was(reproduce, tmp_path):
@@ -88,14 +106,8 @@ def test_a_hanging_cell_is_killed_and_says_where_it_was(reproduce, tmp_path):
     assert status(tmp_path, "good")["status"] == "ok"
 
 
-def test_not_certified_wins_over_failed(reproduce, tmp_path):
-    result = reproduce("run", "toy:fail", "wrong", "--preset", "smoke", "--out", tmp_path)
-    assert result.code == 1
-
-
-def test_uncertified_times_enter_no_table(reproduce, tmp_path):
-    reproduce("run", "toy:wrong", "table1", "--preset", "smoke", "--seed", 1, "--out", tmp_path)
-    summary = pd.read_csv(tmp_path / "summary.csv")
+def test_uncertified_times_enter_no_table(all_bad):
+    summary = pd.read_csv(all_bad[0] / "summary.csv")
     wrong = summary[summary["solver"] == "toy:wrong"]
     assert (wrong["metric"] == "time_ms").any()
     assert set(measurements.usable(summary)["solver"]) == {"toy:good", "toy:slow"}
@@ -117,7 +129,7 @@ def test_a_broken_table_is_told_and_exits_3(reproduce, tmp_path):
 
 
 def test_only_keeps_matching_cells(reproduce, tmp_path):
-    words = ["--only", "n=16", "--only", "n=32", "--only", "solver=good", "--seed", 4]
+    words = ["--only", "n=16,32", "--only", "solver=good", "--seed", 4]
     assert reproduce("run", "toy:table1", *words, "--out", tmp_path).code == 0
     assert measured_cells(tmp_path) == [
         "toy:good/uniform/n=16/range=n/seed=4",
@@ -170,6 +182,9 @@ def test_sigkill_loses_and_repeats_nothing(reproduce, start, tmp_path):
     process = start("run", "toy:table1", "--repeats", 4, "--out", folder)
     wait_for_cells(folder, 5, process)
     workers = children(process.pid)
+    for words in (["report", folder], ["run", "--resume", folder]):
+        refused = reproduce(*words)
+        assert (refused.code, "in use" in refused.err) == (2, True)
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = (folder / "measurements.csv").read_bytes()
@@ -194,12 +209,34 @@ def test_sigkill_loses_and_repeats_nothing(reproduce, start, tmp_path):
     assert set(table(folder)["status"]) == {"ok"}
 
 
-def test_resuming_a_finished_run_changes_nothing(reproduce, tmp_path):
-    reproduce("run", "toy:table1", "--preset", "smoke", "--out", tmp_path)
-    before = (tmp_path / "measurements.csv").read_bytes()
-    result = reproduce("run", "--resume", tmp_path)
+def test_resuming_a_finished_run_changes_nothing(reproduce, smoke):
+    before = (smoke / "measurements.csv").read_bytes()
+    result = reproduce("run", "--resume", smoke)
     assert result.code == 0
-    assert (tmp_path / "measurements.csv").read_bytes() == before
+    assert (smoke / "measurements.csv").read_bytes() == before
+
+
+def test_retry_measures_again_what_was_not_ok_and_nothing_else(reproduce, all_bad, tmp_path):
+    folder = shutil.copytree(all_bad[0], tmp_path / "run")
+    before = table(folder)
+    result = reproduce("run", "--resume", folder, "--retry", "--timeout", 50)
+    assert result.code == 1
+    assert "7 of 10 cells" in result.out
+    cells = measured_cells(folder)
+    assert len(cells) == len(set(cells)) == 10
+    good = before["status"].isin(["ok", "skipped"])
+    kept = table(folder).iloc[: good.sum()]
+    assert kept.equals(before[good].reset_index(drop=True))
+    assert json.loads((folder / "meta.json").read_text())["options"]["timeout_s"] == 50
+
+
+def test_a_longer_timeout_rescues_a_cell(reproduce, tmp_path):
+    """The slow solver sleeps 50 ms a run, so 20 ms are not enough for it."""
+    words = ["toy:table1", "--preset", "smoke", "--seed", 1, "--only", "solver=slow"]
+    assert reproduce("run", *words, "--timeout", 0.02, "--out", tmp_path).code == 3
+    assert status(tmp_path, "slow")["status"] == "timeout"
+    assert reproduce("run", "--resume", tmp_path, "--retry", "--timeout", 60).code == 0
+    assert status(tmp_path, "slow")["status"] == "ok"
 
 
 def test_ctrl_c_keeps_finished_cells_and_exits_130(start, tmp_path):
@@ -217,11 +254,10 @@ def test_ctrl_c_keeps_finished_cells_and_exits_130(start, tmp_path):
     assert len(measured_cells(folder)) == 2
 
 
-def test_resume_refuses_another_device(reproduce, tmp_path):
-    reproduce("run", "toy:device", "--out", tmp_path)
-    meta = json.loads((tmp_path / "meta.json").read_text())
+def test_resume_refuses_another_device(reproduce, smoke):
+    meta = json.loads((smoke / "meta.json").read_text())
     meta["device"]["name"] = "Another GPU"
-    (tmp_path / "meta.json").write_text(json.dumps(meta))
-    result = reproduce("run", "--resume", tmp_path)
+    (smoke / "meta.json").write_text(json.dumps(meta))
+    result = reproduce("run", "--resume", smoke)
     assert result.code == 2
     assert "'Another GPU'" in result.err

@@ -5,12 +5,20 @@ import sys
 
 import pytest
 
+import papers
+from papers.reproduce import cli, matrix, store
+
 UNKNOWN = [
     (["run", "nobody2020"], "unknown paper 'nobody2020'; there are: toy"),
     (["run", "toy:table9"], "no experiment 'table9'; it has: table1, fig1"),
     (["run", "toy:table1", "table9"], "no experiment 'table9'; it has: table1, fig1"),
     (["run", "toy", "--only", "colour=red"], "KEY of n, range, seed, solver, family"),
     (["run", "toy", "--only", "n"], "KEY=VALUE"),
+    (["run", "toy", "--only", "n=8,"], "a value is empty"),
+    (["run", "toy", "--seed", "-1"], "--seed"),
+    (["run", "toy", "--retry"], "--retry goes with --resume"),
+    (["readme", "toy"], "README.md: No such file"),
+    (["readme", "nobody2020"], "unknown paper"),
     (["run", "toy:table1", "--only", "n=9"], "--only n=9: the plan has n 8, 16, 32"),
     (["run", "toy:later"], "nothing can be measured: toy:later: needs more"),
     (["run", "toy", "--preset", "huge"], "'smoke', 'quick', 'paper'"),
@@ -20,7 +28,7 @@ UNKNOWN = [
     (["report", "nowhere"], "nowhere is no run folder"),
     (["compare", "nowhere", "nowhere"], "nowhere is no run folder"),
     (["run", "--resume", "nowhere"], "nowhere is no run folder"),
-    (["run", "toy", "--resume", "nowhere"], "takes only --device"),
+    (["run", "toy", "--resume", "nowhere"], "takes only --device, --timeout and --retry"),
     (["solve", "nowhere.npy", "--with", "toy"], "No such file"),
     (["solve", "costs.txt", "--with", "toy"], ".npy or .csv"),
     (["solve", "costs.npy"], "--with"),
@@ -44,6 +52,39 @@ def test_a_folder_in_use_is_not_overwritten(reproduce, tmp_path):
     assert result.code == 2
     assert "is not empty" in result.err
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+
+
+def test_two_runs_cannot_claim_one_folder(reproduce, tmp_path):
+    lock = store.Lock(tmp_path)
+    result = reproduce("run", "toy:table1", "--out", tmp_path)
+    lock.release()
+    assert (result.code, "in use" in result.err) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == [store.LOCK]
+
+
+def test_an_unwritable_place_is_one_line_that_names_it(reproduce, tmp_path):
+    (tmp_path / "file").touch()
+    result = reproduce("run", "toy:table1", "--out", tmp_path / "file" / "run")
+    assert (result.code, result.err) == (2, "reproduce: run: Not a directory\n")
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_nobody_foresaw_is_one_line_and_exits_3(reproduce, monkeypatch, debug):
+    def stumble(*_):
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setenv(cli.DEBUG, "")
+    monkeypatch.setattr(matrix, "read", stumble)
+    result = reproduce(*["--debug"] * debug, "solve", "a.npy", "--with", "toy")
+    assert result.code == 3
+    assert "reproduce: internal error: ZeroDivisionError: planted" in result.err
+    assert ("Traceback" in result.err) == debug
+    assert (result.err.count("\n") == 1) != debug
+
+
+def test_the_version(reproduce):
+    result = reproduce("--version")
+    assert (result.code, result.out) == (0, f"reproduce {papers.__version__}\n")
 
 
 def test_no_gpu_where_one_is_asked_for(reproduce, tmp_path):
