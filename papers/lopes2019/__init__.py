@@ -1,7 +1,8 @@
 """Lopes, Yadav, Ilic, Patra 2019: the Hungarian algorithm, distributed over blocks [L19].
 
-Reading order: `reference` (the sequential steps), `kernels` (the same steps on the GPU),
-`kernels_step_4` (Appendix B), `solver` (the host loop), `cpu` (the paper's baselines),
+Reading order: `reference` (the sequential steps), `kernels` and `kernels_matrix` (the same steps on
+the GPU), `kernels_step_4` (Appendix B), `solver` (the host loop) and `binding` (its
+memory and launches), `cpu` (the paper's baselines),
 `experiments` (tables and figures). `README.md` beside this file is the teaching page.
 """
 

@@ -1,9 +1,9 @@
-"""Every table and figure of [L19] as data, and four experiments of our own.
+"""Every table and figure of [L19] as data, and five experiments of our own.
 
 [L19 Table 1] [L19 Table 2] [L19 Table 3] [L19 Table 4] [L19 Fig.2] [L19 Fig.4] [L19 Fig.5]
 [L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12]; Figures 1
 and 3 are diagrams, of which `solver.run` and `kernels.step_1_min_in_rows` are the content. Our own:
-`appendix_b`, `counts`, `authors`, `photos`.
+`appendix_b`, `counts`, `kernels`, `authors`, `photos`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
 paper's and how to compare it. Nothing here runs a solver.
@@ -120,6 +120,14 @@ def alternatives(plan: Plan) -> list[Cell]:
             (("step_4", "C"),),
         )
     ]
+
+
+def device_time_cells(plan: Plan) -> list[Cell]:
+    """The largest instances, by the device's own clock."""
+    n = GPU_SIZES[plan.preset][-1]
+    seed = _seeds(plan)[0]
+    cells = [Cell("lopes2019:gpu", uniform(n, label, seed), ("kernels",)) for label in LABELS]
+    return cells if plan.gpu else []
 
 
 def photo_cells(plan: Plan) -> list[Cell]:
@@ -531,6 +539,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "counts", "What no hardware changes: zeros, iterations, optimal costs", "table",
         times, tables.counts, None, compare_counts,
+    ),
+    Experiment(
+        "kernels", "Device time of each kernel at the largest n (a GPU only)", "table",
+        device_time_cells, tables.device_times,
     ),
     Experiment(
         "authors", "Beside the authors' CUDA C++ on one H100", "table",

@@ -374,6 +374,28 @@ def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     return order(table)[["n", "cost_range", "source", "device", "seeds", *values]]
 
 
+def device_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Device time of each kernel over a whole run (scope ``kernels``; a GPU only)."""
+    rows = summary[
+        (summary["solver"] == "lopes2019:gpu")
+        & (summary["options"] == "")
+        & (summary["scope"] == "kernels")
+        & (summary["family"] == "uniform")
+    ].rename(columns={"label": "cost_range"})
+    keys = ["n", "cost_range", "source", "device", "seed"]
+    parts = {}
+    for suffix, name in (("_ms", "device_ms"), ("_launches", "launches")):
+        mine = rows[rows["metric"].str.endswith(suffix) & (rows["metric"] != "time_ms")]
+        mine = mine.assign(kernel=mine["metric"].str.removesuffix(suffix))
+        parts[name] = mine.rename(columns={"median": name})[[*keys, "kernel", name]]
+    table = parts["launches"].merge(parts["device_ms"], on=[*keys, "kernel"])
+    table = table.assign(us_a_launch=1e3 * table["device_ms"] / table["launches"])
+    table = table.sort_values("device_ms", ascending=False, kind="stable")
+    return order(table)[
+        ["n", "cost_range", "source", "device", "kernel", "launches", "device_ms", "us_a_launch"]
+    ]
+
+
 def photos(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """The colour rearrangement: cost and time by solver."""
     parts = []

@@ -2,11 +2,14 @@
 
 import dataclasses
 import os
+import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import load_npz
 
 from papers.common import certify, device, launch
 from papers.common.generators import uniform
@@ -226,7 +229,8 @@ def test_real_instances(name, solver_name):
     path = INSTANCES / f"{name}.npz"
     if not path.is_file():
         pytest.skip(f"{path.name} is not here (set PAPERS_INSTANCES to its folder)")
-    if solver_name == "gpu" and not device.gpu_present() and name != "assign100":
+    on_executor = solver_name == "gpu" and not device.gpu_present()
+    if on_executor and not name.startswith("assign"):
         pytest.skip(f"{name} is too large for the CPU executor, and there is no GPU")
     device.select("auto")
     from papers.lopes2019 import PAPER
@@ -239,3 +243,66 @@ def test_real_instances(name, solver_name):
     assert answer.cost == int(data["optimum"])
     assert answer.cost == PUBLISHED.get(name, answer.cost)
     assert certify.assignment(data["cost"], answer).ok
+
+
+@pytest.mark.parametrize("solver_name", ["gpu", "cpu_sp", "cpu_o3"])
+def test_sparse_real_instance_made_dense(solver_name):
+    """lcsh2wiki-small: 1919 x 2000, maximum weight, absent pairs worth nothing."""
+    path = INSTANCES / "lcsh2wiki-small_L.npz"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here (set PAPERS_INSTANCES to its folder)")
+    if solver_name == "gpu" and not device.gpu_present():
+        pytest.skip("too large for the CPU executor, and there is no GPU")
+    device.select("auto")
+    from papers.lopes2019 import PAPER
+
+    cost = load_npz(path).toarray()
+    chosen = PAPER.solvers()[solver_name]
+    state = chosen.upload(cost, maximize=True)
+    chosen.run(state)
+    answer = chosen.download(state)
+    assert answer.cost == 64177
+    assert certify.assignment(cost, answer, maximize=True).ok
+
+
+@pytest.mark.parametrize("step_4", solver.STEP_4)
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", solver.DTYPES)
+def test_bound_arguments_are_what_the_kernels_are_compiled_for(step_4, maximize, dtype):
+    """On a GPU a launch is compiled for its arguments' types: they are the listed signatures."""
+    from papers.lopes2019 import kernels, kernels_matrix, kernels_step_4
+
+    signatures = {
+        kernel.py_func.__name__: text
+        for module in (kernels, kernels_matrix, kernels_step_4)
+        for kernel, text in module.SIGNATURES.items()
+    }
+    dual = "float64" if dtype == "float64" else "int64"
+    cost = uniform(9, 1, cost_range=90)
+    state = solver.upload(cost.astype(float) if dtype == "float64" else cost, maximize, dtype,
+                          step_4)  # fmt: skip
+    for bound in state.launches.values():
+        text = signatures[bound.name].removeprefix("void(").removesuffix(")")
+        wanted = [{"T": dtype, "D": dual}.get(k, k) for k in re.findall(r"(\w+)(?:\[::1\])?", text)
+                  if k != "1"]  # fmt: skip
+        arrays = [kind.strip().endswith("[::1]") for kind in text.split(", ")]
+        arguments, _ = bound._flat
+        assert [a.dtype.name for a in arguments] == wanted, bound.name
+        assert [isinstance(a, np.ndarray) for a in arguments] == arrays, bound.name
+
+
+def test_device_times_table():
+    """Per-kernel rows of the scope ``kernels`` become one row a kernel."""
+    from papers.lopes2019 import tables
+    from papers.reproduce.measurements import COLUMNS, summarize
+
+    def row(metric, value):
+        cell = ("c", "lopes2019:gpu", "", "a card", "uniform", 512, "n", 1, 0, "kernels")
+        return (*cell, metric, value, "ok", "lp-duals", "")
+
+    rows = [row("time_ms", 3.0), row("step_4_ms", 2.0), row("step_4_launches", 40.0),
+            row("step_2_ms", 0.5), row("step_2_launches", 1.0)]  # fmt: skip
+    summary = summarize(pd.DataFrame(rows, columns=list(COLUMNS)))
+    table = tables.device_times(summary, published=None)
+    assert table["kernel"].tolist() == ["step_4", "step_2"]
+    assert table["us_a_launch"].tolist() == [50.0, 500.0]
