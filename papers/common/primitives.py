@@ -112,6 +112,18 @@ def warp_sum(value):
 
 
 @cuda.jit(device=True)
+def block_max(shared, thread, stop):
+    """As `block_min`, for maxima."""
+    half = cuda.blockDim.x >> 1
+    while half >= stop:
+        cuda.syncthreads()
+        if thread < half:
+            shared[thread] = max(shared[thread], shared[thread + half])
+        half >>= 1
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
 def block_min(shared, thread, stop):
     """Tree reduction in shared memory: `shared`'s minima over residues modulo `stop`.
 

@@ -6,18 +6,16 @@ and 3 are diagrams, of which `solver.run` and `kernels.step_1_min_in_rows` are t
 `appendix_b`, `counts`, `kernels`, `authors`, `photos`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
-paper's and how to compare it. Nothing here runs a solver.
+paper's and how to compare it (`verdicts`). Nothing here runs a solver.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
-from papers.common import comparison as compare
 from papers.common import figures
-from papers.common.model import Cell, Comparison, Experiment, Instance, Plan, Scope
-from papers.lopes2019 import pictures, tables
+from papers.common.model import Cell, Experiment, Instance, Plan, Scope
+from papers.lopes2019 import pictures, tables, verdicts
 from papers.lopes2019.tables import LABELS, RANGES_FIG_5, best_source
 
 PAPER_SIZES = (512, 1024, 2048, 4096, 8192)
@@ -214,265 +212,6 @@ def draw_shares(title: str):
     return draw
 
 
-# ------------------------------------------------------------------------------- how to compare
-
-LATENCY = (
-    "flatter: at small n a run is a chain of launches and waits, which the newer card shortens "
-    "less than the matrix-wide kernels that rule at large n (Figures 10 to 12)"
-)
-
-
-def _gains(row, first: str, second: str, what: str, other: str):
-    """A note that splits a differing ratio into how far either side moved from print.
-
-    It holds by arithmetic, so it is given only where both sides did get faster; anything else
-    stays open.
-    """
-    ours, theirs = getattr(row, first), getattr(row, second)
-    if not (ours > 1 and theirs > 1):
-        return ""
-    text = f"{what} fell {ours:.3g} times below print, {other} {theirs:.3g} times"
-    return compare.if_larger(text) if ours > theirs else compare.if_smaller(text)
-
-
-def _sources(table: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
-    """Rows that have both values, by source; the caller names the source in the quantity."""
-    both = table.dropna(subset=list(columns))
-    return [(str(source), rows) for source, rows in both.groupby("source", sort=False)]
-
-
-def _nothing(quantity: str, kind) -> list[Comparison]:
-    return [Comparison(quantity, kind, None, None, "not measured", "no cell has both values")]
-
-
-def compare_times(published: str, measured: str, what: str, note: compare.Note = ""):
-    """Compare the growth with n (slope) and the order of the ranges, then absolute times."""
-
-    def verdicts(table: pd.DataFrame) -> list[Comparison]:
-        found = []
-        for source, rows in _sources(table, published, measured):
-            for label, curve in rows.groupby("cost_range", sort=False):
-                found.append(
-                    compare.shape_slope(
-                        f"{what}: slope over n, range {label} ({source})",
-                        curve["n"], curve[published], curve[measured], note=note,
-                    )
-                )  # fmt: skip
-            largest = rows[rows["n"] == rows["n"].max()]
-            found.append(
-                compare.ranking(
-                    f"{what}: order of ranges at n={largest['n'].iloc[0]} ({source})",
-                    dict(zip(largest["cost_range"], largest[published], strict=True)),
-                    dict(zip(largest["cost_range"], largest[measured], strict=True)),
-                )
-            )
-            found += [
-                compare.absolute_time(
-                    f"{what}, ms: n={row.n} range {row.cost_range} ({source})",
-                    getattr(row, published), getattr(row, measured), "another machine",
-                )
-                for row in rows.itertuples()
-            ]  # fmt: skip
-        return found or _nothing(what, "shape")
-
-    return verdicts
-
-
-compare_cuda = compare_times(
-    "published_cuda_ms", "cuda_ms", "CUDA time", compare.if_smaller(LATENCY)
-)
-compare_c = compare_times("published_c_ms", "c_ms", "C time")
-
-
-def compare_cards(table: pd.DataFrame) -> list[Comparison]:
-    """Table 4: each of ours beside the paper's second card."""
-    return compare_times(
-        "published_k20c_ms", "measured_ms", "CUDA time beside the K20c", compare.if_smaller(LATENCY)
-    )(table)
-
-
-def compare_speedups(table: pd.DataFrame) -> list[Comparison]:
-    """Table 2: each ratio, and how the speedup grows with n."""
-    found = []
-    for source, rows in _sources(table, "published_speedup", "speedup"):
-        for row in rows.itertuples():
-            found.append(
-                compare.ratio(
-                    f"speedup: n={row.n} range {row.cost_range} ({source})",
-                    row.published_speedup, row.speedup,
-                    note=_gains(row, "cuda_gain", "c_gain", "CUDA time", "C time"),
-                )
-            )  # fmt: skip
-        for label, curve in rows.groupby("cost_range", sort=False):
-            found.append(
-                compare.shape_slope(
-                    f"speedup: slope over n, range {label} ({source})",
-                    curve["n"], curve["published_speedup"], curve["speedup"],
-                )
-            )  # fmt: skip
-    return found or _nothing("speedup", "ratio")
-
-
-def compare_step_speedups(table: pd.DataFrame) -> list[Comparison]:
-    """Table 3: each ratio, and the order of the steps by speedup."""
-    found = []
-    for source, rows in _sources(table, "published_speedup", "speedup"):
-        for row in rows.itertuples():
-            found.append(
-                compare.ratio(
-                    f"speedup: n={row.n} {row.step} ({source})",
-                    row.published_speedup, row.speedup,
-                    note=_gains(row, "cuda_gain", "c_gain", "the step's CUDA time", "its C time"),
-                )
-            )  # fmt: skip
-        for n, column in rows[rows["step"] != "global"].groupby("n"):
-            found.append(
-                compare.ranking(
-                    f"order of the steps by speedup, n={n} ({source})",
-                    dict(zip(column["step"], column["published_speedup"], strict=True)),
-                    dict(zip(column["step"], column["speedup"], strict=True)), slack=0.25,
-                )
-            )  # fmt: skip
-    return found or _nothing("speedup of the steps", "ratio")
-
-
-def compare_shares(table: pd.DataFrame) -> list[Comparison]:
-    """Figures 10 to 12: each share, and the order of the steps."""
-    found = []
-    for source, rows in _sources(table, "published_share_pct", "share_pct"):
-        for n, bar in rows.groupby("n"):
-            found.append(
-                compare.ranking(
-                    f"order of the steps by share, n={n} ({source})",
-                    dict(zip(bar["step"], bar["published_share_pct"], strict=True)),
-                    dict(zip(bar["step"], bar["share_pct"], strict=True)), slack=0.25,
-                )
-            )  # fmt: skip
-        for row in rows.itertuples():
-            # A share is larger where the run gained more than the step did.
-            note = _gains(row, "run_gain", "step_gain", "the run's time", "the step's")
-            if row.share_pct == 0:
-                note = "no dual update was needed on these instances"
-            found.append(
-                compare.share(
-                    f"share of {row.step}, n={row.n} ({source})",
-                    row.published_share_pct, row.share_pct, note=note,
-                )
-            )  # fmt: skip
-    return found or _nothing("shares of the steps", "ratio")
-
-
-def compare_fig_4(table: pd.DataFrame) -> list[Comparison]:
-    """Figure 4: each ratio, and the order of the codes at each n."""
-    found = []
-    for source, rows in _sources(table, "published_ratio", "ratio"):
-        for row in rows.itertuples():
-            found.append(
-                compare.ratio(
-                    f"{row.algorithm} over O4, n={row.n} ({source})", row.published_ratio, row.ratio
-                )
-            )
-        for n, column in rows.groupby("n"):
-            found.append(
-                compare.ranking(
-                    f"order of the codes, n={n} ({source})",
-                    dict(zip(column["algorithm"], column["published_ratio"], strict=True)),
-                    dict(zip(column["algorithm"], column["ratio"], strict=True)), slack=0.2,
-                )
-            )  # fmt: skip
-    return found or _nothing("time over O4", "ratio")
-
-
-def compare_fig_5(table: pd.DataFrame) -> list[Comparison]:
-    """Figure 5: who is fastest at each range, and how time grows with the range."""
-    found = []
-    for source, rows in _sources(table, "published_ms", "time_ms"):
-        for over_n, column in rows.groupby("range_over_n"):
-            label = f"{over_n:g}n" if over_n >= 1 else f"n/{1 / over_n:g}"
-            found.append(
-                compare.ranking(
-                    f"order of the codes, range {label} ({source})",
-                    dict(zip(column["algorithm"], column["published_ms"], strict=True)),
-                    dict(zip(column["algorithm"], column["time_ms"], strict=True)), slack=0.2,
-                )
-            )  # fmt: skip
-        for name, curve in rows.groupby("algorithm", sort=False):
-            found.append(
-                compare.shape_slope(
-                    f"{name}: slope over the range ({source})",
-                    curve["range_over_n"], curve["published_ms"], curve["time_ms"], tolerance=0.15,
-                )
-            )  # fmt: skip
-    return found or _nothing("time against the range", "shape")
-
-
-def compare_counts(table: pd.DataFrame) -> list[Comparison]:
-    """Optimal costs, initial zeros and dual updates of kernels and CPU code agree, exactly.
-
-    Dual updates too: before each one the stars are a maximum matching of the zeros, and what can
-    be reached from the free columns does not depend on which maximum matching it is.
-    """
-    found = []
-    keys = ["source", "n", "cost_range", "seed"]
-    for (source, n, label, seed), rows in table.groupby(keys, sort=False):
-        ours, cpu = (rows[rows["solver"] == name] for name in ("gpu", "cpu_o4"))
-        for counter in ("cost", "zeros_initial", "iterations_step_6"):
-            expected, got = cpu[counter].iloc[0], ours[counter].iloc[0]
-            found.append(
-                compare.cross_check(
-                    f"{counter}, n={n} range {label} seed {seed}: CPU code, kernels ({source})",
-                    expected, got, expected == got,
-                )
-            )  # fmt: skip
-    return found or _nothing("costs, zeros and dual updates", "cross-check")
-
-
-def compare_authors(table: pd.DataFrame) -> list[Comparison]:
-    """Our goal: geometric mean at or under the authors' code, no cell over 1.5 times it.
-
-    The authors' code ran on seeds 1 to 3, at n = 8192 and 10n on two of them.
-    """
-    found = []
-    for source, rows in table.groupby("source", sort=False):
-        complete = len(rows) == 15 and (rows["seeds"] >= 2).all()
-        if not complete or not rows["device"].str.contains("H100").all():
-            continue
-        ratios = 1 / rows["authors_over_ours"]
-        mean, worst = float(np.exp(np.log(ratios).mean())), float(ratios.max())
-        found += [
-            compare.cross_check(
-                f"our time over the authors', {what} ({source})", f"at most {bound}",
-                round(value, 4), value <= bound,
-            )
-            for what, value, bound in (
-                ("geometric mean of 15 cells", mean, 1.0), ("worst of 15 cells", worst, 1.5),
-            )
-        ]  # fmt: skip
-    return found or _nothing(
-        "our time over the authors' code: all 15 cells, an H100", "cross-check"
-    )
-
-
-def compare_appendix_b(table: pd.DataFrame) -> list[Comparison]:
-    """Appendix B gives no numbers, but the paper's kernel was chosen as the fastest."""
-    found = []
-    rows_on_gpu = table[table["device"] != "CPU executor"]
-    for (source, n), rows in rows_on_gpu.groupby(["source", "n"], sort=False):
-        for choice in ("A", "B", "C"):
-            ratios = rows.loc[rows["step_4"] == choice, "over_paper"].dropna()
-            mean = float(np.exp(np.log(ratios).mean()))
-            alone = "one block searches alone at this n: nothing has to be seen by others"
-            note = alone if mean < 0.95 and n <= 4096 else ""
-            verdict = "agrees" if mean > 0.95 else ("differs" if note else "open")
-            found.append(
-                Comparison(
-                    f"alternative {choice} over the paper's kernel, n={n} ({source})",
-                    "ratio", "> 1 (text)", round(mean, 3), verdict, note,
-                )
-            )  # fmt: skip
-    return found or _nothing("alternatives over the paper's kernel, on a GPU", "ratio")
-
-
 def _no_fig_6(summary: pd.DataFrame, published: tables.Published) -> pd.DataFrame:
     return published("fig06")
 
@@ -486,11 +225,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "fig04", "CPU codes against n, relative to the O(n^4) Hungarian", "figure",
-        fig_4, tables.over_o4, draw_fig_4, compare_fig_4,
+        fig_4, tables.over_o4, draw_fig_4, verdicts.over_o4,
     ),
     Experiment(
         "fig05", "CPU codes against the cost range", "figure",
-        fig_5, tables.against_range, draw_fig_5, compare_fig_5,
+        fig_5, tables.against_range, draw_fig_5, verdicts.against_range,
     ),
     Experiment(
         "fig06", "CUDA O(n^3) over CUDA O(n^4)", "figure", lambda plan: [], _no_fig_6,
@@ -502,15 +241,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "fig07", "CUDA run time against n", "figure",
-        times, tables.run_times, draw_fig_7, compare_cuda,
+        times, tables.run_times, draw_fig_7, verdicts.cuda_times,
     ),
     Experiment(
         "fig08", "C run time against n", "figure",
-        times, tables.run_times, draw_fig_8, compare_c,
+        times, tables.run_times, draw_fig_8, verdicts.c_times,
     ),
     Experiment(
         "table2", "Speedup of CUDA over C", "table",
-        times, tables.speedups, None, compare_speedups,
+        times, tables.speedups, None, verdicts.speedups,
     ),
     Experiment(
         "fig09", "Speedup of CUDA over C against n (verdicts: table2)", "figure",
@@ -518,27 +257,27 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "table3", "Speedup of each step, costs 0 to n", "table",
-        steps, tables.step_speedups, None, compare_step_speedups,
+        steps, tables.step_speedups, None, verdicts.step_speedups,
     ),
     *(
         Experiment(
             f"fig{number}", f"Share of each step in the CUDA time, costs 0 to {label}", "figure",
             shares(label), tables.step_shares(label, f"fig{number}"),
-            draw_shares(f"Steps' shares, costs 0 to {label}"), compare_shares,
+            draw_shares(f"Steps' shares, costs 0 to {label}"), verdicts.shares,
         )
         for number, label in ((10, "0.1n"), (11, "n"), (12, "10n"))
     ),
     Experiment(
         "table4", "Run times on other GPUs (ms)", "table",
-        times, tables.other_gpus, None, compare_cards,
+        times, tables.other_gpus, None, verdicts.cards,
     ),
     Experiment(
         "appendix_b", "Step 4: the paper's kernel beside its alternatives A, B and C", "table",
-        alternatives, tables.appendix_b, None, compare_appendix_b,
+        alternatives, tables.appendix_b, None, verdicts.appendix_b,
     ),
     Experiment(
         "counts", "What no hardware changes: zeros, iterations, optimal costs", "table",
-        times, tables.counts, None, compare_counts,
+        times, tables.counts, None, verdicts.counts,
     ),
     Experiment(
         "kernels", "Device time of each kernel at the largest n (a GPU only)", "table",
@@ -546,7 +285,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "authors", "Beside the authors' CUDA C++ on one H100", "table",
-        lambda plan: gpu_cells(plan), tables.authors_code, None, compare_authors,
+        lambda plan: gpu_cells(plan), tables.authors_code, None, verdicts.authors,
     ),
     Experiment(
         "photos", "One photograph's colours rearranged into another", "picture",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import cuda
 
-from papers.common.primitives import block_min
+from papers.common.primitives import block_max, block_min
 
 MAX_BLOCK = 1024
 """Threads a block at most; sizes the shared arrays."""
@@ -81,13 +81,7 @@ def step_1_max_in_rows(n, rows_a_block, cost, bottom, max_in_row):
         for column in range(thread // rows_a_block, n, slice_columns):
             most = max(most, cost[column * n + row])
     shared[thread] = most
-    half = cuda.blockDim.x >> 1
-    while half >= rows_a_block:
-        cuda.syncthreads()
-        if thread < half:
-            shared[thread] = max(shared[thread], shared[thread + half])
-        half >>= 1
-    cuda.syncthreads()
+    block_max(shared, thread, rows_a_block)
     if thread < rows_a_block and row < n:
         max_in_row[row] = shared[thread]
 

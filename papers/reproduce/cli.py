@@ -256,6 +256,18 @@ def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a 
 
 
 @app.command()
+def record(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a GPU run.")]) -> int:
+    """Keep a finished GPU run as the recorded run of its papers on that card."""
+    from papers.reproduce import recording, show
+    from papers.reproduce.runner import Run
+
+    with Run.take(run) as current:
+        for kept in recording.record(current):
+            show.console().print(f"recorded: {kept}", soft_wrap=True)
+    return 0
+
+
+@app.command()
 def readme(paper: Annotated[str, typer.Argument(help="A paper with recorded runs.")]) -> int:
     """Fill the results blocks of a paper's README from its recorded runs."""
     from papers.reproduce import readme as pages

@@ -32,6 +32,24 @@ def test_block_min_of_residues(threads, dtype):
 
 
 @cuda.jit
+def maximum_of_block(values, stop, out):
+    shared = cuda.shared.array(64, values.dtype)
+    thread = cuda.threadIdx.x
+    shared[thread] = values[thread]
+    primitives.block_max(shared, thread, stop)
+    if thread < stop:
+        out[thread] = shared[thread]
+
+
+def test_block_max_of_residues():
+    values = np.random.default_rng(1).integers(-200, 200, 64).astype(np.int32)
+    for stop in (1, 8, 64):
+        out = np.zeros(stop, np.int32)
+        Executor(seed=stop).launch(maximum_of_block, 1, 64, (values, np.int32(stop), out))
+        assert np.array_equal(out, values.reshape(-1, stop).max(axis=0))
+
+
+@cuda.jit
 def reduce_warp(values, out):
     lane = cuda.threadIdx.x
     out[0, lane] = primitives.warp_min(values[lane])

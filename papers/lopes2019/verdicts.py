@@ -1,0 +1,267 @@
+"""How each table and figure of [L19] is compared with print: rows, curves and rankings.
+
+`judged` turns judges into the function that an experiment wants; a judge looks at the rows of one
+source (this run, or a recorded one) that have both values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.common import comparison as compare
+from papers.common.model import Comparison
+
+Judge = Callable[[pd.DataFrame, str], Iterable[Comparison]]
+Verdicts = Callable[[pd.DataFrame], list[Comparison]]
+
+LATENCY = compare.if_smaller(
+    "flatter: at small n a run is a chain of launches and waits, which the newer card shortens "
+    "less than the matrix-wide kernels that rule at large n (Figures 10 to 12)"
+)
+
+
+def judged(what: str, published: str, measured: str, *judges: Judge) -> Verdicts:
+    """Apply `judges` to every source's rows that have both values; say so where there are none."""
+
+    def verdicts(table: pd.DataFrame) -> list[Comparison]:
+        if table.empty:
+            return _nothing(what)
+        both = table.dropna(subset=[published, measured])
+        found = [
+            comparison
+            for source, rows in both.groupby("source", sort=False)
+            for judge in judges
+            for comparison in judge(rows, str(source))
+        ]
+        return found or _nothing(what)
+
+    return verdicts
+
+
+def _nothing(what: str, kind: Any = "ratio") -> list[Comparison]:
+    return [Comparison(what, kind, None, None, "not measured", "no cell has both values")]
+
+
+def each(
+    name: str,
+    published: str,
+    measured: str,
+    verdict: Callable[..., Comparison] = compare.ratio,
+    note: Callable[[Any], compare.Note] = lambda row: "",
+) -> Judge:
+    """One verdict a row; `name` is a format string over the row's columns."""
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for row in rows.itertuples(index=False):
+            quantity = f"{name.format(**row._asdict())} ({source})"
+            yield verdict(quantity, getattr(row, published), getattr(row, measured), note=note(row))
+
+    return judge
+
+
+def curves(
+    name: str,
+    published: str,
+    measured: str,
+    series: str,
+    x: str = "n",
+    note: compare.Note = "",
+    tolerance: float = 0.5,
+) -> Judge:
+    """One slope a series."""
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for label, curve in rows.groupby(series, sort=False):
+            yield compare.shape_slope(
+                f"{name.format(label)} ({source})",
+                curve[x], curve[published], curve[measured], tolerance, note,
+            )  # fmt: skip
+
+    return judge
+
+
+def rankings(
+    name: str,
+    published: str,
+    measured: str,
+    items: str,
+    group: str,
+    slack: float,
+    label: Callable[[Any], str] = str,
+) -> Judge:
+    """One ranking of `items` for each value of `group` that has several."""
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for value, column in rows.groupby(group):
+            yield compare.ranking(
+                f"{name.format(label(value))} ({source})",
+                dict(zip(column[items], column[published], strict=True)),
+                dict(zip(column[items], column[measured], strict=True)), slack,
+            )  # fmt: skip
+
+    return judge
+
+
+def without(judge: Judge, column: str, value: str) -> Judge:
+    """A judge that does not see the rows whose `column` is `value`."""
+    return lambda rows, source: judge(rows[rows[column] != value], source)
+
+
+# ------------------------------------------------------------------------------- notes
+
+
+def gains(first: str, second: str, what: str, other: str) -> Callable[[Any], compare.Note]:
+    """A note that splits a differing ratio into how far either side moved from print.
+
+    It holds by arithmetic, so it is given only where both sides did get faster; anything else
+    stays open.
+    """
+
+    def note(row: Any) -> compare.Note:
+        ours, theirs = getattr(row, first), getattr(row, second)
+        if not (ours > 1 and theirs > 1):
+            return ""
+        text = f"{what} fell {ours:.3g} times below print, {other} {theirs:.3g} times"
+        return compare.if_larger(text) if ours > theirs else compare.if_smaller(text)
+
+    return note
+
+
+def _share_note(row: Any) -> compare.Note:
+    """A share is larger where the run gained more than the step did."""
+    if row.share_pct == 0:
+        return "no dual update was needed on these instances"
+    return gains("run_gain", "step_gain", "the run's time", "the step's")(row)
+
+
+# ------------------------------------------------------------------------------- tables, figures
+
+
+def times(what: str, published: str, measured: str, note: compare.Note = "") -> Verdicts:
+    """Growth with n (slope), order of the ranges, then absolute times, which prove nothing."""
+    return judged(
+        what, published, measured,
+        curves(f"{what}: slope over n, range {{}}", published, measured, "cost_range", note=note),
+        rankings(f"{what}: order of ranges, n={{}}", published, measured, "cost_range", "n", 0.05),
+        each(f"{what}, ms: n={{n}} range {{cost_range}}", published, measured,
+             compare.absolute_time, lambda row: "another machine"),
+    )  # fmt: skip
+
+
+cuda_times = times("CUDA time", "published_cuda_ms", "cuda_ms", LATENCY)
+c_times = times("C time", "published_c_ms", "c_ms")
+cards = times("CUDA time beside the K20c", "published_k20c_ms", "measured_ms", LATENCY)
+
+_SPEEDUP = ("published_speedup", "speedup")
+speedups = judged(
+    "speedup", *_SPEEDUP,
+    each("speedup: n={n} range {cost_range}", *_SPEEDUP,
+         note=gains("cuda_gain", "c_gain", "CUDA time", "C time")),
+    curves("speedup: slope over n, range {}", *_SPEEDUP, "cost_range"),
+)  # fmt: skip
+step_speedups = judged(
+    "speedup of the steps", *_SPEEDUP,
+    each("speedup: n={n} {step}", *_SPEEDUP,
+         note=gains("cuda_gain", "c_gain", "the step's CUDA time", "its C time")),
+    without(rankings("order of the steps by speedup, n={}", *_SPEEDUP, "step", "n", 0.25),
+            "step", "global"),
+)  # fmt: skip
+
+_SHARE = ("published_share_pct", "share_pct")
+shares = judged(
+    "shares of the steps", *_SHARE,
+    rankings("order of the steps by share, n={}", *_SHARE, "step", "n", 0.25),
+    each("share of {step}, n={n}", *_SHARE, compare.share, _share_note),
+)  # fmt: skip
+
+_RATIO = ("published_ratio", "ratio")
+over_o4 = judged(
+    "time over O4", *_RATIO,
+    each("{algorithm} over O4, n={n}", *_RATIO),
+    rankings("order of the codes, n={}", *_RATIO, "algorithm", "n", 0.2),
+)  # fmt: skip
+
+
+def _range_label(over_n: float) -> str:
+    return f"{over_n:g}n" if over_n >= 1 else f"n/{1 / over_n:g}"
+
+
+_TIME = ("published_ms", "time_ms")
+against_range = judged(
+    "time against the range", *_TIME,
+    rankings("order of the codes, range {}", *_TIME, "algorithm", "range_over_n", 0.2,
+             _range_label),
+    curves("{}: slope over the range", *_TIME, "algorithm", "range_over_n", tolerance=0.15),
+)  # fmt: skip
+
+# ------------------------------------------------------------------------------- our own
+
+
+def counts(table: pd.DataFrame) -> list[Comparison]:
+    """Optimal costs, initial zeros and dual updates of kernels and CPU code agree, exactly.
+
+    Dual updates too: before each one the stars are a maximum matching of the zeros, and what can
+    be reached from the free columns does not depend on which maximum matching it is.
+    """
+    found = []
+    keys = ["source", "n", "cost_range", "seed"]
+    for (source, n, label, seed), rows in table.groupby(keys, sort=False):
+        ours, cpu = (rows[rows["solver"] == name] for name in ("gpu", "cpu_o4"))
+        for counter in ("cost", "zeros_initial", "iterations_step_6"):
+            expected, got = cpu[counter].iloc[0], ours[counter].iloc[0]
+            found.append(
+                compare.cross_check(
+                    f"{counter}, n={n} range {label} seed {seed}: CPU code, kernels ({source})",
+                    expected, got, expected == got,
+                )
+            )  # fmt: skip
+    return found or _nothing("costs, zeros and dual updates", "cross-check")
+
+
+def authors(table: pd.DataFrame) -> list[Comparison]:
+    """Our goal: geometric mean at or under the authors' code, no cell over 1.5 times it.
+
+    The authors' code ran on seeds 1 to 3, at n = 8192 and 10n on two of them.
+    """
+    found = []
+    for source, rows in table.groupby("source", sort=False):
+        complete = len(rows) == 15 and (rows["seeds"] >= 2).all()
+        if not complete or not rows["device"].str.contains("H100").all():
+            continue
+        ratios = 1 / rows["authors_over_ours"]
+        mean, worst = float(np.exp(np.log(ratios).mean())), float(ratios.max())
+        found += [
+            compare.cross_check(
+                f"our time over the authors', {what} ({source})", f"at most {bound}",
+                round(value, 4), value <= bound,
+            )
+            for what, value, bound in (
+                ("geometric mean of 15 cells", mean, 1.0), ("worst of 15 cells", worst, 1.5),
+            )
+        ]  # fmt: skip
+    return found or _nothing("our time over the authors': all 15 cells, an H100", "cross-check")
+
+
+def appendix_b(table: pd.DataFrame) -> list[Comparison]:
+    """Appendix B gives no numbers, but the paper's kernel was chosen as the fastest."""
+    found = []
+    rows_on_gpu = table[table["device"] != "CPU executor"]
+    for (source, n), rows in rows_on_gpu.groupby(["source", "n"], sort=False):
+        for choice in ("A", "B", "C"):
+            ratios = rows.loc[rows["step_4"] == choice, "over_paper"].dropna()
+            mean = float(np.exp(np.log(ratios).mean()))
+            slower = mean > 0.95  # within the noise of one seed
+            alone = "one block searches alone at this n: nothing has to be seen by others"
+            note = "" if slower or n > 4096 else alone
+            found.append(
+                Comparison(
+                    f"alternative {choice} over the paper's kernel, n={n} ({source})",
+                    "ratio", "above 1 (text)", round(mean, 3),
+                    "agrees" if slower else ("differs" if note else "open"), note,
+                )
+            )  # fmt: skip
+    return found or _nothing("alternatives over the paper's kernel, on a GPU")
