@@ -194,3 +194,25 @@ def random_instance(seed):
 def test_300_random_instances(solver, options, block):
     for seed in range(50 * block, 50 * block + 50):
         assert_optimal(solver, random_instance(seed), maximize=seed % 7 == 0, **options)
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@pytest.mark.parametrize("big", [1e9, 1e14, 1e17])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_big_m_that_takes_no_part(solver, options, big, maximize):
+    """Right and proved, or refused by name; never wrong."""
+    draw = np.random.default_rng(8)
+    for _ in range(10):
+        cost = np.where(draw.random((5, 5)) < 0.3, big, draw.random((5, 5)))
+        np.fill_diagonal(cost, 0.5)
+        cost = -cost if maximize else cost
+        refused = None
+        try:
+            answer = solve(solver, cost, maximize=maximize, **options)
+        except ValueError as error:
+            refused = str(error)
+        if refused is not None:
+            assert "orders of magnitude" in refused
+            continue
+        assert certify.assignment(cost, answer, maximize).ok
+        assert answer.cost == pytest.approx(cost[linear_sum_assignment(cost, maximize)].sum())

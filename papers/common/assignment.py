@@ -36,8 +36,9 @@ class Problem:
     ----------
     matrix : ndarray[N, N]
         C-contiguous, ``N = max(n, m)``, of the working type, entries >= 0, to be minimized (if
-        `prepare` was told not to reflect: to be maximized, and forbidden pairs are negative).
-        Cells outside the caller's ``n x m`` hold 0: any constant gives the same optimum.
+        `prepare` was told not to reflect: to be maximized if asked).
+        Cells outside the caller's ``n x m`` hold 0: any constant gives the same optimum. Floats
+        are not shifted where `prepare` was told not to reflect, and may then be negative.
     cost : ndarray[n, m]
         The caller's matrix, as an array (not copied when it was one).
     shift : int or float
@@ -112,14 +113,19 @@ def prepare(
         raise ValueError(f"costs from {low} to {high} overflow float64 when {n} are added")
     work = _working_type(spread, floating, dtype, dtypes)
     mirrored = maximize and reflect
-    # Floats are moved only if they must: each subtraction rounds.
-    shift = high if mirrored else (low if not floating or low < 0 or finite is not None else 0.0)
+    # Floats are moved only if they must be made non-negative: each subtraction rounds.
+    keep = floating and (low >= 0 or not reflect)
+    shift = high if mirrored else (0.0 if keep else low)
+    if floating and shift:
+        _check_digits(array, finite, shift)
     body = _shifted(array, shift, mirrored, work)
     if finite is not None:
-        # Entries are within [0, spread] now. The stand-in is worse than any assignment of allowed
-        # pairs can be, so it is used only if there is none.
-        penalty = spread * (n + 1) if spread > 0 else 1.0
-        body = np.where(finite, body, -penalty if maximize and not reflect else penalty)
+        # The stand-in is worse than any assignment of allowed pairs can be, so it is used only if
+        # there is none.
+        inside = body[finite]
+        penalty = n * spread if spread > 0 else max(abs(high), 1.0)
+        worst = inside.min() - penalty if maximize and not reflect else inside.max() + penalty
+        body = np.where(finite, body, worst)
     matrix = body
     if array.shape != (n, n):
         matrix = np.zeros((n, n), work)
@@ -238,6 +244,17 @@ def _bounds(array: np.ndarray, finite: np.ndarray | None) -> tuple[Any, Any]:
             f"integer costs from {low} to {high} overflow: the proofs hold up to 2**60"
         )
     return low, high
+
+
+def _check_digits(array: np.ndarray, finite: np.ndarray | None, shift: float) -> None:
+    """Refuse costs that would lose their digits when the shift is subtracted."""
+    sizes = np.abs(array if finite is None else array[finite])
+    typical = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
+    if typical and abs(shift) * np.finfo(float).eps > 1e-9 * typical:
+        raise ValueError(
+            f"costs span too many orders of magnitude: {shift:.3g} beside {typical:.3g} leaves too "
+            "few digits"
+        )
 
 
 def _working_type(spread: Any, floating: bool, dtype: Any, dtypes: Sequence[str]) -> np.dtype:

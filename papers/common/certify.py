@@ -10,8 +10,9 @@ their sum minus the largest violation of each row, so
     gap = cost - (sum of duals) + (sum over rows of the largest violation)
 
 bounds how far the answer is from the optimum. The gap is computed, not assumed, and must be at
-most `FLOAT_TOLERANCE` times the sum of the assigned costs' and the centred duals' sizes. Large
-costs that take no part (a big-M) do not widen it.
+most `FLOAT_TOLERANCE` times the sum of the assigned costs' sizes: neither large costs that take no
+part (a big-M) nor large duals widen it. Where that sum vanishes, the gap may be what adding the
+duals rounds, if that is far below the smallest cost.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class _Audit:
     """What one pass over the costs collects."""
 
     exact: bool
+    whole: bool = True  # every strip so far holds integers
+    smallest: float = math.inf  # positive absolute cost
     violation: float = 0.0
     looseness: float = 0.0
     chosen: list[np.ndarray] = field(default_factory=list)
@@ -94,13 +97,17 @@ def assignment(
         return unchecked("the answer carries no duals")
     if callable(cost) and rows is None:
         raise ValueError("a matrix in strips does not say how many rows it has: pass rows=")
-    n = rows if rows is not None else len(np.asarray(cost))
+    n = len(np.asarray(cost)) if not callable(cost) else int(rows or 0)
     try:
+        if rows is not None and rows != n:
+            raise Refuted(f"the matrix has {n} rows, not {rows}")
         if maximize is not None and bool(maximize) != answer.maximize:
             raise Refuted(f"maximize={maximize} was asked, the answer says {answer.maximize}")
         return Verdict(True, "lp-duals", _prove(cost, answer, n, tolerance))
     except Refuted as refuted:
         return Verdict(False, "lp-duals", str(refuted))
+    except OverflowError as error:
+        return Verdict(False, "lp-duals", f"the sums overflow float64 ({error})")
 
 
 def _prove(cost: np.ndarray | RowStrips, answer: Assignment, n: int, tolerance: float) -> str:
@@ -164,8 +171,10 @@ def _check_strip(
     """Feasibility of the duals on these rows, and tightness of their assigned pairs."""
     sign = -1 if answer.maximize else 1
     allowed = np.ones(strip.shape, bool)
+    if strip.dtype.kind not in "biuf" or isinstance(strip, np.ma.MaskedArray):
+        raise Refuted(f"costs of dtype {strip.dtype} cannot be checked")
     if strip.dtype.kind == "f":
-        audit.exact = False
+        audit.exact = audit.whole = False
         allowed = strip != sign * np.inf
         bad = np.argwhere(allowed & ~np.isfinite(strip))
         if bad.size:
@@ -186,6 +195,9 @@ def _check_strip(
         raise Refuted(f"a forbidden pair is assigned in rows {start} to {start + len(strip) - 1}")
     if audit.exact:
         _refute_exactly(shortfall, slack[rows, columns], rows, columns, start)
+    if not audit.exact:
+        sizes = np.abs(wide[wide != 0])
+        audit.smallest = min(audit.smallest, float(sizes.min(initial=np.inf)))
     audit.violation += float(np.maximum(shortfall, 0).max(axis=1, initial=0).sum())
     audit.looseness += float(np.abs(slack[rows, columns]).sum())
     audit.chosen.append(strip[rows, columns])
@@ -217,22 +229,34 @@ def _balance(answer: Assignment, audit: _Audit, tolerance: float) -> str:
         if primal != dual:
             raise Refuted(f"primal {primal} and dual {dual} differ")
         return f"primal = dual = {primal} exactly, no negative reduced cost"
-    # On a square matrix a constant may move from all u to all v: count their sizes without it.
-    centre = float(np.median(u)) if len(u) == len(v) and len(u) else 0.0
-    scale = math.fsum(np.abs(chosen.astype(np.float64)).tolist())
-    scale += float(np.abs(u - centre).sum() + np.abs(v + centre).sum())
-    allowance = tolerance * scale
-    if abs(primal - answer.cost) > allowance:
+    allowance = tolerance * math.fsum(np.abs(chosen.astype(np.float64)).tolist())
+    if abs(primal - answer.cost) > (0 if audit.whole else allowance):
         raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
-    _check_longer_side(answer, allowance)
+    rounded = 8 * float(np.finfo(float).eps) * float(np.abs(u).sum() + np.abs(v).sum())
+    if rounded <= 1e-3 * audit.smallest:
+        allowance = max(allowance, rounded)
+    if audit.whole:
+        allowance = min(allowance, 0.5)  # two whole costs that differ, differ by one
     dual = math.fsum(u.tolist()) + math.fsum(v.tolist())
-    gap = max(abs(primal - dual), audit.looseness) + audit.violation
-    if not gap <= allowance:
+    gap = max(abs(primal - dual), audit.looseness) + audit.violation + _longer_side_gap(answer)
+    if not (gap <= allowance and math.isfinite(allowance)):
         raise Refuted(
             f"primal {primal}, dual {dual}, violations {audit.violation:.3g}, loose pairs "
             f"{audit.looseness:.3g}: a gap of {gap:.3g}, {allowance:.3g} allowed"
         )
     return f"primal {primal:.17g}, dual {dual:.17g}: optimal to within {gap:.2g}"
+
+
+def _longer_side_gap(answer: Assignment) -> float:
+    """How much the float duals of the side that may stay unassigned add to the gap."""
+    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    if len(u) == len(v):
+        return 0.0
+    duals, used = (v, answer.col_ind) if len(u) < len(v) else (u, answer.row_ind)
+    free = np.ones(len(duals), bool)
+    free[used] = False
+    wrong = np.maximum(-duals if answer.maximize else duals, 0)
+    return float(wrong[~free].sum() + np.abs(duals[free]).sum())
 
 
 def _check_longer_side(answer: Assignment, slack: float) -> None:

@@ -90,6 +90,7 @@ def run_hungarian_o4(state: State, trace: Trace | None = None) -> None:
         If a loop exceeds the algorithm's worst case.
     """
     work = state.workspace
+    state.solved = False
     if isinstance(trace, StepClock) and cpu_hungarian_o4.CAN_TIME_STEPS:
         ended = cpu_hungarian_o4.hungarian_timed(work, trace.add)
         _ended(state, ended, "the O(n^4) Hungarian algorithm")
@@ -199,6 +200,10 @@ def download_shortest_path(state: State) -> Assignment:
 def _answer_shortest_path(matrix: np.ndarray, work: Any) -> Answer:
     columns, v = work.column_of_row.copy(), work.v
     u = matrix[np.arange(len(v)), columns].astype(_wide(matrix)) - v[columns]
+    if matrix.dtype.kind == "f":
+        tight = cpu_auction.tight_duals(matrix, columns, v)
+        if tight is not None:
+            return columns, *tight, _named(cpu_shortest_path.COUNTERS, work)
     return columns, *_duals(matrix, u, v), _named(cpu_shortest_path.COUNTERS, work)
 
 
@@ -242,7 +247,9 @@ def upload_auction(
     problem = prepare(cost, maximize, dtype)
     scale = None
     if problem.forbidden:  # the stand-in for a forbidden pair is large, and no measure of precision
-        scale = float(np.abs(problem.cost[np.isfinite(problem.cost)]).max())
+        n, m = problem.cost.shape
+        allowed = problem.matrix[:n, :m][np.isfinite(problem.cost)]
+        scale = float(np.abs(allowed).max())
     return State(problem, cpu_auction.allocate(problem.matrix, theta, tolerance, scale))
 
 

@@ -59,6 +59,7 @@ class State:
     signal_host: Any = None
     signals_seen: int = 0
     counters: dict[str, int] = field(default_factory=dict)
+    solved: bool = False
 
     def wait(self) -> Signal:
         """Wait for the signal of the latest launch of step 4.
@@ -86,6 +87,7 @@ class State:
     def forget(self) -> None:
         """Start counting anew: also right after a run that was interrupted between two signals."""
         device.synchronize()
+        self.solved = False
         self.signals_seen = self.signal_host[0] >> 34
         self.counters.clear()
         for launch in self.launches.values():
@@ -105,7 +107,8 @@ def upload(
     Parameters
     ----------
     cost : array_like[n, m]
-        See `papers.common.assignment.prepare`.
+        See `papers.common.assignment.prepare`. An array is not copied: `download` reads the
+        assigned costs from it, so it must not change before.
     maximize : bool
         Whether the sum is to be maximized; step 1 then takes row maxima, as the paper prints it.
     dtype : {"int32", "int64", "float64", "uint8"}, optional
@@ -135,7 +138,9 @@ def upload(
     if n:
         shapes = geometry or Geometry.for_device(n)
         if lines_a_bin is not None:
-            shapes = replace(shapes, lines_a_bin=lines_a_bin)
+            if not isinstance(lines_a_bin, int | np.integer):
+                raise ValueError(f"lines_a_bin={lines_a_bin!r} is no whole number")
+            shapes = replace(shapes, lines_a_bin=min(int(lines_a_bin), max(n, 1)))
         state.arrays, state.signal_host = allocate(problem, shapes)
         state.launches = bind_launches(problem, state.arrays, shapes, step_4)
     return state
@@ -202,6 +207,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         if iteration == 0:
             state.counters["matches_initial"] = signal.matches
         if signal.matches == state.n:
+            state.solved = True
             return
         _search(state, signal, mark)
         mark("step_5")
@@ -247,6 +253,8 @@ def download(state: State) -> Assignment:
     """
     if state.n == 0:
         return finish(state.problem, np.zeros(0, np.int64))
+    if not state.solved:
+        raise RuntimeError("nothing to download: no run has ended")
     star = device.to_host(state.arrays["row_of_star_at_column"])
     if star.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")

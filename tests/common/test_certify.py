@@ -218,3 +218,58 @@ def test_huge_integers_are_exact():
     assert answer.cost == 2**61 - 3
     off = dataclasses.replace(answer, row_duals=moved(answer.row_duals, 0, 1))
     assert not certify.assignment(cost, off).ok
+
+
+INF = np.inf
+
+
+@pytest.mark.parametrize("stretch", [1e3, 1e11, 1e15, 1e17])
+@pytest.mark.parametrize("far", [INF, 1e20])
+def test_blocks_shifted_apart_do_not_hide_a_worse_answer(stretch, far):
+    """Two blocks that share no allowed pair: their duals may move apart without bound."""
+    cost = np.array([[0, 1, far, far], [1, 0, far, far], [far, far, 0, 1], [far, far, 1, 0]], float)
+    u = np.array([stretch, stretch, -stretch, -stretch])
+    worse = Assignment(np.arange(4), np.array([1, 0, 2, 3]), 2.0, u, -u)
+    assert not certify.assignment(cost, worse).ok
+    right = Assignment(np.arange(4), np.arange(4), 7.0, u, -u)
+    assert not certify.assignment(cost, right).ok, "the claimed cost is wrong"
+
+
+def test_overflowing_sums_are_refused():
+    cost = np.array([[0.0, 5.0], [5.0, 0.0]])
+    crossed = Assignment(
+        np.array([0, 1]), np.array([1, 0]), 10.0, np.array([1.7e308, -1.7e308]), np.zeros(2)
+    )
+    assert not certify.assignment(cost, crossed).ok
+    flat = np.full((2, 2), 1e308)
+    whole = Assignment(np.arange(2), np.arange(2), 2e307, np.full(2, 1e307), np.zeros(2))
+    assert not certify.assignment(flat, whole).ok
+
+
+def test_errors_of_the_longer_side_count():
+    n, b = 200, 4e-8
+    cost = np.full((n, 3 * n), 2.0)
+    cost[np.arange(n), np.arange(n)] = 1
+    cost[np.arange(n), n + np.arange(n)] = 1 - b
+    v = np.concatenate([np.zeros(n), np.full(n, -b), np.full(n, b)])
+    wrong = Assignment(np.arange(n), np.arange(n), float(n), np.ones(n), v)
+    assert not certify.assignment(cost, wrong).ok
+
+
+def test_integer_costs_with_float_duals():
+    big = 10**12
+    cost = np.array([[big, big - 1], [big, big]])
+    wrong = Assignment(np.arange(2), np.arange(2), 2 * big, np.full(2, 1e12), np.zeros(2))
+    claimed = Assignment(
+        np.arange(2), np.array([1, 0]), 2 * big + 5, np.full(2, 1e12), np.array([0.0, -1.0])
+    )
+    assert not certify.assignment(cost, claimed).ok
+    assert not certify.assignment(cost, wrong).ok
+
+
+def test_costs_that_cannot_be_checked():
+    odd = np.array([[-1, -1.5], [-1.5, -1]], object)
+    answer = Assignment(np.arange(2), np.arange(2), -2, np.array([-1, -1]), np.zeros(2, int))
+    assert not certify.assignment(odd, answer).ok
+    two = Assignment(np.arange(2), np.arange(2), 2, np.ones(2, int), np.zeros(3, int))
+    assert not certify.assignment(np.array([[1, 9, 9], [9, 1, 9], [0, 0, -100]]), two, rows=2).ok

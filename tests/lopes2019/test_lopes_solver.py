@@ -100,6 +100,31 @@ def test_a_run_after_an_interrupted_one():
     assert certify.assignment(cost, solver.download(state)).ok
 
 
+def test_an_interrupted_rerun_leaves_nothing_to_download():
+    def stop(step):
+        raise KeyboardInterrupt
+
+    state = solver.upload(uniform(8, 3, cost_range=16))
+    solver.run(state)
+    with pytest.raises(KeyboardInterrupt):
+        solver.run(state, stop)
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+    state = cpu.upload_hungarian_o4(uniform(8, 3, cost_range=16))
+    cpu.run_hungarian_o4(state)
+    with pytest.raises(KeyboardInterrupt):
+        cpu.run_hungarian_o4(state, stop)
+    with pytest.raises(RuntimeError, match="not ended"):
+        cpu.download_hungarian_o4(state)
+
+
+@pytest.mark.parametrize("odd", [2.5, "3"])
+def test_odd_lines_a_bin_are_named(odd):
+    with pytest.raises(ValueError, match="lines_a_bin"):
+        solve(EXAMPLE, lines_a_bin=odd)
+    assert solve(EXAMPLE, lines_a_bin=2**31).cost == 12
+
+
 def test_duals_are_those_of_the_slacks():
     cost = uniform(15, 5, cost_range=300)
     for maximize in (False, True):
@@ -173,7 +198,7 @@ def test_a_search_that_never_ends_raises(monkeypatch):
 def test_download_refuses_an_unfinished_run():
     state = solver.upload(uniform(6, 1, cost_range=60))
     state.launches["init"]()
-    with pytest.raises(RuntimeError, match="did not end"):
+    with pytest.raises(RuntimeError, match="no run has ended"):
         solver.download(state)
 
 
