@@ -224,7 +224,7 @@ def _balance(answer: Assignment, audit: _Audit, tolerance: float) -> str:
     if audit.exact:
         if primal != answer.cost:
             raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
-        _check_longer_side(answer, 0)
+        _check_longer_side(answer)
         dual: Any = sum(map(int, u)) + sum(map(int, v))
         if primal != dual:
             raise Refuted(f"primal {primal} and dual {dual} differ")
@@ -259,17 +259,17 @@ def _longer_side_gap(answer: Assignment) -> float:
     return float(wrong[~free].sum() + np.abs(duals[free]).sum())
 
 
-def _check_longer_side(answer: Assignment, slack: float) -> None:
-    """Sign and zero conditions on the side that may stay unassigned."""
+def _check_longer_side(answer: Assignment) -> None:
+    """Sign and zero conditions on the side that may stay unassigned, exactly."""
     u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
     if len(u) == len(v):
         return
     name, duals, used = (
         ("column", v, answer.col_ind) if len(u) < len(v) else ("row", u, answer.row_ind)
     )
-    if np.any((-duals if answer.maximize else duals) > slack):
+    if np.any((-duals if answer.maximize else duals) > 0):
         raise Refuted(f"a {name} dual has the wrong sign for 'assigned at most once'")
     free = np.ones(len(duals), bool)
     free[used] = False
-    if np.any(np.abs(duals[free]) > slack):
+    if np.any(duals[free]):
         raise Refuted(f"an unassigned {name} has a dual other than zero")

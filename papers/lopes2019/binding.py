@@ -128,9 +128,7 @@ def bind_launches(
     launches["init"] = bind(k.init, *line, n, sizes, *stars, *covers)
     launches.update(_bind_step_1(problem, arrays, shapes, matrix))
     by_row = np.int32(step_4 != "paper")
-    compress = bind(m.compress_matrix, *matrix, n, lines, by_row, slack, zeros, sizes)
-    launches["compress_matrix"] = compress
-    launches["compress_first"] = bind(
+    launches["compress_matrix"] = bind(
         m.compress_matrix, *matrix, n, lines, by_row, slack, zeros, sizes
     )
     launches["step_2"] = bind(

@@ -221,7 +221,7 @@ def step_1(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
     mark("step_1")
     for name in ("init", "row_extremes", "row_update", "column_minima", "column_update"):
         launches[name]()
-    launches["compress_first"]()
+    launches["compress_matrix"]()
 
 
 def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
