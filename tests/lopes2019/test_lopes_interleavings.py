@@ -1,4 +1,8 @@
-"""The racy kernels under many seeded interleavings, several blocks, threads preempted anywhere."""
+"""The racy kernels under many seeded interleavings, several blocks, threads preempted anywhere.
+
+The executor is sequentially consistent: it shows races of order, not a missing fence. Fences and
+their places are checked in the PTX (tests/test_compile.py).
+"""
 
 import dataclasses
 
@@ -79,7 +83,7 @@ def test_step_4_under_interleavings(step_4):
             assert lines[0].sum() + lines[1].sum() == stars, "not a minimum cover"
             covers.add(int(stars))
     assert len(found) > 5, "the interleavings did not differ: the test would prove nothing"
-    assert len(covers) <= 1, "maximum matchings of different sizes"
+    assert len(covers) == 1, "no search ran dry, or maximum matchings of different sizes"
 
 
 def check_marks(state):
