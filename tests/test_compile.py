@@ -1,4 +1,4 @@
-"""Every kernel of every paper compiles for the cards we name, without a GPU."""
+"""Every kernel, shared or of one paper, compiles for the cards we name, without a GPU."""
 
 import importlib
 import pkgutil
@@ -12,11 +12,11 @@ cuda = pytest.importorskip("numba.cuda")
 
 
 def kernel_modules():
-    for paper in papers.PAPERS:
-        package = importlib.import_module(f"papers.{paper}")
+    for name in ("common", *papers.PAPERS):
+        package = importlib.import_module(f"papers.{name}")
         for module in pkgutil.iter_modules(package.__path__):
             if module.name.startswith("kernels"):
-                yield importlib.import_module(f"papers.{paper}.{module.name}")
+                yield importlib.import_module(f"papers.{name}.{module.name}")
 
 
 def cases():

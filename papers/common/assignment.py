@@ -69,6 +69,7 @@ def prepare(
     dtype: Any = None,
     dtypes: Sequence[str] = ("int32", "int64", "float64"),
     reflect: bool = True,
+    factor: int = 2,
 ) -> Problem:
     """Check a cost matrix and bring it into working form.
 
@@ -85,6 +86,9 @@ def prepare(
     reflect : bool
         Whether maximizing is turned into minimizing. A solver that maximizes by itself passes
         False and gets ``matrix = cost - shift``, to be maximized.
+    factor : int
+        How many times the range (max - min) of integer costs a solver's intermediate values may
+        reach: 2 for slacks, 4 for slacks that are kept doubled.
 
     Returns
     -------
@@ -102,7 +106,7 @@ def prepare(
     if floating:
         array = array.astype(np.float64, copy=False)  # what is narrower is exact in it
     if array.size == 0:
-        empty = np.zeros((0, 0), _working_type(0, floating, dtype, dtypes))
+        empty = np.zeros((0, 0), _working_type(0, floating, dtype, dtypes, factor))
         return Problem(empty, array, 0, False, maximize)
     finite = _finite_entries(array, maximize) if floating else None
     low, high = _bounds(array, finite)
@@ -111,7 +115,7 @@ def prepare(
     # Room for sums over an assignment, and for what stands in for forbidden pairs (below).
     if floating and not math.isfinite((2.0 * n + 4.0) * max(spread, abs(low), abs(high))):
         raise ValueError(f"costs from {low} to {high} overflow float64 when {n} are added")
-    work = _working_type(spread, floating, dtype, dtypes)
+    work = _working_type(spread, floating, dtype, dtypes, factor)
     mirrored = maximize and reflect
     # Floats are moved only if they must be made non-negative: each subtraction rounds.
     keep = floating and (low >= 0 or not reflect)
@@ -257,8 +261,10 @@ def _check_digits(array: np.ndarray, finite: np.ndarray | None, shift: float) ->
         )
 
 
-def _working_type(spread: Any, floating: bool, dtype: Any, dtypes: Sequence[str]) -> np.dtype:
-    """The first offered type that holds ``2 * spread``, or `dtype` if that is one and does."""
+def _working_type(
+    spread: Any, floating: bool, dtype: Any, dtypes: Sequence[str], factor: int
+) -> np.dtype:
+    """The first offered type that holds ``factor * spread``, or `dtype` if it is one and does."""
     if dtype is not None:
         try:
             asked = np.dtype(dtype).name
@@ -274,12 +280,12 @@ def _working_type(spread: Any, floating: bool, dtype: Any, dtypes: Sequence[str]
     # float64 holds integers too, exactly up to 2**53.
     holds = {name: 2**53 if name == "float64" else int(np.iinfo(name).max) for name in dtypes}
     for name in dtypes:
-        if 2 * spread <= holds[name]:
+        if factor * spread <= holds[name]:
             return np.dtype(name)
     widest = max(dtypes, key=lambda name: holds[name])
     raise ValueError(
         f"costs with a range (max - min) of {spread} would overflow the working type {widest}: "
-        f"it holds a range of at most {holds[widest] // 2}"
+        f"it holds a range of at most {holds[widest] // factor}"
     )
 
 

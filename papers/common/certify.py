@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numba import njit, prange
 
 from papers.common.assignment import INTEGER_LIMIT, total_cost
 from papers.common.model import Assignment, Verdict
@@ -31,6 +32,8 @@ STRIP_ROWS = 256
 FLOAT_TOLERANCE = 1e-10
 """Every dual update of a float run rounds once, at half an ulp, and a run makes at most some ten
 thousand of them: 1e4 * 1.1e-16, with a factor of a hundred to spare."""
+
+_TOO_LARGE = "a cost exceeds 2**60: the exact check would overflow"
 
 RowStrips = Callable[[int, int], np.ndarray]
 
@@ -169,51 +172,116 @@ def _check_strip(
     strip: np.ndarray, start: int, answer: Assignment, assigned: np.ndarray, audit: _Audit
 ) -> None:
     """Feasibility of the duals on these rows, and tightness of their assigned pairs."""
-    sign = -1 if answer.maximize else 1
-    allowed = np.ones(strip.shape, bool)
     if strip.dtype.kind not in "biuf" or isinstance(strip, np.ma.MaskedArray):
         raise Refuted(f"costs of dtype {strip.dtype} cannot be checked")
     if strip.dtype.kind == "f":
         audit.exact = audit.whole = False
+    mine = assigned[start : start + len(strip)]
+    rows = np.flatnonzero(mine >= 0)
+    check = _check_exactly if audit.exact else _check_nearly
+    check(strip, start, answer, (rows, mine[rows]), audit)
+    audit.chosen.append(strip[rows, mine[rows]])
+
+
+def _check_exactly(
+    strip: np.ndarray,
+    start: int,
+    answer: Assignment,
+    pairs: tuple[np.ndarray, np.ndarray],
+    audit: _Audit,
+) -> None:
+    """Integers: one pass finds the rows that are wrong, the first of them says where."""
+    if not strip.size:
+        return
+    costs = _scannable(strip)
+    u = np.asarray(answer.row_duals)[start : start + len(strip)].astype(np.int64)
+    v = np.asarray(answer.column_duals).astype(np.int64)
+    low, high, least, most = _scan(costs, v)
+    if max(int(high.max()), -int(low.min())) > INTEGER_LIMIT:
+        raise Refuted(_TOO_LARGE)  # and the rest of the scan may have wrapped
+    sign = -1 if answer.maximize else 1
+    bad = np.flatnonzero(u > least if sign > 0 else u < most)
+    if bad.size:
+        i = bad[0]
+        slack = sign * (costs[i].astype(np.int64) - u[i] - v)
+        j = np.flatnonzero(slack < 0)[0]
+        raise Refuted(f"reduced cost {slack[j]} at row {start + i}, column {j}")
+    rows, columns = pairs
+    loose = np.flatnonzero(costs[pairs].astype(np.int64) - u[rows] - v[columns])
+    if loose.size:
+        i, j = rows[loose[0]], columns[loose[0]]
+        raise Refuted(f"row {start + i}, column {j} is assigned but not tight")
+
+
+def _scannable(strip: np.ndarray) -> np.ndarray:
+    """The same integers, C-contiguous, as one of the two types that `_scan` is compiled for."""
+    if strip.dtype in (np.int32, np.int64):
+        return np.ascontiguousarray(strip)
+    if int(strip.max()) > INTEGER_LIMIT:  # uint64: it would wrap on the way
+        raise Refuted(_TOO_LARGE)
+    return np.ascontiguousarray(strip, dtype=np.int64)
+
+
+@njit(parallel=True, cache=True)
+def _scan(
+    costs: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """For each row the extremes of its costs and of ``cost - v``, in int64, in one pass.
+
+    Parameters
+    ----------
+    costs : int32[k, m] or int64[k, m]
+        C-contiguous, ``m >= 1``.
+    v : int64[m]
+        The columns' duals.
+
+    Returns
+    -------
+    low, high, least, most : int64[k]
+        Smallest and largest cost, smallest and largest ``cost - v``. The latter two are exact as
+        long as no cost exceeds 2**60 and no dual 2**61 in size.
+    """
+    low = np.empty(len(costs), np.int64)
+    high, least, most = np.empty_like(low), np.empty_like(low), np.empty_like(low)
+    for i in prange(len(costs)):
+        row = costs[i]
+        lowest = highest = np.int64(row[0])
+        nearest = farthest = np.int64(row[0]) - v[0]
+        for j in range(len(v)):
+            cost = np.int64(row[j])
+            lowest, highest = min(lowest, cost), max(highest, cost)
+            rest = cost - v[j]
+            nearest, farthest = min(nearest, rest), max(farthest, rest)
+        low[i], high[i], least[i], most[i] = lowest, highest, nearest, farthest
+    return low, high, least, most
+
+
+def _check_nearly(
+    strip: np.ndarray,
+    start: int,
+    answer: Assignment,
+    pairs: tuple[np.ndarray, np.ndarray],
+    audit: _Audit,
+) -> None:
+    """Floats: what the duals violate and what the pairs leave loose is added up."""
+    sign = -1 if answer.maximize else 1
+    allowed = np.ones(strip.shape, bool)
+    if strip.dtype.kind == "f":
         allowed = strip != sign * np.inf
         bad = np.argwhere(allowed & ~np.isfinite(strip))
         if bad.size:
             i, j = bad[0]
             raise Refuted(f"the cost at row {start + i}, column {j} is {strip[i, j]}")
-    elif audit.exact and strip.size and (
-        max(int(strip.max()), -int(strip.min())) > INTEGER_LIMIT
-    ):  # fmt: skip
-        raise Refuted("a cost exceeds 2**60: the exact check would overflow")
-    wide = np.where(allowed, strip, 0).astype(np.int64 if audit.exact else np.float64)
+    wide = np.where(allowed, strip, 0).astype(np.float64)
     u = np.asarray(answer.row_duals)[start : start + len(strip)]
     slack = sign * (wide - u[:, None] - np.asarray(answer.column_duals)[None, :])
     shortfall = np.where(allowed, -slack, 0)
-    mine = assigned[start : start + len(strip)]
-    rows = np.flatnonzero(mine >= 0)
-    columns = mine[rows]
-    if not allowed[rows, columns].all():
+    if not allowed[pairs].all():
         raise Refuted(f"a forbidden pair is assigned in rows {start} to {start + len(strip) - 1}")
-    if audit.exact:
-        _refute_exactly(shortfall, slack[rows, columns], rows, columns, start)
-    if not audit.exact:
-        sizes = np.abs(wide[wide != 0])
-        audit.smallest = min(audit.smallest, float(sizes.min(initial=np.inf)))
+    sizes = np.abs(wide[wide != 0])
+    audit.smallest = min(audit.smallest, float(sizes.min(initial=np.inf)))
     audit.violation += float(np.maximum(shortfall, 0).max(axis=1, initial=0).sum())
-    audit.looseness += float(np.abs(slack[rows, columns]).sum())
-    audit.chosen.append(strip[rows, columns])
-
-
-def _refute_exactly(
-    shortfall: np.ndarray, tight: np.ndarray, rows: np.ndarray, columns: np.ndarray, start: int
-) -> None:
-    bad = np.argwhere(shortfall > 0)
-    if bad.size:
-        i, j = bad[0]
-        raise Refuted(f"reduced cost {-shortfall[i, j]} at row {start + i}, column {j}")
-    loose = np.flatnonzero(tight)
-    if loose.size:
-        i, j = rows[loose[0]], columns[loose[0]]
-        raise Refuted(f"row {start + i}, column {j} is assigned but not tight")
+    audit.looseness += float(np.abs(slack[pairs]).sum())
 
 
 def _balance(answer: Assignment, audit: _Audit, tolerance: float) -> str:

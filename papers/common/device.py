@@ -187,4 +187,6 @@ def free_bytes() -> int:
         return device.memory_bytes
     from numba import cuda
 
-    return int(cuda.current_context().get_memory_info().free)
+    context = cuda.current_context()
+    context.deallocations.clear()  # Numba returns freed memory in batches
+    return int(context.get_memory_info().free)

@@ -13,18 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 
 from papers.common.model import Instance
 from papers.common.pictures import colour_distances
+
+if TYPE_CHECKING:
+    from papers.common.resident import ResidentCosts
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 _MASK = (1 << 64) - 1
+
+_CHUNK = 1 << 18  # entries that one core draws at a time
 
 _MODULUS = 2**31 - 1  # minstd_rand0: x <- 16807 x mod (2**31 - 1), outputs 1 .. 2**31 - 2
 _URNG_RANGE = _MODULUS - 2  # libstdc++'s name for largest minus smallest output
@@ -57,6 +62,22 @@ def _fill_doubles(out: np.ndarray, counter: Any, cost_range: float) -> None:
         counter += np.uint64(1)
 
 
+@njit(cache=True, parallel=True)
+def _fill_integers_by_all(out: np.ndarray, counter: Any, cost_range: Any) -> None:
+    for chunk in prange(-(-out.size // _CHUNK)):
+        first = chunk * _CHUNK
+        part = out[first : first + _CHUNK]
+        _fill_integers(part, counter + np.uint64(first), cost_range)
+
+
+@njit(cache=True, parallel=True)
+def _fill_doubles_by_all(out: np.ndarray, counter: Any, cost_range: float) -> None:
+    for chunk in prange(-(-out.size // _CHUNK)):
+        first = chunk * _CHUNK
+        part = out[first : first + _CHUNK]
+        _fill_doubles(part, counter + np.uint64(first), cost_range)
+
+
 def _mix_int(x: int) -> int:
     """``mix`` on a Python int, modulo 2**64."""
     x = (x + int(_GOLDEN)) & _MASK
@@ -65,20 +86,37 @@ def _mix_int(x: int) -> int:
     return x ^ (x >> 31)
 
 
-def _key(n: int, cost_range: int, seed: int) -> int:
+def stream_key(n: int, cost_range: int, seed: int) -> int:
+    """Return the counter of the entry at row 0, column 0: an integer in 0 .. 2**64 - 1."""
     return _mix_int(_mix_int(_mix_int(seed) + n) + cost_range)
 
 
-def _integers(count: int, cost_range: int, counter: int) -> np.ndarray:
-    """Draw int32[count] in [0, cost_range) from the counters ``counter``, ``counter + 1`` ..."""
+def check_range(cost_range: int) -> None:
+    """Refuse a range that int32 costs cannot have.
+
+    Raises
+    ------
+    ValueError
+        If `cost_range` is outside of 1 .. 2**31.
+    """
     if not 1 <= cost_range <= 2**31:
         raise ValueError(f"cost_range must lie in 1 .. 2**31 for int32 costs, not {cost_range}")
-    out = np.empty(count, dtype=np.int32)
-    _fill_integers(out, np.uint64(counter & _MASK), np.uint64(cost_range))
-    return out
 
 
-def uniform_rows(n: int, cost_range: int, seed: int, start: int, stop: int) -> np.ndarray:
+def _integers(
+    count: int, cost_range: int, counter: int, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Draw int32[count] in [0, cost_range) from the counters ``counter``, ``counter + 1`` ..."""
+    check_range(cost_range)
+    drawn = np.empty(count, dtype=np.int32) if out is None else out[:count]
+    fill = _fill_integers if count <= _CHUNK else _fill_integers_by_all
+    fill(drawn, np.uint64(counter & _MASK), np.uint64(cost_range))
+    return drawn
+
+
+def uniform_rows(
+    n: int, cost_range: int, seed: int, start: int, stop: int, out: np.ndarray | None = None
+) -> np.ndarray:
     """Draw rows ``start`` to ``stop`` (excluded) of `uniform`'s matrix, and nothing else.
 
     Parameters
@@ -91,10 +129,13 @@ def uniform_rows(n: int, cost_range: int, seed: int, start: int, stop: int) -> n
         Seed of the whole matrix.
     start, stop : int
         ``0 <= start <= stop <= n``.
+    out : int32[at least (stop - start) * n], optional
+        Memory for the rows; by default new memory.
 
     Returns
     -------
     int32[stop - start, n]
+        A view of `out` if that was given.
 
     Raises
     ------
@@ -103,8 +144,8 @@ def uniform_rows(n: int, cost_range: int, seed: int, start: int, stop: int) -> n
     """
     if not 0 <= start <= stop <= n:
         raise ValueError(f"rows {start} to {stop} are not rows of an n = {n} matrix")
-    first = _key(n, cost_range, seed) + start * n
-    return _integers((stop - start) * n, cost_range, first).reshape(stop - start, n)
+    first = stream_key(n, cost_range, seed) + start * n
+    return _integers((stop - start) * n, cost_range, first, out).reshape(stop - start, n)
 
 
 def uniform(n: int, seed: int = 1, *, cost_range: int) -> np.ndarray:
@@ -152,7 +193,8 @@ def uniform_double(n: int, seed: int = 1, *, cost_range: float = 1.0) -> np.ndar
     if not 0 < cost_range < float("inf"):
         raise ValueError(f"cost_range must be positive and finite, not {cost_range}")
     out = np.empty(n * n, dtype=np.float64)
-    _fill_doubles(out, np.uint64(_key(n, int(cost_range), seed)), float(cost_range))
+    fill = _fill_doubles if out.size <= _CHUNK else _fill_doubles_by_all
+    fill(out, np.uint64(stream_key(n, int(cost_range), seed)), float(cost_range))
     return out.reshape(n, n)
 
 
@@ -263,7 +305,7 @@ def planted_parts(
     slack : int64[n, n]
         Slack in [0, cost_range), zero under the permutation.
     """
-    counter = _key(n, cost_range, seed)
+    counter = stream_key(n, cost_range, seed)
     slack = _integers(n * n, cost_range, counter).reshape(n, n).astype(np.int64)
     duals = _integers(2 * n, cost_range, counter + n * n).astype(np.int64)
     # 2**31 keys: equal ones are few, and a stable sort settles them the same way everywhere.
@@ -296,15 +338,24 @@ def geometric(n: int, seed: int = 1, *, cost_range: int = 1000) -> np.ndarray:
     -------
     int32[n, n] or int64[n, n]
     """
-    points = _integers(4 * n, cost_range, _key(n, cost_range, seed)).astype(np.int64)
+    points = _integers(4 * n, cost_range, stream_key(n, cost_range, seed)).astype(np.int64)
     x, y, a, b = points.reshape(4, n)
     return _fitting((x[:, None] - a[None, :]) ** 2 + (y[:, None] - b[None, :]) ** 2)
 
 
 # --------------------------------------------------------------------------- by name
 
-FAMILIES: dict[str, Callable[..., np.ndarray]] = {
+
+def _uniform_resident(n: int, seed: int = 1, *, cost_range: int) -> ResidentCosts:
+    """`uniform`, drawn in device memory (see `papers.common.resident`)."""
+    from papers.common.resident import draw_uniform  # Needs numba.cuda.
+
+    return draw_uniform(n, cost_range, seed)
+
+
+FAMILIES: dict[str, Callable[..., np.ndarray | ResidentCosts]] = {
     "uniform": uniform,
+    "uniform_resident": _uniform_resident,
     "uniform_double": uniform_double,
     "lopes_cpp": lopes_cpp,
     "adversarial": adversarial,
@@ -315,7 +366,10 @@ FAMILIES: dict[str, Callable[..., np.ndarray]] = {
 }
 """Name -> ``callable(n, seed=1, **params)``; `lopes_cpp` has the authors' seed as its default."""
 
-_RANGED = ("uniform", "uniform_double", "planted", "geometric")
+RESIDENT = ("uniform_resident",)
+"""Families whose matrices are drawn in device memory and need not fit the host's."""
+
+_RANGED = ("uniform", "uniform_resident", "uniform_double", "planted", "geometric")
 
 
 def label_range(n: int, label: str) -> int:
@@ -349,16 +403,17 @@ def label_range(n: int, label: str) -> int:
     return max(1, int(factor * n if is_multiple else factor))
 
 
-def draw(instance: Instance) -> np.ndarray:
-    """Draw an instance's matrix.
+def parameters(instance: Instance) -> dict[str, Any]:
+    """Return the keyword arguments of an instance's generator besides ``n`` and ``seed``.
 
     Where `Instance.params` leaves out the cost range, the label gives it: ``cost_range`` of
-    `uniform`, `uniform_double`, `planted` and `geometric`, and ``high = range - 1`` of `lopes_cpp`.
+    `uniform` (also in device memory), `uniform_double`, `planted` and `geometric`, and
+    ``high = range - 1`` of `lopes_cpp`.
 
     Raises
     ------
     ValueError
-        If the family is unknown, or a parameter is outside of its range.
+        If the family is unknown, or the label is needed and names no range.
     """
     if instance.family not in FAMILIES:
         raise ValueError(f"unknown family {instance.family!r}; there are {', '.join(FAMILIES)}")
@@ -367,4 +422,46 @@ def draw(instance: Instance) -> np.ndarray:
         params["high"] = params.get("low", 0) + label_range(instance.n, instance.label) - 1
     elif instance.family in _RANGED and "cost_range" not in params:
         params["cost_range"] = label_range(instance.n, instance.label)
+    return params
+
+
+def draw(instance: Instance) -> np.ndarray | ResidentCosts:
+    """Draw an instance's matrix, in device memory if its family is one of `RESIDENT`.
+
+    Raises
+    ------
+    ValueError
+        If the family is unknown, or a parameter (see `parameters`) is outside of its range.
+    """
+    params = parameters(instance)
     return FAMILIES[instance.family](instance.n, seed=instance.seed, **params)
+
+
+def host_strips(instance: Instance) -> Callable[[int, int], np.ndarray]:
+    """Return row strips of a `RESIDENT` instance, drawn on the host.
+
+    They are computed anew from the formula, never read from the device: what certifies an answer
+    must not depend on memory that a solver could have changed.
+
+    Returns
+    -------
+    callable(start, stop) -> int32[stop - start, n]
+        Each strip holds until the next is drawn: they share their memory.
+
+    Raises
+    ------
+    ValueError
+        If the family is not one of `RESIDENT`.
+    """
+    if instance.family not in RESIDENT:
+        raise ValueError(f"{instance.family!r} is not drawn in device memory")
+    n, cost_range = instance.n, parameters(instance)["cost_range"]
+    memory = np.empty(0, dtype=np.int32)
+
+    def rows(start: int, stop: int) -> np.ndarray:
+        nonlocal memory
+        if memory.size < (stop - start) * n:
+            memory = np.empty((stop - start) * n, dtype=np.int32)
+        return uniform_rows(n, cost_range, instance.seed, start, stop, memory)
+
+    return rows

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import cuda, types
+from numba import cuda, int32, types
 from numba.cuda import cgutils
 from numba.cuda.extending import intrinsic
 
@@ -109,6 +109,53 @@ def warp_sum(value):
     for distance in (16, 8, 4, 2, 1):
         value += cuda.shfl_xor_sync(FULL_WARP, value, distance)
     return value
+
+
+@cuda.jit(device=True)
+def warp_rank(flag):
+    """Exclusive prefix sum of a predicate over a full warp: (rank of the lane, total)."""
+    votes = cuda.ballot_sync(FULL_WARP, flag)
+    return int32(cuda.popc(votes & cuda.lanemask_lt())), int32(cuda.popc(votes))
+
+
+@cuda.jit(device=True)
+def warp_scan(value):
+    """Inclusive prefix sum over a full warp [Blelloch 1990]: five shuffles."""
+    lane = cuda.threadIdx.x & 31
+    for distance in (1, 2, 4, 8, 16):
+        below = cuda.shfl_up_sync(FULL_WARP, value, distance)
+        if lane >= distance:
+            value = int32(value + below)
+    return value
+
+
+@cuda.jit(device=True)
+def block_scan(value, totals):
+    """Exclusive prefix sum over a block: (sum of the threads before, sum of all).
+
+    Every thread of the block calls it; the block is a whole number of warps.
+
+    Parameters
+    ----------
+    value : int32
+        The thread's own.
+    totals : shared int32[32]
+        Scratch; free again on return.
+    """
+    lane = cuda.threadIdx.x & 31
+    warp = cuda.threadIdx.x >> 5
+    inclusive = warp_scan(int32(value))
+    if lane == 31:
+        totals[warp] = inclusive
+    cuda.syncthreads()
+    mine = int32(0)
+    if lane < cuda.blockDim.x >> 5:
+        mine = totals[lane]
+    sums = warp_scan(mine)
+    before = cuda.shfl_sync(FULL_WARP, int32(sums - mine), warp)
+    total = cuda.shfl_sync(FULL_WARP, sums, 31)
+    cuda.syncthreads()
+    return int32(before + inclusive - value), total
 
 
 @cuda.jit(device=True)

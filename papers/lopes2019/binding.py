@@ -13,6 +13,7 @@ import numpy as np
 from papers.common import device
 from papers.common.assignment import Problem
 from papers.common.launch import Launch, bind
+from papers.common.mailbox import Mailbox
 from papers.lopes2019 import kernels as k
 from papers.lopes2019 import kernels_matrix as m
 from papers.lopes2019 import kernels_step_4 as alternatives
@@ -67,8 +68,8 @@ class Geometry:
         return cls(lines, 1024, 1024, 256, 512, 512, 8 * machine.multiprocessors)
 
 
-def allocate(problem: Problem, shapes: Geometry) -> tuple[dict[str, Any], memoryview]:
-    """Device memory for one problem, the costs copied into it, and the host's view of the signal.
+def allocate(problem: Problem, shapes: Geometry, mailbox: Mailbox) -> dict[str, Any]:
+    """Device memory for one problem, the costs copied into it.
 
     The arrays are named as in the table of `kernels`.
     """
@@ -97,9 +98,8 @@ def allocate(problem: Problem, shapes: Geometry) -> tuple[dict[str, Any], memory
     arrays["minimum"] = device.empty(1, matrix.dtype)
     arrays["flags"] = device.to_device(np.zeros(k.FLAGS, np.int32))
     arrays["zero_of_row"] = device.to_device(np.full(n, -1, np.int32))
-    host, arrays["signal"] = device.mapped(1, np.int64)
-    # A memoryview yields plain Python integers, several times faster than NumPy scalars.
-    return arrays, memoryview(host)
+    arrays["signal"] = mailbox.device_word
+    return arrays
 
 
 def bind_launches(

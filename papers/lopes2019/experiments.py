@@ -103,6 +103,12 @@ def fig_5(plan: Plan) -> list[Cell]:
     ]
 
 
+def fig_6(plan: Plan) -> list[Cell]:
+    """The O(n^4) kernels and another paper's O(n^3) ones on the same instances."""
+    cells = [cell for cell in gpu_cells(plan) if plan.gpu or cell.instance.n <= 32]
+    return cells + [Cell(tables.O3, cell.instance) for cell in cells]
+
+
 def alternatives(plan: Plan) -> list[Cell]:
     """Appendix B's kernels for step 4, and the paper's with the authors' split over blocks."""
     sizes = (GPU_SIZES if plan.gpu else EXECUTOR_SIZES)[plan.preset]
@@ -197,6 +203,11 @@ def draw_fig_5(table: pd.DataFrame):
     )  # fmt: skip
 
 
+draw_fig_6 = _curves(
+    "published_ratio", "ratio", "linear", "time of O(n^3) / time of O(n^4)", "CUDA codes"
+)
+
+
 def draw_shares(title: str):
     """Draw stacked shares of the steps."""
 
@@ -210,10 +221,6 @@ def draw_shares(title: str):
         )  # fmt: skip
 
     return draw
-
-
-def _no_fig_6(summary: pd.DataFrame, published: tables.Published) -> pd.DataFrame:
-    return published("fig06")
 
 
 # ------------------------------------------------------------------------------- the entries
@@ -232,8 +239,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         fig_5, tables.against_range, draw_fig_5, verdicts.against_range,
     ),
     Experiment(
-        "fig06", "CUDA O(n^3) over CUDA O(n^4)", "figure", lambda plan: [], _no_fig_6,
-        unavailable="needs a CUDA O(n^3) solver, which the paper datenagi2016 brings",
+        "fig06", "CUDA O(n^3) (datenagi2016:tree) over CUDA O(n^4)", "figure",
+        fig_6, tables.cuda_o3_over_o4, draw_fig_6, verdicts.cuda_o3_over_o4,
     ),
     Experiment(
         "table1", "Run times in CUDA and C, in ms (verdicts: fig07, fig08)", "table",

@@ -7,7 +7,6 @@ the caller's rows are the paper's columns, and nothing is ever moved (deviation 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import numpy as np
 from papers.common import device
 from papers.common.assignment import Problem, finish, prepare
 from papers.common.launch import Launch
+from papers.common.mailbox import Mailbox
 from papers.common.model import Assignment
 from papers.lopes2019.binding import Geometry, allocate, bind_launches
 from papers.lopes2019.kernels import Flag
@@ -31,9 +31,6 @@ MAX_SIZE = 46340
 MAX_SHARED_SIZE = 24576
 """Largest n of the alternatives A and C: two bytes a line in 48 KiB of shared memory."""
 
-SIGNAL_PATIENCE_S = 2.0
-"""How long the host watches the signal word before it waits for the kernel in the driver."""
-
 
 class Signal(NamedTuple):
     """What step 4 tells the host (`kernels.send_signals` packs it)."""
@@ -43,9 +40,9 @@ class Signal(NamedTuple):
     path_found: bool
 
 
-def decode_signal(word: int) -> tuple[int, Signal]:
-    """Unpack a signal word into its sequence number and its content."""
-    return word >> 34, Signal(word & 0xFFFFFFFF, bool(word >> 32 & 1), bool(word >> 33 & 1))
+def decode_signal(payload: int) -> Signal:
+    """Unpack the payload of step 4's word (`papers.common.mailbox`)."""
+    return Signal(payload & 0xFFFFFFFF, bool(payload >> 32 & 1), bool(payload >> 33 & 1))
 
 
 @dataclass
@@ -56,39 +53,18 @@ class State:
     n: int
     arrays: dict[str, Any] = field(default_factory=dict)
     launches: dict[str, Launch] = field(default_factory=dict)
-    signal_host: Any = None
-    signals_seen: int = 0
+    mailbox: Any = None
     counters: dict[str, int] = field(default_factory=dict)
     solved: bool = False
 
     def wait(self) -> Signal:
-        """Wait for the signal of the latest launch of step 4.
-
-        Raises
-        ------
-        RuntimeError
-            If the kernel ended without one (or the driver's own error, if it failed).
-        """
-        self.signals_seen += 1
-        word, expected = self.signal_host, self.signals_seen
-        deadline = 0.0
-        while True:
-            for _ in range(100_000):  # some ten milliseconds
-                value = word[0]
-                if value >> 34 == expected:
-                    return decode_signal(value)[1]
-            deadline = deadline or time.monotonic() + SIGNAL_PATIENCE_S
-            if time.monotonic() > deadline:
-                device.synchronize()  # waits for a slow kernel; raises if it failed
-                if word[0] >> 34 == expected:
-                    return decode_signal(word[0])[1]
-                raise RuntimeError(f"step 4 sent no signal {expected} (word {word[0]:#x})")
+        """Wait for the signal of the latest launch of step 4."""
+        return decode_signal(self.mailbox.wait())
 
     def forget(self) -> None:
         """Start counting anew: also right after a run that was interrupted between two signals."""
-        device.synchronize()
+        self.mailbox.forget()
         self.solved = False
-        self.signals_seen = self.signal_host[0] >> 34
         self.counters.clear()
         for launch in self.launches.values():
             launch.reset()
@@ -141,7 +117,8 @@ def upload(
             if not isinstance(lines_a_bin, int | np.integer):
                 raise ValueError(f"lines_a_bin={lines_a_bin!r} is no whole number")
             shapes = replace(shapes, lines_a_bin=min(int(lines_a_bin), max(n, 1)))
-        state.arrays, state.signal_host = allocate(problem, shapes)
+        state.mailbox = Mailbox()
+        state.arrays = allocate(problem, shapes, state.mailbox)
         state.launches = bind_launches(problem, state.arrays, shapes, step_4)
     return state
 

@@ -52,9 +52,12 @@ def by_seed(
     options: str = "",
     family: str = "uniform",
 ) -> pd.DataFrame:
-    """One metric of one solver, a row a seed; columns as `medians`, and ``seed``."""
+    """One metric of one solver, a row a seed; columns as `medians`, and ``seed``.
+
+    `solver` is one of this paper, or another paper's with its full name.
+    """
     rows = summary[
-        (summary["solver"] == f"lopes2019:{solver}")
+        (summary["solver"] == (solver if ":" in solver else f"lopes2019:{solver}"))
         & (summary["options"] == options)
         & (summary["scope"] == scope)
         & (summary["metric"] == metric)
@@ -337,6 +340,44 @@ def against_range(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = beside(printed, measured, ["n", "algorithm", "range_over_n"])
     table = order(table, by=("n", "algorithm", "range_over_n"))
     return table[["n", "algorithm", "range_over_n", "source", "published_ms", "time_ms"]]
+
+
+# ------------------------------------------------------------------------------- CUDA O(n^3)
+
+O3 = "datenagi2016:tree"
+"""What stands for the CUDA O(n^3) code, which the authors did not publish."""
+
+
+def cuda_o3_over_o4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Figure 6: time of an O(n^3) code in CUDA over that of the O(n^4) one, seed by seed.
+
+    ``o3_gain`` and ``o4_gain`` are the times that follow from print (Figure 6 and Table 1) over the
+    measured ones; ``authors_ratio`` is that of public codes on an H100: the alternating tree of
+    Date and Nagi over the program of this paper's authors.
+    """
+    keys = ["n", "cost_range"]
+    printed = published("fig06")[[*keys, "o3_time_over_o4_time"]]
+    printed = printed.rename(columns={"o3_time_over_o4_time": "published_ratio"})
+    printed = printed.merge(_printed_times(published), on=keys)
+    codes = {"o4": "authors_code_h100", "o3": "authors_o3_h100"}
+    theirs = {k: published(v).groupby(keys)["solve_ms"].median() for k, v in codes.items()}
+    ratio = (theirs["o3"] / theirs["o4"]).rename("authors_ratio").reset_index()
+    printed = printed.merge(ratio, on=keys, how="left")
+    o3 = by_seed(summary, O3).rename(columns={"value": "o3_ms"})
+    both = o3.merge(named(by_seed(summary, "gpu"), "o4_ms"), on=[*KEY, "seed"])
+    both = both[both["cost_range"].isin(LABELS)]
+    both = both.assign(ratio=both["o3_ms"] / both["o4_ms"])
+    values = ["ratio", "o3_ms", "o4_ms"]
+    measured = both.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
+    table = order(beside(printed, measured, keys))
+    table = table.assign(
+        o3_gain=table["published_ratio"] * table["published_cuda_ms"] / table["o3_ms"],
+        o4_gain=table["published_cuda_ms"] / table["o4_ms"],
+    )
+    return table[
+        [*keys, "source", "device", "published_ratio", "ratio", "authors_ratio", "o3_ms", "o4_ms",
+         "o3_gain", "o4_gain"]
+    ]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- our own

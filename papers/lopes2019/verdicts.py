@@ -198,6 +198,40 @@ against_range = judged(
     curves("{}: slope over the range", *_TIME, "algorithm", "range_over_n", tolerance=0.15),
 )  # fmt: skip
 
+
+ANOTHER_CODE = (
+    "print's O(n^3) code is not public, ours is another one (the alternating tree of [DN16])"
+)
+
+
+def _other_code(row: Any) -> compare.Note:
+    """The O(n^3) code is another one, and both codes moved away from print."""
+    public = f"the public codes of both papers have {row.authors_ratio:.2g} on an H100"
+    moved = gains("o4_gain", "o3_gain", "the O(n^4) time", "the O(n^3) time")(row)
+    return compare.either(moved, f"{ANOTHER_CODE}; {public}")
+
+
+def _o4_faster(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+    """The text of section 5: O(n^4) faster by more than about two (LO2 has the exceptions)."""
+    cells = rows[rows["n"] >= 512]
+    if cells.empty:
+        return
+    faster = int((cells["ratio"] > 1).sum())
+    always = faster == len(cells)
+    yield Comparison(
+        f"O(n^4) faster than O(n^3) in CUDA ({source})", "shape", "all 15 cells",
+        f"{faster} of {len(cells)}", "agrees" if always else "differs",
+        "" if always else ANOTHER_CODE,
+    )  # fmt: skip
+
+
+cuda_o3_over_o4 = judged(
+    "CUDA O(n^3) over O(n^4)", *_RATIO,
+    _o4_faster,
+    each("CUDA O(n^3) over O(n^4): n={n} range {cost_range}", *_RATIO, note=_other_code),
+    curves("CUDA O(n^3) over O(n^4): slope over n, range {}", *_RATIO, "cost_range"),
+)  # fmt: skip
+
 # ------------------------------------------------------------------------------- our own
 
 

@@ -4,7 +4,8 @@ What is inside and outside the clocks
 -------------------------------------
 - Drawing the instance, compiling (a warm-up run of the same cell) and certifying are outside.
 - ``run``: `Solver.run` between two device synchronisations, on a state uploaded before.
-- ``end_to_end``: upload, run and download, with a new state every time.
+- ``end_to_end``: upload, run and download, with a new state every time. A matrix that was drawn in
+  device memory (`papers.common.resident`) is uploaded from there: no copy over the bus.
 - ``steps``: `Solver.run` with a `StepClock` that synchronises at every step boundary.
 - ``kernels``: device time of the kernels alone; a GPU only, no rows without one.
 
@@ -13,6 +14,9 @@ Proof
 Every repetition's answer is downloaded after its clock has stopped. Up to ``n = 2048`` each is
 certified. Above that the last of each scope is, and the others must have its cost exactly (within
 1e-9 of it for floats): a certificate costs a pass over the matrix.
+
+A matrix that was drawn in device memory is certified against strips drawn anew on the host, by the
+formula: independent of the device's memory, and without room for the whole.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,9 +34,13 @@ from papers.common import certify, device, environment, generators
 from papers.common.model import Assignment, Cell, Instance, Solver, Verdict
 from papers.common.timing import StepClock, stopwatch
 
+if TYPE_CHECKING:
+    from papers.common.resident import ResidentCosts
+
 CERTIFY_ALL_N = 2048
 Times = Mapping[str, float]
 Report = Callable[[str], None]
+Matrix: TypeAlias = "np.ndarray | ResidentCosts"
 Value = tuple[str, int, str, Any]
 """Scope, repeat, metric, value."""
 
@@ -56,15 +64,16 @@ class Laboratory:
     _instance: Instance | None = None
     _matrix: Any = None
 
-    def draw(self, instance: Instance) -> np.ndarray:
+    def draw(self, instance: Instance) -> Matrix:
         """Return the instance's matrix; the last one is kept for the next solver."""
         if instance != self._instance:
-            self._matrix = None  # Free the old one before the new one is made.
+            self._matrix = self._instance = None
+            gc.collect()  # Free the old one before the new one is made.
             self._matrix = generators.draw(instance)
             self._instance = instance
         return self._matrix
 
-    def needs_warm_up(self, solver: Solver, cell: Cell, matrix: np.ndarray) -> bool:
+    def needs_warm_up(self, solver: Solver, cell: Cell, matrix: Matrix) -> bool:
         """Say whether an untimed run must come first.
 
         On a GPU always: clocks rise, and memory is touched for the first time. On a CPU only
@@ -117,7 +126,7 @@ def _kernels(solver: Solver, state: Any) -> _Repeat:
     return _Repeat(values, solver.download(state))
 
 
-def _end_to_end(solver: Solver, matrix: np.ndarray, options: Mapping[str, Any]) -> _Repeat:
+def _end_to_end(solver: Solver, matrix: Matrix, options: Mapping[str, Any]) -> _Repeat:
     with stopwatch(device.synchronize) as lap:
         state = solver.upload(matrix, **options)
         solver.run(state)
@@ -137,8 +146,11 @@ def _repeated(once: Callable[[], _Repeat], repeats: int, budget_s: float) -> Ite
 class _Judge:
     """Certifies the answers of one scope and keeps the first verdict that is not ok."""
 
-    def __init__(self, matrix: np.ndarray, maximize: bool) -> None:
-        self._matrix = matrix
+    def __init__(self, instance: Instance, matrix: Matrix, maximize: bool) -> None:
+        self._rows = matrix.shape[0]
+        self._costs_to_check: Any = matrix
+        if instance.family in generators.RESIDENT:
+            self._costs_to_check = generators.host_strips(instance)
         self._maximize = maximize
         self._each = max(matrix.shape, default=0) <= CERTIFY_ALL_N
         self._costs: list[Any] = []
@@ -147,7 +159,9 @@ class _Judge:
 
     def _certify(self, answer: Assignment) -> None:
         if self.verdict is None or self.verdict.ok:
-            self.verdict = certify.assignment(self._matrix, answer, maximize=self._maximize)
+            self.verdict = certify.assignment(
+                self._costs_to_check, answer, maximize=self._maximize, rows=self._rows
+            )
 
     def hear(self, answer: Assignment) -> None:
         """Take one repetition's answer."""
@@ -193,7 +207,7 @@ def _answer_rows(answers: list[Assignment]) -> list[Value]:
 class _Notebook:
     """Times the scopes of one cell and collects values, answers and the verdict."""
 
-    def __init__(self, cell: Cell, matrix: np.ndarray, budget_s: float, report: Report) -> None:
+    def __init__(self, cell: Cell, matrix: Matrix, budget_s: float, report: Report) -> None:
         self._cell = cell
         self._matrix = matrix
         self._budget_s = budget_s
@@ -210,7 +224,8 @@ class _Notebook:
 
     def take(self, scope: str, once: Callable[[], _Repeat]) -> None:
         """Time `scope` by calling `once` for every repetition, and judge the answers."""
-        judge = _Judge(self._matrix, bool(dict(self._cell.options).get("maximize", False)))
+        maximize = bool(dict(self._cell.options).get("maximize", False))
+        judge = _Judge(self._cell.instance, self._matrix, maximize)
         answers = []
         repeats = self._cell.repeats or 1
         self._report(f"{scope} 1/{repeats}")
@@ -241,7 +256,7 @@ _ON_STATE: dict[str, Callable[[Solver, Any], _Repeat]] = {
 
 
 def _measure_on_state(
-    solver: Solver, cell: Cell, matrix: np.ndarray, notebook: _Notebook, warm_up: bool
+    solver: Solver, cell: Cell, matrix: Matrix, notebook: _Notebook, warm_up: bool
 ) -> None:
     """Time the scopes that share one uploaded state, which is freed on return."""
     scopes = [scope for scope in cell.scopes if scope in _ON_STATE]
@@ -250,6 +265,7 @@ def _measure_on_state(
     state = solver.upload(matrix, **dict(cell.options))
     if warm_up:
         solver.run(state)
+        solver.download(state)  # It may have kernels of its own, and `end_to_end` times it.
         device.synchronize()
     for scope in scopes:
         if notebook.open:

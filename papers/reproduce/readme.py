@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from papers.common import published
+from papers.common.model import Plan
 from papers.reproduce import measurements, registry, store
 from papers.reproduce.registry import UsageError
 from papers.reproduce.text import shown
@@ -38,11 +39,22 @@ def filled(name: str) -> str:
     text = (folder / "README.md").read_text(encoding="utf-8")
     if len(_OPENING.findall(text)) != len(BLOCK.findall(text)):
         raise UsageError(f"{name}/README.md: a results block lacks its name or its <!-- end -->")
-    tables = [table for _, table, _ in measurements.recorded_runs(folder / "results")]
-    if not tables:
+    if not list(measurements.recorded_runs(folder / "results")):
         raise UsageError(f"{name} has no recorded run")
+    tables = [
+        table
+        for owner in _owners(name)
+        for _, table, _ in measurements.recorded_runs(registry.folder(owner) / "results")
+    ]
     summary = measurements.usable(measurements.summarize(pd.concat(tables)))
     return BLOCK.sub(lambda found: found[1] + _block(name, found[2], summary) + found[3], text)
+
+
+def _owners(name: str) -> list[str]:
+    """Return the paper and those whose solvers its experiments measure."""
+    plan = Plan("paper", gpu=True)
+    cells = (cell for each in registry.experiments(name).values() for cell in each.cells(plan))
+    return list(dict.fromkeys([name, *(registry.owner(cell.solver) for cell in cells)]))
 
 
 def _block(name: str, experiment: str, summary: pd.DataFrame) -> str:

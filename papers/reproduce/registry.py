@@ -40,6 +40,11 @@ def solver(full_name: str) -> Solver:
     return solvers[name]
 
 
+def owner(full_name: str) -> str:
+    """Return the paper of a solver called e.g. ``"lopes2019:gpu"``."""
+    return full_name.partition(":")[0]
+
+
 def resolve(targets: list[str]) -> list[tuple[str, Experiment]]:
     """Return the (paper, experiment) pairs that command-line `targets` name.
 

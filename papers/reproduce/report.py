@@ -83,8 +83,12 @@ class Section:
 
 
 def summary_of(run: Run) -> pd.DataFrame:
-    """Return the summary of this run and of the recorded runs of its papers."""
+    """Return the summary of this run and of the recorded runs of the papers it is about.
+
+    A paper's experiments may name another paper's solvers: then that one's recorded runs count too.
+    """
     names = dict.fromkeys(paper for paper, _ in run.experiments())
+    names |= dict.fromkeys(registry.owner(job.cell.solver) for job in run.jobs)
     tables = [run.measured().assign(source=measurements.THIS_RUN)]
     for name in names:
         recorded = measurements.recorded_runs(registry.folder(name) / "results")

@@ -273,3 +273,150 @@ def test_costs_that_cannot_be_checked():
     assert not certify.assignment(odd, answer).ok
     two = Assignment(np.arange(2), np.arange(2), 2, np.ones(2, int), np.zeros(3, int))
     assert not certify.assignment(np.array([[1, 9, 9], [9, 1, 9], [0, 0, -100]]), two, rows=2).ok
+
+
+# ------------------------------------------------------------------- the pass over integer strips
+
+STRIPS = 2 * certify.STRIP_ROWS + 44
+ROWS = [0, 1, 255, 256, 300, 511, 512, STRIPS - 1]
+COLUMNS = [0, 1, 63, 300, STRIPS - 2, STRIPS - 1]
+INTEGERS = ["int32", "int64", "int16", "uint16", "uint64", ">i4"]
+
+
+def tight(columns=STRIPS, maximize=False):
+    """Three strips of integers with an optimal answer: slack 1 to 9, 0 at the assigned pairs."""
+    rng = np.random.default_rng(5)
+    u, v = rng.integers(200, 900, STRIPS), rng.integers(200, 900, columns)
+    slack = rng.integers(1, 10, (STRIPS, columns))
+    assigned = rng.permutation(columns)
+    slack[np.arange(STRIPS), assigned] = 0
+    cost = u[:, None] + v[None, :] + (-slack if maximize else slack)
+    total = int(u.sum() + v.sum())
+    return cost, Assignment(np.arange(STRIPS), assigned, total, u, v, maximize)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_integers_of_any_type_and_layout_pass(dtype, order, maximize):
+    cost, answer = tight(maximize=maximize)
+    cost = cost.astype(dtype, order=order)
+    assert certify.assignment(cost, answer).ok
+    narrow = dataclasses.replace(answer, row_duals=answer.row_duals.astype(np.int16))
+    assert certify.assignment(cost, narrow).ok
+
+
+def test_booleans_pass():
+    cost = ~np.eye(5, dtype=bool)
+    zero = np.zeros(5, int)
+    assert certify.assignment(cost, Assignment(np.arange(5), np.arange(5), 0, zero, zero)).ok
+    crossed = np.array([1, 0, 2, 3, 4])
+    wrong = Assignment(np.arange(5), crossed, 2, zero, zero)
+    assert "not tight" in certify.assignment(cost, wrong).reason
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint16"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_one_entry_that_is_wrong_by_one_is_found_wherever_it_is(dtype, maximize):
+    cost, answer = tight(maximize=maximize)
+    cost = cost.astype(dtype)
+    sign = -1 if maximize else 1
+    for i in ROWS:
+        for j in [c for c in COLUMNS if c != answer.col_ind[i]]:
+            kept = cost[i, j]
+            cost[i, j] = answer.row_duals[i] + answer.column_duals[j] - sign
+            for given in (cost, lambda start, stop: cost[start:stop]):
+                verdict = certify.assignment(given, answer, rows=STRIPS)
+                assert not verdict.ok
+                assert verdict.reason == f"reduced cost -1 at row {i}, column {j}"
+            cost[i, j] = kept
+    assert certify.assignment(cost, answer).ok
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_one_loose_pair_is_found_wherever_it_is(dtype, maximize):
+    cost, answer = tight(maximize=maximize)
+    cost = cost.astype(dtype)
+    sign = -1 if maximize else 1
+    last = int(np.flatnonzero(answer.col_ind == STRIPS - 1)[0])
+    for i in [*ROWS, last]:
+        j = answer.col_ind[i]
+        cost[i, j] += sign
+        claimed = dataclasses.replace(answer, cost=answer.cost + sign)
+        reason = certify.assignment(cost, claimed).reason
+        assert reason == f"row {i}, column {j} is assigned but not tight"
+        cost[i, j] -= sign
+
+
+def test_the_first_wrong_entry_is_named_and_comes_before_loose_pairs():
+    cost, answer = tight()
+    cost[0, answer.col_ind[0]] += 1
+    places = [(300, 5), (300, 9), (301, 0)]
+    for i, j in places:
+        cost[i, j] = answer.row_duals[i] + answer.column_duals[j] - 3
+    assert "row 0" in certify.assignment(cost, answer).reason  # an earlier strip
+    cost[7, 20] = answer.row_duals[7] + answer.column_duals[20] - 4
+    assert certify.assignment(cost, answer).reason == "reduced cost -4 at row 7, column 20"
+    cost[7, 20] += 9
+    cost[0, answer.col_ind[0]] -= 1
+    assert certify.assignment(cost, answer).reason == "reduced cost -3 at row 300, column 5"
+
+
+@pytest.mark.parametrize("value", [2**60 + 1, -(2**60) - 1, 2**63 - 1, -(2**63)])
+def test_a_cost_that_could_wrap_is_found_wherever_it_is(value):
+    cost, answer = tight()
+    huge = dataclasses.replace(answer, row_duals=answer.row_duals + 2**61 - 1000)
+    for i in ROWS:
+        for j in COLUMNS:
+            kept, cost[i, j] = cost[i, j], value
+            assert "2**60" in certify.assignment(cost, answer).reason
+            cost[i, j] = kept
+    cost[5, 5] = value  # said before the slack that it makes wrap
+    assert "2**60" in certify.assignment(cost, huge).reason
+
+
+def test_unsigned_costs_beyond_the_limit_are_refused():
+    cost, answer = tight()
+    cost = cost.astype(np.uint64)
+    cost[-1, -1] = 2**64 - 1
+    assert "2**60" in certify.assignment(cost, answer).reason
+
+
+def test_slack_at_the_limits_does_not_wrap():
+    top, bottom = 2**60, 2**61
+    cost = np.array([[top, top], [top, top]])
+    far = Assignment(np.arange(2), np.arange(2), 2 * top, np.full(2, bottom), np.full(2, bottom))
+    assert f"reduced cost {top - 2 * bottom}" in certify.assignment(cost, far).reason
+    near = dataclasses.replace(far, row_duals=-far.row_duals, column_duals=-far.column_duals)
+    assert "not tight" in certify.assignment(cost, near).reason
+    upward = dataclasses.replace(near, maximize=True)
+    assert f"reduced cost {-top - 2 * bottom}" in certify.assignment(cost, upward).reason
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_pass_agrees_with_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 300, 2)
+    cost = rng.integers(-(2**31), 2**31, (n, m)).astype(rng.choice(["int32", "int64"]))
+    v = rng.integers(-(2**61), 2**61, m)
+    low, high, least, most = certify._scan(cost, v)
+    rest = cost.astype(np.int64) - v
+    np.testing.assert_array_equal(low, cost.min(axis=1))
+    np.testing.assert_array_equal(high, cost.max(axis=1))
+    np.testing.assert_array_equal(least, rest.min(axis=1))
+    np.testing.assert_array_equal(most, rest.max(axis=1))
+
+
+def test_a_float_strip_among_integer_strips():
+    """From there on the answer is judged as one of floats; what came before was exact."""
+    cost, answer = tight()
+
+    def strips(start, stop):
+        return cost[start:stop].astype(float if start else np.int32)
+
+    assert certify.assignment(strips, answer, rows=STRIPS).reason.endswith("to within 0")
+    for i in (3, 300):
+        kept, cost[i, 3] = cost[i, 3], answer.row_duals[i] + answer.column_duals[3] - 1
+        assert not certify.assignment(strips, answer, rows=STRIPS).ok
+        cost[i, 3] = kept

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from papers.common import generators
+from papers.common import device, generators
 from papers.common.model import Instance
+from papers.common.simulator import Executor
 
 
 def digest(matrix):
@@ -74,6 +75,37 @@ def test_rows_are_strips_of_the_whole():
     whole = generators.uniform(37, 4, cost_range=99)
     np.testing.assert_array_equal(generators.uniform_rows(37, 99, 4, 11, 30), whole[11:30])
     assert generators.uniform_rows(37, 99, 4, 5, 5).shape == (0, 37)
+
+
+def test_all_cores_draw_the_same_bits_as_one():
+    """Large matrices are drawn in chunks by all cores, small ones by one."""
+    n = 700
+    assert n * n > generators._CHUNK > 100 * n
+    whole = generators.uniform(n, 4, cost_range=2**31)
+    strips = [generators.uniform_rows(n, 2**31, 4, i, i + 100) for i in range(0, n, 100)]
+    np.testing.assert_array_equal(whole, np.concatenate(strips))
+    doubles = generators.uniform_double(n, 4, cost_range=8.0).reshape(-1)
+    alone = np.empty_like(doubles)
+    generators._fill_doubles(alone, np.uint64(generators.stream_key(n, 8, 4)), 8.0)
+    np.testing.assert_array_equal(doubles, alone)
+
+
+@pytest.mark.parametrize("size", [2**18 - 1, 2**18, 2**18 + 1, 2**20, 2**20 + 5])
+def test_chunks_meet_without_a_gap(size):
+    counter = np.uint64(2**64 - 2**19 - 3)  # the counters wrap on the way
+    one, all_cores = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+    generators._fill_integers(one, counter, np.uint64(1000))
+    generators._fill_integers_by_all(all_cores, counter, np.uint64(1000))
+    np.testing.assert_array_equal(all_cores, one)
+    assert one.min() >= 0
+
+
+def test_rows_are_drawn_into_given_memory():
+    memory = np.full(100, -1, np.int32)
+    rows = generators.uniform_rows(9, 99, 4, 2, 7, memory)
+    np.testing.assert_array_equal(rows, generators.uniform_rows(9, 99, 4, 2, 7))
+    assert np.shares_memory(rows, memory)
+    assert (memory[45:] == -1).all()
 
 
 def test_counters_are_wider_than_32_bits():
@@ -211,6 +243,12 @@ def test_draw_takes_the_range_from_the_label_or_from_the_parameters():
 def test_draw_names_the_range_of_the_cpp_program():
     drawn = generators.draw(Instance("lopes_cpp", 16, "n", seed=45345))
     np.testing.assert_array_equal(drawn, generators.lopes_cpp(16, high=15))
+
+
+def test_uniform_in_device_memory_takes_its_range_from_the_label_too():
+    with device.executing(Executor()):
+        drawn = generators.draw(Instance("uniform_resident", 12, "10n", seed=2))
+    np.testing.assert_array_equal(drawn.array, generators.uniform(12, 2, cost_range=120))
 
 
 @pytest.mark.parametrize("family", sorted(generators.FAMILIES))

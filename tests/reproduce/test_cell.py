@@ -1,13 +1,15 @@
 """Measuring one cell in this process: what is judged, repeated, warmed up."""
 
-from dataclasses import replace
+import weakref
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from toybox import toy
 
-from papers.common import certify
-from papers.common.model import Assignment, Cell, Solver
+from papers.common import certify, device, generators, resident
+from papers.common.model import Assignment, Cell, Instance, Solver
+from papers.common.simulator import Executor
 from papers.reproduce import cell as cells
 from papers.reproduce.cell import Laboratory, measure, same_cost
 
@@ -146,3 +148,111 @@ def test_no_answer_is_no_proof():
         state.answer = none
 
     assert go(solver(run), a_cell()).status == "not-certified"
+
+
+# ------------------------------------------------------------------------ costs in device memory
+
+
+@dataclass
+class ResidentState:
+    """A solver that reads its costs from device memory alone."""
+
+    problem: resident.ResidentProblem
+    answer: Assignment | None = None
+
+
+def upload_resident(costs, **options):
+    assert isinstance(costs, resident.ResidentCosts)
+    return ResidentState(resident.prepare_resident(costs))
+
+
+def run_resident(state, trace=None):
+    (trace or (lambda step: None))("search")
+    costs = state.problem.costs
+    state.answer = toy.solve(resident.strips(costs)(0, state.problem.size).astype(np.int64))
+
+
+def download_resident(state):
+    found = state.answer
+    duals = found.row_duals, found.column_duals
+    return resident.finish_resident(state.problem, found.col_ind, *duals, found.counters)
+
+
+def resident_solver(run=run_resident):
+    return Solver("r", "r", "cuda", upload_resident, run, download_resident, ("search",))
+
+
+def resident_cell(*scopes, n=8, repeats=2):
+    instance = Instance("uniform_resident", n, "10n", seed=3)
+    return Cell("toy:r", instance, scopes, (), repeats)
+
+
+@pytest.fixture
+def _executor():
+    with device.executing(Executor()):
+        yield
+
+
+@pytest.mark.usefixtures("_executor")
+@pytest.mark.parametrize("limit", [7, 2048])
+def test_a_matrix_in_device_memory_is_measured_in_every_scope(counted, monkeypatch, limit):
+    monkeypatch.setattr(cells, "CERTIFY_ALL_N", limit)
+    outcome = go(resident_solver(), resident_cell("run", "steps", "end_to_end", "kernels"))
+    assert (outcome.status, outcome.certificate) == ("ok", "lp-duals")
+    timed = {(scope, metric) for scope, _, metric, _ in outcome.values}
+    assert {("run", "time_ms"), ("steps", "search_ms"), ("end_to_end", "time_ms")} <= timed
+    assert len(counted) == (3 if limit == 7 else 6)
+    best = toy.solve(generators.uniform(8, 3, cost_range=80).astype(np.int64)).cost
+    assert ("answer", 0, "cost", best) in outcome.values
+
+
+@pytest.mark.usefixtures("_executor")
+def test_the_certifier_does_not_read_device_memory():
+    """A solver that spoils the costs and answers for those is right only by the device's memory."""
+
+    def spoil(state, trace=None):
+        state.problem.costs.array[:] = 7
+        run_resident(state, trace)
+
+    outcome = go(resident_solver(spoil), resident_cell("run"))
+    assert outcome.status == "not-certified"
+
+
+@pytest.mark.usefixtures("_executor")
+@pytest.mark.parametrize("family", ["uniform", "uniform_resident"])
+def test_the_old_matrix_is_gone_before_the_new_one_is_drawn(monkeypatch, family):
+    alive = []
+    true = cells.generators.draw
+
+    def draw(instance):
+        alive.append([ref() is not None for ref in drawn])
+        matrix = true(instance)
+        drawn.append(weakref.ref(matrix))
+        return matrix
+
+    drawn = []
+    monkeypatch.setattr(cells.generators, "draw", draw)
+    laboratory = Laboratory()
+    subject = resident_solver() if family == "uniform_resident" else solver()
+    for n in (8, 9, 10):
+        instance = Instance(family, n, "10n")
+        go(subject, Cell("toy:r", instance, ("run", "end_to_end"), (), 2), laboratory)
+    assert alive == [[], [False], [False, False]]
+
+
+def test_a_draw_that_fails_is_tried_again(monkeypatch):
+    laboratory = Laboratory()
+    first, second = toy.instance(8), toy.instance(9)
+    laboratory.draw(first)
+    true = cells.generators.draw
+
+    def draw(instance):
+        if instance == second:
+            raise MemoryError
+        return true(instance)
+
+    monkeypatch.setattr(cells.generators, "draw", draw)
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            laboratory.draw(second)
+    assert laboratory.draw(first).shape == (8, 8)

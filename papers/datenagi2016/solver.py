@@ -1,0 +1,412 @@
+"""The host's side of [DN16 sec.4]: upload, the loop over the stages, download.
+
+The two variants share the loop. The classical one compresses the zero-slack edges before a search,
+if the duals have moved; the tree variant keeps the least slack of every column instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from papers.common import device, resident
+from papers.common.assignment import finish, prepare
+from papers.common.launch import Launch
+from papers.common.mailbox import Mailbox
+from papers.common.model import Assignment
+from papers.datenagi2016.binding import VARIANTS, Geometry, allocate, bind_launches, state_bytes
+from papers.datenagi2016.kernels import Flag
+
+STEPS_TREE = (
+    "initial_reduction", "optimality_check", "forward_pass", "reverse_pass", "augmentation",
+    "dual_update",
+)  # fmt: skip
+STEPS_CLASSICAL = (*STEPS_TREE[:2], "matrix_compression", *STEPS_TREE[2:])
+DTYPES = ("int32", "int64", "float64")
+
+SLACK_FACTOR = 4
+"""A slack is at most twice the range of the costs (`papers.common.assignment`), and is doubled."""
+
+MAX_SIZE = {"classical": 46340, "tree": 2**30}
+"""Largest n: the classical variant's CSR pointers are int32, and all n * n edges may have no slack;
+the tree variant numbers 2 n entries of its frontiers with int32."""
+
+BANDS = (*((k, k + 4) for k in range(1, 50, 5)), (51, None))
+"""Dual updates, or forward passes after the first of them [DN16 Table 2], by fives and the rest."""
+
+
+class Signal(NamedTuple):
+    """What a forward pass tells the host (`kernels.send_signal` packs it)."""
+
+    matches: int
+    path_found: bool
+    stuck: bool
+
+
+def decode_signal(payload: int) -> Signal:
+    """Unpack the payload of a forward pass's word."""
+    return Signal(payload & 0xFFFFFFFF, bool(payload >> 32 & 1), bool(payload >> 33 & 1))
+
+
+@dataclass
+class State:
+    """Everything `run` touches: device arrays, bound launches, counters.
+
+    Attributes
+    ----------
+    problem : Problem or ResidentProblem
+        The checked costs.
+    variant : {"classical", "tree"}
+    n : int
+        Order.
+    matches_at_update : list of int
+        How many rows were assigned when each dual update began.
+    matches_at_pass : list of int
+        The same when each forward pass began, from the first dual update on.
+    solved : bool
+        Whether `run` has ended well.
+    """
+
+    problem: Any
+    variant: str
+    n: int
+    arrays: dict[str, Any] = field(default_factory=dict)
+    launches: dict[str, Launch] = field(default_factory=dict)
+    mailbox: Any = None
+    matches_at_update: list[int] = field(default_factory=list)
+    matches_at_pass: list[int] = field(default_factory=list)
+    state_bytes: int = 0
+    solved: bool = False
+
+    def forget(self) -> None:
+        """Start counting anew: also right after a run that was interrupted between two signals."""
+        self.mailbox.forget()
+        self.solved = False
+        self.matches_at_update.clear()
+        self.matches_at_pass.clear()
+        for launch in self.launches.values():
+            launch.reset()
+
+
+# ------------------------------------------------------------------------------- upload
+
+
+def upload(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    variant: str = "tree",
+    geometry: Geometry | None = None,
+) -> State:
+    """Check the input, allocate everything, copy the costs to the device, bind the launches.
+
+    Parameters
+    ----------
+    cost : array_like[n, m], or int32[n, n] in device memory
+        See `papers.common.assignment.prepare`; what is in device memory already is used where it
+        is (see `papers.common.resident.adopt`). Neither is changed, and neither is copied on
+        the host: `download` reads the assigned costs from it.
+    maximize : bool
+        Whether the sum is to be maximized.
+    dtype : {"int32", "int64", "float64"}, optional
+        Type of costs, duals and slacks on the device; by default the narrowest that cannot
+        overflow.
+    variant : {"tree", "classical"}
+        Lawler's alternating tree or Munkres' classical algorithm.
+    geometry : Geometry, optional
+        Launch shapes; by default those that suit the device.
+
+    Returns
+    -------
+    State
+
+    Raises
+    ------
+    ValueError
+        Bad costs (see `prepare` and `adopt`), an unknown `variant`, or a matrix too large for the
+        card.
+    """
+    if variant not in VARIANTS:
+        raise ValueError(f"variant={variant!r} is not one of {', '.join(VARIANTS)}")
+    on_device = isinstance(cost, resident.ResidentCosts) or hasattr(
+        cost, "__cuda_array_interface__"
+    )
+    if on_device:
+        if maximize or dtype not in (None, "int32", np.int32, np.dtype("int32")):
+            raise ValueError("costs in device memory are minimized, as int32")
+        costs = cost if isinstance(cost, resident.ResidentCosts) else resident.adopt(cost)
+        problem: Any = resident.prepare_resident(costs, factor=SLACK_FACTOR)
+        work = np.dtype(np.int32)
+    else:
+        problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
+        work = problem.matrix.dtype
+    state = State(problem, variant, problem.size)
+    if state.n:
+        shapes = geometry or Geometry.for_device(state.n, variant)
+        state.state_bytes = state_bytes(state.n, work.itemsize, variant, shapes.stage_width)
+        check_size(state.n, work, variant, shapes.stage_width, matrix_there=on_device)
+        matrix = problem.costs.array if on_device else device.to_device(problem.matrix)
+        flat = matrix.reshape(-1) if not on_device else matrix.reshape(state.n * state.n)
+        state.arrays = allocate(state.n, work, flat, variant, shapes)
+        state.mailbox = Mailbox()
+        state.launches = bind_launches(state.n, work, state.arrays, state.mailbox, variant, shapes)
+    return state
+
+
+def check_size(
+    n: int, dtype: np.dtype, variant: str, stage_width: int = 16, matrix_there: bool = False
+) -> None:
+    """Refuse an order that the index types or the card's memory cannot hold.
+
+    Raises
+    ------
+    ValueError
+        With the largest order that would do.
+    """
+    if n > MAX_SIZE[variant]:
+        raise ValueError(
+            f"order {n} is too large: int32 indices of the {variant} variant allow "
+            f"n <= {MAX_SIZE[variant]}"
+        )
+    free = device.free_bytes()
+
+    def needed(order: int) -> int:
+        matrix = 0 if matrix_there else dtype.itemsize * order * order
+        return matrix + state_bytes(order, dtype.itemsize, variant, stage_width)
+
+    if needed(n) > free:
+        low, high = 0, n
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if needed(middle) <= free else (low, middle)
+        raise ValueError(
+            f"order {n} needs {needed(n) / 2**30:.1f} GiB on the card, {free / 2**30:.1f} GiB are "
+            f"free: n <= {low}"
+        )
+
+
+# ------------------------------------------------------------------------------- run
+
+
+def run(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """The paper's algorithm on device-resident costs [DN16 sec.4].
+
+    Parameters
+    ----------
+    state : State
+        From `upload`; may be run again.
+    trace : callable, optional
+        Called with the name of each step as it begins.
+
+    Raises
+    ------
+    RuntimeError
+        If a dual update makes no progress, or a bound on the iterations is exceeded (never for
+        valid input).
+    """
+    if state.n == 0:
+        return
+    mark = trace or _no_trace
+    launches = state.launches
+    state.forget()
+    initial_reduction(launches, mark)
+    if state.variant == "classical":
+        matrix_compression(launches, mark)
+    for _ in range(state.n + 1):
+        mark("optimality_check")
+        launches["optimality_check"]()
+        search(state, mark)
+        if state.solved:
+            return
+        mark("reverse_pass")
+        launches["reverse_pass"]()
+        mark("augmentation")
+        launches["augmentation"]()
+    raise RuntimeError(f"no perfect matching after {state.n + 1} searches")
+
+
+def initial_reduction(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
+    """Row and column minima [DN16 sec.4.1]."""
+    mark("initial_reduction")
+    launches["init"]()
+    launches["row_reduction"]()
+    launches["column_reduction"]()
+
+
+def matrix_compression(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
+    """The zero-slack edges as CSR [DN16 sec.3.3]: predicate, prefix sum, scatter."""
+    mark("matrix_compression")
+    launches["compression_predicate"]()
+    launches["exclusive_scan"]()
+    launches["compression_scatter"]()
+
+
+def search(state: State, mark: Callable[[str], None]) -> None:
+    """Forward passes and dual updates in turn until there is a path, or all rows are assigned."""
+    for _ in range(state.n + 1):  # every dual update lets the next pass cover another column
+        mark("forward_pass")
+        state.launches["forward_pass"]()
+        # The signal carries the optimality check's count too: the host waits once, not twice.
+        signal = decode_signal(state.mailbox.wait())
+        if signal.matches == state.n:
+            state.solved = True
+            return
+        if state.matches_at_update:
+            state.matches_at_pass.append(signal.matches)
+        if signal.stuck:
+            raise RuntimeError(
+                f"dual update {len(state.matches_at_update)} made no progress "
+                f"({signal.matches} of {state.n} rows are assigned)"
+            )
+        if signal.path_found:
+            return
+        state.matches_at_update.append(signal.matches)
+        dual_update(state, mark)
+    raise RuntimeError(f"no augmenting path after {state.n + 1} dual updates")
+
+
+def dual_update(state: State, mark: Callable[[str], None]) -> None:
+    """Move the duals by half of theta [DN16 sec.4.4], and list the edges anew (classical)."""
+    launches = state.launches
+    mark("dual_update")
+    if state.variant == "classical":
+        launches["dual_update_stage_1"]()
+        launches["minimum"]()
+        launches["dual_update_stage_2"]()
+        matrix_compression(launches, mark)
+    else:
+        launches["minimum"]()
+        launches["dual_update"]()
+
+
+# ------------------------------------------------------------------------------- download
+
+
+def download(state: State) -> Assignment:
+    """Copy the answer to the host: the assignment, the duals, the counters.
+
+    Raises
+    ------
+    RuntimeError
+        If the run did not end with a perfect matching.
+    """
+    if state.n == 0:
+        return finish(state.problem, np.zeros(0, np.int64))
+    if not state.solved:
+        raise RuntimeError("nothing to download: no run has ended")
+    columns = device.to_host(state.arrays["row_assignment"])
+    if columns.min() < 0:
+        raise RuntimeError("the run did not end with a perfect matching")
+    u, v = (device.to_host(state.arrays[name]) for name in ("row_dual", "column_dual"))
+    put_back = (
+        resident.finish_resident if isinstance(state.problem, resident.ResidentProblem) else finish
+    )
+    return put_back(state.problem, columns, *whole_units(u, v), _counters(state))
+
+
+def whole_units(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Duals in whole units from duals in half units.
+
+    Integers stay integers: all duals begin even, and an update moves every one of them, up or down,
+    by the same half of theta, so at any time they are all even or all odd. If odd, one half goes
+    from every column to every row, which changes no sum.
+    """
+    if u.dtype.kind == "f":
+        return u * 0.5, v * 0.5
+    u, v = u.astype(np.int64), v.astype(np.int64)
+    odd = u[0] & 1
+    return (u + odd) >> 1, (v - odd) >> 1
+
+
+def solve(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    variant: str = "tree",
+    geometry: Geometry | None = None,
+) -> Assignment:
+    """Solve a linear assignment problem, searching from all unassigned rows at once [DN16].
+
+    Runs on the selected device (`papers.common.device.select`): a CUDA GPU, or the CPU executor,
+    which is meant for n up to a few hundred.
+
+    Parameters
+    ----------
+    cost : array_like[n, m], or int32[n, n] in device memory
+        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
+        pair. Rectangular matrices assign ``min(n, m)`` pairs. An object with
+        ``__cuda_array_interface__`` (CuPy, Numba, PyTorch ...) is used where it is: int32,
+        square, entries >= 0, minimized.
+    maximize : bool
+        Whether the sum is to be maximized.
+    dtype : {"int32", "int64", "float64"}, optional
+        Type of costs, duals and slacks on the device. Integers are exact.
+    variant : {"tree", "classical"}
+        Lawler's alternating tree, O(n^3), or Munkres' classical algorithm, O(n^4), which keeps a
+        list of up to n * n edges beside the costs.
+    geometry : Geometry, optional
+        Launch shapes; by default those that suit the device.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
+        duals that prove it, and counters: ``initial_assignments`` (before the first dual update),
+        ``dual_updates``, ``forward_passes``, ``bfs_levels``, ``augmentations``,
+        ``assignments_1_5`` ... (by dual updates), ``passes_1_5`` ... (by forward passes after the
+        first), ``kernel_launches``, ``state_bytes``, ``cost_bytes``.
+
+    Raises
+    ------
+    ValueError
+        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
+        working type, a matrix too large for the card.
+    RuntimeError
+        If the kernels fail, or a dual update makes no progress.
+
+    Examples
+    --------
+    >>> from papers.datenagi2016 import solve
+    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
+    5
+    """
+    state = upload(cost, maximize, dtype, variant, geometry)
+    run(state)
+    return download(state)
+
+
+def _no_trace(step: str) -> None:
+    pass
+
+
+def _counters(state: State) -> dict[str, int]:
+    count = {name: launch.count for name, launch in state.launches.items()}
+    counters = {
+        "initial_assignments": (*state.matches_at_update, state.n)[0],
+        "dual_updates": len(state.matches_at_update),
+        "forward_passes": count["forward_pass"],
+        "bfs_levels": int(device.to_host(state.arrays["flags"])[Flag.LEVELS]),
+        "augmentations": count["augmentation"],
+        "kernel_launches": sum(count.values()),
+        "state_bytes": state.state_bytes,
+        "cost_bytes": int(state.arrays["cost"].nbytes),
+    }
+    for name, matches in (
+        ("assignments", state.matches_at_update),
+        ("passes", state.matches_at_pass),
+    ):
+        counters |= _banded(name, [*matches, state.n])
+    return counters
+
+
+def _banded(name: str, at: list[int]) -> dict[str, int]:
+    """Assignments found from event to event, ``at[k + 1] - at[k]``, added up over `BANDS`."""
+    end = len(at) - 1
+    counters = {}
+    for first, last in BANDS:
+        start, stop = min(first - 1, end), end if last is None else min(last, end)
+        counters[f"{name}_{first}_{last or 'up'}"] = at[stop] - at[start]
+    return counters
