@@ -28,6 +28,11 @@ NUMBERED = {
     + [f"Fig.{i}" for i in range(1, 13)]
     + [f"Table {i}" for i in range(1, 5)]
     + ["Thm.1", "app.A", "app.B (A)", "app.B (B)", "app.B (C)"],
+    "datenagi2016": [f"Alg.{i}" for i in range(1, 10)]
+    + [f"sec.2.{i}" for i in range(1, 4)]
+    + [f"Table {i}" for i in range(1, 4)]
+    + [f"Fig.{i}" for i in range(1, 4)]
+    + ["Prop.1", "Prop.2"],
 }
 
 

@@ -1,5 +1,8 @@
 """Sets measured beside published; experiments build their comparisons with these.
 
+First the comparisons of two values, then judges, which make them of the rows of a table; `judged`
+turns judges into the function that an experiment wants.
+
 Verdict rules
 -------------
 count
@@ -31,13 +34,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
+from papers.common.device import EXECUTOR_NAME
 from papers.common.model import Comparison
 
 Judgement = Literal["agrees", "differs", "open", "not comparable", "not measured"]
 Kind = Literal["count", "ratio", "shape", "time", "cross-check"]
 Note = str | Callable[[Any, Any], str]
 """Explanation of a difference, or a callable(published, measured) that returns one or ``""``."""
+
+Judge = Callable[[pd.DataFrame, str], Iterable[Comparison]]
+"""Compares the rows of one source, which is its second argument; all of them have both values."""
+
+Verdicts = Callable[[pd.DataFrame], list[Comparison]]
+"""Compares a whole table, source by source: what `papers.common.model.Experiment.compare` wants."""
 
 THIS_RUN = "this run"
 _SOURCE = re.compile(r"\((this run|recorded [^()]+)\)$")
@@ -82,6 +93,26 @@ def either(*notes: Note) -> Callable[[Any, Any], str]:
         return "; ".join(filter(None, (explain(note, published, measured) for note in notes)))
 
     return joined
+
+
+def gains(first: float, second: float, what: str, other: str) -> Note:
+    """Return a note that splits a differing ratio into how far either side moved from print.
+
+    It holds by arithmetic, so it is given only where both sides did get faster; anything else
+    stays open.
+
+    Parameters
+    ----------
+    first, second : float
+        Printed time over measured time of either side. Where the first is larger, the note
+        explains a measured ratio above the printed one, else one below it.
+    what, other : str
+        Names of the two.
+    """
+    if not (first > 1 and second > 1):
+        return ""
+    text = f"{what} fell {first:.3g} times below print, {other} {second:.3g} times"
+    return if_larger(text) if first > second else if_smaller(text)
 
 
 def _above(first: Any, second: Any) -> bool:
@@ -200,6 +231,25 @@ def cross_check(
     return _comparison(quantity, "cross-check", expected, found, bool(agrees), note)
 
 
+def claim(
+    quantity: str, printed: Any, found: Any, holds: bool, kind: Kind = "shape", note: Note = ""
+) -> Comparison:
+    """Set a statement of the paper beside what we found.
+
+    Parameters
+    ----------
+    quantity, note
+        As in `count`.
+    printed, found : number or str or None
+        What the paper says, and what is.
+    holds : bool
+        Whether its statement holds of what we found.
+    kind : {"shape", "count", "ratio"}
+        What the statement is about.
+    """
+    return _comparison(quantity, kind, printed, found, bool(holds), note)
+
+
 def slope(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Return the exponent b of the least-squares fit ``y = a x**b``; None below two points.
 
@@ -297,3 +347,146 @@ def absolute_time(quantity: str, published: Any, measured: Any, note: str = "") 
     """Set two times of different machines beside one another, without judging them."""
     verdict: Judgement = "not measured" if missing(measured) else "not comparable"
     return Comparison(quantity, "time", _plain(published), _plain(measured), verdict, note)
+
+
+def not_measured(what: str, kind: Kind = "ratio") -> list[Comparison]:
+    """Return the one comparison that stands for all where there is nothing to compare."""
+    return [Comparison(what, kind, None, None, "not measured", "no cell has both values")]
+
+
+def goal(what: str, source: str, ratios: pd.Series, mean: float, worst: float) -> list[Comparison]:
+    """Compare our times over another code's with a goal of ours, over all cells at once.
+
+    Parameters
+    ----------
+    what, source : str
+        What is compared, and whose measurements they are.
+    ratios : Series of float
+        Our time over the other code's, one a cell.
+    mean, worst : float
+        Bounds of the geometric mean and of the largest ratio.
+    """
+    found = (
+        ("geometric mean", float(np.exp(np.log(ratios).mean())), mean),
+        ("worst", float(ratios.max()), worst),
+    )
+    return [
+        cross_check(
+            f"{what}, {kind} of {len(ratios)} cells ({source})", f"at most {bound}",
+            round(value, 4), value <= bound,
+        )
+        for kind, value, bound in found
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ judges of tables
+
+
+def judged(what: str, published: str, measured: str, *judges: Judge) -> Verdicts:
+    """Apply judges to every source's rows that have both values; say so where there are none.
+
+    Times of the CPU executor are never judged: rows whose ``device`` it is are left out.
+
+    Parameters
+    ----------
+    what : str
+        What is compared, for a table without rows to judge.
+    published, measured : str
+        The columns of which both must have a value.
+    *judges : Judge
+        Each is given the rows of one source at a time.
+    """
+
+    def verdicts(table: pd.DataFrame) -> list[Comparison]:
+        if table.empty:
+            return not_measured(what)
+        both = table.dropna(subset=[published, measured])
+        if "device" in both:
+            both = both[both["device"] != EXECUTOR_NAME]
+        found = [
+            comparison
+            for source, rows in both.groupby("source", sort=False)
+            for judge in judges
+            for comparison in judge(rows, str(source))
+        ]
+        return found or not_measured(what)
+
+    return verdicts
+
+
+def each(
+    name: str,
+    published: str,
+    measured: str,
+    verdict: Callable[..., Comparison] = ratio,
+    note: Callable[[Any], Note] = lambda row: "",
+) -> Judge:
+    """Return a judge that makes one comparison a row.
+
+    Parameters
+    ----------
+    name : str
+        Format string over the row's columns: what is compared.
+    published, measured : str
+        Columns of the two values.
+    verdict : callable(quantity, published, measured, note=) -> Comparison
+        One of the comparisons of this module.
+    note : callable(row) -> Note
+        Explanation of a difference in this row, a named tuple.
+    """
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for row in rows.itertuples(index=False):
+            quantity = f"{name.format(**row._asdict())} ({source})"
+            yield verdict(quantity, getattr(row, published), getattr(row, measured), note=note(row))
+
+    return judge
+
+
+def each_time(name: str, published: str, measured: str) -> Judge:
+    """Return a judge that sets times beside one another, which proves nothing; as `each`."""
+    return each(name, published, measured, absolute_time, lambda row: "another machine")
+
+
+def rankings(
+    name: str,
+    published: str,
+    measured: str,
+    items: str,
+    group: str | list[str],
+    slack: float,
+    label: Callable[[Any], str] = str,
+) -> Judge:
+    """Return a judge that compares who beats whom, in every group that has several.
+
+    Parameters
+    ----------
+    name : str
+        Format string with a place ``{}`` for each column of `group`.
+    published, measured : str
+        Columns of the two values, smaller first.
+    items : str
+        Column that names what is ranked.
+    group : str or list of str
+        Columns that tell the groups apart.
+    slack : float
+        As in `ranking`.
+    label : callable(value) -> str
+        How a group's values are written.
+    """
+    columns = [group] if isinstance(group, str) else group
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for key, column in rows.groupby(columns):
+            yield ranking(
+                f"{name.format(*map(label, key))} ({source})",
+                dict(zip(column[items], column[published], strict=True)),
+                dict(zip(column[items], column[measured], strict=True)), slack,
+            )  # fmt: skip
+
+    return judge
+
+
+def without(judge: Judge, column: str, value: str) -> Judge:
+    """Return a judge that does not see the rows whose `column` is `value`."""
+    return lambda rows, source: judge(rows[rows[column] != value], source)

@@ -43,7 +43,7 @@ class Geometry:
     ------
     ValueError
         For a value below 1, a block that is no whole number of warps or larger than 1024, or
-        `reduction_threads` that are no power of two.
+        `reduction_threads` or `search_threads` that are no power of two.
     """
 
     line_threads: int
@@ -63,8 +63,9 @@ class Geometry:
         for name in ("row_threads", "search_threads", "scan_threads"):
             if getattr(self, name) % 32:
                 raise ValueError(f"{name}={getattr(self, name)} is no whole number of warps")
-        if self.reduction_threads.bit_count() != 1:
-            raise ValueError(f"reduction_threads={self.reduction_threads} is no power of two")
+        for name in ("reduction_threads", "search_threads"):
+            if getattr(self, name).bit_count() != 1:
+                raise ValueError(f"{name}={getattr(self, name)} is no power of two")
 
     @classmethod
     def for_device(cls, n: int, variant: str) -> Geometry:
@@ -144,9 +145,18 @@ def state_bytes(n: int, itemsize: int, variant: str, stage_width: int = 16) -> i
 
 
 def bind_launches(
-    n: int, dtype: np.dtype, a: dict[str, Any], mailbox: Mailbox, variant: str, shapes: Geometry
+    n: int,
+    dtype: np.dtype,
+    a: dict[str, Any],
+    mailbox: Mailbox,
+    variant: str,
+    shapes: Geometry,
+    negligible: float,
 ) -> dict[str, Launch]:
-    """Every launch of a run, bound to its grid and its arrays, by its kernel's name."""
+    """Every launch of a run, bound to its grid and its arrays, by its kernel's name.
+
+    `negligible` is the tolerance of the classical variant's test for zero (`half_units`).
+    """
     order, zero, top = np.int32(n), dtype.type(0), _top(dtype)
     line = _blocks(n, shapes.line_threads), shapes.line_threads
     row = _blocks(32 * n, shapes.row_threads), shapes.row_threads
@@ -179,13 +189,20 @@ def bind_launches(
             k.minimum, 1, shapes.reduction_threads, order, top, zero, a["slack"], a["theta"]
         ),
     ]  # fmt: skip
-    own = _bind_tree if variant == "tree" else _bind_classical
-    launches += own(n, dtype, a, mailbox, shapes)
+    if variant == "tree":
+        launches += _bind_tree(n, dtype, a, mailbox, shapes)
+    else:
+        launches += _bind_classical(n, dtype, a, mailbox, shapes, dtype.type(negligible))
     return {launch.name: launch for launch in launches}
 
 
 def _bind_classical(
-    n: int, dtype: np.dtype, a: dict[str, Any], mailbox: Mailbox, shapes: Geometry
+    n: int,
+    dtype: np.dtype,
+    a: dict[str, Any],
+    mailbox: Mailbox,
+    shapes: Geometry,
+    negligible: Any,
 ) -> list[Launch]:
     order, top = np.int32(n), _top(dtype)
     line = _blocks(n, shapes.line_threads), shapes.line_threads
@@ -194,13 +211,13 @@ def _bind_classical(
     width = np.int32(shapes.stage_width)
     return [
         bind(
-            classical.compression_predicate, *row, order, width, a["cost"], *duals, a["staged"],
-            a["counts"],
+            classical.compression_predicate, *row, order, width, negligible, a["cost"], *duals,
+            a["staged"], a["counts"],
         ),
         bind(exclusive_scan, 1, shapes.scan_threads, order, a["counts"], a["pointers"]),
         bind(
-            classical.compression_scatter, *row, order, width, a["cost"], *duals, a["staged"],
-            a["pointers"], a["adjacency"],
+            classical.compression_scatter, *row, order, width, negligible, a["cost"], *duals,
+            a["staged"], a["pointers"], a["adjacency"],
         ),
         bind(
             classical.forward_pass, 1, shapes.search_threads, order, a["pointers"],

@@ -19,8 +19,10 @@ import pandas as pd
 
 from papers.common import figures
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
+from papers.common.tables import best_source, measured_by, nothing
 from papers.datenagi2016 import tables, verdicts
-from papers.datenagi2016.tables import GPU, LABELS, SOLVERS, best_source
+from papers.datenagi2016.tables import GPU, LABELS, SOLVERS
+from papers.datenagi2016.theory import OVER_N, theory
 
 EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32, 48), "paper": (16, 32, 48)}
 SMALL = {
@@ -218,18 +220,13 @@ def beside_authors(plan: Plan) -> list[Cell]:
 # ------------------------------------------------------------------------------- how to draw
 
 
-def _measured(shown: pd.DataFrame) -> str:
-    sources = [str(s) for s in shown["source"].unique() if s != "not measured"]
-    return f"measured: {', '.join(sources) or 'nothing'}"
-
-
 @figures.house_style()
 def draw_fig_2(table: pd.DataFrame):
     """Draw grouped bars a size, as printed and as measured; each panel has its own seconds."""
     shown = best_source(table, "published_s", "total_s")
     figure, panels = figures.new_figure(columns=2, size=(10.4, 4.2))
     sizes = sorted(shown["n"].unique())
-    titles = {"published_s": "published", "total_s": _measured(shown)}
+    titles = {"published_s": "published", "total_s": measured_by(shown)}
     for axes, (column, title) in zip(panels[0], titles.items(), strict=True):
         for place, name in enumerate(SOLVERS):
             bars = shown[shown["solver"] == name].set_index("n")[column].reindex(sizes)
@@ -263,11 +260,11 @@ def _pie(axes: Any, shares: pd.Series, title: str) -> None:
 @figures.house_style()
 def draw_fig_3(table: pd.DataFrame):
     """Draw four pies as printed, and below them the same as measured."""
-    shown = best_source(table, "share_pct")
+    shown = best_source(table, "share_pct", "published_share_pct")
     printed = table.dropna(subset=["published_share_pct"])
     kinds = [(name, label) for name in GPU for label in ("n", "10n")]
     figure, panels = figures.new_figure(columns=4, rows=2, size=(10.4, 5.6))
-    rows = (("published_share_pct", printed, "published"), ("share_pct", shown, _measured(shown)))
+    rows = (("published_share_pct", printed, "published"), ("share_pct", shown, measured_by(shown)))
     for line, (column, source, what) in zip(panels, rows, strict=True):
         for axes, (name, label) in zip(line, kinds, strict=True):
             mine = source[(source["solver"] == name) & (source["cost_range"] == label)]
@@ -291,10 +288,10 @@ def draw_objectives(table: pd.DataFrame):
         shown.assign(cost_range="0 to " + shown["cost_range"]),
         x="n", y_published="published_over_n", y_measured="measured_over_n", series="cost_range",
         xscale="log", yscale="log", xlabel="matrix size n", ylabel="objective / n",
-        title=f"Objectives; grey: theory\n{_measured(shown)}", ylim=(0.9, 30),
+        title=f"Objectives; grey: theory\n{measured_by(shown)}", ylim=(0.9, 30),
     )  # fmt: skip
     for label in ("n", "10n"):
-        limits = tables.theory(1, tables.OVER_N[label])
+        limits = theory(1, OVER_N[label])
         figure.axes[0].axhspan(
             limits.theory_low, max(limits.theory_high, 1.01 * limits.theory_low),
             color="#bbbbbb", zorder=0,
@@ -314,7 +311,7 @@ def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "fig01", "Compression of an array and of a matrix, by our kernels", "picture",
-        lambda plan: [], tables.nothing, artifacts=fig_1,
+        lambda plan: [], nothing, artifacts=fig_1,
     ),
     Experiment(
         "table2", "Assignments by iteration, CU-TREE, costs 0 to n", "table",

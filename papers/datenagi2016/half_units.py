@@ -10,12 +10,17 @@ halving and the test for zero, so they are intrinsics, chosen by the compiler.
 **When is a double zero?** A slack computed anew is off by a few units in the last place of its
 terms, so `no_slack` accepts what is at most 2**-48 of their sum (sixteen units). Nothing is
 compared with a fixed epsilon: 1e-6, which is what the authors' code had, is larger than the gaps
-between costs in [0, 2] at n = 10,000. An edge accepted wrongly costs at most that much each.
-The tree variant needs no such test: it compares minima that it has itself stored.
+between costs in [0, 2] at n = 10,000. An edge accepted wrongly costs at most that much each. An
+edge whose terms cancel may be rejected although theta was its slack: what is left of it then is
+the next theta (`papers.datenagi2016.solver.PATIENCE`). Whole numbers in doubles are exact below
+2**53, and are tested with a tolerance of nothing.
+The tree variant needs no such test: it compares minima that it has itself stored, and takes
+whatever is not positive, as a slack computed anew may fall a few units below zero.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from llvmlite import ir
@@ -39,22 +44,26 @@ def reduced_cost(typingctx: Any, cost: Any, row_dual: Any, column_dual: Any) -> 
 
 
 @intrinsic
-def no_slack(typingctx: Any, cost: Any, row_dual: Any, column_dual: Any) -> Any:
-    """Whether an edge has no slack: exactly for integers, up to `NEGLIGIBLE` for doubles."""
-    if not cost == row_dual == column_dual:
+def no_slack(typingctx: Any, cost: Any, row_dual: Any, column_dual: Any, negligible: Any) -> Any:
+    """Whether an edge has no slack: exactly for integers, up to `negligible` for doubles.
+
+    `negligible` is `NEGLIGIBLE`, or 0 for whole numbers; integer types ignore it.
+    """
+    if not cost == row_dual == column_dual == negligible:
         raise TypeError("cost and duals must have one type")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = _difference(builder, cost, *args)
+        *terms, share = args
+        value = _difference(builder, cost, *terms)
         if not isinstance(cost, types.Float):
             return builder.icmp_signed("==", value, ir.Constant(value.type, 0))
-        size = _absolute(builder, builder.fadd(args[0], args[0]))
-        for dual in args[1:]:
-            size = builder.fadd(size, _absolute(builder, dual))
-        bound = builder.fmul(size, ir.Constant(value.type, NEGLIGIBLE))
-        return builder.fcmp_ordered("<=", value, bound)
+        bound = builder.fmul(share, _absolute(builder, builder.fadd(terms[0], terms[0])))
+        for dual in terms[1:]:  # each scaled before they are added: their sum may overflow
+            bound = builder.fadd(bound, builder.fmul(share, _absolute(builder, dual)))
+        finite = builder.fcmp_ordered("<", value, ir.Constant(value.type, math.inf))
+        return builder.and_(finite, builder.fcmp_ordered("<=", value, bound))
 
-    return types.boolean(cost, row_dual, column_dual), codegen
+    return types.boolean(cost, row_dual, column_dual, negligible), codegen
 
 
 @intrinsic
@@ -81,11 +90,12 @@ def _absolute(builder: Any, value: Any) -> Any:
     return builder.select(negative, builder.fsub(zero, value), value)
 
 
-def _executor_no_slack(cost: Any, row_dual: Any, column_dual: Any) -> bool:
+def _executor_no_slack(cost: Any, row_dual: Any, column_dual: Any, negligible: Any) -> bool:
     value = 2 * cost - row_dual - column_dual
     if not isinstance(value, float):
         return value == 0
-    return value <= NEGLIGIBLE * (abs(2 * cost) + abs(row_dual) + abs(column_dual))
+    bound = sum(negligible * abs(term) for term in (2 * cost, row_dual, column_dual))
+    return value < math.inf and value <= bound
 
 
 reduced_cost.__executor__ = lambda cost, row_dual, column_dual: 2 * cost - row_dual - column_dual

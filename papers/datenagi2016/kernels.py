@@ -14,7 +14,9 @@ slack               slack                    as cost [n], in half units; classic
 P_r, P_c            row/column_predecessor   int32 [n], -1: none
 S_r, S_c            row/column_successor     int32 [n], -1: none
 Z and its pointers  adjacency, pointers      int32 [n * n] and [n + 1], CSR (classical)
-F_in, F_out         frontier_in/_out         int32 [n]
+R and its sums      counts; staged           int32 [n], edges a row; the first few of each row
+F_in, F_out         frontier_in/_out         int32 [n] (classical)
+F_in, next F_in     frontier                 int32 [2 n], by turns (tree)
 F_rev, F_aug        frontier_reverse/        int32 [n]; their sizes stand in ``flags``
                     _augment
 "active", ...       row_mark, column_mark    int32 [n], see `Mark`
@@ -84,8 +86,10 @@ def init(n, top, column_dual, row_assignment, column_assignment, flags):
     Reads/Writes: writes the four arrays, once each; keeps the host's sequence number.
     """
     i = cuda.grid(1)
-    if i < FLAGS and i != SIGNALS:
-        flags[i] = 0
+    if i == 0:
+        for k in range(FLAGS):
+            if k != SIGNALS:
+                flags[k] = 0
     if i < n:
         column_dual[i] = top
         row_assignment[i] = -1
@@ -206,7 +210,8 @@ def send_signal(found, flags, signal):
     """The last thread of a forward pass tells the host what it must know, in one 64-bit store.
 
     match_count, whether there is a path (reverse pass next, or dual update), and whether a dual
-    update was followed by a pass that reached nothing new, which would repeat for ever.
+    update was followed by a pass that reached nothing new, which with integers would repeat for
+    ever.
     `papers.datenagi2016.solver.Signal` unpacks it.
     """
     path = 1 if flags[REVERSE] > 0 else 0

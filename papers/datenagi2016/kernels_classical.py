@@ -37,7 +37,7 @@ def stage_edges(found, j, row, kept, width, staged):
 
 
 @cuda.jit
-def compression_predicate(n, width, cost, row_dual, column_dual, staged, counts):
+def compression_predicate(n, width, negligible, cost, row_dual, column_dual, staged, counts):
     """Count the zero-slack edges of every row, and keep the first `width` of them.
 
     Paper: [DN16 sec.3.3] [DN16 Fig.1], the predicate and, within a row, its sum.
@@ -57,8 +57,10 @@ def compression_predicate(n, width, cost, row_dual, column_dual, staged, counts)
         j = start + lane
         a, b = cost[first + j], cost[first + j + 32]
         c, d = cost[first + j + 64], cost[first + j + 96]
-        is_a, is_b = no_slack(a, u, column_dual[j]), no_slack(b, u, column_dual[j + 32])
-        is_c, is_d = no_slack(c, u, column_dual[j + 64]), no_slack(d, u, column_dual[j + 96])
+        is_a = no_slack(a, u, column_dual[j], negligible)
+        is_b = no_slack(b, u, column_dual[j + 32], negligible)
+        is_c = no_slack(c, u, column_dual[j + 64], negligible)
+        is_d = no_slack(d, u, column_dual[j + 96], negligible)
         if cuda.any_sync(FULL_WARP, is_a or is_b or is_c or is_d):
             kept = stage_edges(is_a, j, row, kept, width, staged)
             kept = stage_edges(is_b, j + 32, row, kept, width, staged)
@@ -69,7 +71,7 @@ def compression_predicate(n, width, cost, row_dual, column_dual, staged, counts)
         j = start + lane
         found = False
         if j < n:
-            found = no_slack(cost[first + j], u, column_dual[j])
+            found = no_slack(cost[first + j], u, column_dual[j], negligible)
         kept = stage_edges(found, j, row, kept, width, staged)
         start += 32
     if lane == 0:
@@ -77,7 +79,9 @@ def compression_predicate(n, width, cost, row_dual, column_dual, staged, counts)
 
 
 @cuda.jit
-def compression_scatter(n, width, cost, row_dual, column_dual, staged, pointers, adjacency):
+def compression_scatter(
+    n, width, negligible, cost, row_dual, column_dual, staged, pointers, adjacency
+):
     """Scatter the edges' columns to where the prefix sum points: the adjacency list Z.
 
     Paper: [DN16 sec.3.3] [DN16 Fig.1(b)].  Launch: one warp a row.
@@ -99,7 +103,7 @@ def compression_scatter(n, width, cost, row_dual, column_dual, staged, pointers,
         j = base + lane
         found = False
         if j < n:
-            found = no_slack(cost[first + j], u, column_dual[j])
+            found = no_slack(cost[first + j], u, column_dual[j], negligible)
         rank, total = warp_rank(found)
         if found:
             adjacency[start + rank] = j
@@ -236,7 +240,6 @@ def forward_pass(
     thread = cuda.threadIdx.x
     if thread == 0:
         gathered[0] = 0
-    known = flags[REVERSE]
     size = first_frontier(n, pointers, row_cover, row_mark, frontier_in, totals)
     reached = 0
     levels = 0
@@ -271,7 +274,7 @@ def forward_pass(
         levels += 1
     if thread == 0:
         flags[LEVELS] += levels
-        send_signal(reached + flags[REVERSE] - known, flags, signal)
+        send_signal(reached + flags[REVERSE], flags, signal)
 
 
 # ---------------------------------------------------------------------------------- dual update
@@ -321,8 +324,10 @@ SLACK_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
-    compression_predicate: f"void(int32, int32, T[::1], T[::1], T[::1], {_LINES}, {_LINES})",
-    compression_scatter: (f"void(int32, int32, T[::1], T[::1], T[::1], {', '.join([_LINES] * 3)})"),
+    compression_predicate: f"void(int32, int32, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES})",
+    compression_scatter: (
+        f"void(int32, int32, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 3)})"
+    ),
     forward_pass: f"void(int32, {', '.join([_LINES] * 13)}, int64[::1])",
     dual_update_stage_1: (f"void(int32, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])"),
 }

@@ -159,8 +159,8 @@ def forward_pass(
     Paper: [DN16 Alg.4] [DN16 sec.4.3.1], the tree variant.  The paper gives a column to a thread;
     here 32 columns go to `split` warps of a block, which share the frontier's rows between them
     and combine their minima in shared memory, so that wide and narrow frontiers fill the GPU.
-    Launch: cooperative; blocks of whole warps, as many as are resident at once at most. 64
-    registers a thread let two blocks of 512 share a multiprocessor.
+    Launch: cooperative; blocks of a power of two of warps, as many as are resident at once at
+    most. 64 registers a thread let two blocks of 512 share a multiprocessor.
     Reads/Writes: reads the frontier's rows of ``cost``, the duals, the assignments; slacks,
     predecessors, covers, marks, each by the one warp that holds the column; ``frontier`` holds
     F_in and the next F_in by turns, ``flags[SIZES ...]`` their sizes: one is read, one counted
@@ -175,7 +175,6 @@ def forward_pass(
     lane, warp = thread & 31, thread >> 5
     leader = cuda.grid(1) == 0
     groups = (n + 31) >> 5
-    known = flags[REVERSE]
     reached = 0
     first_frontier(n, row_mark, frontier, flags)
     grid.sync()
@@ -223,7 +222,7 @@ def forward_pass(
         flags[LEVELS] += level
         for k in range(3):
             flags[SIZES + k] = 0
-        send_signal(reached + flags[REVERSE] - known, flags, signal)
+        send_signal(reached + flags[REVERSE], flags, signal)
 
 
 # ---------------------------------------------------------------------------------- types

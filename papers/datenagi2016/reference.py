@@ -87,11 +87,14 @@ def optimality_check(t: Tableau) -> int:
 def augment(t: Tableau, j: int) -> None:
     """Swap assigned and unassigned edges from column j back to its root [DN16 sec.2.2]."""
     c_cur = j
-    while c_cur != UNASSIGNED:
+    for _ in range(len(t.C)):  # a path visits a column once
         r_cur = t.P_c[c_cur]
         t.A_r[r_cur] = c_cur
         t.A_c[c_cur] = r_cur
         c_cur = t.P_r[r_cur]
+        if c_cur == UNASSIGNED:
+            return
+    raise RuntimeError("the predecessors form a cycle")
 
 
 # ------------------------------------------------------------------------------- classical
@@ -144,10 +147,10 @@ def search_tree(t: Tableau, ST: list[int]) -> int:
     while ST:
         i = ST.pop()
         reduced = t.reduced(i)
-        better = t.slack > reduced
+        better = (t.slack > reduced) & ~t.V_c  # a covered column's slack is used up
         t.slack[better] = reduced[better]
         t.P_c[better] = i
-        for j in np.flatnonzero((reduced <= 0) & ~t.V_c):
+        for j in np.flatnonzero((t.slack <= 0) & ~t.V_c):
             i_new = t.A_c[j]
             if i_new == UNASSIGNED:
                 return int(j)

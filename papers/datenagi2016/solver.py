@@ -18,6 +18,7 @@ from papers.common.launch import Launch
 from papers.common.mailbox import Mailbox
 from papers.common.model import Assignment
 from papers.datenagi2016.binding import VARIANTS, Geometry, allocate, bind_launches, state_bytes
+from papers.datenagi2016.half_units import NEGLIGIBLE
 from papers.datenagi2016.kernels import Flag
 
 STEPS_TREE = (
@@ -33,6 +34,13 @@ SLACK_FACTOR = 4
 MAX_SIZE = {"classical": 46340, "tree": 2**30}
 """Largest n: the classical variant's CSR pointers are int32, and all n * n edges may have no slack;
 the tree variant numbers 2 n entries of its frontiers with int32."""
+
+PATIENCE = 3
+"""Dual updates in a row that may reach nothing new, for doubles in the classical variant.
+
+It computes slacks anew. Where the terms of theta's edge cancel, what rounding
+leaves of them is more than `half_units.NEGLIGIBLE` of the small terms that remain, and the edge
+is not taken yet; the next update, by that remainder, rounds at the size of the small terms."""
 
 BANDS = (*((k, k + 4) for k in range(1, 50, 5)), (51, None))
 """Dual updates, or forward passes after the first of them [DN16 Table 2], by fives and the rest."""
@@ -66,6 +74,8 @@ class State:
         How many rows were assigned when each dual update began.
     matches_at_pass : list of int
         The same when each forward pass began, from the first dual update on.
+    whole : bool
+        Whether the costs are integers, in whatever type they are kept.
     solved : bool
         Whether `run` has ended well.
     """
@@ -79,6 +89,7 @@ class State:
     matches_at_update: list[int] = field(default_factory=list)
     matches_at_pass: list[int] = field(default_factory=list)
     state_bytes: int = 0
+    whole: bool = True
     solved: bool = False
 
     def forget(self) -> None:
@@ -128,6 +139,8 @@ def upload(
     ValueError
         Bad costs (see `prepare` and `adopt`), an unknown `variant`, or a matrix too large for the
         card.
+    TypeError
+        From `adopt`.
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r} is not one of {', '.join(VARIANTS)}")
@@ -143,7 +156,8 @@ def upload(
     else:
         problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
         work = problem.matrix.dtype
-    state = State(problem, variant, problem.size)
+    whole = on_device or problem.cost.dtype.kind != "f"
+    state = State(problem, variant, problem.size, whole=whole)
     if state.n:
         shapes = geometry or Geometry.for_device(state.n, variant)
         state.state_bytes = state_bytes(state.n, work.itemsize, variant, shapes.stage_width)
@@ -152,7 +166,10 @@ def upload(
         flat = matrix.reshape(-1) if not on_device else matrix.reshape(state.n * state.n)
         state.arrays = allocate(state.n, work, flat, variant, shapes)
         state.mailbox = Mailbox()
-        state.launches = bind_launches(state.n, work, state.arrays, state.mailbox, variant, shapes)
+        negligible = 0.0 if whole else NEGLIGIBLE
+        state.launches = bind_launches(
+            state.n, work, state.arrays, state.mailbox, variant, shapes, negligible
+        )
     return state
 
 
@@ -246,7 +263,10 @@ def matrix_compression(launches: dict[str, Launch], mark: Callable[[str], None])
 
 def search(state: State, mark: Callable[[str], None]) -> None:
     """Forward passes and dual updates in turn until there is a path, or all rows are assigned."""
-    for _ in range(state.n + 1):  # every dual update lets the next pass cover another column
+    patience = PATIENCE if state.variant == "classical" and not state.whole else 0
+    barren = 0
+    # Of `patience` + 1 dual updates in a row one lets the next pass cover another column.
+    for _ in range((patience + 1) * (state.n + 1)):
         mark("forward_pass")
         state.launches["forward_pass"]()
         # The signal carries the optimality check's count too: the host waits once, not twice.
@@ -256,7 +276,8 @@ def search(state: State, mark: Callable[[str], None]) -> None:
             return
         if state.matches_at_update:
             state.matches_at_pass.append(signal.matches)
-        if signal.stuck:
+        barren = barren + 1 if signal.stuck else 0
+        if barren > patience:
             raise RuntimeError(
                 f"dual update {len(state.matches_at_update)} made no progress "
                 f"({signal.matches} of {state.n} rows are assigned)"
@@ -265,7 +286,7 @@ def search(state: State, mark: Callable[[str], None]) -> None:
             return
         state.matches_at_update.append(signal.matches)
         dual_update(state, mark)
-    raise RuntimeError(f"no augmenting path after {state.n + 1} dual updates")
+    raise RuntimeError(f"no augmenting path after {(patience + 1) * (state.n + 1)} dual updates")
 
 
 def dual_update(state: State, mark: Callable[[str], None]) -> None:
@@ -293,28 +314,28 @@ def download(state: State) -> Assignment:
     RuntimeError
         If the run did not end with a perfect matching.
     """
+    put_back = (
+        resident.finish_resident if isinstance(state.problem, resident.ResidentProblem) else finish
+    )
     if state.n == 0:
-        return finish(state.problem, np.zeros(0, np.int64))
+        return put_back(state.problem, np.zeros(0, np.int64))
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
     columns = device.to_host(state.arrays["row_assignment"])
     if columns.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")
     u, v = (device.to_host(state.arrays[name]) for name in ("row_dual", "column_dual"))
-    put_back = (
-        resident.finish_resident if isinstance(state.problem, resident.ResidentProblem) else finish
-    )
-    return put_back(state.problem, columns, *whole_units(u, v), _counters(state))
+    return put_back(state.problem, columns, *whole_units(u, v, state.whole), _counters(state))
 
 
-def whole_units(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Duals in whole units from duals in half units.
+def whole_units(u: np.ndarray, v: np.ndarray, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Duals in whole units from duals in half units; `whole` says whether the costs are integers.
 
     Integers stay integers: all duals begin even, and an update moves every one of them, up or down,
     by the same half of theta, so at any time they are all even or all odd. If odd, one half goes
     from every column to every row, which changes no sum.
     """
-    if u.dtype.kind == "f":
+    if not whole:
         return u * 0.5, v * 0.5
     u, v = u.astype(np.int64), v.astype(np.int64)
     odd = u[0] & 1

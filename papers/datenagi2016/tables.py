@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
-from functools import cache
+from dataclasses import asdict, fields
+from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from papers.common import comparison as compare
-
-Published = Callable[[str], pd.DataFrame]
+from papers.common import tables
+from papers.common.device import EXECUTOR_NAME
+from papers.common.tables import KEY, Published, beside, beside_authors, joined, median
+from papers.datenagi2016.theory import OVER_N, ZETA_2, Theory, theory
 
 LABELS = ("0.1n", "n", "10n")
 """The paper's cost ranges, in its order."""
@@ -45,80 +45,19 @@ STEPS = {
 STEPS["CU-TREE"] = STEPS["OMP-8"] = tuple(s for s in STEPS["CU-CLASS"] if s[0] != "m")
 """Steps of each solver; only the classical one compresses the matrix."""
 
-KEY = ["source", "n", "cost_range"]
+order = partial(tables.order, ranked={"cost_range": LABELS, "solver": tuple(SOLVERS)})
+"""Sort as the paper does: sizes up, ranges 0.1n, n, 10n, its codes as in Table 1."""
 
-# ------------------------------------------------------------------------------- helpers
+# ------------------------------------------------------------------------------- from a summary
 
 
 def by_seed(
     summary: pd.DataFrame, name: str, metric: str = "time_ms", scope: str = "run"
 ) -> pd.DataFrame:
-    """One metric of one solver (by the paper's name) on the random instances, a row a seed.
-
-    Returns
-    -------
-    DataFrame
-        ``source``, ``device``, ``n``, ``cost_range``, ``seed``, ``value``.
-    """
+    """One metric of one solver (by the paper's name), as `papers.common.tables.by_seed`."""
     solver, options = SOLVERS[name]
-    chosen = summary["options"] == options
-    if name == "OMP-8":
-        chosen = summary["options"].astype(str).str.fullmatch(THREADS)
-    rows = summary[
-        (summary["solver"] == f"datenagi2016:{solver}")
-        & chosen
-        & (summary["scope"] == scope)
-        & (summary["metric"] == metric)
-        & (summary["family"] == "uniform")
-    ]
-    rows = rows.rename(columns={"label": "cost_range", "median": "value"})
-    return rows[["source", "device", "n", "cost_range", "seed", "value"]]
-
-
-def median(
-    rows: pd.DataFrame, value: str, keep: Sequence[str] = (), scale: float = 1
-) -> pd.DataFrame:
-    """Median over the seeds of `by_seed`'s rows times `scale`: `KEY`, `keep` and `value`."""
-    grouped = rows.groupby([*KEY, *keep], sort=False)["value"]
-    return (grouped.median() * scale).rename(value).reset_index()
-
-
-def order(table: pd.DataFrame, by: Sequence[str] = ("n", "cost_range")) -> pd.DataFrame:
-    """Sort as the paper does: sizes up, ranges 0.1n, n, 10n; the present run comes first."""
-    ranks = {label: rank for rank, label in enumerate((*LABELS, *SOLVERS))}
-
-    def key(column: pd.Series) -> pd.Series:
-        if column.name in ("cost_range", "solver"):
-            return column.map(lambda label: ranks.get(label, len(ranks)))
-        if column.name == "source":
-            return column.fillna("").map(lambda source: (source != "this run", source))
-        return column
-
-    return table.sort_values([*by, "source"], key=key, kind="stable").reset_index(drop=True)
-
-
-def beside(published: pd.DataFrame, measured: pd.DataFrame, on: Sequence[str]) -> pd.DataFrame:
-    """Every measured row with its published one, then published rows that nobody measured."""
-    table = measured.merge(published, on=list(on), how="left")
-    known = set(map(tuple, measured[list(on)].itertuples(index=False)))
-    missing = published[
-        [tuple(row) not in known for row in published[list(on)].itertuples(index=False)]
-    ]
-    if not missing.empty:
-        table = pd.concat([table, missing.assign(source="not measured")], ignore_index=True)
-    return table
-
-
-def best_source(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """The rows of the source that fills the most of `columns` (ties: the present run)."""
-    if table.empty:
-        return table
-    filled = table.dropna(subset=list(columns))
-    counts = filled.groupby("source").size()
-    if counts.empty:
-        return table[table["source"] == table["source"].iloc[0]]
-    best = max(counts.index, key=lambda source: (counts[source], source == "this run"))
-    return table[table["source"] == best]
+    chosen = THREADS if name == "OMP-8" else options
+    return tables.by_seed(summary, f"datenagi2016:{solver}", metric, scope, chosen)
 
 
 def counted(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -159,7 +98,7 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         parts.append(part.merge(threads, on=[*KEY, "device"], how="left").assign(solver=name))
     measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")
     sizes = set(printed["n"])
-    kernels = measured["solver"].isin(GPU) & (measured["device"] == "CPU executor")
+    kernels = measured["solver"].isin(GPU) & (measured["device"] == EXECUTOR_NAME)
     # Sizes of Tables 3 and of the authors' codes are shown there.
     measured = measured[measured["n"].isin(sizes) | kernels]
     table = order(beside(printed, measured, ["n", "solver"]), by=("n", "solver"))
@@ -230,60 +169,6 @@ def initial(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     ]  # fmt: skip
 
 
-ZETA_2, ZETA_3 = math.pi**2 / 6, 1.2020569031595942
-OVER_N = {"0.1n": 0.1, "n": 1.0, "10n": 10.0}
-
-
-def edge_density(x: np.ndarray) -> np.ndarray:
-    """Density of an edge of the optimum, x > 0 in units of its mean spacing (Aldous 2001)."""
-    shrunk = np.exp(-x)
-    return shrunk * (shrunk - 1 + x) / (1 - shrunk) ** 2
-
-
-@cache
-def mean_floor(over_n: float) -> float:
-    """Mean of ``floor(over_n * X)`` for the length X of an edge of the real optimum."""
-    x, step = np.linspace(0.0, 60.0, 600_001, retstep=True)
-    middle = x[:-1] + step / 2
-    return float((edge_density(middle) * np.floor(over_n * middle)).sum() * step)
-
-
-@dataclass(frozen=True)
-class Theory:
-    """What the objective is for costs that are uniform integers in [0, over_n * n), n large.
-
-    Add an independent uniform fraction to every cost: now they are real and their optimum has the
-    mean ``zeta(2) * over_n * n`` (Aldous 2001), which the integer optimum plus n fractions of mean
-    1/2 cannot be below. Round the real optimum's edges down: what they then cost the integer
-    optimum cannot be above.
-
-    Attributes
-    ----------
-    theory_low, theory_high : float
-        Bounds of the mean.
-    row_minima : float
-        Mean sum of the row minima: a lower bound for which nothing but arithmetic is needed.
-    deviation : float
-        Standard deviation of one instance: ``sqrt((4 zeta(2) - 4 zeta(3)) / n)`` of the range
-        (Wastlund 2005); where zeros abound, that of the few rows and columns without one.
-    """
-
-    theory_low: float
-    theory_high: float
-    row_minima: float
-    deviation: float
-
-
-def theory(n: int, over_n: float) -> Theory:
-    """Return the limits for order `n` and a cost range of `over_n` times n."""
-    row_minima = n / math.expm1(1 / over_n)
-    low = max(n * (ZETA_2 * over_n - 0.5), row_minima)
-    deviation = over_n * math.sqrt(4 * (ZETA_2 - ZETA_3) * n)
-    if over_n < 0.5:
-        deviation = math.sqrt(2 * n * math.exp(-1 / over_n))
-    return Theory(low, n * mean_floor(over_n), row_minima, deviation)
-
-
 def objectives(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Objectives of Tables 1 and 3 beside ours and what theory allows."""
     columns = ["n", "cost_range", "objective_mean"]
@@ -326,12 +211,9 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     keys = [*KEY, "seed"]
     parts = []
     for name in SOLVERS:
-        part = None
-        for counter in dict.fromkeys((*SHARED, *COUNTERS)):
-            column = by_seed(summary, name, counter, "answer").rename(columns={"value": counter})
-            column = column.drop(columns="device")
-            part = column if part is None else part.merge(column, on=keys, how="left")
-        parts.append(part.assign(solver=name))
+        names = dict.fromkeys((*SHARED, *COUNTERS))
+        columns = {counter: by_seed(summary, name, counter, "answer") for counter in names}
+        parts.append(joined(columns).assign(solver=name))
     table = pd.concat(parts, ignore_index=True)
     groups = table.groupby(keys, sort=False)
     table = table.assign(
@@ -428,6 +310,11 @@ CARDS = {"6 GB": 6e9, "80 GB": 80e9}
 PRINTED_LIMITS = {"CU-CLASS": "DN-d", "CU-TREE": "DN-e"}
 """Claims of the text: the classical variant fails from 24000 on, the tree reaches 35000."""
 
+# The classical variant's pointers into its list of zeros are int32, and n * n must fit. It is
+# `solver.MAX_SIZE`, written again because the solver loads Numba, which tables do without.
+LARGEST = {"CU-CLASS": 46340}
+"""Orders that more memory does not raise."""
+
 
 def largest_order(state_bytes: float, n: int, exponent: float, memory: float) -> int:
     """Largest order whose int32 costs and state fit, the state growing as ``n ** exponent``."""
@@ -440,7 +327,10 @@ def largest_order(state_bytes: float, n: int, exponent: float, memory: float) ->
 
 
 def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Device memory besides the costs, and the largest order on two cards by extrapolation."""
+    """Device memory besides the costs, and the largest order on two cards by extrapolation.
+
+    No order is above `LARGEST`, whatever the memory.
+    """
     claims = published("text_claims").set_index("id")["value"].astype(float)
     rows = []
     for name in GPU:
@@ -452,8 +342,11 @@ def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             upper = sizes[sizes["n"] >= n / 4]
             exponent = compare.slope(list(upper["n"]), list(upper["value"]))
             exponent = 1.0 if exponent is None else min(max(exponent, 1.0), 2.0)
+            most = LARGEST.get(name, math.inf)
             limits = {
-                f"largest_n_{card.replace(' ', '').lower()}": largest_order(used, n, exponent, size)
+                f"largest_n_{card.replace(' ', '').lower()}": min(
+                    largest_order(used, n, exponent, size), most
+                )
                 for card, size in CARDS.items()
             }
             rows.append(
@@ -505,7 +398,7 @@ def doubles(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
                 "run_s": values.get(("run", "time_ms"), math.nan) / 1e3,
                 "dual_updates": values.get(("answer", "dual_updates"), math.nan),
                 "cost": values.get(("answer", "cost"), math.nan),
-                "zeta_2_times_range": math.pi**2 / 6 * float(label),
+                "zeta_2_times_range": ZETA_2 * float(label),
                 "certificate": part["certificate"].iloc[0],
             }
         )  # fmt: skip
@@ -518,26 +411,13 @@ PEERS = {"CU-CLASS": "datenagi-classical", "CU-TREE": "culap-tree"}
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Our kernels beside the authors' CUDA C++ on one card model, seed by seed, then the median."""
-    keys = ["n", "cost_range", "seed"]
-    parts = []
-    for name, peer in PEERS.items():
-        printed = published("authors_code_h100")
-        printed = printed[printed["peer"] == peer]
-        printed = printed.rename(columns={"solve_ms": "published_authors_ms"})
-        measured = by_seed(summary, name).rename(columns={"value": "measured_ms"})
-        both = measured.merge(printed[[*keys, "published_authors_ms"]], on=keys)
-        ratio = both["measured_ms"] / both["published_authors_ms"]
-        both = both.assign(ours_over_authors=ratio, seeds=1)
-        values = ["published_authors_ms", "measured_ms", "ours_over_authors"]
-        grouped = both.groupby([*KEY, "device"], sort=False)
-        parts.append(grouped[values].median().join(grouped[["seeds"]].sum()).assign(solver=name))
-    table = order(pd.concat(parts).reset_index(), by=("solver", "n", "cost_range"))
+    printed = published("authors_code_h100")
+    parts = [
+        beside_authors(by_seed(summary, name), printed[printed["peer"] == peer]).assign(solver=name)
+        for name, peer in PEERS.items()
+    ]
+    table = order(pd.concat(parts, ignore_index=True), by=("solver", "n", "cost_range"))
     return table[
         ["solver", "n", "cost_range", "source", "device", "seeds", "published_authors_ms",
          "measured_ms", "ours_over_authors"]
     ]  # fmt: skip
-
-
-def nothing(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 1 has no numbers."""
-    return pd.DataFrame()

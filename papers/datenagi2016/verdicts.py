@@ -8,81 +8,26 @@ judged.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from papers.common import comparison as compare
+from papers.common.comparison import (
+    Judge,
+    claim,
+    each,
+    each_time,
+    gains,
+    judged,
+    not_measured,
+    rankings,
+    without,
+)
 from papers.common.model import Comparison
 from papers.datenagi2016.tables import GPU, SHOWN
-
-Judge = Callable[[pd.DataFrame, str], Iterable[Comparison]]
-Verdicts = Callable[[pd.DataFrame], list[Comparison]]
-
-
-def judged(what: str, published: str, measured: str, *judges: Judge) -> Verdicts:
-    """Apply `judges` to every source's rows that have both values; say so where there are none."""
-
-    def verdicts(table: pd.DataFrame) -> list[Comparison]:
-        if table.empty:
-            return _nothing(what)
-        both = table.dropna(subset=[published, measured])
-        if "device" in both:
-            both = both[both["device"] != "CPU executor"]
-        found = [
-            comparison
-            for source, rows in both.groupby("source", sort=False)
-            for judge in judges
-            for comparison in judge(rows, str(source))
-        ]
-        return found or _nothing(what)
-
-    return verdicts
-
-
-def _nothing(what: str, kind: Any = "ratio") -> list[Comparison]:
-    return [Comparison(what, kind, None, None, "not measured", "no cell has both values")]
-
-
-def each(
-    name: str,
-    published: str,
-    measured: str,
-    verdict: Callable[..., Comparison] = compare.ratio,
-    note: Callable[[Any], compare.Note] = lambda row: "",
-) -> Judge:
-    """One verdict a row; `name` is a format string over the row's columns."""
-
-    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-        for row in rows.itertuples(index=False):
-            quantity = f"{name.format(**row._asdict())} ({source})"
-            yield verdict(quantity, getattr(row, published), getattr(row, measured), note=note(row))
-
-    return judge
-
-
-def gains(first: float, second: float, what: str, other: str) -> compare.Note:
-    """A note that splits a differing ratio into how far either side moved from print.
-
-    It holds by arithmetic, so it is given only where both sides did get faster; anything else
-    stays open.
-    """
-    if not (first > 1 and second > 1):
-        return ""
-    text = f"{what} fell {first:.3g} times below print, {other} {second:.3g} times"
-    return compare.if_larger(text) if first > second else compare.if_smaller(text)
-
-
-def claim(
-    quantity: str, printed: Any, found: Any, holds: bool, kind: Any = "shape", note: str = ""
-) -> Comparison:
-    """A statement of the paper beside what we found."""
-    verdict = "agrees" if holds else ("differs" if note else "open")
-    return Comparison(quantity, kind, printed, found, verdict, "" if holds else note)
-
 
 # ------------------------------------------------------------------------------- counts
 
@@ -198,7 +143,7 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
                 f"({source})", of, alike, alike == of,
             )
         )  # fmt: skip
-    return found or _nothing("costs, initial assignments, dual updates", "cross-check")
+    return found or not_measured("costs, initial assignments, dual updates", "cross-check")
 
 
 # ------------------------------------------------------------------------------- Table 1, Figure 2
@@ -269,7 +214,7 @@ def _small_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 run_times = judged(
     "times of Table 1", *TOTALS,
     _ratios("n={}", ["n"]), _small_claims,
-    each("{solver}, s: n={n}", *TOTALS, compare.absolute_time, lambda row: "another machine"),
+    each_time("{solver}, s: n={n}", *TOTALS),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------- Table 3, Figure 3
@@ -304,13 +249,9 @@ def _compression_note(row: Any) -> str:
 
 def _steps(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     for step in SHOWN:
-        both = rows.dropna(subset=[f"published_{step}_s", f"{step}_s"])
-        judge = each(f"{{solver}} {step}, s: n={{n}} range {{cost_range}}", f"published_{step}_s",
-                     f"{step}_s", compare.absolute_time, lambda row: "another machine")  # fmt: skip
-        yield from judge(both, source)
-
-
-_PRINTED_TOTAL = ("published_total_s", "total_s")
+        pair = (f"published_{step}_s", f"{step}_s")
+        judge = each_time(f"{{solver}} {step}, s: n={{n}} range {{cost_range}}", *pair)
+        yield from judge(rows.dropna(subset=[*pair]), source)
 
 
 def step_times(table: pd.DataFrame) -> list[Comparison]:
@@ -324,36 +265,19 @@ def step_times(table: pd.DataFrame) -> list[Comparison]:
     return judged(
         "times of Table 3", *TOTALS,
         _ratios("n={} range {}", ["n", "cost_range"]), _large_claims,
-        each("{solver} total, s: n={n} range {cost_range}", *TOTALS, compare.absolute_time,
-             lambda row: "another machine"),
+        each_time("{solver} total, s: n={n} range {cost_range}", *TOTALS),
         _steps,
     )(table)  # fmt: skip
 
 
-def _order_of_steps(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    for (name, label), pie in rows[rows["step"] != "other"].groupby(["solver", "cost_range"]):
-        printed, ours = (
-            dict(zip(pie["step"], pie[column], strict=True))
-            for column in ("published_share_of_three_pct", "share_of_three_pct")
-        )
-        yield compare.ranking(
-            f"order of the steps, {name} range {label} ({source})", printed, ours, 0.25
-        )
-
-
-_share = each(
-    "share of {step} in the three steps, {solver} range {cost_range}",
-    "published_share_of_three_pct", "share_of_three_pct", compare.share,
-)  # fmt: skip
-
-
-def _named_shares(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    yield from _share(rows[rows["step"] != "other"], source)
-
-
+_OF_THREE = ("published_share_of_three_pct", "share_of_three_pct")
 step_shares = judged(
-    "shares of the steps", "published_share_pct", "share_pct", _order_of_steps, _named_shares
-)
+    "shares of the steps", "published_share_pct", "share_pct",
+    without(rankings("order of the steps, {} range {}", *_OF_THREE, "step",
+                     ["solver", "cost_range"], 0.25), "step", "other"),
+    without(each("share of {step} in the three steps, {solver} range {cost_range}", *_OF_THREE,
+                 compare.share), "step", "other"),
+)  # fmt: skip
 
 # ------------------------------------------------------------------------------- our own
 
@@ -387,7 +311,7 @@ def large(table: pd.DataFrame) -> list[Comparison]:
                 f"{row.theory_low:.0f} to {row.theory_high:.0f}, within 2 %", row.cost, inside,
             ),
         ]  # fmt: skip
-    return found or _nothing("n = 70000 on a GPU of 80 GB", "cross-check")
+    return found or not_measured("n = 70000 on a GPU of 80 GB", "cross-check")
 
 
 def doubles(table: pd.DataFrame) -> list[Comparison]:
@@ -409,7 +333,7 @@ def doubles(table: pd.DataFrame) -> list[Comparison]:
                 f"at most {limit:.2g} apart", spread, len(rows) > 1 and spread <= limit,
             )
         )  # fmt: skip
-    return found or _nothing("doubles", "cross-check")
+    return found or not_measured("doubles", "cross-check")
 
 
 AUTHORS_CELLS = 27
@@ -422,15 +346,6 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
     for (source, name), rows in table.groupby(["source", "solver"], sort=False):
         if len(rows) < AUTHORS_CELLS or not rows["device"].str.contains("H100").all():
             continue
-        ratios = rows["ours_over_authors"]
-        mean, worst = float(np.exp(np.log(ratios).mean())), float(ratios.max())
-        found += [
-            compare.cross_check(
-                f"{name}, our time over the authors', {what} ({source})", f"at most {bound}",
-                round(value, 4), value <= bound,
-            )
-            for what, value, bound in (
-                ("geometric mean of 27 cells", mean, 0.5), ("worst of 27 cells", worst, 1.0),
-            )
-        ]  # fmt: skip
-    return found or _nothing("our time over the authors': all 27 cells, an H100", "cross-check")
+        what = f"{name}, our time over the authors'"
+        found += compare.goal(what, str(source), rows["ours_over_authors"], 0.5, 1.0)
+    return found or not_measured("our time over the authors': all 27 cells, an H100", "cross-check")

@@ -15,8 +15,9 @@ import pandas as pd
 
 from papers.common import figures
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
+from papers.common.tables import best_source, measured_by, nothing
 from papers.lopes2019 import pictures, tables, verdicts
-from papers.lopes2019.tables import LABELS, RANGES_FIG_5, best_source
+from papers.lopes2019.tables import LABELS, RANGES_FIG_5
 
 PAPER_SIZES = (512, 1024, 2048, 4096, 8192)
 EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32, 64), "paper": (16, 32, 64)}
@@ -150,8 +151,7 @@ def photo_cells(plan: Plan) -> list[Cell]:
 
 def _titled(shown: pd.DataFrame, title: str) -> str:
     """A title that says whose measurements are drawn."""
-    sources = [str(s) for s in shown["source"].unique() if s != "not measured"]
-    return f"{title}\nmeasured: {', '.join(sources) or 'nothing'}"
+    return f"{title}\n{measured_by(shown)}"
 
 
 def _curves(published: str, measured: str, yscale: str, ylabel: str, title: str):
@@ -228,7 +228,7 @@ def draw_shares(title: str):
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "fig02", "Primes, greens and stars of one search of a real run", "picture",
-        lambda plan: [], tables.nothing, artifacts=pictures.fig_2,
+        lambda plan: [], nothing, artifacts=pictures.fig_2,
     ),
     Experiment(
         "fig04", "CPU codes against n, relative to the O(n^4) Hungarian", "figure",

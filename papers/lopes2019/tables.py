@@ -8,11 +8,13 @@ told apart by ``source``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 
-Published = Callable[[str], pd.DataFrame]
+from papers.common import tables
+from papers.common.tables import KEY, Published, beside, beside_authors, joined, median, named
 
 LABELS = ("0.1n", "n", "10n")
 """The paper's cost ranges, in its order."""
@@ -21,27 +23,10 @@ STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
 CPU = {"cpu_o4": "O4", "cpu_o3": "O3", "cpu_sp": "SP", "cpu_auction": "A"}
 """Our CPU solvers by the letters of Figures 4 and 5."""
 
-KEY = ["source", "n", "cost_range"]
+order = partial(tables.order, ranked={"cost_range": LABELS})
+"""Sort as the paper does: sizes up, ranges 0.1n, n, 10n."""
 
-
-def medians(
-    summary: pd.DataFrame,
-    solver: str,
-    metric: str = "time_ms",
-    scope: str = "run",
-    options: str = "",
-    family: str = "uniform",
-) -> pd.DataFrame:
-    """Median over seeds of one metric of one solver.
-
-    Returns
-    -------
-    DataFrame
-        ``source``, ``device``, ``n``, ``cost_range``, ``value``.
-    """
-    rows = by_seed(summary, solver, metric, scope, options, family)
-    grouped = rows.groupby(["source", "device", "n", "cost_range"], sort=False)["value"]
-    return grouped.median().reset_index()
+# ------------------------------------------------------------------------------- from a summary
 
 
 def by_seed(
@@ -52,19 +37,23 @@ def by_seed(
     options: str = "",
     family: str = "uniform",
 ) -> pd.DataFrame:
-    """One metric of one solver, a row a seed; columns as `medians`, and ``seed``.
+    """One metric of one solver, a row a seed, as `papers.common.tables.by_seed`.
 
     `solver` is one of this paper, or another paper's with its full name.
     """
-    rows = summary[
-        (summary["solver"] == (solver if ":" in solver else f"lopes2019:{solver}"))
-        & (summary["options"] == options)
-        & (summary["scope"] == scope)
-        & (summary["metric"] == metric)
-        & (summary["family"] == family)
-    ]
-    rows = rows.rename(columns={"label": "cost_range", "median": "value"})
-    return rows[["source", "device", "n", "cost_range", "seed", "value"]]
+    full = solver if ":" in solver else f"lopes2019:{solver}"
+    return tables.by_seed(summary, full, metric, scope, options, family)
+
+
+def medians(summary: pd.DataFrame, solver: str, *args: str, **kwargs: str) -> pd.DataFrame:
+    """Median over seeds of one metric of one solver; arguments as in `by_seed`.
+
+    Returns
+    -------
+    DataFrame
+        ``source``, ``n``, ``cost_range``, ``device``, ``value``.
+    """
+    return median(by_seed(summary, solver, *args, **kwargs), "value", ["device"])
 
 
 def cpu_over_cuda(summary: pd.DataFrame, metric: str, scope: str) -> pd.DataFrame:
@@ -82,50 +71,6 @@ def cpu_over_cuda(summary: pd.DataFrame, metric: str, scope: str) -> pd.DataFram
     both = both.assign(speedup=both["c_ms"] / both["cuda_ms"])
     values = ["cuda_ms", "c_ms", "speedup"]
     return both.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
-
-
-def named(frame: pd.DataFrame, value: str, device: str | None = None) -> pd.DataFrame:
-    """Rename ``value`` (and keep the device under a name, or drop it), to merge tables."""
-    frame = frame.rename(columns={"value": value})
-    return frame.rename(columns={"device": device}) if device else frame.drop(columns="device")
-
-
-def order(table: pd.DataFrame, by: Sequence[str] = ("n", "cost_range")) -> pd.DataFrame:
-    """Sort as the paper does: sizes up, ranges 0.1n, n, 10n; the present run comes first."""
-    ranks = {label: rank for rank, label in enumerate(LABELS)}
-
-    def key(column: pd.Series) -> pd.Series:
-        if column.name == "cost_range":
-            return column.map(lambda label: ranks.get(label, len(ranks)))
-        if column.name == "source":
-            return column.fillna("").map(lambda source: (source != "this run", source))
-        return column
-
-    return table.sort_values([*by, "source"], key=key, kind="stable").reset_index(drop=True)
-
-
-def beside(published: pd.DataFrame, measured: pd.DataFrame, on: Sequence[str]) -> pd.DataFrame:
-    """Every measured row with its published one, then published rows that nobody measured."""
-    table = measured.merge(published, on=list(on), how="left")
-    known = set(map(tuple, measured[list(on)].itertuples(index=False)))
-    missing = published[
-        [tuple(row) not in known for row in published[list(on)].itertuples(index=False)]
-    ]
-    if not missing.empty:
-        table = pd.concat([table, missing.assign(source="not measured")], ignore_index=True)
-    return table
-
-
-def best_source(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """The rows of the source that fills the most of `columns` (ties: the present run)."""
-    if table.empty:
-        return table
-    filled = table.dropna(subset=list(columns))
-    counts = filled.groupby("source").size()
-    if counts.empty:
-        return table[table["source"] == table["source"].iloc[0]]
-    best = max(counts.index, key=lambda source: (counts[source], source == "this run"))
-    return table[table["source"] == best]
 
 
 # ------------------------------------------------------------------------------- Tables 1, 2, 4
@@ -426,11 +371,8 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """What no hardware should change: zeros, dual updates, optimal costs, GPU beside CPU."""
     parts = []
     for solver in ("gpu", "cpu_o4"):
-        part = None
-        for counter in COUNTERS:
-            column = named(by_seed(summary, solver, counter, "answer"), counter)
-            part = column if part is None else part.merge(column, on=[*KEY, "seed"], how="left")
-        parts.append(part.assign(solver=solver))
+        columns = {name: by_seed(summary, solver, name, "answer") for name in COUNTERS}
+        parts.append(joined(columns).assign(solver=solver))
     table = order(pd.concat(parts, ignore_index=True), by=("n", "cost_range", "seed"))
     both_ran = table.groupby([*KEY, "seed"])["solver"].transform("nunique") == 2
     table = table[both_ran]
@@ -439,15 +381,11 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Our kernels beside the authors' CUDA C++ on one card model, seed by seed, then the median."""
-    keys = ["n", "cost_range", "seed"]
-    printed = published("authors_code_h100").rename(columns={"solve_ms": "published_authors_ms"})
-    measured = by_seed(summary, "gpu").rename(columns={"value": "measured_ms"})
-    both = measured.merge(printed[[*keys, "published_authors_ms"]], on=keys)
-    both = both.assign(authors_over_ours=both["published_authors_ms"] / both["measured_ms"])
-    values = ["published_authors_ms", "measured_ms", "authors_over_ours"]
-    table = both.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
-    table = table.assign(seeds=both.groupby([*KEY, "device"], sort=False).size().to_numpy())
-    return order(table)[["n", "cost_range", "source", "device", "seeds", *values]]
+    table = order(beside_authors(by_seed(summary, "gpu"), published("authors_code_h100")))
+    return table[
+        ["n", "cost_range", "source", "device", "seeds", "published_authors_ms", "measured_ms",
+         "authors_over_ours"]
+    ]  # fmt: skip
 
 
 def device_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -482,8 +420,3 @@ def photos(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = order(pd.concat(parts, ignore_index=True))
     table = table.rename(columns={"cost_range": "pictures"})
     return table[["n", "pictures", "source", "device", "solver", "time_ms", "cost"]]
-
-
-def nothing(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 2 has no numbers."""
-    return pd.DataFrame()

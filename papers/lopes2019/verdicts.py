@@ -1,7 +1,8 @@
 """How each table and figure of [L19] is compared with print: rows, curves and rankings.
 
 `judged` turns judges into the function that an experiment wants; a judge looks at the rows of one
-source (this run, or a recorded one) that have both values.
+source (this run, or a recorded one) that have both values. Times of the CPU executor are never
+judged.
 """
 
 from __future__ import annotations
@@ -13,54 +14,24 @@ import numpy as np
 import pandas as pd
 
 from papers.common import comparison as compare
+from papers.common.comparison import (
+    Judge,
+    Verdicts,
+    claim,
+    each,
+    each_time,
+    judged,
+    not_measured,
+    rankings,
+    without,
+)
+from papers.common.device import EXECUTOR_NAME
 from papers.common.model import Comparison
-
-Judge = Callable[[pd.DataFrame, str], Iterable[Comparison]]
-Verdicts = Callable[[pd.DataFrame], list[Comparison]]
 
 LATENCY = compare.if_smaller(
     "flatter: at small n a run is a chain of launches and waits, which the newer card shortens "
     "less than the matrix-wide kernels that rule at large n (Figures 10 to 12)"
 )
-
-
-def judged(what: str, published: str, measured: str, *judges: Judge) -> Verdicts:
-    """Apply `judges` to every source's rows that have both values; say so where there are none."""
-
-    def verdicts(table: pd.DataFrame) -> list[Comparison]:
-        if table.empty:
-            return _nothing(what)
-        both = table.dropna(subset=[published, measured])
-        found = [
-            comparison
-            for source, rows in both.groupby("source", sort=False)
-            for judge in judges
-            for comparison in judge(rows, str(source))
-        ]
-        return found or _nothing(what)
-
-    return verdicts
-
-
-def _nothing(what: str, kind: Any = "ratio") -> list[Comparison]:
-    return [Comparison(what, kind, None, None, "not measured", "no cell has both values")]
-
-
-def each(
-    name: str,
-    published: str,
-    measured: str,
-    verdict: Callable[..., Comparison] = compare.ratio,
-    note: Callable[[Any], compare.Note] = lambda row: "",
-) -> Judge:
-    """One verdict a row; `name` is a format string over the row's columns."""
-
-    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-        for row in rows.itertuples(index=False):
-            quantity = f"{name.format(**row._asdict())} ({source})"
-            yield verdict(quantity, getattr(row, published), getattr(row, measured), note=note(row))
-
-    return judge
 
 
 def curves(
@@ -84,51 +55,12 @@ def curves(
     return judge
 
 
-def rankings(
-    name: str,
-    published: str,
-    measured: str,
-    items: str,
-    group: str,
-    slack: float,
-    label: Callable[[Any], str] = str,
-) -> Judge:
-    """One ranking of `items` for each value of `group` that has several."""
-
-    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-        for value, column in rows.groupby(group):
-            yield compare.ranking(
-                f"{name.format(label(value))} ({source})",
-                dict(zip(column[items], column[published], strict=True)),
-                dict(zip(column[items], column[measured], strict=True)), slack,
-            )  # fmt: skip
-
-    return judge
-
-
-def without(judge: Judge, column: str, value: str) -> Judge:
-    """A judge that does not see the rows whose `column` is `value`."""
-    return lambda rows, source: judge(rows[rows[column] != value], source)
-
-
 # ------------------------------------------------------------------------------- notes
 
 
 def gains(first: str, second: str, what: str, other: str) -> Callable[[Any], compare.Note]:
-    """A note that splits a differing ratio into how far either side moved from print.
-
-    It holds by arithmetic, so it is given only where both sides did get faster; anything else
-    stays open.
-    """
-
-    def note(row: Any) -> compare.Note:
-        ours, theirs = getattr(row, first), getattr(row, second)
-        if not (ours > 1 and theirs > 1):
-            return ""
-        text = f"{what} fell {ours:.3g} times below print, {other} {theirs:.3g} times"
-        return compare.if_larger(text) if ours > theirs else compare.if_smaller(text)
-
-    return note
+    """`papers.common.comparison.gains` of two columns of a row."""
+    return lambda row: compare.gains(getattr(row, first), getattr(row, second), what, other)
 
 
 def _share_note(row: Any) -> compare.Note:
@@ -147,8 +79,7 @@ def times(what: str, published: str, measured: str, note: compare.Note = "") -> 
         what, published, measured,
         curves(f"{what}: slope over n, range {{}}", published, measured, "cost_range", note=note),
         rankings(f"{what}: order of ranges, n={{}}", published, measured, "cost_range", "n", 0.05),
-        each(f"{what}, ms: n={{n}} range {{cost_range}}", published, measured,
-             compare.absolute_time, lambda row: "another machine"),
+        each_time(f"{what}, ms: n={{n}} range {{cost_range}}", published, measured),
     )  # fmt: skip
 
 
@@ -217,11 +148,9 @@ def _o4_faster(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     if cells.empty:
         return
     faster = int((cells["ratio"] > 1).sum())
-    always = faster == len(cells)
-    yield Comparison(
-        f"O(n^4) faster than O(n^3) in CUDA ({source})", "shape", "all 15 cells",
-        f"{faster} of {len(cells)}", "agrees" if always else "differs",
-        "" if always else ANOTHER_CODE,
+    yield claim(
+        f"O(n^4) faster than O(n^3) in CUDA ({source})", "all 15 cells",
+        f"{faster} of {len(cells)}", faster == len(cells), note=ANOTHER_CODE,
     )  # fmt: skip
 
 
@@ -253,7 +182,7 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
                     expected, got, expected == got,
                 )
             )  # fmt: skip
-    return found or _nothing("costs, zeros and dual updates", "cross-check")
+    return found or not_measured("costs, zeros and dual updates", "cross-check")
 
 
 def authors(table: pd.DataFrame) -> list[Comparison]:
@@ -267,35 +196,24 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
         if not complete or not rows["device"].str.contains("H100").all():
             continue
         ratios = 1 / rows["authors_over_ours"]
-        mean, worst = float(np.exp(np.log(ratios).mean())), float(ratios.max())
-        found += [
-            compare.cross_check(
-                f"our time over the authors', {what} ({source})", f"at most {bound}",
-                round(value, 4), value <= bound,
-            )
-            for what, value, bound in (
-                ("geometric mean of 15 cells", mean, 1.0), ("worst of 15 cells", worst, 1.5),
-            )
-        ]  # fmt: skip
-    return found or _nothing("our time over the authors': all 15 cells, an H100", "cross-check")
+        found += compare.goal("our time over the authors'", str(source), ratios, 1.0, 1.5)
+    return found or not_measured("our time over the authors': all 15 cells, an H100", "cross-check")
 
 
 def appendix_b(table: pd.DataFrame) -> list[Comparison]:
     """Appendix B gives no numbers, but the paper's kernel was chosen as the fastest."""
     found = []
-    rows_on_gpu = table[table["device"] != "CPU executor"]
+    rows_on_gpu = table[table["device"] != EXECUTOR_NAME]
     for (source, n), rows in rows_on_gpu.groupby(["source", "n"], sort=False):
         for choice in ("A", "B", "C"):
             ratios = rows.loc[rows["step_4"] == choice, "over_paper"].dropna()
             mean = float(np.exp(np.log(ratios).mean()))
             slower = mean > 0.95  # within the noise of one seed
             alone = "one block searches alone at this n: nothing has to be seen by others"
-            note = "" if slower or n > 4096 else alone
             found.append(
-                Comparison(
+                claim(
                     f"alternative {choice} over the paper's kernel, n={n} ({source})",
-                    "ratio", "above 1 (text)", round(mean, 3),
-                    "agrees" if slower else ("differs" if note else "open"), note,
+                    "above 1 (text)", round(mean, 3), slower, "ratio", "" if n > 4096 else alone,
                 )
             )  # fmt: skip
-    return found or _nothing("alternatives over the paper's kernel, on a GPU")
+    return found or not_measured("alternatives over the paper's kernel, on a GPU")

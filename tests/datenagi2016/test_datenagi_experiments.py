@@ -10,6 +10,7 @@ from papers.common import figures, published
 from papers.common.model import Plan
 from papers.datenagi2016 import experiments, tables
 from papers.datenagi2016.experiments import EXPERIMENTS, RESIDENT_SIZE
+from papers.datenagi2016.theory import OVER_N, edge_density, theory
 from papers.reproduce import measurements, plan
 from papers.reproduce.text import shown
 
@@ -63,8 +64,9 @@ def values_of(job, seconds, bands, faster):
         took = {step: seconds.get((name, n, label, step), 0.0) * 1e3 / faster for step in steps}
         took["augmentation"] = total - sum(took.values())
         yield from (("steps", f"{step}_ms", ms) for step, ms in took.items())
-    initial = round(n * {"0.1n": 1.0, "n": 0.867, "10n": 0.812}[label])
-    limits = tables.theory(n, tables.OVER_N[label])
+    # Doubles have a range of their own, and print has none.
+    initial = round(n * {"0.1n": 1.0, "n": 0.867, "10n": 0.812}.get(label, 0.8))
+    limits = theory(n, OVER_N.get(label, 1.0))
     counters = {
         "cost": round(limits.theory_low * (1.0 if label == "10n" else 1.02)),
         "initial_assignments": bands.get((n, 0), initial) if label == "n" else initial,
@@ -167,10 +169,10 @@ def test_the_impossible_objectives_differ_and_say_why(as_printed):
 
 
 def test_theory_bounds_what_is_known():
-    low, high = (getattr(tables.theory(5000, 10.0), f"theory_{end}") for end in ("low", "high"))
+    low, high = (getattr(theory(5000, 10.0), f"theory_{end}") for end in ("low", "high"))
     assert low < 79767 < high + 300  # A solved instance (DN1); its deviation is 950.
-    assert math.isclose(tables.theory(1, 1.0).theory_low, math.pi**2 / 6 - 0.5)
-    density = tables.edge_density(np.linspace(1e-3, 60, 100_000))
+    assert math.isclose(theory(1, 1.0).theory_low, math.pi**2 / 6 - 0.5)
+    density = edge_density(np.linspace(1e-3, 60, 100_000))
     assert math.isclose(density.sum() * 60 / 1e5, 1.0, rel_tol=1e-2)
 
 
@@ -227,6 +229,14 @@ def test_figure_2_prints_what_table_1_does():
 def test_largest_order_fills_the_memory():
     n = tables.largest_order(60 * 5000, 5000, 1.0, 80e9)
     assert 4 * n**2 + 60 * n <= 80e9 < 4 * (n + 1) ** 2 + 60 * (n + 1)
+
+
+def test_no_memory_holds_more_than_the_solver_takes(as_printed):
+    from papers.datenagi2016 import solver
+
+    assert tables.LARGEST["CU-CLASS"] == solver.MAX_SIZE["classical"]
+    largest = BY_NAME["memory"].table(as_printed, NUMBERS).groupby("solver")["largest_n_80gb"]
+    assert largest.max()["CU-CLASS"] == tables.LARGEST["CU-CLASS"] < largest.min()["CU-TREE"]
 
 
 def test_fewer_cores_are_said(as_printed, monkeypatch):

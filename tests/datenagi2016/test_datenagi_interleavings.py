@@ -18,7 +18,7 @@ from papers.datenagi2016 import reference, solver
 from papers.datenagi2016.binding import VARIANTS, Geometry
 from papers.datenagi2016.kernels import TO_AUGMENT, Flag
 
-SEEDS = 40
+SEEDS = 30
 SHAPES = dict(
     line_threads=8, row_threads=32, column_threads=8, rows_a_block=5, search_threads=64,
     search_blocks=3, reduction_threads=8, scan_threads=32, stage_width=2,
@@ -89,6 +89,16 @@ def dead_end(n):
     return zero, pairs
 
 
+def into_frontier(rows):
+    """An `on_access` that notes the rows that become active: F_out (classical), F_in (tree)."""
+
+    def note(kind, array, index, value):
+        if kind == "store" and array in ("frontier_out", "frontier"):
+            rows.append(int(value))
+
+    return note
+
+
 @variants
 @pytest.mark.parametrize("instance", [coins, constant, funnel, ladder, dead_end])
 def test_propositions_1_and_2(instance, variant):
@@ -97,12 +107,14 @@ def test_propositions_1_and_2(instance, variant):
     In the classical search any of the rows that race for a column may win. In the tree variant the
     first of them in the frontier wins, and only the order of whole warps in the frontier varies.
     """
-    usual, fewest = (45, 20) if variant == "classical" else (130, 2)
+    usual, fewest = (40, 15) if variant == "classical" else (130, 2)
     forests, assignments, reached = set(), set(), set()
     for seed in range(SEEDS):
-        n = (20, 33, 70)[seed % 3] if seed >= 25 else usual
-        executor = Executor(seed=seed, switch=0.2)
+        n = (20, 33, 70)[seed % 3] if seed >= 20 else usual
+        gathered = []
+        executor = Executor(seed=seed, switch=0.2, on_access=into_frontier(gathered))
         state, root = searching(variant, *instance(n), executor, **SHAPES)
+        assert len(set(gathered)) == len(gathered), "a row was gathered twice"
         a = state.arrays
         signal = solver.decode_signal(state.mailbox.wait())
         assert signal.path_found == (instance is not dead_end)
@@ -113,7 +125,6 @@ def test_propositions_1_and_2(instance, variant):
         if signal.path_found:
             augment_and_check(state, root)
             assignments.add(tuple(a["row_assignment"].tolist()))
-    print(instance.__name__, variant, len(reached), len(forests), len(assignments))
     assert len(reached) == 1, "what is reachable does not depend on the order"
     assert len(forests) >= fewest, "the interleavings did not differ: the test would prove nothing"
     if instance is not dead_end:
@@ -138,12 +149,38 @@ def test_reverse_pass_under_interleavings(variant):
     assert len(winners) > 5, "not every winner was seen"
 
 
+def test_three_sizes_of_frontiers_by_turns():
+    """Tree: the size that is cleared in a level is not the one that is counted up in it.
+
+    In natural order thread 0 clears before anyone counts, so the order of accesses shows it.
+    """
+    events = []
+
+    def note(kind, array, index, value):
+        if array == "flags" and Flag.SIZES <= index < Flag.SIZES + 3:
+            events.append((kind, index - Flag.SIZES))
+
+    n = 20  # row 0 is free, column j leads on to row j + 1
+    zero = np.eye(n, dtype=bool) | np.eye(n, k=-1, dtype=bool)
+    pairs = [(i + 1, i) for i in range(n - 1)]
+    searching("tree", zero, pairs, Executor(on_access=note), **SHAPES)
+    assert events[0] == ("atomic", 0)
+    level = 0
+    for kind, slot in events[1:-3]:
+        if kind == "store":
+            assert slot == (level + 2) % 3
+            level += 1
+        else:
+            assert slot == level % 3
+    assert level == n
+
+
 # ------------------------------------------------------------------------------- whole solves
 
 
 def instance(seed):
     """Ties of several kinds, and a few costs that are all different."""
-    n = 5 + seed * 7 % 27
+    n = 5 + seed * 7 % 19
     kind = seed % 6
     if kind == 0:
         return uniform(n, seed, cost_range=2)
@@ -175,7 +212,7 @@ def test_every_pass_of_a_solve_under_interleavings(variant, part):
     is maximum among the zero-slack edges, and what alternating paths then reach is the same for
     every maximum matching (Dulmage and Mendelsohn).
     """
-    for seed in range(part * 12, part * 12 + 12):
+    for seed in range(part * 6, part * 6 + 6):
         cost = instance(seed)
         with under(seed):
             state = solver.upload(cost, variant=variant, geometry=SMALL)
@@ -191,7 +228,7 @@ def test_every_pass_of_a_solve_under_interleavings(variant, part):
 @pytest.mark.parametrize("part", range(4))
 def test_whole_solves_under_interleavings(variant, part):
     """Always optimal, always proved, always the same dual updates."""
-    for seed in range(100 + part * 16, 116 + part * 16):
+    for seed in range(100 + part * 7, 107 + part * 7):
         cost = instance(seed)
         with under(seed, 0.1):
             answer = solver.solve(cost, variant=variant, geometry=SMALL)
@@ -206,9 +243,9 @@ def test_whole_solves_under_interleavings(variant, part):
 @variants
 def test_updates_and_duals_are_the_same_in_every_order(variant):
     """One instance, many orders: the same duals, while passes and assignments differ."""
-    cost = uniform(36, 2, cost_range=36)
+    cost = np.repeat(uniform(15, 2, cost_range=15)[:5], 3, axis=0)
     duals, updates, passes, assignments = set(), set(), set(), set()
-    for seed in range(SEEDS // 3):
+    for seed in range(8):
         with under(seed):
             state = solver.upload(cost, variant=variant, geometry=SMALL)
             solver.run(state)
@@ -225,7 +262,7 @@ def test_updates_and_duals_are_the_same_in_every_order(variant):
 
 def test_doubles_under_interleavings():
     for seed in range(10):
-        cost = np.random.default_rng(seed).random((10 + seed, 10 + seed)) * 2
+        cost = np.random.default_rng(seed).random((6 + seed, 6 + seed)) * 2
         for variant in VARIANTS:
             with under(seed):
                 answer = solver.solve(cost, variant=variant, geometry=SMALL)
@@ -234,15 +271,15 @@ def test_doubles_under_interleavings():
 
 @variants
 def test_initial_assignments_are_a_maximum_matching_in_every_order(variant):
-    cost = uniform(40, 9, cost_range=20)
+    cost = uniform(30, 9, cost_range=15)
     t = reference.tableau(cost)
     reference.initial_reduction(t)
     zero = csr_array(t.C - t.D_r[:, None] - t.D_c == 0)
     most = (maximum_bipartite_matching(zero, perm_type="column") >= 0).sum()
-    for seed in range(6):
+    for seed in range(4):
         with under(seed):
             counters = solver.solve(cost, variant=variant, geometry=SMALL).counters
-        assert counters["initial_assignments"] == most < 40
+        assert counters["initial_assignments"] == most < 30
 
 
 # ------------------------------------------------------------------------------- planted faults
@@ -297,7 +334,7 @@ def test_interleavings_find_a_root_appended_twice():
     zero = np.zeros((8, 8), bool)
     zero[3] = True
     sizes = set()
-    for seed in range(40):
+    for seed in range(SEEDS):
         state, _ = searching("classical", zero, [], **SHAPES)
         a = state.arrays
         names = ("frontier_reverse", "row_predecessor", "column_predecessor", "row_successor",
@@ -327,20 +364,8 @@ def test_the_checks_find_a_wrong_forest(variant):
     check_forest(state)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=(IndexError, AssertionError, RuntimeError),
-    reason="a number of warps that is no power of two lets two warps hold one column (tree)",
-)
 @pytest.mark.parametrize("threads", [96, 160])
-def test_tree_search_with_any_number_of_warps(threads):
-    """Either such a geometry is refused, or it works."""
-    try:
-        geometry = Geometry(16, 64, 32, 8, threads, 2, 16, 32, 4)
-    except ValueError:
-        return
-    for seed in range(6):
-        cost = uniform(40, seed, cost_range=40)
-        with device.executing(Executor()):
-            answer = solver.solve(cost, variant="tree", geometry=geometry)
-        assert certify.assignment(cost, answer).ok
+def test_warps_of_the_search_must_be_a_power_of_two(threads):
+    """Else a warp would be left over, and share another's columns."""
+    with pytest.raises(ValueError, match=f"search_threads={threads} is no power of two"):
+        Geometry(16, 64, 32, 8, threads, 2, 16, 32, 4)
