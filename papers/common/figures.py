@@ -22,9 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.table import Table
 from matplotlib.ticker import FuncFormatter, LogFormatter, NullLocator
-from matplotlib.transforms import Bbox
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 """Okabe and Ito's palette, which the colour-blind can tell apart."""
@@ -301,6 +299,10 @@ def _bar_look(colour: str, hollow: bool) -> dict[str, Any]:
 # ------------------------------------------------------------------------------ tables
 
 
+TABLE_POINTS = 7.5
+"""Font size of `table_image`; a line of text is as high, times its line spacing."""
+
+
 @house_style()
 def table_image(
     rows: Sequence[Sequence[str]], title: str = "", numeric: Sequence[bool] = ()
@@ -319,22 +321,27 @@ def table_image(
     header = [name.replace("_", " ") for name in rows[0]] if rows else []
     rows = [header, *rows[1:]] if header else [["no rows"]]
     widths = [max(len(row[i]) for row in rows) + 2 for i in range(len(rows[0]))]
-    size = (max(4.0, 0.075 * sum(widths)), 0.24 * len(rows) + 0.9)
-    figure, panels = new_figure(size=size)
-    axes = panels[0, 0]
-    axes.set_axis_off()
-    axes.set_title(textwrap.fill(title, max(30, sum(widths))))
     total = sum(widths)
-    drawn = Table(axes, bbox=Bbox.unit())
-    drawn.auto_set_font_size(False)
-    for line, row in enumerate(rows):
-        for place, text in enumerate(row):
-            side = "right" if place < len(numeric) and numeric[place] else "left"
-            box = drawn.add_cell(
-                line, place, widths[place] / total, 1.0, text=text, loc=side,
-                facecolor="white" if line else "#eeeeee",
-            )  # fmt: skip
-            box.set_linewidth(0.3)
-    drawn.set_fontsize(7.5)
-    axes.add_table(drawn)
+    size = (max(4.0, 0.075 * total), 0.15 * len(rows) + 0.7)
+    figure = Figure(figsize=size)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0.02, 0.0, 0.96, 1.0 - 0.55 / size[1]))
+    axes.set_axis_off()
+    axes.set_xlim(0, total)
+    axes.set_ylim(len(rows) + 0.5, 0)
+    axes.set_title(textwrap.fill(title, max(30, total)))
+    # One text a column, hung up by the last line's baseline: a box and a text for each cell would
+    # take seconds to draw.
+    row_points = 72 * (size[1] - 0.55) / (len(rows) + 0.5)
+    left = 0
+    for place, width in enumerate(widths):
+        right = place < len(numeric) and numeric[place]
+        side, x = ("right", left + width - 1) if right else ("left", left + 1)
+        column = "\n".join(row[place] or "–" for row in rows)
+        axes.text(
+            x, len(rows) - 0.25, column, ha=side, multialignment=side, va="baseline",
+            fontsize=TABLE_POINTS, linespacing=row_points / TABLE_POINTS,
+        )  # fmt: skip
+        left += width
+    axes.axhspan(0, 1.05, color="#eeeeee", zorder=0)
     return figure

@@ -24,7 +24,7 @@ from papers.datenagi2016 import tables, verdicts
 from papers.datenagi2016.tables import GPU, LABELS, SOLVERS
 from papers.datenagi2016.theory import OVER_N, theory
 
-EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32, 48), "paper": (16, 32, 48)}
+EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32), "paper": (16, 32)}
 SMALL = {
     "smoke": (64,),
     "quick": (500, 1000, 2000, 3000, 4000, 5000),
