@@ -21,7 +21,7 @@ SCOPES: tuple[str, ...] = get_args(Scope)
 REPEATS = {"smoke": 2, "quick": 5, "paper": 5}
 """Repetitions of a timed scope. Two give no quartiles: a smoke run shows that things work."""
 
-BUDGET_S = {"smoke": 3.0, "quick": 6.0, "paper": 60.0}
+BUDGET_S = {"smoke": 2.0, "quick": 2.0, "paper": 60.0}
 """Seconds after which a scope of a cell starts no further repetition (at least one is made).
 
 The `count` column of the summary says how many were made."""
