@@ -337,7 +337,7 @@ def table_image(
     for place, width in enumerate(widths):
         right = place < len(numeric) and numeric[place]
         side, x = ("right", left + width - 1) if right else ("left", left + 1)
-        column = "\n".join(row[place] or "–" for row in rows)
+        column = "\n".join(row[place] or "-" for row in rows)
         axes.text(
             x, len(rows) - 0.25, column, ha=side, multialignment=side, va="baseline",
             fontsize=TABLE_POINTS, linespacing=row_points / TABLE_POINTS,

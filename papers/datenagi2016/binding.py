@@ -42,8 +42,9 @@ class Geometry:
     Raises
     ------
     ValueError
-        For a value below 1, a block that is no whole number of warps or larger than 1024, or
-        `reduction_threads` or `search_threads` that are no power of two.
+        For a value below 1, a block that is no whole number of warps or larger than 1024, fewer
+        `line_threads` than there are flags, or `reduction_threads` or `search_threads` that are no
+        power of two.
     """
 
     line_threads: int
@@ -63,6 +64,8 @@ class Geometry:
         for name in ("row_threads", "search_threads", "scan_threads"):
             if getattr(self, name) % 32:
                 raise ValueError(f"{name}={getattr(self, name)} is no whole number of warps")
+        if self.line_threads < k.FLAGS:
+            raise ValueError(f"line_threads={self.line_threads} is below the {k.FLAGS} flags")
         for name in ("reduction_threads", "search_threads"):
             if getattr(self, name).bit_count() != 1:
                 raise ValueError(f"{name}={getattr(self, name)} is no power of two")

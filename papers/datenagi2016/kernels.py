@@ -83,13 +83,12 @@ def init(n, top, column_dual, row_assignment, column_assignment, flags):
     """Nothing is assigned; the column minima begin at infinity.
 
     Paper: [DN16 sec.2.1], the sentinel -1.  Launch: one thread a line, n in all.
-    Reads/Writes: writes the four arrays, once each; keeps the host's sequence number.
+    Reads/Writes: writes the four arrays, once each; keeps the host's sequence number. The first
+    block has a thread for every flag (`binding.Geometry`).
     """
     i = cuda.grid(1)
-    if i == 0:
-        for k in range(FLAGS):
-            if k != SIGNALS:
-                flags[k] = 0
+    if i < FLAGS and i != SIGNALS:
+        flags[i] = 0
     if i < n:
         column_dual[i] = top
         row_assignment[i] = -1

@@ -240,6 +240,7 @@ def forward_pass(
     thread = cuda.threadIdx.x
     if thread == 0:
         gathered[0] = 0
+    known = flags[REVERSE]  # 0, but for a pass that is launched after one that found a path
     size = first_frontier(n, pointers, row_cover, row_mark, frontier_in, totals)
     reached = 0
     levels = 0
@@ -274,7 +275,7 @@ def forward_pass(
         levels += 1
     if thread == 0:
         flags[LEVELS] += levels
-        send_signal(reached + flags[REVERSE], flags, signal)
+        send_signal(reached + flags[REVERSE] - known, flags, signal)
 
 
 # ---------------------------------------------------------------------------------- dual update

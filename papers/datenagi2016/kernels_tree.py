@@ -175,6 +175,7 @@ def forward_pass(
     lane, warp = thread & 31, thread >> 5
     leader = cuda.grid(1) == 0
     groups = (n + 31) >> 5
+    known = flags[REVERSE]  # 0, but for a pass that is launched after one that found a path
     reached = 0
     first_frontier(n, row_mark, frontier, flags)
     grid.sync()
@@ -222,7 +223,7 @@ def forward_pass(
         flags[LEVELS] += level
         for k in range(3):
             flags[SIZES + k] = 0
-        send_signal(reached + flags[REVERSE], flags, signal)
+        send_signal(reached + flags[REVERSE] - known, flags, signal)
 
 
 # ---------------------------------------------------------------------------------- types

@@ -20,7 +20,7 @@ from papers.datenagi2016.kernels import TO_AUGMENT, Flag
 
 SEEDS = 30
 SHAPES = dict(
-    line_threads=8, row_threads=32, column_threads=8, rows_a_block=5, search_threads=64,
+    line_threads=9, row_threads=32, column_threads=8, rows_a_block=5, search_threads=64,
     search_blocks=3, reduction_threads=8, scan_threads=32, stage_width=2,
 )  # fmt: skip
 SMALL = Geometry(**SHAPES)

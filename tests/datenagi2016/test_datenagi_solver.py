@@ -167,7 +167,7 @@ def test_a_matrix_too_large_is_refused_before_anything_is_allocated(variant, mon
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"line_threads": 0}, {"row_threads": 48}, {"search_threads": 2048}, {"search_threads": 16},
+    [{"line_threads": 0}, {"line_threads": 8}, {"row_threads": 48}, {"search_threads": 2048}, {"search_threads": 16},
      {"reduction_threads": 24}, {"scan_threads": 31}, {"search_blocks": 0}, {"stage_width": 0},
      {"rows_a_block": -1}, {"column_threads": 1025}],
 )  # fmt: skip
@@ -178,7 +178,7 @@ def test_bad_geometry_is_named(wrong):
 
 @variants
 @pytest.mark.parametrize(
-    "shapes", [(1, 32, 1, 1, 32, 1, 1, 32, 1), (7, 96, 5, 3, 128, 2, 64, 64, 3)]
+    "shapes", [(9, 32, 1, 1, 32, 1, 1, 32, 1), (13, 96, 5, 3, 128, 2, 64, 64, 3)]
 )
 def test_unusual_geometries_are_right(shapes, variant):
     geometry = Geometry(*shapes)
