@@ -167,9 +167,9 @@ def test_a_matrix_too_large_is_refused_before_anything_is_allocated(variant, mon
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"line_threads": 0}, {"line_threads": 8}, {"row_threads": 48}, {"search_threads": 2048}, {"search_threads": 16},
-     {"reduction_threads": 24}, {"scan_threads": 31}, {"search_blocks": 0}, {"stage_width": 0},
-     {"rows_a_block": -1}, {"column_threads": 1025}],
+    [{"line_threads": 0}, {"line_threads": 8}, {"row_threads": 48}, {"search_threads": 2048},
+     {"search_threads": 16}, {"reduction_threads": 24}, {"scan_threads": 31},
+     {"search_blocks": 0}, {"stage_width": 0}, {"rows_a_block": -1}, {"column_threads": 1025}],
 )  # fmt: skip
 def test_bad_geometry_is_named(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

@@ -1,0 +1,126 @@
+"""The six steps of the report's appendix in plain NumPy: the oracle.
+
+They are Munkres' steps, as in [L19 sec.2.1], with one more degree of freedom: a zero is what
+`near_zero` takes for one. Read it beside the appendix; `solve` runs them in the order of
+[K21 Fig.7]. The versions of the report differ in where the work is done, never in what is done,
+so one reference serves all six.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from papers.lopes2019.reference import Tableau
+
+
+def near_zero(slack: np.ndarray, eps: float = 1) -> np.ndarray:
+    """Which slacks count as zeros: ``|x| < eps`` (1: exactly, for integers) [K21 Listing 1]."""
+    return np.abs(slack) < eps
+
+
+def step_1(cost: np.ndarray) -> Tableau:
+    """Subtract the row minimum from each row, then likewise by column [K21 app. step 1].
+
+    Parameters
+    ----------
+    cost : ndarray[n, n]
+        Finite.
+    """
+    wide = cost.astype(np.float64 if cost.dtype.kind == "f" else np.int64)
+    slack = wide - wide.min(axis=1, keepdims=True)
+    return Tableau(slack - slack.min(axis=0, keepdims=True))
+
+
+def step_2(t: Tableau, eps: float = 1) -> None:
+    """Star each zero that has no starred zero in its column or row [K21 app. step 2]."""
+    for row, column in np.argwhere(near_zero(t.slack, eps)):
+        if t.column_of_star_at_row[row] < 0 and t.row_of_star_at_column[column] < 0:
+            t.star(row, column)
+
+
+def step_3(t: Tableau) -> bool:
+    """Cover each column with a starred zero; True if that is all [K21 app. step 3]."""
+    t.covered_row[:] = False
+    t.column_of_prime_at_row[:] = -1
+    t.covered_column[:] = t.row_of_star_at_column >= 0
+    return bool(t.covered_column.all())
+
+
+def step_4(t: Tableau, eps: float = 1) -> int:
+    """Prime uncovered zeros, cover their rows, uncover their stars' columns [K21 app. step 4].
+
+    Returns
+    -------
+    int
+        The row of a primed zero without a starred zero (go to step 5), or -1 (go to step 6).
+    """
+    zeros = near_zero(t.slack, eps)
+    while True:
+        uncovered = zeros & ~t.covered_row[:, None] & ~t.covered_column[None, :]
+        if not uncovered.any():
+            return -1
+        row, column = np.argwhere(uncovered)[0]
+        t.column_of_prime_at_row[row] = column
+        starred = t.column_of_star_at_row[row]
+        if starred < 0:
+            return int(row)
+        t.covered_row[row] = True
+        t.covered_column[starred] = False
+
+
+def step_5(t: Tableau, row: int) -> None:
+    """Star the primes and un-star the stars of the series that begins in `row` [K21 app. step 5].
+
+    A column holds one star, so starring a primed zero un-stars the column's.
+    """
+    while True:
+        column = t.column_of_prime_at_row[row]
+        next_row = t.row_of_star_at_column[column]
+        t.star(row, column)
+        if next_row < 0:
+            return
+        row = next_row
+
+
+def step_6(t: Tableau) -> None:
+    """Add the minimum to covered rows, subtract it from uncovered columns [K21 app. step 6].
+
+    What is covered twice gains it, what is not covered loses it, the rest stays [K21 Listing 2].
+    """
+    open_rows, open_columns = ~t.covered_row, ~t.covered_column
+    least = t.slack[np.ix_(open_rows, open_columns)].min()
+    t.slack[np.ix_(open_rows, open_columns)] -= least
+    t.slack[np.ix_(t.covered_row, t.covered_column)] += least
+
+
+def solve(cost: np.ndarray, eps: float = 1) -> tuple[np.ndarray, Tableau]:
+    """Solve a square assignment problem to the minimum [K21 Fig.7].
+
+    Parameters
+    ----------
+    cost : ndarray[n, n]
+        n >= 1, finite; integers are exact (in int64).
+    eps : float
+        What counts as a zero; 1 for integers.
+
+    Returns
+    -------
+    column_of_row : int64[n]
+        The optimal assignment.
+    tableau : Tableau
+        The final state: slacks, stars, counts of steps.
+    """
+    t = step_1(np.asarray(cost))
+    step_2(t, eps)
+    while not _counted(t, "step_3", step_3(t)):
+        row = _counted(t, "step_4", step_4(t, eps))
+        while row < 0:
+            _counted(t, "step_6", step_6(t))
+            row = _counted(t, "step_4", step_4(t, eps))
+        _counted(t, "step_5", step_5(t, row))
+    return t.column_of_star_at_row, t
+
+
+def _counted(t: Tableau, name: str, result: object) -> object:
+    t.steps[name] = t.steps.get(name, 0) + 1
+    return result
