@@ -97,12 +97,12 @@ def test_the_exit_code_of_a_run(all_bad, finished_run, smoke_run):
 
 def test_a_hanging_cell_is_killed_and_says_where_it_was(reproduce, tmp_path):
     begin = time.monotonic()
-    words = ["toy:hang", "table1", "--preset", "smoke", "--seed", 1, "--timeout", 2]
+    words = ["toy:hang", "table1", "--preset", "smoke", "--seed", 1, "--timeout", 8]
     result = reproduce("run", *words, "--out", tmp_path)
     assert result.code == 3
     assert time.monotonic() - begin < 60
     row = status(tmp_path, "hang")
-    assert (row["status"], row["reason"]) == ("timeout", "over 2 s, in: upload and warm-up")
+    assert (row["status"], row["reason"]) == ("timeout", "over 8 s, in: upload and warm-up")
     assert status(tmp_path, "good")["status"] == "ok"
 
 
