@@ -6,5 +6,5 @@ Each paper is a subpackage; `PAPERS` lists those that have landed, in the order 
 
 __version__ = "0.1.0"
 
-PAPERS: tuple[str, ...] = ("lopes2019", "datenagi2016")
+PAPERS: tuple[str, ...] = ("lopes2019", "datenagi2016", "kawtikwar_opts")
 """Names of the subpackages that hold a paper."""

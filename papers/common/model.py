@@ -66,6 +66,28 @@ class Assignment:
     counters: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Matching:
+    """A matching of maximum cardinality in a bipartite graph.
+
+    Attributes
+    ----------
+    row_match : int32[rows]
+        Column matched to each row, or -1 (the papers' ``rmatch``).
+    column_match : int32[columns]
+        Row matched to each column, or -1 (``cmatch``); the inverse of `row_match`.
+    cardinality : int
+        Number of matched pairs.
+    counters : mapping of str to int
+        What the solver counted on the way (searches, levels, launches, paths ...).
+    """
+
+    row_match: np.ndarray
+    column_match: np.ndarray
+    cardinality: int
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
 # --------------------------------------------------------------------------- papers and solvers
 
 

@@ -1,0 +1,191 @@
+"""Bipartite graphs: what a matching solver takes, checked once.
+
+The vertices are the rows and columns of a sparse matrix, the edges its stored entries. Structure
+counts and values do not: a stored zero is an edge. Two entries at one place are one edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+EDGE_LIMIT = 2**31 - 1
+"""Edges are counted in 32 bits, as in the papers."""
+
+
+class GraphError(ValueError):
+    """What is wrong with a graph or with a matching to start from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A bipartite graph by columns; `bipartite` makes one of anything and checks it.
+
+    Attributes
+    ----------
+    rows, columns : int
+        Vertices of each side; either may be 0.
+    cxadj : int32[columns + 1]
+        Column ``c`` has the neighbours ``cadj[cxadj[c]:cxadj[c + 1]]``.
+    cadj : int32[edges]
+        Row indices, increasing within a column.
+    """
+
+    rows: int
+    columns: int
+    cxadj: np.ndarray
+    cadj: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, as of the matrix."""
+        return self.rows, self.columns
+
+    @property
+    def edges(self) -> int:
+        """Number of edges."""
+        return int(self.cadj.size)
+
+    @cached_property
+    def by_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same edges by rows: ``rxadj`` int32[rows + 1] and ``radj`` int32[edges]."""
+        matrix = self.matrix().tocsr()
+        return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
+
+    def matrix(self) -> Any:
+        """Return a `scipy.sparse.csc_array` of ones, int8; index arrays are shared."""
+        from scipy.sparse import csc_array
+
+        ones = np.ones(self.edges, np.int8)
+        return csc_array((ones, self.cadj, self.cxadj), shape=self.shape)
+
+    def permuted(self, seed: int) -> Graph:
+        """Rows and columns in random order (the papers' RCP); the permutations follow from `seed`.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of `numpy.random.default_rng`; rows are shuffled first.
+        """
+        random = np.random.default_rng(seed)
+        row_to = random.permutation(self.rows).astype(np.int32)
+        column_from = random.permutation(self.columns)
+        degrees = np.diff(self.cxadj)[column_from]
+        cxadj = np.zeros(self.columns + 1, np.int64)
+        np.cumsum(degrees, out=cxadj[1:])
+        starts = np.repeat(self.cxadj[:-1][column_from].astype(np.int64) - cxadj[:-1], degrees)
+        cadj = row_to[self.cadj[starts + np.arange(self.edges)]]
+        return bipartite((cxadj, cadj, self.shape), by="columns")
+
+
+def bipartite(graph: Any, by: str = "rows") -> Graph:
+    """Check a graph and store it by columns.
+
+    Parameters
+    ----------
+    graph : Graph, scipy sparse array or matrix, array_like[rows, columns], or tuple
+        Sparse: any format and any integer index type; every stored entry is an edge. Dense: every
+        entry that is not zero. A tuple holds ``(indptr, indices, shape)``.
+    by : {"rows", "columns"}
+        Whether a tuple's ``indptr`` runs over the rows (CSR) or the columns (CSC).
+
+    Raises
+    ------
+    GraphError
+        If it is not two-dimensional, holds objects, has an ``indptr`` that does not start at 0,
+        decreases or does not end at the number of indices, indices outside the shape, or more than
+        `EDGE_LIMIT` edges or vertices of a side.
+    """
+    from scipy import sparse
+
+    if isinstance(graph, Graph):
+        return graph
+    if isinstance(graph, tuple):
+        matrix = _of_arrays(graph, by)
+    elif sparse.issparse(graph):
+        matrix = _of_sparse(graph)
+    else:
+        matrix = _of_dense(graph)
+    if max(*matrix.shape, matrix.nnz) > EDGE_LIMIT:
+        raise GraphError(
+            f"{matrix.shape[0]} x {matrix.shape[1]} with {matrix.nnz} entries: edges and vertices "
+            f"are counted in 32 bits, {EDGE_LIMIT} at most"
+        )
+    compressed = matrix.tocsc()
+    if compressed is graph or not compressed.has_canonical_format:
+        compressed = compressed.copy()
+        compressed.sum_duplicates()
+    rows, columns = (int(size) for size in compressed.shape)
+    return Graph(
+        rows, columns, compressed.indptr.astype(np.int32), compressed.indices.astype(np.int32)
+    )
+
+
+def _of_dense(graph: Any) -> Any:
+    from scipy.sparse import coo_array
+
+    array = np.asarray(graph)
+    if array.ndim != 2:
+        raise GraphError(f"a graph is a matrix of two dimensions, not {array.ndim}")
+    if array.dtype.kind not in "biufc":
+        raise GraphError(f"entries of type {array.dtype} are no numbers")
+    row, column = np.nonzero(array)
+    return coo_array((np.ones(row.size, np.int8), (row, column)), shape=array.shape)
+
+
+def _of_sparse(graph: Any) -> Any:
+    from scipy.sparse import coo_array, csc_array, csr_array
+
+    if graph.ndim != 2:
+        raise GraphError(f"a graph is a matrix of two dimensions, not {graph.ndim}")
+    if graph.format in ("csr", "csc"):
+        by = "rows" if graph.format == "csr" else "columns"
+        _check(graph.indptr, graph.indices, graph.shape, by)
+        ones = np.ones(graph.indices.size, np.int8)
+        make = csr_array if graph.format == "csr" else csc_array
+        return make((ones, graph.indices, graph.indptr), shape=graph.shape)
+    other = graph.tocoo()
+    if other.row.size:
+        for name, index, size in (
+            ("row", other.row, other.shape[0]),
+            ("column", other.col, other.shape[1]),
+        ):
+            if index.min() < 0 or index.max() >= size:
+                raise GraphError(f"a {name} index lies outside 0 .. {size - 1}")
+    return coo_array((np.ones(other.row.size, np.int8), (other.row, other.col)), shape=other.shape)
+
+
+def _of_arrays(graph: tuple[Any, ...], by: str) -> Any:
+    from scipy.sparse import csc_array, csr_array
+
+    if by not in ("rows", "columns"):
+        raise GraphError(f"by={by!r} is neither rows nor columns")
+    if len(graph) != 3:
+        raise GraphError("a tuple must hold indptr, indices and shape")
+    indptr, indices, shape = np.asarray(graph[0]), np.asarray(graph[1]), graph[2]
+    if len(shape) != 2 or min(shape) < 0:
+        raise GraphError(f"shape={shape!r} is no pair of sizes")
+    _check(indptr, indices, shape, by)
+    make = csr_array if by == "rows" else csc_array
+    return make((np.ones(indices.size, np.int8), indices, indptr), shape=tuple(map(int, shape)))
+
+
+def _check(indptr: np.ndarray, indices: np.ndarray, shape: Any, by: str) -> None:
+    """Whether these arrays are a compressed matrix at all; SciPy looks at their ends only."""
+    lines, across = shape if by == "rows" else shape[::-1]
+    for name, array in (("indptr", indptr), ("indices", indices)):
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise GraphError(f"{name} is no line of integers")
+    if indptr.size != lines + 1:
+        raise GraphError(f"indptr has {indptr.size} entries for {lines} {by}, not {lines + 1}")
+    if indptr[0] != 0:
+        raise GraphError(f"indptr starts at {indptr[0]}, not at 0")
+    if np.any(indptr[1:] < indptr[:-1]):
+        raise GraphError(f"indptr decreases at {int(np.argmax(indptr[1:] < indptr[:-1]))}")
+    if indptr[-1] != indices.size:
+        raise GraphError(f"indptr ends at {indptr[-1]}, there are {indices.size} indices")
+    if indices.size and (indices.min() < 0 or indices.max() >= across):
+        raise GraphError(f"an index lies outside 0 .. {across - 1}")
