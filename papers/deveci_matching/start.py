@@ -1,0 +1,110 @@
+"""The matching that all algorithms start from [D13 sec.4].
+
+The paper starts every algorithm from the same cheap matching and times what follows. Here a start
+is a choice of the caller: that heuristic, nothing, or any matching that is one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from papers.common.graph import Graph, GraphError
+
+FREE = -1
+STARTS = ("cheap", "empty")
+
+
+@njit(cache=True, nogil=True)
+def cheap_matching(cxadj, cadj, rows):
+    """Match each column, in order, with its first row that is still free [D13 sec.4].
+
+    Parameters
+    ----------
+    cxadj, cadj : int32[columns + 1], int32[edges]
+    rows : int
+
+    Returns
+    -------
+    rmatch, cmatch : int32[rows], int32[columns]
+        Partner of each row and column, -1 for none. No edge has both ends free.
+    """
+    columns = cxadj.size - 1
+    rmatch = np.full(rows, FREE, np.int32)
+    cmatch = np.full(columns, FREE, np.int32)
+    for column in range(columns):
+        for edge in range(cxadj[column], cxadj[column + 1]):
+            row = cadj[edge]
+            if rmatch[row] == FREE:
+                rmatch[row] = column
+                cmatch[column] = row
+                break
+    return rmatch, cmatch
+
+
+def start(graph: Graph, initial: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matching to start from, as arrays of its own.
+
+    Parameters
+    ----------
+    graph : Graph
+    initial : {None, "cheap", "empty"} or (row_match, column_match)
+        None is the paper's choice, ``"cheap"``. Arrays hold int[rows] and int[columns] with -1 for
+        unmatched.
+
+    Returns
+    -------
+    rmatch, cmatch : int32[rows], int32[columns]
+
+    Raises
+    ------
+    GraphError
+        If the arrays have other lengths, are no integers, name vertices that do not exist, are not
+        inverse to each other, or match along what is no edge.
+    """
+    if initial is None or (isinstance(initial, str) and initial == "cheap"):
+        return cheap_matching(graph.cxadj, graph.cadj, graph.rows)
+    if isinstance(initial, str):
+        if initial != "empty":
+            raise GraphError(f"initial={initial!r} is none of {', '.join(STARTS)}")
+        return np.full(graph.rows, FREE, np.int32), np.full(graph.columns, FREE, np.int32)
+    if not isinstance(initial, (tuple, list)) or len(initial) != 2:
+        raise GraphError("initial must be a name or a pair (row_match, column_match)")
+    rmatch = _line(initial[0], graph.rows, graph.columns, "row_match")
+    cmatch = _line(initial[1], graph.columns, graph.rows, "column_match")
+    matched = np.flatnonzero(cmatch >= 0)
+    if matched.size != np.count_nonzero(rmatch >= 0) or not np.array_equal(
+        rmatch[cmatch[matched]], matched
+    ):
+        raise GraphError("row_match and column_match are not inverse to each other")
+    strange = _first_stranger(graph.cxadj, graph.cadj, cmatch)
+    if strange >= 0:
+        raise GraphError(f"column {strange} is matched with row {cmatch[strange]}: no such edge")
+    return rmatch, cmatch
+
+
+def _line(values: Any, size: int, across: int, name: str) -> np.ndarray:
+    """One side of a matching, as int32."""
+    array = np.asarray(values)
+    if array.shape != (size,):
+        raise GraphError(f"{name} has shape {array.shape}, not ({size},)")
+    if size and array.dtype.kind not in "iu":
+        raise GraphError(f"{name} holds {array.dtype}, not integers")
+    if size and (array.min() < FREE or array.max() >= across):
+        raise GraphError(f"{name} names a vertex outside -1 .. {across - 1}")
+    return array.astype(np.int32)
+
+
+@njit(cache=True)
+def _first_stranger(cxadj, cadj, cmatch):
+    """First column whose match is no neighbour of it, or -1."""
+    for column in range(cmatch.size):
+        if cmatch[column] >= 0:
+            found = False
+            for edge in range(cxadj[column], cxadj[column + 1]):
+                found = found or cadj[edge] == cmatch[column]
+            if not found:
+                return column
+    return -1
