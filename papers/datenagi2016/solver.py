@@ -163,7 +163,7 @@ def upload(
         state.state_bytes = state_bytes(state.n, work.itemsize, variant, shapes.stage_width)
         check_size(state.n, work, variant, shapes.stage_width, matrix_there=on_device)
         matrix = problem.costs.array if on_device else device.to_device(problem.matrix)
-        flat = matrix.reshape(-1) if not on_device else matrix.reshape(state.n * state.n)
+        flat = matrix.reshape(state.n * state.n)
         state.arrays = allocate(state.n, work, flat, variant, shapes)
         state.mailbox = Mailbox()
         negligible = 0.0 if whole else NEGLIGIBLE
