@@ -17,6 +17,7 @@ from papers.common.assignment import finish, prepare
 from papers.common.launch import Launch
 from papers.common.mailbox import Mailbox
 from papers.common.model import Assignment
+from papers.datenagi2016 import bands
 from papers.datenagi2016.binding import VARIANTS, Geometry, allocate, bind_launches, state_bytes
 from papers.datenagi2016.half_units import NEGLIGIBLE
 from papers.datenagi2016.kernels import Flag
@@ -41,9 +42,6 @@ PATIENCE = 3
 It computes slacks anew. Where the terms of theta's edge cancel, what rounding
 leaves of them is more than `half_units.NEGLIGIBLE` of the small terms that remain, and the edge
 is not taken yet; the next update, by that remainder, rounds at the size of the small terms."""
-
-BANDS = (*((k, k + 4) for k in range(1, 50, 5)), (51, None))
-"""Dual updates, or forward passes after the first of them [DN16 Table 2], by fives and the rest."""
 
 
 class Signal(NamedTuple):
@@ -415,19 +413,4 @@ def _counters(state: State) -> dict[str, int]:
         "state_bytes": state.state_bytes,
         "cost_bytes": int(state.arrays["cost"].nbytes),
     }
-    for name, matches in (
-        ("assignments", state.matches_at_update),
-        ("passes", state.matches_at_pass),
-    ):
-        counters |= _banded(name, [*matches, state.n])
-    return counters
-
-
-def _banded(name: str, at: list[int]) -> dict[str, int]:
-    """Assignments found from event to event, ``at[k + 1] - at[k]``, added up over `BANDS`."""
-    end = len(at) - 1
-    counters = {}
-    for first, last in BANDS:
-        start, stop = min(first - 1, end), end if last is None else min(last, end)
-        counters[f"{name}_{first}_{last or 'up'}"] = at[stop] - at[start]
-    return counters
+    return counters | bands.counters(state.matches_at_update, state.matches_at_pass, state.n)
