@@ -186,21 +186,19 @@ def check_size(
             f"order {n} is too large: int32 indices of the {variant} variant allow "
             f"n <= {MAX_SIZE[variant]}"
         )
-    free = device.free_bytes()
 
     def needed(order: int) -> int:
         matrix = 0 if matrix_there else dtype.itemsize * order * order
         return matrix + state_bytes(order, dtype.itemsize, variant, stage_width)
 
-    if needed(n) > free:
+    def largest(free: int) -> int:
         low, high = 0, n
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if needed(middle) <= free else (low, middle)
-        raise ValueError(
-            f"order {n} needs {needed(n) / 2**30:.1f} GiB on the card, {free / 2**30:.1f} GiB are "
-            f"free: n <= {low}"
-        )
+        return low
+
+    device.check_memory(n, needed(n), largest)
 
 
 # ------------------------------------------------------------------------------- run
