@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -190,3 +190,28 @@ def free_bytes() -> int:
     context = cuda.current_context()
     context.deallocations.clear()  # Numba returns freed memory in batches
     return int(context.get_memory_info().free)
+
+
+def check_memory(order: int, needed: int, largest: Callable[[int], int]) -> None:
+    """Refuse an order that the card's free memory cannot hold.
+
+    Parameters
+    ----------
+    order : int
+        Of the matrix.
+    needed : int
+        Bytes that it takes.
+    largest : callable(int) -> int
+        Largest order that so many free bytes hold; asked only for the message.
+
+    Raises
+    ------
+    ValueError
+        With the largest order that would do.
+    """
+    free = free_bytes()
+    if needed > free:
+        raise ValueError(
+            f"order {order} needs {needed / 2**30:.1f} GiB on the card, {free / 2**30:.1f} GiB are "
+            f"free: n <= {largest(free)}"
+        )

@@ -2,8 +2,8 @@
 
 Reading order: `reference` (the sequential listings), `half_units` (how theta / 2 stays exact),
 `kernels`, `kernels_classical` and `kernels_tree` (the same steps on the GPU), `solver` (the host
-loop) and `binding` (its memory and launches), `cpu` (the OpenMP version), `experiments` (tables
-and figures). `README.md` beside this file is the teaching page.
+loop) with `binding` (its memory and launches) and `bands` (how Table 2 counts), `cpu` (the OpenMP
+version), `experiments` (tables and figures). `README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations

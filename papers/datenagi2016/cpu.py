@@ -37,15 +37,16 @@ anew may be some ulp below zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numba
 import numpy as np
-from numba import njit
 
 from papers.common.assignment import Problem, finish, prepare
+from papers.common.duals import row_duals
 from papers.common.model import Assignment, Solver
+from papers.datenagi2016 import bands
 from papers.datenagi2016.cpu_omp import (
     AUGMENT,
     REVERSE,
@@ -71,13 +72,6 @@ STEPS = (
     "augmentation",
     "dual_update",
 )
-BANDS = (*(f"assignments_{k}_{k + 4}" for k in range(1, 51, 5)), "assignments_51_up")
-"""Assignments found after the first to fifth dual update, and so on."""
-
-PASSES = tuple(band.replace("assignments", "passes") for band in BANDS)
-"""[DN16 Table 2]: assignments found by the first to fifth forward pass after the first dual update,
-and so on."""
-
 Trace = Callable[[str], None]
 
 
@@ -171,19 +165,37 @@ def _ignore(step: str) -> None:
     """Trace nothing."""
 
 
+@dataclass
+class _Record:
+    """What a run counts; the two lists are as in `papers.datenagi2016.solver.State`."""
+
+    forward_passes: int = 0
+    bfs_levels: int = 0
+    augmentations: int = 0
+    matches_at_update: list[int] = field(default_factory=list)
+    matches_at_pass: list[int] = field(default_factory=list)
+
+    def counters(self, n: int) -> dict[str, int]:
+        found = {
+            "initial_assignments": (*self.matches_at_update, n)[0],
+            "dual_updates": len(self.matches_at_update),
+            "forward_passes": self.forward_passes,
+            "bfs_levels": self.bfs_levels,
+            "augmentations": self.augmentations,
+        }
+        return found | bands.counters(self.matches_at_update, self.matches_at_pass, n)
+
+
 def _solve(f: Forest, w: Duals, trace: Trace) -> dict[str, int]:
-    counters = dict.fromkeys(
-        ("initial_assignments", "dual_updates", "forward_passes", "bfs_levels", "augmentations"), 0
-    )
-    counters |= dict.fromkeys((*BANDS, *PASSES), 0)
-    passes_before = 1
+    record = _Record()
     trace("initial_reduction")
     initial_reduction(f, w)
     for _ in range(f.a_r.size + 1):
         trace("optimality_check")
-        if optimality_check(f, w) == f.a_r.size:
-            return counters
-        _search(f, w, trace, counters)
+        matches = int(optimality_check(f, w))
+        if matches == f.a_r.size:
+            return record.counters(matches)
+        _search(f, w, trace, record, matches)
         trace("reverse_pass")
         if reverse_pass(f, contraction(f, f.mark_c, REVERSE)):
             raise RuntimeError("the reverse pass met a cycle")
@@ -191,44 +203,40 @@ def _solve(f: Forest, w: Duals, trace: Trace) -> dict[str, int]:
         paths = contraction(f, f.mark_r, AUGMENT)
         if paths == 0 or augmentation(f, paths):
             raise RuntimeError("the augmentation met a cycle, or no path")
-        updates, counters["augmentations"] = counters["dual_updates"], counters["augmentations"] + 1
-        if updates == 0:
-            counters["initial_assignments"] += paths
-            passes_before = counters["forward_passes"] + 1  # the next one finds no path
-        else:
-            counters[BANDS[min((updates - 1) // 5, len(BANDS) - 1)]] += paths
-            later = counters["forward_passes"] - passes_before
-            counters[PASSES[min((later - 1) // 5, len(PASSES) - 1)]] += paths
+        record.augmentations += 1
     raise RuntimeError(f"no optimal assignment after {f.a_r.size} rounds of augmentations")
 
 
-def _search(f: Forest, w: Duals, trace: Trace, counters: dict[str, int]) -> None:
+def _search(f: Forest, w: Duals, trace: Trace, record: _Record, matches: int) -> None:
     """Forward passes and dual updates in turn, until an unassigned column is reached."""
     for _ in range(f.a_r.size + 1):
         trace("forward_pass")
+        if record.matches_at_update:
+            record.matches_at_pass.append(matches)
         reverse, levels = forward_pass(f, w)
         if levels < 0:
             raise RuntimeError(f"a forward pass exceeded {f.a_r.size + 1} levels")
-        counters["forward_passes"] += 1
-        counters["bfs_levels"] += int(levels)
+        record.forward_passes += 1
+        record.bfs_levels += int(levels)
         if reverse:
             return
         trace("dual_update")
+        record.matches_at_update.append(matches)
         theta = min_reduction(f, w)
         if not 0 < theta < w.limit[0]:
             raise RuntimeError("the dual update found no positive slack")
         half = theta / 2 if w.limit.dtype.kind == "f" else theta // 2
         if dual_update(f, w, theta, half) == 0:
             raise RuntimeError("after the dual update no column reached zero")
-        counters["dual_updates"] += 1
     raise RuntimeError(f"no augmenting path after {f.a_r.size} dual updates")
 
 
 def download(state: State) -> Assignment:
     """Return the assignment, its duals in whole units, and the counters.
 
-    Counters: ``initial_assignments`` (before the first dual update), `BANDS`, `PASSES`,
-    ``dual_updates``, ``forward_passes``, ``bfs_levels``, ``augmentations`` (rounds), ``threads``.
+    Counters: ``initial_assignments`` (before the first dual update), ``dual_updates``,
+    ``forward_passes``, ``bfs_levels``, ``augmentations`` (rounds), those of
+    `papers.datenagi2016.bands`, ``threads``.
 
     Raises
     ------
@@ -245,22 +253,11 @@ def download(state: State) -> Assignment:
 
 def _whole_duals(problem: Problem, w: Duals) -> tuple[np.ndarray, np.ndarray]:
     if problem.cost.dtype.kind == "f":
-        # The row duals anew: feasible in spite of rounding.
         v = w.d_c / 2
-        return _row_duals(w.cost, v), v
+        return row_duals(w.cost, v), v
     u, v = w.d_r.astype(np.int64), w.d_c.astype(np.int64)
     odd = u[:1] & 1  # the parity of all: see above
     return (u + odd) // 2, (v - odd) // 2
-
-
-@njit(cache=True, nogil=True)
-def _row_duals(cost: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """``min(cost[i] - v)`` for every row i."""
-    u = np.full(v.size, np.inf)
-    for i in range(v.size):
-        for j in range(v.size):
-            u[i] = min(u[i], cost[i, j] - v[j])
-    return u
 
 
 def solve_omp(

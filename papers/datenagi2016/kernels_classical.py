@@ -17,7 +17,6 @@ from papers.datenagi2016.half_units import no_slack, reduced_cost
 from papers.datenagi2016.kernels import (
     ACTIVE,
     LEVELS,
-    MAX_BLOCK,
     REVERSE,
     TO_REVERSE,
     VISITED,
@@ -333,5 +332,3 @@ SIGNATURES = {
     dual_update_stage_1: (f"void(int32, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])"),
 }
 """What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
-
-assert MAX_BLOCK % 32 == 0

@@ -17,6 +17,7 @@ from papers.common.assignment import finish, prepare
 from papers.common.launch import Launch
 from papers.common.mailbox import Mailbox
 from papers.common.model import Assignment
+from papers.datenagi2016 import bands
 from papers.datenagi2016.binding import VARIANTS, Geometry, allocate, bind_launches, state_bytes
 from papers.datenagi2016.half_units import NEGLIGIBLE
 from papers.datenagi2016.kernels import Flag
@@ -41,9 +42,6 @@ PATIENCE = 3
 It computes slacks anew. Where the terms of theta's edge cancel, what rounding
 leaves of them is more than `half_units.NEGLIGIBLE` of the small terms that remain, and the edge
 is not taken yet; the next update, by that remainder, rounds at the size of the small terms."""
-
-BANDS = (*((k, k + 4) for k in range(1, 50, 5)), (51, None))
-"""Dual updates, or forward passes after the first of them [DN16 Table 2], by fives and the rest."""
 
 
 class Signal(NamedTuple):
@@ -163,7 +161,7 @@ def upload(
         state.state_bytes = state_bytes(state.n, work.itemsize, variant, shapes.stage_width)
         check_size(state.n, work, variant, shapes.stage_width, matrix_there=on_device)
         matrix = problem.costs.array if on_device else device.to_device(problem.matrix)
-        flat = matrix.reshape(-1) if not on_device else matrix.reshape(state.n * state.n)
+        flat = matrix.reshape(state.n * state.n)
         state.arrays = allocate(state.n, work, flat, variant, shapes)
         state.mailbox = Mailbox()
         negligible = 0.0 if whole else NEGLIGIBLE
@@ -188,21 +186,19 @@ def check_size(
             f"order {n} is too large: int32 indices of the {variant} variant allow "
             f"n <= {MAX_SIZE[variant]}"
         )
-    free = device.free_bytes()
 
     def needed(order: int) -> int:
         matrix = 0 if matrix_there else dtype.itemsize * order * order
         return matrix + state_bytes(order, dtype.itemsize, variant, stage_width)
 
-    if needed(n) > free:
+    def largest(free: int) -> int:
         low, high = 0, n
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if needed(middle) <= free else (low, middle)
-        raise ValueError(
-            f"order {n} needs {needed(n) / 2**30:.1f} GiB on the card, {free / 2**30:.1f} GiB are "
-            f"free: n <= {low}"
-        )
+        return low
+
+    device.check_memory(n, needed(n), largest)
 
 
 # ------------------------------------------------------------------------------- run
@@ -415,19 +411,4 @@ def _counters(state: State) -> dict[str, int]:
         "state_bytes": state.state_bytes,
         "cost_bytes": int(state.arrays["cost"].nbytes),
     }
-    for name, matches in (
-        ("assignments", state.matches_at_update),
-        ("passes", state.matches_at_pass),
-    ):
-        counters |= _banded(name, [*matches, state.n])
-    return counters
-
-
-def _banded(name: str, at: list[int]) -> dict[str, int]:
-    """Assignments found from event to event, ``at[k + 1] - at[k]``, added up over `BANDS`."""
-    end = len(at) - 1
-    counters = {}
-    for first, last in BANDS:
-        start, stop = min(first - 1, end), end if last is None else min(last, end)
-        counters[f"{name}_{first}_{last or 'up'}"] = at[stop] - at[start]
-    return counters
+    return counters | bands.counters(state.matches_at_update, state.matches_at_pass, state.n)

@@ -19,6 +19,7 @@ from papers.common import comparison as compare
 from papers.common import tables
 from papers.common.device import EXECUTOR_NAME
 from papers.common.tables import KEY, Published, beside, beside_authors, joined, median
+from papers.datenagi2016.bands import BANDS, name_of
 from papers.datenagi2016.theory import OVER_N, ZETA_2, Theory, theory
 
 LABELS = ("0.1n", "n", "10n")
@@ -109,7 +110,6 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 # ------------------------------------------------------------------------------- Table 2
 
-BANDS = (*((k, k + 4) for k in range(1, 51, 5)), (51, None))
 COUNTED_BY = {"forward pass": "passes", "dual update": "assignments"}
 """How iterations may be counted, and the prefix of the counters that do so."""
 
@@ -134,8 +134,7 @@ def bands(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     parts = [initial.assign(band="initial", place=0, counted_by="")]
     for by, prefix in COUNTED_BY.items():
         for place, (first, last) in enumerate(BANDS, 1):
-            metric = f"{prefix}_{first}_{last or 'up'}"
-            part = spread(counted(summary, metric), "mean")
+            part = spread(counted(summary, name_of(prefix, first, last)), "mean")
             band = f"{first}-{last}" if last else f"{first} up"
             parts.append(part.assign(band=band, place=place, counted_by=by))
     measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")

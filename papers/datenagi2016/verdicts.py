@@ -15,17 +15,8 @@ from typing import Any
 import pandas as pd
 
 from papers.common import comparison as compare
-from papers.common.comparison import (
-    Judge,
-    claim,
-    each,
-    each_time,
-    gains,
-    judged,
-    not_measured,
-    rankings,
-    without,
-)
+from papers.common.comparison import claim, gains, not_measured
+from papers.common.judges import Judge, each, each_time, judged, rankings, without
 from papers.common.model import Comparison
 from papers.datenagi2016.tables import GPU, SHOWN
 

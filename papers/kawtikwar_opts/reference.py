@@ -1,16 +1,28 @@
 """The six steps of the report's appendix in plain NumPy: the oracle.
 
 They are Munkres' steps, as in [L19 sec.2.1], with one more degree of freedom: a zero is what
-`near_zero` takes for one. Read it beside the appendix; `solve` runs them in the order of
-[K21 Fig.7]. The versions of the report differ in where the work is done, never in what is done,
-so one reference serves all six.
+`near_zero` takes for one. Only steps 2 and 4 look for zeros and are written anew here; the others
+are those of `papers.lopes2019.reference`, in the report's words:
+
+====================  ==========================================================================
+[K21 app. step 1]     subtract the row minimum from each row, then likewise by column
+[K21 app. step 2]     `step_2`, below
+[K21 app. step 3]     cover each column with a starred zero; done if that is all
+[K21 app. step 4]     `step_4`, below
+[K21 app. step 5]     star the primes and un-star the stars of the series that step 4 found
+[K21 app. step 6]     add the minimum to covered rows, subtract it from uncovered columns: what is
+                      covered twice gains it, what is not covered loses it [K21 Listing 2]
+====================  ==========================================================================
+
+Read it beside the appendix; `solve` runs them in the order of [K21 Fig.7]. The versions of the
+report differ in where the work is done, never in what is done, so one reference serves all six.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from papers.lopes2019.reference import Tableau
+from papers.lopes2019.reference import Tableau, counted, step_1, step_3, step_5, step_6
 
 
 def near_zero(slack: np.ndarray, eps: float = 1) -> np.ndarray:
@@ -18,32 +30,11 @@ def near_zero(slack: np.ndarray, eps: float = 1) -> np.ndarray:
     return np.abs(slack) < eps
 
 
-def step_1(cost: np.ndarray) -> Tableau:
-    """Subtract the row minimum from each row, then likewise by column [K21 app. step 1].
-
-    Parameters
-    ----------
-    cost : ndarray[n, n]
-        Finite.
-    """
-    wide = cost.astype(np.float64 if cost.dtype.kind == "f" else np.int64)
-    slack = wide - wide.min(axis=1, keepdims=True)
-    return Tableau(slack - slack.min(axis=0, keepdims=True))
-
-
 def step_2(t: Tableau, eps: float = 1) -> None:
     """Star each zero that has no starred zero in its column or row [K21 app. step 2]."""
     for row, column in np.argwhere(near_zero(t.slack, eps)):
         if t.column_of_star_at_row[row] < 0 and t.row_of_star_at_column[column] < 0:
             t.star(row, column)
-
-
-def step_3(t: Tableau) -> bool:
-    """Cover each column with a starred zero; True if that is all [K21 app. step 3]."""
-    t.covered_row[:] = False
-    t.column_of_prime_at_row[:] = -1
-    t.covered_column[:] = t.row_of_star_at_column >= 0
-    return bool(t.covered_column.all())
 
 
 def step_4(t: Tableau, eps: float = 1) -> int:
@@ -68,31 +59,6 @@ def step_4(t: Tableau, eps: float = 1) -> int:
         t.covered_column[starred] = False
 
 
-def step_5(t: Tableau, row: int) -> None:
-    """Star the primes and un-star the stars of the series that begins in `row` [K21 app. step 5].
-
-    A column holds one star, so starring a primed zero un-stars the column's.
-    """
-    while True:
-        column = t.column_of_prime_at_row[row]
-        next_row = t.row_of_star_at_column[column]
-        t.star(row, column)
-        if next_row < 0:
-            return
-        row = next_row
-
-
-def step_6(t: Tableau) -> None:
-    """Add the minimum to covered rows, subtract it from uncovered columns [K21 app. step 6].
-
-    What is covered twice gains it, what is not covered loses it, the rest stays [K21 Listing 2].
-    """
-    open_rows, open_columns = ~t.covered_row, ~t.covered_column
-    least = t.slack[np.ix_(open_rows, open_columns)].min()
-    t.slack[np.ix_(open_rows, open_columns)] -= least
-    t.slack[np.ix_(t.covered_row, t.covered_column)] += least
-
-
 def solve(cost: np.ndarray, eps: float = 1) -> tuple[np.ndarray, Tableau]:
     """Solve a square assignment problem to the minimum [K21 Fig.7].
 
@@ -112,15 +78,10 @@ def solve(cost: np.ndarray, eps: float = 1) -> tuple[np.ndarray, Tableau]:
     """
     t = step_1(np.asarray(cost))
     step_2(t, eps)
-    while not _counted(t, "step_3", step_3(t)):
-        row = _counted(t, "step_4", step_4(t, eps))
+    while not counted(t, "step_3", step_3(t)):
+        row = counted(t, "step_4", step_4(t, eps))
         while row < 0:
-            _counted(t, "step_6", step_6(t))
-            row = _counted(t, "step_4", step_4(t, eps))
-        _counted(t, "step_5", step_5(t, row))
+            counted(t, "step_6", step_6(t))
+            row = counted(t, "step_4", step_4(t, eps))
+        counted(t, "step_5", step_5(t, row))
     return t.column_of_star_at_row, t
-
-
-def _counted(t: Tableau, name: str, result: object) -> object:
-    t.steps[name] = t.steps.get(name, 0) + 1
-    return result

@@ -13,17 +13,9 @@ import numpy as np
 import pandas as pd
 
 from papers.common import comparison as compare
-from papers.common.comparison import (
-    claim,
-    each,
-    each_time,
-    gains,
-    judged,
-    not_measured,
-    rankings,
-    without,
-)
+from papers.common.comparison import claim, gains, not_measured
 from papers.common.device import EXECUTOR_NAME
+from papers.common.judges import each, each_time, judged, rankings, without
 from papers.common.model import Comparison
 from papers.common.tables import NOT_MEASURED
 from papers.kawtikwar_opts.tables import NCU_SAYS, ONE_LAUNCH, VERSIONS, geometric_mean

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from papers.common.assignment import Problem, finish, prepare
+from papers.common.duals import row_duals
 from papers.common.model import Assignment, Solver
 from papers.common.timing import StepClock
 from papers.lopes2019 import cpu_auction, cpu_hungarian_o3, cpu_hungarian_o4, cpu_shortest_path
@@ -341,17 +341,8 @@ def _wide(matrix: np.ndarray) -> Any:
 def _duals(matrix: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Integer duals as they are; for float64 the row duals anew, feasible in spite of rounding."""
     if matrix.dtype.kind == "f":
-        return _row_duals(matrix, v), v.copy()
+        return row_duals(matrix, v), v.copy()
     return u.astype(np.int64), v.astype(np.int64)
-
-
-@njit(cache=True, nogil=True)
-def _row_duals(matrix: np.ndarray, v: np.ndarray) -> np.ndarray:
-    u = np.full(v.size, np.inf)
-    for i in range(v.size):
-        for j in range(v.size):
-            u[i] = min(u[i], matrix[i, j] - v[j])
-    return u
 
 
 def _named(names: tuple[str, ...], work: Any) -> dict[str, int]:

@@ -131,15 +131,16 @@ def solve(cost: np.ndarray) -> tuple[np.ndarray, Tableau]:
     """
     t = step_1(np.asarray(cost))
     step_2(t)
-    while not _counted(t, "step_3", step_3(t)):
-        row = _counted(t, "step_4", step_4(t))
+    while not counted(t, "step_3", step_3(t)):
+        row = counted(t, "step_4", step_4(t))
         while row < 0:
-            _counted(t, "step_6", step_6(t))
-            row = _counted(t, "step_4", step_4(t))
-        _counted(t, "step_5", step_5(t, row))
+            counted(t, "step_6", step_6(t))
+            row = counted(t, "step_4", step_4(t))
+        counted(t, "step_5", step_5(t, row))
     return t.column_of_star_at_row, t
 
 
-def _counted(t: Tableau, name: str, result: object) -> object:
+def counted(t: Tableau, name: str, result: object) -> object:
+    """Count a step that has run, and hand its result on."""
     t.steps[name] = t.steps.get(name, 0) + 1
     return result

@@ -139,14 +139,11 @@ def check_size(n: int, dtype: np.dtype, step_4: str = "paper") -> None:
             f"allow n <= {MAX_SHARED_SIZE}"
         )
     per_entry = 2 * dtype.itemsize + 4  # cost, slack, zeros
-    free = device.free_bytes()
-    needed = per_entry * n * n + 64 * n
-    if needed > free:
-        most = int((free / per_entry) ** 0.5)
-        raise ValueError(
-            f"order {n} needs {needed / 2**30:.1f} GiB on the card, {free / 2**30:.1f} GiB are "
-            f"free: n <= {min(most, MAX_SIZE)}"
-        )
+    device.check_memory(
+        n,
+        per_entry * n * n + 64 * n,
+        lambda free: min(int((free / per_entry) ** 0.5), MAX_SIZE),
+    )
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:

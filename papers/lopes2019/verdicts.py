@@ -14,18 +14,9 @@ import numpy as np
 import pandas as pd
 
 from papers.common import comparison as compare
-from papers.common.comparison import (
-    Judge,
-    Verdicts,
-    claim,
-    each,
-    each_time,
-    judged,
-    not_measured,
-    rankings,
-    without,
-)
+from papers.common.comparison import claim, not_measured
 from papers.common.device import EXECUTOR_NAME
+from papers.common.judges import Judge, Verdicts, each, each_time, judged, rankings, without
 from papers.common.model import Comparison
 
 LATENCY = compare.if_smaller(

@@ -194,13 +194,18 @@ def same_cost(first: Any, second: Any) -> bool:
 
 
 def _answer_rows(answers: list[Assignment]) -> list[Value]:
-    """Return cost and counters: once, or once a repetition if the repetitions differ."""
+    """Return cost and counters: each once, or once a repetition if it differs between them.
+
+    Of its median and quartiles, one row says what as many equal rows would.
+    """
     facts: list[dict[str, Any]] = [{"cost": answer.cost, **answer.counters} for answer in answers]
-    distinct = facts if any(fact != facts[0] for fact in facts) else facts[:1]
+    metrics = dict.fromkeys(metric for fact in facts for metric in fact)
+    differing = {m for m in metrics if any(fact.get(m) != facts[0].get(m) for fact in facts)}
     return [
         ("answer", repeat, metric, value)
-        for repeat, fact in enumerate(distinct)
+        for repeat, fact in enumerate(facts)
         for metric, value in fact.items()
+        if repeat == 0 or metric in differing
     ]
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from papers.common import comparison as compare
-from papers.common import tables
+from papers.common import judges, tables
 from papers.common.device import EXECUTOR_NAME
 
 RANKED = {"cost_range": ("0.1n", "n", "10n")}
@@ -137,7 +137,7 @@ def test_judges_see_the_rows_of_one_source_that_have_both_values():
         [(HERE, 8, 2.0, 3.0), (THERE, 8, 2.0, 9.0), (HERE, 16, None, 3.0), (HERE, 32, 2.0, None)],
         columns=["source", "n", *PAIR],
     )
-    found = compare.judged("times", *PAIR, compare.each("n={n}", *PAIR))(table)
+    found = judges.judged("times", *PAIR, judges.each("n={n}", *PAIR))(table)
     assert [(c.quantity, c.verdict) for c in found] == [
         (f"n=8 ({HERE})", "agrees"),
         (f"n=8 ({THERE})", "open"),
@@ -147,16 +147,16 @@ def test_judges_see_the_rows_of_one_source_that_have_both_values():
 @pytest.mark.parametrize("device", [None, EXECUTOR_NAME])
 def test_where_nothing_can_be_judged_it_is_said(device):
     table = judged_rows(device=device) if device else judged_rows().iloc[:0]
-    (found,) = compare.judged("times", *PAIR, compare.each("n={n}", *PAIR))(table)
+    (found,) = judges.judged("times", *PAIR, judges.each("n={n}", *PAIR))(table)
     assert (found.quantity, found.verdict) == ("times", "not measured")
 
 
 def test_a_row_has_its_own_note_and_times_are_not_judged():
     table = judged_rows(measured=90.0)
-    note = compare.each("n={n}", *PAIR, note=lambda row: f"because n is {row.n}")
+    note = judges.each("n={n}", *PAIR, note=lambda row: f"because n is {row.n}")
     (found,) = note(table, HERE)
     assert (found.verdict, found.note) == ("differs", "because n is 8")
-    (found,) = compare.each_time("n={n}", *PAIR)(table, HERE)
+    (found,) = judges.each_time("n={n}", *PAIR)(table, HERE)
     assert (found.verdict, found.kind) == ("not comparable", "time")
 
 
@@ -166,13 +166,13 @@ def test_rankings_of_every_group():
          ("b", 8, "10n", 2.0, 1.0), ("rest", 8, "n", 3.0, 0.0)],
         columns=["code", "n", "cost_range", *PAIR],
     )  # fmt: skip
-    by_two = compare.rankings("n={}, {}", *PAIR, "code", ["n", "cost_range"], 0.1)
-    judge = compare.without(by_two, "code", "rest")
+    by_two = judges.rankings("n={}, {}", *PAIR, "code", ["n", "cost_range"], 0.1)
+    judge = judges.without(by_two, "code", "rest")
     assert {c.quantity: c.verdict for c in judge(table, HERE)} == {
         f"n=8, 10n ({HERE})": "open",
         f"n=8, n ({HERE})": "agrees",
     }
-    by_one = compare.rankings("n={}", *PAIR, "code", "n", 0.1, label=lambda n: f"<{n}>")
+    by_one = judges.rankings("n={}", *PAIR, "code", "n", 0.1, label=lambda n: f"<{n}>")
     assert [c.quantity for c in by_one(table, HERE)] == [f"n=<8> ({HERE})"]
 
 

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common import certify, generators
 from papers.common.timing import StepClock
-from papers.datenagi2016 import cpu, cpu_omp
+from papers.datenagi2016 import bands, cpu, cpu_omp
 
 TWO = min(2, numba.config.NUMBA_NUM_THREADS)
 threads = pytest.mark.parametrize("threads", sorted({1, TWO}))
@@ -27,8 +27,9 @@ def assert_solved(cost, answer, maximize=False):
     assert verdict.ok, verdict.reason
     counters = answer.counters
     n = max(cost.shape) if cost.size else 0
-    for bands in (cpu.BANDS, cpu.PASSES):
-        assert counters["initial_assignments"] + sum(counters[band] for band in bands) == n
+    for prefix in ("assignments", "passes"):
+        found = [counters[band] for band in bands.names(prefix)]
+        assert counters["initial_assignments"] + sum(found) == n
     assert (n > 0) <= counters["augmentations"] <= n
     assert counters["bfs_levels"] >= counters["forward_passes"] >= counters["dual_updates"]
     assert all(isinstance(count, int) and count >= 0 for count in counters.values())

@@ -4,6 +4,7 @@ import weakref
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from toybox import toy
 
@@ -11,6 +12,7 @@ from papers.common import certify, device, generators, resident
 from papers.common.model import Assignment, Cell, Instance, Solver
 from papers.common.simulator import Executor
 from papers.reproduce import cell as cells
+from papers.reproduce import compare, measurements, plan, runner, store
 from papers.reproduce.cell import Laboratory, measure, same_cost
 
 
@@ -256,3 +258,58 @@ def test_a_draw_that_fails_is_tried_again(monkeypatch):
         with pytest.raises(MemoryError):
             laboratory.draw(second)
     assert laboratory.draw(first).shape == (8, 8)
+
+
+def answers(*counters):
+    empty = np.zeros(0, np.int64)
+    return [Assignment(empty, empty, 7, empty, empty, counters=each) for each in counters]
+
+
+def test_only_counters_that_differ_are_kept_once_a_repetition():
+    found = cells._answer_rows(
+        answers({"searches": 3, "levels": 5}, {"searches": 3, "levels": 6}, {"searches": 3})
+    )
+    # The first repetition has every metric, in the order in which the solver names them.
+    assert [row[:3] for row in found] == [
+        ("answer", 0, "cost"),
+        ("answer", 0, "searches"),
+        ("answer", 0, "levels"),
+        ("answer", 1, "levels"),
+    ]
+    assert [row[3] for row in found] == [7, 3, 5, 6]
+    assert len(cells._answer_rows(answers(*[{"levels": 5}] * 4))) == 2
+    late = cells._answer_rows(answers({}, {"repairs": 1}))
+    assert late == [("answer", 0, "cost", 7), ("answer", 1, "repairs", 1)]
+
+
+def written(folder, found):
+    """Write one cell's rows as a run does, open the run again, and return its summary."""
+    folder.mkdir()
+    outcome = cells.Outcome("ok", "lp-duals", "", (("run", 0, "time_ms", 1.5), *found), "card")
+    job = plan.Job(Cell("toy:x", toy.instance(8), ("run",), (), 3), ())
+    for _ in range(2):  # A resumed run has nothing left to do.
+        results = store.RunStore(folder)
+        if job.key not in results.finished:
+            results.append(runner._rows(job, outcome))
+        results.close()
+    return compare.read(folder)
+
+
+def test_counters_written_once_or_every_repetition_read_alike(tmp_path):
+    """Runs recorded before the first form was written hold the second."""
+    counters = [{"searches": 3, "levels": k, "launches": 90} for k in (5, 9, 6)]
+    once = cells._answer_rows(answers(*counters))
+    always = [
+        ("answer", repeat, metric, value)
+        for repeat, each in enumerate(counters)
+        for metric, value in {"cost": 7, **each}.items()
+    ]
+    assert len(once) == 6 < len(always) == 12
+    first, second = (written(tmp_path / str(k), rows) for k, rows in enumerate((once, always)))
+    read = [name for name in measurements.SUMMARY if name != "count"]  # Of times, it is shown.
+    pd.testing.assert_frame_equal(first[read], second[read])
+    median = first.set_index("metric")["median"]
+    assert (median["levels"], median["launches"]) == (6, 90)
+    assert list(compare.compare_runs(first, second)["cost"]) == ["equal"]
+    assert compare.different_costs(first, second) == []
+    pd.testing.assert_frame_equal(measurements.cells(first), measurements.cells(second))

@@ -119,6 +119,7 @@ def test_counters_that_differ_are_kept_one_a_repeat(reproduce, tmp_path):
     # The warm-up was the first run on the state.
     assert list(rows["value"]) == [2, 3, 4]
     assert list(rows["repeat"]) == [0, 1, 2]
+    assert list(table(tmp_path).query("metric == 'cost'")["repeat"]) == [0]
 
 
 def test_a_broken_table_is_told_and_exits_3(reproduce, tmp_path):
