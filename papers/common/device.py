@@ -152,6 +152,14 @@ def to_device(array: np.ndarray) -> Any:
     return array.copy()
 
 
+def overwrite(target: Any, array: np.ndarray) -> None:
+    """Copy a host array over a device array of its shape and type."""
+    if describe().is_gpu:
+        target.copy_to_device(array)
+    else:
+        target[:] = array
+
+
 def to_host(array: Any) -> np.ndarray:
     """Copy a device array to the host."""
     return array.copy_to_host() if hasattr(array, "copy_to_host") else np.array(array)

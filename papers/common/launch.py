@@ -113,6 +113,31 @@ def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) 
     return Launch(kernel, grid, block, args, shared_bytes)
 
 
+def resident_blocks(kernel: Any, arguments: tuple[Any, ...], threads: int) -> int:
+    """Blocks of a cooperative kernel that the device holds at once.
+
+    Parameters
+    ----------
+    kernel : dispatcher
+    arguments : tuple
+        What it will be launched with: their types decide what is compiled.
+    threads : int
+        Threads a block.
+
+    Raises
+    ------
+    RuntimeError
+        If no block of that size fits.
+    """
+    if not device.describe().is_gpu:
+        return 1 << 16  # the executor holds them all
+    types = tuple(kernel.typeof_pyval(argument) for argument in arguments)
+    blocks = int(kernel.compile(types).max_cooperative_grid_blocks(threads))
+    if blocks < 1:
+        raise RuntimeError(f"no block of {threads} threads fits: the kernel's registers are many")
+    return blocks
+
+
 class KernelClock:
     """Device time of every launch inside the ``with`` block (scope ``kernels``; GPU only).
 

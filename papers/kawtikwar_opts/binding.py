@@ -15,7 +15,7 @@ from numba import cuda
 
 from papers.common import device
 from papers.common.assignment import Problem
-from papers.common.launch import Launch, bind
+from papers.common.launch import Launch, bind, resident_blocks
 from papers.common.mailbox import Mailbox
 from papers.kawtikwar_opts import kernels_baseline as baseline
 from papers.kawtikwar_opts import kernels_opt0 as opt0
@@ -189,6 +189,7 @@ def bind_one_launch(
         a["zeros"], a["zeros_size_b"], a["row_dual"], a["column_dual"], a["flags"], a["clocks"],
         a["signal"],
     )  # fmt: skip
+    # [K21 sec.IV.C] asks cudaOccupancyMaxPotentialBlockSize; here the block size is given.
     blocks = min(int(shapes.blocks), resident_blocks(kernel, arguments, threads))
     bins = a["zeros_size_b"].size
     if bins > blocks:
@@ -207,25 +208,6 @@ def for_block(version: str, threads: int) -> Any:
     """
     registers = min(255, REGISTERS // threads // 8 * 8)
     return cuda.jit(max_registers=registers)(ONE_LAUNCH[version].hungarian.py_func)
-
-
-def resident_blocks(kernel: Any, arguments: tuple[Any, ...], threads: int) -> int:
-    """Blocks of a cooperative kernel that the device holds at once [K21 sec.IV.C].
-
-    The report asks ``cudaOccupancyMaxPotentialBlockSize``; here the block size is given.
-
-    Raises
-    ------
-    RuntimeError
-        If no block of that size fits.
-    """
-    if not device.describe().is_gpu:
-        return 1 << 16  # the executor holds them all
-    types = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    blocks = int(kernel.compile(types).max_cooperative_grid_blocks(threads))
-    if blocks < 1:
-        raise RuntimeError(f"no block of {threads} threads fits: the kernel's registers are many")
-    return blocks
 
 
 def reciprocal(n: int) -> tuple[int, int]:

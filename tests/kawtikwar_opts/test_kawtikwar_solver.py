@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from papers.common import certify, device
+from papers.common import certify, device, launch
 from papers.common.generators import uniform, uniform_double
 from papers.common.simulator import Executor, Scheduler
 from papers.kawtikwar_opts import PAPER, binding, kernels_opt4, reference, solve, solver
@@ -308,9 +308,9 @@ def test_a_block_that_does_not_fit_is_named(monkeypatch):
 
     card = device.Device("card", True, 132, 1 << 36, (9, 0))
     monkeypatch.setattr(device, "describe", lambda: card)
-    assert binding.resident_blocks(Kernel(), (1,), 512) == 132
+    assert launch.resident_blocks(Kernel(), (1,), 512) == 132
     with pytest.raises(RuntimeError, match="1024 threads"):
-        binding.resident_blocks(Kernel(), (1,), 1024)
+        launch.resident_blocks(Kernel(), (1,), 1024)
 
 
 def test_geometry_is_frozen():

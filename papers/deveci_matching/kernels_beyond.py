@@ -1,0 +1,530 @@
+"""One launch that finds a maximum matching: past the paper, with its ideas where they hold.
+
+What is kept: all free columns search at once, every search knows its root, and one that has found
+a free row stops at once [D13 Alg.4]. What is new:
+
+* **Frontiers.** The columns of the next level stand in a queue; a level costs its edges, not all
+  columns. A block shares the edges of its columns evenly among its threads; columns of more than
+  `HEAVY_DEGREE` edges are shared by all blocks.
+* **Claims.** A row belongs to the tree whose atomic claimed it, so trees never meet, one path a
+  tree is applied, and nothing has to be repaired: there is no FixMatching.
+* **Directions.** When the frontier has more edges than rows are left, the rows left look for a
+  frontier column instead (Beamer et al. 2012).
+* **Grafting.** Trees that found nothing stay; the rows of those that did are free to be taken, and
+  the next search begins where they touch a tree that stayed (Azad et al. 2017).
+* **No host.** Phases and levels meet at barriers of the grid; while a frontier is small, block 0
+  goes on alone with barriers of its own.
+
+======================  ===============  ========================================================
+name                    array            dtype, shape
+======================  ===============  ========================================================
+graph by columns        cxadj, cadj      int32 [columns + 1], [edges]
+graph by rows           rxadj, radj      int32 [rows + 1], [edges]
+matching                rmatch, cmatch   int32 [rows], [columns]; -1: free
+claim                   parent           int32 [rows]: column that reached the row; -1: unclaimed
+tree of a column        root             int32 [columns]: a free column; -1: in no tree
+end of a tree's path    end_of_root      int32 [columns]: a free row; -1: none yet
+level of a column       level_of         int32 [columns]: levels count on over all phases
+frontier, two sides     queue            int32 [2 * columns]: light from the front, heavy from
+                                         the back
+paths of a phase        ends             int32 [columns]: roots
+rows to graft           renewable        int32 [rows]
+counters                control          int32 [`CONTROL`]
+======================  ===============  ========================================================
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64, uint32
+
+from papers.common.primitives import FULL_WARP, block_scan, load_relaxed, store_relaxed
+
+MAX_BLOCK = 1024
+HEAVY_DEGREE = 2048
+"""Columns of more edges are shared by all blocks."""
+
+LONE_EDGES = 4
+"""Edges a thread up to which block 0 expands a frontier alone."""
+
+# Words of a slot: what a step of the grid hands to the next.
+LIGHT, HEAVY, EDGES, LEVEL, SIDE, SEEN = 0, 1, 2, 3, 4, 5
+SLOT = 6
+ALONE = 3 * SLOT
+"""Three slots in turn for the grid, three more for block 0 alone."""
+
+ENDS, RENEWABLE, KEPT = 6 * SLOT, 6 * SLOT + 2, 6 * SLOT + 4
+"""Two words each, for even and odd phases."""
+
+STATUS = 6 * SLOT + 6
+PHASES, LEVELS, PULLED, LONE, GRAFTED, PATHS = range(6 * SLOT + 7, 6 * SLOT + 13)
+CONTROL = 6 * SLOT + 13
+
+SOLVED, TOO_MANY_LEVELS, TOO_MANY_PHASES = 1, 2, 3
+
+
+# ---------------------------------------------------------------------------------- joining
+
+
+@cuda.jit(device=True)
+def enqueue(column, degree, columns, into, side, queue, control):
+    """Append a column to the next frontier; light and heavy ones grow towards each other."""
+    if degree > HEAVY_DEGREE:
+        place = columns - 1 - cuda.atomic.add(control, into + HEAVY, 1)
+    else:
+        place = cuda.atomic.add(control, into + LIGHT, 1)
+    queue[int64(side) * columns + place] = column
+    cuda.atomic.add(control, into + EDGES, degree)
+
+
+@cuda.jit(device=True)
+def join(
+    row, tree, level, columns, odd, into, side, cxadj, rmatch, root, end_of_root, level_of, queue,
+    ends, control,
+):  # fmt: skip
+    """Take a row that nobody else takes into a tree; whether that could be done.
+
+    A matched row brings its column into the frontier. A free row ends the tree's path, unless the
+    tree has an end already: the atomic lets one row win.
+    """
+    other = rmatch[row]
+    if other < 0:
+        if cuda.atomic.cas(end_of_root, tree, -1, row) != -1:
+            return False
+        ends[cuda.atomic.add(control, ENDS + odd, 1)] = tree
+        return True
+    root[other] = tree
+    level_of[other] = int32(level + 1)
+    degree = int32(cxadj[other + 1] - cxadj[other])
+    if degree > 1:  # more than the matched edge
+        enqueue(other, degree, columns, into, side, queue, control)
+    return True
+
+
+# ---------------------------------------------------------------------------------- push
+
+
+@cuda.jit(device=True)
+def reach(
+    row, column, tree, level, columns, odd, into, side, cxadj, rmatch, parent, root, end_of_root,
+    level_of, queue, ends, control,
+):  # fmt: skip
+    """Follow one edge of the frontier.
+
+    Race: of all columns that reach the row, the atomic lets one claim it. A free row whose tree has
+    found an end meanwhile stays claimed for this phase: were it given back, a search that passed
+    it in between would have missed it and yet be taken for finished; `sort_rows` gives it back.
+    """
+    if load_relaxed(parent, row) == -1 and cuda.atomic.cas(parent, row, -1, column) == -1:
+        join(
+            row, tree, level, columns, odd, into, side, cxadj, rmatch, root, end_of_root,
+            level_of, queue, ends, control,
+        )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def push(
+    worker, workers, light, heavy, level, columns, odd, into, side, cxadj, cadj, rmatch, parent,
+    root, end_of_root, level_of, queue, ends, control,
+):  # fmt: skip
+    """All edges of the frontier, shared evenly: within a block, and heavy columns by all blocks.
+
+    A block takes as many columns as it has threads, adds their degrees up, and thread t follows
+    edges t, t + width ... of the lot, whose columns it finds by bisection.
+    """
+    totals = cuda.shared.array(32, int32)
+    offset = cuda.shared.array(MAX_BLOCK, int32)
+    member = cuda.shared.array(MAX_BLOCK, int32)
+    thread, width = cuda.threadIdx.x, cuda.blockDim.x
+    here, there = int64(side) * columns, int32(1 - side)
+    for base in range(worker * width, light, workers * width):
+        column, degree = int32(-1), int32(0)
+        if base + thread < light:
+            column = queue[here + base + thread]
+            if load_relaxed(end_of_root, root[column]) < 0:
+                degree = int32(cxadj[column + 1] - cxadj[column])
+        before, total = block_scan(degree, totals)
+        offset[thread] = before
+        member[thread] = column
+        cuda.syncthreads()
+        for edge in range(thread, total, width):
+            low, high = int32(0), int32(width)
+            while high - low > 1:
+                middle = int32((low + high) >> 1)
+                if offset[middle] <= edge:
+                    low = middle
+                else:
+                    high = middle
+            owner = member[low]
+            row = cadj[cxadj[owner] + int32(edge - offset[low])]
+            reach(
+                row, owner, root[owner], level, columns, odd, into, there, cxadj, rmatch, parent,
+                root, end_of_root, level_of, queue, ends, control,
+            )  # fmt: skip
+        cuda.syncthreads()
+    for k in range(heavy):
+        owner = queue[here + columns - 1 - k]
+        tree = root[owner]
+        first = int64(cxadj[owner]) + worker * width + thread
+        for edge in range(first, cxadj[owner + 1], workers * width):
+            if load_relaxed(end_of_root, tree) >= 0:
+                break
+            reach(
+                cadj[edge], owner, tree, level, columns, odd, into, there, cxadj, rmatch, parent,
+                root, end_of_root, level_of, queue, ends, control,
+            )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------- pull
+
+
+@cuda.jit(device=True)
+def leads_on(column, grafting, level, root, end_of_root, level_of):
+    """Whether a row may join here: a frontier column, or any of a tree, whose tree still searches.
+
+    Race: a column that joins just now has a level above this one, and when grafting is as good as
+    any other of its tree.
+    """
+    if not grafting and level_of[column] != level:
+        return False
+    tree = root[column]
+    return tree >= 0 and load_relaxed(end_of_root, tree) < 0
+
+
+@cuda.jit(device=True)
+def pull(
+    grafting, worker, workers, count, level, columns, odd, into, side, cxadj, rxadj, radj, rmatch,
+    parent, root, end_of_root, level_of, queue, ends, renewable, control,
+):  # fmt: skip
+    """Unclaimed rows look for a column to join, short rows a thread each, long ones a warp each.
+
+    Only the thread or warp that a row belongs to writes the row's claim: no atomic.
+
+    Parameters
+    ----------
+    grafting : bool
+        Whether the rows are the first `count` of ``renewable``, and any tree's column will do;
+        otherwise the rows are all, and the frontier's columns count.
+    """
+    thread, width = cuda.threadIdx.x, cuda.blockDim.x
+    lane, there = thread & 31, int32(1 - side)
+    for base in range(worker * width, count, workers * width):
+        row, first, last = int32(-1), int32(0), int32(0)
+        if base + thread < count:
+            row = renewable[base + thread] if grafting else int32(base + thread)
+            if parent[row] == -1:
+                first, last = rxadj[row], rxadj[row + 1]
+        if last - first <= 32:
+            for edge in range(first, last):
+                column = radj[edge]
+                if leads_on(column, grafting, level, root, end_of_root, level_of) and join(
+                    row, root[column], level, columns, odd, into, there, cxadj, rmatch, root,
+                    end_of_root, level_of, queue, ends, control,
+                ):  # fmt: skip
+                    parent[row] = column
+                    break
+        crowd = uint32(cuda.ballot_sync(FULL_WARP, last - first > 32))
+        while crowd != 0:
+            source = cuda.ffs(crowd) - 1
+            crowd = uint32(crowd & (crowd - uint32(1)))
+            its_row = cuda.shfl_sync(FULL_WARP, row, source)
+            its_last = cuda.shfl_sync(FULL_WARP, last, source)
+            start = cuda.shfl_sync(FULL_WARP, first, source)
+            taken = int32(0)
+            while start < its_last and taken == 0:
+                fits, column = False, int32(-1)
+                if start + lane < its_last:
+                    column = radj[start + lane]
+                    fits = leads_on(column, grafting, level, root, end_of_root, level_of)
+                votes = uint32(cuda.ballot_sync(FULL_WARP, fits))
+                while votes != 0 and taken == 0:
+                    leader = cuda.ffs(votes) - 1
+                    votes = uint32(votes & (votes - uint32(1)))
+                    if lane == leader and join(
+                        its_row, root[column], level, columns, odd, into, there, cxadj, rmatch,
+                        root, end_of_root, level_of, queue, ends, control,
+                    ):  # fmt: skip
+                        parent[its_row] = column
+                        taken = int32(1)
+                    taken = cuda.shfl_sync(FULL_WARP, taken, leader)
+                start = int32(start + 32)
+
+
+# ---------------------------------------------------------------------------------- levels
+
+
+@cuda.jit(device=True)
+def clear(at, control):
+    """Make a slot ready to be counted in."""
+    control[at + LIGHT] = 0
+    control[at + HEAVY] = 0
+    control[at + EDGES] = 0
+
+
+@cuda.jit(device=True)
+def hand_over(into, level, side, seen, control):
+    """What the next step must know beside the counts, by one thread."""
+    control[into + LEVEL] = level
+    control[into + SIDE] = side
+    control[into + SEEN] = seen
+
+
+@cuda.jit(device=True)
+def is_small(light, heavy, edges):
+    """Whether one block is faster alone than all with a barrier of the grid."""
+    width = cuda.blockDim.x
+    return heavy == 0 and light <= width and edges <= LONE_EDGES * width
+
+
+@cuda.jit(device=True)
+def alone(
+    light, level, side, seen, into, columns, odd, cxadj, cadj, rmatch, parent, root, end_of_root,
+    level_of, queue, ends, control,
+):  # fmt: skip
+    """Levels by block 0 while the frontier stays small; the last one is handed to the grid.
+
+    The other blocks may still be reading the slot of this step: the counters are others.
+    """
+    thread = cuda.threadIdx.x
+    if thread == 0:
+        clear(ALONE + SLOT, control)
+    cuda.syncthreads()
+    heavy, edges = int32(0), int32(0)
+    done = int32(0)
+    for _ in range(columns + 1):
+        inner = ALONE + SLOT * ((done + 1) % 3)
+        if thread == 0:
+            clear(ALONE + SLOT * ((done + 2) % 3), control)
+        push(
+            0, 1, light, 0, level, columns, odd, inner, side, cxadj, cadj, rmatch, parent, root,
+            end_of_root, level_of, queue, ends, control,
+        )  # fmt: skip
+        cuda.syncthreads()
+        level, side, done = int32(level + 1), int32(1 - side), int32(done + 1)
+        light = load_relaxed(control, inner + LIGHT)
+        heavy = load_relaxed(control, inner + HEAVY)
+        edges = load_relaxed(control, inner + EDGES)
+        if light == 0 or not is_small(light, heavy, edges):
+            break
+        seen = int32(seen + light)
+    if thread == 0:
+        control[into + LIGHT] = light
+        control[into + HEAVY] = heavy
+        control[into + EDGES] = edges
+        hand_over(into, level, side, seen, control)
+        control[LEVELS] += done
+        control[LONE] += done
+
+
+@cuda.jit(device=True)
+def levels(
+    step, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent, root, end_of_root,
+    level_of, queue, ends, renewable, control,
+):  # fmt: skip
+    """Expand the frontier until nothing is left of it; the number of the step after the last.
+
+    Every step of the grid reads slot ``step % 3``, counts in the next and clears the one after,
+    which all blocks read before the last barrier.
+    """
+    grid = cuda.cg.this_grid()
+    first = cuda.grid(1) == 0
+    worker, workers = cuda.blockIdx.x, cuda.gridDim.x
+    for _ in range(columns + 2):
+        slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
+        light, heavy = load_relaxed(control, slot + LIGHT), load_relaxed(control, slot + HEAVY)
+        edges, level = load_relaxed(control, slot + EDGES), load_relaxed(control, slot + LEVEL)
+        side = load_relaxed(control, slot + SIDE)
+        seen = int32(load_relaxed(control, slot + SEEN) + light + heavy)
+        if light + heavy == 0:
+            return step
+        if first:
+            clear(SLOT * ((step + 2) % 3), control)
+        if is_small(light, heavy, edges):
+            if cuda.blockIdx.x == 0:
+                alone(
+                    light, level, side, seen, into, columns, odd, cxadj, cadj, rmatch, parent,
+                    root, end_of_root, level_of, queue, ends, control,
+                )  # fmt: skip
+        else:
+            if edges > rows - seen and edges > rows >> 3:
+                pull(
+                    False, worker, workers, rows, level, columns, odd, into, side, cxadj, rxadj,
+                    radj, rmatch, parent, root, end_of_root, level_of, queue, ends, renewable,
+                    control,
+                )  # fmt: skip
+                if first:
+                    control[PULLED] += 1
+            else:
+                push(
+                    worker, workers, light, heavy, level, columns, odd, into, side, cxadj, cadj,
+                    rmatch, parent, root, end_of_root, level_of, queue, ends, control,
+                )  # fmt: skip
+            if first:
+                control[LEVELS] += 1
+                hand_over(into, int32(level + 1), int32(1 - side), seen, control)
+        grid.sync()
+        step = int32(step + 1)
+    if first:
+        control[STATUS] = TOO_MANY_LEVELS
+    return step
+
+
+# ---------------------------------------------------------------------------------- phases
+
+
+@cuda.jit(device=True)
+def plant(
+    level, columns, rows, into, side, cxadj, cmatch, parent, root, end_of_root, level_of, queue,
+    control,
+):  # fmt: skip
+    """Forget all trees; every free column with edges is the root of a new one."""
+    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
+        parent[row] = -1
+    for start in range(cuda.grid(1), columns, cuda.gridsize(1)):
+        column = int32(start)
+        root[column] = -1
+        if cmatch[column] < 0:
+            end_of_root[column] = -1
+            degree = int32(cxadj[column + 1] - cxadj[column])
+            if degree > 0:
+                root[column] = column
+                level_of[column] = int32(level + 1)
+                enqueue(column, degree, columns, into, int32(1 - side), queue, control)
+
+
+@cuda.jit(device=True)
+def augment(found, columns, cmatch, rmatch, parent, end_of_root, ends):
+    """Apply the paths of this phase, a thread each: trees are disjoint, so paths are."""
+    for k in range(cuda.grid(1), found, cuda.gridsize(1)):
+        row = end_of_root[ends[k]]
+        for _ in range(columns):  # a path visits a column once
+            column = parent[row]
+            row_before = cmatch[column]
+            cmatch[column] = row
+            rmatch[row] = column
+            if row_before < 0:
+                break
+            row = row_before
+
+
+@cuda.jit(device=True)
+def sort_rows(columns, rows, odd, parent, root, end_of_root, renewable, control):
+    """Free the rows and columns of the trees that found a path; count those of the others.
+
+    Race: a column's root falls to -1 while rows look at it; both values say that the tree is done.
+    """
+    for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
+        tree = root[column]
+        if tree >= 0 and end_of_root[tree] >= 0:
+            store_relaxed(root, column, -1)
+    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
+        column = parent[row]
+        if column >= 0:
+            tree = load_relaxed(root, column)
+            if tree < 0 or end_of_root[tree] >= 0:
+                parent[row] = -1
+                renewable[cuda.atomic.add(control, RENEWABLE + odd, 1)] = row
+            else:
+                cuda.atomic.add(control, KEPT + odd, 1)
+
+
+@cuda.jit(device=True)
+def greedy(leaves, columns, cxadj, cadj, rmatch, cmatch):
+    """Every column takes a row that is free, columns with one edge first: no edge stays free.
+
+    Race: of all columns that want a row, the atomic lets one take it; the others go on looking.
+    """
+    for start in range(cuda.grid(1), columns, cuda.gridsize(1)):
+        column = int32(start)
+        first, last = cxadj[column], cxadj[column + 1]
+        if (last - first == 1) == leaves:
+            for edge in range(first, last):
+                row = cadj[edge]
+                if load_relaxed(rmatch, row) == -1 and cuda.atomic.cas(rmatch, row, -1, column) == (
+                    -1
+                ):
+                    cmatch[column] = row
+                    break
+
+
+@cuda.jit
+def maximum_matching(
+    rows, columns, from_greedy, cxadj, cadj, rxadj, radj, rstart, cstart, rmatch, cmatch, parent,
+    root, end_of_root, level_of, queue, ends, renewable, control,
+):  # fmt: skip
+    """Phases until none finds a path: search, augment, sort, and graft or plant anew.
+
+    Longer than a kernel should be: it is the whole algorithm, and hands all arrays on.
+
+    Paper: none; [D13 Alg.1] without its inner break is the frame.
+    Launch: cooperative; whole warps, at most `MAX_BLOCK` threads a block.
+    Reads/Writes: reads the graph and the start, writes everything else.
+    Race: those of the device functions; barriers of the grid stand between the stages. When a
+    phase finds no path, no tree stopped early, so every neighbour of every tree's column was
+    claimed and none is free: there is no augmenting path, and the matching is maximum (Berge).
+    """
+    grid = cuda.cg.this_grid()
+    first = cuda.grid(1) == 0
+    for k in range(cuda.grid(1), CONTROL, cuda.gridsize(1)):
+        control[k] = 0
+    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
+        rmatch[row] = -1 if from_greedy != 0 else rstart[row]
+    for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
+        cmatch[column] = -1 if from_greedy != 0 else cstart[column]
+    grid.sync()
+    if from_greedy != 0:
+        greedy(True, columns, cxadj, cadj, rmatch, cmatch)
+        grid.sync()
+        greedy(False, columns, cxadj, cadj, rmatch, cmatch)
+        grid.sync()
+    step, renewed, replant = int32(0), int32(0), True
+    for phase in range(columns + 2):  # every phase but the last adds a pair
+        odd = int32(phase & 1)
+        slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
+        level, side = load_relaxed(control, slot + LEVEL), load_relaxed(control, slot + SIDE)
+        kept = load_relaxed(control, KEPT + 1 - odd)
+        if first:
+            clear(SLOT * ((step + 2) % 3), control)
+        if replant:
+            kept = int32(0)
+            plant(
+                level, columns, rows, into, side, cxadj, cmatch, parent, root, end_of_root,
+                level_of, queue, control,
+            )  # fmt: skip
+        else:
+            pull(
+                True, cuda.blockIdx.x, cuda.gridDim.x, renewed, level, columns, odd, into, side,
+                cxadj, rxadj, radj, rmatch, parent, root, end_of_root, level_of, queue, ends,
+                renewable, control,
+            )  # fmt: skip
+        if first:
+            hand_over(into, int32(level + 1), int32(1 - side), kept, control)
+        grid.sync()
+        step = levels(
+            int32(step + 1), columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent, root,
+            end_of_root, level_of, queue, ends, renewable, control,
+        )  # fmt: skip
+        found = load_relaxed(control, ENDS + odd)
+        if found == 0:
+            if first and control[STATUS] == 0:
+                control[STATUS] = SOLVED
+            return
+        augment(found, columns, cmatch, rmatch, parent, end_of_root, ends)
+        if first:
+            control[ENDS + 1 - odd] = 0
+            control[RENEWABLE + 1 - odd] = 0
+            control[KEPT + 1 - odd] = 0
+            control[PHASES] += 1
+            control[PATHS] += found
+            control[GRAFTED] += int32(0) if replant else int32(1)
+        grid.sync()
+        sort_rows(columns, rows, odd, parent, root, end_of_root, renewable, control)
+        grid.sync()
+        renewed = load_relaxed(control, RENEWABLE + odd)
+        replant = load_relaxed(control, KEPT + odd) < renewed
+    if first:
+        control[STATUS] = TOO_MANY_PHASES
+
+
+_LINE = "int32[::1]"
+SIGNATURES = {maximum_matching: f"void(int32, int32, int32, {', '.join([_LINE] * 16)})"}
+"""What the kernel is compiled for."""
