@@ -294,9 +294,10 @@ def alternate_path(row_vertex, nc, cmatch, rmatch, predecessor, flags):
     - *It ends.* A walk that passes line 8 at column c has read the mate of c, or -1: by facts 2 and
       3 any row that a walk has put there has ``predecessor == c``. So it goes on to
       ``predecessor[mate(c)]``, one level closer to the root, and has at most as many steps as there
-      are levels. Without line 8 two walks that meet at c would send each other round in circles
-      [D13 Fig.1]. The bound on the loop never ends a walk; it is there so that no damage to the
-      arrays can keep a GPU busy for ever, and it is reported.
+      are levels. (It would end, whatever the arrays held: where it has passed, line 8 stops it.)
+      Without line 8 a walk that meets another's column would go to and fro between that column and
+      the other's row [D13 Fig.1]. The bound on the loop is never reached; it is there so that
+      damaged memory cannot keep a GPU busy for ever, and reaching it is reported.
     - *Every column keeps a row of its own.* A column that was passed holds, whoever wrote last, a
       row r with ``predecessor[r] == c``, and ``rmatch[r] = c``; so no two of them hold the same.
       The mate of a column that was not passed is in nobody's hands: a walk gets to a mate only by
