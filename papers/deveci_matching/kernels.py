@@ -351,7 +351,7 @@ def alternate_from_ends(nc, bfs_array, cmatch, rmatch, predecessor, flags):
     name the same row: both walks then write the same, or the later one stops at the first column.
     To look at the rows instead, and start from r if the root of ``predecessor[r]`` names r, would
     be wrong: with two trees that race for two rows, each row's predecessor may be of the tree
-    whose root names the other row. No walk would start, and the phase would repeat for ever.
+    whose root names the other row. No walk would start, and a phase with paths gain nothing.
     """
     for col_vertex in range(cuda.grid(1), nc, cuda.gridsize(1)):
         entry = bfs_array[col_vertex]
