@@ -12,7 +12,7 @@ cuda = pytest.importorskip("numba.cuda")
 
 
 def kernel_modules():
-    for name in ("common", *papers.PAPERS):
+    for name in sorted(m.name for m in pkgutil.iter_modules(papers.__path__) if m.ispkg):
         package = importlib.import_module(f"papers.{name}")
         for module in pkgutil.iter_modules(package.__path__):
             if module.name.startswith("kernels"):

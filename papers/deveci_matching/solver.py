@@ -1,0 +1,343 @@
+"""The host's side of [D13 Alg.1]: upload, the loop over the phases, download.
+
+Eight variants: APsB or APFB, GPUBFS or GPUBFS-WR, CT or MT threads [D13 sec.4].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from papers.common import device
+from papers.common.graph import Graph, bipartite
+from papers.common.launch import Launch
+from papers.common.mailbox import Mailbox
+from papers.common.model import Matching, Solver
+from papers.deveci_matching import start
+from papers.deveci_matching.binding import (
+    ALGORITHMS,
+    BFS,
+    THREADS,
+    Geometry,
+    allocate,
+    bind_launches,
+    check_size,
+)
+from papers.deveci_matching.kernels import Signal
+
+STEPS = ("init", "bfs", "alternate", "fix")
+"""What `run` passes to ``trace``."""
+
+LEVELS_KEPT = 400
+"""Iterations whose levels are reported one by one (``levels_001`` ...) [D13 Fig.2]."""
+
+
+class Report(NamedTuple):
+    """What a launch of the BFS kernel tells the host (`kernels.report` packs it)."""
+
+    vertex_inserted: bool
+    augmenting_path_found: bool
+    stuck: bool
+
+
+def decode_report(payload: int) -> Report:
+    """Unpack the payload of a launch's word."""
+    return Report(*(bool(payload & b) for b in (Signal.INSERTED, Signal.FOUND, Signal.STUCK)))
+
+
+@dataclass
+class State:
+    """Everything `run` touches: device arrays, bound launches, counters.
+
+    Attributes
+    ----------
+    graph : Graph
+        The checked graph.
+    algorithm, bfs, threads : str
+        The variant.
+    initial : None, str or (row_match, column_match)
+        What to start from, for `papers.deveci_matching.start.start`.
+    timed_start : bool
+        Whether `run` computes the start anew.
+    initial_cardinality : int
+        Pairs of the start.
+    levels : list of int
+        Launches of the BFS kernel in each iteration of line 2 of [D13 Alg.1].
+    solved : bool
+        Whether `run` has ended well.
+    """
+
+    graph: Graph
+    algorithm: str
+    bfs: str
+    threads: str
+    initial: Any
+    timed_start: bool
+    initial_cardinality: int
+    arrays: dict[str, Any] = field(default_factory=dict)
+    launches: dict[str, Launch] = field(default_factory=dict)
+    mailbox: Any = None
+    levels: list[int] = field(default_factory=list)
+    solved: bool = False
+
+    def forget(self) -> None:
+        """Start counting anew: also right after a run that was interrupted between two words."""
+        self.mailbox.forget()
+        self.solved = False
+        self.levels.clear()
+        for launch in self.launches.values():
+            launch.reset()
+
+
+# ------------------------------------------------------------------------------- upload
+
+
+def upload(
+    graph: Any,
+    algorithm: str = "apfb",
+    bfs: str = "wr",
+    threads: str = "ct",
+    initial: Any = None,
+    timed_start: bool = False,
+    geometry: Geometry | None = None,
+) -> State:
+    """Check the input, compute the start, allocate everything, copy the graph, bind the launches.
+
+    Parameters
+    ----------
+    graph : Graph, scipy sparse array or matrix, array_like[rows, columns], or tuple
+        See `papers.common.graph.bipartite`.
+    algorithm : {"apfb", "apsb"}
+        Search to the end in each phase (as HKDW), or to the first level with a path (as HK).
+    bfs : {"wr", "plain"}
+        [D13 Alg.4], which leaves trees that have a path, or [D13 Alg.2].
+    threads : {"ct", "mt"}
+        256 x 256 threads, or one a column as far as the device holds them at once.
+    initial : {None, "cheap", "empty"} or (row_match, column_match)
+        The matching to start from; None is the paper's, ``"cheap"``. See
+        `papers.deveci_matching.start.start`.
+    timed_start : bool
+        Whether `run` computes the start anew, so that a clock around it includes that.
+    geometry : Geometry, optional
+        Instead of what `threads` says.
+
+    Returns
+    -------
+    State
+
+    Raises
+    ------
+    GraphError
+        A bad graph (see `bipartite`), a bad start, or a graph too large for the device's memory.
+    ValueError
+        An unknown variant.
+    """
+    for name, value, known in (
+        ("algorithm", algorithm, ALGORITHMS), ("bfs", bfs, BFS), ("threads", threads, THREADS),
+    ):  # fmt: skip
+        if value not in known:
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(known)}")
+    graph = bipartite(graph)
+    rmatch, cmatch = start.start(graph, initial)
+    state = State(graph, algorithm, bfs, threads, initial, timed_start, _pairs(cmatch))
+    if graph.edges:
+        check_size(graph, bfs)
+        state.mailbox = Mailbox()
+        state.arrays = allocate(graph, rmatch, cmatch, bfs)
+        shapes = geometry or Geometry.for_device(graph.columns, threads)
+        state.launches = bind_launches(graph, state.arrays, state.mailbox, algorithm, bfs, shapes)
+    return state
+
+
+# ------------------------------------------------------------------------------- run
+
+
+def run(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """The algorithm on a device-resident graph [D13 Alg.1].
+
+    Each iteration that finds a path makes the matching larger (`kernels.alternate_path`), so there
+    is at most one more than the matching can grow by. The last one finds no free row in a search
+    from all free columns, which proves the matching maximum: no row holds a stale -2 then
+    (`kernels.fix_matching`), and no tree was left early (`kernels.gpubfs_wr`).
+
+    Parameters
+    ----------
+    state : State
+        From `upload`; each run starts anew.
+    trace : callable, optional
+        Called with the name of each step as it begins: ``"init"``, ``"bfs"``, ``"alternate"``,
+        ``"fix"``. The first ``"init"`` of a run is the copy of the start.
+
+    Raises
+    ------
+    RuntimeError
+        If a search has more levels than there are columns, a walk of ALTERNATE more steps, or the
+        matching has not grown in some iteration that found a path (never for intact arrays).
+    """
+    if not state.graph.edges:
+        return
+    mark, launches = trace or _no_trace, state.launches
+    state.forget()
+    mark("init")
+    if state.timed_start:
+        _start_anew(state)
+    launches["restore_start"]()
+    limit = min(state.graph.shape) - state.initial_cardinality + 1
+    for _ in range(limit):
+        mark("init")
+        launches["init_bfs_array"]()
+        mark("bfs")
+        if not _search(state):
+            state.solved = True
+            return
+        mark("alternate")
+        launches["alternate"]()
+        mark("fix")
+        launches["fix_matching"]()
+    raise RuntimeError(f"the matching did not grow in each of {limit} iterations that found paths")
+
+
+def _search(state: State) -> bool:
+    """Lines 5 to 11 of [D13 Alg.1]: search level by level; whether there are augmenting paths.
+
+    APFB is APsB without lines 9 and 10.
+    """
+    columns, launches = state.graph.columns, state.launches
+    augmenting_path_found = False
+    for level in range(1, columns + 2):  # each but the last inserts a column
+        launches["bfs"]()
+        report = decode_report(state.mailbox.wait())
+        if report.stuck:
+            raise RuntimeError(f"a path has more than {columns} columns")
+        augmenting_path_found |= report.augmenting_path_found
+        shortest_found = augmenting_path_found and state.algorithm == "apsb"
+        if shortest_found or not report.vertex_inserted:
+            state.levels.append(level)
+            return augmenting_path_found
+    raise RuntimeError(f"a search has more than {columns + 1} levels")
+
+
+def _start_anew(state: State) -> None:
+    """Compute the start and copy it to the device."""
+    rmatch, cmatch = start.start(state.graph, state.initial)
+    for name, values in (("rmatch_start", rmatch), ("cmatch_start", cmatch)):
+        array = state.arrays[name]
+        if hasattr(array, "copy_to_device"):
+            array.copy_to_device(values)
+        else:
+            array[...] = values
+
+
+def _no_trace(step: str) -> None:
+    pass
+
+
+def _pairs(matches: np.ndarray) -> int:
+    return int(np.count_nonzero(matches >= 0))
+
+
+# ------------------------------------------------------------------------------- download
+
+
+def download(state: State) -> Matching:
+    """Copy the answer to the host: both match arrays and the counters.
+
+    Returns
+    -------
+    Matching
+        Counters: ``initial_cardinality``; ``augmenting_paths``, by which the matching grew;
+        ``bfs_iterations``, of line 2 of [D13 Alg.1]; ``bfs_launches``, of line 6 in all;
+        ``levels_001`` ..., of line 6 in each of the first `LEVELS_KEPT` iterations;
+        ``kernel_launches``.
+
+    Raises
+    ------
+    RuntimeError
+        If no run has ended well.
+    """
+    if state.graph.edges and not state.solved:
+        raise RuntimeError("nothing to download: no run has ended")
+    if state.graph.edges:
+        rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
+    else:
+        rmatch, cmatch = start.start(state.graph, "empty")
+    cardinality = _pairs(cmatch)
+    counters = {
+        "initial_cardinality": state.initial_cardinality,
+        "augmenting_paths": cardinality - state.initial_cardinality,
+        "bfs_iterations": len(state.levels),
+        "bfs_launches": sum(state.levels),
+        "kernel_launches": sum(launch.count for launch in state.launches.values()),
+    }
+    for iteration, levels in enumerate(state.levels[:LEVELS_KEPT], 1):
+        counters[f"levels_{iteration:03d}"] = levels
+    return Matching(rmatch, cmatch, cardinality, counters)
+
+
+def solve(
+    graph: Any,
+    initial: Any = None,
+    algorithm: str = "apfb",
+    bfs: str = "wr",
+    threads: str = "ct",
+) -> Matching:
+    """Find a matching of maximum cardinality in a bipartite graph [D13].
+
+    Runs on the selected device (`papers.common.device.select`): a CUDA GPU, or the CPU executor,
+    which is meant for a few hundred vertices.
+
+    Parameters
+    ----------
+    graph : scipy sparse array or matrix, array_like[rows, columns], Graph, or tuple
+        Structure counts: every stored entry of a sparse matrix is an edge, zeros too; of a dense
+        one every entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``.
+    initial : {None, "cheap", "empty"} or (row_match, column_match), optional
+        The matching to start from; by default the cheap matching, as in the paper.
+    algorithm : {"apfb", "apsb"}
+        Search to the end in each phase, or to the first level with a path.
+    bfs : {"wr", "plain"}
+        With the root array and its early exit, or without.
+    threads : {"ct", "mt"}
+        256 x 256 threads, or one a column as far as the device holds them at once.
+
+    Returns
+    -------
+    Matching
+        ``row_match`` int32[rows] and ``column_match`` int32[columns] with -1 for unmatched,
+        ``cardinality``, and the counters that `download` names.
+
+    Raises
+    ------
+    GraphError
+        A bad graph, a bad start, or a graph too large for the device's memory.
+    ValueError
+        An unknown variant.
+    RuntimeError
+        If the kernels fail.
+
+    Examples
+    --------
+    >>> from papers.deveci_matching import solve
+    >>> solve([[1, 1], [1, 0]]).row_match.tolist()
+    [1, 0]
+    """
+    state = upload(graph, algorithm, bfs, threads, initial)
+    run(state)
+    return download(state)
+
+
+SOLVERS = {
+    "gpu": Solver(
+        name="gpu",
+        title="APFB and APsB, CUDA",
+        device="cuda",
+        upload=upload,
+        run=run,
+        download=download,
+        steps=STEPS,
+    )
+}
+"""The paper's; the variant is chosen by options of `upload`."""
