@@ -35,7 +35,7 @@ counters                control          int32 [`CONTROL`]
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64
 
 from papers.common.primitives import FULL_WARP, block_scan, load_relaxed, store_relaxed
 
@@ -222,10 +222,10 @@ def pull(
                 ):  # fmt: skip
                     parent[row] = column
                     break
-        crowd = uint32(cuda.ballot_sync(FULL_WARP, last - first > 32))
+        crowd = int64(cuda.ballot_sync(FULL_WARP, last - first > 32)) & FULL_WARP
         while crowd != 0:
             source = cuda.ffs(crowd) - 1
-            crowd = uint32(crowd & (crowd - uint32(1)))
+            crowd &= crowd - 1
             its_row = cuda.shfl_sync(FULL_WARP, row, source)
             its_last = cuda.shfl_sync(FULL_WARP, last, source)
             start = cuda.shfl_sync(FULL_WARP, first, source)
@@ -235,10 +235,10 @@ def pull(
                 if start + lane < its_last:
                     column = radj[start + lane]
                     fits = leads_on(column, grafting, level, root, end_of_root, level_of)
-                votes = uint32(cuda.ballot_sync(FULL_WARP, fits))
+                votes = int64(cuda.ballot_sync(FULL_WARP, fits)) & FULL_WARP
                 while votes != 0 and taken == 0:
                     leader = cuda.ffs(votes) - 1
-                    votes = uint32(votes & (votes - uint32(1)))
+                    votes &= votes - 1
                     if lane == leader and join(
                         its_row, root[column], level, columns, odd, into, there, cxadj, rmatch,
                         root, end_of_root, level_of, queue, ends, control,

@@ -1,0 +1,166 @@
+"""The one-launch matching: every start, every direction, many interleavings."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from papers.common import device
+from papers.common.graph import GraphError, bipartite
+from papers.common.simulator import Executor
+from papers.deveci_matching import beyond
+from papers.deveci_matching import kernels_beyond as kernels
+
+STARTS = ("cheap", "empty", "device")
+SEEDS = 40
+
+
+def largest(graph):
+    """Cardinality by SciPy."""
+    if not graph.edges:
+        return 0
+    found = maximum_bipartite_matching(csr_array(graph.matrix()), perm_type="column")
+    return int(np.count_nonzero(found >= 0))
+
+
+def check(graph, answer):
+    """A matching of the graph, as large as SciPy's."""
+    matched = np.flatnonzero(answer.column_match >= 0)
+    rows = answer.column_match[matched]
+    assert np.array_equal(answer.row_match[rows], matched)
+    assert np.count_nonzero(answer.row_match >= 0) == matched.size == answer.cardinality
+    assert graph.matrix().toarray()[rows, matched].all()
+    assert answer.cardinality == largest(graph)
+    counters = answer.counters
+    assert counters["initial_cardinality"] + counters["augmenting_paths"] == answer.cardinality
+
+
+def random_graph(seed, most=40):
+    random = np.random.default_rng(seed)
+    rows, columns = random.integers(1, most, 2)
+    return bipartite(random.random((rows, columns)) < random.choice([0.03, 0.08, 0.2, 0.6]))
+
+
+def ladder(n):
+    """A path that one free column must walk to its end: 2 n vertices, one maximum matching."""
+    dense = np.eye(n, dtype=bool)
+    dense[np.arange(n - 1), np.arange(1, n)] = True
+    return bipartite(dense)
+
+
+def crossing(n):
+    """Many free columns before few free rows, and a heavy column that sees them all."""
+    dense = np.zeros((n, n), bool)
+    dense[: n // 2, 0] = True
+    dense[np.arange(n // 2), np.arange(n // 2) + n // 2 - 1] = True
+    dense[n // 2 :, n // 2 :] = np.tri(n - n // 2, dtype=bool)
+    dense[0, :] = True
+    return bipartite(dense)
+
+
+@pytest.mark.parametrize("initial", STARTS)
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs(seed, initial):
+    graph = random_graph(seed)
+    check(graph, beyond.solve(graph, initial))
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (4, 0), (3, 5)])
+def test_no_edges(shape):
+    answer = beyond.solve(np.zeros(shape, int))
+    assert answer.cardinality == 0
+    assert answer.row_match.shape == shape[:1]
+    assert answer.column_match.shape == shape[1:]
+
+
+@pytest.mark.parametrize("initial", STARTS)
+def test_shapes_that_decide(initial):
+    for graph in (
+        ladder(40),
+        crossing(24),
+        bipartite(np.ones((7, 7))),
+        bipartite(np.ones((1, 9))),
+        bipartite(np.ones((9, 1))),
+    ):
+        check(graph, beyond.solve(graph, initial))
+
+
+def test_any_matching_is_a_start_and_a_run_can_be_repeated():
+    graph = ladder(20)
+    shifted = np.full(20, -1), np.full(20, -1)
+    shifted[0][np.arange(19)] = np.arange(1, 20)
+    shifted[1][np.arange(1, 20)] = np.arange(19)
+    state = beyond.upload(graph, shifted)
+    for _ in range(2):
+        beyond.run(state)
+        answer = beyond.download(state)
+        check(graph, answer)
+        assert answer.counters["initial_cardinality"] == 19
+        # The one path walks the ladder from end to end: twenty levels.
+        assert answer.counters["bfs_launches"] == 20
+    timed = beyond.solve(graph, "cheap", timed_start=True)
+    check(graph, timed)
+
+
+def test_errors_come_before_a_launch():
+    for bad in ({"threads": 48}, {"threads": 0}, {"blocks": 0}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            beyond.upload(np.eye(3), **bad)
+    with pytest.raises(GraphError, match="initial"):
+        beyond.upload(np.eye(3), "best")
+    with pytest.raises(RuntimeError, match="nothing"):
+        beyond.download(beyond.upload(np.eye(3)))
+
+
+@pytest.mark.parametrize("lone", [0, 4])
+@pytest.mark.parametrize("kind", ["heavy", "light"])
+def test_interleavings(kind, lone, monkeypatch):
+    """Several blocks, with and without block 0 alone, heavy columns shared by all."""
+    monkeypatch.setattr(kernels, "LONE_EDGES", lone)
+    if kind == "heavy":
+        monkeypatch.setattr(kernels, "HEAVY_DEGREE", 3)
+    graphs = [ladder(9), crossing(10), *(random_graph(seed, 14) for seed in (3, 4, 5))]
+    found, seen = set(), {"levels_alone": 0, "levels_pulled": 0, "phases_grafted": 0}
+    for seed in range(SEEDS):
+        graph = graphs[seed % len(graphs)]
+        with device.executing(Executor(seed=seed, switch=0.1)):
+            answer = beyond.solve(graph, STARTS[seed // len(graphs) % 3], threads=32, blocks=2)
+        check(graph, answer)
+        found.add((seed % len(graphs), tuple(answer.column_match.tolist())))
+        for name in seen:
+            seen[name] += answer.counters[name]
+    assert len(found) > len(graphs), "the interleavings did not differ: nothing would be proved"
+    assert (seen["levels_alone"] > 0) == (lone > 0)
+    if not lone:
+        assert seen["levels_pulled"] > 0
+
+
+def test_trees_that_found_nothing_stay_and_take_rows(monkeypatch):
+    """Grafting happens, and ends maximum: a wide barren tree, and paths beside it."""
+    monkeypatch.setattr(kernels, "LONE_EDGES", 0)
+    grafted = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        dense = np.zeros((60, 80), bool)
+        dense[:30, :50] = random.random((30, 50)) < 0.2  # more columns than rows: some stay free
+        dense[:, 40:] |= random.random((60, 40)) < 0.06
+        graph = bipartite(dense)
+        answer = beyond.solve(graph, "cheap")
+        check(graph, answer)
+        grafted += answer.counters["phases_grafted"]
+    assert grafted > 0
+
+
+def test_a_long_row_is_pulled_by_a_warp(monkeypatch):
+    """A free row of more than 32 edges finds the one frontier column that can reach it."""
+    monkeypatch.setattr(kernels, "LONE_EDGES", 0)
+    dense = np.zeros((3, 120), bool)
+    dense[0, 0] = dense[0, 1] = True
+    dense[1, 1] = True
+    dense[1, 2:60] = True
+    dense[2, 60:] = True
+    dense[2, 1] = True
+    graph = bipartite(dense)
+    for initial in STARTS:
+        answer = beyond.solve(graph, initial)
+        check(graph, answer)
