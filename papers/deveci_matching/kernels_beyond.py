@@ -37,7 +37,14 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.primitives import FULL_WARP, block_scan, load_relaxed, store_relaxed
+from papers.common.primitives import (
+    FULL_WARP,
+    block_scan,
+    load_relaxed,
+    store_relaxed,
+    warp_rank,
+    warp_sum,
+)
 
 MAX_BLOCK = 1024
 HEAVY_DEGREE = 2048
@@ -64,40 +71,72 @@ SOLVED, TOO_MANY_LEVELS, TOO_MANY_PHASES = 1, 2, 3
 
 # ---------------------------------------------------------------------------------- joining
 
+NOTHING, REFUSED = -1, -2
+"""What `join` returns instead of a column for the frontier."""
+
 
 @cuda.jit(device=True)
-def enqueue(column, degree, columns, into, side, queue, control):
-    """Append a column to the next frontier; light and heavy ones grow towards each other."""
+def append(column, least, columns, into, side, cxadj, queue, control):
+    """Append a column a lane to the next frontier, -1 for none; whole warps call it.
+
+    One atomic a warp for all its light columns; the few heavy ones grow towards them from the
+    other end. A column of fewer than `least` edges stays out: a matched one of a single edge leads
+    nowhere.
+
+    Returns
+    -------
+    int32
+        The lane's edges in the frontier.
+    """
+    degree = int32(0)
+    if column >= 0:
+        degree = int32(cxadj[column + 1] - cxadj[column])
+    if degree < least:
+        degree = int32(0)
+    light = 0 < degree <= HEAVY_DEGREE
+    rank, total = warp_rank(light)
+    if total > 0:
+        place = int32(0)
+        if cuda.threadIdx.x & 31 == 0:
+            place = cuda.atomic.add(control, into + LIGHT, total)
+        place = cuda.shfl_sync(FULL_WARP, place, 0)
+        if light:
+            queue[int64(side) * columns + place + rank] = column
     if degree > HEAVY_DEGREE:
-        place = columns - 1 - cuda.atomic.add(control, into + HEAVY, 1)
-    else:
-        place = cuda.atomic.add(control, into + LIGHT, 1)
-    queue[int64(side) * columns + place] = column
-    cuda.atomic.add(control, into + EDGES, degree)
+        place = cuda.atomic.add(control, into + HEAVY, 1)
+        queue[int64(side) * columns + columns - 1 - place] = column
+    return degree
 
 
 @cuda.jit(device=True)
-def join(
-    row, tree, level, columns, odd, into, side, cxadj, rmatch, root, end_of_root, level_of, queue,
-    ends, control,
-):  # fmt: skip
-    """Take a row that nobody else takes into a tree; whether that could be done.
+def add_up(value, at, control):
+    """Add the lanes' values to a counter, with one atomic a warp; whole warps call it."""
+    total = warp_sum(value)
+    if cuda.threadIdx.x & 31 == 0 and total > 0:
+        cuda.atomic.add(control, at, total)
 
-    A matched row brings its column into the frontier. A free row ends the tree's path, unless the
-    tree has an end already: the atomic lets one row win.
+
+@cuda.jit(device=True)
+def join(row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, control):
+    """Take a row that nobody else takes into a tree.
+
+    A free row ends the tree's path, unless the tree has an end already: the atomic lets one win.
+
+    Returns
+    -------
+    int32
+        The row's column, which belongs to the next frontier; `NOTHING` for a free row; `REFUSED` if
+        its tree had an end.
     """
     other = rmatch[row]
     if other < 0:
         if cuda.atomic.cas(end_of_root, tree, -1, row) != -1:
-            return False
+            return int32(REFUSED)
         ends[cuda.atomic.add(control, ENDS + odd, 1)] = tree
-        return True
+        return int32(NOTHING)
     root[other] = tree
     level_of[other] = int32(level + 1)
-    degree = int32(cxadj[other + 1] - cxadj[other])
-    if degree > 1:  # more than the matched edge
-        enqueue(other, degree, columns, into, side, queue, control)
-    return True
+    return int32(other)
 
 
 # ---------------------------------------------------------------------------------- push
@@ -105,20 +144,17 @@ def join(
 
 @cuda.jit(device=True)
 def reach(
-    row, column, tree, level, columns, odd, into, side, cxadj, rmatch, parent, root, end_of_root,
-    level_of, queue, ends, control,
-):  # fmt: skip
-    """Follow one edge of the frontier.
+    row, column, tree, level, odd, rmatch, parent, root, end_of_root, level_of, ends, control
+):
+    """Follow one edge of the frontier; the column that it brings into the next, or below 0.
 
     Race: of all columns that reach the row, the atomic lets one claim it. A free row whose tree has
     found an end meanwhile stays claimed for this phase: were it given back, a search that passed
     it in between would have missed it and yet be taken for finished; `sort_rows` gives it back.
     """
-    if load_relaxed(parent, row) == -1 and cuda.atomic.cas(parent, row, -1, column) == -1:
-        join(
-            row, tree, level, columns, odd, into, side, cxadj, rmatch, root, end_of_root,
-            level_of, queue, ends, control,
-        )  # fmt: skip
+    if load_relaxed(parent, row) != -1 or cuda.atomic.cas(parent, row, -1, column) != -1:
+        return int32(NOTHING)
+    return join(row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, control)
 
 
 @cuda.jit(device=True)
@@ -136,6 +172,7 @@ def push(
     member = cuda.shared.array(MAX_BLOCK, int32)
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     here, there = int64(side) * columns, int32(1 - side)
+    grown = int32(0)
     for base in range(worker * width, light, workers * width):
         column, degree = int32(-1), int32(0)
         if base + thread < light:
@@ -146,32 +183,35 @@ def push(
         offset[thread] = before
         member[thread] = column
         cuda.syncthreads()
-        for edge in range(thread, total, width):
-            low, high = int32(0), int32(width)
-            while high - low > 1:
-                middle = int32((low + high) >> 1)
-                if offset[middle] <= edge:
-                    low = middle
-                else:
-                    high = middle
-            owner = member[low]
-            row = cadj[cxadj[owner] + int32(edge - offset[low])]
-            reach(
-                row, owner, root[owner], level, columns, odd, into, there, cxadj, rmatch, parent,
-                root, end_of_root, level_of, queue, ends, control,
-            )  # fmt: skip
+        for start in range(0, total, width):
+            edge, found = int32(start + thread), int32(NOTHING)
+            if edge < total:
+                low, high = int32(0), int32(width)
+                while high - low > 1:
+                    middle = int32((low + high) >> 1)
+                    if offset[middle] <= edge:
+                        low = middle
+                    else:
+                        high = middle
+                owner = member[low]
+                found = reach(
+                    cadj[cxadj[owner] + int32(edge - offset[low])], owner, root[owner], level, odd,
+                    rmatch, parent, root, end_of_root, level_of, ends, control,
+                )  # fmt: skip
+            grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
         cuda.syncthreads()
     for k in range(heavy):
         owner = queue[here + columns - 1 - k]
-        tree = root[owner]
-        first = int64(cxadj[owner]) + worker * width + thread
-        for edge in range(first, cxadj[owner + 1], workers * width):
-            if load_relaxed(end_of_root, tree) >= 0:
-                break
-            reach(
-                cadj[edge], owner, tree, level, columns, odd, into, there, cxadj, rmatch, parent,
-                root, end_of_root, level_of, queue, ends, control,
-            )  # fmt: skip
+        tree, last = root[owner], cxadj[owner + 1]
+        for start in range(int64(cxadj[owner]) + worker * width, last, workers * width):
+            found = int32(NOTHING)
+            if start + thread < last and load_relaxed(end_of_root, tree) < 0:
+                found = reach(
+                    cadj[start + thread], owner, tree, level, odd, rmatch, parent, root,
+                    end_of_root, level_of, ends, control,
+                )  # fmt: skip
+            grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
+    add_up(grown, into + EDGES, control)
 
 
 # ---------------------------------------------------------------------------------- pull
@@ -207,46 +247,67 @@ def pull(
     """
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     lane, there = thread & 31, int32(1 - side)
+    grown = int32(0)
     for base in range(worker * width, count, workers * width):
         row, first, last = int32(-1), int32(0), int32(0)
         if base + thread < count:
             row = renewable[base + thread] if grafting else int32(base + thread)
             if parent[row] == -1:
                 first, last = rxadj[row], rxadj[row + 1]
+        found = int32(NOTHING)
         if last - first <= 32:
             for edge in range(first, last):
                 column = radj[edge]
-                if leads_on(column, grafting, level, root, end_of_root, level_of) and join(
-                    row, root[column], level, columns, odd, into, there, cxadj, rmatch, root,
-                    end_of_root, level_of, queue, ends, control,
-                ):  # fmt: skip
-                    parent[row] = column
-                    break
+                if leads_on(column, grafting, level, root, end_of_root, level_of):
+                    found = join(
+                        row, root[column], level, odd, rmatch, root, end_of_root, level_of, ends,
+                        control,
+                    )  # fmt: skip
+                    if found != REFUSED:
+                        parent[row] = column
+                        break
         crowd = int64(cuda.ballot_sync(FULL_WARP, last - first > 32)) & FULL_WARP
         while crowd != 0:
             source = cuda.ffs(crowd) - 1
             crowd &= crowd - 1
-            its_row = cuda.shfl_sync(FULL_WARP, row, source)
-            its_last = cuda.shfl_sync(FULL_WARP, last, source)
-            start = cuda.shfl_sync(FULL_WARP, first, source)
-            taken = int32(0)
-            while start < its_last and taken == 0:
-                fits, column = False, int32(-1)
-                if start + lane < its_last:
-                    column = radj[start + lane]
-                    fits = leads_on(column, grafting, level, root, end_of_root, level_of)
-                votes = int64(cuda.ballot_sync(FULL_WARP, fits)) & FULL_WARP
-                while votes != 0 and taken == 0:
-                    leader = cuda.ffs(votes) - 1
-                    votes &= votes - 1
-                    if lane == leader and join(
-                        its_row, root[column], level, columns, odd, into, there, cxadj, rmatch,
-                        root, end_of_root, level_of, queue, ends, control,
-                    ):  # fmt: skip
-                        parent[its_row] = column
-                        taken = int32(1)
-                    taken = cuda.shfl_sync(FULL_WARP, taken, leader)
-                start = int32(start + 32)
+            its_found = pull_by_warp(
+                grafting, cuda.shfl_sync(FULL_WARP, row, source),
+                cuda.shfl_sync(FULL_WARP, first, source), cuda.shfl_sync(FULL_WARP, last, source),
+                level, odd, radj, rmatch, parent, root, end_of_root, level_of, ends, control,
+            )  # fmt: skip
+            if lane == source:
+                found = its_found
+        grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
+    add_up(grown, into + EDGES, control)
+
+
+@cuda.jit(device=True)
+def pull_by_warp(
+    grafting, row, first, last, level, odd, radj, rmatch, parent, root, end_of_root, level_of,
+    ends, control,
+):  # fmt: skip
+    """One long row, 32 of its columns at a time; every lane gets what `join` returned."""
+    lane = cuda.threadIdx.x & 31
+    found = int32(REFUSED)
+    while first < last and found == REFUSED:
+        fits, column = False, int32(-1)
+        if first + lane < last:
+            column = radj[first + lane]
+            fits = leads_on(column, grafting, level, root, end_of_root, level_of)
+        votes = int64(cuda.ballot_sync(FULL_WARP, fits)) & FULL_WARP
+        while votes != 0 and found == REFUSED:
+            leader = cuda.ffs(votes) - 1
+            votes &= votes - 1
+            if lane == leader:
+                found = join(
+                    row, root[column], level, odd, rmatch, root, end_of_root, level_of, ends,
+                    control,
+                )  # fmt: skip
+                if found != REFUSED:
+                    parent[row] = column
+            found = cuda.shfl_sync(FULL_WARP, found, leader)
+        first = int32(first + 32)
+    return found
 
 
 # ---------------------------------------------------------------------------------- levels
@@ -379,16 +440,18 @@ def plant(
     """Forget all trees; every free column with edges is the root of a new one."""
     for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
         parent[row] = -1
-    for start in range(cuda.grid(1), columns, cuda.gridsize(1)):
-        column = int32(start)
-        root[column] = -1
-        if cmatch[column] < 0:
-            end_of_root[column] = -1
-            degree = int32(cxadj[column + 1] - cxadj[column])
-            if degree > 0:
+    there, grown = int32(1 - side), int32(0)
+    for base in range(cuda.blockIdx.x * cuda.blockDim.x, columns, cuda.gridsize(1)):
+        column, sown = int32(base + cuda.threadIdx.x), int32(-1)
+        if column < columns:
+            root[column] = -1
+            if cmatch[column] < 0 and cxadj[column + 1] > cxadj[column]:
+                end_of_root[column] = -1
                 root[column] = column
                 level_of[column] = int32(level + 1)
-                enqueue(column, degree, columns, into, int32(1 - side), queue, control)
+                sown = column
+        grown = int32(grown + append(sown, 1, columns, into, there, cxadj, queue, control))
+    add_up(grown, into + EDGES, control)
 
 
 @cuda.jit(device=True)
@@ -416,15 +479,25 @@ def sort_rows(columns, rows, odd, parent, root, end_of_root, renewable, control)
         tree = root[column]
         if tree >= 0 and end_of_root[tree] >= 0:
             store_relaxed(root, column, -1)
-    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
-        column = parent[row]
-        if column >= 0:
-            tree = load_relaxed(root, column)
+    kept = int32(0)
+    for base in range(cuda.blockIdx.x * cuda.blockDim.x, rows, cuda.gridsize(1)):
+        row, done = int32(base + cuda.threadIdx.x), False
+        if row < rows and parent[row] >= 0:
+            tree = load_relaxed(root, parent[row])
             if tree < 0 or end_of_root[tree] >= 0:
                 parent[row] = -1
-                renewable[cuda.atomic.add(control, RENEWABLE + odd, 1)] = row
+                done = True
             else:
-                cuda.atomic.add(control, KEPT + odd, 1)
+                kept = int32(kept + 1)
+        rank, total = warp_rank(done)
+        if total > 0:
+            place = int32(0)
+            if cuda.threadIdx.x & 31 == 0:
+                place = cuda.atomic.add(control, RENEWABLE + odd, total)
+            place = cuda.shfl_sync(FULL_WARP, place, 0)
+            if done:
+                renewable[place + rank] = row
+    add_up(kept, KEPT + odd, control)
 
 
 @cuda.jit(device=True)
