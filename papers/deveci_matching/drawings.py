@@ -140,6 +140,11 @@ def _profile(axes: Any, rows: pd.DataFrame, x: str, columns: dict[str, str], tit
     axes.set_title(title)
 
 
+def _over(rows: pd.DataFrame, column: str) -> str:
+    """Name the code that speedups are over, if the table has one."""
+    return f", over {rows[column].iloc[0]}" if column in rows and len(rows) else ""
+
+
 def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets: dict[str, str]):
     """Draw published profiles above measured ones, original graphs beside permuted ones.
 
@@ -160,10 +165,12 @@ def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets
         name = printed_sets[prefix]
         printed = table[table["instance_set"] == name].drop_duplicates(x)
         columns = {code: f"published_{code}" for code in SHOWN if f"published_{code}" in table}
-        _profile(panels[0][place], printed, x, columns, f"{what} graphs, published ({name})")
+        known = f"{name}{_over(printed, 'published_over')}"
+        _profile(panels[0][place], printed, x, columns, f"{what} graphs, published ({known})")
         name = _drawn_set(ours, prefix)
         mine = ours[ours["instance_set"] == name]
         graphs = f"{name}, {mine['graphs'].iloc[0]:.0f} graphs" if len(mine) else name
+        graphs += _over(mine, "over")
         own = {code: code for code in SHOWN}
         _profile(panels[1][place], mine, x, own, f"{what} graphs ({graphs})\n{measured_by(mine)}")
         for line in panels:

@@ -260,5 +260,5 @@ def rebuilt(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     chosen = set(map(tuple, hard[keys].itertuples(index=False)))
     permuted = found["RCP_all"]
     twin = [tuple(row) in chosen for row in permuted[keys].itertuples(index=False)]
-    found[TWINS] = permuted[twin]
+    found[TWINS] = permuted[np.array(twin, bool)]
     return {name: found[name] for name in (*SETS, TWINS)}

@@ -83,13 +83,16 @@ def measured(
     ]
     asked = [code_of(*pair) for pair in zip(rows["solver"], rows["options"], strict=True)]
     graphs = list(zip(rows["family"], rows["n"], rows["label"], strict=True))
-    rows = rows.rename(columns={"median": "value"}).assign(
-        code=[code for code, _ in asked],
-        start=[start for _, start in asked],
-        name=[sets.name_of(*graph) for graph in graphs],
-        ordering=[sets.ordering_of(family) for family, _, _ in graphs],
-        kind=[sets.kind_of(family) for family, _, _ in graphs],
-    )
+    more = {
+        "code": [code for code, _ in asked],
+        "start": [start for _, start in asked],
+        "name": [sets.name_of(*graph) for graph in graphs],
+        "ordering": [sets.ordering_of(family) for family, _, _ in graphs],
+        "kind": [sets.kind_of(family) for family, _, _ in graphs],
+    }
+    # Text even where there is no row: tables are merged and compared on these columns.
+    texts = {name: pd.Series(values, rows.index, object) for name, values in more.items()}
+    rows = rows.rename(columns={"median": "value"}).assign(**texts)
     columns = ["source", "device", *GRAPH, "code", "start", "metric", "value", "q1", "q3", "count"]
     return rows.loc[rows["code"] != "", columns].reset_index(drop=True)
 
@@ -150,8 +153,8 @@ def table_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     launch with all that belongs to it.
     """
     printed = published("table1").rename(
-        columns={"instances": "published_instances", "geomean_time_s": "published_s"}
-    )[[*_OF_TABLE_1, "published_instances", "published_s"]]
+        columns={"instances": "published_graphs", "geomean_time_s": "published_s"}
+    )[[*_OF_TABLE_1, "published_graphs", "published_s"]]
     best = printed[(printed[_OF_TABLE_1[1:]] == list(VARIANTS[BEST])).all(axis=1)]
     of_best = best.set_index("instance_set")["published_s"]
     printed["published_over_best"] = printed["published_s"] / printed["instance_set"].map(of_best)
@@ -171,11 +174,11 @@ def table_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
                      means[code] / means[BEST], geometric_mean(each),
                      set_note(name, len(members), len(whole)))
                 )  # fmt: skip
-    columns = [*_OF_TABLE_1, "source", "device", "instances", "measured_s", "over_best",
+    columns = [*_OF_TABLE_1, "source", "device", "graphs", "measured_s", "over_best",
                "us_a_launch", "note"]  # fmt: skip
     table = beside(printed, pd.DataFrame(rows, columns=columns), _OF_TABLE_1)
     return order(table, by=_OF_TABLE_1)[
-        [*_OF_TABLE_1, "source", "device", "published_instances", "instances", "published_s",
+        [*_OF_TABLE_1, "source", "device", "published_graphs", "graphs", "published_s",
          "measured_s", "published_over_best", "over_best", "us_a_launch", "note"]
     ]  # fmt: skip
 
@@ -269,11 +272,12 @@ def fig_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         parts.append(measured(summary, metric, "answer").assign(what=what, iteration=-1))
     rows = pd.concat(parts, ignore_index=True)
     rows = rows[rows["code"].isin(OF_FIG_2) & (rows["ordering"] == ORIGINAL)]
-    rows = rows[(rows["start"] == EXCLUDED) & rows["name"].map(_in_fig_2)]
-    # Of graphs of one name or family the largest of a source.
+    rows = rows[(rows["start"] == EXCLUDED) & rows["name"].map(_in_fig_2).astype(bool)]
+    # Graphs that all four ran on, of each family the largest of a source.
+    codes = rows.groupby(["source", "name", "n"])["code"].transform("nunique")
+    rows = rows[codes == len(OF_FIG_2)]
     family = rows["name"].str.split("_").str[0]
-    largest = rows.groupby([rows["source"], family])["n"].transform("max")
-    rows = rows[rows["n"] == largest]
+    rows = rows[rows["n"] == rows.groupby([rows["source"], family])["n"].transform("max")]
     index = ["name", "n", "source", "device", "what", "iteration"]
     wide = rows.drop_duplicates([*index, "code"]).set_index([*index, "code"])["value"]
     table = wide.unstack("code").reindex(columns=OF_FIG_2).dropna(how="all").reset_index()
