@@ -52,6 +52,7 @@ def _graph(axes: Any, matched: set[tuple[str, str]], title: str) -> None:
     axes.set_title(title)
 
 
+@figures.house_style()
 def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
     """Draw the graph of [D13 Fig.1] with its start, and what our kernels make of it.
 

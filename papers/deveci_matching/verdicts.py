@@ -223,11 +223,6 @@ WHY_NOT = {
 }
 """Claims that nothing here can redo."""
 
-KNOWN = {
-    "DE-k": "DE1: print's own Table 2 has six",
-    "DE-h": "DE2: of RCP_Hardest20, whose times print does not list",
-}
-
 
 def _steadiness(row: Row, what: str) -> Comparison:
     """At least as large a share of graphs below 10 % as in print."""
@@ -245,7 +240,6 @@ def claims(table: pd.DataFrame) -> list[Comparison]:
         mine = f", {row.instance_set}" if row.instance_set else ""
         origin = "" if row.source == NOT_MEASURED else f" ({row.source})"
         what = f"{row.id}, {row.quantity}{mine}{origin}"
-        note = KNOWN.get(row.id, "")
         small = row.graphs < FEW
         if compare.missing(row.measured) or small:
             why = WHY_NOT.get(row.id, "fewer than five graphs on a GPU")
@@ -253,15 +247,13 @@ def claims(table: pd.DataFrame) -> list[Comparison]:
         elif row.id == "DE-o":
             found.append(_steadiness(row, what))
         elif row.unit == "%":
-            found.append(
-                compare.share(what, row.published, round(row.measured, 2), POINTS, note=note)
-            )
+            found.append(compare.share(what, row.published, round(row.measured, 2), POINTS))
         elif row.unit == "instances":
             # Of twenty graphs that are not print's: two more or fewer are the same.
             near = abs(row.measured - row.published) <= 2
-            found.append(claim(what, row.published, row.measured, near, "ratio", note))
+            found.append(claim(what, row.published, row.measured, near, "ratio"))
         else:
-            found.append(compare.ratio(what, row.published, round(row.measured, 4), note=note))
+            found.append(compare.ratio(what, row.published, round(row.measured, 4)))
     return found or not_measured("claims of the text")
 
 

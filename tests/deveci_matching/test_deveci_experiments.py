@@ -243,7 +243,7 @@ def test_the_paper_preset_fits_its_time():
             assert job.cell.repeats >= 3
     long_one, short_one = sets.matrix("copter2"), sets.matrix("wiki-Vote")
     assert experiments.repeats(PAPER, "APsB GPUBFS MT", long_one) == 1
-    assert experiments.repeats(PAPER, "APsB GPUBFS MT", short_one) == 3
+    assert experiments.repeats(PAPER, "APsB GPUBFS MT", short_one) == 2
 
 
 def test_full_sizes_are_asked_for(monkeypatch):
@@ -778,6 +778,14 @@ def test_sets_of_a_whole_run(whole):
     # All real matrices, the paper's among them, and what is generated at two sizes.
     assert counts["O_all", "HK"] == 83 + 20 + 3 + 4
     assert counts["O_Hardest20", "HK"] == counts[sets.TWINS, "HK"] == 20
+
+
+def test_figure_2_shows_graphs_that_all_four_ran_on(whole):
+    """The paper's Delaunay graphs are larger, but only the best variant is timed on them."""
+    found = table("fig02", whole)
+    assert set(found["name"]) == {"Hamrle3", "Hamrle3 stand-in", "delaunay_n20"}
+    sums = found[found["what"] != "levels"]
+    assert sums[list(tables.OF_FIG_2)].notna().all(axis=None)
 
 
 def test_executor_times_are_not_judged():
