@@ -1,0 +1,126 @@
+"""The codes that [D13] compares, by the names of its tables, and how a cell asks for each.
+
+A code is a solver with options. What a table is about is read back from a measurement's solver and
+options, so that a recorded run needs no list of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+
+from papers.common.model import Cell, Instance, Scope
+
+PAPER = "deveci_matching"
+ALGORITHMS = {"APFB": "apfb", "APsB": "apsb"}
+KERNELS = {"GPUBFS": "plain", "GPUBFS-WR": "wr"}
+MODES = {"MT": "mt", "CT": "ct"}
+
+VARIANTS = {
+    f"{algorithm} {kernel} {mode}": (algorithm, kernel, mode)
+    for algorithm, kernel, mode in product(ALGORITHMS, KERNELS, MODES)
+}
+"""The eight variants, in the order of [D13 Table 1]."""
+
+BEST = "APFB GPUBFS-WR CT"
+"""What the paper calls GPU from Table 2 on: its best variant."""
+
+BEYOND = "beyond"
+SEQUENTIAL = {"HK": "hk", "PFP": "pfp"}
+MULTICORE = {"P-PFP": "p_pfp", "P-DBFS": "p_dbfs", "P-HK": "p_hk"}
+OTHERS = {"HKDW": "hkdw", "SciPy": "scipy"}
+PLAIN = {**SEQUENTIAL, **MULTICORE, **OTHERS, BEYOND: "beyond"}
+
+CODES = (*VARIANTS, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE, "SciPy")
+"""All codes, in the order in which tables name them."""
+
+ON_GPU = (*VARIANTS, BEYOND)
+
+WORK_LIMIT = 2_000_000_000
+"""Edges that a CPU code may look at before it gives up: several seconds, whatever the graph."""
+
+THREADS = 8
+"""Threads of the multicore codes in print."""
+
+EXCLUDED, INCLUDED, ON_DEVICE = "excluded", "included", "on the device"
+"""Where the start is made: before the clock as in print, in it, or in it and by the GPU."""
+
+_STARTS: dict[str, tuple[tuple[str, object], ...]] = {
+    EXCLUDED: (),
+    INCLUDED: (("timed_start", True),),
+    ON_DEVICE: (("initial", "device"),),
+}
+
+
+def threads(wanted: int) -> int:
+    """Return `wanted`, or the cores of this machine where they are fewer (Numba's number)."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    cores = len(allowed(0)) if allowed else os.cpu_count() or 1
+    return min(wanted, int(os.environ.get("NUMBA_NUM_THREADS") or cores))
+
+
+def cell(
+    code: str,
+    instance: Instance,
+    repeats: int | None = 1,
+    start: str = EXCLUDED,
+    cores: int = THREADS,
+    scopes: tuple[Scope, ...] = ("run",),
+) -> Cell:
+    """Return the cell that times a code on an instance.
+
+    Parameters
+    ----------
+    code : str
+        One of `CODES`.
+    instance : Instance
+    repeats : int, optional
+        Repetitions; None for the preset's.
+    start : {"excluded", "included", "on the device"}
+        Where the start is made; the last is `beyond`'s.
+    cores : int
+        Threads of a multicore code; fewer where the machine has fewer.
+    scopes : tuple of Scope
+        Clocks.
+    """
+    options: tuple[tuple[str, object], ...] = ()
+    if code in VARIANTS:
+        names = zip(VARIANTS[code], (ALGORITHMS, KERNELS, MODES), strict=True)
+        values = [of[name] for name, of in names]
+        options = tuple(zip(("algorithm", "bfs", "threads"), values, strict=True))
+    if code in MULTICORE:
+        options += (("threads", threads(cores)),)
+    if code not in (*ON_GPU, "SciPy"):
+        options += (("work_limit", WORK_LIMIT),)
+    solver = "gpu" if code in VARIANTS else PLAIN[code]
+    return Cell(f"{PAPER}:{solver}", instance, scopes, options + _STARTS[start], repeats)
+
+
+def code_of(solver: str, options: str) -> tuple[str, str]:
+    """Return the code and the start that a measurement's solver and options name.
+
+    More threads than in print make another code, ``"P-DBFS-16"``. Of a solver that is none of
+    ours, and of an option that no code has, the code is ``""``.
+    """
+    owner, _, name = solver.partition(":")
+    given = dict(part.partition("=")[::2] for part in options.split(",") if part)
+    start = EXCLUDED
+    if given.pop("timed_start", "") == "True":
+        start = INCLUDED
+    if given.pop("initial", "") == "device":
+        start = ON_DEVICE
+    given.pop("work_limit", None)
+    if owner != PAPER:
+        return "", start
+    if name == "gpu":
+        chosen = tuple(given.pop(key, "") for key in ("algorithm", "bfs", "threads"))
+        codes = {
+            (ALGORITHMS[a], KERNELS[k], MODES[m]): code for code, (a, k, m) in VARIANTS.items()
+        }
+        code = codes.get(chosen, "")
+    else:
+        code = {plain: code for code, plain in PLAIN.items()}.get(name, "")
+        if code in MULTICORE:
+            count = int(given.pop("threads", THREADS))
+            code += f"-{count}" if count > THREADS else ""
+    return ("" if given else code), start
