@@ -146,9 +146,9 @@ def _bind(
 
 
 def _default_blocks() -> int:
-    """Two blocks a multiprocessor: more hide more latency, but meet later at every barrier."""
+    """A block a multiprocessor: more would hide more latency, but meet later at every barrier."""
     machine = device.describe()
-    return 2 * machine.multiprocessors if machine.is_gpu else 3
+    return machine.multiprocessors if machine.is_gpu else 3
 
 
 @cache
