@@ -1,7 +1,8 @@
 """Instance families: seeded, given by formula, the same bits on every machine.
 
 `FAMILIES` maps a name to ``callable(n, seed=1, **params)`` that returns an n x n cost matrix, and
-`draw` turns a `papers.common.model.Instance` into one.
+`draw` turns a `papers.common.model.Instance` into one, or into a graph if its family is one of
+`papers.common.graph_families`.
 
 Two sources of random numbers. The counter-based one applies the output function ``mix`` of
 SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) to ``key + k``, so entry ``k`` can be drawn without
@@ -18,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit, prange
 
+from papers.common import graph_families
 from papers.common.model import Instance
 from papers.common.pictures import colour_distances
 from papers.common.splitmix import MASK, fraction, mix, mix_int
 
 if TYPE_CHECKING:
+    from papers.common.graph import Graph
     from papers.common.resident import ResidentCosts
 
 _CHUNK = 1 << 18  # entries that one core draws at a time
@@ -403,14 +406,18 @@ def parameters(instance: Instance) -> dict[str, Any]:
     return params
 
 
-def draw(instance: Instance) -> np.ndarray | ResidentCosts:
-    """Draw an instance's matrix, in device memory if its family is one of `RESIDENT`.
+def draw(instance: Instance) -> np.ndarray | ResidentCosts | Graph:
+    """Draw an instance's matrix, in device memory if its family is one of `RESIDENT`, or its graph.
 
     Raises
     ------
     ValueError
         If the family is unknown, or a parameter (see `parameters`) is outside of its range.
+    papers.common.instances.InstanceError
+        If a graph comes from a file that is missing or broken.
     """
+    if instance.family in graph_families.GRAPHS:
+        return graph_families.draw(instance)
     params = parameters(instance)
     return FAMILIES[instance.family](instance.n, seed=instance.seed, **params)
 
