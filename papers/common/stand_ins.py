@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numba import njit, prange
@@ -190,7 +190,7 @@ class _Weights:
 
 @njit(cache=True, parallel=True)
 def _picked(until, who, size, drawn):
-    """Vertex ``v`` with probability ``until[v + 1] - until[v]``, of all or of ``who``'s interval."""
+    """Vertices ``v`` in proportion to ``until[v + 1] - until[v]``, of all or of an interval."""
     found = np.empty(drawn.size, np.int64)
     for k in prange(drawn.size):
         low, high = 0, until.size - 1

@@ -290,7 +290,7 @@ def test_every_family_is_seeded_and_has_a_permuted_form(family, n, label):
     ],
 )
 def test_labels_that_do_not_fit(family, n, label):
-    with pytest.raises(ValueError, match="label|name"):
+    with pytest.raises(ValueError, match=r"label|name"):
         draw(family, n, label)
 
 
