@@ -24,7 +24,7 @@ import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from papers.common.graph import Graph, bipartite
 
@@ -159,7 +159,7 @@ def _of_npz(path: Path) -> Graph:
     return bipartite(load_npz(path))
 
 
-def _of_matrix_market(file: IO[bytes]) -> Graph:
+def _of_matrix_market(file: Any) -> Graph:
     """Read Matrix Market from an open file, by way of a plain one that ends with a line break.
 
     SciPy's reader (1.17) crashes the process where a file ends within a line, as one that was cut

@@ -20,8 +20,6 @@ from papers.common.certify import Refuted
 from papers.common.graph import Graph, bipartite
 from papers.common.model import Matching, Verdict
 
-KIND = "koenig-cover"
-
 
 def matching(graph: Any, answer: Matching) -> Verdict:
     """Prove a matching maximum by a Koenig vertex cover, or say what is wrong with it.
@@ -42,9 +40,9 @@ def matching(graph: Any, answer: Matching) -> Verdict:
     """
     checked = bipartite(graph)
     try:
-        return Verdict(True, KIND, _prove(checked, answer))
+        return Verdict(True, "koenig-cover", _prove(checked, answer))
     except Refuted as refuted:
-        return Verdict(False, KIND, str(refuted))
+        return Verdict(False, "koenig-cover", str(refuted))
 
 
 def _prove(graph: Graph, answer: Matching) -> str:
