@@ -7,7 +7,7 @@ from typing import Any
 
 from papers.common import instances
 from papers.common.model import Plan
-from papers.common.stand_ins import REAL
+from papers.common.suitesparse import REAL
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 
