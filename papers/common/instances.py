@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import http.client
 import os
 import re
 import shutil
@@ -287,7 +288,7 @@ def _download(url: str, path: Path) -> None:
             expected = answer.headers.get("Content-Length")
             while block := answer.read(_BLOCK):
                 file.write(block)
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise FetchError(f"{url} cannot be had: {error}") from None
     if expected is not None and path.stat().st_size != int(expected):
         raise FetchError(f"{url} broke off after {path.stat().st_size} of {expected} bytes")
