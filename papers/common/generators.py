@@ -1,7 +1,8 @@
 """Instance families: seeded, given by formula, the same bits on every machine.
 
 `FAMILIES` maps a name to ``callable(n, seed=1, **params)`` that returns an n x n cost matrix, and
-`draw` turns a `papers.common.model.Instance` into one.
+`draw` turns a `papers.common.model.Instance` into one, or into a graph if its family is one of
+`papers.common.graph_families`.
 
 Two sources of random numbers. The counter-based one applies the output function ``mix`` of
 SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) to ``key + k``, so entry ``k`` can be drawn without
@@ -18,16 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit, prange
 
+from papers.common import graph_families
 from papers.common.model import Instance
 from papers.common.pictures import colour_distances
+from papers.common.splitmix import MASK, fraction, mix, mix_int
 
 if TYPE_CHECKING:
+    from papers.common.graph import Graph
     from papers.common.resident import ResidentCosts
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
-_MASK = (1 << 64) - 1
 
 _CHUNK = 1 << 18  # entries that one core draws at a time
 
@@ -37,19 +36,10 @@ _URNG_RANGE = _MODULUS - 2  # libstdc++'s name for largest minus smallest output
 # --------------------------------------------------------------------------- SplitMix64
 
 
-# Numba turns uint64 with a signed integer into float64: every operand below is uint64.
-@njit(inline="always")
-def _mix(x: Any) -> Any:
-    x = x + _GOLDEN
-    x = (x ^ (x >> np.uint64(30))) * _MULTIPLIER_1
-    x = (x ^ (x >> np.uint64(27))) * _MULTIPLIER_2
-    return x ^ (x >> np.uint64(31))
-
-
 @njit(cache=True, nogil=True)
 def _fill_integers(out: np.ndarray, counter: Any, cost_range: Any) -> None:
     for k in range(out.size):
-        high = _mix(counter) >> np.uint64(32)
+        high = mix(counter) >> np.uint64(32)
         out[k] = (high * cost_range) >> np.uint64(32)
         counter += np.uint64(1)
 
@@ -57,8 +47,7 @@ def _fill_integers(out: np.ndarray, counter: Any, cost_range: Any) -> None:
 @njit(cache=True, nogil=True)
 def _fill_doubles(out: np.ndarray, counter: Any, cost_range: float) -> None:
     for k in range(out.size):
-        fraction = np.float64(_mix(counter) >> np.uint64(11)) * 2.0**-53
-        out[k] = fraction * cost_range
+        out[k] = fraction(counter) * cost_range
         counter += np.uint64(1)
 
 
@@ -78,17 +67,9 @@ def _fill_doubles_by_all(out: np.ndarray, counter: Any, cost_range: float) -> No
         _fill_doubles(part, counter + np.uint64(first), cost_range)
 
 
-def _mix_int(x: int) -> int:
-    """``mix`` on a Python int, modulo 2**64."""
-    x = (x + int(_GOLDEN)) & _MASK
-    x = ((x ^ (x >> 30)) * int(_MULTIPLIER_1)) & _MASK
-    x = ((x ^ (x >> 27)) * int(_MULTIPLIER_2)) & _MASK
-    return x ^ (x >> 31)
-
-
 def stream_key(n: int, cost_range: int, seed: int) -> int:
     """Return the counter of the entry at row 0, column 0: an integer in 0 .. 2**64 - 1."""
-    return _mix_int(_mix_int(_mix_int(seed) + n) + cost_range)
+    return mix_int(mix_int(mix_int(seed) + n) + cost_range)
 
 
 def check_range(cost_range: int) -> None:
@@ -110,7 +91,7 @@ def _integers(
     check_range(cost_range)
     drawn = np.empty(count, dtype=np.int32) if out is None else out[:count]
     fill = _fill_integers if count <= _CHUNK else _fill_integers_by_all
-    fill(drawn, np.uint64(counter & _MASK), np.uint64(cost_range))
+    fill(drawn, np.uint64(counter & MASK), np.uint64(cost_range))
     return drawn
 
 
@@ -425,14 +406,18 @@ def parameters(instance: Instance) -> dict[str, Any]:
     return params
 
 
-def draw(instance: Instance) -> np.ndarray | ResidentCosts:
-    """Draw an instance's matrix, in device memory if its family is one of `RESIDENT`.
+def draw(instance: Instance) -> np.ndarray | ResidentCosts | Graph:
+    """Draw an instance's matrix, in device memory if its family is one of `RESIDENT`, or its graph.
 
     Raises
     ------
     ValueError
         If the family is unknown, or a parameter (see `parameters`) is outside of its range.
+    papers.common.instances.InstanceError
+        If a graph comes from a file that is missing or broken.
     """
+    if instance.family in graph_families.GRAPHS:
+        return graph_families.draw(instance)
     params = parameters(instance)
     return FAMILIES[instance.family](instance.n, seed=instance.seed, **params)
 

@@ -103,13 +103,13 @@ class Solver:
         What it is, for tables and legends.
     device : {"cuda", "cpu"}
         ``"cuda"``: kernels (a GPU, or the CPU executor when there is none); ``"cpu"``: njit code.
-    upload : callable(cost, **options) -> state
+    upload : callable(costs or graph, **options) -> state
         Checks the input and allocates everything; host memory to device memory.
     run : callable(state, trace=None) -> None
         Device-resident input to device-resident answer; may be called again on the same state.
         ``trace(name)``, if given, is called whenever a step begins; what follows, up to the
         next call, belongs to that step.
-    download : callable(state) -> Assignment
+    download : callable(state) -> Assignment or Matching
         Device memory to host memory.
     steps : tuple of str
         The names that `run` passes to ``trace``.
@@ -120,7 +120,7 @@ class Solver:
     device: Literal["cuda", "cpu"]
     upload: Callable[..., Any]
     run: Callable[..., None]
-    download: Callable[[Any], Assignment]
+    download: Callable[[Any], Assignment | Matching]
     steps: tuple[str, ...] = ()
 
 
@@ -161,11 +161,12 @@ class Instance:
     Attributes
     ----------
     family : str
-        A key of `papers.common.generators.FAMILIES`.
+        A key of `papers.common.generators.FAMILIES` or `papers.common.graph_families.GRAPHS`.
     n : int
-        Rows (and columns).
+        Rows (and, but for matrices from files, columns).
     label : str
-        The cost range as the paper names it, e.g. ``"0.1n"``, ``"n"``, ``"10n"``; free text.
+        The cost range as the paper names it, e.g. ``"0.1n"``, ``"n"``, ``"10n"``; free text. Of a
+        graph: its degree (``"d3"``) or the name it has in the paper.
     params : tuple of (str, value) pairs
         Keyword arguments of the family's generator besides ``n`` and ``seed``.
     seed : int

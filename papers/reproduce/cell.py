@@ -13,7 +13,8 @@ Proof
 -----
 Every repetition's answer is downloaded after its clock has stopped. Up to ``n = 2048`` each is
 certified. Above that the last of each scope is, and the others must have its cost exactly (within
-1e-9 of it for floats): a certificate costs a pass over the matrix.
+1e-9 of it for floats): a certificate costs a pass over the matrix. Of matchings each is certified
+up to 20 million edges; above that the last is, and the others must have its cardinality.
 
 A matrix that was drawn in device memory is certified against strips drawn anew on the host, by the
 formula: independent of the device's memory, and without room for the whole.
@@ -30,17 +31,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from papers.common import certify, device, environment, generators
-from papers.common.model import Assignment, Cell, Instance, Solver, Verdict
+from papers.common import certify, device, environment, generators, koenig
+from papers.common.graph import Graph
+from papers.common.instances import MissingInstanceError
+from papers.common.model import Assignment, Cell, Instance, Matching, Solver, Verdict
 from papers.common.timing import StepClock, stopwatch
 
 if TYPE_CHECKING:
     from papers.common.resident import ResidentCosts
 
 CERTIFY_ALL_N = 2048
+CERTIFY_ALL_EDGES = 20_000_000
 Times = Mapping[str, float]
 Report = Callable[[str], None]
-Matrix: TypeAlias = "np.ndarray | ResidentCosts"
+Matrix: TypeAlias = "np.ndarray | ResidentCosts | Graph"
+Answer: TypeAlias = Assignment | Matching
 Value = tuple[str, int, str, Any]
 """Scope, repeat, metric, value."""
 
@@ -65,7 +70,7 @@ class Laboratory:
     _matrix: Any = None
 
     def draw(self, instance: Instance) -> Matrix:
-        """Return the instance's matrix; the last one is kept for the next solver."""
+        """Return the instance's matrix or graph; the last one is kept for the next solver."""
         if instance != self._instance:
             self._matrix = self._instance = None
             gc.collect()  # Free the old one before the new one is made.
@@ -77,9 +82,11 @@ class Laboratory:
         """Say whether an untimed run must come first.
 
         On a GPU always: clocks rise, and memory is touched for the first time. On a CPU only
-        until the solver is compiled for this dtype, for a large cell may take minutes.
+        until the solver is compiled for this dtype, for a large cell may take minutes. All graphs
+        are of one type.
         """
-        signature = (cell.solver, cell.options, str(matrix.dtype))
+        dtype = "graph" if isinstance(matrix, Graph) else str(matrix.dtype)
+        signature = (cell.solver, cell.options, dtype)
         if signature in self.warmed and not (solver.device == "cuda" and device.describe().is_gpu):
             return False
         self.warmed.add(signature)
@@ -91,7 +98,7 @@ class _Repeat:
     """One timed repetition: its values by metric, and its answer."""
 
     values: Times
-    answer: Assignment
+    answer: Answer
 
 
 def device_name(solver: Solver) -> str:
@@ -147,25 +154,34 @@ class _Judge:
     """Certifies the answers of one scope and keeps the first verdict that is not ok."""
 
     def __init__(self, instance: Instance, matrix: Matrix, maximize: bool) -> None:
+        self._problem: Any = matrix
         self._rows = matrix.shape[0]
-        self._costs_to_check: Any = matrix
         if instance.family in generators.RESIDENT:
-            self._costs_to_check = generators.host_strips(instance)
+            self._problem = generators.host_strips(instance)
         self._maximize = maximize
-        self._each = max(matrix.shape, default=0) <= CERTIFY_ALL_N
-        self._costs: list[Any] = []
-        self._last: Assignment | None = None
+        if isinstance(matrix, Graph):
+            self._each = matrix.edges <= CERTIFY_ALL_EDGES
+        else:
+            self._each = max(matrix.shape, default=0) <= CERTIFY_ALL_N
+        self._values: list[Any] = []
+        self._last: Answer | None = None
         self.verdict: Verdict | None = None
 
-    def _certify(self, answer: Assignment) -> None:
-        if self.verdict is None or self.verdict.ok:
+    def _certify(self, answer: Answer) -> None:
+        if self.verdict is not None and not self.verdict.ok:
+            return
+        if isinstance(answer, Matching) != isinstance(self._problem, Graph):
+            self.verdict = certify.unchecked(f"{type(answer).__name__} answers another problem")
+        elif isinstance(answer, Matching):
+            self.verdict = koenig.matching(self._problem, answer)
+        else:
             self.verdict = certify.assignment(
-                self._costs_to_check, answer, maximize=self._maximize, rows=self._rows
+                self._problem, answer, maximize=self._maximize, rows=self._rows
             )
 
-    def hear(self, answer: Assignment) -> None:
+    def hear(self, answer: Answer) -> None:
         """Take one repetition's answer."""
-        self._costs.append(answer.cost)
+        self._values.append(objective(answer)[1])
         self._last = answer
         if self._each:
             self._certify(answer)
@@ -179,11 +195,21 @@ class _Judge:
         assert self.verdict is not None
         if not self.verdict.ok:
             return self.verdict
-        for repeat, cost in enumerate(self._costs):
-            if not same_cost(cost, self._costs[-1]):
-                what = f"repeat {repeat} costs {cost}, the certified answer {self._costs[-1]}"
+        name = objective(self._last)[0]
+        for repeat, value in enumerate(self._values):
+            if not same_cost(value, self._values[-1]):
+                what = (
+                    f"repeat {repeat} has {name} {value}, the certified answer {self._values[-1]}"
+                )
                 return Verdict(False, "none", what)
         return self.verdict
+
+
+def objective(answer: Answer) -> tuple[str, Any]:
+    """Return what an answer was optimized for: the metric's name and its value."""
+    if isinstance(answer, Matching):
+        return "cardinality", answer.cardinality
+    return "cost", answer.cost
 
 
 def same_cost(first: Any, second: Any) -> bool:
@@ -193,12 +219,12 @@ def same_cost(first: Any, second: Any) -> bool:
     return bool(np.isclose(float(first), float(second), rtol=1e-9, atol=0.0))
 
 
-def _answer_rows(answers: list[Assignment]) -> list[Value]:
-    """Return cost and counters: each once, or once a repetition if it differs between them.
+def _answer_rows(answers: list[Answer]) -> list[Value]:
+    """Return optimum and counters: each once, or once a repetition if it differs between them.
 
     Of its median and quartiles, one row says what as many equal rows would.
     """
-    facts: list[dict[str, Any]] = [{"cost": answer.cost, **answer.counters} for answer in answers]
+    facts: list[dict[str, Any]] = [dict([objective(a)]) | dict(a.counters) for a in answers]
     metrics = dict.fromkeys(metric for fact in facts for metric in fact)
     differing = {m for m in metrics if any(fact.get(m) != facts[0].get(m) for fact in facts)}
     return [
@@ -220,7 +246,7 @@ class _Notebook:
         self.values: list[Value] = []
         self.verdict: Verdict | None = None
         self.scope = ""
-        self._answers: list[Assignment] = []
+        self._answers: list[Answer] = []
 
     @property
     def open(self) -> bool:
@@ -298,7 +324,8 @@ def measure(
     Returns
     -------
     Outcome
-        Status ``ok``, ``not-certified`` or ``skipped``. Whatever a solver raises passes through.
+        Status ``ok``, ``not-certified`` or ``skipped`` (also where the instance's file is missing).
+        Whatever a solver raises passes through.
     """
     name = device_name(solver)
     if "kernels" in cell.scopes and not device.describe().is_gpu:
@@ -306,7 +333,10 @@ def measure(
     if not cell.scopes:
         return Outcome("skipped", "none", "device time needs a GPU", device=name)
     report("drawing the instance")
-    matrix = laboratory.draw(cell.instance)
+    try:
+        matrix = laboratory.draw(cell.instance)
+    except MissingInstanceError as error:
+        return Outcome("skipped", "none", str(error), device=name)
     notebook = _Notebook(cell, matrix, budget_s, report)
     report("upload and warm-up")
     warm_up = laboratory.needs_warm_up(solver, cell, matrix)

@@ -305,35 +305,65 @@ def compare(
 
 @app.command()
 def solve(
-    file: Annotated[Path, typer.Argument(metavar="FILE.npy|csv", help="A cost matrix.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A cost matrix (.npy, .csv) or a graph (.mtx, .mtx.gz, .npz)."
+        ),
+    ],
     with_: Annotated[str, typer.Option("--with", metavar="PAPER[:SOLVER]", help="Solver.")],
     maximize: Annotated[bool, typer.Option("--maximize", help="Maximize the cost.")] = False,
     output: Annotated[
-        Path | None, typer.Option(help="Assignment; default FILE_assignment.csv.")
+        Path | None, typer.Option(help="The pairs; default FILE_assignment.csv or _matching.csv.")
     ] = None,
     device: DeviceOption = Device.auto,
 ) -> int:
-    """Solve your own matrix: prints cost, proof and times, writes the assignment."""
+    """Solve your own matrix or graph: prints optimum, proof and times, writes the pairs."""
     from papers.reproduce import matrix, show
+    from papers.reproduce.cell import objective
 
-    costs = matrix.read(file)
-    result = matrix.solve(costs, with_, maximize, device.value)
-    target = output or file.with_name(f"{file.stem}_assignment.csv")
-    matrix.write(target, costs, result.answer)
+    problem = matrix.read(file)
+    result = matrix.solve(problem, with_, maximize, device.value)
+    optimum, value = objective(result.answer)
+    name = "matching" if optimum == "cardinality" else "assignment"
+    stem = file.name.removesuffix(".gz").rpartition(".")[0]
+    target = output or file.with_name(f"{stem}_{name}.csv")
+    matrix.write(target, problem, result.answer)
     out = show.console()
     shape = " x ".join(map(str, result.shape))
     out.print(f"{shape} matrix, {result.solver} on {result.device}", soft_wrap=True)
     if result.note:
         out.print(result.note, soft_wrap=True)
-    out.print(f"cost        {result.answer.cost}")
+    out.print(f"{optimum:<11} {value}")
     verdict = "proved optimal" if result.verdict.ok else "NOT PROVED"
     out.print(
         f"proof       {verdict} ({result.verdict.kind}): {result.verdict.reason}", soft_wrap=True
     )
     out.print(f"run         {show.milliseconds(result.run_ms)}")
     out.print(f"end to end  {show.milliseconds(result.end_to_end_ms)}")
-    out.print(f"assignment  {target}", soft_wrap=True)
+    out.print(f"{name:<11} {target}", soft_wrap=True)
     return 0 if result.verdict.ok else NOT_CERTIFIED
+
+
+@app.command()
+def fetch(
+    paper: Annotated[str, typer.Argument(help="A paper whose instances are real matrices.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME ...]", help="Which; default all that are not here."),
+    ] = None,
+) -> int:
+    """Fetch real matrices from the SuiteSparse Collection into the cache."""
+    from papers.reproduce import fetching, show
+
+    wanted = names or fetching.absent(paper)
+    out = show.console()
+    if not wanted:
+        out.print(f"every matrix that {paper} names is here")
+    failures = fetching.fetch(paper, wanted, lambda text: out.print(text, soft_wrap=True))
+    for failure in failures:
+        show.warn(failure)
+    return FAILED if failures else 0
 
 
 @app.command()

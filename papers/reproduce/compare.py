@@ -14,6 +14,8 @@ from papers.reproduce.measurements import cells, summarize
 from papers.reproduce.registry import UsageError
 
 _STATUSES = ("status_a", "status_b")
+_OBJECTIVES = ("cost", "cardinality")
+"""Metrics that are optima: the same for every solver of an instance. Both are called cost here."""
 
 
 def read(folder: Path) -> pd.DataFrame:
@@ -42,8 +44,8 @@ def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns cell, status_a, status_b, scope, ms_a, ms_b, ratio (b over a), cost_a, cost_b and
-        cost: ``equal``, ``DIFFERENT``, or ``-`` where one run has no cost. One row for every cell
-        and scope that either run has.
+        cost: ``equal``, ``DIFFERENT``, or ``-`` where one run has no cost; of a matching the cost
+        is its cardinality. One row for every cell and scope that either run has.
     """
     sides = [_side(summary) for summary in (first, second)]
     table = sides[0].merge(sides[1], on=["cell", "scope"], how="outer", suffixes=("_a", "_b"))
@@ -78,7 +80,7 @@ def different_costs(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
     All certified costs of one instance must agree, whichever solver and run they come from.
     """
     both = pd.concat([first, second])
-    costs = both[(both["metric"] == "cost") & (both["status"] == "ok")]
+    costs = both[both["metric"].isin(_OBJECTIVES) & (both["status"] == "ok")]
     costs = costs.assign(maximize=costs["options"].str.contains("maximize=True"))
     found = []
     for key, group in costs.groupby(["family", "n", "label", "seed", "maximize"], sort=True):
@@ -93,7 +95,7 @@ def different_costs(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 def _side(summary: pd.DataFrame) -> pd.DataFrame:
     """Return cell, scope, ms, status and cost of one run; an untimed cell has the scope ``-``."""
     state = cells(summary).set_index("cell")
-    costs = summary[summary["metric"] == "cost"].set_index("cell")["median"]
+    costs = summary[summary["metric"].isin(_OBJECTIVES)].set_index("cell")["median"]
     timed = summary[summary["metric"] == "time_ms"]
     rows = [(row.cell, row.scope, row.median) for row in timed.itertuples()]
     rows += [(cell, "-", math.nan) for cell in state.index if cell not in set(timed["cell"])]

@@ -1,6 +1,7 @@
-"""``reproduce solve``: someone's own cost matrix, solved, proved and written down.
+"""``reproduce solve``: someone's own cost matrix or graph, solved, proved and written down.
 
-Unlike a run, this happens in the command's own process, on one matrix.
+Unlike a run, this happens in the command's own process, on one matrix. What its entries mean, the
+solver says: costs, or the edges of a graph to be matched.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from papers.common.model import Assignment, Solver, Verdict
+from papers.common.graph import Graph
+from papers.common.model import Assignment, Matching, Solver, Verdict
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 
@@ -35,8 +37,8 @@ class Solved:
         What it ran on.
     shape : (int, int)
         Rows and columns of the matrix.
-    answer : Assignment
-        The assignment.
+    answer : Assignment or Matching
+        The assignment or matching.
     verdict : Verdict
         Its proof.
     run_ms, end_to_end_ms : float
@@ -48,29 +50,38 @@ class Solved:
     solver: str
     device: str
     shape: tuple[int, ...]
-    answer: Assignment
+    answer: Assignment | Matching
     verdict: Verdict
     run_ms: float
     end_to_end_ms: float
     note: str = ""
 
 
-def read(path: Path) -> np.ndarray:
-    """Read a matrix from ``.npy`` or ``.csv``.
+def read(path: Path) -> np.ndarray | Graph:
+    """Read a matrix from ``.npy`` or ``.csv``, or a graph from ``.mtx``, ``.mtx.gz`` or ``.npz``.
 
     Parameters
     ----------
     path : Path
         A NumPy file, or text with one row a line, values separated by commas (or blanks, if there
-        is no comma), ``#`` for comments. Whole numbers give int64, anything else float64.
+        is no comma), ``#`` for comments. Whole numbers give int64, anything else float64. Graphs:
+        see `papers.common.instances.read`.
 
     Raises
     ------
     UsageError
         If the file is missing, has another ending or cannot be read.
     """
+    from papers.common import instances
+
+    try:
+        if path.name.lower().endswith(instances.ENDINGS):
+            return instances.read(path)
+    except instances.BrokenInstanceError as error:
+        raise UsageError(f"{path} cannot be read as a graph: {error}") from None
     if path.suffix.lower() not in (".npy", ".csv"):
-        raise UsageError(f"{path}: a matrix is read from .npy or .csv")
+        endings = ", ".join(instances.ENDINGS)
+        raise UsageError(f"{path}: a matrix is read from .npy or .csv, a graph from {endings}")
     try:
         if path.suffix.lower() == ".npy":
             return np.load(path, allow_pickle=False)
@@ -125,13 +136,14 @@ def choose(name: str, n: int, is_gpu: bool) -> tuple[str, Solver, str]:
     return full, registry.solver(full), note
 
 
-def solve(matrix: np.ndarray, name: str, maximize: bool, choice: str) -> Solved:
-    """Solve `matrix` with the solver `name`, three times: a warm-up, and once for each clock.
+def solve(problem: np.ndarray | Graph, name: str, maximize: bool, choice: str) -> Solved:
+    """Solve `problem` with the solver `name`, three times: a warm-up, and once for each clock.
 
     Parameters
     ----------
-    matrix : 2-D array
-        Costs, by the contract of `papers.common.assignment`.
+    problem : 2-D array or Graph
+        Costs, by the contract of `papers.common.assignment`, or a graph. A solver of matchings
+        takes an array, too: every entry that is not zero is an edge.
     name : str
         ``PAPER`` or ``PAPER:SOLVER``.
     maximize : bool
@@ -142,10 +154,10 @@ def solve(matrix: np.ndarray, name: str, maximize: bool, choice: str) -> Solved:
     Raises
     ------
     UsageError
-        If the solver refuses the matrix; the message is the solver's.
+        If the solver refuses the problem; the message is the solver's.
     """
     registry.card(name.partition(":")[0])  # An unknown paper is reported before a missing GPU.
-    from papers.common import certify, device
+    from papers.common import device
     from papers.common.timing import stopwatch
     from papers.reproduce.cell import device_name
 
@@ -153,28 +165,55 @@ def solve(matrix: np.ndarray, name: str, maximize: bool, choice: str) -> Solved:
         device.select(cast(Any, choice))
     except RuntimeError as error:
         raise UsageError(f"--device {choice}: {error}") from None
-    full, solver, note = choose(name, max(matrix.shape, default=0), device.describe().is_gpu)
-    try:
-        state = solver.upload(matrix, maximize=maximize)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    full, solver, note = choose(name, max(problem.shape, default=0), device.describe().is_gpu)
+    options = {"maximize": True} if maximize else {}
+    state = _uploaded(full, solver, problem, options)
     solver.run(state)
     with stopwatch(device.synchronize) as run:
         solver.run(state)
     del state
     with stopwatch(device.synchronize) as whole:
-        state = solver.upload(matrix, maximize=maximize)
+        state = solver.upload(problem, **options)
         solver.run(state)
         answer = solver.download(state)
-    verdict = certify.assignment(matrix, answer, maximize=maximize)
+    verdict = _proof(problem, answer, maximize)
     where = device_name(solver)
-    return Solved(full, where, matrix.shape, answer, verdict, run.ms, whole.ms, note)
+    return Solved(full, where, problem.shape, answer, verdict, run.ms, whole.ms, note)
 
 
-def write(path: Path, matrix: np.ndarray, answer: Assignment) -> None:
-    """Write the assignment as CSV: row, column, cost."""
-    pairs = zip(answer.row_ind.tolist(), answer.col_ind.tolist(), strict=True)
-    lines = ["row,column,cost", *(f"{i},{j},{matrix[i, j].item()}" for i, j in pairs)]
+def _uploaded(
+    full: str, solver: Solver, problem: np.ndarray | Graph, options: dict[str, bool]
+) -> Any:
+    """Upload, and turn what the solver does not take into an error of usage."""
+    try:
+        return solver.upload(problem, **options)
+    except ValueError as error:
+        what = f"{full} takes no graph: " if isinstance(problem, Graph) else ""
+        raise UsageError(f"{what}{error}") from None
+    except TypeError:
+        if options:
+            raise UsageError(f"{full} does not take --maximize") from None
+        raise
+
+
+def _proof(problem: np.ndarray | Graph, answer: Assignment | Matching, maximize: bool) -> Verdict:
+    from papers.common import certify, koenig
+
+    if isinstance(answer, Matching):
+        return koenig.matching(problem, answer)
+    return certify.assignment(cast(np.ndarray, problem), answer, maximize=maximize)
+
+
+def write(path: Path, problem: np.ndarray | Graph, answer: Assignment | Matching) -> None:
+    """Write the answer as CSV: row, column, cost; of a matching row and column."""
+    if isinstance(answer, Matching):
+        rows = np.flatnonzero(answer.row_match >= 0)
+        pairs = zip(rows.tolist(), answer.row_match[rows].tolist(), strict=True)
+        lines = ["row,column", *(f"{i},{j}" for i, j in pairs)]
+    else:
+        matrix = cast(np.ndarray, problem)
+        pairs = zip(answer.row_ind.tolist(), answer.col_ind.tolist(), strict=True)
+        lines = ["row,column,cost", *(f"{i},{j},{matrix[i, j].item()}" for i, j in pairs)]
     try:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:

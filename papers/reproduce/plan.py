@@ -14,6 +14,7 @@ from typing import Any, cast, get_args
 
 import pandas as pd
 
+from papers.common.graph_families import GRAPHS
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.reproduce.registry import UsageError
 
@@ -165,7 +166,7 @@ def _numbers_first(text: str) -> tuple[float, str]:
 
 
 class Estimator:
-    """Predicts the time of a cell from cells already measured, scaled by n cubed.
+    """Predicts the time of a cell from cells already measured, scaled by n cubed, graphs by n.
 
     A prediction needs a measured cell of the same solver and options whose size is within a
     factor of 16; one of the same family and range is preferred, then the nearest size.
@@ -198,7 +199,7 @@ class Estimator:
             return entry[:2] != (instance.family, instance.label), abs(math.log(n / entry[2]))
 
         best = min(near, key=distance)
-        return best[3] * (n / best[2]) ** 3
+        return best[3] * (n / best[2]) ** (1 if instance.family in GRAPHS else 3)
 
     def seconds(self, job: Job, budget_s: float) -> float | None:
         """Return the predicted time of the whole cell in seconds, or None."""

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from toybox import toy
 
-from papers.common import certify, device, generators, resident
+from papers.common import certify, device, generators, koenig, resident
 from papers.common.model import Assignment, Cell, Instance, Solver
 from papers.common.simulator import Executor
 from papers.reproduce import cell as cells
@@ -313,3 +313,95 @@ def test_counters_written_once_or_every_repetition_read_alike(tmp_path):
     assert list(compare.compare_runs(first, second)["cost"]) == ["equal"]
     assert compare.different_costs(first, second) == []
     pd.testing.assert_frame_equal(measurements.cells(first), measurements.cells(second))
+
+
+# ------------------------------------------------------------------------------- graphs
+
+
+@pytest.fixture
+def proofs(monkeypatch):
+    """Count the certificates of matchings."""
+    seen = []
+    true = koenig.matching
+    monkeypatch.setattr(
+        cells.koenig, "matching", lambda graph, answer: seen.append(answer) or true(graph, answer)
+    )
+    return seen
+
+
+def matcher(run=toy.match, upload=toy.upload_graph):
+    return Solver("m", "m", "cpu", upload, run, toy.download)
+
+
+def graph_cell(*scopes, repeats=3, n=60, family="uniform_graph", label="d2"):
+    return Cell("toy:m", Instance(family, n, label), scopes or ("run",), (), repeats)
+
+
+def test_every_matching_is_certified(proofs):
+    outcome = go(matcher(), graph_cell("run", "end_to_end"))
+    assert (outcome.status, outcome.certificate) == ("ok", "koenig-cover")
+    assert len(proofs) == 6
+    found = {metric: value for scope, _, metric, value in outcome.values if scope == "answer"}
+    assert found == {"cardinality": proofs[0].cardinality, "launches": 3}
+
+
+def test_of_a_large_graph_the_last_matching_is(proofs, monkeypatch):
+    monkeypatch.setattr(cells, "CERTIFY_ALL_EDGES", 50)
+    assert go(matcher(), graph_cell("run", "end_to_end")).status == "ok"
+    assert len(proofs) == 2
+
+
+@pytest.mark.parametrize("wrong_run", [2, 3, 4])
+@pytest.mark.parametrize("limit", [50, 10**6])
+def test_one_matching_that_is_too_small_is_found(monkeypatch, wrong_run, limit):
+    monkeypatch.setattr(cells, "CERTIFY_ALL_EDGES", limit)
+
+    def run(state, trace=None):
+        (toy.match_too_few if state.runs + 1 == wrong_run else toy.match)(state)
+
+    outcome = go(matcher(run), graph_cell())
+    assert outcome.status == "not-certified"
+    assert "cardinality" in outcome.reason or "not maximum" in outcome.reason
+
+
+def test_the_graph_is_the_drawn_one_not_the_solvers():
+    """A matching in a smaller graph is maximum there only."""
+
+    def halve(graph, **options):
+        matrix = graph.matrix().tolil()
+        matrix[:30] = 0
+        return toy.upload_graph(matrix.tocsr())
+
+    outcome = go(matcher(upload=halve), graph_cell())
+    assert (outcome.status, outcome.certificate) == ("not-certified", "koenig-cover")
+
+
+def test_graphs_share_one_warm_up():
+    runs = []
+
+    def run(state, trace=None):
+        runs.append(1)
+        toy.match(state)
+
+    laboratory = Laboratory()
+    for n in (60, 70):
+        go(matcher(run), graph_cell(repeats=2, n=n), laboratory)
+    assert len(runs) == 5
+
+
+def test_an_assignment_does_not_answer_for_a_matching():
+    class Both:
+        runs, cost, maximize = 0, np.zeros((3, 3), np.int64), False
+
+    outcome = go(matcher(toy.run, lambda graph: Both()), graph_cell())
+    assert (outcome.status, outcome.certificate) == ("not-certified", "none")
+    assert "Assignment answers another problem" in outcome.reason
+
+
+def test_a_missing_matrix_is_skipped_with_the_reason(monkeypatch, tmp_path):
+    monkeypatch.setenv("PAPERS_INSTANCES", str(tmp_path))
+    monkeypatch.setenv("PAPERS_CACHE", str(tmp_path))
+    outcome = go(matcher(), graph_cell(family="matrix", label="nowhere"))
+    assert outcome.status == "skipped"
+    assert outcome.reason.startswith("nowhere is neither in")
+    assert outcome.values == ()

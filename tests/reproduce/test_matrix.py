@@ -1,8 +1,12 @@
 """`reproduce solve`: files of one's own."""
 
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import mmwrite
+from scipy.sparse import coo_array, csr_array, save_npz
 
 from papers.reproduce import matrix
 from papers.reproduce.registry import UsageError
@@ -135,3 +139,66 @@ def test_a_solver_taken_for_want_of_a_gpu_is_told(reproduce, file, monkeypatch):
     (line,) = [line for line in result.out.splitlines() if line.startswith("no GPU")]
     assert "n = 3 is above 2" in line
     assert "--with toy:kernel runs the kernels" in line
+
+
+# ------------------------------------------------------------------------------- graphs
+
+EDGES = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
+
+
+@pytest.fixture(params=["g.mtx", "g.mtx.gz", "g.npz", "g.npy", "g.csv"])
+def graph_file(tmp_path, request):
+    path = tmp_path / request.param
+    if path.suffix == ".npz":
+        save_npz(path, csr_array(EDGES))
+    elif path.suffix == ".npy":
+        np.save(path, EDGES)
+    elif path.suffix == ".csv":
+        np.savetxt(path, EDGES, fmt="%d", delimiter=",")
+    else:
+        mmwrite(tmp_path / "g.mtx", coo_array(EDGES))
+        if path.suffix == ".gz":
+            path.write_bytes(gzip.compress((tmp_path / "g.mtx").read_bytes()))
+    return path
+
+
+def test_a_graph_is_matched_and_proved(reproduce, graph_file):
+    result = reproduce("solve", graph_file, "--with", "toy:matcher")
+    assert result.code == 0, result.err
+    lines = {line[:12].strip(): line[12:] for line in result.out.splitlines()}
+    assert lines["cardinality"] == "2"
+    assert lines["proof"].startswith("proved optimal (koenig-cover): 2 pairs")
+    assert lines["matching"].endswith("g_matching.csv")
+    pairs = pd.read_csv(graph_file.with_name("g_matching.csv"))
+    assert list(pairs.columns) == ["row", "column"]
+    assert len(pairs) == 2
+    assert EDGES[pairs["row"], pairs["column"]].all()
+
+
+def test_a_matching_that_is_too_small_exits_1(reproduce, graph_file):
+    result = reproduce("solve", graph_file, "--with", "toy:mismatcher")
+    assert result.code == 1
+    assert "NOT PROVED" in result.out
+
+
+def test_what_a_solver_does_not_take(reproduce, tmp_path):
+    save_npz(tmp_path / "g.npz", csr_array(EDGES))
+    result = reproduce("solve", tmp_path / "g.npz", "--with", "toy:matcher", "--maximize")
+    assert (result.code, result.err) == (2, "reproduce: toy:matcher does not take --maximize\n")
+    result = reproduce("solve", tmp_path / "g.npz", "--with", "lopes2019:cpu_sp")
+    assert result.code == 2
+
+
+def test_a_solver_of_costs_takes_no_graph(tmp_path):
+    save_npz(tmp_path / "g.npz", csr_array(EDGES))
+    graph = matrix.read(tmp_path / "g.npz")
+    with pytest.raises(UsageError, match="lopes2019:cpu_sp takes no graph"):
+        matrix.solve(graph, "lopes2019:cpu_sp", False, "cpu")
+
+
+def test_a_broken_graph_file(reproduce, tmp_path):
+    (tmp_path / "g.mtx").write_text("nothing")
+    result = reproduce("solve", tmp_path / "g.mtx", "--with", "toy:matcher")
+    assert result.code == 2
+    assert "cannot be read as a graph" in result.err
+    assert result.err.count("\n") == 1

@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common import comparison as compare
 from papers.common import figures
-from papers.common.model import Assignment, Cell, Experiment, Instance, Paper, Solver
+from papers.common.graph import bipartite
+from papers.common.model import Assignment, Cell, Experiment, Instance, Matching, Paper, Solver
 
 
 @dataclass
@@ -104,6 +106,42 @@ def jittery(state, trace=None):
     state.answer = replace(state.answer, counters={"augmentations": state.runs})
 
 
+@dataclass
+class GraphState:
+    graph: object
+    answer: Matching | None = None
+    runs: int = 0
+
+
+def upload_graph(graph, **options):
+    if options:
+        raise TypeError(f"no such option: {options}")
+    return GraphState(bipartite(graph))
+
+
+def match(state, trace=None):
+    """SciPy's maximum matching."""
+    state.runs += 1
+    graph = state.graph
+    row_match = maximum_bipartite_matching(graph.matrix().tocsr(), perm_type="column")
+    state.answer = matching_of(graph, row_match)
+
+
+def matching_of(graph, row_match):
+    column_match = np.full(graph.columns, -1, np.int32)
+    rows = np.flatnonzero(row_match >= 0)
+    column_match[row_match[rows]] = rows
+    return Matching(row_match, column_match, rows.size, {"launches": 3})
+
+
+def match_too_few(state, trace=None):
+    """One pair less than there could be."""
+    match(state)
+    row_match = state.answer.row_match.copy()
+    row_match[np.flatnonzero(row_match >= 0)[0]] = -1
+    state.answer = matching_of(state.graph, row_match)
+
+
 def _solver(name, work, device="cpu"):
     return Solver(
         name, name.capitalize(), device, upload, work, download, ("prepare", "search", "never")
@@ -126,6 +164,8 @@ WORK = {
 
 def solvers():
     found = {name: _solver(name, work) for name, work in WORK.items()}
+    for name, work in (("matcher", match), ("mismatcher", match_too_few)):
+        found[name] = Solver(name, name, "cpu", upload_graph, work, download)
     return {"kernel": _solver("kernel", run, "cuda"), **found}
 
 
@@ -195,6 +235,16 @@ def _single(solver, n=8, **keywords):
     return lambda plan: [Cell(f"toy:{solver}", instance(n), **keywords)]
 
 
+def _graph_cells(plan):
+    instances = [Instance("uniform_graph", 100, "d3"), Instance("matrix", 3, "nowhere")]
+    return [Cell("toy:matcher", instance, ("run", "end_to_end")) for instance in instances]
+
+
+def _cardinalities(measurements, published):
+    rows = measurements[measurements["metric"] == "cardinality"]
+    return rows[["family", "label", "median"]].reset_index(drop=True)
+
+
 def _broken_table(measurements, published):
     return published("nothing")
 
@@ -222,6 +272,7 @@ def experiments():
         Experiment(
             "device", "Device time", "table", _single("kernel", scopes=("kernels",)), _steps
         ),
+        Experiment("graphs", "Matchings", "table", _graph_cells, _cardinalities),
         Experiment("unknown", "Another paper's solver", "table", _single("nobody"), _steps),
         *bad,
     ]
