@@ -48,7 +48,7 @@ from papers.deveci_matching.cpu_pfp import JIT, OVER, STUCK, still_unmatched, un
 SPAN = 256
 """Columns that a thread gathers before it appends them to the queue."""
 
-FEW = 256
+FEW = 1024
 """A level of fewer columns is left to one thread."""
 
 
