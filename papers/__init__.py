@@ -6,5 +6,5 @@ Each paper is a subpackage; `PAPERS` lists those that have landed, in the order 
 
 __version__ = "0.1.0"
 
-PAPERS: tuple[str, ...] = ("lopes2019", "datenagi2016", "kawtikwar_opts")
+PAPERS: tuple[str, ...] = ("lopes2019", "datenagi2016", "kawtikwar_opts", "deveci_matching")
 """Names of the subpackages that hold a paper."""

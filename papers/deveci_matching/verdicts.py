@@ -14,16 +14,9 @@ from typing import Any
 import pandas as pd
 
 from papers.common import comparison as compare
-from papers.common.comparison import (
-    Judge,
-    claim,
-    each,
-    each_time,
-    gains,
-    judged,
-    not_measured,
-)
+from papers.common.comparison import claim, gains, not_measured
 from papers.common.device import EXECUTOR_NAME
+from papers.common.judges import Judge, Verdicts, each, each_time, judged
 from papers.common.model import Comparison
 from papers.common.tables import NOT_MEASURED
 from papers.deveci_matching import sets
@@ -125,7 +118,7 @@ def _ratios(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             )  # fmt: skip
 
 
-def _judged_times(what: str) -> compare.Verdicts:
+def _judged_times(what: str) -> Verdicts:
     """Ratios and times of Table 2's graphs; of a stand-in none, whatever stands beside it."""
     verdicts = judged(what, *_GPU, _ratios, each_time("GPU, s: {matrix} {ordering}", *_GPU))
 
