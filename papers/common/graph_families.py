@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,12 @@ GRAPHS: dict[str, Callable[..., Graph]] = {
     **{f"{name}_rcp": _permuted(generator) for name, generator in _FAMILIES.items()},
 }
 """Name -> ``callable(n, seed=1, **params) -> Graph``."""
+
+
+def is_permuted(first: Instance, second: Instance) -> bool:
+    """Whether the second graph is the first with its rows and columns permuted."""
+    return replace(first, family=f"{first.family}_rcp") == second and second.family in GRAPHS
+
 
 _SIZES = {"delaunay": r"n(\d+)", "rgg": r"n_2_(\d+)_s\d+", "kron": r"logn(\d+)"}
 """How a family's labels tell the exponent of its size."""

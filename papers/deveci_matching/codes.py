@@ -36,7 +36,7 @@ CODES = (*VARIANTS, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE, "SciPy")
 
 ON_GPU = (*VARIANTS, BEYOND)
 
-WORK_LIMIT = 2_000_000_000
+WORK_LIMIT = 1_000_000_000
 """Edges that a CPU code may look at before it gives up: several seconds, whatever the graph."""
 
 THREADS = 8
@@ -66,6 +66,7 @@ def cell(
     start: str = EXCLUDED,
     cores: int = THREADS,
     scopes: tuple[Scope, ...] = ("run",),
+    levels: bool = False,
 ) -> Cell:
     """Return the cell that times a code on an instance.
 
@@ -82,12 +83,15 @@ def cell(
         Threads of a multicore code; fewer where the machine has fewer.
     scopes : tuple of Scope
         Clocks.
+    levels : bool
+        Whether a variant counts the levels of each iteration one by one: hundreds of numbers.
     """
     options: tuple[tuple[str, object], ...] = ()
     if code in VARIANTS:
         names = zip(VARIANTS[code], (ALGORITHMS, KERNELS, MODES), strict=True)
         values = [of[name] for name, of in names]
         options = tuple(zip(("algorithm", "bfs", "threads"), values, strict=True))
+        options += () if levels else (("levels_kept", 0),)
     if code in MULTICORE:
         options += (("threads", threads(cores)),)
     if code not in (*ON_GPU, "SciPy"):
@@ -109,7 +113,8 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
         start = INCLUDED
     if given.pop("initial", "") == "device":
         start = ON_DEVICE
-    given.pop("work_limit", None)
+    for alike in ("work_limit", "levels_kept"):
+        given.pop(alike, None)
     if owner != PAPER:
         return "", start
     if name == "gpu":

@@ -91,21 +91,24 @@ def maximum(name: str) -> float:
 
 # ------------------------------------------------------------------------------- what is planned
 
-LARGE = 100_000
+LARGE = 200_000
 """Nonzeros from which a matrix is given to every code; the rest to those of [D13 Table 2]."""
 
-LONG = ("road", "mesh", "mesh dual", "random geometric")
-"""Kinds of graphs whose shortest augmenting paths are long: many levels, seconds a run."""
+SOME = {
+    "smoke": ["Hamrle3"],
+    "quick": ["roadNet-CA", "amazon0505", "Hamrle3", "hugetrace-00020", "soc-LiveJournal1"],
+}
+"""Stand-ins of the quicker presets: one of a kind."""
 
 STAND_IN_ROWS = {"smoke": 128, "quick": 2000}
-STAND_IN_NONZEROS = 2_000_000
+STAND_IN_NONZEROS = 500_000
 """Nonzeros of a stand-in of preset paper, at the mean degree of what it stands for."""
 
 LABELS = {"delaunay": "n{}", "rgg": "n_2_{}_s0", "kron": "logn{}"}
 SIZES = {
     "smoke": {"delaunay": (8,)},
-    "quick": {"delaunay": (12, 13, 14), "rgg": (12, 14), "kron": (12,)},
-    "paper": {"delaunay": (20,), "rgg": (20,), "kron": (17,)},
+    "quick": {"delaunay": (12, 14), "rgg": (12,), "kron": (12,)},
+    "paper": {"delaunay": (18,), "rgg": (18,), "kron": (16,)},
 }
 """Binary logarithms of the sizes of generated graphs."""
 
@@ -159,8 +162,7 @@ def stand_in_rows(name: str, preset: str) -> int:
 def stand_ins(plan: Plan) -> list[Instance]:
     """What stands for those of the twenty that have no public definition."""
     names = [name for name, of in twenty().iterrows() if of["instead"] == STAND_IN]
-    if plan.preset == "smoke":
-        names = ["Hamrle3"]
+    names = SOME.get(plan.preset, names)
     return [
         Instance(_family("stand_in", ordering), stand_in_rows(str(name), plan.preset), str(name))
         for name in names
@@ -195,14 +197,6 @@ def of_table_2(plan: Plan) -> list[Instance]:
     if plan.preset != "paper":
         return []
     return [matrix(str(name), ordering) for name in twenty().index for ordering in ORDERINGS]
-
-
-def has_long_paths(instance: Instance) -> bool:
-    """Whether one run may take seconds."""
-    base = instance.family.removesuffix(_RCP)
-    if base in ("matrix", "stand_in"):
-        return facts().loc[instance.label, "kind"] in LONG
-    return base in ("delaunay", "rgg")
 
 
 # ------------------------------------------------------------------------------- what is rebuilt

@@ -64,6 +64,8 @@ class State:
         Whether `run` computes the start anew.
     initial_cardinality : int
         Pairs of the start.
+    levels_kept : int
+        How many iterations' levels `download` reports one by one.
     levels : list of int
         Launches of the BFS kernel in each iteration of line 2 of [D13 Alg.1].
     solved : bool
@@ -80,6 +82,7 @@ class State:
     arrays: dict[str, Any] = field(default_factory=dict)
     launches: dict[str, Launch] = field(default_factory=dict)
     mailbox: Any = None
+    levels_kept: int = LEVELS_KEPT
     levels: list[int] = field(default_factory=list)
     solved: bool = False
 
@@ -103,6 +106,7 @@ def upload(
     initial: Any = None,
     timed_start: bool = False,
     geometry: Geometry | None = None,
+    levels_kept: int = LEVELS_KEPT,
 ) -> State:
     """Check the input, compute the start, allocate everything, copy the graph, bind the launches.
 
@@ -123,6 +127,8 @@ def upload(
         Whether `run` computes the start anew, so that a clock around it includes that.
     geometry : Geometry, optional
         Instead of what `threads` says.
+    levels_kept : int
+        How many iterations' levels are counters of the answer.
 
     Returns
     -------
@@ -143,6 +149,7 @@ def upload(
     graph = bipartite(graph)
     rmatch, cmatch = start.start(graph, initial)
     state = State(graph, algorithm, bfs, threads, initial, timed_start, _pairs(cmatch))
+    state.levels_kept = levels_kept
     if graph.edges:
         check_size(graph, bfs)
         state.mailbox = Mailbox()
@@ -250,7 +257,7 @@ def download(state: State) -> Matching:
     Matching
         Counters: ``initial_cardinality``; ``augmenting_paths``, by which the matching grew;
         ``bfs_iterations``, of line 2 of [D13 Alg.1]; ``bfs_launches``, of line 6 in all;
-        ``levels_001`` ..., of line 6 in each of the first `LEVELS_KEPT` iterations;
+        ``levels_001`` ..., of line 6 in each of the first `State.levels_kept` iterations;
         ``kernel_launches``.
 
     Raises
@@ -272,7 +279,7 @@ def download(state: State) -> Matching:
         "bfs_launches": sum(state.levels),
         "kernel_launches": sum(launch.count for launch in state.launches.values()),
     }
-    for iteration, levels in enumerate(state.levels[:LEVELS_KEPT], 1):
+    for iteration, levels in enumerate(state.levels[: state.levels_kept], 1):
         counters[f"levels_{iteration:03d}"] = levels
     return Matching(rmatch, cmatch, cardinality, counters)
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from papers.common import certify, device, environment, generators, koenig
+from papers.common import certify, device, environment, generators, graph_families, koenig
 from papers.common.graph import Graph
 from papers.common.instances import MissingInstanceError
 from papers.common.model import Assignment, Cell, Instance, Matching, Solver, Verdict
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from papers.common.resident import ResidentCosts
 
 CERTIFY_ALL_N = 2048
+COLLECT_BYTES = 1 << 26
+"""Size from which an old instance is worth a pass of the garbage collector."""
+
 CERTIFY_ALL_EDGES = 20_000_000
 Times = Mapping[str, float]
 Report = Callable[[str], None]
@@ -72,9 +75,16 @@ class Laboratory:
     def draw(self, instance: Instance) -> Matrix:
         """Return the instance's matrix or graph; the last one is kept for the next solver."""
         if instance != self._instance:
+            before, old = self._instance, self._matrix
             self._matrix = self._instance = None
-            gc.collect()  # Free the old one before the new one is made.
-            self._matrix = generators.draw(instance)
+            if before is not None and graph_families.is_permuted(before, instance):
+                self._matrix = old.permuted(instance.seed)
+            else:
+                large = old is not None and _bytes(old) > COLLECT_BYTES
+                del old
+                if large:
+                    gc.collect()  # Free it before the new one is made; it takes 0.1 s.
+                self._matrix = generators.draw(instance)
             self._instance = instance
         return self._matrix
 
@@ -91,6 +101,13 @@ class Laboratory:
             return False
         self.warmed.add(signature)
         return True
+
+
+def _bytes(matrix: Matrix) -> int:
+    """Return the size of a drawn instance."""
+    if isinstance(matrix, Graph):
+        return 4 * (matrix.edges + matrix.columns)
+    return int(np.prod(matrix.shape)) * int(matrix.dtype.itemsize)
 
 
 @dataclass

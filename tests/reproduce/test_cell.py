@@ -405,3 +405,20 @@ def test_a_missing_matrix_is_skipped_with_the_reason(monkeypatch, tmp_path):
     assert outcome.status == "skipped"
     assert outcome.reason.startswith("nowhere is neither in")
     assert outcome.values == ()
+
+
+def test_a_permuted_graph_is_made_of_the_one_at_hand(monkeypatch):
+    drawn = []
+    true = generators.draw
+    monkeypatch.setattr(generators, "draw", lambda i: drawn.append(i.family) or true(i))
+    laboratory = Laboratory()
+    first = Instance("uniform_graph", 30, "d2", seed=3)
+    laboratory.draw(first)
+    graph = laboratory.draw(replace(first, family="uniform_graph_rcp"))
+    assert drawn == ["uniform_graph"]
+    wanted = true(replace(first, family="uniform_graph_rcp"))
+    assert np.array_equal(graph.cadj, wanted.cadj)
+    assert np.array_equal(graph.cxadj, wanted.cxadj)
+    laboratory.draw(replace(first, family="uniform_graph_rcp", seed=4))
+    laboratory.draw(replace(first, n=31))
+    assert drawn == ["uniform_graph", "uniform_graph_rcp", "uniform_graph"]
