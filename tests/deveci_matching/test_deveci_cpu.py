@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.graph import GraphError, bipartite
 from papers.common.model import Solver
-from papers.deveci_matching import cpu, cpu_hk, cpu_pfp
+from papers.deveci_matching import cpu, cpu_hk, cpu_p_hk, cpu_pfp
 from papers.deveci_matching.atomics import atomic_add, compare_and_swap, exchange, load, store
 
 SEQUENTIAL = ("hk", "hkdw", "pfp")
@@ -339,6 +339,42 @@ def race(threads, rounds):
             assert_maximum(graph, cpu.download(state))
 
 
+def crowd(threads, rounds, rows=4000, free=1100):
+    """P-HK's first level where all free columns look at the same rows, half of them matched.
+
+    Who starts late catches up over the claimed rows; from there on threads meet at every row.
+    """
+    half = rows // 2
+    pattern = np.zeros((rows, free + half), bool)
+    pattern[:, :free] = True
+    pattern[np.arange(half), free + np.arange(half)] = True
+    graph = bipartite(pattern)
+    rmatch = np.append(free + np.arange(half), np.full(half, -1)).astype(np.int32)
+    work = cpu_p_hk.allocate(rows, graph.columns, threads)
+    before = numba.get_num_threads()
+    numba.set_num_threads(threads)
+    try:
+        for _ in range(rounds):
+            work.level[:] = 0
+            work.queue[:free] = np.arange(free)
+            work.counters[:] = 0
+            last = cpu_p_hk._levels_of(
+                graph.cxadj, graph.cadj, rmatch, work, cpu_hk.FIRST, free, 2**62
+            )
+            assert last == 0
+            assert work.counters[cpu_p_hk.ENDS] == half
+            assert np.array_equal(np.sort(work.ends[:half]), half + np.arange(half))
+            assert work.counters[cpu_p_hk.TAIL] == graph.columns
+            assert np.array_equal(np.sort(work.queue), np.arange(graph.columns))
+    finally:
+        numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("threads", range(1, min(3, MOST) + 1))
+def test_levels_claim_each_row_once(threads):
+    crowd(threads, rounds=5)
+
+
 @pytest.mark.parametrize("threads", range(1, min(3, MOST) + 1))
 def test_atomics_under_contention(threads):
     contend(threads)
@@ -385,4 +421,5 @@ def test_atomics_add_integers_only():
 if __name__ == "__main__":
     for count in (3, 4):
         contend(count)
+        crowd(count, rounds=2)
         race(count, rounds=2)
