@@ -176,7 +176,7 @@ def test_apsb_stops_at_the_level_of_the_first_free_row_and_apfb_does_not(variant
     graph = bipartite(pattern)
     initial = (np.array([-1, 2, 3, -1]), np.array([-1, -1, 1, 2]))
     short, full = apsb(graph, initial, variant), apfb(graph, initial, variant)
-    assert [short.counters[f"levels_00{k}"] for k in range(3)] == [1, 3, 0 + 1]
+    assert [short.counters[f"levels_00{k}"] for k in range(3)] == [1, 3, 1]
     assert [full.counters[f"levels_00{k}"] for k in range(2)] == [3, 1]
     assert short.counters["bfs_iterations"] == 3
     assert full.counters["bfs_iterations"] == 2
