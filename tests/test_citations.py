@@ -38,6 +38,9 @@ NUMBERED = {
     + [f"app. step {i}" for i in range(1, 7)]
     + [f"Fig.{i}" for i in range(1, 8)]
     + ["Table I", "Table II", "Table III"],
+    "deveci_matching": [f"Alg.{i}" for i in range(1, 5)]
+    + [f"Fig.{i}" for i in range(1, 6)]
+    + ["Table 1", "Table 2", "sec.2", "sec.3", "sec.4"],
 }
 # Arrows between papers: one starts from another's kernels, as the report itself does.
 STARTS_FROM = {"kawtikwar_opts": {"lopes2019"}}
