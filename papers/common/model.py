@@ -88,6 +88,30 @@ class Matching:
     counters: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Flow:
+    """A maximum flow, with its proof material.
+
+    Attributes
+    ----------
+    value : int
+        What arrives at the sink.
+    residual : int64[arcs], or mapping of str to int64[height, width]
+        Residual capacities in the instance's own form: by arc of a `papers.common.network.Network`;
+        of a `Grid` by its arrays' names (``source``, ``sink``, the directions), each direction
+        seen from its own pixel. What leaves a node equals what enters it.
+    source_side : bool[nodes] or bool[height, width]
+        A minimum cut: the nodes (pixels) that the sink cannot be reached from.
+    counters : mapping of str to int
+        What the solver counted on the way (pushes, relabels, kernel runs ...).
+    """
+
+    value: int
+    residual: Any
+    source_side: np.ndarray
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
 # --------------------------------------------------------------------------- papers and solvers
 
 

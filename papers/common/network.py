@@ -1,0 +1,226 @@
+"""Flow networks: what a maximum flow solver takes, checked once.
+
+`Network` is any directed graph with paired residual arcs in compressed rows; `Grid` is the graph of
+an image, whose arcs are arrays of its shape. Capacities are whole numbers; sums of them must fit
+63 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+CAPACITY_LIMIT = 2**62
+"""The sum of all capacities stays below it, so that no excess overflows 64 bits."""
+
+FOUR = ("right", "left", "down", "up")
+EIGHT = (*FOUR, "down_right", "up_left", "down_left", "up_right")
+"""Directions of a grid's arcs; each even one is followed by its opposite."""
+
+STEP = {
+    "right": (0, 1), "left": (0, -1), "down": (1, 0), "up": (-1, 0),
+    "down_right": (1, 1), "up_left": (-1, -1), "down_left": (1, -1), "up_right": (-1, 1),
+}  # fmt: skip
+"""Row and column step of each direction."""
+
+
+class NetworkError(ValueError):
+    """What is wrong with a network."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A flow network in compressed rows; `network` makes one and checks it.
+
+    Attributes
+    ----------
+    nodes : int
+    source, sink : int
+        Two different nodes.
+    first : int32[nodes + 1]
+        Node ``x`` has the arcs ``first[x] .. first[x + 1] - 1``.
+    head : int32[arcs]
+        Node that each arc leads to.
+    mate : int32[arcs]
+        The arc back: ``head[mate[a]]`` is where ``a`` starts, ``mate[mate[a]] == a``.
+    capacity : int64[arcs]
+        Not negative; 0 for an arc that exists only as another's mate.
+    """
+
+    nodes: int
+    source: int
+    sink: int
+    first: np.ndarray
+    head: np.ndarray
+    mate: np.ndarray
+    capacity: np.ndarray
+
+    @property
+    def arcs(self) -> int:
+        """Number of arcs, mates included."""
+        return int(self.head.size)
+
+    @cached_property
+    def tail(self) -> np.ndarray:
+        """Node that each arc starts from, int32[arcs]."""
+        return np.repeat(np.arange(self.nodes, dtype=np.int32), np.diff(self.first))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The network of an image: a node a pixel, arcs to 4 or 8 neighbours and both terminals.
+
+    Attributes
+    ----------
+    source, sink : int64[height, width]
+        Capacities from the source to a pixel and from a pixel to the sink.
+    arcs : mapping of str to int64[height, width]
+        By direction (`FOUR` or `EIGHT`): capacity from a pixel to its neighbour there; 0 where that
+        would leave the image.
+    """
+
+    source: np.ndarray
+    sink: np.ndarray
+    arcs: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.source.shape[0], self.source.shape[1]
+
+    @property
+    def nodes(self) -> int:
+        """Pixels, and the two terminals."""
+        return self.source.size + 2
+
+    def network(self) -> Network:
+        """The same network in compressed rows: pixels row by row, then source, then sink."""
+        height, width = self.shape
+        pixel = np.arange(height * width).reshape(height, width)
+        source, sink = height * width, height * width + 1
+        tails = [np.full(pixel.size, source), pixel.ravel()]
+        heads = [pixel.ravel(), np.full(pixel.size, sink)]
+        capacities = [self.source.ravel(), self.sink.ravel()]
+        for name, capacity in self.arcs.items():
+            down, right = STEP[name]
+            there = np.roll(pixel, (-down, -right), (0, 1))
+            inside = inner(self.shape, name)
+            tails.append(pixel[inside])
+            heads.append(there[inside])
+            capacities.append(capacity[inside])
+        return network(
+            np.concatenate(tails), np.concatenate(heads), np.concatenate(capacities),
+            height * width + 2, source, sink,
+        )  # fmt: skip
+
+
+def inner(shape: tuple[int, int], name: str) -> np.ndarray:
+    """Pixels that have a neighbour in a direction, bool[height, width]."""
+    down, right = STEP[name]
+    rows, columns = np.indices(shape)
+    rows, columns = rows + down, columns + right
+    return (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
+
+
+def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: int) -> Network:
+    """Check arcs given one by one and pair them.
+
+    Parameters
+    ----------
+    tail, head : array_like int[k]
+        Ends of each arc. Loops are dropped; parallel arcs are one arc of their sum.
+    capacity : array_like int[k]
+    nodes, source, sink : int
+
+    Raises
+    ------
+    NetworkError
+        For lengths that differ, nodes outside, equal terminals, capacities that are negative, no
+        whole numbers, or too large together.
+    """
+    tail, head, capacity = (np.asarray(x) for x in (tail, head, capacity))
+    if not (tail.ndim == head.ndim == capacity.ndim == 1 and tail.size == head.size):
+        raise NetworkError("tail, head and capacity must be lines of one length")
+    if capacity.size != tail.size:
+        raise NetworkError(f"{capacity.size} capacities for {tail.size} arcs")
+    nodes, source, sink = int(nodes), int(source), int(sink)
+    if not (0 <= source < nodes and 0 <= sink < nodes):
+        raise NetworkError(f"source {source} or sink {sink} lies outside 0 .. {nodes - 1}")
+    if source == sink:
+        raise NetworkError("source and sink are one node")
+    for name, ends in (("tail", tail), ("head", head)):
+        if ends.size and (ends.dtype.kind not in "iu" or ends.min() < 0 or ends.max() >= nodes):
+            raise NetworkError(f"a {name} is no node of 0 .. {nodes - 1}")
+    amounts = _whole(capacity, "capacity")
+    keep = tail != head
+    low = np.minimum(tail, head)[keep].astype(np.int64)
+    high = np.maximum(tail, head)[keep].astype(np.int64)
+    forward = (tail < head)[keep]
+    pair, index = np.unique(low * nodes + high, return_inverse=True)
+    both = np.zeros((2, pair.size), np.int64)
+    np.add.at(both[0], index[forward], amounts[keep][forward])
+    np.add.at(both[1], index[~forward], amounts[keep][~forward])
+    start = np.concatenate([pair // nodes, pair % nodes])
+    end = np.concatenate([pair % nodes, pair // nodes])
+    order = np.lexsort((end, start))
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    mate = place[np.concatenate([np.arange(pair.size) + pair.size, np.arange(pair.size)])][order]
+    first = np.zeros(nodes + 1, np.int64)
+    np.cumsum(np.bincount(start, minlength=nodes), out=first[1:])
+    return Network(
+        nodes, source, sink, first.astype(np.int32), end[order].astype(np.int32),
+        mate.astype(np.int32), both.ravel()[order],
+    )  # fmt: skip
+
+
+def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
+    """Check a grid's arrays.
+
+    Parameters
+    ----------
+    source, sink : array_like int[height, width]
+    arcs : mapping of str to array_like int[height, width]
+        All of `FOUR` or all of `EIGHT`.
+
+    Raises
+    ------
+    NetworkError
+        For shapes that differ, directions that are missing or unknown, capacities that leave the
+        image, are negative, no whole numbers, or too large together.
+    """
+    if set(arcs) not in (set(FOUR), set(EIGHT)):
+        raise NetworkError(f"directions must be {', '.join(FOUR)}, or those and the diagonals")
+    names = EIGHT if len(arcs) == len(EIGHT) else FOUR
+    shape = np.shape(source)
+    if len(shape) != 2 or 0 in shape:
+        raise NetworkError(f"a grid has height and width, not shape {shape}")
+    arrays = {"source": source, "sink": sink, **{name: arcs[name] for name in names}}
+    checked, whole = {}, 0
+    for name, array in arrays.items():
+        if np.shape(array) != shape:
+            raise NetworkError(f"{name} has shape {np.shape(array)}, source {shape}")
+        checked[name] = _whole(np.asarray(array), name)
+        whole += int(checked[name].sum())
+        if whole >= CAPACITY_LIMIT:
+            raise NetworkError("the capacities add up to 2**62 or more")
+        if name in STEP and checked[name][~inner(shape, name)].any():
+            raise NetworkError(f"an arc {name} leaves the image")
+    return Grid(checked["source"], checked["sink"], {name: checked[name] for name in names})
+
+
+def _whole(values: np.ndarray, name: str) -> np.ndarray:
+    """Capacities as int64."""
+    if values.size and values.dtype.kind not in "biu":
+        fits = values.dtype.kind == "f" and np.isfinite(values).all()
+        if not fits or (values != np.floor(values)).any():
+            raise NetworkError(f"{name} holds what is no whole number")
+    if values.size and values.min() < 0:
+        raise NetworkError(f"{name} is negative somewhere")
+    if values.size and float(values.astype(np.float64).sum()) >= CAPACITY_LIMIT:
+        raise NetworkError("the capacities add up to 2**62 or more")
+    return values.astype(np.int64)
