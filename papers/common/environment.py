@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -77,6 +78,19 @@ def _commit() -> str:
     return commit
 
 
+def sources() -> str:
+    """Return the SHA-256 of the package's Python files, by name: what `_commit` cannot say.
+
+    A copy of the sources may lie outside version control, or beside a history of another commit.
+    """
+    folder = _ROOT / "papers"
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _memory_gib() -> float | None:
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
@@ -108,8 +122,8 @@ def record() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``gpus`` (list), ``cpu``, ``cores`` (usable), ``memory_gib``, ``system``, ``versions``
-        and ``commit``. No host name, user name or path.
+        ``gpus`` (list), ``cpu``, ``cores`` (usable), ``memory_gib``, ``system``, ``versions``,
+        ``commit`` and ``sources``. No host name, user name or path.
     """
     return {
         "gpus": gpus(),
@@ -119,4 +133,5 @@ def record() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "versions": versions(),
         "commit": _commit(),
+        "sources": sources(),
     }

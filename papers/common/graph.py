@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import Any
 
 import numpy as np
 
 EDGE_LIMIT = 2**31 - 1
 """Edges are counted in 32 bits, as in the papers."""
+
+
+FILLED = ("dia", "bsr")
+"""Sparse formats that fill diagonals or blocks up with zeros: there, zeros are no edges."""
 
 
 class GraphError(ValueError):
@@ -87,8 +92,8 @@ def bipartite(graph: Any, by: str = "rows") -> Graph:
     Parameters
     ----------
     graph : Graph, scipy sparse array or matrix, array_like[rows, columns], or tuple
-        Sparse: any format and any integer index type; every stored entry is an edge. Dense: every
-        entry that is not zero. A tuple holds ``(indptr, indices, shape)``.
+        Sparse: any format and any integer index type; every stored entry is an edge (but see
+        `FILLED`). Dense: every entry that is not zero. A tuple holds ``(indptr, indices, shape)``.
     by : {"rows", "columns"}
         Whether a tuple's ``indptr`` runs over the rows (CSR) or the columns (CSC).
 
@@ -127,7 +132,7 @@ def bipartite(graph: Any, by: str = "rows") -> Graph:
 def _of_dense(graph: Any) -> Any:
     from scipy.sparse import coo_array
 
-    array = np.asarray(graph)
+    array = _array(graph, "the matrix")
     if array.ndim != 2:
         raise GraphError(f"a graph is a matrix of two dimensions, not {array.ndim}")
     if array.dtype.kind not in "biufc":
@@ -143,17 +148,24 @@ def _of_sparse(graph: Any) -> Any:
         raise GraphError(f"a graph is a matrix of two dimensions, not {graph.ndim}")
     if graph.format in ("csr", "csc"):
         by = "rows" if graph.format == "csr" else "columns"
-        _check(graph.indptr, graph.indices, graph.shape, by)
-        ones = np.ones(graph.indices.size, np.int8)
+        # SciPy allows room behind the last entry.
+        indices = graph.indices[: max(0, int(graph.indptr[-1]))] if graph.indptr.size else []
+        indices = np.asarray(indices)
+        _check(graph.indptr, indices, graph.shape, by)
         make = csr_array if graph.format == "csr" else csc_array
-        return make((ones, graph.indices, graph.indptr), shape=graph.shape)
-    other = graph.tocoo()
+        return make((np.ones(indices.size, np.int8), indices, graph.indptr), shape=graph.shape)
+    try:
+        other = graph.tocoo()
+        if graph.format in FILLED:
+            other.eliminate_zeros()
+    except (ValueError, IndexError) as error:
+        raise GraphError(f"a broken {graph.format} matrix: {error}") from error
     if other.row.size:
-        for name, index, size in (
+        for name, places, size in (
             ("row", other.row, other.shape[0]),
             ("column", other.col, other.shape[1]),
         ):
-            if index.min() < 0 or index.max() >= size:
+            if places.min() < 0 or places.max() >= size:
                 raise GraphError(f"a {name} index lies outside 0 .. {size - 1}")
     return coo_array((np.ones(other.row.size, np.int8), (other.row, other.col)), shape=other.shape)
 
@@ -165,12 +177,28 @@ def _of_arrays(graph: tuple[Any, ...], by: str) -> Any:
         raise GraphError(f"by={by!r} is neither rows nor columns")
     if len(graph) != 3:
         raise GraphError("a tuple must hold indptr, indices and shape")
-    indptr, indices, shape = np.asarray(graph[0]), np.asarray(graph[1]), graph[2]
+    indptr, indices = _array(graph[0], "indptr"), _array(graph[1], "indices")
+    try:
+        shape = tuple(index(size) for size in graph[2])
+    except TypeError:
+        shape = ()
     if len(shape) != 2 or min(shape) < 0:
-        raise GraphError(f"shape={shape!r} is no pair of sizes")
+        raise GraphError(f"shape={graph[2]!r} is no pair of sizes")
+    if max(shape) > EDGE_LIMIT:
+        raise GraphError(f"shape={shape}: vertices are counted in 32 bits, {EDGE_LIMIT} at most")
     _check(indptr, indices, shape, by)
     make = csr_array if by == "rows" else csc_array
-    return make((np.ones(indices.size, np.int8), indices, indptr), shape=tuple(map(int, shape)))
+    return make((np.ones(indices.size, np.int8), indices, indptr), shape=shape)
+
+
+def _array(values: Any, name: str) -> np.ndarray:
+    """NumPy's array of it; masked entries have no meaning here."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise GraphError(f"{name} is masked: say which entries are edges")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise GraphError(f"{name} is no array: {error}") from error
 
 
 def _check(indptr: np.ndarray, indices: np.ndarray, shape: Any, by: str) -> None:

@@ -166,7 +166,8 @@ def report(vertex_inserted, augmenting_path_found, bfs_level, flags, tally, sign
     Every thread of the grid calls it at its end. One 64-bit sum counts, from the lowest bits up,
     the blocks that have ended, those that inserted a vertex and those that found a path: one atomic
     a block, and no order between several words is needed. The fence lets no thread's read of
-    ``flags[LEVEL]``, done before its block's barriers, meet the last block's write.
+    ``flags[LEVEL]``, done before its block's barriers, meet the last block's write. The sequence
+    number has 29 bits: a state counts 500 million launches, hours of them, before it would wrap.
     """
     inserted = cuda.syncthreads_or(int32(vertex_inserted))
     found = cuda.syncthreads_or(int32(augmenting_path_found))

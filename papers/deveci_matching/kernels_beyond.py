@@ -134,8 +134,8 @@ def join(row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, contr
             return int32(REFUSED)
         ends[cuda.atomic.add(control, ENDS + odd, 1)] = tree
         return int32(NOTHING)
-    root[other] = tree
-    level_of[other] = int32(level + 1)
+    store_relaxed(root, other, tree)
+    store_relaxed(level_of, other, int32(level + 1))
     return int32(other)
 
 
@@ -218,16 +218,19 @@ def push(
 
 
 @cuda.jit(device=True)
-def leads_on(column, grafting, level, root, end_of_root, level_of):
-    """Whether a row may join here: a frontier column, or any of a tree, whose tree still searches.
+def tree_to_join(column, grafting, level, root, end_of_root, level_of):
+    """The tree that a row may join through a column, or -1.
 
-    Race: a column that joins just now has a level above this one, and when grafting is as good as
-    any other of its tree.
+    A frontier's column, or when grafting any tree's, if the tree still searches.
+    Race: another thread may bring the column into a tree just now; its root is read once. A column
+    that joins has a level above this one, and when grafting it is as good as any other of its tree.
     """
-    if not grafting and level_of[column] != level:
-        return False
-    tree = root[column]
-    return tree >= 0 and load_relaxed(end_of_root, tree) < 0
+    if not grafting and load_relaxed(level_of, column) != level:
+        return int32(-1)
+    tree = int32(load_relaxed(root, column))
+    if tree >= 0 and load_relaxed(end_of_root, tree) >= 0:
+        return int32(-1)
+    return tree
 
 
 @cuda.jit(device=True)
@@ -237,7 +240,8 @@ def pull(
 ):  # fmt: skip
     """Unclaimed rows look for a column to join, short rows a thread each, long ones a warp each.
 
-    Only the thread or warp that a row belongs to writes the row's claim: no atomic.
+    Only the thread or warp that a row belongs to writes the row's claim: no atomic. A row of a
+    million edges is one warp's work, unlike such a column's; it stops at the first that fits.
 
     Parameters
     ----------
@@ -258,10 +262,10 @@ def pull(
         if last - first <= 32:
             for edge in range(first, last):
                 column = radj[edge]
-                if leads_on(column, grafting, level, root, end_of_root, level_of):
+                tree = tree_to_join(column, grafting, level, root, end_of_root, level_of)
+                if tree >= 0:
                     found = join(
-                        row, root[column], level, odd, rmatch, root, end_of_root, level_of, ends,
-                        control,
+                        row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, control
                     )  # fmt: skip
                     if found != REFUSED:
                         parent[row] = column
@@ -289,24 +293,24 @@ def pull_by_warp(
     """One long row, 32 of its columns at a time; every lane gets what `join` returned."""
     lane = cuda.threadIdx.x & 31
     found = int32(REFUSED)
-    while first < last and found == REFUSED:
-        fits, column = False, int32(-1)
-        if first + lane < last:
-            column = radj[first + lane]
-            fits = leads_on(column, grafting, level, root, end_of_root, level_of)
-        votes = int64(cuda.ballot_sync(FULL_WARP, fits)) & FULL_WARP
+    for start in range(int64(first), last, 32):  # 64 bits: the last turn may end past 2**31
+        if found != REFUSED:
+            break
+        tree, column = int32(-1), int32(-1)
+        if start + lane < last:
+            column = radj[start + lane]
+            tree = tree_to_join(column, grafting, level, root, end_of_root, level_of)
+        votes = int64(cuda.ballot_sync(FULL_WARP, tree >= 0)) & FULL_WARP
         while votes != 0 and found == REFUSED:
             leader = cuda.ffs(votes) - 1
             votes &= votes - 1
             if lane == leader:
                 found = join(
-                    row, root[column], level, odd, rmatch, root, end_of_root, level_of, ends,
-                    control,
+                    row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, control
                 )  # fmt: skip
                 if found != REFUSED:
                     parent[row] = column
             found = cuda.shfl_sync(FULL_WARP, found, leader)
-        first = int32(first + 32)
     return found
 
 
@@ -470,21 +474,16 @@ def augment(found, columns, cmatch, rmatch, parent, end_of_root, ends):
 
 
 @cuda.jit(device=True)
-def sort_rows(columns, rows, odd, parent, root, end_of_root, renewable, control):
-    """Free the rows and columns of the trees that found a path; count those of the others.
+def sort_rows(rows, odd, parent, root, end_of_root, renewable, control):
+    """Free the rows of the trees that found a path; count those of the others.
 
-    Race: a column's root falls to -1 while rows look at it; both values say that the tree is done.
+    The columns of a finished tree keep its root: that it has an end says all there is to know.
     """
-    for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
-        tree = root[column]
-        if tree >= 0 and end_of_root[tree] >= 0:
-            store_relaxed(root, column, -1)
     kept = int32(0)
     for base in range(cuda.blockIdx.x * cuda.blockDim.x, rows, cuda.gridsize(1)):
         row, done = int32(base + cuda.threadIdx.x), False
         if row < rows and parent[row] >= 0:
-            tree = load_relaxed(root, parent[row])
-            if tree < 0 or end_of_root[tree] >= 0:
+            if end_of_root[root[parent[row]]] >= 0:
                 parent[row] = -1
                 done = True
             else:
@@ -531,9 +530,17 @@ def maximum_matching(
     Paper: none; [D13 Alg.1] without its inner break is the frame.
     Launch: cooperative; whole warps, at most `MAX_BLOCK` threads a block.
     Reads/Writes: reads the graph and the start, writes everything else.
-    Race: those of the device functions; barriers of the grid stand between the stages. When a
-    phase finds no path, no tree stopped early, so every neighbour of every tree's column was
-    claimed and none is free: there is no augmenting path, and the matching is maximum (Berge).
+    Race: those of the device functions; barriers of the grid stand between the stages.
+
+    Why the answer is maximum. At the end of every phase, an unclaimed row touches no column of a
+    living tree, one without an end. For such a column was expanded while its tree lived: pushed,
+    it left none of its rows unclaimed (a row that its tree could not take stays claimed until the
+    phase ends); pulled, each row tried all its columns, and one that a living tree refused does not
+    exist. `sort_rows` unclaims the rows of finished trees only, and exactly these look at the
+    living trees again before the next phase searches on: rows that were unclaimed before cannot
+    touch a living tree. So when a phase ends without a path, no tree is finished, every row that a
+    tree's column touches is claimed and none of them is free: from no free column is there an
+    augmenting path (Berge).
     """
     grid = cuda.cg.this_grid()
     first = cuda.grid(1) == 0
@@ -590,7 +597,7 @@ def maximum_matching(
             control[PATHS] += found
             control[GRAFTED] += int32(0) if replant else int32(1)
         grid.sync()
-        sort_rows(columns, rows, odd, parent, root, end_of_root, renewable, control)
+        sort_rows(rows, odd, parent, root, end_of_root, renewable, control)
         grid.sync()
         renewed = load_relaxed(control, RENEWABLE + odd)
         replant = load_relaxed(control, KEPT + odd) < renewed

@@ -22,6 +22,20 @@ def test_the_record_holds_what_a_measurement_depends_on():
     assert isinstance(record["gpus"], list)
 
 
+def test_the_record_tells_sources_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment, "_ROOT", tmp_path)
+    (tmp_path / "papers" / "one").mkdir(parents=True)
+    file = tmp_path / "papers" / "one" / "kernels.py"
+    found = {environment.sources()}
+    for text in ("a = 1\n", "a = 2\n"):
+        file.write_text(text)
+        found.add(environment.sources())
+    file.rename(file.with_name("other.py"))
+    found.add(environment.sources())
+    assert len(found) == 4
+    assert environment.record()["sources"] == environment.sources()
+
+
 def test_the_record_names_no_host_user_or_path():
     def strings(value):
         if isinstance(value, dict):

@@ -51,6 +51,19 @@ def test_structure_counts():
     assert bipartite(np.array([[0.0, np.nan], [-0.0, 2.0]])).edges == 2
 
 
+def test_what_fills_up_a_diagonal_or_a_block_is_no_edge():
+    dense = random.random((8, 12)) < 0.3
+    sparse = csr_array(dense.astype(float))
+    assert equal(bipartite(sparse.todia()), bipartite(dense))
+    assert equal(bipartite(sparse.tobsr((2, 3))), bipartite(dense))
+
+
+def test_room_behind_the_last_entry_is_no_edge():
+    roomy = csr_array(np.eye(3))
+    roomy.indices, roomy.data = np.append(roomy.indices, [2, 2]), np.append(roomy.data, [1.0, 1.0])
+    assert bipartite(roomy).edges == 3
+
+
 def test_rows_are_those_of_the_matrix():
     dense = random.random((9, 12)) < 0.3
     rxadj, radj = bipartite(dense).by_rows
@@ -87,6 +100,13 @@ def test_a_permutation_keeps_the_graph_up_to_names():
         (([0, 1], [0]), "tuple"),
         (([0, 1], [0], (1, 1, 1)), "pair"),
         (([0, 1], [0], (-1, 1)), "pair"),
+        (([0, 1], [0], (1, 1.5)), "pair"),
+        (([0, 1], [0], 2), "pair"),
+        (([0, 1], [0], ("a", "b")), "pair"),
+        (([0, 1], [0], (1, 2**70)), "32 bits"),
+        (([0, 1], [[0], [0, 1]], (1, 1)), "indices"),
+        ([[1], [1, 0]], "array"),
+        (np.ma.masked_array([[1, 0]], [[True, False]]), "masked"),
         (([0, 1, 1], [0], (1, 1)), "indptr"),
         (([1, 1], [0], (1, 1)), "start"),
         (([0, 2, 1], [0], (2, 1)), "decrease"),

@@ -164,3 +164,79 @@ def test_a_long_row_is_pulled_by_a_warp(monkeypatch):
     for initial in STARTS:
         answer = beyond.solve(graph, initial)
         check(graph, answer)
+
+
+# ------------------------------------------------------------------------------- rows that two want
+
+
+def pairs_of(rows, columns, matched):
+    """A start of the given (row, column) pairs."""
+    row_match, column_match = np.full(rows, -1), np.full(columns, -1)
+    for row, column in matched:
+        row_match[row], column_match[column] = column, row
+    return row_match, column_match
+
+
+def contested(barren, wide, lonely):
+    """Column 0 sees rows 0 and 1; column 1 sees row 1 and rows whose columns lead nowhere.
+
+    The tree of column 0 may find row 1 when it has row 0 already; then row 1 must be left to the
+    tree of column 1, which stays with its `barren` rows, so that the next phase grafts. `wide`
+    matched columns see row 1 besides, which makes it long; `lonely` rows see nothing.
+    """
+    inner = barren + wide
+    dense = np.zeros((2 + inner + lonely, 2 + inner), bool)
+    dense[[0, 1], 0] = True
+    dense[1, 1] = True
+    places = 2 + np.arange(inner)
+    dense[places, places] = True
+    dense[2 : 2 + barren, 1] = True
+    dense[1, 2 + barren :] = True
+    return bipartite(dense), pairs_of(*dense.shape, zip(places, places, strict=True))
+
+
+@pytest.mark.parametrize("lonely", [0, 60])
+@pytest.mark.parametrize("wide", [0, 40])
+def test_a_row_that_one_tree_refuses_belongs_to_the_other(monkeypatch, wide, lonely):
+    monkeypatch.setattr(kernels, "LONE_EDGES", 0)
+    graph, start = contested(6, wide, lonely)
+    for seed in range(60):
+        with device.executing(Executor(seed=seed, switch=0.3)):
+            answer = beyond.solve(graph, start, threads=32, blocks=2)
+        assert answer.cardinality == 8 + wide, seed
+        check(graph, answer)
+
+
+def long_last_row(first_tree, barren=6, wide=40, crowd=120):
+    """The last row sees `wide` matched columns and the root of a barren tree: a warp pulls it.
+
+    With `first_tree` it sees, before these, the root of a tree that has row 0 as well. `crowd` free
+    columns share one row: they make the frontier dense, so that rows pull.
+    """
+    rows, columns = 3 + barren + wide, 2 + barren + wide + crowd
+    first, second = (0, 1) if first_tree else (0, 1 + wide)
+    others = [column for column in range(columns) if column not in (first, second)]
+    matched = list(enumerate(others[: barren + wide], 2))
+    dense = np.zeros((rows, columns), bool)
+    for row, column in matched:
+        dense[row, column] = True
+    seen = matched[-wide:] if first_tree else matched[:wide]
+    dense[-1, [column for _, column in seen]] = True
+    dense[[row for row, column in matched if (row, column) not in seen], second] = True
+    dense[-1, second] = dense[0, first] = True
+    dense[-1, first] = first_tree
+    dense[1, others[barren + wide :]] = True
+    return bipartite(dense), pairs_of(rows, columns, matched), barren + wide + 3
+
+
+@pytest.mark.parametrize("first_tree", [False, True])
+def test_a_warp_looks_at_all_columns_of_a_long_row(monkeypatch, first_tree):
+    monkeypatch.setattr(kernels, "LONE_EDGES", 0)
+    graph, start, largest_one = long_last_row(first_tree)
+    pulled = 0
+    for seed in range(30):
+        with device.executing(Executor(seed=seed, switch=0.3)):
+            answer = beyond.solve(graph, start, threads=32, blocks=2)
+        assert answer.cardinality == largest_one, seed
+        pulled += answer.counters["levels_pulled"]
+    assert pulled > 0

@@ -1,4 +1,4 @@
-"""Each kernel beside a small NumPy expectation; its races, planted one by one."""
+"""Each kernel beside a small NumPy expectation, and the states that its races may leave."""
 
 import numpy as np
 import pytest
