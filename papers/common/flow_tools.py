@@ -238,16 +238,16 @@ def distances(arcs, between, sink, far):
     height = np.full(arcs.nodes, far, np.int32)
     queue = np.empty(arcs.nodes, np.int32)
     tail = 0
-    for x in range(arcs.nodes):
-        if sink[x] > 0:
-            height[x] = 1
-            queue[tail] = x
+    for start in range(arcs.nodes):
+        if sink[start] > 0:
+            height[start] = 1
+            queue[tail] = start
             tail += 1
     front, levels = 0, 0
     while front < tail:
         x = np.int64(queue[front])
         front += 1
-        levels = int(height[x])
+        levels = max(levels, height[x])
         for k in range(degree(arcs, x)):
             y = end(arcs, x, k)
             if 0 <= y < arcs.nodes and height[y] == far and between[mate(arcs, x, k)] > 0:

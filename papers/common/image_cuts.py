@@ -11,6 +11,7 @@ All pictures are files of scikit-image's package, so that no network is needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,12 @@ _TRUNCATION = 20  # largest difference of two pixels that counts
 _SCALE = 2  # cost of a unit of difference
 _POTTS = 5  # cost of two neighbours with different labels
 _EVEN = 8  # difference of grey values below which it is twice that
+_PAIRS: tuple[tuple[str, Any, Any], ...] = (
+    ("right", np.s_[:, :-1], np.s_[:, 1:]),
+    ("down", np.s_[:-1], np.s_[1:]),
+)
+"""Pairs of neighbours, by direction: the first ones, the second ones."""
+
 _FULL_WIDTH = 741  # of the stereo pair
 
 
@@ -262,9 +269,7 @@ def expansion_move(
     take = differences(first, second, shifts[alpha])
     gain, constant = take - keep, int(keep.sum())
     arcs = {name: np.zeros(labels.shape, np.int64) for name in FOUR}
-    ends = {"right": np.s_[:, 1:], "down": np.s_[1:]}
-    for name, p in (("right", np.s_[:, :-1]), ("down", np.s_[:-1])):
-        q = ends[name]
+    for name, p, q in _PAIRS:
         weight = potts_weights(first, name)
         both_keep = weight * (labels[p] != labels[q])
         q_takes, p_takes = weight * (labels[p] != alpha), weight * (labels[q] != alpha)
@@ -295,9 +300,6 @@ def labelling_energy(
     energy = 0
     for label in np.unique(labels):
         energy += int(differences(first, second, shifts[label])[labels == label].sum())
-    for name, p, q in (
-        ("right", np.s_[:, :-1], np.s_[:, 1:]),
-        ("down", np.s_[:-1], np.s_[1:]),
-    ):
+    for name, p, q in _PAIRS:
         energy += int((potts_weights(first, name) * (labels[p] != labels[q])).sum())
     return energy

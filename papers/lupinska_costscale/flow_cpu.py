@@ -2,7 +2,7 @@
 
 | name | what it is |
 | --- | --- |
-| `push_relabel` | [LU11 Alg.4.2] with a queue; ``heuristics="none"``, ``"global"``, ``"global+gap"`` |
+| `push_relabel` | [LU11 Alg.4.2] with a queue; option `heuristics` |
 | `pymaxflow` | PyMaxflow: Boykov and Kolmogorov's augmenting paths (an optional package) |
 | `scipy_flow` | `scipy.sparse.csgraph.maximum_flow` (Dinic) |
 
@@ -88,7 +88,8 @@ def upload(
     heuristics : {"none", "global", "global+gap"}
         Without heuristics all heights begin at 0. Global relabeling [LU11 Alg.4.4] comes first and
         after every ``|V|`` relabels; gap relabeling sets the nodes that it does not reach to
-        ``|V|``.
+        ``|V|``. Without gap relabeling, stranded excess climbs there one level after the other,
+        which takes ``|V|**2`` relabels on an image: for small instances only.
     max_operations : int, optional
         Pushes and relabels after which `run` raises; by default `operation_bound`.
 

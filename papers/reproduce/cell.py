@@ -76,7 +76,7 @@ class Laboratory:
     _matrix: Any = None
 
     def draw(self, instance: Instance) -> Matrix:
-        """Return the instance's matrix, graph or network; the last one is kept for the next solver."""
+        """Return the instance's matrix, graph or network; the last is kept for the next solver."""
         if instance != self._instance:
             before, old = self._instance, self._matrix
             self._matrix = self._instance = None
@@ -98,8 +98,10 @@ class Laboratory:
         until the solver is compiled for this dtype, for a large cell may take minutes. All graphs
         are of one type, and so are networks and grids.
         """
-        structured = isinstance(matrix, (Graph, Network, Grid))
-        dtype = type(matrix).__name__ if structured else str(matrix.dtype)
+        if isinstance(matrix, (Graph, Network, Grid)):
+            dtype = type(matrix).__name__
+        else:
+            dtype = str(matrix.dtype)
         signature = (cell.solver, cell.options, dtype)
         if signature in self.warmed and not (solver.device == "cuda" and device.describe().is_gpu):
             return False
@@ -380,9 +382,9 @@ def measure(
     warm_up = laboratory.needs_warm_up(solver, cell, matrix)
     try:
         _measure_on_state(solver, cell, matrix, notebook, warm_up)
+        if "end_to_end" in cell.scopes and notebook.open:
+            gc.collect()  # The other state is gone by now, so that memory holds one at a time.
+            notebook.take("end_to_end", partial(_end_to_end, solver, matrix, dict(cell.options)))
     except MissingPackageError as error:
         return Outcome("skipped", "none", str(error), device=name)
-    if "end_to_end" in cell.scopes and notebook.open:
-        gc.collect()  # The other state is gone by now, so that memory holds one at a time.
-        notebook.take("end_to_end", partial(_end_to_end, solver, matrix, dict(cell.options)))
     return notebook.outcome(name)
