@@ -18,6 +18,7 @@ PACKAGES = (
     "pandas",
     "matplotlib",
     "scikit-image",
+    "PyMaxflow",
     "greenlet",
     "cuda-bindings",
     "cuda-core",
@@ -37,6 +38,10 @@ _GPU_FIELDS = (
     "mig.mode.current",
 )
 _ROOT = Path(__file__).resolve().parents[2]
+
+
+class MissingPackageError(ImportError):
+    """An optional package is not installed."""
 
 
 def _output(*command: str, cwd: Path | None = None) -> str:

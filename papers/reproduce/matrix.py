@@ -175,7 +175,7 @@ def solve(problem: np.ndarray | Graph, name: str, maximize: bool, choice: str) -
     with stopwatch(device.synchronize) as whole:
         state = solver.upload(problem, **options)
         solver.run(state)
-        answer = solver.download(state)
+        answer = cast("Assignment | Matching", solver.download(state))  # Of a matrix or graph.
     verdict = _proof(problem, answer, maximize)
     where = device_name(solver)
     return Solved(full, where, problem.shape, answer, verdict, run.ms, whole.ms, note)

@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from toybox import toy
 
-from papers.common import certify, device, generators, koenig, resident
+from papers.common import certify, cut, device, generators, koenig, resident
+from papers.common.environment import MissingPackageError
 from papers.common.model import Assignment, Cell, Instance, Solver
 from papers.common.simulator import Executor
+from papers.lupinska_costscale import flow_cpu
 from papers.reproduce import cell as cells
 from papers.reproduce import compare, measurements, plan, runner, store
 from papers.reproduce.cell import Laboratory, measure, same_cost
@@ -422,3 +424,63 @@ def test_a_permuted_graph_is_made_of_the_one_at_hand(monkeypatch):
     laboratory.draw(replace(first, family="uniform_graph_rcp", seed=4))
     laboratory.draw(replace(first, n=31))
     assert drawn == ["uniform_graph", "uniform_graph_rcp", "uniform_graph"]
+
+
+# ------------------------------------------------------------------------------- flows
+
+
+def flow_solver(spoil=lambda flow: flow, upload=flow_cpu.upload):
+    return Solver(
+        "f", "f", "cpu", upload, flow_cpu.run, lambda state: spoil(flow_cpu.download(state))
+    )
+
+
+def flow_cell(*scopes, family="random_grid", label="9", n=6):
+    return Cell("toy:f", Instance(family, n, label), scopes or ("run",), (), 3)
+
+
+@pytest.mark.parametrize("family", ["random_grid", "random_network"])
+def test_every_flow_is_certified(monkeypatch, family):
+    seen, true = [], cut.flow
+    monkeypatch.setattr(
+        cells.cut, "flow", lambda problem, flow: seen.append(flow) or true(problem, flow)
+    )
+    outcome = go(flow_solver(), flow_cell("run", "end_to_end", family=family))
+    assert (outcome.status, outcome.certificate) == ("ok", "minimum-cut")
+    assert len(seen) == 6
+    found = {metric: value for scope, _, metric, value in outcome.values if scope == "answer"}
+    assert found == {"value": seen[0].value, **seen[0].counters}
+
+
+def test_a_flow_of_another_value_is_found():
+    outcome = go(flow_solver(lambda flow: replace(flow, value=flow.value + 1)), flow_cell())
+    assert (outcome.status, outcome.certificate) == ("not-certified", "minimum-cut")
+    assert "the answer says" in outcome.reason
+
+
+def test_a_flow_does_not_answer_for_a_matching():
+    def upload(graph, **options):
+        return flow_cpu.upload(generators.draw(Instance("random_grid", 4, "9")))
+
+    outcome = go(flow_solver(upload=upload), graph_cell())
+    assert (outcome.status, outcome.certificate) == ("not-certified", "none")
+    assert "Flow answers another problem" in outcome.reason
+
+
+def test_a_solver_whose_package_is_missing_is_skipped():
+    def upload(problem, **options):
+        raise MissingPackageError("this solver needs a package")
+
+    laboratory = Laboratory()
+    for scopes in (("run", "end_to_end"), ("end_to_end",)):
+        outcome = go(flow_solver(upload=upload), flow_cell(*scopes), laboratory)
+        assert (outcome.status, outcome.certificate) == ("skipped", "none")
+        assert outcome.reason == "this solver needs a package"
+
+
+def test_a_flow_instance_whose_file_is_missing_is_skipped(monkeypatch, tmp_path):
+    monkeypatch.setenv("PAPERS_INSTANCES", str(tmp_path))
+    monkeypatch.setenv("PAPERS_CACHE", str(tmp_path))
+    outcome = go(flow_solver(), flow_cell(family="grid_cut", label="nowhere"))
+    assert outcome.status == "skipped"
+    assert "nowhere is neither" in outcome.reason
