@@ -187,9 +187,7 @@ def _min_cost(
         if wrong:
             return wrong
         if fixing and eps > 1:
-            counters[_FIXED] += fix_arcs(
-                n, first, last, head, arc, cost, 4 * n * eps, flow, price
-            )
+            counters[_FIXED] += fix_arcs(n, first, last, head, arc, cost, 4 * n * eps, flow, price)
     return 0
 
 

@@ -146,6 +146,7 @@ def refine(nodes, cycle, eps, first, last, head, arc, cost, flow, price, excess,
         if load_relaxed(flags, LACKS) == 0 or load_relaxed(flags, STUCK) != 0:
             break
         if load_acquire(excess, v) <= 0:
+            cuda.nanosleep(0)  # the idle leave the issue slots to the active
             continue
         k, least = least_arc(v, wanted, first, last, head, arc, cost, flow, price)
         if k < 0:

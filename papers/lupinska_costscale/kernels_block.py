@@ -3,7 +3,7 @@
 The notation is that of `kernels`, but for
 
 ==========  ===============================================================================
-cost        T [n * n], row after row, times 2 n + 1; T is int32 or int64, whatever holds it
+cost        int64 [n * n], row after row, times 2 n + 1
 mate        int32 [n]: the y that x's unit went to, or -1; in a complete graph whose x have
             one unit each this is the flow: the arc (y, x) is residual if mate[x] = y, and
             all arcs of an active x are
@@ -37,14 +37,14 @@ LACKS = 0
 DONE, RAN_OVER = 1, 2
 """What ``ended`` tells."""
 
-FAR = {"int32": 2**31 - 1, "int64": 2**63 - 1}
-SLACK_TYPES = ("int32", "int64")
+NODES = 2 * LARGEST
+FAR = 2**62
 
 
 @cuda.jit(device=True)
-def least_of_x(x, n, far, cost, price):
+def least_of_x(x, n, cost, price):
     """Lane's least partially reduced cost over the arcs of an active x, and its y."""
-    least, best = far, int32(0)
+    least, best = int64(FAR), int32(0)
     for y in range(cuda.threadIdx.x & 31, n, 32):
         partial = cost[x * n + y] - load_relaxed_block(price, n + y)
         if partial < least:
@@ -53,9 +53,9 @@ def least_of_x(x, n, far, cost, price):
 
 
 @cuda.jit(device=True)
-def least_of_y(y, n, far, cost, price, mate):
+def least_of_y(y, n, cost, price, mate):
     """Lane's least partially reduced cost over the x whose unit is at y, and its x."""
-    least, best = far, int32(0)
+    least, best = int64(FAR), int32(0)
     for x in range(cuda.threadIdx.x & 31, n, 32):
         if load_relaxed_block(mate, x) == y:
             partial = -cost[x * n + y] - load_relaxed_block(price, x)
@@ -81,12 +81,12 @@ def send(v, other, n, mate, excess, state):
 
 
 @cuda.jit(device=True)
-def operate(v, n, far, eps, cost, price, mate, excess, state):
+def operate(v, n, eps, cost, price, mate, excess, state):
     """One push or relabel by the warp of an active node; 1 for a push [LU11 Alg.5.4 3-18]."""
     if v < n:
-        mine, best = least_of_x(v, n, far, cost, price)
+        mine, best = least_of_x(v, n, cost, price)
     else:
-        mine, best = least_of_y(v - n, n, far, cost, price, mate)
+        mine, best = least_of_y(v - n, n, cost, price, mate)
     least = warp_min(mine)
     winner = cuda.ffs(cuda.ballot_sync(FULL_WARP, mine == least)) - 1
     other = cuda.shfl_sync(FULL_WARP, best, winner)
@@ -95,14 +95,14 @@ def operate(v, n, far, eps, cost, price, mate, excess, state):
     if cuda.threadIdx.x & 31 == 0:
         if pushes:
             send(v, other, n, mate, excess, state)
-        elif least < far:  # else: no residual arc, against Lemma 5.1; the bound tells
+        elif least < FAR:  # else: no residual arc, against Lemma 5.1; the bound tells
             store_relaxed_block(price, v, -(least + eps))
     cuda.syncwarp()
     return int32(pushes)
 
 
 @cuda.jit(device=True)
-def refine_block(n, far, eps, bound, cost, price, mate, excess, state, tally):
+def refine_block(n, eps, bound, cost, price, mate, excess, state, tally):
     """Sweeps of the block's warps over the nodes until nobody is active [LU11 Alg.5.4].
 
     Returns what still lacks, to all threads: 0, unless a warp has made its `bound` of sweeps.
@@ -115,12 +115,15 @@ def refine_block(n, far, eps, bound, cost, price, mate, excess, state, tally):
         lacks = cuda.shfl_sync(FULL_WARP, load_relaxed_block(state, LACKS), 0)
         if lacks == 0:
             break
+        before = done
         for v in range(first, 2 * n, warps):
             units = cuda.shfl_sync(FULL_WARP, load_relaxed_block(excess, v), 0)
             if units > 0:
                 cuda.threadfence_block()
-                pushes += operate(v, n, far, eps, cost, price, mate, excess, state)
+                pushes += operate(v, n, eps, cost, price, mate, excess, state)
                 done += 1
+        if done == before:
+            cuda.nanosleep(0)
     if lane == 0 and done > 0:
         cuda.atomic.add(tally, 0, pushes)
         cuda.atomic.add(tally, 1, done - pushes)
@@ -131,11 +134,11 @@ def refine_block(n, far, eps, bound, cost, price, mate, excess, state, tally):
 
 
 @cuda.jit(device=True)
-def start_block(n, far, eps, cost, price, mate, excess, state):
+def start_block(n, eps, cost, price, mate, excess, state):
     """Lines 3 to 6 of [LU11 Alg.5.2]: no flow, and new prices for the x."""
     first = cuda.threadIdx.x >> 5
     for x in range(first, n, cuda.blockDim.x >> 5):
-        mine, _ = least_of_x(x, n, far, cost, price)
+        mine, _ = least_of_x(x, n, cost, price)
         least = warp_min(mine)
         if cuda.threadIdx.x & 31 == 0:
             price[x] = -(least + eps)
@@ -148,7 +151,7 @@ def start_block(n, far, eps, cost, price, mate, excess, state):
 
 
 @cuda.jit
-def cost_scaling(n, alpha, eps_0, far, bound, cost, mates, prices, tally, ended):
+def cost_scaling(n, alpha, eps_0, bound, cost, mates, prices, tally, ended):
     """All refines of [LU11 Alg.5.0], from the largest cost down to epsilon = 1.
 
     Paper: [LU11 Alg.5.2] and [LU11 Alg.5.4], without heuristics.  Launch: one block of whole
@@ -156,8 +159,8 @@ def cost_scaling(n, alpha, eps_0, far, bound, cost, mates, prices, tally, ended)
     refines) and ``ended``.
     Race: among warps, as in `kernels.refine`; the lanes of a warp act as one.
     """
-    price = cuda.shared.array(2 * LARGEST, cost.dtype)
-    excess = cuda.shared.array(2 * LARGEST, int32)
+    price = cuda.shared.array(NODES, int64)
+    excess = cuda.shared.array(NODES, int32)
     mate = cuda.shared.array(LARGEST, int32)
     state = cuda.shared.array(1, int32)
     thread = cuda.threadIdx.x
@@ -170,8 +173,8 @@ def cost_scaling(n, alpha, eps_0, far, bound, cost, mates, prices, tally, ended)
     lacks = int32(0)
     while eps > 1:
         eps = (eps + alpha - 1) // alpha
-        start_block(n, far, eps, cost, price, mate, excess, state)
-        lacks = refine_block(n, far, eps, bound, cost, price, mate, excess, state, tally)
+        start_block(n, eps, cost, price, mate, excess, state)
+        lacks = refine_block(n, eps, bound, cost, price, mate, excess, state, tally)
         if thread == 0:
             tally[2] += 1
         if lacks > 0:
@@ -186,7 +189,8 @@ def cost_scaling(n, alpha, eps_0, far, bound, cost, mates, prices, tally, ended)
 
 SIGNATURES = {
     cost_scaling: (
-        "void(int32, T, T, T, int64, T[::1], int32[::1], T[::1], int64[::1], int32[::1])"
+        "void(int32, int64, int64, int64, int64[::1], int32[::1], int64[::1], int64[::1], "
+        "int32[::1])"
     ),
 }
 """What each kernel is compiled for."""
