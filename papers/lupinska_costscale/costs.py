@@ -224,6 +224,8 @@ def _units(value: np.ndarray, n: int) -> tuple[np.ndarray, float | None]:
         return value.astype(np.int64), None
     if not value.size:
         return np.zeros(0, np.int64), 1.0
+    sizes = np.abs(value[value != 0])
+    typical = float(np.median(sizes)) if sizes.size else 0.0
     value = value - value.min()
     largest = float(value.max())
     power = 0 if largest == 0 else math.floor(math.log2(most)) - math.frexp(largest)[1] - 1
@@ -231,8 +233,7 @@ def _units(value: np.ndarray, n: int) -> tuple[np.ndarray, float | None]:
     counted = np.ldexp(value, power)
     units = np.rint(counted)
     step = math.ldexp(1.0, -power)
-    typical = float(np.median(value[value > 0])) if largest > 0 else 0.0
-    if n * step > COARSEST * n * typical and not np.array_equal(units, counted):
+    if step > COARSEST * typical and not np.array_equal(units, counted):
         raise ValueError(
             f"costs span too many orders of magnitude: {largest:.3g} beside {typical:.3g} leaves "
             "too few digits for int64 prices"

@@ -164,8 +164,8 @@ def solve(cost: Any, maximize: bool = False, **options: Any) -> Assignment:
 
 @njit(cache=True, nogil=True)
 def _min_cost(
-    n, first, head, arc, tail, tip, cost, start, version, alpha, updates, fixing, bound, flow, price,
-    excess, counters,
+    n, first, head, arc, tail, tip, cost, start, version, alpha, updates, fixing, bound, flow,
+    price, excess, counters,
 ):  # fmt: skip
     """[LU11 Alg.5.0]: 0, or what went wrong (1: bound, 2: no residual arc)."""
     flow[:] = 0

@@ -57,7 +57,7 @@ def put(pair, j, value):
 
 @cuda.jit(device=True)
 def first_of(low, high):
-    """The first line whose lane says so: of the lower 32, else of the upper; -1 if there is none."""
+    """The first line that says so: of the lower 32, else of the upper; -1 if there is none."""
     votes = cuda.ballot_sync(FULL_WARP, low)
     if votes != 0:
         return int32(cuda.ffs(votes) - 1)
