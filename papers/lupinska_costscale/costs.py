@@ -29,7 +29,10 @@ from papers.common.duals import row_duals
 from papers.common.model import Assignment
 
 HEADROOM = 8
-"""Prices stay within this many times n * largest scaled cost (see `price_limit`)."""
+"""Prices stay within this many times n * largest scaled cost C (see `price_limit`).
+
+A refine lowers none by more than n (alpha + 1) eps, and the eps fall from C / alpha in a geometric
+series: 3 n C in all for alpha = 2, less for a larger one. The rest is room for a reduced cost."""
 
 COARSEST = 1e-12
 """Largest step of float costs, relative to the typical cost."""

@@ -62,6 +62,8 @@ class State:
     launches : list of dict of str to Launch
         One dict an epsilon; of the one launch: one in all.
     count : Counter
+    tally : int64[3]
+        The device's counters as of the last run of the kernel.
     solved : bool
         Whether `run` has ended well.
     """
@@ -78,6 +80,7 @@ class State:
     start: Launch | None = None
     launches: list[dict[str, Launch]] = field(default_factory=list)
     count: Counter = field(default_factory=Counter)
+    tally: Any = None
     solved: bool = False
 
     @property
@@ -226,6 +229,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
             raise RuntimeError(f"a refine exceeded {state.operations} sweeps")
     elif state.costs.n:
         _launch(state, state.start)
+        state.tally = np.zeros(k.TALLIES, np.int64)
         for eps, launches in zip(state.epsilons, state.launches, strict=True):
             refine(state, eps, launches, mark)
     state.solved = True
@@ -241,8 +245,7 @@ def refine(
     state.count["refines"] += 1
     mark("start_refine")
     _launch(state, launches["start_refine"])
-    before = device.to_host(state.arrays["tally"])
-    done = before
+    before = done = state.tally
     # A run in which nobody relabels ends the refine or makes pushes alone, of which there are
     # fewer than arcs in a row: so this many runs are enough.
     for number in range((state.operations + 1) * (state.costs.cost.size + 1)):
@@ -252,19 +255,18 @@ def refine(
         if stuck:
             raise RuntimeError("an active node has no residual arc")
         last, done = done, device.to_host(state.arrays["tally"])
-        if lacks == 0:
-            break
         if done[k.RELABELS] - before[k.RELABELS] > state.operations:
             raise RuntimeError(f"a refine exceeded {state.operations} relabels")
-        if (done == last).all():
+        if lacks == 0:
+            break
+        if (done[: k.ARCS_FIXED] == last[: k.ARCS_FIXED]).all():
             raise RuntimeError(f"a run of {state.cycle} turns did nothing, {lacks} y lack a unit")
         if state.price_updates == "every" or (state.price_updates == "first" and number == 0):
             mark("price_update")
             global_price_update(state, eps)
     else:
         raise RuntimeError("the kernel has run too often")
-    if done[k.RELABELS] - before[k.RELABELS] > state.operations:
-        raise RuntimeError(f"a refine exceeded {state.operations} relabels")
+    state.tally = done
     if state.arc_fixing and eps > 1:
         mark("arc_fixing")
         _launch(state, launches["arc_fixing"])

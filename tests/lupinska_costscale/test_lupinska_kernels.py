@@ -131,16 +131,15 @@ def test_the_lemmas_hold_in_every_interleaving(part):
 
 def test_the_transient_case_happens():
     """[LU11 Lemma 5.5], case 5: a push meets the relabel of the node that it goes to."""
-    transient = 0
-    for seed in range(200, 240):
+    for seed in range(60):
         lemmas = Lemmas()
-        with device.executing(Executor(seed=seed, switch=0.6, on_access=lemmas)):
-            state = solver.upload(np.outer([1, 2, 3], [1, 2, 3]), geometry=Geometry(3))
+        cost = np.random.default_rng(seed).integers(0, 30, (5, 5))
+        with device.executing(Executor(seed=seed, switch=0.1, on_access=lemmas)):
+            state = solver.upload(cost, geometry=Geometry(5))
             lemmas.attach(state)
             solver.run(state)
         optimal_flow(state)
-        transient += lemmas.transient
-        if transient:
+        if lemmas.transient:
             return
     pytest.fail("no interleaving went through the transient case")
 

@@ -1,5 +1,7 @@
 """The sequential algorithms: against SciPy, proved by their duals, true to their lemmas."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
@@ -79,9 +81,7 @@ def test_a_price_update_keeps_the_flow_eps_optimal_and_makes_a_path_admissible()
     reference.start_5_2(run)
     before = list(run.p)
     reference.update_prices(run)
-    reduced = [
-        (v, w, c + run.p[v] - run.p[w]) for v in range(16) for _, w, c in run.residual(v)
-    ]
+    reduced = [(v, w, c + run.p[v] - run.p[w]) for v in range(16) for _, w, c in run.residual(v)]
     assert min(value for *_, value in reduced) >= -run.eps
     assert {v for v, _, value in reduced if value < 0} == set(range(8))
     assert all(new <= old for new, old in zip(run.p, before, strict=True))
@@ -110,7 +110,7 @@ def test_last_epsilon_is_below_one_over_n():
     found = []
     reference.solve(cost, watch=lambda run, *_: found.append(run.eps))
     assert found[-1] == 1
-    assert all(a >= b for a, b in zip(found, found[1:], strict=False))
+    assert all(a >= b for a, b in itertools.pairwise(found))
     assert set(found) <= {-(-read.largest // 10**k) for k in range(1, 9)} | {1}
 
 
@@ -149,7 +149,7 @@ def test_empty(shape):
         (csr_array(np.array([[2**61, 1]])), r"2\*\*60"),
         (csr_array(np.array([[1j, 1]])), "integers or floats"),
         ([[2**59, 0], [0, 0]], "overflow"),
-        ([[1e300, 1e-9], [1e-9, 1e-9]], "orders of magnitude"),
+        ([[1e300, 1e-9], [3e-9, 2e-9]], "orders of magnitude"),
         ([["x"]], "integers or floats"),
     ],
 )

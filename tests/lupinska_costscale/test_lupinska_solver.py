@@ -87,8 +87,8 @@ def test_run_twice(loop):
         solver.run(state)
         answer = solver.download(state)
         assert certify.assignment(cost, answer).ok
-        counts.append(answer.counters)
-    assert counts[0] == counts[1]
+        counts.append((answer.cost, answer.counters["refines"], answer.counters["kernel_launches"]))
+    assert counts[0] == counts[1]  # operations depend on the interleaving
 
 
 def test_steps_are_traced():
