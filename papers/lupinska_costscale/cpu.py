@@ -57,6 +57,11 @@ class State:
         self.price, self.excess = np.empty(nodes, np.int64), np.empty(nodes, np.int32)
         self.counters = np.zeros(len(COUNTERS), np.int64)
 
+    @property
+    def problem(self) -> Any:
+        """The caller's problem."""
+        return self.costs.problem
+
 
 def upload(
     cost: Any,
@@ -193,7 +198,7 @@ def _min_cost(
 
 @njit(cache=True, nogil=True)
 def _saturate(n, tail, tip, cost, flow, price, excess):
-    """[LU11 Alg.5.0 2-4]: fill or empty every arc against its reduced cost."""
+    """[LU11 Alg.5.0] 2-4: fill or empty every arc against its reduced cost."""
     excess[:n] = 1
     excess[n:] = -1
     for a in range(tail.size):
@@ -207,7 +212,7 @@ def _saturate(n, tail, tip, cost, flow, price, excess):
 
 @njit(cache=True, nogil=True)
 def _start_empty(n, first, last, head, arc, cost, below, flow, price, excess):
-    """[LU11 Alg.5.2 3-6]: no flow, and the least reduced cost of each x at -below."""
+    """[LU11 Alg.5.2] 3-6: no flow, and the least reduced cost of each x at -below."""
     excess[:n] = 1
     excess[n:] = -1
     for x in range(n):

@@ -23,7 +23,9 @@ whose excesses tell the same, are not needed.
 
 **Order.** A push stores the arc before it hands over the unit, with a fence between the two, and
 whoever is active looks at its excess (acquire) before its arcs: it sees every arc that a unit has
-come by. So an active node has a residual arc [LU11 Lemma 5.1].
+come by. So an active node has a residual arc [LU11 Lemma 5.1]. Prices only fall [LU11 Lemma 5.2],
+so that what a thread has read of another's price is too high, never too low; that is all that
+overlapping operations can do to each other, two [LU11 Lemma 5.3] or more [LU11 Lemma 5.4].
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ FAR = 2**62
 
 @cuda.jit
 def start(nodes, first, head_0, arc_0, last, head, arc, price, flow, flags, tally):
-    """The whole residual graph again, prices 0, no flow [LU11 Alg.5.0 3-4].
+    """The whole residual graph again, prices 0, no flow [LU11 Alg.5.0] 3-4.
 
     Launch: grid-stride over the arcs of both lists.  Reads/Writes: reads ``first``, ``head_0``,
     ``arc_0``; writes all others.

@@ -1,5 +1,6 @@
-"""Thousands of small dense problems in one launch, a warp each: ours, for the paper's use [LU11
-sec.6], many assignments of some 30 a side in real time.
+"""Thousands of small dense problems in one launch, a warp each: ours, not the paper's.
+
+It serves what the paper is for [LU11 sec.6]: many assignments of some 30 a side in real time.
 
 Jonker and Volgenant's method, exact without scaling: column reduction, augmenting row reduction,
 then a shortest augmenting path from each row that is still free. A warp keeps a whole problem in

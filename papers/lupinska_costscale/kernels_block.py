@@ -82,7 +82,7 @@ def send(v, other, n, mate, excess, state):
 
 @cuda.jit(device=True)
 def operate(v, n, eps, cost, price, mate, excess, state):
-    """One push or relabel by the warp of an active node; 1 for a push [LU11 Alg.5.4 3-18]."""
+    """One push or relabel by the warp of an active node; 1 for a push [LU11 Alg.5.4] 3-18."""
     if v < n:
         mine, best = least_of_x(v, n, cost, price)
     else:

@@ -154,7 +154,7 @@ def _balance(run: Run) -> None:
 
 
 def saturate(run: Run) -> None:
-    """Empty or fill every arc against its reduced cost [LU11 Alg.5.0 2-4]."""
+    """Empty or fill every arc against its reduced cost [LU11 Alg.5.0] 2-4."""
     costs = run.costs
     for a, (x, y) in enumerate(zip(costs.tail, costs.tip, strict=True)):
         reduced = int(costs.cost[a]) + run.p[x] - run.p[costs.n + y]

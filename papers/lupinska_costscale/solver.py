@@ -257,13 +257,14 @@ def refine(
         last, done = done, device.to_host(state.arrays["tally"])
         if done[k.RELABELS] - before[k.RELABELS] > state.operations:
             raise RuntimeError(f"a refine exceeded {state.operations} relabels")
-        if lacks == 0:
-            break
-        if (done[: k.ARCS_FIXED] == last[: k.ARCS_FIXED]).all():
+        if lacks and (done[: k.ARCS_FIXED] == last[: k.ARCS_FIXED]).all():
             raise RuntimeError(f"a run of {state.cycle} turns did nothing, {lacks} y lack a unit")
         if state.price_updates == "every" or (state.price_updates == "first" and number == 0):
             mark("price_update")
-            global_price_update(state, eps)
+            if lacks:  # where nobody is active, [LU11 Alg.5.3] ends before it begins
+                global_price_update(state, eps)
+        if lacks == 0:
+            break
     else:
         raise RuntimeError("the kernel has run too often")
     state.tally = done
