@@ -1,4 +1,4 @@
-"""The codes that the experiments compare, by the names of their tables, and how a cell asks for one.
+"""The codes that the experiments compare, by their names in tables, and how cells ask for them.
 
 A code is a solver; what else a cell asks for stands in its options. What a table is about is read
 back from a measurement's solver and options, so that a recorded run needs no list of its own.
@@ -45,7 +45,12 @@ OURS = (LOCK_FREE, SEQUENTIAL)
 # ------------------------------------------------------------------------------- maximum flow
 
 HYBRID, GPU_RELABEL, ASYNC, PYMAXFLOW = "hybrid", "GPU relabel", "async relabel", "PyMaxflow"
-BLOCKING, HONG, ON_CPU, SCIPY_FLOW = "blocking", "lock-free", "sequential push-relabel", "SciPy flow"
+BLOCKING, HONG, ON_CPU, SCIPY_FLOW = (
+    "blocking",
+    "lock-free",
+    "sequential push-relabel",
+    "SciPy flow",
+)
 FLOW_ON_GPU = {
     BLOCKING: f"{PAPER}:blocking",
     HONG: f"{PAPER}:lock_free",
@@ -82,6 +87,9 @@ HEURISTICS = {
     "both": (True, True),
 }
 """Names of the combinations of [LU11 sec.5.2]: (price_updates, arc_fixing). Print has both."""
+
+VERSIONS = ("5.0", "5.1", "5.2")
+"""Algorithms of [LU11 sec.5.1]; the last is the author's."""
 
 # ------------------------------------------------------------------------------- cells
 

@@ -19,8 +19,7 @@ import numpy as np
 from papers.common import figures
 from papers.common.model import Assignment, Flow, Plan
 from papers.common.network import Grid
-from papers.lupinska_costscale import energies
-from papers.lupinska_costscale import codes
+from papers.lupinska_costscale import codes, energies
 
 Pictures = Sequence[tuple[str, Path]]
 

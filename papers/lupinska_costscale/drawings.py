@@ -15,13 +15,11 @@ from papers.lupinska_costscale.codes import (
     CLAIMED_S,
     FLOW_ON_GPU,
     LOCK_FREE,
-    OF_ASSIGNMENT,
     ON_CPU,
     OURS,
     PYMAXFLOW,
     RIVALS,
     SCIPY,
-    SEQUENTIAL,
 )
 
 NAMED = (*OURS, *RIVALS, SCIPY)
@@ -101,7 +99,9 @@ def claim_large(table: pd.DataFrame) -> Figure:
             _plot(axes, curve["n"], curve[code], code)
     _empty(axes, mine)
     title = measured_by(mine) if len(mine) else ""
-    _logarithmic(axes, "vertices a side", "ms", f"complete bipartite graphs, costs up to 100\n{title}")
+    _logarithmic(
+        axes, "vertices a side", "ms", f"complete bipartite graphs, costs up to 100\n{title}"
+    )
     return figure
 
 

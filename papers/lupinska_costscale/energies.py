@@ -151,7 +151,7 @@ def patch_costs(
     windows = []
     for frame in (first, second):
         view = np.lib.stride_tricks.sliding_window_view(frame.astype(np.int64), (side, side))
-        windows.append(view[:: step, :: step].reshape(len(tops), len(lefts), side * side))
+        windows.append(view[::step, ::step].reshape(len(tops), len(lefts), side * side))
     place = np.arange(len(lefts))
     shift = place[:, None] - place[None, :]
     outside = (shift < 0) | (shift > reach)

@@ -1,10 +1,11 @@
 """What [LU11] states in words, measured, its two diagrams, and what it is for, as data.
 
 The paper has no table and no plot, but a claim (1/20 s for n <= 30, costs <= 100; not efficient for
-large complete graphs) and three constants picked by tests. [LU11 sec.6] is `claim_small` and
-`claim_large`, [LU11 sec.5.5] `alpha`, `heuristics` and half of `cycle`, [LU11 sec.4.6] the other
-half and `flow_versions`; [LU11 Fig.1] and [LU11 Fig.2] are drawn. `batch`, `single` and `ak` are
-goals of our own; `segmentation` and `optical_flow` are the two uses that the paper names.
+large complete graphs) and three constants picked by tests. [LU11 sec.6] is `claim_small`,
+`claim_large` and `operations`, [LU11 sec.5.1] `versions`, [LU11 sec.5.2] `heuristics`,
+[LU11 sec.5.5] `alpha` and half of `cycle`, [LU11 sec.4.6] the other half and `flow_versions`;
+[LU11 Fig.1] and [LU11 Fig.2] are drawn. `batch`, `single` and `ak` are goals of our own;
+`segmentation` and `optical_flow` are the two uses that [LU11 sec.1] names.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_flow`), how to draw it
 (`drawings`) and how to judge it (`verdicts`). Nothing here runs a solver.
@@ -28,7 +29,6 @@ from papers.lupinska_costscale.codes import (
     CYCLE_ASSIGNMENT,
     CYCLE_FLOW,
     FLOW_ON_GPU,
-    GPU_RELABEL,
     HEURISTICS,
     HONG,
     HYBRID,
@@ -42,6 +42,7 @@ from papers.lupinska_costscale.codes import (
     SCIPY,
     SCIPY_FLOW,
     SEQUENTIAL,
+    VERSIONS,
     cell,
     costs,
     grids,
@@ -129,7 +130,7 @@ def operations(plan: Plan) -> list[Cell]:
 
 
 def heuristics(plan: Plan) -> list[Cell]:
-    """Price updates and arc fixing, alone, together and neither, at the claim's edge and past it."""
+    """Price updates and arc fixing, alone, together and neither, at the claim's edge and past."""
     sizes = {preset: LARGE[preset][:3] for preset in LARGE}
     return [
         cell(code, costs(n, 100, seed), repeats=_repeats(plan, code),
@@ -151,6 +152,17 @@ def alpha(plan: Plan) -> list[Cell]:
         for value in ALPHAS
         for seed in _seeds(plan)
     ]
+
+
+def versions(plan: Plan) -> list[Cell]:
+    """The three sequential forms, with neither heuristic: the author's is one made of two."""
+    return [
+        cell(SEQUENTIAL, costs(n, 100, seed), repeats=None if n <= 60 else 1,
+             version=version, price_updates=False, arc_fixing=False)
+        for n in LARGE[plan.preset][:3]
+        for version in VERSIONS
+        for seed in _seeds(plan)
+    ]  # fmt: skip
 
 
 def single(plan: Plan) -> list[Cell]:
@@ -272,6 +284,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "heuristics", "What price updates and arc fixing save", "table",
         heuristics, tables.heuristics, None, verdicts.heuristics,
+    ),
+    Experiment(
+        "versions", "Algorithms 5.0, 5.1 and 5.2 without heuristics", "table",
+        versions, tables.versions, None, verdicts.versions,
     ),
     Experiment(
         "alpha", "Time by ALPHA, over that of 10", "figure",

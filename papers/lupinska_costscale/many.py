@@ -188,9 +188,9 @@ def download(many: Many) -> Assignment:
 
 
 def _batch() -> Solver:
-    from papers.lupinska_costscale import solver  # Loads kernels.
+    from papers.lupinska_costscale import batch  # Loads kernels.
 
-    return solver.SOLVERS["batch"]
+    return batch.SOLVERS["batch"]
 
 
 def upload_batch(cost: Any, problems: int = 1, maximize: bool = False) -> Many:

@@ -33,7 +33,9 @@ from papers.lupinska_costscale.codes import (
     OURS,
     RIVALS,
     SCIPY,
+    SEQUENTIAL,
     SOLVER_OF,
+    VERSIONS,
     heuristics_of,
     options_of,
 )
@@ -104,6 +106,12 @@ def with_options(
         for name, make in asked.items()
     }
     return rows.assign(**columns)[pd.Series(keep, rows.index, bool)].reset_index(drop=True)
+
+
+def _exactly(rows: pd.DataFrame, names: set[str]) -> pd.DataFrame:
+    """Keep the rows that were measured with these options and no others."""
+    keep = [set(options_of(text)) == names for text in rows["options"]]
+    return rows[pd.Series(keep, rows.index, bool)].reset_index(drop=True)
 
 
 def plain(rows: pd.DataFrame) -> pd.DataFrame:
@@ -221,8 +229,7 @@ def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     for metric, scope in metrics:
         rows = measured(summary, OURS, metric, scope)
         rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
-        both = {"price_updates", "arc_fixing"}
-        rows = rows[[set(options_of(text)) == both for text in rows["options"]]]
+        rows = _exactly(rows, {"price_updates", "arc_fixing"})
         names = [heuristics_of(options_of(text)) for text in rows["options"]]
         rows = rows.assign(heuristics=pd.Series(names, rows.index, object))
         part = over_seeds(rows, index, metric).drop(columns="seeds")
@@ -236,6 +243,29 @@ def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = order(table, by=("code", "n", "source", "heuristics"))
     return table[["code", "n", "source", "device", "heuristics", "time_ms", "time_over_none",
                   "operations", "operations_over_none"]]  # fmt: skip
+
+
+def versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Times and operations of the three sequential algorithms, over those of the author's."""
+    index = ["n", "source", "device", "version"]
+    found = None
+    for metric, scope in (("time_ms", "run"), ("pushes", "answer"), ("relabels", "answer")):
+        rows = measured(summary, (SEQUENTIAL,), metric, scope)
+        rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
+        rows = with_options(rows, ("price_updates", "arc_fixing"), version=lambda of: of["version"]
+                            if "version" in of and heuristics_of(of) == "none" else "")  # fmt: skip
+        part = over_seeds(rows[rows["version"] != ""], index, metric).drop(columns="seeds")
+        found = part if found is None else found.merge(part, on=index, how="left")
+    assert found is not None
+    found["operations"] = found["pushes"] + found["relabels"]
+    at = index[:-1]
+    own = found[found["version"] == VERSIONS[-1]][[*at, "time_ms", "operations"]]
+    table = found.merge(own, on=at, how="left", suffixes=("", "_own"))
+    table["time_over_own"] = table["time_ms"] / table["time_ms_own"]
+    table["operations_over_own"] = table["operations"] / table["operations_own"]
+    return order(table, by=("n", "version"))[
+        [*index, "time_ms", "time_over_own", "operations", "operations_over_own"]
+    ]
 
 
 # ------------------------------------------------------------------------------- constants
@@ -263,7 +293,7 @@ def _sweep(
         ``over_published`` (geometric mean over the seeds of the time over that of the author's
         value), ``seeds``.
     """
-    rows = rows[[set(options_of(text)) == {option} for text in rows["options"]]]
+    rows = _exactly(rows, {option})
     rows = with_options(rows, **{option: lambda of: int(of[option])})
     rows["published_best"] = [theirs(code) for code in rows["code"]]
     index = list(dict.fromkeys([*same, "source", "device"]))

@@ -29,6 +29,7 @@ from papers.lupinska_costscale.codes import (
     LOCK_FREE,
     RIVALS,
     SCIPY,
+    VERSIONS,
 )
 from papers.lupinska_costscale.tables import geometric_mean, ours_only
 
@@ -146,6 +147,25 @@ def heuristics(table: pd.DataFrame) -> list[Comparison]:
                 )
             )  # fmt: skip
     return found or not_measured("what the heuristics save", "ratio")
+
+
+def versions(table: pd.DataFrame) -> list[Comparison]:
+    """The author's combination of two algorithms takes no longer than either."""
+    found: list[Comparison] = []
+    for source, of_source in _sources(_timed(table)):
+        for version, rows in of_source.groupby("version", sort=False):
+            mean = geometric_mean(rows["time_over_own"].dropna())
+            if version == VERSIONS[-1] or np.isnan(mean):
+                continue
+            found.append(
+                claim(
+                    f"time of Alg. {version} over that of Alg. {VERSIONS[-1]}, sizes up to "
+                    f"n = {rows['n'].max()} ({source})",
+                    "an impact on efficiency (at least 1)", round(mean, 3), mean * SLACK >= 1,
+                    "ratio",
+                )
+            )  # fmt: skip
+    return found or not_measured("the three sequential algorithms", "ratio")
 
 
 def _best(
