@@ -20,6 +20,7 @@ PAPER = "lupinska_costscale"
 # ------------------------------------------------------------------------------- assignment
 
 LOCK_FREE = "lock-free refine"
+ONE_LAUNCH = "refine in one launch"
 SEQUENTIAL = "sequential cost scaling"
 SCIPY = "SciPy"
 BATCH, LOOP = "batch", "SciPy's loop"
@@ -32,6 +33,7 @@ RIVALS = {
 
 OF_ASSIGNMENT = {
     LOCK_FREE: f"{PAPER}:refine",
+    ONE_LAUNCH: f"{PAPER}:refine",
     SEQUENTIAL: f"{PAPER}:cost_scaling",
     **RIVALS,
     SCIPY: f"{PAPER}:scipy",
@@ -41,6 +43,13 @@ OF_ASSIGNMENT = {
 """Solver by code, in the order in which tables name them."""
 
 OURS = (LOCK_FREE, SEQUENTIAL)
+"""The paper's two halves; `ONE_LAUNCH` is the first with the host's loop on the device."""
+
+ON_DEVICE = ("loop", "device")
+"""The option that tells `ONE_LAUNCH` from `LOCK_FREE`."""
+
+LARGEST_BLOCK = 64
+"""Vertices a side that `ONE_LAUNCH` takes at most."""
 
 # ------------------------------------------------------------------------------- maximum flow
 
@@ -68,8 +77,8 @@ OF_FLOW = {
 }
 
 SOLVER_OF = {**OF_ASSIGNMENT, **OF_FLOW}
-CODE_OF = {solver: code for code, solver in SOLVER_OF.items()}
-KERNELS = (LOCK_FREE, BATCH, *RIVALS, *FLOW_ON_GPU)
+CODE_OF = {solver: code for code, solver in SOLVER_OF.items() if code != ONE_LAUNCH}
+KERNELS = (LOCK_FREE, ONE_LAUNCH, BATCH, *RIVALS, *FLOW_ON_GPU)
 """Codes that run on the GPU, or in the executor where there is none."""
 
 # ------------------------------------------------------------------------------- print
@@ -80,13 +89,15 @@ CYCLE_FLOW = 7000
 CLAIMED_S, CLAIMED_N, CLAIMED_C = 1 / 20, 30, 100
 """[LU11 sec.6]: about 1/20 s for up to 30 vertices a side and costs up to 100."""
 
-HEURISTICS = {
-    "none": (False, False),
-    "price updates": (True, False),
-    "arc fixing": (False, True),
-    "both": (True, True),
+HEURISTICS: dict[str, tuple[str, bool]] = {
+    "none": ("none", False),
+    "price updates": ("first", False),
+    "arc fixing": ("none", True),
+    "both": ("first", True),
+    "both, after every run": ("every", True),
 }
-"""Names of the combinations of [LU11 sec.5.2]: (price_updates, arc_fixing). Print has both."""
+"""Names of the combinations of [LU11 sec.5.2]: (price_updates, arc_fixing). Print has ``both``, and
+says that running them more often was no better."""
 
 VERSIONS = ("5.0", "5.1", "5.2")
 """Algorithms of [LU11 sec.5.1]; the last is the author's."""
@@ -102,7 +113,28 @@ def cell(
     **options: Any,
 ) -> Cell:
     """Return the cell that times a code on an instance; `options` are its solver's."""
-    return Cell(SOLVER_OF[code], instance, scopes, tuple(options.items()), repeats)
+    given = tuple(options.items()) + ((ON_DEVICE,) if code == ONE_LAUNCH else ())
+    return Cell(SOLVER_OF[code], instance, scopes, given, repeats)
+
+
+def code_of(solver: str, options: str) -> tuple[str, str]:
+    """Return the code of a measurement, and its options without what tells the code.
+
+    Of a solver that is none of ours the code is ``""``.
+    """
+    given = options_of(options)
+    code = CODE_OF.get(solver, "")
+    if code == LOCK_FREE and given.get(ON_DEVICE[0]) == ON_DEVICE[1]:
+        del given[ON_DEVICE[0]]
+        code = ONE_LAUNCH
+    return code, ",".join(f"{name}={value}" for name, value in given.items())
+
+
+def with_heuristics(code: str, name: str) -> dict[str, Any]:
+    """Return the options of one of `HEURISTICS`; the sequential form updates prices or does not."""
+    updates, fixing = HEURISTICS[name]
+    chosen = updates if code == LOCK_FREE else updates != "none"
+    return {"price_updates": chosen, "arc_fixing": fixing}
 
 
 def costs(n: int, largest: int, seed: int) -> Instance:
@@ -117,8 +149,10 @@ def options_of(text: str) -> dict[str, str]:
 
 def heuristics_of(options: Mapping[str, str]) -> str:
     """Return the name of the combination that options ask for; a solver's default is both."""
-    asked = tuple(options.get(name, "True") == "True" for name in ("price_updates", "arc_fixing"))
-    return next(name for name, pair in HEURISTICS.items() if pair == asked)
+    updates = {"True": "first", "False": "none"}
+    asked = options.get("price_updates", "first")
+    pair = updates.get(asked, asked), options.get("arc_fixing", "True") == "True"
+    return next((name for name, known in HEURISTICS.items() if known == pair), "")
 
 
 # ------------------------------------------------------------------------------- flow instances

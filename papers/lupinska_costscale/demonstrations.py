@@ -10,16 +10,18 @@ are set against SciPy's. What does not agree raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from papers.common import figures
+from papers.common import figures, image_cuts
 from papers.common.model import Assignment, Flow, Plan
 from papers.common.network import Grid
-from papers.lupinska_costscale import codes, energies
+from papers.lupinska_costscale import codes
+from papers.lupinska_costscale.patches import patch_costs
 
 Pictures = Sequence[tuple[str, Path]]
 
@@ -111,30 +113,15 @@ PHOTOS = {"smoke": ("camera",), "quick": ("camera", "chelsea"),
 SIDE = {"smoke": 64, "quick": 160, "paper": 512}
 
 
-def photograph(name: str, side: int) -> np.ndarray:
-    """Return a picture of scikit-image's, resized to side x side, uint8."""
-    import skimage.data
-    from skimage.transform import resize
-
-    whole = getattr(skimage.data, name)()
-    scaled = resize(whole, (side, side), anti_aliasing=True, preserve_range=True)
-    return np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
-
-
 @figures.house_style()
 def segmentation(folder: Path, plan: Plan) -> Pictures:
     """Cut photographs into object and background; draw each beside what the cut keeps."""
-    from papers.common import generators
-
     cut, side, made = cutter(plan), SIDE[plan.preset], []
     for name in PHOTOS[plan.preset]:
-        graph = generators.draw(codes.segmentation(side, name))
-        if not isinstance(graph, Grid):
-            raise TypeError(f"{name}: a {type(graph).__name__} is no grid")
         cut.cuts = 0
-        answer = cut(graph)
+        answer = cut(image_cuts.segmentation(side, name))
         path = folder / f"lupinska_costscale_segmentation_{name}.png"
-        figures.save(_two_halves(photograph(name, side), answer.source_side), path)
+        figures.save(_two_halves(image_cuts.portrait(name, side), answer.source_side), path)
         share = 100 * float(answer.source_side.mean())
         made.append(
             (f"{name}, {side} x {side}: least energy {answer.value}, object {share:.1f} % of the "
@@ -143,7 +130,7 @@ def segmentation(folder: Path, plan: Plan) -> Pictures:
     return made
 
 
-def _two_halves(picture: np.ndarray, inside: np.ndarray):
+def _two_halves(picture: np.ndarray, inside: np.ndarray) -> Figure:
     """Draw a picture, its outline and what lies inside the cut."""
     figure, panels = figures.new_figure(columns=3, size=(9.0, 3.2))
     grey = "gray" if picture.ndim == 2 else None
@@ -161,59 +148,61 @@ def _two_halves(picture: np.ndarray, inside: np.ndarray):
 
 # ------------------------------------------------------------------------------- optical flow
 
-SHRINK = {"smoke": 8, "quick": 4, "paper": 2}
-LABELS = {"smoke": 5, "quick": 9, "paper": 34}
-LARGEST = 68
-"""Largest displacement between the frames, in pixels of the whole picture."""
+HEIGHT = {"smoke": 62, "quick": 100, "paper": 250}
+EVERY = {"smoke": 7, "quick": 4, "paper": 1}
+"""Of the labels of `image_cuts.stereo_shifts` every such one."""
 
-WEIGHT = 6
+FULL_HEIGHT, REACH = 500, 68
+"""Height of the whole picture, and its largest displacement in patches' assignment, in pixels."""
+
 PATCH, PATCH_STEP = 24, 12
-"""Side and distance of the patches, in pixels of the whole picture: 60 a row, some 40 rows."""
+"""Side and distance of the patches, in pixels of the whole picture: 60 a row, 40 rows."""
+
+PATCH_HEIGHT = {"smoke": 125, "quick": 125, "paper": 500}
 
 
 @dataclass
 class Scene:
-    """Two grey frames, their true displacement (NaN where unknown), and what we found.
+    """Two frames and how far the first one's pixels lie to the left in the second.
 
     Attributes
     ----------
-    first, second : uint8[height, width]
+    first, second : uint8[height, width, 3]
     truth : float64[height, width]
-        In pixels of these frames.
-    found : dict of str to float64 array
+        In pixels of these frames; NaN where it is not known.
+    scale : float
+        Pixels of the whole picture to one of these.
     """
 
     first: np.ndarray
     second: np.ndarray
     truth: np.ndarray
-    found: dict[str, np.ndarray] = field(default_factory=dict)
+    scale: float
 
 
-def scene(shrink: int) -> Scene:
-    """Return scikit-image's stereo pair, whose displacement is known, smaller by `shrink`."""
+def scene(height: int) -> Scene:
+    """Return scikit-image's stereo pair, whose displacement is known, scaled to a height."""
     import skimage.data
-    from skimage.color import rgb2gray
-    from skimage.transform import resize
 
-    left, right, truth = skimage.data.stereo_motorcycle()
-    size = tuple(edge // shrink for edge in left.shape[:2])
-    frames = [
-        np.rint(255 * resize(rgb2gray(frame), size, anti_aliasing=True)).astype(np.uint8)
-        for frame in (left, right)
-    ]
-    known = np.where(np.isfinite(truth), truth, np.nan)
-    rows, columns = (np.arange(edge) * shrink + shrink // 2 for edge in size)
-    return Scene(frames[0], frames[1], known[np.ix_(rows, columns)] / shrink)
+    first, second = image_cuts.stereo_pair(height)
+    whole = skimage.data.stereo_motorcycle()[2]
+    scale = whole.shape[0] / height
+    rows, columns = (
+        np.minimum((np.arange(edge) + 0.5) * full / edge, full - 1).astype(int)
+        for edge, full in zip(first.shape[:2], whole.shape, strict=True)
+    )
+    truth = np.where(np.isfinite(whole), whole, np.nan)[np.ix_(rows, columns)] / scale
+    return Scene(first, second, truth, scale)
 
 
-def by_cuts(pair: Scene, labels: int, largest: int, cut: Cutter) -> tuple[np.ndarray, list[int]]:
+def by_cuts(pair: Scene, every: int, cut: Cutter) -> tuple[np.ndarray, list[int]]:
     """Label each pixel with a displacement by expansion moves until none lowers the energy.
 
     Parameters
     ----------
     pair : Scene
-    labels, largest : int
-        How many displacements, up to the largest, in pixels of the frames.
+    every : int
+        Of the labels every such one.
     cut : Cutter
 
     Returns
@@ -224,29 +213,29 @@ def by_cuts(pair: Scene, labels: int, largest: int, cut: Cutter) -> tuple[np.nda
     Raises
     ------
     DisagreementError
-        If the energy after a move is not what its cut promised.
+        If the energy after a move is not what its cut promised, or has risen.
     """
-    steps = np.unique(np.rint(np.linspace(0, largest, labels)).astype(int))
-    data = energies.displacements(pair.first, pair.second, steps)
-    weights = energies.potts(pair.first, WEIGHT)
-    chosen = data.argmin(axis=0)
-    history = [energies.energy(data, weights, chosen)]
+    shifts = np.unique(image_cuts.stereo_shifts(pair.first.shape[1])[::every], axis=0)
+    frames = pair.first, pair.second, shifts
+    chosen = image_cuts.cheapest(*frames)
+    history = [image_cuts.labelling_energy(*frames, chosen)]
     for _ in range(SWEEPS):
         before = history[-1]
-        for alpha in range(len(steps)):
-            graph, constant = energies.expansion(data, weights, chosen, alpha)
+        for alpha in range(len(shifts)):
+            graph, constant = image_cuts.expansion_move(*frames, chosen, alpha)
             answer = cut(graph)
             chosen = np.where(answer.source_side, chosen, alpha)
-            history.append(energies.energy(data, weights, chosen))
-            if history[-1] != answer.value + constant:
+            found = image_cuts.labelling_energy(*frames, chosen)
+            if found != answer.value + constant:
                 raise DisagreementError(
-                    f"label {alpha}: energy {history[-1]}, its cut {answer.value + constant}"
+                    f"label {alpha}: energy {found}, its cut {answer.value + constant}"
                 )
-            if history[-1] > history[-2]:
-                raise DisagreementError(f"label {alpha}: the energy rose to {history[-1]}")
+            if found > history[-1]:
+                raise DisagreementError(f"label {alpha}: the energy rose to {found}")
+            history.append(found)
         if history[-1] == before:
             break
-    return steps[chosen].astype(float), history
+    return -shifts[chosen, 1].astype(float), history
 
 
 SWEEPS = 2
@@ -276,7 +265,8 @@ def by_assignment(
     """
     from scipy.optimize import linear_sum_assignment
 
-    problems = energies.patch_costs(pair.first, pair.second, side, step, largest // step)
+    grey = [np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)]
+    problems = patch_costs(*grey, side, step, largest // step)
     n, whole = problems.shape[1], 0
     found = np.empty(problems.shape[:2])
     for row, cost in enumerate(problems):
@@ -308,66 +298,54 @@ def _assign(cost: np.ndarray, gpu: bool) -> Assignment:
     return answer
 
 
-def error(found: np.ndarray, truth: np.ndarray) -> float:
-    """Return the median distance of displacements from the true ones, in pixels."""
-    return float(np.nanmedian(np.abs(found - truth)))
+def error(found: np.ndarray, pair: Scene) -> float:
+    """Return the median distance from the true displacements, in pixels of the whole picture."""
+    return pair.scale * float(np.nanmedian(np.abs(found - pair.truth)))
 
 
 @figures.house_style()
 def optical_flow(folder: Path, plan: Plan) -> Pictures:
     """Find displacements between two frames both ways, and draw them beside the true ones."""
-    shrink, cut = SHRINK[plan.preset], cutter(plan)
-    pair = scene(shrink)
-    largest = LARGEST // shrink
-    labelled, history = by_cuts(pair, LABELS[plan.preset], largest, cut)
-    coarse = SHRINK["quick"] if plan.preset == "smoke" else 1
-    whole = scene(coarse) if coarse != shrink else pair
-    side, step = max(4, PATCH // coarse), max(2, PATCH_STEP // coarse)
+    cut, pair = cutter(plan), scene(HEIGHT[plan.preset])
+    labelled, history = by_cuts(pair, EVERY[plan.preset], cut)
+    whole = scene(PATCH_HEIGHT[plan.preset])
+    side, step, reach = (round(size / whole.scale) for size in (PATCH, PATCH_STEP, REACH))
     patches, n, cost = by_assignment(
-        whole, side, step, LARGEST // coarse, lambda problem: _assign(problem, plan.gpu)
+        whole, side, step, reach, lambda problem: _assign(problem, plan.gpu)
     )
-    spread = patches.repeat(step, axis=0).repeat(step, axis=1)
-    height, width = spread.shape
-    around = np.full(whole.truth.shape, np.nan)
-    top, left = (side - step) // 2, (side - step) // 2
-    around[top : top + height, left : left + width] = spread
+    spread = np.full(whole.truth.shape, np.nan)
+    inner = patches.repeat(step, axis=0).repeat(step, axis=1)
+    corner = (side - step) // 2
+    spread[corner : corner + inner.shape[0], corner : corner + inner.shape[1]] = inner
     path = folder / "lupinska_costscale_optical_flow.png"
-    figures.save(_maps(pair, labelled * shrink, around * coarse, pair.truth * shrink), path)
+    figures.save(_maps(pair, labelled, spread * whole.scale), path)
     solver = codes.LOCK_FREE if plan.gpu else codes.SEQUENTIAL
+    errors = error(labelled, pair), error(spread, whole)
     return [
-        (f"Two frames, {pair.first.shape[1]} x {pair.first.shape[0]}; energy from {history[0]} to "
-         f"{history[-1]} in {len(history) - 1} moves, {cut.said}; {len(patches)} assignments of "
-         f"{n} patches a side by {solver}, cost {cost} as SciPy's. Median distance from the truth "
-         f"{error(labelled, pair.truth) * shrink:.1f} and "
-         f"{error(around, whole.truth) * coarse:.1f} pixels", path)
+        (f"Two frames of {pair.first.shape[1]} x {pair.first.shape[0]}: energy from {history[0]} "
+         f"to {history[-1]} in {len(history) - 1} moves; {cut.said}. {len(patches)} assignments "
+         f"of {n} patches a side by {solver}, cost {cost} as SciPy's. Median distance from the "
+         f"truth, pixels of the whole picture: {errors[0]:.1f} by cuts, {errors[1]:.1f} by "
+         "assignment", path)
     ]  # fmt: skip
 
 
-def _maps(pair: Scene, labelled: np.ndarray, patches: np.ndarray, truth: np.ndarray):
-    """Draw both frames and three maps of displacements in pixels of the whole picture."""
+def _maps(pair: Scene, labelled: np.ndarray, patches: np.ndarray) -> Figure:
+    """Draw both frames and three maps of displacements, in pixels of the whole picture."""
     figure, panels = figures.new_figure(columns=3, rows=2, size=(10.0, 5.0))
-    for axes, shown, title in zip(
-        panels[0], (pair.first, pair.second, truth),
-        ("first frame", "second frame", "true displacement"), strict=True,
-    ):  # fmt: skip
-        axes.set_title(title)
-        _show(axes, shown)
-    _show(panels[1][0], labelled)
-    panels[1][0].set_title("by expansion moves (cuts)")
-    image = _show(panels[1][1], patches)
-    panels[1][1].set_title("by assignment of patches")
-    panels[1][2].hist(
-        [(labelled - truth)[np.isfinite(truth)]], bins=np.arange(-20.5, 21), density=True,
-        color=figures.COLOURS[0], label="cuts",
+    truth, found = pair.truth * pair.scale, labelled * pair.scale
+    shown = (
+        (pair.first, "first frame"), (pair.second, "second frame"), (truth, "true displacement"),
+        (found, "by expansion moves (cuts)"), (patches, "by assignment of patches"),
     )  # fmt: skip
-    panels[1][2].set_title("cuts: distance from the truth, pixels")
-    figure.colorbar(image, ax=panels[:, 2], shrink=0.6, label="pixels to the left")
-    for axes in panels.ravel()[:5]:
+    for axes, (values, title) in zip(panels.ravel(), shown, strict=False):
         axes.set_axis_off()
+        axes.set_title(title)
+        look = {"cmap": "viridis", "vmin": 0, "vmax": REACH} if values.ndim == 2 else {}
+        image = axes.imshow(values, **look)
+    last = panels[1][2]
+    last.hist((found - truth)[np.isfinite(truth)], bins=np.arange(-20.5, 21), density=True,
+              color=figures.COLOURS[0])  # fmt: skip
+    last.set_title("cuts: distance from the truth, pixels")
+    figure.colorbar(image, ax=panels[:, 2], shrink=0.6, label="pixels to the left")
     return figure
-
-
-def _show(axes, values: np.ndarray):
-    if values.dtype == np.uint8:
-        return axes.imshow(values, cmap="gray", vmin=0, vmax=255)
-    return axes.imshow(values, cmap="viridis", vmin=0, vmax=LARGEST)

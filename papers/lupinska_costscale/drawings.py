@@ -16,13 +16,14 @@ from papers.lupinska_costscale.codes import (
     FLOW_ON_GPU,
     LOCK_FREE,
     ON_CPU,
+    ONE_LAUNCH,
     OURS,
     PYMAXFLOW,
     RIVALS,
     SCIPY,
 )
 
-NAMED = (*OURS, *RIVALS, SCIPY)
+NAMED = (*OURS, *RIVALS, SCIPY, ONE_LAUNCH)
 COLOUR = dict(zip(NAMED, figures.COLOURS, strict=False))
 MARKER = dict(zip(NAMED, figures.MARKERS, strict=False))
 
@@ -72,7 +73,7 @@ def claim_small(table: pd.DataFrame) -> Figure:
     )
     for axes, cost in zip(panels[0], largest, strict=True):
         rows = mine[mine["C"] == cost] if len(mine) else mine
-        for code in OURS if len(rows) else ():
+        for code in (*OURS, ONE_LAUNCH) if len(rows) else ():
             curve = rows[rows["code"] == code].sort_values("n")
             _plot(axes, curve["n"], curve["run_s"], code)
             _plot(axes, curve["n"], curve["end_to_end_s"], code, linestyle=":", label=None)
@@ -93,7 +94,7 @@ def claim_large(table: pd.DataFrame) -> Figure:
     mine = _ours(table, LOCK_FREE)
     figure, panels = figures.new_figure(size=(6.0, 4.2))
     axes = panels[0][0]
-    for code in NAMED if len(mine) else ():
+    for code in NAMED[:-1] if len(mine) else ():
         curve = mine.dropna(subset=[code]).sort_values("n")
         if len(curve):
             _plot(axes, curve["n"], curve[code], code)

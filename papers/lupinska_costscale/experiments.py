@@ -29,6 +29,7 @@ from papers.lupinska_costscale.codes import (
     CYCLE_ASSIGNMENT,
     CYCLE_FLOW,
     FLOW_ON_GPU,
+    GPU_RELABEL,
     HEURISTICS,
     HONG,
     HYBRID,
@@ -36,6 +37,7 @@ from papers.lupinska_costscale.codes import (
     LOCK_FREE,
     LOOP,
     ON_CPU,
+    ONE_LAUNCH,
     OURS,
     PYMAXFLOW,
     RIVALS,
@@ -47,6 +49,7 @@ from papers.lupinska_costscale.codes import (
     costs,
     grids,
     segmentation,
+    with_heuristics,
     worst,
 )
 
@@ -102,7 +105,7 @@ def claim_small(plan: Plan) -> list[Cell]:
     return [
         cell(code, costs(n, largest, seed), ("run", "end_to_end"), _repeats(plan, code),
              maximize=True)
-        for code in (*OURS, SCIPY)
+        for code in (*OURS, ONE_LAUNCH, SCIPY)
         for n in _sides(plan, code, SIDES)
         for largest in LARGEST_COSTS[plan.preset]
         for seed in _seeds(plan)
@@ -130,16 +133,27 @@ def operations(plan: Plan) -> list[Cell]:
 
 
 def heuristics(plan: Plan) -> list[Cell]:
-    """Price updates and arc fixing, alone, together and neither, at the claim's edge and past."""
+    """Price updates and arc fixing, alone, together and neither, at the claim's edge and past.
+
+    With the author's CYCLE the first run of a kernel is a small graph's only one, which leaves the
+    price update nothing to do: the kernel is also run with a CYCLE that cuts it short.
+    """
     sizes = {preset: LARGE[preset][:3] for preset in LARGE}
+    wanted = [(SEQUENTIAL, {}, list(HEURISTICS)[:4])]
+    cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
+    wanted += [(LOCK_FREE, {"cycle": c}, list(HEURISTICS)) for c in cycles]
     return [
         cell(code, costs(n, 100, seed), repeats=_repeats(plan, code),
-             price_updates=updates, arc_fixing=fixing)
-        for code in OURS
+             **with_heuristics(code, name), **more)
+        for code, more, names in wanted
         for n in _sides(plan, code, sizes)[-2:]
-        for updates, fixing in HEURISTICS.values()
+        for name in names
         for seed in _seeds(plan)
     ]  # fmt: skip
+
+
+SHORT_CYCLE = 50
+"""Turns after which a kernel of `heuristics` comes back with nodes still active."""
 
 
 def alpha(plan: Plan) -> list[Cell]:
@@ -171,7 +185,8 @@ def single(plan: Plan) -> list[Cell]:
     return [
         cell(code, costs(n, 100, seed), ("run", "end_to_end"), _repeats(plan, code), **options)
         for seed in _seeds(plan)
-        for code, options in ((LOCK_FREE, {}), (BATCH, {"problems": 1}), (SCIPY, {}))
+        for code, options in ((LOCK_FREE, {}), (ONE_LAUNCH, {}), (BATCH, {"problems": 1}),
+                              (SCIPY, {}))
     ]  # fmt: skip
 
 
@@ -249,7 +264,7 @@ def ak(plan: Plan) -> list[Cell]:
     """A worst case for many solvers, no grid: it must end, with the right value."""
     if plan.preset != "paper":
         return []
-    kernels = (HYBRID,) if plan.gpu else ()
+    kernels = (HYBRID, GPU_RELABEL) if plan.gpu else ()
     return [cell(code, worst(), repeats=1) for code in (*kernels, ON_CPU, PYMAXFLOW, SCIPY_FLOW)]
 
 

@@ -23,19 +23,20 @@ from papers.lupinska_costscale.codes import (
     BATCH,
     CLAIMED_C,
     CLAIMED_N,
-    CODE_OF,
     CYCLE_ASSIGNMENT,
     CYCLE_FLOW,
     HEURISTICS,
     HYBRID,
     LOCK_FREE,
     LOOP,
+    ONE_LAUNCH,
     OURS,
     RIVALS,
     SCIPY,
     SEQUENTIAL,
     SOLVER_OF,
     VERSIONS,
+    code_of,
     heuristics_of,
     options_of,
 )
@@ -71,16 +72,16 @@ def measured(
         ``source``, ``device``, ``code``, `INSTANCE`, ``options`` (the text of the measurement),
         ``value`` (the median), ``count``.
     """
-    wanted = {SOLVER_OF[code] for code in codes}
-    rows = summary[
-        (summary["scope"] == scope)
-        & (summary["metric"] == metric)
-        & summary["solver"].astype(str).isin(wanted)
-    ].rename(columns={"median": "value"})
-    named = pd.Series([CODE_OF[solver] for solver in rows["solver"]], rows.index, object)
-    columns = ["source", "device", "code", *INSTANCE, "options", "value", "count"]
+    rows = summary[(summary["scope"] == scope) & (summary["metric"] == metric)]
     texts = rows["options"].fillna("").astype(str)
-    return rows.assign(code=named, options=texts)[columns].reset_index(drop=True)
+    asked = [code_of(*pair) for pair in zip(rows["solver"].astype(str), texts, strict=True)]
+    rows = rows.assign(
+        code=pd.Series([code for code, _ in asked], rows.index, object),
+        options=pd.Series([options for _, options in asked], rows.index, object),
+        value=rows["median"],
+    )
+    columns = ["source", "device", "code", *INSTANCE, "options", "value", "count"]
+    return rows.loc[rows["code"].isin(list(codes)), columns].reset_index(drop=True)
 
 
 def with_options(
@@ -150,7 +151,7 @@ def claim_small(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     index = ["code", "n", "C", "source", "device"]
     parts = []
     for scope, column in (("run", "run_s"), ("end_to_end", "end_to_end_s")):
-        rows = measured(summary, (*OURS, SCIPY), scope=scope)
+        rows = measured(summary, (*OURS, ONE_LAUNCH, SCIPY), scope=scope)
         rows = with_options(rows[rows["family"] == "uniform"], maximize=_true("maximize"))
         rows = rows[rows["maximize"].astype(bool)]
         rows = rows.assign(C=largest_cost(rows), value=rows["value"] / 1e3)
@@ -222,27 +223,36 @@ def operations(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Times and operations with each combination of the heuristics, over those with none."""
-    index = ["code", "n", "source", "device", "heuristics"]
+    """Times and operations with each combination of the heuristics, over those with none.
+
+    ``cycle`` is 0 for the sequential form.
+    """
+    at = ["code", "cycle", "n", "source", "device"]
     found = None
-    metrics = (("time_ms", "run"), ("pushes", "answer"), ("relabels", "answer"))
+    metrics = (("time_ms", "run"), ("pushes", "answer"), ("relabels", "answer"),
+               ("price_updates", "answer"), ("arcs_fixed", "answer"))  # fmt: skip
     for metric, scope in metrics:
         rows = measured(summary, OURS, metric, scope)
         rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
-        rows = _exactly(rows, {"price_updates", "arc_fixing"})
-        names = [heuristics_of(options_of(text)) for text in rows["options"]]
-        rows = rows.assign(heuristics=pd.Series(names, rows.index, object))
-        part = over_seeds(rows, index, metric).drop(columns="seeds")
-        found = part if found is None else found.merge(part, on=index, how="left")
+        rows = with_options(
+            rows, ("price_updates", "arc_fixing"),
+            cycle=lambda of: int(of.get("cycle", 0)),
+        )  # fmt: skip
+        asked = [options_of(text) for text in rows["options"]]
+        names = [heuristics_of(of) if "arc_fixing" in of else "" for of in asked]
+        rows["heuristics"] = pd.Series(names, rows.index, object)
+        part = over_seeds(rows[rows["heuristics"] != ""], [*at, "heuristics"], metric)
+        part = part.drop(columns="seeds")
+        found = part if found is None else found.merge(part, on=[*at, "heuristics"], how="left")
     assert found is not None
     found["operations"] = found["pushes"] + found["relabels"]
-    bare = found[found["heuristics"] == "none"][[*index[:-1], "time_ms", "operations"]]
-    table = found.merge(bare, on=index[:-1], how="left", suffixes=("", "_none"))
+    bare = found[found["heuristics"] == "none"][[*at, "time_ms", "operations"]]
+    table = found.merge(bare, on=at, how="left", suffixes=("", "_none"))
     table["time_over_none"] = table["time_ms"] / table["time_ms_none"]
     table["operations_over_none"] = table["operations"] / table["operations_none"]
-    table = order(table, by=("code", "n", "source", "heuristics"))
-    return table[["code", "n", "source", "device", "heuristics", "time_ms", "time_over_none",
-                  "operations", "operations_over_none"]]  # fmt: skip
+    table = order(table, by=("code", "cycle", "n", "source", "heuristics"))
+    return table[[*at, "heuristics", "time_ms", "time_over_none", "operations",
+                  "operations_over_none", "price_updates", "arcs_fixed"]]  # fmt: skip
 
 
 def versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -333,7 +343,7 @@ def single(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     index = ["code", "n", "source", "device"]
     parts = []
     for scope, column in (("run", "run_ms"), ("end_to_end", "end_to_end_ms")):
-        rows = measured(summary, (LOCK_FREE, BATCH, SCIPY), scope=scope)
+        rows = measured(summary, (LOCK_FREE, ONE_LAUNCH, BATCH, SCIPY), scope=scope)
         rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
         rows = with_options(rows, problems=lambda of: int(of.get("problems", 1)))
         rows = rows[rows["problems"] == 1]
