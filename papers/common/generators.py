@@ -1,8 +1,8 @@
 """Instance families: seeded, given by formula, the same bits on every machine.
 
 `FAMILIES` maps a name to ``callable(n, seed=1, **params)`` that returns an n x n cost matrix, and
-`draw` turns a `papers.common.model.Instance` into one, or into a graph if its family is one of
-`papers.common.graph_families`.
+`draw` turns a `papers.common.model.Instance` into one, or into a graph or a flow network if its
+family is one of `papers.common.graph_families` or `papers.common.flow_families`.
 
 Two sources of random numbers. The counter-based one applies the output function ``mix`` of
 SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) to ``key + k``, so entry ``k`` can be drawn without
@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit, prange
 
-from papers.common import graph_families
+from papers.common import flow_families, graph_families
 from papers.common.model import Instance
 from papers.common.pictures import colour_distances
 from papers.common.splitmix import MASK, fraction, mix, mix_int
 
 if TYPE_CHECKING:
     from papers.common.graph import Graph
+    from papers.common.network import Grid, Network
     from papers.common.resident import ResidentCosts
 
 _CHUNK = 1 << 18  # entries that one core draws at a time
@@ -406,16 +407,20 @@ def parameters(instance: Instance) -> dict[str, Any]:
     return params
 
 
-def draw(instance: Instance) -> np.ndarray | ResidentCosts | Graph:
-    """Draw an instance's matrix, in device memory if its family is one of `RESIDENT`, or its graph.
+def draw(instance: Instance) -> np.ndarray | ResidentCosts | Graph | Network | Grid:
+    """Draw an instance's matrix, its graph, or its network.
+
+    A matrix is in device memory if its family is one of `RESIDENT`.
 
     Raises
     ------
     ValueError
         If the family is unknown, or a parameter (see `parameters`) is outside of its range.
     papers.common.instances.InstanceError
-        If a graph comes from a file that is missing or broken.
+        If a graph or a network comes from a file that is missing or broken.
     """
+    if instance.family in flow_families.FLOWS:
+        return flow_families.draw(instance)
     if instance.family in graph_families.GRAPHS:
         return graph_families.draw(instance)
     params = parameters(instance)

@@ -23,7 +23,7 @@ import shutil
 import tarfile
 import tempfile
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,16 +74,24 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "papers"
 
 
-def places() -> Iterator[Path]:
+def places(subfolder: str = "matrices") -> Iterator[Path]:
     """Yield the folders that are looked at, in order."""
     if os.environ.get(FOLDER):
         yield Path(os.environ[FOLDER])
-        yield Path(os.environ[FOLDER]) / "matrices"
+        yield Path(os.environ[FOLDER]) / subfolder
     yield cache()
 
 
-def find(name: str) -> Path:
-    """Return the file of the matrix called `name`.
+def find(name: str, endings: Sequence[str] = ENDINGS, subfolder: str = "matrices") -> Path:
+    """Return the file of the matrix (or of another instance) called `name`.
+
+    Parameters
+    ----------
+    name : str
+    endings : sequence of str
+        What the file's name may end with.
+    subfolder : str
+        Where else than in the folder itself it may be.
 
     Raises
     ------
@@ -91,8 +99,8 @@ def find(name: str) -> Path:
         If there is none.
     """
     _, short = _split(name)
-    for folder in places():
-        for ending in ENDINGS:
+    for folder in places(subfolder):
+        for ending in endings:
             path = folder / f"{short}{ending}"
             if path.is_file():
                 return path
@@ -179,7 +187,7 @@ def _split(name: str) -> tuple[str, str]:
     """Return group (or "") and name; a name is no path."""
     found = _NAME.fullmatch(name)
     if not found:
-        raise MissingInstanceError(f"{name!r} is no name of a matrix")
+        raise MissingInstanceError(f"{name!r} is no name of an instance")
     return found[1] or "", found[2]
 
 
