@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from papers.common import figures
 from papers.common.tables import NOT_MEASURED, best_source, measured_by
@@ -51,10 +52,14 @@ def _legend(axes: Any) -> None:
         axes.legend()
 
 
-def _logarithmic(axes: Any, xlabel: str, ylabel: str, title: str) -> None:
-    axes.set_xscale("log", base=10)
-    axes.set_yscale("log", base=10)
-    axes.set_xlabel(xlabel)
+def _logarithmic(axes: Any, rows: pd.DataFrame, ylabel: str, title: str) -> None:
+    """Scale both axes; a tick for each size."""
+    sizes = sorted(set(rows["n"])) if len(rows) else [10, 100]
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_yscale("log")
+    axes.set_xlabel("vertices a side")
     axes.set_ylabel(ylabel)
     axes.set_title(title)
     _legend(axes)
@@ -121,7 +126,7 @@ def operations(table: pd.DataFrame) -> Figure:
         axes.plot(sizes, 4 * sizes**4, "--", color="black", linewidth=1, label="bound n² m")
     _empty(axes, mine)
     title = measured_by(mine) if len(mine) else ""
-    _logarithmic(axes, "vertices a side", "pushes and relabels of a refine", title)
+    _logarithmic(axes, mine, "pushes and relabels of a refine", title)
     return figure
 
 
