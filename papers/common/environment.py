@@ -17,6 +17,7 @@ PACKAGES = (
     "pandas",
     "matplotlib",
     "scikit-image",
+    "PyMaxflow",
     "greenlet",
     "cuda-bindings",
     "cuda-core",
@@ -36,6 +37,10 @@ _GPU_FIELDS = (
     "mig.mode.current",
 )
 _ROOT = Path(__file__).resolve().parents[2]
+
+
+class MissingPackageError(ImportError):
+    """An optional package is not installed."""
 
 
 def _output(*command: str, cwd: Path | None = None) -> str:

@@ -168,15 +168,15 @@ def join(instance: Network | Grid, left: Split) -> Any:
         residual = {"source": left.source, "sink": left.sink}
         shaped = {name: array.reshape(instance.shape) for name, array in residual.items()}
         return {**shaped, **dict(zip(instance.arcs, parts, strict=True))}
-    residual = left.between.copy()
+    flat: np.ndarray = left.between.copy()
     out, into, direct = _terminal_arcs(instance)
-    residual[out] = left.source[instance.head[out]]
-    residual[into] = left.sink[instance.tail[into]]
-    residual[direct] = left.direct
+    flat[out] = left.source[instance.head[out]]
+    flat[into] = left.sink[instance.tail[into]]
+    flat[direct] = left.direct
     for arcs in (out, into, direct):
         back = instance.mate[arcs]
-        residual[back] = instance.capacity[arcs] + instance.capacity[back] - residual[arcs]
-    return residual
+        flat[back] = instance.capacity[arcs] + instance.capacity[back] - flat[arcs]
+    return flat
 
 
 # ------------------------------------------------------------------------------- along arcs
@@ -247,7 +247,7 @@ def distances(arcs, between, sink, far):
     while front < tail:
         x = np.int64(queue[front])
         front += 1
-        levels = height[x]
+        levels = int(height[x])
         for k in range(degree(arcs, x)):
             y = end(arcs, x, k)
             if 0 <= y < arcs.nodes and height[y] == far and between[mate(arcs, x, k)] > 0:

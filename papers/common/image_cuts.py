@@ -207,7 +207,9 @@ def differences(first: np.ndarray, second: np.ndarray, shift: Sequence[int]) -> 
         return cost
     rows = slice(max(0, -down), height - max(0, down))
     columns = slice(max(0, -right), width - max(0, right))
-    there = second[rows.start + down : rows.stop + down, columns.start + right : columns.stop + right]
+    there = second[
+        rows.start + down : rows.stop + down, columns.start + right : columns.stop + right
+    ]
     apart = np.abs(first[rows, columns].astype(np.int64) - there).sum(axis=2)
     cost[rows, columns] = np.minimum(apart // first.shape[2], _TRUNCATION) * _SCALE
     return cost

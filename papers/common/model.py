@@ -127,13 +127,13 @@ class Solver:
         What it is, for tables and legends.
     device : {"cuda", "cpu"}
         ``"cuda"``: kernels (a GPU, or the CPU executor when there is none); ``"cpu"``: njit code.
-    upload : callable(costs or graph, **options) -> state
+    upload : callable(costs, graph or network, **options) -> state
         Checks the input and allocates everything; host memory to device memory.
     run : callable(state, trace=None) -> None
         Device-resident input to device-resident answer; may be called again on the same state.
         ``trace(name)``, if given, is called whenever a step begins; what follows, up to the
         next call, belongs to that step.
-    download : callable(state) -> Assignment or Matching
+    download : callable(state) -> Assignment, Matching or Flow
         Device memory to host memory.
     steps : tuple of str
         The names that `run` passes to ``trace``.
@@ -144,7 +144,7 @@ class Solver:
     device: Literal["cuda", "cpu"]
     upload: Callable[..., Any]
     run: Callable[..., None]
-    download: Callable[[Any], Assignment | Matching]
+    download: Callable[[Any], Assignment | Matching | Flow]
     steps: tuple[str, ...] = ()
 
 
@@ -185,7 +185,8 @@ class Instance:
     Attributes
     ----------
     family : str
-        A key of `papers.common.generators.FAMILIES` or `papers.common.graph_families.GRAPHS`.
+        A key of `papers.common.generators.FAMILIES`, `papers.common.graph_families.GRAPHS` or
+        `papers.common.flow_families.FLOWS`.
     n : int
         Rows (and, but for matrices from files, columns).
     label : str

@@ -210,7 +210,18 @@ def push_relabel(arcs, between, sink, source, vertices, heuristics, limit, tally
         queued[x] = False
         if height[x] < vertices:
             tail = discharge(
-                arcs, between, sink, vertices, excess, height, current, queue, queued, tail, x, tally
+                arcs,
+                between,
+                sink,
+                vertices,
+                excess,
+                height,
+                current,
+                queue,
+                queued,
+                tail,
+                x,
+                tally,
             )
         if tally[PUSHES] + tally[RELABELS] > limit:
             return False

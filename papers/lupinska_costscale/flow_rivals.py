@@ -19,15 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from papers.common.environment import MissingPackageError
 from papers.common.flow_tools import settle
 from papers.common.model import Flow
 from papers.common.network import STEP, Grid, Network, NetworkError
 
 Trace = Callable[[str], None]
-
-
-class MissingPackageError(ImportError):
-    """An optional package is not installed."""
 
 
 # --------------------------------------------------------------------------- PyMaxflow
@@ -72,7 +69,7 @@ def upload_pymaxflow(instance: Network | Grid) -> PyMaxflowState:
         import maxflow
     except ImportError:
         raise MissingPackageError(
-            "this solver needs PyMaxflow, which is not installed: pip install PyMaxflow"
+            "this solver needs PyMaxflow, which is not installed: pip install 'papers[maxflow]'"
         ) from None
     if not isinstance(instance, (Network, Grid)):
         raise NetworkError(f"a Network or a Grid, not a {type(instance).__name__}")

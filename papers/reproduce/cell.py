@@ -14,7 +14,8 @@ Proof
 Every repetition's answer is downloaded after its clock has stopped. Up to ``n = 2048`` each is
 certified. Above that the last of each scope is, and the others must have its cost exactly (within
 1e-9 of it for floats): a certificate costs a pass over the matrix. Of matchings each is certified
-up to 20 million edges; above that the last is, and the others must have its cardinality.
+up to 20 million edges; above that the last is, and the others must have its cardinality. Of flows
+each is.
 
 A matrix that was drawn in device memory is certified against strips drawn anew on the host, by the
 formula: independent of the device's memory, and without room for the whole.
@@ -31,10 +32,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from papers.common import certify, device, environment, generators, graph_families, koenig
+from papers.common import certify, cut, device, environment, generators, graph_families, koenig
+from papers.common.environment import MissingPackageError
 from papers.common.graph import Graph
 from papers.common.instances import MissingInstanceError
-from papers.common.model import Assignment, Cell, Instance, Matching, Solver, Verdict
+from papers.common.model import Assignment, Cell, Flow, Instance, Matching, Solver, Verdict
+from papers.common.network import Grid, Network
 from papers.common.timing import StepClock, stopwatch
 
 if TYPE_CHECKING:
@@ -47,8 +50,8 @@ COLLECT_BYTES = 1 << 26
 CERTIFY_ALL_EDGES = 20_000_000
 Times = Mapping[str, float]
 Report = Callable[[str], None]
-Matrix: TypeAlias = "np.ndarray | ResidentCosts | Graph"
-Answer: TypeAlias = Assignment | Matching
+Matrix: TypeAlias = "np.ndarray | ResidentCosts | Graph | Network | Grid"
+Answer: TypeAlias = Assignment | Matching | Flow
 Value = tuple[str, int, str, Any]
 """Scope, repeat, metric, value."""
 
@@ -73,7 +76,7 @@ class Laboratory:
     _matrix: Any = None
 
     def draw(self, instance: Instance) -> Matrix:
-        """Return the instance's matrix or graph; the last one is kept for the next solver."""
+        """Return the instance's matrix, graph or network; the last one is kept for the next solver."""
         if instance != self._instance:
             before, old = self._instance, self._matrix
             self._matrix = self._instance = None
@@ -93,9 +96,10 @@ class Laboratory:
 
         On a GPU always: clocks rise, and memory is touched for the first time. On a CPU only
         until the solver is compiled for this dtype, for a large cell may take minutes. All graphs
-        are of one type.
+        are of one type, and so are networks and grids.
         """
-        dtype = "graph" if isinstance(matrix, Graph) else str(matrix.dtype)
+        structured = isinstance(matrix, (Graph, Network, Grid))
+        dtype = type(matrix).__name__ if structured else str(matrix.dtype)
         signature = (cell.solver, cell.options, dtype)
         if signature in self.warmed and not (solver.device == "cuda" and device.describe().is_gpu):
             return False
@@ -107,6 +111,10 @@ def _bytes(matrix: Matrix) -> int:
     """Return the size of a drawn instance."""
     if isinstance(matrix, Graph):
         return 4 * (matrix.edges + matrix.columns)
+    if isinstance(matrix, Network):
+        return 16 * matrix.arcs + 4 * matrix.nodes
+    if isinstance(matrix, Grid):
+        return 8 * matrix.source.size * (2 + len(matrix.arcs))
     return int(np.prod(matrix.shape)) * int(matrix.dtype.itemsize)
 
 
@@ -172,12 +180,14 @@ class _Judge:
 
     def __init__(self, instance: Instance, matrix: Matrix, maximize: bool) -> None:
         self._problem: Any = matrix
-        self._rows = matrix.shape[0]
+        self._rows = 0 if isinstance(matrix, Network) else matrix.shape[0]
         if instance.family in generators.RESIDENT:
             self._problem = generators.host_strips(instance)
         self._maximize = maximize
         if isinstance(matrix, Graph):
             self._each = matrix.edges <= CERTIFY_ALL_EDGES
+        elif isinstance(matrix, (Network, Grid)):
+            self._each = True
         else:
             self._each = max(matrix.shape, default=0) <= CERTIFY_ALL_N
         self._values: list[Any] = []
@@ -187,10 +197,12 @@ class _Judge:
     def _certify(self, answer: Answer) -> None:
         if self.verdict is not None and not self.verdict.ok:
             return
-        if isinstance(answer, Matching) != isinstance(self._problem, Graph):
+        if not isinstance(answer, _answer_type(self._problem)):
             self.verdict = certify.unchecked(f"{type(answer).__name__} answers another problem")
         elif isinstance(answer, Matching):
             self.verdict = koenig.matching(self._problem, answer)
+        elif isinstance(answer, Flow):
+            self.verdict = cut.flow(self._problem, answer)
         else:
             self.verdict = certify.assignment(
                 self._problem, answer, maximize=self._maximize, rows=self._rows
@@ -222,8 +234,17 @@ class _Judge:
         return self.verdict
 
 
+def _answer_type(problem: Any) -> type[Answer]:
+    """Return what answers a problem: matrices and row strips ask for assignments."""
+    if isinstance(problem, Graph):
+        return Matching
+    return Flow if isinstance(problem, (Network, Grid)) else Assignment
+
+
 def objective(answer: Answer) -> tuple[str, Any]:
     """Return what an answer was optimized for: the metric's name and its value."""
+    if isinstance(answer, Flow):
+        return "value", answer.value
     if isinstance(answer, Matching):
         return "cardinality", answer.cardinality
     return "cost", answer.cost
@@ -341,8 +362,8 @@ def measure(
     Returns
     -------
     Outcome
-        Status ``ok``, ``not-certified`` or ``skipped`` (also where the instance's file is missing).
-        Whatever a solver raises passes through.
+        Status ``ok``, ``not-certified`` or ``skipped`` (also where the instance's file is missing,
+        or an optional package that the solver needs). Whatever else a solver raises passes through.
     """
     name = device_name(solver)
     if "kernels" in cell.scopes and not device.describe().is_gpu:
@@ -357,7 +378,10 @@ def measure(
     notebook = _Notebook(cell, matrix, budget_s, report)
     report("upload and warm-up")
     warm_up = laboratory.needs_warm_up(solver, cell, matrix)
-    _measure_on_state(solver, cell, matrix, notebook, warm_up)
+    try:
+        _measure_on_state(solver, cell, matrix, notebook, warm_up)
+    except MissingPackageError as error:
+        return Outcome("skipped", "none", str(error), device=name)
     if "end_to_end" in cell.scopes and notebook.open:
         gc.collect()  # The other state is gone by now, so that memory holds one at a time.
         notebook.take("end_to_end", partial(_end_to_end, solver, matrix, dict(cell.options)))

@@ -14,7 +14,7 @@ from papers.reproduce.measurements import cells, summarize
 from papers.reproduce.registry import UsageError
 
 _STATUSES = ("status_a", "status_b")
-_OBJECTIVES = ("cost", "cardinality")
+_OBJECTIVES = ("cost", "cardinality", "value")
 """Metrics that are optima: the same for every solver of an instance. Both are called cost here."""
 
 
