@@ -105,9 +105,7 @@ def claim_large(table: pd.DataFrame) -> Figure:
             _plot(axes, curve["n"], curve[code], code)
     _empty(axes, mine)
     title = measured_by(mine) if len(mine) else ""
-    _logarithmic(
-        axes, "vertices a side", "ms", f"complete bipartite graphs, costs up to 100\n{title}"
-    )
+    _logarithmic(axes, mine, "ms", f"complete bipartite graphs, costs up to 100\n{title}")
     return figure
 
 
