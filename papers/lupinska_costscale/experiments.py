@@ -58,7 +58,7 @@ from papers.lupinska_costscale.codes import (
 SIDES = {"smoke": (5, 10), "quick": (5, 10, 20, 30), "paper": (5, 10, 15, 20, 25, 30)}
 LARGEST_COSTS = {"smoke": (100,), "quick": (10, 100), "paper": (1, 10, 100, 1000)}
 LARGE = {"smoke": (30,), "quick": (30, 60, 100), "paper": (30, 60, 120, 250, 500)}
-EXECUTOR_SIDES = {"smoke": (3,), "quick": (3, 4, 6), "paper": (3, 4, 6)}
+EXECUTOR_SIDES = {"smoke": (3,), "quick": (3, 5), "paper": (3, 4, 6)}
 """Sides of what the executor is given: a kernel's thread polls until all others are done."""
 
 ALPHAS = (2, 4, 8, 10, 16, 32)
@@ -105,7 +105,7 @@ def claim_small(plan: Plan) -> list[Cell]:
     return [
         cell(code, costs(n, largest, seed), ("run", "end_to_end"), _repeats(plan, code),
              maximize=True)
-        for code in (*OURS, ONE_LAUNCH, SCIPY)
+        for code in (*OURS, *([ONE_LAUNCH] if plan.gpu else []), SCIPY)
         for n in _sides(plan, code, SIDES)
         for largest in LARGEST_COSTS[plan.preset]
         for seed in _seeds(plan)
@@ -146,7 +146,7 @@ def heuristics(plan: Plan) -> list[Cell]:
         cell(code, costs(n, 100, seed), repeats=_repeats(plan, code),
              **with_heuristics(code, name), **more)
         for code, more, names in wanted
-        for n in _sides(plan, code, sizes)[-2:]
+        for n in _sides(plan, code, sizes)[-2 if plan.gpu else -1 :]
         for name in names
         for seed in _seeds(plan)
     ]  # fmt: skip
