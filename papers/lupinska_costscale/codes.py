@@ -1,0 +1,192 @@
+"""The codes that the experiments compare, by their names in tables, and how cells ask for them.
+
+A code is a solver; what else a cell asks for stands in its options. What a table is about is read
+back from a measurement's solver and options, so that a recorded run needs no list of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from papers.common.model import Cell, Instance, Scope
+
+PAPER = "lupinska_costscale"
+
+# ------------------------------------------------------------------------------- assignment
+
+LOCK_FREE = "lock-free refine"
+ONE_LAUNCH = "refine in one launch"
+SEQUENTIAL = "sequential cost scaling"
+SCIPY = "SciPy"
+BATCH, LOOP = "batch", "SciPy's loop"
+RIVALS = {
+    "Lopes et al.": "lopes2019:gpu",
+    "Date & Nagi": "datenagi2016:tree",
+    "Kawtikwar et al.": "kawtikwar_opts:opt4",
+}
+"""GPU assignment solvers of other papers."""
+
+OF_ASSIGNMENT = {
+    LOCK_FREE: f"{PAPER}:refine",
+    ONE_LAUNCH: f"{PAPER}:refine",
+    SEQUENTIAL: f"{PAPER}:cost_scaling",
+    **RIVALS,
+    SCIPY: f"{PAPER}:scipy",
+    BATCH: f"{PAPER}:batch_of_many",
+    LOOP: f"{PAPER}:scipy_loop",
+}
+"""Solver by code, in the order in which tables name them."""
+
+OURS = (LOCK_FREE, SEQUENTIAL)
+"""The paper's two halves; `ONE_LAUNCH` is the first with the host's loop on the device."""
+
+ON_DEVICE = ("loop", "device")
+"""The option that tells `ONE_LAUNCH` from `LOCK_FREE`."""
+
+LARGEST_BLOCK = 64
+"""Vertices a side that `ONE_LAUNCH` takes at most."""
+
+# ------------------------------------------------------------------------------- maximum flow
+
+HYBRID, GPU_RELABEL, ASYNC, PYMAXFLOW = "hybrid", "GPU relabel", "async relabel", "PyMaxflow"
+BLOCKING, HONG, ON_CPU, SCIPY_FLOW = (
+    "blocking",
+    "lock-free",
+    "sequential push-relabel",
+    "SciPy flow",
+)
+FLOW_ON_GPU = {
+    BLOCKING: f"{PAPER}:blocking",
+    HONG: f"{PAPER}:lock_free",
+    HYBRID: f"{PAPER}:hybrid",
+    ASYNC: f"{PAPER}:async_relabel",
+    GPU_RELABEL: f"{PAPER}:gpu_relabel",
+}
+"""The versions that the author compares, and the one past her."""
+
+OF_FLOW = {
+    **FLOW_ON_GPU,
+    ON_CPU: f"{PAPER}:push_relabel",
+    PYMAXFLOW: f"{PAPER}:pymaxflow",
+    SCIPY_FLOW: f"{PAPER}:scipy_flow",
+}
+
+SOLVER_OF = {**OF_ASSIGNMENT, **OF_FLOW}
+CODE_OF = {solver: code for code, solver in SOLVER_OF.items() if code != ONE_LAUNCH}
+KERNELS = (LOCK_FREE, ONE_LAUNCH, BATCH, *RIVALS, *FLOW_ON_GPU)
+"""Codes that run on the GPU, or in the executor where there is none."""
+
+# ------------------------------------------------------------------------------- print
+
+ALPHA = 10
+CYCLE_ASSIGNMENT = 500_000
+CYCLE_FLOW = 7000
+CLAIMED_S, CLAIMED_N, CLAIMED_C = 1 / 20, 30, 100
+"""[LU11 sec.6]: about 1/20 s for up to 30 vertices a side and costs up to 100."""
+
+HEURISTICS: dict[str, tuple[str, bool]] = {
+    "none": ("none", False),
+    "price updates": ("first", False),
+    "arc fixing": ("none", True),
+    "both": ("first", True),
+    "both, after every run": ("every", True),
+}
+"""Names of the combinations of [LU11 sec.5.2]: (price_updates, arc_fixing). Print has ``both``, and
+says that running them more often was no better."""
+
+VERSIONS = ("5.0", "5.1", "5.2")
+"""Algorithms of [LU11 sec.5.1]; the last is the author's."""
+
+# ------------------------------------------------------------------------------- cells
+
+
+def cell(
+    code: str,
+    instance: Instance,
+    scopes: tuple[Scope, ...] = ("run",),
+    repeats: int | None = None,
+    **options: Any,
+) -> Cell:
+    """Return the cell that times a code on an instance; `options` are its solver's."""
+    given = tuple(options.items()) + ((ON_DEVICE,) if code == ONE_LAUNCH else ())
+    return Cell(SOLVER_OF[code], instance, scopes, given, repeats)
+
+
+def code_of(solver: str, options: str) -> tuple[str, str]:
+    """Return the code of a measurement, and its options without what tells the code.
+
+    Of a solver that is none of ours the code is ``""``.
+    """
+    given = options_of(options)
+    code = CODE_OF.get(solver, "")
+    if code == LOCK_FREE and given.get(ON_DEVICE[0]) == ON_DEVICE[1]:
+        del given[ON_DEVICE[0]]
+        code = ONE_LAUNCH
+    return code, ",".join(f"{name}={value}" for name, value in given.items())
+
+
+def with_heuristics(code: str, name: str) -> dict[str, Any]:
+    """Return the options of one of `HEURISTICS`; the sequential form updates prices or does not."""
+    updates, fixing = HEURISTICS[name]
+    chosen = updates if code == LOCK_FREE else updates != "none"
+    return {"price_updates": chosen, "arc_fixing": fixing}
+
+
+def costs(n: int, largest: int, seed: int) -> Instance:
+    """Return a complete bipartite graph, n a side, with costs uniform in 0 .. `largest`."""
+    return Instance("uniform", n, str(largest + 1), seed=seed)
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Return a measurement's options by name."""
+    return dict(part.partition("=")[::2] for part in text.split(",") if part)
+
+
+def heuristics_of(options: Mapping[str, str]) -> str:
+    """Return the name of the combination that options ask for; a solver's default is both."""
+    updates = {"True": "first", "False": "none"}
+    asked = options.get("price_updates", "first")
+    pair = updates.get(asked, asked), options.get("arc_fixing", "True") == "True"
+    return next((name for name, known in HEURISTICS.items() if known == pair), "")
+
+
+# ------------------------------------------------------------------------------- flow instances
+
+REAL = "grid_cut"
+WORST = "ak-4102"
+SYNTHETIC = "segmentation"
+
+
+@cache
+def facts() -> pd.DataFrame:
+    """Return what is known of the real flow instances, by name: `instances.csv`."""
+    path = Path(__file__).with_name("instances.csv")
+    return pd.read_csv(path).set_index("name")
+
+
+def grids() -> list[Instance]:
+    """Return the real grid instances: segmentation, restoration, stereo, optical flow."""
+    rows = facts().drop(index=WORST)
+    return [Instance(REAL, int(nodes), str(name)) for name, nodes in rows["nodes"].items()]
+
+
+def worst() -> Instance:
+    """Return `ak-4102`, a worst case for many solvers and no grid."""
+    return Instance("dimacs_flow", int(facts().loc[WORST, "nodes"]), WORST)
+
+
+def segmentation(side: int, photo: str = "camera") -> Instance:
+    """Return the two-label segmentation of a photograph, side x side pixels."""
+    return Instance(SYNTHETIC, side, photo)
+
+
+def known_value(family: str, label: str) -> float:
+    """Return the known maximum flow of an instance, NaN where there is none."""
+    if family not in (REAL, "dimacs_flow") or label not in facts().index:
+        return float("nan")
+    return float(facts().loc[label, "maximum_flow"])
