@@ -38,10 +38,10 @@ def _experiments() -> Sequence[Experiment]:
 
 
 def _solvers() -> Mapping[str, Solver]:
-    from papers.lupinska_costscale import batch, cpu, flow_cpu, flow_solver, solver
+    from papers.lupinska_costscale import batch, cpu, flow_cpu, flow_solver, many, solver
 
     flows = {**flow_solver.SOLVERS, **flow_cpu.SOLVERS}
-    return {**flows, **solver.SOLVERS, **batch.SOLVERS, **cpu.SOLVERS}
+    return {**flows, **solver.SOLVERS, **batch.SOLVERS, **many.SOLVERS, **cpu.SOLVERS}
 
 
 PAPER = Paper(
