@@ -1,0 +1,1 @@
+"""Parallel maximum flow and cost scaling [LU11]."""
