@@ -12,10 +12,11 @@ import numpy as np
 
 from papers.common import device
 from papers.common.flow_tools import Split, join, settle, split
-from papers.common.launch import Launch, bind
+from papers.common.launch import Launch, bind, resident_blocks
 from papers.common.model import Flow
 from papers.common.network import Grid, Network, NetworkError
 from papers.lupinska_costscale import flow_kernels as k
+from papers.lupinska_costscale import flow_kernels_relabel as r
 
 LARGEST = 2**30
 """Fewer nodes than this, and twice as many arcs: heights and arcs are numbered in 32 bits."""
@@ -210,6 +211,38 @@ def bind_operations(
     """A launch of `flow_kernels.lock_free` or `flow_kernels.hybrid`."""
     scalars = np.int32(cycle), np.int32(problem.n), np.int32(problem.nodes)
     return bind(kernel, *grid_of(problem.n), *scalars, *named(a, *ARCS, *FLOW, "tally"))
+
+
+def bind_tiles(
+    problem: Problem, a: dict[str, Any], tile: Tile, limits: tuple[int, int, int], most: int | None
+) -> Launch:
+    """The cooperative launch of `flow_kernels_relabel`, as many blocks as stay resident.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of a `Grid`, padded to `tile`.
+    a : dict of str to device array
+        From `allocate`; the queues are added.
+    tile : Tile
+    limits : (rounds, sweeps, inner)
+    most : int or None
+        Blocks at most.
+    """
+    height, width = problem.padded.shape
+    across = width // tile.columns
+    tiles = across * (height // tile.rows)
+    sizes = {"waiting": tiles, "queue": r.QUEUES * tiles, "control": r.CONTROL}
+    a |= {name: device.to_device(np.zeros(size, np.int32)) for name, size in sizes.items()}
+    kernel = r.relabel_tiles_4 if len(problem.instance.arcs) == 4 else r.relabel_tiles_8
+    scalars = (*limits, problem.n, problem.nodes, across, tiles, tile.shift)
+    arguments = (
+        *map(np.int32, scalars),
+        *named(a, "residual", "to_sink", "excess", "height", "waiting", "queue", "control"),
+        a["tally"],
+    )
+    blocks = min(tiles, most or tiles, resident_blocks(kernel, arguments, tile.threads))
+    return bind(kernel, blocks, tile.threads, *arguments)
 
 
 def answer(problem: Problem, a: dict[str, Any], counters: dict[str, int]) -> Flow:

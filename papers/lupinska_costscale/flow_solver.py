@@ -4,6 +4,7 @@
 `lock_free`        Hong's algorithm to its end, no heuristics [LU11 Alg.4.5]
 `hybrid`           CYCLE operations a thread, then the host relabels [LU11 Alg.4.6] to
                    [LU11 Alg.4.8], with gap relabeling [LU11 sec.4.6]
+`gpu_relabel`      all of it on the GPU, in few cooperative launches; past the paper
 =================  ==============================================================================
 """
 
@@ -22,7 +23,8 @@ from papers.common.model import Flow, Solver
 from papers.lupinska_costscale import flow_binding as binding
 from papers.lupinska_costscale import flow_host as host
 from papers.lupinska_costscale import flow_kernels as k
-from papers.lupinska_costscale.flow_binding import Problem
+from papers.lupinska_costscale import flow_kernels_relabel as r
+from papers.lupinska_costscale.flow_binding import Problem, Tile
 
 CYCLE = 7000
 """Operations of a thread in one launch: the author's best value [LU11 sec.4.6]."""
@@ -42,6 +44,8 @@ class State:
     launches : dict of str to Launch
     host_relabels, bfs_levels : int
         How often heights were drawn anew on the host; levels of all breadth-first searches.
+    more : dict of str to int
+        What else a solver counts.
     solved : bool
         Whether `run` has ended well.
     """
@@ -49,9 +53,9 @@ class State:
     problem: Problem
     arrays: dict[str, Any] = field(default_factory=dict)
     launches: dict[str, Launch] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
     host_relabels: int = 0
     bfs_levels: int = 0
+    more: dict[str, int] = field(default_factory=dict)
     solved: bool = False
 
     def begin(self, mark: Callable[[str], None]) -> None:
@@ -126,6 +130,54 @@ def upload_operations(
     return state
 
 
+def upload_gpu_relabel(
+    instance: Any,
+    rounds: int = 64,
+    sweeps: int = 16,
+    inner: int = 8,
+    tile: Tile | None = None,
+    blocks: int | None = None,
+    operations: int | None = None,
+) -> State:
+    """As `upload_operations`, for push-relabel with its global relabeling on the GPU.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    rounds : int
+        Searches of one launch; the host launches until all is done.
+    sweeps : int
+        Sweeps after each search.
+    inner : int
+        Pushes and lifts of a tile's visit (grids), operations of a node in a sweep (networks).
+    tile : Tile, optional
+        32 x 32 pixels by default; for grids.
+    blocks : int, optional
+        At most so many blocks.
+    operations : int, optional
+        As in `upload_operations`.
+
+    Raises
+    ------
+    NetworkError, ValueError
+        As `upload_operations`.
+    """
+    for name, value in (("rounds", rounds), ("sweeps", sweeps), ("inner", inner)):
+        _count(name, value, most=10**6)
+    if blocks is not None:
+        _count("blocks", blocks)
+    tile = tile or Tile(32, 32)
+    state = State(binding.prepare(instance, tile, operations))
+    if state.problem.total:
+        limits = (rounds, sweeps, inner)
+        state.arrays = binding.allocate(state.problem)
+        state.launches["restore"] = binding.bind_restore(state.problem, state.arrays)
+        state.launches["kernel"] = binding.bind_tiles(
+            state.problem, state.arrays, tile, limits, blocks
+        )
+    return state
+
+
 # ------------------------------------------------------------------------------- run
 
 
@@ -170,6 +222,33 @@ def run_hybrid(state: State, trace: Callable[[str], None] | None = None) -> None
             before = total.excess
             relabel_on_host(state, total)
             done = _progress(state, done, total.excess < before)
+    state.solved = True
+
+
+def run_gpu_relabel(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """Launch until a search finds no active node that the sink can be reached from.
+
+    Raises
+    ------
+    RuntimeError
+        After more operations than the bound, a launch without any, or a search without end.
+    """
+    mark, done = trace or _no_trace, 0
+    if state.problem.total:
+        state.begin(mark)
+        device.overwrite(state.arrays["control"], np.zeros(r.CONTROL, np.int32))
+        while True:
+            mark("kernel")
+            state.launches["kernel"]()
+            control = device.to_host(state.arrays["control"])
+            if control[r.STATUS] == r.RESTLESS:
+                raise RuntimeError("a search for distances does not come to rest")
+            if control[r.STATUS] == r.DONE:
+                state.operations()
+                break
+            done = _progress(state, done)
+        state.bfs_levels = int(control[r.STEPS])
+        state.more = {"device_relabels": int(control[r.ROUNDS])}
     state.solved = True
 
 
@@ -231,6 +310,7 @@ def download(state: State) -> Flow:
         "kernel_launches": sum(launch.count for launch in state.launches.values()),
         "host_relabels": state.host_relabels,
         "bfs_levels": state.bfs_levels,
+        **state.more,
     }
     return binding.answer(problem, arrays, counters)
 
@@ -246,6 +326,9 @@ SOLVERS = {
             "lock_free", "Hong, lock-free", partial(upload_operations, k.lock_free), run_lock_free
         ),
         _solver("hybrid", "Hong and He, hybrid", partial(upload_operations, k.hybrid), run_hybrid),
+        _solver(
+            "gpu_relabel", "Relabeling on the GPU", upload_gpu_relabel, run_gpu_relabel
+        ),
     )
 }
 """By name; each takes a `Network` or a `Grid`."""
