@@ -113,14 +113,15 @@ def push(
 
 @cuda.jit(device=True)
 def operate(
-    x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height
+    x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height, shared
 ):  # fmt: skip
     """Push from x to its lowest neighbour, or lift x just above it.
 
     Paper: [LU11 Alg.4.5], lines 3 to 17, the same as [LU11 Alg.4.8], lines 4 to 18. The search for
     the lowest neighbour starts from h~ = infinity, which the paper does not say.
     Race: see the module. Heights may be lifted while they are read: the flow then goes to a
-    neighbour that is no longer the lowest, or h(x) becomes less than it could.
+    neighbour that is no longer the lowest, or h(x) becomes less than it could. Where others lift x
+    too (`shared`), the higher of both heights stays.
 
     Returns
     -------
@@ -153,7 +154,10 @@ def operate(
             x, chosen, amount, n, first, head, mate, offset, residual, to_source, to_sink, excess
         )  # fmt: skip
         return int32(PUSHED)
-    store_relaxed(height, x, int32(lowest + 1))
+    if shared:
+        cuda.atomic.max(height, x, int32(lowest + 1))
+    else:
+        store_relaxed(height, x, int32(lowest + 1))
     return int32(RELABELED)
 
 
@@ -213,7 +217,8 @@ def lock_free(
         if load_relaxed(excess, x) <= 0:
             break
         done = operate(
-            x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height
+            x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height,
+            False,
         )  # fmt: skip
         if done == PUSHED:
             pushes += 1
@@ -243,7 +248,7 @@ def hybrid(
         if load_relaxed(excess, x) > 0 and load_relaxed(height, x) < nodes:
             done = operate(
                 x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess,
-                height,
+                height, False,
             )  # fmt: skip
             if done == PUSHED:
                 pushes += 1

@@ -39,13 +39,16 @@ counters    control         int32 [`CONTROL`]
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64
+from numba import cuda, int32, int64, uint32
 
 from papers.common.primitives import load_relaxed, store_relaxed
 from papers.lupinska_costscale.flow_kernels import report
 
 MAX_TILE = 1024
 """Threads a block at most; sizes the shared arrays."""
+
+REGISTERS = 64
+"""A thread's, at most: of 1024 threads to a multiprocessor (without a limit it takes 170)."""
 
 MOVED = 2 * MAX_TILE
 
@@ -87,11 +90,12 @@ def tile_beside(tile, row, column, rows, width, tile_columns):
 
 @cuda.jit(device=True)
 def pixel_of(tile, row, column, rows, width, tile_columns):
-    """Index of a pixel, or of one beside the tile."""
-    tile_row = tile // tile_columns
+    """Index of a pixel of a tile, and the tile's column among tiles."""
+    tile_row = int32(uint32(tile) // uint32(tile_columns))
+    tile_column = int32(tile - tile_row * tile_columns)
     pitch = int64(tile_columns) * width
-    across = int64(tile - tile_row * tile_columns) * width + column
-    return (int64(tile_row) * rows + row) * pitch + across
+    x = (int64(tile_row) * rows + row) * pitch + int64(tile_column) * width + column
+    return x, tile_column
 
 
 @cuda.jit(device=True)
@@ -126,11 +130,22 @@ def make(directions):
 
     @cuda.jit(device=True)
     def color_of(tile, tile_columns):
-        row = tile // tile_columns
-        column = tile - row * tile_columns
+        row = int32(uint32(tile) // uint32(tile_columns))
+        column = int32(tile - row * tile_columns)
         if directions == 4:
             return int32((row + column) & 1)
         return int32((row & 1) * 2 + (column & 1))
+
+    @cuda.jit(device=True)
+    def color_beside(color, row, column, rows, width):
+        """Colour of the tile of a place just outside a tile of this colour."""
+        if directions == 4:
+            return int32(color ^ 1)
+        if not 0 <= row < rows:
+            color ^= 2
+        if not 0 <= column < width:
+            color ^= 1
+        return int32(color)
 
     @cuda.jit(device=True)
     def relax(
@@ -145,7 +160,8 @@ def make(directions):
         thread = cuda.threadIdx.x
         width, rows = 1 << shift, cuda.blockDim.x >> shift
         row, column = thread >> shift, thread & (width - 1)
-        x = pixel_of(tile, row, column, rows, width, tile_columns)
+        x, tile_column = pixel_of(tile, row, column, rows, width, tile_columns)
+        pitch = int64(tile_columns) << shift
         arcs = int32(0)
         for d in range(directions):
             if residual[int64(d) * n + x] > 0:
@@ -161,9 +177,7 @@ def make(directions):
             for d in range(directions):
                 beside = not inside(row + DOWN[d], column + RIGHT[d], rows, width)
                 if beside and (arcs >> d) & 1:
-                    y = pixel_of(
-                        tile, row + DOWN[d], column + RIGHT[d], rows, width, tile_columns
-                    )  # fmt: skip
+                    y = x + DOWN[d] * pitch + RIGHT[d]
                     h = min(h, int32(load_relaxed(height, y) + 1))
         if cuda.syncthreads_or(int32(h < start)) != 0:
             for _ in range(cuda.blockDim.x + 1):
@@ -185,9 +199,9 @@ def make(directions):
             for d in range(directions):
                 down, right = row + DOWN[d], column + RIGHT[d]
                 if not inside(down, right, rows, width):
-                    y = pixel_of(tile, down, right, rows, width, tile_columns)
-                    across = (tile % tile_columns) * width + right
-                    if 0 <= y < n and 0 <= across < tile_columns * width:
+                    y = x + DOWN[d] * pitch + RIGHT[d]
+                    across = tile_column * width + right
+                    if 0 <= y < n and 0 <= across < pitch:
                         open_arc = residual[int64(d ^ 1) * n + y] > 0
                         if open_arc and (fresh or load_relaxed(height, y) > h + 1):
                             wake(
@@ -210,7 +224,8 @@ def make(directions):
         thread = cuda.threadIdx.x
         width, rows = 1 << shift, cuda.blockDim.x >> shift
         row, column = thread >> shift, thread & (width - 1)
-        x = pixel_of(tile, row, column, rows, width, tile_columns)
+        x, tile_column = pixel_of(tile, row, column, rows, width, tile_columns)
+        pitch = int64(tile_columns) << shift
         left = cuda.local.array(directions, residual.dtype)
         for d in range(directions):
             left[d] = residual[int64(d) * n + x]
@@ -237,7 +252,7 @@ def make(directions):
                     if within:
                         other = level[(down << shift) | right]
                     else:
-                        y = pixel_of(tile, down, right, rows, width, tile_columns)
+                        y = x + DOWN[d] * pitch + RIGHT[d]
                         other = height[y]
                     if h == other + 1:
                         sent = min(amount, int64(left[d]))
@@ -248,7 +263,7 @@ def make(directions):
                             residual[int64(d ^ 1) * n + y] += sent
                             cuda.atomic.add(excess, y, sent)
                             beside = tile_beside(tile, down, right, rows, width, tile_columns)
-                            hue = color_of(beside, tile_columns)
+                            hue = color_beside(color, down, right, rows, width)
                             turn = parity if hue > color else parity ^ 1
                             wake(
                                 beside, SWEEP + 4 * turn + hue, 2 + 4 * turn + hue, tiles,
@@ -270,7 +285,7 @@ def make(directions):
                         if inside(down, right, rows, width):
                             low = min(low, level[(down << shift) | right])
                         else:
-                            y = pixel_of(tile, down, right, rows, width, tile_columns)
+                            y = x + DOWN[d] * pitch + RIGHT[d]
                             low = min(low, height[y])
                 if low >= h:
                     h = min(int32(low + 1), int32(nodes))
@@ -343,7 +358,7 @@ def make(directions):
             if status == RESTLESS:
                 break
             for tile in range(cuda.blockIdx.x, tiles, cuda.gridDim.x):
-                x = pixel_of(
+                x, _ = pixel_of(
                     tile, thread >> shift, thread & (width - 1), tile_rows, width, tile_columns
                 )  # fmt: skip
                 active = excess[x] > 0 and load_relaxed(height, x) < nodes
@@ -387,7 +402,7 @@ def make(directions):
         report(pushes, relabels, tally)
 
     relabel_tiles.__name__ = relabel_tiles.__qualname__ = f"relabel_tiles_{directions}"
-    return cuda.jit(relabel_tiles)
+    return cuda.jit(max_registers=REGISTERS)(relabel_tiles)
 
 
 relabel_tiles_4 = make(4)
