@@ -1,1 +1,61 @@
-"""Parallel maximum flow and cost scaling [LU11]."""
+"""Łupińska 2011: lock-free push-relabel and cost scaling on the GPU [LU11].
+
+Reading order. Maximum flow: `flow_reference`, `flow_kernels_blocking`, `flow_kernels`,
+`flow_kernels_relabel`, `flow_solver`, `flow_binding`, `flow_cpu`. Assignment: `costs` (integers
+that make the last epsilon exact), `reference`, `kernels` (lock-free refine), `solver` and
+`binding`, `cpu`, `kernels_batch` and `batch` (thousands of small problems). Then `experiments`.
+`README.md` beside this file is the teaching page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from papers.common.model import Experiment, Paper, Solver
+
+__all__ = ["PAPER", "solve", "solve_batch"]
+
+
+def solve(*args: Any, **options: Any) -> Any:
+    """Solve an assignment problem; see `papers.lupinska_costscale.solver.solve`."""
+    from papers.lupinska_costscale import solver
+
+    return solver.solve(*args, **options)
+
+
+def solve_batch(*args: Any, **options: Any) -> Any:
+    """Solve many small problems in a launch; see `papers.lupinska_costscale.batch.solve_batch`."""
+    from papers.lupinska_costscale import batch
+
+    return batch.solve_batch(*args, **options)
+
+
+def _experiments() -> Sequence[Experiment]:
+    from papers.lupinska_costscale.experiments import EXPERIMENTS
+
+    return EXPERIMENTS
+
+
+def _solvers() -> Mapping[str, Solver]:
+    from papers.lupinska_costscale import batch, cpu, flow_cpu, flow_solver, solver
+
+    flows = {**flow_solver.SOLVERS, **flow_cpu.SOLVERS}
+    return {**flows, **solver.SOLVERS, **batch.SOLVERS, **cpu.SOLVERS}
+
+
+PAPER = Paper(
+    name="lupinska_costscale",
+    tag="LU11",
+    title="Parallel implementation of flow and matching algorithms",
+    authors="Agnieszka Łupińska",
+    venue="arXiv 1110.6231",
+    year=2011,
+    doi="10.48550/arXiv.1110.6231",
+    summary=(
+        "Two lock-free push-relabel algorithms in CUDA: maximum flow on grid graphs, and cost "
+        "scaling for the assignment problem, whose refine step runs one thread a vertex."
+    ),
+    experiments=_experiments,
+    solvers=_solvers,
+)

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from papers.common import device
-from papers.common.flow_tools import Split, join, settle, split
+from papers.common.flow_tools import Arcs, Split, join, settle, split
 from papers.common.launch import Launch, bind, resident_blocks
 from papers.common.model import Flow
 from papers.common.network import Grid, Network, NetworkError
 from papers.lupinska_costscale import flow_kernels as k
+from papers.lupinska_costscale import flow_kernels_blocking as b
+from papers.lupinska_costscale import flow_kernels_network as net
 from papers.lupinska_costscale import flow_kernels_relabel as r
 
 LARGEST = 2**30
@@ -173,15 +175,18 @@ def allocate(problem: Problem) -> dict[str, Any]:
     parts, kind, n = problem.parts, problem.dtype, problem.n
     given = {"capacity": parts.between, "source": parts.source, "sink": parts.sink}
     lines = {name: device.to_device(array.astype(kind)) for name, array in given.items()}
-    arcs = {
-        name: device.to_device(np.ascontiguousarray(getattr(parts.arcs, name), dtype))
-        for name, dtype in (
-            ("first", np.int32), ("head", np.int32), ("mate", np.int32), ("offset", np.int64),
-        )
-    }  # fmt: skip
+    arcs = {  # an array of no entries is one of a zero: a grid's rows, a network's offsets
+        name: device.to_device(np.resize(getattr(parts.arcs, name), size).astype(dtype))
+        for name, size, dtype in _sizes(parts.arcs)
+    }
     sizes = {"residual": (parts.between.size, kind), "to_source": (n, kind), "to_sink": (n, kind)}
     sizes |= {"excess": (n + 2, np.int64), "height": (n, np.int32), "tally": (2, np.int64)}
     return lines | arcs | {name: device.empty(*size) for name, size in sizes.items()}
+
+
+def _sizes(arcs: Arcs) -> list[tuple[str, int, type]]:
+    kinds = {"first": np.int32, "head": np.int32, "mate": np.int32, "offset": np.int64}
+    return [(name, max(1, getattr(arcs, name).size), kind) for name, kind in kinds.items()]
 
 
 FLOW = ("residual", "to_source", "to_sink", "excess", "height")
@@ -243,6 +248,56 @@ def bind_tiles(
     )
     blocks = min(tiles, most or tiles, resident_blocks(kernel, arguments, tile.threads))
     return bind(kernel, blocks, tile.threads, *arguments)
+
+
+def bind_nodes(
+    problem: Problem, a: dict[str, Any], limits: tuple[int, int, int], most: int | None
+) -> Launch:
+    """The cooperative launch of `flow_kernels_network.relabel_nodes`; see `bind_tiles`."""
+    _add_counters(problem, a)
+    scalars = (*limits, problem.n, problem.nodes)
+    lines = named(a, *ARCS, *FLOW, "queue", "control", "tally")
+    arguments = (*map(np.int32, scalars), *lines)
+    blocks, threads = grid_of(problem.n)
+    resident = resident_blocks(net.relabel_nodes, arguments, threads)
+    return bind(net.relabel_nodes, min(blocks, most or blocks, resident), threads, *arguments)
+
+
+def bind_async(problem: Problem, a: dict[str, Any], waves: int, cycle: int) -> Launch:
+    """The launch of `flow_kernels_network.hybrid_async`: a block more than nodes need."""
+    _add_counters(problem, a)
+    scalars = map(np.int32, (waves, cycle, problem.n, problem.nodes))
+    lines = named(a, *ARCS, *FLOW, "level", "queue", "control", "tally")
+    blocks, threads = grid_of(problem.n)
+    return bind(net.hybrid_async, blocks + 1, threads, *scalars, *lines)
+
+
+def _add_counters(problem: Problem, a: dict[str, Any]) -> None:
+    sizes = {"level": problem.n, "queue": 2 * problem.n, "control": net.CONTROL}
+    a |= {name: device.to_device(np.zeros(size, np.int32)) for name, size in sizes.items()}
+
+
+def bind_blocking(problem: Problem, a: dict[str, Any], tile: Tile, pull: bool) -> dict[str, Launch]:
+    """The launches of `flow_kernels_blocking` by their phase, ``pull`` only if asked for."""
+    height, width = problem.padded.shape
+    across, n = width // tile.columns, np.int32(problem.n)
+    shape = np.int32(across), np.int32(tile.shift)
+    grid = across * (height // tile.rows), tile.threads
+    a["mask"] = device.empty(problem.n, np.int32)
+    a["sent"] = device.empty(problem.parts.between.size if pull else 1, problem.dtype)
+    lines = named(a, "offset", "residual", "to_sink", "excess", "height", "mask")
+    launches = {
+        "push": bind(b.push_phase, *grid, np.int32(pull), n, *shape, *lines, a["sent"], a["tally"]),
+        "relabel": bind(
+            b.relabel_phase, *grid, n, np.int32(problem.nodes), *shape, *lines, a["tally"]
+        ),
+    }
+    if pull:
+        launches["pull"] = bind(
+            b.pull_phase, *grid, n, np.int32(height), np.int32(width),
+            *named(a, "offset", "residual", "excess", "sent"),
+        )  # fmt: skip
+    return launches
 
 
 def answer(problem: Problem, a: dict[str, Any], counters: dict[str, int]) -> Flow:

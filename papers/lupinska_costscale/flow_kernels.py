@@ -4,9 +4,9 @@
 paper                   array               dtype, shape
 ======================  ==================  =====================================================
 V without s and t       n                   int32: nodes that threads operate
-\\|V\\|                   nodes               int32: height of the source
+number of nodes V       nodes               int32: height of the source
 E                       first, head, mate   int32 [n + 1], [arcs], [arcs]: a network's rows
-E of a grid             offset              int64 [4 or 8]: steps to the neighbours; empty: network
+E of a grid             offset              int64 [4 or 8]: steps to the neighbours; [1]: a network
 u_f between nodes       residual            T [arcs]; of a grid direction by direction
 u_f(x, s)               to_source           T [n]
 u_f(x, t)               to_sink             T [n]
@@ -52,7 +52,7 @@ PUSHES, RELABELS = 0, 1
 @cuda.jit(device=True)
 def degree(x, first, offset):
     """Number of arcs of node x, those to the terminals not counted."""
-    if offset.size > 0:
+    if offset.size > 1:
         return int32(offset.size)
     return int32(first[x + 1] - first[x])
 
@@ -60,7 +60,7 @@ def degree(x, first, offset):
 @cuda.jit(device=True)
 def arc_of(x, k, n, first, offset):
     """Index of arc k of node x."""
-    if offset.size > 0:
+    if offset.size > 1:
         return int64(k) * n + x
     return int64(first[x]) + k
 
@@ -68,7 +68,7 @@ def arc_of(x, k, n, first, offset):
 @cuda.jit(device=True)
 def end_of(x, k, arc, head, offset):
     """Where arc k of node x, whose index is `arc`, leads."""
-    if offset.size > 0:
+    if offset.size > 1:
         return int64(x) + offset[k]
     return int64(head[arc])
 
@@ -76,7 +76,7 @@ def end_of(x, k, arc, head, offset):
 @cuda.jit(device=True)
 def mate_of(k, arc, end, n, mate, offset):
     """Index of the arc back from `end`."""
-    if offset.size > 0:
+    if offset.size > 1:
         return int64(k ^ 1) * n + end
     return int64(mate[arc])
 

@@ -80,10 +80,11 @@ def reach(
         end = end_of(x, k, arc, head, offset)
         if 0 <= end < n and load_relaxed(distance, end) == far:
             back = mate_of(k, arc, end, n, mate, offset)
-            if load_relaxed(residual, back) > 0:
-                if cuda.atomic.cas(distance, end, far, level) == far:
-                    place = cuda.atomic.add(control, length, int32(1))
-                    store_relaxed(queue, half + place, int32(end))
+            if load_relaxed(residual, back) <= 0:
+                continue
+            if cuda.atomic.cas(distance, end, far, level) == far:
+                place = cuda.atomic.add(control, length, int32(1))
+                store_relaxed(queue, half + place, int32(end))
 
 
 @cuda.jit(device=True)
@@ -269,8 +270,6 @@ def hybrid_async(
 _CALL = f"int32, int32, {ARCS}, {FLOW}"
 SIGNATURES = {
     relabel_nodes: f"void(int32, int32, int32, {_CALL}, int32[::1], int32[::1], int64[::1])",
-    hybrid_async: (
-        f"void(int32, int32, {_CALL}, int32[::1], int32[::1], int32[::1], int64[::1])"
-    ),
+    hybrid_async: (f"void(int32, int32, {_CALL}, int32[::1], int32[::1], int32[::1], int64[::1])"),
 }
 """What each kernel is compiled for."""

@@ -6,10 +6,10 @@ capacities, heights and excesses travel after every kernel run. Here nothing tra
 A tile is a block's pixels, a thread each, in registers and shared memory. A round is
 
 1. **search**: distances to the sink. Tiles that can still improve stand in a queue; a visit relaxes
-   a tile until it rests, whatever that takes, and wakes the tiles beyond its edges that it improves.
+   a tile until it rests, whatever that takes, and wakes those beyond its edges that it improves.
    A distance of 1000 costs about 1000 / 32 grid barriers, not 1000. Distances only fall, so the
    order of visits does not matter: at rest they are those of [LU11 Alg.4.4]; pixels that are not
-   reached keep \\|V\\|, which is the gap relabeling of [LU11 sec.4.6];
+   reached keep the source's height, which is the gap relabeling of [LU11 sec.4.6];
 2. **sweeps**: tiles with active pixels, colour after colour, so that a tile's neighbours rest while
    it works: 2 colours where pixels have 4 neighbours, 4 where they have 8. A visit pushes and lifts
    `inner` times, all pixels in step. What crosses the edge is added to the neighbour's memory.
@@ -18,14 +18,16 @@ Heights are a distance function throughout: pixels are lifted in step, from heig
 afterwards, and no neighbour moves meanwhile. So no arc is ever violated, heights never fall from
 one search to the next, and no residual capacity needs an atomic.
 
-**Prediction.** A pixel is 4 bytes each of height, sink and every direction, and 8 of excess: 32
-with 4 neighbours. A sweep over everything moves twice that: 2048 x 2048 pixels, 270 MB, 80 us at
-3.3 TB/s; a visit has two such trips to memory and `inner` turns of six block barriers, near 0.3 us
-a turn at 1024 threads. With 264 blocks resident and 2048 tiles a colour that is 8 visits in
-sequence, about 5 us each at 8 turns: 80 us a full sweep, as much as the memory takes. A search
-begins with one visit of everything (20 bytes a pixel, 25 us) and goes on with few tiles at a time,
-a barrier and a visit each, 5 to 10 us: at a distance of 1000, 0.3 ms. Most sweeps touch few tiles;
-some 50 rounds are then 10 to 40 ms, of which the searches are half.
+**Prediction** (H100, not measured when written). A pixel is 4 bytes each of height, sink and every
+direction, and 8 of excess: 32 with 4 neighbours. A sweep over everything moves twice that: for
+2048 x 2048 pixels 270 MB, 80 us at 3.3 TB/s. A visit has two such trips to memory, 1 us each, and
+`inner` turns of six block barriers, about 0.3 us a turn. 64 registers a thread let two blocks of
+16 x 32 pixels reside on a multiprocessor, 264 in all; of 4096 tiles of a colour each gets 16 in
+sequence, 4 us each at 8 turns: 130 us for all of both colours, so barriers count as much as bytes.
+A search begins with one visit of everything (24 bytes a pixel: 30 us of memory, as much again of
+barriers) and goes on with few tiles at a time, a grid barrier (2 us) and a visit (3 to 5 us) each;
+at a distance of 1000 that is some 60 steps, 0.4 ms. Most sweeps touch few tiles: two barriers and
+two visits, 15 us; 16 of them after each search are then 0.3 ms. Some 50 rounds: 20 to 50 ms.
 
 ==========  ==============  ====================================================================
 name        array           dtype, shape
@@ -224,7 +226,7 @@ def make(directions):
         thread = cuda.threadIdx.x
         width, rows = 1 << shift, cuda.blockDim.x >> shift
         row, column = thread >> shift, thread & (width - 1)
-        x, tile_column = pixel_of(tile, row, column, rows, width, tile_columns)
+        x, _ = pixel_of(tile, row, column, rows, width, tile_columns)
         pitch = int64(tile_columns) << shift
         left = cuda.local.array(directions, residual.dtype)
         for d in range(directions):
@@ -412,6 +414,8 @@ relabel_tiles_8 = make(8)
 
 SLACK_TYPES = ("int32", "int64")
 
-_TILES = "void(" + "int32, " * 8 + "T[::1], T[::1], int64[::1]" + ", int32[::1]" * 4 + ", int64[::1])"
+_TILES = (
+    "void(" + "int32, " * 8 + "T[::1], T[::1], int64[::1]" + ", int32[::1]" * 4 + ", int64[::1])"
+)
 SIGNATURES = {relabel_tiles_4: _TILES, relabel_tiles_8: _TILES}
 """What each kernel is compiled for."""

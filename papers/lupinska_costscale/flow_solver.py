@@ -1,9 +1,11 @@
 """The host's side of the maximum flows on the GPU: upload, the loops, download.
 
 =================  ==============================================================================
+`blocking`         Vineet and Narayanan: push and relabel phases, on grids [LU11 sec.4.3]
 `lock_free`        Hong's algorithm to its end, no heuristics [LU11 Alg.4.5]
 `hybrid`           CYCLE operations a thread, then the host relabels [LU11 Alg.4.6] to
                    [LU11 Alg.4.8], with gap relabeling [LU11 sec.4.6]
+`async_relabel`    the hybrid with a block that relabels meanwhile [LU11 sec.4.5]
 `gpu_relabel`      all of it on the GPU, in few cooperative launches; past the paper
 =================  ==============================================================================
 """
@@ -20,16 +22,18 @@ import numpy as np
 from papers.common import device
 from papers.common.launch import Launch
 from papers.common.model import Flow, Solver
+from papers.common.network import Grid, Network, NetworkError
 from papers.lupinska_costscale import flow_binding as binding
 from papers.lupinska_costscale import flow_host as host
 from papers.lupinska_costscale import flow_kernels as k
+from papers.lupinska_costscale import flow_kernels_network as net
 from papers.lupinska_costscale import flow_kernels_relabel as r
-from papers.lupinska_costscale.flow_binding import Problem, Tile
+from papers.lupinska_costscale.flow_binding import ONE, Problem, Tile
 
 CYCLE = 7000
 """Operations of a thread in one launch: the author's best value [LU11 sec.4.6]."""
 
-STEPS = ("init", "kernel", "host_relabel")
+STEPS = ("init", "kernel", "push", "pull", "relabel", "host_relabel")
 """What `run` passes to ``trace``."""
 
 
@@ -46,6 +50,8 @@ class State:
         How often heights were drawn anew on the host; levels of all breadth-first searches.
     more : dict of str to int
         What else a solver counts.
+    m, patience, redraw_every : int
+        Of the blocking version.
     solved : bool
         Whether `run` has ended well.
     """
@@ -56,6 +62,9 @@ class State:
     host_relabels: int = 0
     bfs_levels: int = 0
     more: dict[str, int] = field(default_factory=dict)
+    m: int = 1
+    patience: int = 1
+    redraw_every: int = 0
     solved: bool = False
 
     def begin(self, mark: Callable[[str], None]) -> None:
@@ -65,6 +74,9 @@ class State:
         for launch in self.launches.values():
             launch.reset()
         self.launches["restore"]()
+        if "control" in self.arrays:
+            size = self.arrays["control"].size
+            device.overwrite(self.arrays["control"], np.zeros(size, np.int32))
 
     def operations(self) -> int:
         """Pushes and relabels so far.
@@ -120,13 +132,11 @@ def upload_operations(
         A bad option.
     """
     _count("cycle", cycle)
-    state = State(binding.prepare(instance, operations=operations))
+    state = _begin_upload(instance, ONE, operations)
     if state.problem.total:
-        state.arrays = binding.allocate(state.problem)
-        state.launches = {
-            "restore": binding.bind_restore(state.problem, state.arrays),
-            "kernel": binding.bind_operations(state.problem, state.arrays, kernel, cycle),
-        }
+        state.launches["kernel"] = binding.bind_operations(
+            state.problem, state.arrays, kernel, cycle
+        )
     return state
 
 
@@ -166,15 +176,100 @@ def upload_gpu_relabel(
         _count(name, value, most=10**6)
     if blocks is not None:
         _count("blocks", blocks)
-    tile = tile or Tile(32, 32)
+    tile = tile or Tile(16, 32)
+    state = _begin_upload(instance, tile, operations)
+    problem, limits = state.problem, (rounds, sweeps, inner)
+    if problem.total and isinstance(instance, Grid):
+        kernel = binding.bind_tiles(problem, state.arrays, tile, limits, blocks)
+        state.launches["kernel"] = kernel
+    elif problem.total:
+        state.launches["kernel"] = binding.bind_nodes(problem, state.arrays, limits, blocks)
+    return state
+
+
+def upload_async(
+    instance: Any, cycle: int = CYCLE, waves: int = 8, operations: int | None = None
+) -> State:
+    """As `upload_operations`, for the hybrid with asynchronous global relabeling.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    cycle : int
+        Operations of a thread in one launch.
+    waves : int
+        Searches of the distinguished block in one launch.
+    operations : int, optional
+        As in `upload_operations`.
+
+    Raises
+    ------
+    NetworkError, ValueError
+        As `upload_operations`.
+    """
+    _count("cycle", cycle)
+    _count("waves", waves)
+    state = _begin_upload(instance, ONE, operations)
+    if state.problem.total:
+        state.launches["kernel"] = binding.bind_async(state.problem, state.arrays, waves, cycle)
+    return state
+
+
+def upload_blocking(
+    instance: Any,
+    m: int = 1,
+    pull: bool = False,
+    patience: int = 8,
+    redraw_every: int = 0,
+    tile: Tile | None = None,
+    operations: int | None = None,
+) -> State:
+    """As `upload_operations`, for Vineet and Narayanan's phases.
+
+    Parameters
+    ----------
+    instance : Grid
+    m : int
+        Push phases to a relabel phase.
+    pull : bool
+        The non-atomic version: a pull phase after each push phase.
+    patience : int
+        Relabel phases without a push after which the heights are checked.
+    redraw_every : int
+        After so many times `patience` phases the host draws the heights anew in any case; 0, as in
+        the paper: never. Without it pixels that the sink cannot be reached from push to and fro
+        until they are as high as |V|.
+    tile : Tile, optional
+        The author's 32 x 8 threads (8 rows) by default.
+    operations : int, optional
+        As in `upload_operations`.
+
+    Raises
+    ------
+    NetworkError
+        As `upload_operations`, and for a `Network`.
+    ValueError
+        A bad option.
+    """
+    _count("m", m)
+    _count("patience", patience)
+    _count("redraw_every", redraw_every, least=0)
+    if isinstance(instance, Network):
+        raise NetworkError("the blocking version takes grids only [LU11 sec.4.3]")
+    tile = tile or Tile(8, 32)
+    state = _begin_upload(instance, tile, operations)
+    state.m, state.patience, state.redraw_every = m, patience, redraw_every
+    if state.problem.total:
+        state.launches |= binding.bind_blocking(state.problem, state.arrays, tile, bool(pull))
+    return state
+
+
+def _begin_upload(instance: Any, tile: Tile, operations: int | None) -> State:
+    """Check, allocate, bind what begins a run; if the source sends nothing, only check."""
     state = State(binding.prepare(instance, tile, operations))
     if state.problem.total:
-        limits = (rounds, sweeps, inner)
         state.arrays = binding.allocate(state.problem)
         state.launches["restore"] = binding.bind_restore(state.problem, state.arrays)
-        state.launches["kernel"] = binding.bind_tiles(
-            state.problem, state.arrays, tile, limits, blocks
-        )
     return state
 
 
@@ -222,7 +317,61 @@ def run_hybrid(state: State, trace: Callable[[str], None] | None = None) -> None
             before = total.excess
             relabel_on_host(state, total)
             done = _progress(state, done, total.excess < before)
+        if "control" in state.arrays:
+            control = device.to_host(state.arrays["control"])
+            state.bfs_levels += int(control[net.STEPS])
+            state.more = {"waves": int(control[net.WAVES])}
     state.solved = True
+
+
+def run_blocking(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """A relabel phase, m push phases, and so on, until the excesses stay the same.
+
+    Paper: [LU11 sec.4.3]. That excesses stay the same for some phases does not prove that they
+    will; so heights are then drawn anew on the host, and work goes on unless no excess can reach
+    the sink.
+
+    Raises
+    ------
+    RuntimeError
+        After more operations than the bound, or if nothing moves although excess can.
+    """
+    mark, pushes, still, turn = trace or _no_trace, 0, False, 0
+    if state.problem.total:
+        state.begin(mark)
+        while True:
+            for _ in range(state.patience):
+                _phases(state, mark)
+            state.operations()
+            turn, was_still = turn + 1, still
+            now = int(device.to_host(state.arrays["tally"])[k.PUSHES])
+            still, pushes = now == pushes, now
+            if still or (state.redraw_every and turn % state.redraw_every == 0):
+                mark("host_relabel")
+                if not _redraw(state):
+                    break
+            if still and was_still:
+                raise RuntimeError(f"nothing moves after {now} pushes, and excess is left")
+    state.solved = True
+
+
+def _phases(state: State, mark: Callable[[str], None]) -> None:
+    mark("relabel")
+    state.launches["relabel"]()
+    for _ in range(state.m):
+        mark("push")
+        state.launches["push"]()
+        if "pull" in state.launches:
+            mark("pull")
+            state.launches["pull"]()
+
+
+def _redraw(state: State) -> bool:
+    """Draw heights anew on the host; whether excess is left that can reach the sink."""
+    n = state.problem.n
+    relabel_on_host(state, host.Total(0, np.zeros(n, bool)))
+    excess, height = (device.to_host(state.arrays[name]) for name in ("excess", "height"))
+    return bool(((excess[:n] > 0) & (height < state.problem.nodes)).any())
 
 
 def run_gpu_relabel(state: State, trace: Callable[[str], None] | None = None) -> None:
@@ -236,19 +385,19 @@ def run_gpu_relabel(state: State, trace: Callable[[str], None] | None = None) ->
     mark, done = trace or _no_trace, 0
     if state.problem.total:
         state.begin(mark)
-        device.overwrite(state.arrays["control"], np.zeros(r.CONTROL, np.int32))
+        words = r if isinstance(state.problem.instance, Grid) else net
         while True:
             mark("kernel")
             state.launches["kernel"]()
             control = device.to_host(state.arrays["control"])
-            if control[r.STATUS] == r.RESTLESS:
+            if control[words.STATUS] == words.RESTLESS:
                 raise RuntimeError("a search for distances does not come to rest")
-            if control[r.STATUS] == r.DONE:
+            if control[words.STATUS] == words.DONE:
                 state.operations()
                 break
             done = _progress(state, done)
-        state.bfs_levels = int(control[r.STEPS])
-        state.more = {"device_relabels": int(control[r.ROUNDS])}
+        state.bfs_levels = int(control[words.STEPS])
+        state.more = {"device_relabels": int(control[words.ROUNDS])}
     state.solved = True
 
 
@@ -326,9 +475,9 @@ SOLVERS = {
             "lock_free", "Hong, lock-free", partial(upload_operations, k.lock_free), run_lock_free
         ),
         _solver("hybrid", "Hong and He, hybrid", partial(upload_operations, k.hybrid), run_hybrid),
-        _solver(
-            "gpu_relabel", "Relabeling on the GPU", upload_gpu_relabel, run_gpu_relabel
-        ),
+        _solver("blocking", "Vineet and Narayanan, blocking", upload_blocking, run_blocking),
+        _solver("async_relabel", "Asynchronous relabeling", upload_async, run_hybrid),
+        _solver("gpu_relabel", "Relabeling on the GPU", upload_gpu_relabel, run_gpu_relabel),
     )
 }
 """By name; each takes a `Network` or a `Grid`."""
