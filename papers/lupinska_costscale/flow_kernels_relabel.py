@@ -16,7 +16,8 @@ A tile is a block's pixels, a thread each, in registers and shared memory. A rou
 
 Heights are a distance function throughout: pixels are lifted in step, from heights that only grow
 afterwards, and no neighbour moves meanwhile. So no arc is ever violated, heights never fall from
-one search to the next, and no residual capacity needs an atomic.
+one search to the next, and no residual capacity needs an atomic. e(t) is not kept: it is what
+``to_sink`` has lost.
 
 **Prediction** (H100, not measured when written). A pixel is 4 bytes each of height, sink and every
 direction, and 8 of excess: 32 with 4 neighbours. A sweep over everything moves twice that: for
