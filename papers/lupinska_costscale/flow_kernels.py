@@ -170,6 +170,29 @@ def report(pushes, relabels, tally):
         cuda.atomic.add(tally, RELABELS, int64(relabels))
 
 
+@cuda.jit(device=True)
+def report_block(pushes, relabels, counts, tally):
+    """As `report`, one atomic a block; all its threads call it.
+
+    Parameters
+    ----------
+    counts : shared int32[2 or more]
+        Scratch.
+    """
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        counts[PUSHES] = 0
+        counts[RELABELS] = 0
+    cuda.syncthreads()
+    if pushes > 0:
+        cuda.atomic.add(counts, PUSHES, int32(pushes))
+    if relabels > 0:
+        cuda.atomic.add(counts, RELABELS, int32(relabels))
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        report(counts[PUSHES], counts[RELABELS], tally)
+
+
 # ---------------------------------------------------------------------------------- kernels
 
 

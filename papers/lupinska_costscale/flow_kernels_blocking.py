@@ -18,7 +18,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.primitives import load_relaxed, store_relaxed
-from papers.lupinska_costscale.flow_kernels import report
+from papers.lupinska_costscale.flow_kernels import report_block
 from papers.lupinska_costscale.flow_kernels_relabel import (
     DOWN,
     MAX_TILE,
@@ -54,6 +54,7 @@ def push_phase(
     and capacities are lowered by its thread alone, others only add: what was read is there.
     """
     level = cuda.shared.array(MAX_TILE, int32)
+    counts = cuda.shared.array(2, int32)
     thread = cuda.threadIdx.x
     width, rows = 1 << shift, cuda.blockDim.x >> shift
     row, column = thread >> shift, thread & (width - 1)
@@ -92,7 +93,7 @@ def push_phase(
             cuda.atomic.add(excess, end, flow)
     if amount < start:
         cuda.atomic.sub(excess, x, start - amount)
-    report(pushes, int32(0), tally)
+    report_block(pushes, int32(0), counts, tally)
 
 
 @cuda.jit
@@ -133,6 +134,7 @@ def relabel_phase(
     distance function allows, since heights only grow.
     """
     level = cuda.shared.array(MAX_TILE, int32)
+    counts = cuda.shared.array(2, int32)
     thread = cuda.threadIdx.x
     width, rows = 1 << shift, cuda.blockDim.x >> shift
     row, column = thread >> shift, thread & (width - 1)
@@ -141,21 +143,20 @@ def relabel_phase(
     mine = height[x]
     level[thread] = mine
     cuda.syncthreads()
-    if excess[x] <= 0 or mine >= nodes:
-        mask[x] = INACTIVE
-        return
-    low = int32(nodes)
-    if to_sink[x] > 0:
-        low = int32(0)
-    for d in range(offset.size):
-        if residual[int64(d) * n + x] > 0:
-            low = min(low, height_beside(x, row, column, d, rows, width, pitch, level, height))
-    if low < mine:
-        mask[x] = ACTIVE
-        return
-    mask[x] = PASSIVE
-    store_relaxed(height, x, min(int32(low + 1), int32(nodes)))
-    report(int32(0), int32(1), tally)
+    state = int32(INACTIVE)
+    if excess[x] > 0 and mine < nodes:
+        low = int32(nodes)
+        if to_sink[x] > 0:
+            low = int32(0)
+        for d in range(offset.size):
+            if residual[int64(d) * n + x] > 0:
+                low = min(low, height_beside(x, row, column, d, rows, width, pitch, level, height))
+        state = int32(ACTIVE)
+        if low >= mine:
+            state = int32(PASSIVE)
+            store_relaxed(height, x, min(int32(low + 1), int32(nodes)))
+    mask[x] = state
+    report_block(int32(0), int32(state == PASSIVE), counts, tally)
 
 
 _FLOW = "int64[::1], T[::1], T[::1], int64[::1], int32[::1], int32[::1]"

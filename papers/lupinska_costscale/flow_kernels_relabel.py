@@ -28,7 +28,7 @@ sequence, 4 us each at 8 turns: 130 us for all of both colours, so barriers coun
 A search begins with one visit of everything (24 bytes a pixel: 30 us of memory, as much again of
 barriers) and goes on with few tiles at a time, a grid barrier (2 us) and a visit (3 to 5 us) each;
 at a distance of 1000 that is some 60 steps, 0.4 ms. Most sweeps touch few tiles: two barriers and
-two visits, 15 us; 16 of them after each search are then 0.3 ms. Some 50 rounds: 20 to 50 ms.
+two visits, 15 us; 8 of them after each search are then 0.1 ms. Some 50 rounds: 20 to 40 ms.
 
 ==========  ==============  ====================================================================
 name        array           dtype, shape
@@ -45,7 +45,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32
 
 from papers.common.primitives import load_relaxed, store_relaxed
-from papers.lupinska_costscale.flow_kernels import report
+from papers.lupinska_costscale.flow_kernels import report_block
 
 MAX_TILE = 1024
 """Threads a block at most; sizes the shared arrays."""
@@ -402,7 +402,7 @@ def make(directions):
         if cuda.grid(1) == 0:
             control[STATUS] = status
             control[STEPS] += steps
-        report(pushes, relabels, tally)
+        report_block(pushes, relabels, level, tally)
 
     relabel_tiles.__name__ = relabel_tiles.__qualname__ = f"relabel_tiles_{directions}"
     return cuda.jit(max_registers=REGISTERS)(relabel_tiles)

@@ -143,7 +143,7 @@ def upload_operations(
 def upload_gpu_relabel(
     instance: Any,
     rounds: int = 64,
-    sweeps: int = 16,
+    sweeps: int = 8,
     inner: int = 8,
     tile: Tile | None = None,
     blocks: int | None = None,

@@ -140,8 +140,10 @@ def test_run_twice(name):
         solver.run(state)
         answers.append(solver.download(state))
     assert cut.flow(instance, answers[1]).ok
-    assert answers[0].counters == answers[1].counters  # the executor's natural order
-    assert answers[0].counters["pushes"] > 0
+    assert answers[0].value == answers[1].value
+    launches = [answer.counters["kernel_launches"] for answer in answers]
+    assert launches[0] == launches[1] > 0  # counted anew each time
+    assert answers[1].counters["pushes"] > 0
 
 
 def test_counters():
