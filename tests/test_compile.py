@@ -15,7 +15,7 @@ def kernel_modules():
     for name in sorted(m.name for m in pkgutil.iter_modules(papers.__path__) if m.ispkg):
         package = importlib.import_module(f"papers.{name}")
         for module in pkgutil.iter_modules(package.__path__):
-            if module.name.startswith("kernels"):
+            if "kernels" in module.name.split("_"):
                 yield importlib.import_module(f"papers.{name}.{module.name}")
 
 
