@@ -207,12 +207,9 @@ def cases():
             for kind in KINDS if re.search(r"\bT\b", signature) else ("int32",):
                 dual = "float64" if kind == "float64" else "int64"
                 typed = re.sub(r"\bT\b", kind, re.sub(r"\bD\b", dual, signature))
-                for cc in ((8, 0), (9, 0)):
-                    # The one kernel takes seconds: the older card for the last version alone.
-                    if cc == (8, 0) and version in ("opt2", "opt3"):
-                        continue
-                    name = f"{version}.{kernel.py_func.__name__}-{kind}-sm_{cc[0]}{cc[1]}"
-                    yield pytest.param(kernel, typed, kind, cc, id=name)
+                # tests/test_compile.py compiles for the older card too; here the text is looked at.
+                name = f"{version}.{kernel.py_func.__name__}-{kind}"
+                yield pytest.param(kernel, typed, kind, (9, 0), id=name)
 
 
 @pytest.mark.usefixtures("_no_gpu_needed")
