@@ -198,14 +198,15 @@ ALIKE = tuple(f"kawtikwar_opts:{name}" for name in ("opt0", "opt1", "opt2", "opt
 
 
 def blocks():
-    """Every solver with the instances it is given, fifty at a time."""
+    """Every solver with its instances, fifty at a time; kernels in the executor get fewer."""
     for solver in SOLVERS:
-        for block in range(1 if solver.id in ALIKE else 6):
+        number = 2 if solver.values[0].device == "cuda" else 6
+        for block in range(1 if solver.id in ALIKE else number):
             yield pytest.param(*solver.values, block, id=f"{block}-{solver.id}")
 
 
-@pytest.mark.parametrize(("solver", "options", "block"), blocks())
-def test_300_random_instances(solver, options, block):
+@pytest.mark.parametrize(("solver", "options", "block"), list(blocks()))
+def test_random_instances(solver, options, block):
     for seed in range(50 * block, 50 * block + 50):
         assert_optimal(solver, random_instance(seed), maximize=seed % 7 == 0, **options)
 
