@@ -384,8 +384,10 @@ def large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def doubles(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Doubles with small gaps: time, dual updates, cost beside Aldous's limit, proof."""
-    rows = summary[summary["family"] == "uniform_double"]
     names = {f"datenagi2016:{SOLVERS[name][0]}": name for name in GPU}
+    rows = summary[(summary["family"] == "uniform_double") & summary["solver"].isin(names)]
+    # Other papers measure these solvers too, on ranges that are no number ("1000n").
+    rows = rows[pd.to_numeric(rows["label"], errors="coerce").notna()]
     found = []
     keys = ["source", "device", "solver", "n", "label", "seed"]
     for (source, device, solver, n, label, seed), part in rows.groupby(keys, sort=False):

@@ -1,0 +1,29 @@
+"""All papers in one run: a table must stand the cells that other papers measure."""
+
+import pandas as pd
+import pytest
+
+import papers
+from papers.common import published
+from papers.reproduce import measurements, registry
+
+
+@pytest.fixture(scope="module")
+def everything():
+    """The cells of all recorded runs, as if one run had measured them all."""
+    runs = [
+        table
+        for name in papers.PAPERS
+        for _, table, _ in measurements.recorded_runs(registry.folder(name) / "results")
+    ]
+    return measurements.usable(measurements.summarize(pd.concat(runs)))
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_every_table_is_made_from_the_cells_of_all_papers(name, everything):
+    numbers = published.loader(registry.MODULES[name])
+    for experiment in registry.experiments(name).values():
+        table = experiment.table(everything, numbers)
+        assert isinstance(table, pd.DataFrame), experiment.name
+        if experiment.compare:
+            experiment.compare(table)
