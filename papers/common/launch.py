@@ -15,6 +15,9 @@ from typing import Any
 
 from papers.common import device
 
+REGISTERS = 65536
+"""32-bit registers of a multiprocessor, on every card since Kepler."""
+
 _clock: KernelClock | None = None
 
 
@@ -111,6 +114,14 @@ def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) 
     Launch
     """
     return Launch(kernel, grid, block, args, shared_bytes)
+
+
+def registers_for(threads: int, blocks: int = 1) -> int:
+    """Registers a thread may have if so many blocks shall share a multiprocessor.
+
+    Without a limit the compiler takes up to 255, and no large block of a large kernel starts.
+    """
+    return min(255, REGISTERS // (threads * blocks) // 8 * 8)
 
 
 def resident_blocks(kernel: Any, arguments: tuple[Any, ...], threads: int) -> int:

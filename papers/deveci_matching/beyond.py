@@ -11,14 +11,12 @@ import numpy as np
 from numba import cuda
 
 from papers.common import device
-from papers.common.graph import Graph, GraphError, bipartite
-from papers.common.launch import Launch, bind, resident_blocks
+from papers.common.graph import Graph, bipartite
+from papers.common.launch import Launch, bind, registers_for, resident_blocks
 from papers.common.model import Matching, Solver
 from papers.deveci_matching import kernels_beyond as k
 from papers.deveci_matching import start
-
-REGISTERS = 65536
-"""32-bit registers of a multiprocessor, on every card since Kepler."""
+from papers.deveci_matching.binding import check_size
 
 FAILURES = {
     k.TOO_MANY_LEVELS: "a search went on for more levels than there are columns",
@@ -91,7 +89,7 @@ def upload(
         raise ValueError(f"threads={threads!r} is no power of two from 32 to 1024")
     if blocks is not None and blocks < 1:
         raise ValueError(f"blocks={blocks!r} is below 1")
-    check_size(checked)
+    check_size(checked, needed_bytes(checked))
     on_device = isinstance(initial, str) and initial == "device"
     rmatch, cmatch = start.start(checked, "empty" if on_device else initial)
     paired = -1 if on_device else int(np.count_nonzero(cmatch >= 0))
@@ -102,21 +100,9 @@ def upload(
     return state
 
 
-def check_size(graph: Graph) -> None:
-    """Refuse a graph that the device's free memory cannot hold.
-
-    Raises
-    ------
-    GraphError
-        With what is needed and what is free.
-    """
-    needed = 4 * (2 * graph.edges + 9 * graph.columns + 5 * graph.rows + k.CONTROL + 2)
-    free = device.free_bytes()
-    if needed > free:
-        raise GraphError(
-            f"{graph.rows} x {graph.columns} with {graph.edges} edges needs {needed} bytes of "
-            f"device memory, {free} are free"
-        )
+def needed_bytes(graph: Graph) -> int:
+    """Bytes of device memory that `allocate` takes."""
+    return 4 * (2 * graph.edges + 9 * graph.columns + 5 * graph.rows + k.CONTROL + 2)
 
 
 def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, Any]:
@@ -154,8 +140,7 @@ def _default_blocks() -> int:
 @cache
 def for_block(threads: int) -> Any:
     """The kernel, limited to the registers of two resident blocks (one of 1024 threads)."""
-    blocks = max(1, 1024 // threads)
-    registers = min(255, REGISTERS // (threads * blocks) // 8 * 8)
+    registers = registers_for(threads, max(1, 1024 // threads))
     return cuda.jit(max_registers=registers)(k.maximum_matching.py_func)
 
 

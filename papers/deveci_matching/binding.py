@@ -83,15 +83,15 @@ def needed_bytes(graph: Graph, bfs: str) -> int:
     return 4 * (vertices + graph.edges + k.FLAGS) + 8
 
 
-def check_size(graph: Graph, bfs: str) -> None:
-    """Refuse a graph that the device's free memory cannot hold.
+def check_size(graph: Graph, needed: int) -> None:
+    """Refuse a graph whose `needed` bytes the device's free memory cannot hold.
 
     Raises
     ------
     GraphError
         With what is needed and what is free.
     """
-    needed, free = needed_bytes(graph, bfs), device.free_bytes()
+    free = device.free_bytes()
     if needed > free:
         raise GraphError(
             f"{graph.rows} x {graph.columns} with {graph.edges} edges needs {needed} bytes of "

@@ -25,6 +25,7 @@ from papers.deveci_matching.binding import (
     allocate,
     bind_launches,
     check_size,
+    needed_bytes,
 )
 from papers.deveci_matching.kernels import Signal
 
@@ -151,7 +152,7 @@ def upload(
     state = State(graph, algorithm, bfs, threads, initial, timed_start, _pairs(cmatch))
     state.levels_kept = levels_kept
     if graph.edges:
-        check_size(graph, bfs)
+        check_size(graph, needed_bytes(graph, bfs))
         state.mailbox = Mailbox()
         state.arrays = allocate(graph, rmatch, cmatch, bfs)
         shapes = geometry or Geometry.for_device(graph.columns, threads)
@@ -230,12 +231,8 @@ def _search(state: State) -> bool:
 def _start_anew(state: State) -> None:
     """Compute the start and copy it to the device."""
     rmatch, cmatch = start.start(state.graph, state.initial)
-    for name, values in (("rmatch_start", rmatch), ("cmatch_start", cmatch)):
-        array = state.arrays[name]
-        if hasattr(array, "copy_to_device"):
-            array.copy_to_device(values)
-        else:
-            array[...] = values
+    device.overwrite(state.arrays["rmatch_start"], rmatch)
+    device.overwrite(state.arrays["cmatch_start"], cmatch)
 
 
 def _no_trace(step: str) -> None:

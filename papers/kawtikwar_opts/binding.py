@@ -15,7 +15,7 @@ from numba import cuda
 
 from papers.common import device
 from papers.common.assignment import Problem
-from papers.common.launch import Launch, bind, resident_blocks
+from papers.common.launch import Launch, bind, registers_for, resident_blocks
 from papers.common.mailbox import Mailbox
 from papers.kawtikwar_opts import kernels_baseline as baseline
 from papers.kawtikwar_opts import kernels_opt0 as opt0
@@ -32,9 +32,6 @@ from papers.lopes2019.kernels_matrix import MAX_BLOCK
 HOST_LOOP = {"baseline": baseline, "opt0": opt0, "opt1": opt1}
 ONE_LAUNCH = {"opt2": opt2, "opt3": opt3, "opt4": opt4}
 VERSIONS = (*HOST_LOOP, *ONE_LAUNCH)
-
-REGISTERS = 65536
-"""32-bit registers of a multiprocessor, on every card since Kepler."""
 
 REPORTED_LINES, REPORTED_THREADS = 512, 512
 """Columns a bin and threads a block in the released code."""
@@ -206,8 +203,7 @@ def for_block(version: str, threads: int) -> Any:
 
     Without a limit the compiler takes 255 a thread, and no block of more than 256 threads starts.
     """
-    registers = min(255, REGISTERS // threads // 8 * 8)
-    return cuda.jit(max_registers=registers)(ONE_LAUNCH[version].hungarian.py_func)
+    return cuda.jit(max_registers=registers_for(threads))(ONE_LAUNCH[version].hungarian.py_func)
 
 
 def reciprocal(n: int) -> tuple[int, int]:

@@ -48,9 +48,6 @@ OURS = (LOCK_FREE, SEQUENTIAL)
 ON_DEVICE = ("loop", "device")
 """The option that tells `ONE_LAUNCH` from `LOCK_FREE`."""
 
-LARGEST_BLOCK = 64
-"""Vertices a side that `ONE_LAUNCH` takes at most."""
-
 # ------------------------------------------------------------------------------- maximum flow
 
 HYBRID, GPU_RELABEL, ASYNC, PYMAXFLOW = "hybrid", "GPU relabel", "async relabel", "PyMaxflow"

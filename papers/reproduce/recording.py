@@ -28,7 +28,7 @@ def record(run: Run) -> list[Path]:
     Parameters
     ----------
     run : Run
-        Measured on a GPU, every planned cell certified.
+        Measured on a GPU, every planned cell certified or skipped (its matrix is not there).
 
     Returns
     -------

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from papers.common import launch
 from papers.common.generators import uniform
 from papers.common.simulator import Executor
 from papers.kawtikwar_opts import binding, near_zero, reference, sass
@@ -245,5 +246,5 @@ def test_the_compiler_keeps_the_second_load_that_opt_3_saves(kind):
 @pytest.mark.parametrize("threads", [256, 512, 1024])
 def test_a_block_gets_the_registers_it_may_have(version, threads):
     options = binding.for_block(version, threads).targetoptions
-    assert options["max_registers"] * threads <= binding.REGISTERS
+    assert options["max_registers"] * threads <= launch.REGISTERS
     assert options["max_registers"] >= min(64, 65536 // threads)
