@@ -67,8 +67,14 @@ def gpu_present() -> bool:
     return False
 
 
-def select(kind: Kind = "auto") -> Device:
+def select(kind: Kind = "auto", place: int | None = None) -> Device:
     """Choose what kernels run on, for the rest of the process.
+
+    Parameters
+    ----------
+    kind : {"auto", "gpu", "cpu"}
+    place : int, optional
+        This process's number on its host: the GPUs are taken in turn. Before any kernel runs.
 
     Raises
     ------
@@ -83,8 +89,21 @@ def select(kind: Kind = "auto") -> Device:
     wanted = gpu_present() if kind == "auto" else kind == "gpu"
     if kind == "gpu" and not gpu_present():
         raise RuntimeError("no CUDA GPU was found; use device 'cpu' or 'auto'")
+    if wanted and place is not None:
+        from numba import cuda
+
+        cuda.select_device(place % len(cuda.gpus))
     _selected = _describe_gpu() if wanted else _EXECUTOR_DEVICE
     return _selected
+
+
+def ordinal() -> int:
+    """The selected GPU's number on its host."""
+    if not describe().is_gpu:
+        return 0
+    from numba import cuda
+
+    return int(cuda.get_current_device().id)
 
 
 def describe() -> Device:
@@ -158,6 +177,23 @@ def overwrite(target: Any, array: np.ndarray) -> None:
         target.copy_to_device(array)
     else:
         target[:] = array
+
+
+def fetch(array: Any, target: np.ndarray) -> None:
+    """Copy a device array over a host array of its shape and type."""
+    if describe().is_gpu:
+        array.copy_to_host(target)
+    else:
+        target[:] = array
+
+
+def staging(size: int, dtype: Any) -> np.ndarray:
+    """Host memory that copies to and from the device are fast with: pinned, where that exists."""
+    if not describe().is_gpu:
+        return np.empty(size, dtype)
+    from numba import cuda
+
+    return np.asarray(cuda.pinned_array(size, dtype))
 
 
 def to_host(array: Any) -> np.ndarray:

@@ -27,6 +27,7 @@ from papers.common.splitmix import MASK, fraction, mix, mix_int
 if TYPE_CHECKING:
     from papers.common.graph import Graph
     from papers.common.network import Grid, Network
+    from papers.common.parts import Source
     from papers.common.resident import ResidentCosts
 
 _CHUNK = 1 << 18  # entries that one core draws at a time
@@ -66,6 +67,18 @@ def _fill_doubles_by_all(out: np.ndarray, counter: Any, cost_range: float) -> No
         first = chunk * _CHUNK
         part = out[first : first + _CHUNK]
         _fill_doubles(part, counter + np.uint64(first), cost_range)
+
+
+@njit(cache=True, parallel=True)
+def _fill_integer_block(out: np.ndarray, counter: Any, stride: Any, cost_range: Any) -> None:
+    for i in prange(out.shape[0]):
+        _fill_integers(out[i], counter + np.uint64(i) * stride, cost_range)
+
+
+@njit(cache=True, parallel=True)
+def _fill_double_block(out: np.ndarray, counter: Any, stride: Any, cost_range: float) -> None:
+    for i in prange(out.shape[0]):
+        _fill_doubles(out[i], counter + np.uint64(i) * stride, cost_range)
 
 
 def stream_key(n: int, cost_range: int, seed: int) -> int:
@@ -180,6 +193,40 @@ def uniform_double(n: int, seed: int = 1, *, cost_range: float = 1.0) -> np.ndar
     return out.reshape(n, n)
 
 
+def uniform_block(
+    n: int,
+    cost_range: float,
+    seed: int,
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    dtype: Any = np.int32,
+) -> np.ndarray:
+    """Draw one block of `uniform`'s matrix, or of `uniform_double`'s, and nothing else.
+
+    Parameters
+    ----------
+    n, cost_range, seed
+        Of the whole matrix.
+    rows, columns : (int, int)
+        First line and the one behind the last.
+    dtype : {int32, float64}
+        Which of the two families.
+
+    Returns
+    -------
+    dtype[rows, columns]
+    """
+    out = np.empty((rows[1] - rows[0], columns[1] - columns[0]), dtype)
+    first = stream_key(n, int(cost_range), seed) + rows[0] * n + columns[0]
+    counter, stride = np.uint64(first & MASK), np.uint64(n)
+    if out.dtype.kind == "f":
+        _fill_double_block(out, counter, stride, float(cost_range))
+    else:
+        check_range(int(cost_range))
+        _fill_integer_block(out, counter, stride, np.uint64(cost_range))
+    return out
+
+
 # --------------------------------------------------------------------------- the C++ stream
 
 
@@ -287,13 +334,22 @@ def planted_parts(
     slack : int64[n, n]
         Slack in [0, cost_range), zero under the permutation.
     """
-    counter = stream_key(n, cost_range, seed)
-    slack = _integers(n * n, cost_range, counter).reshape(n, n).astype(np.int64)
-    duals = _integers(2 * n, cost_range, counter + n * n).astype(np.int64)
-    # 2**31 keys: equal ones are few, and a stable sort settles them the same way everywhere.
-    permutation = np.argsort(_integers(n, 2**31, counter + n * n + 2 * n), kind="stable")
+    permutation, u, v = planted_lines(n, seed, cost_range)
+    slack = _integers(n * n, cost_range, stream_key(n, cost_range, seed))
+    slack = slack.reshape(n, n).astype(np.int64)
     slack[np.arange(n), permutation] = 0
-    return permutation, duals[:n], duals[n:], slack
+    return permutation, u, v, slack
+
+
+def planted_lines(
+    n: int, seed: int, cost_range: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the permutation and the duals of `planted_parts`, without the slack."""
+    counter = stream_key(n, cost_range, seed) + n * n
+    duals = _integers(2 * n, cost_range, counter).astype(np.int64)
+    # 2**31 keys: equal ones are few, and a stable sort settles them the same way everywhere.
+    permutation = np.argsort(_integers(n, 2**31, counter + 2 * n), kind="stable")
+    return permutation, duals[:n], duals[n:]
 
 
 def planted(n: int, seed: int = 1, *, cost_range: int = 1000) -> np.ndarray:
@@ -320,9 +376,14 @@ def geometric(n: int, seed: int = 1, *, cost_range: int = 1000) -> np.ndarray:
     -------
     int32[n, n] or int64[n, n]
     """
-    points = _integers(4 * n, cost_range, stream_key(n, cost_range, seed)).astype(np.int64)
-    x, y, a, b = points.reshape(4, n)
+    x, y, a, b = grid_points(n, seed, cost_range)
     return _fitting((x[:, None] - a[None, :]) ** 2 + (y[:, None] - b[None, :]) ** 2)
+
+
+def grid_points(n: int, seed: int, cost_range: int) -> np.ndarray:
+    """Return the coordinates that `geometric` is made of: int64[4, n], the rows' x and y first."""
+    points = _integers(4 * n, cost_range, stream_key(n, cost_range, seed)).astype(np.int64)
+    return points.reshape(4, n)
 
 
 # --------------------------------------------------------------------------- by name
@@ -335,9 +396,19 @@ def _uniform_resident(n: int, seed: int = 1, *, cost_range: int) -> ResidentCost
     return draw_uniform(n, cost_range, seed)
 
 
-FAMILIES: dict[str, Callable[..., np.ndarray | ResidentCosts]] = {
+def _uniform_parts(n: int, seed: int = 1, *, cost_range: int) -> Source:
+    """`uniform`, of which every rank draws its own part (see `papers.common.parts`)."""
+    from papers.common.parts import FormulaSource  # It draws with this module.
+
+    return FormulaSource(
+        Instance("uniform", n, str(cost_range), (("cost_range", cost_range),), seed)
+    )
+
+
+FAMILIES: dict[str, Callable[..., Any]] = {
     "uniform": uniform,
     "uniform_resident": _uniform_resident,
+    "uniform_parts": _uniform_parts,
     "uniform_double": uniform_double,
     "lopes_cpp": lopes_cpp,
     "adversarial": adversarial,
@@ -348,10 +419,14 @@ FAMILIES: dict[str, Callable[..., np.ndarray | ResidentCosts]] = {
 }
 """Name -> ``callable(n, seed=1, **params)``; `lopes_cpp` has the authors' seed as its default."""
 
-RESIDENT = ("uniform_resident",)
-"""Families whose matrices are drawn in device memory and need not fit the host's."""
+RESIDENT = ("uniform_resident", "uniform_parts")
+"""Families whose matrices are drawn in device memory and need not fit the host's.
 
-_RANGED = ("uniform", "uniform_resident", "uniform_double", "planted", "geometric")
+Of ``uniform_parts`` every rank draws its part."""
+
+_RANGED = (
+    "uniform", "uniform_resident", "uniform_parts", "uniform_double", "planted", "geometric",
+)  # fmt: skip
 
 
 def label_range(n: int, label: str) -> int:
@@ -407,10 +482,11 @@ def parameters(instance: Instance) -> dict[str, Any]:
     return params
 
 
-def draw(instance: Instance) -> np.ndarray | ResidentCosts | Graph | Network | Grid:
+def draw(instance: Instance) -> np.ndarray | ResidentCosts | Source | Graph | Network | Grid:
     """Draw an instance's matrix, its graph, or its network.
 
-    A matrix is in device memory if its family is one of `RESIDENT`.
+    A matrix is in device memory if its family is ``uniform_resident``; of ``uniform_parts``
+    nothing is drawn yet.
 
     Raises
     ------

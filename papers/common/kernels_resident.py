@@ -50,6 +50,25 @@ def draw_uniform(total, key, cost_range, costs):
 
 
 @cuda.jit
+def draw_uniform_block(rows, columns, key, stride, cost_range, costs):
+    """Draw a block of the matrix: entry (i, j) is that of counter ``key + i stride + j``.
+
+    Launch: a block a row, in turn; its threads pass along the row.  Reads/Writes: writes
+    ``costs``, int32[rows * columns].
+    """
+    i = cuda.blockIdx.x
+    while i < rows:
+        first = (key + np.uint64(i) * stride) & WORD
+        at = i * np.int64(columns)
+        j = cuda.threadIdx.x
+        while j < columns:
+            high = mix((first + np.uint64(j)) & WORD) >> np.uint64(32)
+            costs[at + j] = np.int32((high * cost_range) >> np.uint64(32))
+            j += cuda.blockDim.x
+        i += cuda.gridDim.x
+
+
+@cuda.jit
 def bound_costs(total, costs, bounds):
     """Smallest and largest entry.
 
@@ -93,6 +112,7 @@ def gather_chosen(n, costs, column_of_row, chosen):
 _COSTS = "int32[::1]"
 SIGNATURES = {
     draw_uniform: f"void(int64, uint64, uint64, {_COSTS})",
+    draw_uniform_block: f"void(int32, int32, uint64, uint64, uint64, {_COSTS})",
     bound_costs: f"void(int64, {_COSTS}, {_COSTS})",
     gather_chosen: f"void(int64, {_COSTS}, {_COSTS}, {_COSTS})",
 }

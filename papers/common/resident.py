@@ -157,6 +157,43 @@ def draw_uniform(n: int, cost_range: int, seed: int) -> ResidentCosts:
     return ResidentCosts(array, *_bounds(array))
 
 
+def draw_uniform_block(
+    rows: int, columns: int, key: int, stride: int, cost_range: int
+) -> tuple[Any, int, int]:
+    """Draw a block of `papers.common.generators.uniform` in device memory, the same bits.
+
+    Parameters
+    ----------
+    rows, columns : int
+        The block's; their product may exceed 2**31.
+    key : int
+        Counter of the block's first entry: that of the matrix plus ``row * n + column``.
+    stride : int
+        Order n of the whole matrix.
+    cost_range : int
+        Number of different costs, 1 to 2**31.
+
+    Returns
+    -------
+    array : device int32[rows * columns]
+        Of at least one entry.
+    low, high : int
+        Smallest and largest cost; 0 and 0 of none.
+    """
+    check_range(cost_range)
+    _release_freed_memory()
+    array = device.empty(max(1, rows * columns), np.int32)
+    if not rows * columns:
+        return array, 0, 0
+    blocks, threads = _shape(rows * columns)
+    counter, along = np.uint64(key & ((1 << 64) - 1)), np.uint64(stride)
+    bind(
+        k.draw_uniform_block, min(blocks, rows), threads, np.int32(rows), np.int32(columns),
+        counter, along, np.uint64(cost_range), array,
+    )()  # fmt: skip
+    return array, *_bounds(array.reshape((rows, columns)))
+
+
 # ------------------------------------------------------------------------------- for solvers
 
 

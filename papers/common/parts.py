@@ -1,0 +1,262 @@
+"""Matrices by part: a rank reads or draws its own rows or columns, and never the whole.
+
+A `Source` is a square cost matrix that gives any block of itself: an array, a ``.npy`` file
+(mapped, so that only what is asked for is read), or an instance family given by formula, whose
+blocks are the bits of the whole's.
+
+**The split** is the paper's [DN16 sec.5]: ``ceil(n / p)`` lines a rank. The last ranks may get
+fewer, or none. Equal blocks, laid one behind the other, are the whole in its own order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from papers.common import generators
+from papers.common.model import Instance
+from papers.common.splitmix import MASK
+
+SAMPLED_BYTES = 1 << 28
+"""Arrays up to this size are compared whole between ranks, larger ones by samples."""
+
+
+class SplitError(ValueError):
+    """Lines cannot be divided among the ranks as asked."""
+
+
+class DisagreementError(ValueError):
+    """The ranks were not given the same problem."""
+
+
+def block_size(n: int, ranks: int) -> int:
+    """Lines a rank, ``ceil(n / ranks)``.
+
+    Raises
+    ------
+    SplitError
+        If there are fewer lines than ranks, or no rank.
+    """
+    if ranks < 1:
+        raise SplitError(f"{ranks} ranks cannot share anything")
+    if n < ranks:
+        raise SplitError(f"n = {n} is smaller than the number of ranks, {ranks}: start fewer")
+    return -(-n // ranks)
+
+
+def split(n: int, ranks: int) -> list[tuple[int, int]]:
+    """First line and the one behind the last of every rank; see `block_size`."""
+    size = block_size(n, ranks)
+    return [(min(r * size, n), min((r + 1) * size, n)) for r in range(ranks)]
+
+
+def check_split(bounds: Sequence[tuple[int, int]], n: int) -> None:
+    """Refuse a division that is not the one of `split`.
+
+    Raises
+    ------
+    SplitError
+        Names the first rank whose lines are not its own.
+    """
+    for rank, (given, right) in enumerate(zip(bounds, split(n, len(bounds)), strict=True)):
+        if tuple(given) != right:
+            raise SplitError(
+                f"rank {rank} holds lines {given[0]} to {given[1]}, not {right[0]} to {right[1]} "
+                f"of {n}"
+            )
+
+
+# ------------------------------------------------------------------------------- sources
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A square cost matrix that gives any block of itself."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n, n)``."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the costs."""
+
+    def block(self, rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
+        """Costs of rows ``rows[0] .. rows[1] - 1``, columns alike."""
+
+    def fingerprint(self) -> str:
+        """Equal for equal matrices, and different for different ones with near certainty."""
+
+
+class ArraySource:
+    """An array, given whole, or mapped from a file.
+
+    Parameters
+    ----------
+    array : array_like[n, n]
+    """
+
+    def __init__(self, array: Any) -> None:
+        self.array = np.asarray(array) if not isinstance(array, np.memmap) else array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The array's."""
+        return self.array.dtype
+
+    def block(self, rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
+        """A view of the array."""
+        return self.array[slice(*rows), slice(*columns)]
+
+    def fingerprint(self) -> str:
+        """Shape, type and content; of more than `SAMPLED_BYTES` a thousand rows' beginnings."""
+        rows = self.array
+        if rows.nbytes > SAMPLED_BYTES:
+            rows = rows[:: max(1, len(rows) // 1000), :4096]
+        content = np.ascontiguousarray(rows).tobytes() if rows.dtype.kind != "O" else b""
+        return f"{self.shape} {self.dtype} {hashlib.blake2b(content, digest_size=16).hexdigest()}"
+
+
+def npy_source(path: str | Path) -> ArraySource:
+    """Return the matrix in a ``.npy`` file; only the blocks that are asked for are read."""
+    return ArraySource(np.load(path, mmap_mode="r"))
+
+
+class FormulaSource:
+    """An instance family given by formula: any block can be drawn, with the bits of the whole's.
+
+    Parameters
+    ----------
+    instance : Instance
+        Of one of `FORMULAS`.
+
+    Raises
+    ------
+    ValueError
+        For another family, whose entries depend on those before them.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        family = instance.family.removesuffix("_parts").removesuffix("_resident")
+        if family not in FORMULAS:
+            raise ValueError(
+                f"{instance.family!r} cannot be drawn by part; there are {', '.join(FORMULAS)}"
+            )
+        self.instance = instance
+        self.family = family
+        self.params = generators.parameters(instance)
+        if family == "uniform":
+            generators.check_range(self.params["cost_range"])
+        self._lines: Any = _lines_of(family, instance, self.params)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n, n)``."""
+        return self.instance.n, self.instance.n
+
+    @property
+    def dtype(self) -> np.dtype:
+        """int32, float64, or int64 where the largest possible entry needs it."""
+        return np.dtype(_dtype_of(self.family, self.instance.n, self.params))
+
+    def block(self, rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
+        """The entries, drawn anew."""
+        n, seed = self.instance.n, self.instance.seed
+        for first, last in (rows, columns):
+            if not 0 <= first <= last <= n:
+                raise ValueError(f"{first} to {last} are not lines of an n = {n} matrix")
+        if self.family in ("uniform", "uniform_double"):
+            draw = generators.uniform_block
+            return draw(n, self.params["cost_range"], seed, rows, columns, self.dtype)
+        return self._lines(rows, columns).astype(self.dtype, copy=False)
+
+    @property
+    def counters(self) -> tuple[int, int] | None:
+        """Counter of entry (0, 0) and cost range of `uniform`, for drawing on a device."""
+        if self.family != "uniform":
+            return None
+        wide = self.params["cost_range"]
+        return generators.stream_key(self.instance.n, wide, self.instance.seed) & MASK, wide
+
+    def fingerprint(self) -> str:
+        """The instance's name."""
+        return f"{self.family} {self.instance.n} {sorted(self.params.items())} {self.instance.seed}"
+
+
+FORMULAS = ("uniform", "uniform_double", "adversarial", "constant", "geometric", "planted")
+"""Families that `FormulaSource` takes (``uniform_parts`` and ``uniform_resident`` are `uniform`)."""
+
+
+def _dtype_of(family: str, n: int, params: dict[str, Any]) -> str:
+    if family == "uniform_double":
+        return "float64"
+    wide = params.get("cost_range", 1000)
+    most = {"adversarial": n * n, "geometric": 2 * (wide - 1) ** 2, "planted": 3 * (wide - 1)}
+    return "int32" if most.get(family, 0) < 2**31 else "int64"
+
+
+def _lines_of(family: str, instance: Instance, params: dict[str, Any]) -> Any:
+    """Return ``callable(rows, columns)`` of a family that is made of O(n) numbers a side."""
+    n, seed = instance.n, instance.seed
+    if family == "adversarial":
+        index = np.arange(1, n + 1, dtype=np.int64)
+        return lambda rows, columns: index[slice(*rows), None] * index[None, slice(*columns)]
+    if family == "constant":
+        value = params.get("value", 1)
+        return lambda rows, columns: np.full(
+            (rows[1] - rows[0], columns[1] - columns[0]), value, np.int64
+        )
+    if family == "geometric":
+        x, y, a, b = generators.grid_points(n, seed, params.get("cost_range", 1000))
+
+        def distances(rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
+            down, across = slice(*rows), slice(*columns)
+            return (x[down, None] - a[None, across]) ** 2 + (y[down, None] - b[None, across]) ** 2
+
+        return distances
+    if family == "planted":
+        wide = params.get("cost_range", 1000)
+        permutation, u, v = generators.planted_lines(n, seed, wide)
+
+        def sums(rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
+            slack = generators.uniform_block(n, wide, seed, rows, columns, np.int32)
+            slack = slack.astype(np.int64)
+            mine = permutation[slice(*rows)] - columns[0]
+            inside = (mine >= 0) & (mine < columns[1] - columns[0])
+            slack[np.flatnonzero(inside), mine[inside]] = 0
+            return u[slice(*rows), None] + v[None, slice(*columns)] + slack
+
+        return sums
+    return None
+
+
+def as_source(cost: Any) -> Source:
+    """Return the source that `cost` is or names.
+
+    Parameters
+    ----------
+    cost : Source, Instance, path of a .npy file, or array_like[n, n]
+
+    Raises
+    ------
+    ValueError
+        For an instance that cannot be drawn by part.
+    OSError
+        For a file that cannot be read.
+    """
+    if isinstance(cost, Instance):
+        return FormulaSource(cost)
+    if isinstance(cost, (str, Path)):
+        return npy_source(cost)
+    if isinstance(cost, Source):
+        return cost
+    return ArraySource(cost)

@@ -1,0 +1,239 @@
+"""Several processes, one a GPU: what a program of MPI ranks needs besides its algorithm.
+
+mpi4py is imported only here, and only when it is used: importing it starts MPI.
+
+**Errors.** What every rank finds (bad input) is raised on every rank, by name: `agree` makes one
+rank's error everybody's. What one rank alone meets would leave the others waiting for ever, so
+`guarded` ends the job: one line on standard error, then MPI's abort. A rank that is killed is the
+launcher's to notice. A rank that stops answering is ended by `Watch`, which knows how long a wait
+may take.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NoReturn, TypeVar
+
+from papers.common import device
+from papers.common.environment import MissingPackageError
+
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID")
+
+FAILED = 70
+"""Exit code of a job that a rank has ended."""
+
+PATIENCE = "PAPERS_MPI_TIMEOUT_S"
+"""Environment variable: seconds that a rank waits for the others in one call."""
+
+PATIENCE_S = 600.0
+"""Its default. A rank that draws or proves a large instance keeps the others waiting."""
+
+E = TypeVar("E", bound=BaseException)
+
+
+def _number(names: tuple[str, ...], default: int) -> int:
+    for name in names:
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return default
+
+
+def size_of_job() -> int:
+    """How many ranks ``mpiexec`` has started; 1 without it. Asked without importing MPI."""
+    return _number(_SIZES, 1)
+
+
+def rank_of_job() -> int:
+    """This process's number among them, from 0."""
+    return _number(_RANKS, 0)
+
+
+def mpi() -> Any:
+    """Return ``mpi4py.MPI``, which starts MPI on its first import.
+
+    Raises
+    ------
+    MissingPackageError
+        If mpi4py, or the MPI library it needs, is not there.
+    """
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise MissingPackageError(
+            f"several GPUs need mpi4py and an MPI library (pip install 'papers[mpi]'): {error}"
+        ) from None
+    return MPI
+
+
+def alone() -> Any:
+    """Return the communicator of this process by itself."""
+    return mpi().COMM_SELF
+
+
+# ------------------------------------------------------------------------------- errors
+
+
+def agreed(error: E) -> E:
+    """Mark an error that every rank raises at the same place: nobody is left waiting."""
+    error.agreed_by_all_ranks = True  # type: ignore[attr-defined]
+    return error
+
+
+def agree(comm: Any, error: Exception | None = None) -> None:
+    """Raise on every rank what any rank has met; collective.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator
+    error : Exception, optional
+        What this rank has met.
+
+    Raises
+    ------
+    Exception
+        Of the type that the first rank with an error has met; the message names the rank.
+    """
+    if comm.size == 1:
+        if error is not None:
+            raise agreed(error)
+        return
+    mine = None if error is None else (type(error), str(error))
+    found = [(rank, *met) for rank, met in enumerate(comm.allgather(mine)) if met is not None]
+    if not found:
+        return
+    rank, kind, text = found[0]
+    if len(found) < comm.size:
+        text = f"rank {rank}: {text}"
+    try:
+        raised = kind(text)
+    except TypeError:  # an error that is made of more than a message
+        raised = RuntimeError(f"{kind.__name__}: {text}")
+    raise agreed(raised) from error
+
+
+@contextlib.contextmanager
+def agreeing(comm: Any) -> Iterator[None]:
+    """Run a block without collective calls; its error on any rank is raised on every rank."""
+    met: Exception | None = None
+    try:
+        yield
+    except Exception as error:
+        met = error
+    agree(comm, met)
+
+
+def end_job(message: str, code: int = FAILED) -> NoReturn:
+    """Say in one line what is wrong, and end every rank."""
+    rank = rank_of_job()
+    time.sleep(0.1 * min(rank, 20))  # where several fail at once, the lowest speaks and ends all
+    # One write: the launcher mixes the ranks' lines.
+    sys.stderr.write(f"rank {rank}: {' '.join(message.split())}\n")
+    sys.stderr.flush()
+    threading.Timer(5.0, os._exit, (code,)).start()  # if the abort itself cannot get through
+    mpi().COMM_WORLD.Abort(code)
+    os._exit(code)
+
+
+@contextlib.contextmanager
+def guarded(comm: Any) -> Iterator[None]:
+    """End the job if this rank alone fails inside the block; agreed errors pass.
+
+    With one rank there is nobody to leave waiting: every error passes.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if comm.size == 1 or getattr(error, "agreed_by_all_ranks", False):
+            raise
+        end_job(f"{type(error).__name__}: {error}")
+
+
+class Watch:
+    """Ends the job when a wait for the other ranks takes too long.
+
+    ``watch.begins("Gather")`` before a call that waits, ``watch.ends()`` after it: two
+    assignments, for calls that take microseconds. A thread looks at them twice a second.
+
+    Parameters
+    ----------
+    limit_s : float, optional
+        Seconds; by default the environment's `PATIENCE`, or `PATIENCE_S`.
+    """
+
+    def __init__(self, limit_s: float | None = None) -> None:
+        self.limit_s = limit_s or float(os.environ.get(PATIENCE) or PATIENCE_S)
+        self._since = 0.0
+        self._what = ""
+        self._ended = threading.Event()
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def begins(self, what: str) -> None:
+        """A wait begins."""
+        self._what = what
+        self._since = time.monotonic()
+
+    def ends(self) -> None:
+        """The wait is over."""
+        self._since = 0.0
+
+    def close(self) -> None:
+        """Look no more."""
+        self._ended.set()
+
+    def _look(self) -> None:
+        while not self._ended.wait(0.5):
+            since = self._since
+            if since and time.monotonic() - since > self.limit_s:
+                end_job(
+                    f"{self._what} has waited {self.limit_s:g} s for the other ranks: one of them "
+                    f"does not answer ({PATIENCE} sets the limit)"
+                )
+
+
+# ------------------------------------------------------------------------------- devices
+
+
+def take_device(comm: Any, kind: device.Kind = "auto") -> device.Device:
+    """Select this rank's device: the ranks of a host take its GPUs in turn; collective."""
+    local = comm.Split_type(mpi().COMM_TYPE_SHARED)
+    place = local.rank
+    local.Free()
+    found: device.Device | None = None
+    with agreeing(comm):
+        found = device.select(kind, place)
+    assert found is not None
+    return found
+
+
+def gpus_of(comm: Any) -> int:
+    """How many different GPUs the ranks have; 0 if one of them has none; collective."""
+    name = mpi().Get_processor_name()
+    mine = (name, device.ordinal()) if device.describe().is_gpu else None
+    found = comm.allgather(mine)
+    return 0 if None in found else len(set(found))
+
+
+def wait_for_order(comm: Any) -> Any:
+    """Return what rank 0 broadcasts next, without using a core for the wait; see `give_order`."""
+    length = bytearray(8)
+    _politely(comm.Ibcast(length, root=0))
+    return comm.bcast(None, root=0)
+
+
+def give_order(comm: Any, order: Any) -> None:
+    """Broadcast any object from rank 0 to ranks in `wait_for_order`."""
+    comm.Ibcast(bytearray(8), root=0).Wait()
+    comm.bcast(order, root=0)
+
+
+def _politely(request: Any) -> None:
+    pause = 1e-5
+    while not request.Test():
+        time.sleep(pause)
+        pause = min(2 * pause, 5e-3)
