@@ -138,6 +138,70 @@ def prepare(
     return Problem(matrix, array, shift, finite is not None, maximize)
 
 
+def block_bounds(block: np.ndarray) -> tuple[Any, Any] | None:
+    """Smallest and largest cost of a block of a matrix, None of an empty one.
+
+    Raises
+    ------
+    ValueError
+        For what `prepare` refuses, and for infinities: whether forbidden pairs leave a complete
+        assignment cannot be seen from a block.
+    """
+    array = _as_matrix(block)
+    if array.size == 0:
+        return None
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        i, j = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"matrix contains invalid numeric entries: {array[i, j]} in row {i}, column {j} of a "
+            "part (forbidden pairs need the whole matrix on every rank)"
+        )
+    return _bounds(array, None)
+
+
+def prepare_block(
+    block: np.ndarray,
+    bounds: tuple[Any, Any],
+    n: int,
+    maximize: bool,
+    dtype: Any,
+    dtypes: Sequence[str],
+    factor: int,
+) -> tuple[np.ndarray, Any]:
+    """Bring a block of a square matrix into working form, as `prepare` does the whole.
+
+    Parameters
+    ----------
+    block : array[k, m]
+    bounds : (low, high)
+        Smallest and largest cost of the whole matrix.
+    n : int
+        Its order.
+    maximize, dtype, dtypes, factor
+        As in `prepare`.
+
+    Returns
+    -------
+    matrix : ndarray[k, m]
+        C-contiguous, of the working type.
+    shift : int or float
+        See `Problem`.
+    """
+    array = _as_matrix(block)
+    floating = array.dtype.kind == "f"
+    low, high = bounds
+    spread = high - low
+    if floating:
+        array = array.astype(np.float64, copy=False)
+        if not math.isfinite((2.0 * n + 4.0) * max(spread, abs(low), abs(high))):
+            raise ValueError(f"costs from {low} to {high} overflow float64 when {n} are added")
+    work = _working_type(spread, floating, dtype, dtypes, factor)
+    shift = high if maximize else (0.0 if floating and low >= 0 else low)
+    if floating and shift and array.size:
+        _check_digits(array, None, shift)
+    return np.ascontiguousarray(_shifted(array, shift, maximize, work), dtype=work), shift
+
+
 def finish(
     problem: Problem,
     column_of_row: np.ndarray,

@@ -227,6 +227,23 @@ def uniform_block(
     return out
 
 
+@njit(cache=True)
+def _draw_integers(out: np.ndarray, places: np.ndarray, key: Any, cost_range: Any) -> None:
+    for k in range(out.size):
+        out[k] = ((mix(key + places[k]) >> np.uint64(32)) * cost_range) >> np.uint64(32)
+
+
+def uniform_entries(
+    n: int, cost_range: int, seed: int, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """Draw single entries of `uniform`'s matrix: int32 at ``(rows[k], columns[k])``."""
+    check_range(cost_range)
+    places = np.asarray(rows, np.uint64) * np.uint64(n) + np.asarray(columns, np.uint64)
+    out = np.empty(len(places), np.int32)
+    _draw_integers(out, places, np.uint64(stream_key(n, cost_range, seed)), np.uint64(cost_range))
+    return out
+
+
 # --------------------------------------------------------------------------- the C++ stream
 
 

@@ -239,6 +239,18 @@ def _lines_of(family: str, instance: Instance, params: dict[str, Any]) -> Any:
     return None
 
 
+def entries(source: Source, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the costs of the pairs ``(rows[k], columns[k])``."""
+    if isinstance(source, ArraySource):
+        return np.asarray(source.array[rows, columns])
+    if isinstance(source, FormulaSource) and source.counters is not None:
+        n, seed = source.instance.n, source.instance.seed
+        return generators.uniform_entries(n, source.params["cost_range"], seed, rows, columns)
+    pairs = zip(rows.tolist(), columns.tolist(), strict=True)
+    single = [source.block((i, i + 1), (j, j + 1)) for i, j in pairs]
+    return np.concatenate(single).ravel() if single else np.zeros(0, source.dtype)
+
+
 def as_source(cost: Any) -> Source:
     """Return the source that `cost` is or names.
 

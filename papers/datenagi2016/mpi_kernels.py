@@ -92,6 +92,8 @@ def column_minima(rows, columns, rows_a_block, first, top, zero, cost, row_dual,
     Reads/Writes: reads ``cost`` once; one atomic minimum a thread into ``column_dual``, infinity
     before.
     """
+    if columns == 0:
+        return
     groups = (columns + cuda.blockDim.x - 1) // cuda.blockDim.x
     j = (cuda.blockIdx.x % groups) * cuda.blockDim.x + cuda.threadIdx.x
     i = (cuda.blockIdx.x // groups) * rows_a_block

@@ -1,0 +1,288 @@
+"""One level's exchange of the tree variant [DN16 sec.5] (4b), which the paper found to be its
+bottleneck: every rank's new rows become one frontier on every rank.
+
+Three ways, one interface (`HostExchange` has two of them):
+
+``gather``
+    As printed: Gather at the root, which makes the list and broadcasts it.
+``allgather``
+    One call instead of two. Up to `INLINE` rows travel in it; where a rank has more, a second
+    call brings them.
+``nccl``
+    Device memory to device memory, no host in between: messages of a fixed size, so that nobody
+    must know how many rows they hold. The next level is enqueued before the host has heard of this
+    one; it does nothing if this one was the last.
+
+In the first two the kernels write their message into the host's memory and read the list from it:
+there is nothing to copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from papers.common import device, ranks
+from papers.common.launch import Launch
+from papers.common.mailbox import Mailbox
+from papers.datenagi2016.mpi_collectives import Collectives
+from papers.datenagi2016.mpi_kernels_tree import HEADER
+
+WAYS = ("auto", "gather", "allgather", "nccl")
+INLINE = 254
+"""Rows of a message that the first call carries: one KiB with its header."""
+
+
+class Level(NamedTuple):
+    """What one exchange brought, the same on every rank."""
+
+    rows: int
+    path_found: bool
+
+
+@dataclass
+class Buffers:
+    """Device ends of the messages: what `send_frontier` writes and `contraction` reads.
+
+    Attributes
+    ----------
+    message : device int32[HEADER + block]
+    messages : device int32[parts * stride]
+    parts, stride : int
+        How `contraction` reads ``messages``.
+    """
+
+    message: Any
+    messages: Any
+    parts: int
+    stride: int
+
+
+class HostExchange:
+    """Exchanges through MPI on the host.
+
+    Parameters
+    ----------
+    collectives : Collectives
+    block : int
+        Columns a rank, at most.
+    way : {"gather", "allgather"}
+    """
+
+    def __init__(self, collectives: Collectives, block: int, way: str) -> None:
+        self._of = collectives
+        self.name = way
+        size = HEADER + max(block, INLINE)
+        self._out, out_device = device.mapped(size, np.int32)
+        stride = HEADER + collectives.size * block
+        self._in, in_device = device.mapped(stride, np.int32)
+        self.buffers = Buffers(out_device, in_device, 1, stride)
+        self._word = HEADER + INLINE
+        self._first = self._out[: self._word]
+        self._heads = np.empty(collectives.size * self._word, np.int32)
+        self.mailboxes = [Mailbox()]
+
+    def run(self, launches: Mapping[str, Launch]) -> Level:
+        """Send this rank's message, once its kernels have made it, and make the frontier."""
+        launches["send_frontier"]()
+        self.mailboxes[0].wait()
+        level = self._gathered() if self.name == "gather" else self._allgathered()
+        launches["contraction"]()
+        return level
+
+    def forget(self) -> None:
+        """Count signals anew."""
+        for mailbox in self.mailboxes:
+            mailbox.forget()
+
+    def _allgathered(self) -> Level:
+        of = self._of
+        of.count("exchange", 4 * self._word)
+        of.watch.begins("Allgather of a frontier")
+        of.comm.Allgather(self._first, self._heads)
+        counts = self._heads[:: self._word].tolist()
+        total, most = sum(counts), max(counts)
+        if most > INLINE:
+            of.count("exchange", 4 * counts[of.rank])
+            mine = self._out[HEADER : HEADER + counts[of.rank]]
+            of.comm.Allgatherv(mine, [self._in[HEADER : HEADER + total], counts])
+        elif total:
+            self._collect(counts)
+        of.watch.ends()
+        self._in[0] = total
+        return Level(total, bool(self._heads[1 :: self._word].any()))
+
+    def _collect(self, counts: list[int]) -> None:
+        """Lay the rows that came with the heads one behind the other."""
+        at = HEADER
+        for rank, count in enumerate(counts):
+            if count:
+                start = rank * self._word + HEADER
+                self._in[at : at + count] = self._heads[start : start + count]
+                at += count
+
+    def _gathered(self) -> Level:
+        of = self._of
+        of.count("gather", 4 * self._word)
+        of.watch.begins("Gather of a frontier")
+        of.comm.Gather(self._first, self._heads if of.is_root else None)
+        counts = self._heads[:: self._word].tolist() if of.is_root else []
+        head = np.zeros(3, np.int32)
+        if of.is_root:
+            head[:] = sum(counts), max(counts) > INLINE, self._heads[1 :: self._word].any()
+        of.count("broadcast", head.nbytes)
+        of.comm.Bcast(head)
+        total = int(head[0])
+        if head[1]:
+            mine = self._out[HEADER : HEADER + int(self._out[0])]
+            of.count("gather", mine.nbytes)
+            room = [self._in[HEADER : HEADER + total], counts] if of.is_root else None
+            of.comm.Gatherv(mine, room)
+        elif of.is_root and total:
+            self._collect(counts)
+        if total:
+            of.count("broadcast", 4 * total)
+            of.comm.Bcast(self._in[HEADER : HEADER + total])
+        of.watch.ends()
+        self._in[0] = total
+        return Level(total, bool(head[2]))
+
+
+class NcclExchange:
+    """Exchanges through NCCL, enqueued behind the kernels.
+
+    Parameters
+    ----------
+    collectives : Collectives
+    block : int
+        Columns a rank, at most.
+    library : module, optional
+        ``nccl.bindings.nccl``, or what stands in for it.
+    """
+
+    name = "nccl"
+
+    def __init__(self, collectives: Collectives, block: int, library: Any = None) -> None:
+        self._of = collectives
+        self._library = library or nccl_library()
+        stride = HEADER + block
+        self.buffers = Buffers(
+            device.empty(stride, np.int32),
+            device.empty(collectives.size * stride, np.int32),
+            collectives.size,
+            stride,
+        )
+        self.mailboxes = [Mailbox(), Mailbox()]
+        self._turn = self._ended = 0
+        self._comm = _nccl_communicator(self._library, collectives.comm)
+
+    def run(self, launches: Mapping[str, Launch]) -> Level:
+        """Exchange this rank's message and wait for what came of it."""
+        self.begin(launches)
+        return self.end()
+
+    def begin(self, launches: Mapping[str, Launch]) -> None:
+        """Enqueue an exchange; at most two may be under way."""
+        launches["send_frontier"]()
+        self.allgather(self.buffers.message, self.buffers.messages)
+        launches[f"contraction_{self._turn & 1}"]()
+        self._turn += 1
+
+    def end(self) -> Level:
+        """Wait for the oldest exchange that is under way."""
+        word = self.mailboxes[self._ended & 1].wait()
+        self._ended += 1
+        return Level(word & ((1 << 33) - 1), bool(word >> 33))
+
+    def allgather(self, part: Any, whole: Any) -> None:
+        """Enqueue an all-gather of device arrays, byte by byte."""
+        self._of.count("exchange", part.nbytes)
+        self._library.all_gather(
+            _address(part), _address(whole), part.nbytes, NCCL_BYTE, self._comm, LEGACY_STREAM
+        )
+
+    def forget(self) -> None:
+        """Count signals anew."""
+        self._turn = self._ended = 0
+        for mailbox in self.mailboxes:
+            mailbox.forget()
+
+
+NCCL_BYTE = 0
+"""``ncclInt8``."""
+
+LEGACY_STREAM = 0
+"""CUDA's default stream, on which `papers.common.launch` enqueues."""
+
+
+def nccl_library() -> Any:
+    """Return the bindings of nccl4py; ImportError without them."""
+    import nccl.bindings.nccl as library
+
+    return library
+
+
+_communicators: dict[tuple[int, int], Any] = {}
+
+
+def _nccl_communicator(library: Any, comm: Any) -> Any:
+    """NCCL's communicator of an MPI one, made once for each: it takes a second; collective."""
+    known = (id(library), comm.py2f())
+    if known not in _communicators:
+        key = bytearray(bytes(library.get_unique_id())) if comm.rank == 0 else None
+        key = comm.bcast(key, root=0)
+        _communicators[known] = library.comm_init_rank_scalable(comm.size, comm.rank, 1, key, 0)
+    return _communicators[known]
+
+
+def _address(array: Any) -> int:
+    if isinstance(array, np.ndarray):  # in the executor
+        return array.ctypes.data
+    return int(array.__cuda_array_interface__["data"][0])
+
+
+def choose(comm: Any, asked: str) -> tuple[str, str]:
+    """Settle on a way; collective.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator
+    asked : {"auto", "gather", "allgather", "nccl"}
+
+    Returns
+    -------
+    way : {"gather", "allgather", "nccl"}
+    reason : str
+        Why it is not NCCL, where that was not forbidden; else empty.
+
+    Raises
+    ------
+    ValueError
+        For an unknown way, or ``"nccl"`` where it cannot be.
+    """
+    if asked not in WAYS:
+        raise ranks.agreed(ValueError(f"exchange={asked!r} is not one of {', '.join(WAYS)}"))
+    if asked in ("gather", "allgather"):
+        return asked, ""
+    reason = _why_not_nccl(comm)
+    if not reason:
+        return "nccl", ""
+    if asked == "nccl":
+        raise ranks.agreed(ValueError(f"exchange='nccl': {reason}"))
+    return "allgather", reason
+
+
+def _why_not_nccl(comm: Any) -> str:
+    if comm.size == 1:
+        return "one rank has nobody to exchange with"
+    if ranks.gpus_of(comm) < comm.size:
+        return "the ranks do not have a GPU each"
+    try:
+        nccl_library().get_version()  # loads the library itself
+        mine = ""
+    except Exception as error:  # whatever the library's loader raises
+        mine = f"nccl4py cannot be used ({type(error).__name__}: {error})"
+    return next((found for found in comm.allgather(mine) if found), "")

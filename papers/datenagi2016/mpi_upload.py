@@ -1,0 +1,418 @@
+"""From a matrix to the ranks' states, and from the ranks' arrays to the answer [DN16 sec.5] (1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from papers.common import assignment, device, parts, ranks, resident
+from papers.common.launch import Launch
+from papers.common.mailbox import Mailbox
+from papers.common.model import Assignment
+from papers.datenagi2016 import bands, mpi_exchange
+from papers.datenagi2016 import mpi_binding as binding
+from papers.datenagi2016.binding import VARIANTS, Geometry
+from papers.datenagi2016.half_units import NEGLIGIBLE
+from papers.datenagi2016.kernels import Flag
+from papers.datenagi2016.mpi_collectives import Collectives
+from papers.datenagi2016.mpi_kernels import MPI_FLAGS
+from papers.datenagi2016.solver import DTYPES, MAX_SIZE, SLACK_FACTOR
+
+
+@dataclass(frozen=True)
+class PartProblem:
+    """A problem of which no rank has the whole.
+
+    Attributes
+    ----------
+    source : Source
+        The caller's matrix, by part.
+    matrix : device array
+        This rank's strip in working form, flat; of at least one element.
+    work : dtype
+    shift : int or float
+        As in `papers.common.assignment.Problem`.
+    maximize : bool
+    """
+
+    source: parts.Source
+    matrix: Any
+    work: np.dtype
+    shift: Any
+    maximize: bool
+
+    @property
+    def size(self) -> int:
+        """Order of the matrix."""
+        return int(self.source.shape[0])
+
+
+@dataclass
+class State:
+    """Everything `mpi_solver.run` touches on one rank.
+
+    Attributes
+    ----------
+    problem : Problem or PartProblem
+    comm : mpi4py communicator
+    collectives : Collectives
+    strip : Strip
+    exchange : HostExchange or NcclExchange, or None
+        Of the tree variant.
+    reason : str
+        Why the exchange is not NCCL's, if that was wanted.
+    matches, passes, levels, augmentations : int
+        Counted alike on every rank; the classical variant's levels are the root's.
+    flags, pointers, edges, words : host arrays
+        What a step reads from the device or from another rank.
+    """
+
+    problem: Any
+    variant: str
+    n: int
+    comm: Any
+    collectives: Collectives
+    whole: bool = True
+    solved: bool = False
+    strip: Any = None
+    shapes: Any = None
+    exchange: Any = None
+    reason: str = ""
+    mailbox: Any = None
+    arrays: dict[str, Any] = field(default_factory=dict)
+    launches: dict[str, Launch] = field(default_factory=dict)
+    matches: int = 0
+    passes: int = 0
+    levels: int = 0
+    augmentations: int = 0
+    matches_at_update: list[int] = field(default_factory=list)
+    matches_at_pass: list[int] = field(default_factory=list)
+    state_bytes: int = 0
+    flags: Any = None
+    pointers: Any = None
+    edges: Any = None
+    words: Any = None
+    zeros: Any = None
+    nothing: Any = None
+
+    def forget(self) -> None:
+        """Start counting anew."""
+        self.solved = False
+        self.matches = self.passes = self.levels = self.augmentations = 0
+        self.matches_at_update.clear()
+        self.matches_at_pass.clear()
+        self.collectives.forget()
+        if self.mailbox is not None:
+            self.mailbox.forget()
+        if self.exchange is not None:
+            self.exchange.forget()
+        for launch in self.launches.values():
+            launch.reset()
+
+    def counters(self) -> dict[str, int]:
+        """What the root has counted, on every rank; collective."""
+        of = self.collectives
+        if self.variant == "classical":
+            self.levels = int(device.to_host(self.arrays["flags"])[Flag.LEVELS])
+        found = {
+            "initial_assignments": (*self.matches_at_update, self.n)[0],
+            "dual_updates": len(self.matches_at_update),
+            "forward_passes": self.passes,
+            "bfs_levels": self.levels,
+            "augmentations": self.augmentations,
+            "kernel_launches": sum(launch.count for launch in self.launches.values()),
+            "state_bytes": self.state_bytes,
+            "cost_bytes": int(self.arrays["cost"].nbytes),
+            "ranks": of.size,
+            "cuda_aware": int(of.aware),
+            "by_nccl": int(getattr(self.exchange, "name", "") == "nccl"),
+        }
+        for name, calls in of.calls.items():
+            found[f"{name}_calls"], found[f"{name}_bytes"] = calls, of.bytes[name]
+        found |= bands.counters(self.matches_at_update, self.matches_at_pass, self.n)
+        return self.comm.bcast(found, root=0)
+
+
+# ------------------------------------------------------------------------------- upload
+
+
+def upload(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    variant: str = "tree",
+    geometry: Geometry | None = None,
+    comm: Any = None,
+    exchange: str = "auto",
+    ranks: int | None = None,
+) -> State:
+    """Check the input on all ranks, put each one's strip into its device memory; collective.
+
+    Parameters
+    ----------
+    cost, maximize, dtype, variant, geometry, comm, exchange
+        As in `papers.datenagi2016.mpi_solver.solve`.
+    ranks : int, optional
+        How many ranks `comm` must have.
+
+    Returns
+    -------
+    State
+
+    Raises
+    ------
+    ValueError, TypeError, OSError, MissingPackageError
+        See `papers.datenagi2016.mpi_solver.solve`; what one rank meets, all raise.
+    """
+    comm = _ranks.alone() if comm is None else comm
+    if ranks not in (None, comm.size):
+        raise _ranks.agreed(ValueError(f"{ranks} ranks are asked for, {comm.size} are here"))
+    with _ranks.guarded(comm):
+        return _upload(cost, maximize, dtype, variant, geometry, comm, exchange)
+
+
+_ranks = ranks  # `upload` has an argument of that name
+
+
+def _upload(
+    cost: Any, maximize: bool, dtype: Any, variant: str, geometry: Any, comm: Any, exchange: str
+) -> State:
+    source: Any = None
+    with ranks.agreeing(comm):
+        if variant not in VARIANTS:
+            raise ValueError(f"variant={variant!r} is not one of {', '.join(VARIANTS)}")
+        source = parts.as_source(cost)
+    _demand_one_problem(comm, source, (maximize, str(dtype), variant, exchange))
+    whole = isinstance(source, parts.ArraySource) and not isinstance(source.array, np.memmap)
+    make = _whole_problem if whole else _part_problem
+    problem, strip = make(comm, source, maximize, dtype, variant)
+    kind = problem.cost.dtype.kind if whole else source.dtype.kind
+    state = State(
+        problem, variant, problem.size, comm, Collectives(comm), whole=kind != "f", strip=strip
+    )
+    if state.n == 0:
+        return state
+    _make_room(state, geometry, exchange)
+    return state
+
+
+def _demand_one_problem(comm: Any, source: parts.Source, options: tuple[Any, ...]) -> None:
+    """Refuse ranks that were given different matrices or options; collective."""
+    if comm.size == 1:
+        return
+    mine = None
+    with ranks.agreeing(comm):
+        mine = (source.fingerprint(), options)
+    found = comm.allgather(mine)
+    other = next((rank for rank, theirs in enumerate(found) if theirs != found[0]), None)
+    if other is not None:
+        what = "options" if found[other][0] == found[0][0] else "costs"
+        raise ranks.agreed(
+            parts.DisagreementError(
+                f"rank {other} was given other {what} than rank 0: "
+                f"{found[other][what == 'options']} and {found[0][what == 'options']}"
+            )
+        )
+
+
+def _strip(comm: Any, n: int, variant: str) -> Any:
+    if n == 0:
+        return None
+    strip = binding.Strip(n, variant == "classical", int(comm.size), int(comm.rank))
+    _ = strip.block  # refuses too many ranks
+    most = MAX_SIZE["tree"]
+    if n > most:
+        raise ValueError(f"order {n} is too large: int32 indices allow n <= {most}")
+    return strip
+
+
+def _whole_problem(
+    comm: Any, source: Any, maximize: bool, dtype: Any, variant: str
+) -> tuple[Any, Any]:
+    """Every rank has the array: it is prepared as for one GPU, and cut."""
+    problem: Any = None
+    strip: Any = None
+    with ranks.agreeing(comm):
+        problem = assignment.prepare(source.array, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
+        strip = _strip(comm, problem.size, variant)
+    return problem, strip
+
+
+def _part_problem(
+    comm: Any, source: parts.Source, maximize: bool, dtype: Any, variant: str
+) -> tuple[PartProblem, Any]:
+    """Every rank reads or draws its own strip."""
+    strip: Any = None
+    drawn: Any = None
+    bounds: Any = None
+    block: Any = None
+    with ranks.agreeing(comm):
+        if len(source.shape) != 2 or source.shape[0] != source.shape[1]:
+            raise ValueError(f"costs that are given by part must be square, not {source.shape}")
+        strip = _strip(comm, int(source.shape[0]), variant)
+        if strip is None:
+            raise ValueError("costs that are given by part cannot be empty")
+        counters = getattr(source, "counters", None)
+        on_device = device.describe().is_gpu and counters is not None
+        if on_device and not maximize and dtype in (None, "int32"):
+            key, wide = counters  # type: ignore[misc]
+            first = strip.rows[0] * strip.n + strip.columns[0]
+            needed = wide <= np.iinfo(np.int32).max // SLACK_FACTOR
+            drawn = resident.draw_uniform_block(*strip.shape, key + first, strip.n, wide) if (
+                needed) else None  # fmt: skip
+        if drawn is not None:
+            bounds = drawn[1:] if strip.lines else None
+        else:
+            block = source.block(strip.rows, strip.columns)
+            bounds = assignment.block_bounds(block)
+    found = [pair for pair in comm.allgather(bounds) if pair is not None]
+    low, high = min(pair[0] for pair in found), max(pair[1] for pair in found)
+    if drawn is not None:
+        return PartProblem(source, drawn[0], np.dtype(np.int32), 0, maximize), strip
+    matrix: Any = None
+    shift: Any = None
+    with ranks.agreeing(comm):
+        matrix, shift = assignment.prepare_block(
+            block, (low, high), strip.n, maximize, dtype, DTYPES, SLACK_FACTOR
+        )
+    return PartProblem(source, matrix, matrix.dtype, shift, maximize), strip
+
+
+def _make_room(state: State, geometry: Geometry | None, asked: str) -> None:
+    """Allocate, upload the strip, bind the launches; collective."""
+    strip, root = state.strip, state.collectives.is_root
+    problem = state.problem
+    matrix = problem.matrix
+    with ranks.agreeing(state.comm):
+        if not isinstance(problem, PartProblem):
+            matrix = np.ascontiguousarray(matrix[slice(*strip.rows), slice(*strip.columns)])
+        work = np.dtype(matrix.dtype)
+        state.shapes = geometry or Geometry.for_device(strip.n, state.variant)
+        state.state_bytes = binding.state_bytes(strip, work.itemsize, state.shapes.stage_width)
+        _check_size(state, matrix, work)
+        state.arrays = binding.allocate(
+            strip, work, _on_device(matrix, work), state.shapes, root
+        )
+    if state.variant == "tree":
+        way, state.reason = mpi_exchange.choose(state.comm, asked)
+        if way == "nccl":
+            state.exchange = mpi_exchange.NcclExchange(state.collectives, strip.block)
+        else:
+            state.exchange = mpi_exchange.HostExchange(state.collectives, strip.block, way)
+    with ranks.agreeing(state.comm):
+        _bind(state, work)
+
+
+def _on_device(matrix: Any, work: np.dtype) -> Any:
+    """The strip in device memory, flat, of at least one element."""
+    if not isinstance(matrix, np.ndarray):
+        return matrix
+    if not matrix.size:
+        return device.to_device(np.zeros(1, work))
+    return device.to_device(matrix.reshape(-1))
+
+
+def _check_size(state: State, matrix: Any, work: np.dtype) -> None:
+    strip = state.strip
+    there = not isinstance(matrix, np.ndarray)
+
+    def needed(order: int) -> int:
+        other = binding.Strip(order, strip.by_rows, strip.ranks, 0)
+        costs = 0 if there else work.itemsize * order * other.block
+        return costs + binding.state_bytes(other, work.itemsize, state.shapes.stage_width)
+
+    def largest(free: int) -> int:
+        low, high = strip.ranks, strip.n
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if needed(middle) <= free else (low, middle)
+        return low
+
+    device.check_memory(strip.n, needed(strip.n), largest)
+
+
+def _bind(state: State, work: np.dtype) -> None:
+    strip, a, root = state.strip, state.arrays, state.collectives.is_root
+    n, p = strip.n, strip.ranks
+    state.flags = device.staging(MPI_FLAGS, np.int32)
+    state.words = np.zeros(4, np.int64)
+    state.zeros = np.zeros(MPI_FLAGS, np.int32)
+    state.nothing = np.full(p * strip.block, -1, np.int32)
+    state.launches = binding.bind_shared(strip, work, a, state.shapes, root)
+    if state.variant == "tree":
+        state.launches |= binding.bind_tree(strip, work, a, state.exchange, state.shapes, root)
+        return
+    state.mailbox = Mailbox()
+    state.pointers = device.staging(strip.block + 1, np.int32)
+    state.edges = np.zeros(p, np.int64)
+    negligible = 0.0 if state.whole else NEGLIGIBLE
+    state.launches |= binding.bind_classical(strip, work, a, state.shapes, negligible, root)
+    room_for_edges(state, "adjacency", binding.FIRST_EDGES * max(strip.lines, 1))
+    if root:
+        room_for_edges(state, "whole_adjacency", binding.FIRST_EDGES * n)
+
+
+def room_for_edges(state: State, name: str, edges: int) -> None:
+    """Let an adjacency list hold so many edges; it grows by doubling.
+
+    Raises
+    ------
+    ValueError
+        If int32 pointers cannot count them.
+    """
+    a = state.arrays
+    if name in a and len(a[name]) >= edges:
+        return
+    if edges >= 2**31:
+        raise ValueError(f"{edges} edges without slack are too many for int32 pointers")
+    a.pop(name, None)
+    a[name] = device.empty(min(1 << max(edges, 1).bit_length(), 2**31 - 1), np.int32)
+    shapes, strip = state.shapes, state.strip
+    launch: Launch
+    if name == "adjacency":
+        negligible = 0.0 if state.whole else NEGLIGIBLE
+        work = np.dtype(a["cost"].dtype)
+        launch = binding.bind_scatter(strip, work, a, shapes, negligible)
+    else:
+        launch = binding.bind_forward(strip.n, a, shapes, state.mailbox)
+    before = state.launches.get(launch.name)
+    launch.count = before.count if before is not None else 0
+    state.launches[launch.name] = launch
+
+
+# ------------------------------------------------------------------------------- download
+
+
+def finish_parts(
+    state: State, columns: np.ndarray, u: Any, v: Any, counters: Mapping[str, int]
+) -> Assignment:
+    """Bring the working matrix's answer back into the caller's terms; collective."""
+    problem = state.problem
+    if not isinstance(problem, PartProblem):
+        return assignment.finish(problem, columns, u, v, counters)
+    chosen = _chosen(state, columns)
+    wide = np.float64 if problem.source.dtype.kind == "f" else np.int64
+    u, v = u.astype(wide), v.astype(wide)
+    if problem.maximize:
+        u, v = -u, -v
+    rows = np.arange(state.n, dtype=np.int64)
+    total = assignment.total_cost(chosen)
+    return Assignment(
+        rows, columns, total, u + problem.shift, v, problem.maximize, dict(counters)
+    )
+
+
+def _chosen(state: State, columns: np.ndarray) -> np.ndarray:
+    """The assigned costs, row by row: every rank contributes those of its strip."""
+    strip = state.strip
+    rows = np.arange(state.n, dtype=np.int64)
+    lines = rows if strip.by_rows else columns
+    mine = np.flatnonzero((lines >= strip.bounds[0]) & (lines < strip.bounds[1]))
+    values = parts.entries(state.problem.source, rows[mine], columns[mine])
+    chosen = np.empty(state.n, state.problem.source.dtype)
+    for places, found in state.comm.allgather((mine, values)):
+        chosen[places] = found
+    return chosen
