@@ -43,8 +43,19 @@ class Refuted(Exception):
 
 
 @dataclass
-class _Audit:
-    """What one pass over the costs collects."""
+class Audit:
+    """What one pass over the costs collects.
+
+    Attributes
+    ----------
+    exact, whole : bool
+        Whether everything so far was integers, of costs and duals, and of costs.
+    smallest, violation, looseness : float
+        Of floats: the smallest positive size of a cost, what the duals violate, what the pairs
+        leave loose.
+    chosen : list of array
+        The assigned costs.
+    """
 
     exact: bool
     whole: bool = True  # every strip so far holds integers
@@ -118,18 +129,18 @@ def _prove(cost: np.ndarray | RowStrips, answer: Assignment, n: int, tolerance: 
     u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
     if len(u) != n:
         raise Refuted(f"the matrix has {n} rows, the answer {len(u)} row duals")
-    _check_structure(answer, (n, len(v)))
+    check_structure(answer, (n, len(v)))
     exact = u.dtype.kind == "i" and v.dtype.kind == "i"
-    _check_size(exact, u, v, answer.cost)
+    check_size(exact, u, v, answer.cost)
     assigned = np.full(n, -1, np.int64)
     assigned[answer.row_ind] = answer.col_ind
-    audit = _Audit(exact)
+    audit = Audit(exact)
     for start, strip in _strips(cost, n):
         if strip.shape != (min(STRIP_ROWS, n - start), len(v)):
             raise Refuted(f"the rows from {start} on have shape {strip.shape}, not that of {n} x "
                           f"{len(v)}")  # fmt: skip
         _check_strip(strip, start, answer, assigned, audit)
-    return _balance(answer, audit, tolerance)
+    return balance(answer, audit, tolerance)
 
 
 def _strips(cost: np.ndarray | RowStrips, rows: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -142,7 +153,7 @@ def _strips(cost: np.ndarray | RowStrips, rows: int) -> Iterator[tuple[int, np.n
         yield start, np.asarray(strip)
 
 
-def _check_structure(answer: Assignment, shape: tuple[int, int]) -> None:
+def check_structure(answer: Assignment, shape: tuple[int, int]) -> None:
     rows, columns = np.asarray(answer.row_ind), np.asarray(answer.col_ind)
     wanted = min(shape)
     if rows.shape != (wanted,) or columns.shape != (wanted,):
@@ -157,7 +168,7 @@ def _check_structure(answer: Assignment, shape: tuple[int, int]) -> None:
         raise Refuted("a column is assigned twice")
 
 
-def _check_size(exact: bool, u: np.ndarray, v: np.ndarray, cost: Any) -> None:
+def check_size(exact: bool, u: np.ndarray, v: np.ndarray, cost: Any) -> None:
     """No infinities, and no integer so large that a cost and two duals could wrap."""
     if exact:
         if any(len(d) and max(int(d.max()), -int(d.min())) > 2 * INTEGER_LIMIT for d in (u, v)):
@@ -169,18 +180,43 @@ def _check_size(exact: bool, u: np.ndarray, v: np.ndarray, cost: Any) -> None:
 
 
 def _check_strip(
-    strip: np.ndarray, start: int, answer: Assignment, assigned: np.ndarray, audit: _Audit
+    strip: np.ndarray, start: int, answer: Assignment, assigned: np.ndarray, audit: Audit
 ) -> None:
     """Feasibility of the duals on these rows, and tightness of their assigned pairs."""
+    mine = assigned[start : start + len(strip)]
+    rows = np.flatnonzero(mine >= 0)
+    check_block(strip, start, answer, (rows, mine[rows]), audit)
+
+
+def check_block(
+    strip: np.ndarray,
+    start: int,
+    answer: Assignment,
+    pairs: tuple[np.ndarray, np.ndarray],
+    audit: Audit,
+) -> None:
+    """Feasibility on a block, tightness of its assigned pairs; collects what `balance` needs.
+
+    Parameters
+    ----------
+    strip : array[k, m]
+        Rows from ``start`` on; its columns are those of ``answer.column_duals``.
+    answer : Assignment
+        Of it the duals and ``maximize`` count.
+    pairs : (rows, columns)
+        The assigned pairs inside, counted from the block's corner.
+
+    Raises
+    ------
+    Refuted
+    """
     if strip.dtype.kind not in "biuf" or isinstance(strip, np.ma.MaskedArray):
         raise Refuted(f"costs of dtype {strip.dtype} cannot be checked")
     if strip.dtype.kind == "f":
         audit.exact = audit.whole = False
-    mine = assigned[start : start + len(strip)]
-    rows = np.flatnonzero(mine >= 0)
     check = _check_exactly if audit.exact else _check_nearly
-    check(strip, start, answer, (rows, mine[rows]), audit)
-    audit.chosen.append(strip[rows, mine[rows]])
+    check(strip, start, answer, pairs, audit)
+    audit.chosen.append(strip[pairs])
 
 
 def _check_exactly(
@@ -188,7 +224,7 @@ def _check_exactly(
     start: int,
     answer: Assignment,
     pairs: tuple[np.ndarray, np.ndarray],
-    audit: _Audit,
+    audit: Audit,
 ) -> None:
     """Integers: one pass finds the rows that are wrong, the first of them says where."""
     if not strip.size:
@@ -261,7 +297,7 @@ def _check_nearly(
     start: int,
     answer: Assignment,
     pairs: tuple[np.ndarray, np.ndarray],
-    audit: _Audit,
+    audit: Audit,
 ) -> None:
     """Floats: what the duals violate and what the pairs leave loose is added up."""
     sign = -1 if answer.maximize else 1
@@ -284,7 +320,7 @@ def _check_nearly(
     audit.looseness += float(np.abs(slack[pairs]).sum())
 
 
-def _balance(answer: Assignment, audit: _Audit, tolerance: float) -> str:
+def balance(answer: Assignment, audit: Audit, tolerance: float) -> str:
     """The claimed cost is the sum of the assigned entries, and the duals leave it no room."""
     u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
     chosen = np.concatenate(audit.chosen) if audit.chosen else np.zeros(0, np.int64)

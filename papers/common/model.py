@@ -137,6 +137,9 @@ class Solver:
         Device memory to host memory.
     steps : tuple of str
         The names that `run` passes to ``trace``.
+    ranks : {"", "rows", "columns"}
+        What is split among several MPI ranks: then all ranks of a communicator, which `upload`
+        takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says how many.
     """
 
     name: str
@@ -146,6 +149,7 @@ class Solver:
     run: Callable[..., None]
     download: Callable[[Any], Assignment | Matching | Flow]
     steps: tuple[str, ...] = ()
+    ranks: Literal["", "rows", "columns"] = ""
 
 
 @dataclass(frozen=True)

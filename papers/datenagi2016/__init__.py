@@ -3,7 +3,9 @@
 Reading order: `reference` (the sequential listings), `half_units` (how theta / 2 stays exact),
 `kernels`, `kernels_classical` and `kernels_tree` (the same steps on the GPU), `solver` (the host
 loop) with `binding` (its memory and launches) and `bands` (how Table 2 counts), `cpu` (the OpenMP
-version), `experiments` (tables and figures). `README.md` beside this file is the teaching page.
+version), `experiments` (tables and figures). Several GPUs: `mpi_kernels` and its two sisters,
+`mpi_collectives`, `mpi_exchange`, `mpi_upload` with `mpi_binding`, `mpi_solver` (the loop),
+`scaling` and `scaling_model` (Tables 4 and 5). `README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations
@@ -17,11 +19,20 @@ from papers.common.model import Experiment, Paper, Solver
 __all__ = ["PAPER", "solve"]
 
 
-def solve(*args: Any, **options: Any) -> Any:
-    """Solve a linear assignment problem; see `papers.datenagi2016.solver.solve`."""
-    from papers.datenagi2016 import solver
+def solve(cost: Any, *args: Any, comm: Any = None, **options: Any) -> Any:
+    """Solve a linear assignment problem on one device, or on the ranks of `comm`.
 
-    return solver.solve(*args, **options)
+    Without `comm` it is `papers.datenagi2016.solver.solve`. With an mpi4py communicator every one
+    of its ranks calls it, it is `papers.datenagi2016.mpi_solver.solve`, and `cost` may also be an
+    instance or a file of which each rank draws or reads its part.
+    """
+    if comm is None:
+        from papers.datenagi2016 import solver
+
+        return solver.solve(cost, *args, **options)
+    from papers.datenagi2016 import mpi_solver
+
+    return mpi_solver.solve(cost, *args, comm=comm, **options)
 
 
 def _experiments() -> Sequence[Experiment]:
@@ -31,7 +42,7 @@ def _experiments() -> Sequence[Experiment]:
 
 
 def _solvers() -> Mapping[str, Solver]:
-    from papers.datenagi2016 import cpu, solver
+    from papers.datenagi2016 import cpu, mpi_solver, solver
 
     variants = {
         "classical": ("Classical Hungarian, CUDA", solver.STEPS_CLASSICAL),
@@ -49,7 +60,23 @@ def _solvers() -> Mapping[str, Solver]:
         )
         for name, (title, steps) in variants.items()
     }
-    return {**gpu, **cpu.SOLVERS}
+    several = {
+        f"mpi_{name}": Solver(
+            name=f"mpi_{name}",
+            title=f"{variants[name][0]}, a rank of MPI a GPU",
+            device="cuda",
+            upload=partial(mpi_solver.upload, variant=name),
+            run=mpi_solver.run,
+            download=mpi_solver.download,
+            steps=steps,
+            ranks="rows" if name == "classical" else "columns",
+        )
+        for name, steps in (
+            ("classical", mpi_solver.STEPS_MPI_CLASSICAL),
+            ("tree", solver.STEPS_TREE),
+        )
+    }
+    return {**gpu, **several, **cpu.SOLVERS}
 
 
 PAPER = Paper(
