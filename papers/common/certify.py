@@ -154,6 +154,7 @@ def _strips(cost: np.ndarray | RowStrips, rows: int) -> Iterator[tuple[int, np.n
 
 
 def check_structure(answer: Assignment, shape: tuple[int, int]) -> None:
+    """Pairs are as many as the shorter side, in order, inside, and of different columns."""
     rows, columns = np.asarray(answer.row_ind), np.asarray(answer.col_ind)
     wanted = min(shape)
     if rows.shape != (wanted,) or columns.shape != (wanted,):

@@ -358,9 +358,7 @@ def planted_parts(
     return permutation, u, v, slack
 
 
-def planted_lines(
-    n: int, seed: int, cost_range: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def planted_lines(n: int, seed: int, cost_range: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the permutation and the duals of `planted_parts`, without the slack."""
     counter = stream_key(n, cost_range, seed) + n * n
     duals = _integers(2 * n, cost_range, counter).astype(np.int64)

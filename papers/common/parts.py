@@ -104,9 +104,9 @@ class ArraySource:
         self.array = np.asarray(array) if not isinstance(array, np.memmap) else array
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[int, int]:
         """The array's."""
-        return self.array.shape
+        return self.array.shape  # type: ignore[return-value]
 
     @property
     def dtype(self) -> np.dtype:
@@ -193,7 +193,7 @@ class FormulaSource:
 
 
 FORMULAS = ("uniform", "uniform_double", "adversarial", "constant", "geometric", "planted")
-"""Families that `FormulaSource` takes (``uniform_parts`` and ``uniform_resident`` are `uniform`)."""
+"""Families that `FormulaSource` takes; ``uniform_parts`` and ``uniform_resident`` are `uniform`."""
 
 
 def _dtype_of(family: str, n: int, params: dict[str, Any]) -> str:

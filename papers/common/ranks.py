@@ -22,8 +22,8 @@ from typing import Any, NoReturn, TypeVar
 from papers.common import device
 from papers.common.environment import MissingPackageError
 
-_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")
-_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID")
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
 
 FAILED = 70
 """Exit code of a job that a rank has ended."""
@@ -50,7 +50,7 @@ def size_of_job() -> int:
 
 
 def rank_of_job() -> int:
-    """This process's number among them, from 0."""
+    """The number of this process among them, from 0."""
     return _number(_RANKS, 0)
 
 
@@ -148,6 +148,10 @@ def guarded(comm: Any) -> Iterator[None]:
     """
     try:
         yield
+    except KeyboardInterrupt:
+        if comm.size == 1:
+            raise
+        end_job("stopped; finished cells are kept", 130)
     except BaseException as error:
         if comm.size == 1 or getattr(error, "agreed_by_all_ranks", False):
             raise

@@ -1,8 +1,8 @@
-"""Tables 1 to 3 and Figures 1 to 3 of [DN16] as data, and seven experiments of our own.
+"""Tables 1 to 5 and Figures 1 to 5 of [DN16] as data, and ten experiments of our own.
 
 [DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the multi-GPU
-part [DN16 sec.6.3] is left out. Our own: `initial`, `objectives`, `counts`, `memory`, `large`,
-`doubles`, `authors`.
+part [DN16 sec.6.3] is in `scaling`. Our own: `initial`, `objectives`, `counts`, `memory`, `large`,
+`doubles`, `authors`, and of several GPUs `exchanges`, `model`, `too_large_for_one`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
 paper's and how to compare it (`verdicts`). Nothing here runs a solver.
@@ -20,7 +20,7 @@ import pandas as pd
 from papers.common import figures
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.common.tables import best_source, measured_by, nothing
-from papers.datenagi2016 import tables, verdicts
+from papers.datenagi2016 import scaling, scaling_verdicts, tables, verdicts
 from papers.datenagi2016.tables import GPU, LABELS, SOLVERS
 from papers.datenagi2016.theory import OVER_N, theory
 
@@ -361,5 +361,34 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "authors", "Beside the authors' CUDA C++ on one H100", "table",
         beside_authors, tables.authors_code, None, verdicts.authors,
+    ),
+    Experiment(
+        "table4", "Weak scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)", "table",
+        scaling.weak, scaling.table_4, None, scaling_verdicts.table_4,
+    ),
+    Experiment(
+        "table5", "Strong scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)", "table",
+        scaling.strong, scaling.table_5, None, scaling_verdicts.table_5,
+    ),
+    Experiment(
+        "fig04", "Weak scaling efficiency; the model as a band (verdicts: table4)", "figure",
+        lambda plan: scaling.weak(plan) + scaling.strong(plan), scaling.figure_4,
+        scaling_verdicts.draw_fig_4,
+    ),
+    Experiment(
+        "fig05", "Strong scaling efficiency; the model as a band (verdicts: table5)", "figure",
+        scaling.strong, scaling.figure_5, scaling_verdicts.draw_fig_5,
+    ),
+    Experiment(
+        "model", "The scaling model beside a run that it has not seen", "table",
+        scaling.strong, scaling.model_table, None, scaling_verdicts.model,
+    ),
+    Experiment(
+        "exchanges", "A level's exchange of the tree variant in three ways (mpiexec)", "table",
+        scaling.exchanges, scaling.exchange_table, None, scaling_verdicts.exchanges,
+    ),
+    Experiment(
+        "too_large_for_one", f"n = {scaling.TOO_LARGE}, which no single card holds (mpiexec)",
+        "table", scaling.too_large, scaling.too_large_table, None, scaling_verdicts.too_large,
     ),
 )  # fmt: skip

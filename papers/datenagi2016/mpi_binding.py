@@ -27,7 +27,7 @@ FEW_BLOCKS = 8
 
 @dataclass(frozen=True)
 class Strip:
-    """This rank's part of the matrix [DN16 sec.5] (1).
+    """The part of the matrix that one rank has [DN16 sec.5] (1).
 
     Attributes
     ----------

@@ -166,9 +166,7 @@ class Collectives:
         """Reduce to a sum at the root, and Broadcast it."""
         self.count("reduce", 8)
         self._small[0] = value
-        self._wait(
-            "Reduce", self.comm.Reduce, self._small[:1], self._sum[:1], ranks.mpi().SUM, 0
-        )
+        self._wait("Reduce", self.comm.Reduce, self._small[:1], self._sum[:1], ranks.mpi().SUM, 0)
         self.tell(self._sum, 1)
         return int(self._sum[0])
 

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from papers.common import device, ranks
+from papers.common.environment import MissingPackageError
 from papers.common.launch import Launch
 from papers.common.mailbox import Mailbox
 from papers.datenagi2016.mpi_collectives import Collectives
@@ -261,7 +262,9 @@ def choose(comm: Any, asked: str) -> tuple[str, str]:
     Raises
     ------
     ValueError
-        For an unknown way, or ``"nccl"`` where it cannot be.
+        For an unknown way.
+    MissingPackageError
+        For ``"nccl"`` where it cannot be used.
     """
     if asked not in WAYS:
         raise ranks.agreed(ValueError(f"exchange={asked!r} is not one of {', '.join(WAYS)}"))
@@ -271,7 +274,7 @@ def choose(comm: Any, asked: str) -> tuple[str, str]:
     if not reason:
         return "nccl", ""
     if asked == "nccl":
-        raise ranks.agreed(ValueError(f"exchange='nccl': {reason}"))
+        raise ranks.agreed(MissingPackageError(f"exchange='nccl': {reason}"))
     return "allgather", reason
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from papers.common import device, ranks
-from papers.common.launch import Launch
 from papers.common.model import Assignment
 from papers.datenagi2016.mpi_upload import State, finish_parts, room_for_edges, upload
 from papers.datenagi2016.solver import (
@@ -193,9 +192,12 @@ def forward_pass(state: State, updated: bool) -> tuple[bool, bool]:
         level = exchange.run(go)
         if level.rows == 0:
             return level.path_found, True
+        state.frontier_rows += level.rows
     else:
         go["first_frontier"]()
+        state.frontier_rows += state.n - state.matches
     reached, level = _levels_ahead(state) if exchange.name == "nccl" else _levels(state)
+    state.frontier_rows += reached
     # With neither a row nor a free column reached, the same would repeat for ever.
     return level.path_found, updated and reached == 0 and not level.path_found
 
@@ -344,9 +346,9 @@ def solve(
         The ranks were given different problems.
     ValueError
         As in `papers.datenagi2016.solver.solve`; forbidden pairs in a matrix that is given by
-        part; an unknown `exchange`, or NCCL where it cannot be used.
+        part; an unknown `exchange`.
     MissingPackageError
-        Without mpi4py.
+        Without mpi4py; NCCL asked for where it cannot be used.
     RuntimeError
         As in `run`.
     """
@@ -357,8 +359,3 @@ def solve(
 
 def _no_trace(step: str) -> None:
     pass
-
-
-def launches_of(state: State) -> dict[str, Launch]:
-    """The bound launches, by name."""
-    return state.launches

@@ -64,7 +64,9 @@ class State:
         Of the tree variant.
     reason : str
         Why the exchange is not NCCL's, if that was wanted.
-    matches, passes, levels, augmentations : int
+    gpus : int
+        Different GPUs that the ranks have; 0 in the executor.
+    matches, passes, levels, augmentations, frontier_rows : int
         Counted alike on every rank; the classical variant's levels are the root's.
     flags, pointers, edges, words : host arrays
         What a step reads from the device or from another rank.
@@ -88,9 +90,11 @@ class State:
     passes: int = 0
     levels: int = 0
     augmentations: int = 0
+    frontier_rows: int = 0
     matches_at_update: list[int] = field(default_factory=list)
     matches_at_pass: list[int] = field(default_factory=list)
     state_bytes: int = 0
+    gpus: int = 0
     flags: Any = None
     pointers: Any = None
     edges: Any = None
@@ -102,6 +106,7 @@ class State:
         """Start counting anew."""
         self.solved = False
         self.matches = self.passes = self.levels = self.augmentations = 0
+        self.frontier_rows = 0
         self.matches_at_update.clear()
         self.matches_at_pass.clear()
         self.collectives.forget()
@@ -122,11 +127,13 @@ class State:
             "dual_updates": len(self.matches_at_update),
             "forward_passes": self.passes,
             "bfs_levels": self.levels,
+            "frontier_rows": self.frontier_rows,
             "augmentations": self.augmentations,
             "kernel_launches": sum(launch.count for launch in self.launches.values()),
             "state_bytes": self.state_bytes,
             "cost_bytes": int(self.arrays["cost"].nbytes),
             "ranks": of.size,
+            "gpus": self.gpus,
             "cuda_aware": int(of.aware),
             "by_nccl": int(getattr(self.exchange, "name", "") == "nccl"),
         }
@@ -195,6 +202,7 @@ def _upload(
     )
     if state.n == 0:
         return state
+    state.gpus = ranks.gpus_of(comm)
     _make_room(state, geometry, exchange)
     return state
 
@@ -293,9 +301,7 @@ def _make_room(state: State, geometry: Geometry | None, asked: str) -> None:
         state.shapes = geometry or Geometry.for_device(strip.n, state.variant)
         state.state_bytes = binding.state_bytes(strip, work.itemsize, state.shapes.stage_width)
         _check_size(state, matrix, work)
-        state.arrays = binding.allocate(
-            strip, work, _on_device(matrix, work), state.shapes, root
-        )
+        state.arrays = binding.allocate(strip, work, _on_device(matrix, work), state.shapes, root)
     if state.variant == "tree":
         way, state.reason = mpi_exchange.choose(state.comm, asked)
         if way == "nccl":
@@ -400,9 +406,7 @@ def finish_parts(
         u, v = -u, -v
     rows = np.arange(state.n, dtype=np.int64)
     total = assignment.total_cost(chosen)
-    return Assignment(
-        rows, columns, total, u + problem.shift, v, problem.maximize, dict(counters)
-    )
+    return Assignment(rows, columns, total, u + problem.shift, v, problem.maximize, dict(counters))
 
 
 def _chosen(state: State, columns: np.ndarray) -> np.ndarray:

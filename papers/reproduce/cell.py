@@ -259,7 +259,7 @@ def same_cost(first: Any, second: Any) -> bool:
     return bool(np.isclose(float(first), float(second), rtol=1e-9, atol=0.0))
 
 
-def _answer_rows(answers: list[Answer]) -> list[Value]:
+def answer_rows(answers: list[Answer]) -> list[Value]:
     """Return optimum and counters: each once, or once a repetition if it differs between them.
 
     Of its median and quartiles, one row says what as many equal rows would.
@@ -313,7 +313,7 @@ class _Notebook:
         if self.verdict is None:
             return Outcome("not-certified", "none", "no scope was timed", (), device_name)
         kind, reason = self.verdict.kind, self.verdict.reason
-        values = (*self.values, *_answer_rows(self._answers))
+        values = (*self.values, *answer_rows(self._answers))
         if not self.verdict.ok:
             return Outcome("not-certified", kind, f"{self.scope}: {reason}", values, device_name)
         return Outcome("ok", kind, reason, values, device_name)
@@ -372,6 +372,10 @@ def measure(
         cell = replace(cell, scopes=tuple(s for s in cell.scopes if s != "kernels"))
     if not cell.scopes:
         return Outcome("skipped", "none", "device time needs a GPU", device=name)
+    wanted = dict(cell.options).get("ranks", 1)
+    if wanted > 1:
+        reason = f"it is for {wanted} ranks: mpiexec -n {wanted} reproduce run ..."
+        return Outcome("skipped", "none", reason, device=name)
     report("drawing the instance")
     try:
         matrix = laboratory.draw(cell.instance)

@@ -20,13 +20,15 @@ import papers
 from papers.reproduce.registry import UsageError
 
 if TYPE_CHECKING:
-    from papers.reproduce.runner import Choice, Run
-    from papers.reproduce.worker import Worker
+    from papers.reproduce.runner import Choice, Measurer, Run
 
 NOT_CERTIFIED, USAGE, FAILED = 1, 2, 3
 INTERRUPTED = 130
 DEBUG = "REPRODUCE_DEBUG"
 """Environment variable that shows the traceback of an internal error, as ``--debug`` does."""
+
+_JOB_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+"""Where mpiexec says how many ranks there are; see `papers.common.ranks`."""
 
 app = typer.Typer(
     name="reproduce",
@@ -157,11 +159,16 @@ def run(
     return _run(choice, out, dry_run)
 
 
-def _worker(choice: Choice) -> Worker:
-    """Start the process that measures; it finds the device."""
+def _worker(choice: Choice) -> Measurer:
+    """Start the process that measures; it finds the device. Under mpiexec: all ranks do."""
+    from papers.common import ranks
     from papers.reproduce.worker import Worker, WorkerError
 
     try:
+        if ranks.size_of_job() > 1:
+            from papers.reproduce.team import Team
+
+            return Team(choice.device)
         return Worker(choice.device)
     except WorkerError as error:
         raise UsageError(f"--device {choice.device}: {error}") from None
@@ -186,12 +193,14 @@ def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
     with _worker(choice) as worker:
         if dry_run:
             _, jobs = runner.planned(choice, worker.device.is_gpu)
+            if worker.device.ranks > 1:
+                runner.demand_ranks(jobs)
             return _dry_run(choice, worker, jobs)
         with runner.create(choice, worker, folder) as current:
             return _measure(current, worker)
 
 
-def _dry_run(choice: Choice, worker: Worker, jobs: Sequence) -> int:
+def _dry_run(choice: Choice, worker: Measurer, jobs: Sequence) -> int:
     from papers.reproduce import plan, registry, runner, show
 
     out = show.console()
@@ -203,7 +212,7 @@ def _dry_run(choice: Choice, worker: Worker, jobs: Sequence) -> int:
     return 0
 
 
-def _measure(current: Run, worker: Worker, retry: Sequence[str] = ()) -> int:
+def _measure(current: Run, worker: Measurer, retry: Sequence[str] = ()) -> int:
     """Measure what is left of a run, then make its pictures and its report."""
     from papers.reproduce import plan, runner, show
 
@@ -378,8 +387,25 @@ def env() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and exit; every error is one line on standard error.
 
-    Usage, and files that cannot be read or written, exit 2; what nobody foresaw exits 3.
+    Usage, and files that cannot be read or written, exit 2; what nobody foresaw exits 3. Under
+    mpiexec rank 0 gives the command, and the other ranks measure with it.
     """
+    several = any(os.environ.get(name, "1") not in ("", "1") for name in _JOB_SIZES)
+    if several:
+        from papers.common import ranks
+        from papers.reproduce import team
+
+        if ranks.rank_of_job() > 0:
+            team.serve()
+            return
+    try:
+        _give(arguments)
+    finally:
+        if several:
+            team.dismiss()
+
+
+def _give(arguments: Sequence[str] | None) -> NoReturn:
     try:
         code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
     except UsageError as error:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
@@ -20,6 +22,12 @@ FILES = ("measurements.csv", "environment.json", "meta.json")
 def slug(name: str) -> str:
     """A device's name as a folder name, e.g. ``nvidia-h100-80gb-hbm3``."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def folder_name(environment: Mapping[str, Any]) -> str:
+    """The card, and how many of it where there were several: ``nvidia-h200-x4``."""
+    gpus = environment.get("gpus_used", 1)
+    return slug(str(environment["device"])) + (f"-x{gpus}" if gpus > 1 else "")
 
 
 def record(run: Run) -> list[Path]:
@@ -49,7 +57,7 @@ def record(run: Run) -> list[Path]:
     names = list(dict.fromkeys(name for name, _ in run.experiments()))
     if len(names) != 1:
         raise UsageError(f"{run.folder.name} holds {', '.join(names)}: record one paper at a time")
-    target = Path(registry.folder(names[0])) / "results" / slug(str(environment["device"]))
+    target = Path(registry.folder(names[0])) / "results" / folder_name(environment)
     pictures = target / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     for name in FILES:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pandas as pd
 
@@ -25,6 +26,12 @@ from papers.reproduce.plan import Job
 from papers.reproduce.registry import UsageError
 from papers.reproduce.store import Lock, RunStore
 from papers.reproduce.worker import Worker
+
+if TYPE_CHECKING:
+    from papers.reproduce.team import Team
+
+Measurer: TypeAlias = "Worker | Team"
+"""Who measures cells: a child process, or all ranks of an MPI job."""
 
 __all__ = ["Choice", "Listener", "Run", "create", "estimator", "recorded_runs", "summarize"]
 
@@ -160,13 +167,18 @@ class Run:
         """Return the rows of all finished cells."""
         return measurements.read(self.folder / "measurements.csv")
 
-    def check_device(self, worker: Worker) -> None:
+    def check_device(self, worker: Measurer) -> None:
         """Refuse to go on on another device than the run began on: it would mix two machines."""
         began = self.meta["device"]
         if began["name"] != worker.device.name:
             raise UsageError(
                 f"this run began on {began['name']!r}, here is {worker.device.name!r}: "
                 "start a new run"
+            )
+        if began.get("ranks", 1) != worker.device.ranks:
+            raise UsageError(
+                f"this run began with {began.get('ranks', 1)} ranks, here are "
+                f"{worker.device.ranks}: start a new run"
             )
 
     def set_timeout(self, seconds: float) -> None:
@@ -180,7 +192,7 @@ class Run:
         results.close()
         return [job for job in self.jobs if job.key not in results.finished]
 
-    def execute(self, worker: Worker, listener: Listener) -> None:
+    def execute(self, worker: Measurer, listener: Listener) -> None:
         """Measure what is not finished yet; every finished cell is on the disk at once."""
         results = RunStore(self.folder)
         try:
@@ -188,6 +200,7 @@ class Run:
                 if job.key in results.finished:
                     continue
                 listener.begins(job)
+                worker.on_timeout = partial(_keep, results, job)
                 outcome = worker.measure(
                     job.cell, plan.BUDGET_S[self.preset], self.timeout_s, listener.stage
                 )
@@ -222,6 +235,10 @@ class Run:
         return problems
 
 
+def _keep(results: RunStore, job: Job, outcome: Outcome) -> None:
+    results.append(_rows(job, outcome))
+
+
 def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:
     """Return the lines of `measurements.csv` for one cell, its ``done`` row last."""
     instance = job.cell.instance
@@ -241,6 +258,22 @@ def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:
     values = [*outcome.values, ("answer", 0, "done", 1)]
     names = ("scope", "repeat", "metric", "value")
     return [{**common, **dict(zip(names, value, strict=True))} for value in values]
+
+
+def demand_ranks(jobs: Sequence[Job]) -> None:
+    """Refuse experiments that are measured in one process; for runs on several ranks.
+
+    Raises
+    ------
+    UsageError
+        Names them.
+    """
+    alone = [job for job in jobs if not registry.solver(job.cell.solver).ranks]
+    names = dict.fromkeys(name for job in alone for name in job.experiments)
+    if names:
+        raise UsageError(
+            f"{', '.join(names)}: measured in one process, start the command without mpiexec"
+        )
 
 
 def planned(choice: Choice, gpu: bool) -> tuple[list[tuple[str, Experiment]], list[Job]]:
@@ -264,7 +297,7 @@ def planned(choice: Choice, gpu: bool) -> tuple[list[tuple[str, Experiment]], li
     return pairs, kept
 
 
-def create(choice: Choice, worker: Worker, folder: Path | None = None) -> Run:
+def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
     """Make the folder of a new run, locked.
 
     Parameters
@@ -283,6 +316,8 @@ def create(choice: Choice, worker: Worker, folder: Path | None = None) -> Run:
         For an impossible choice, or a folder that holds something or is in use.
     """
     pairs, jobs = planned(choice, worker.device.is_gpu)
+    if worker.device.ranks > 1:
+        demand_ranks(jobs)
     if folder is None:
         names = list(dict.fromkeys(paper for paper, _ in pairs))
         which = names[0] if len(names) == 1 else "all"
@@ -290,7 +325,8 @@ def create(choice: Choice, worker: Worker, folder: Path | None = None) -> Run:
     lock = _claim(folder)
     try:
         meta = _meta(choice, worker, pairs, jobs)
-        record = {"device": worker.device.name, **environment.record()}
+        card = worker.device
+        record = {"device": card.name, **card.extent(), **environment.record()}
         store.write_atomically(folder / "environment.json", store.dump_json(record))
         store.write_meta(folder, meta)
     except BaseException:
@@ -322,7 +358,7 @@ def _claim(folder: Path) -> Lock:
 
 
 def _meta(
-    choice: Choice, worker: Worker, pairs: list[tuple[str, Experiment]], jobs: list[Job]
+    choice: Choice, worker: Measurer, pairs: list[tuple[str, Experiment]], jobs: list[Job]
 ) -> dict[str, Any]:
     """Return the content of `meta.json`."""
     card = worker.device
@@ -339,7 +375,7 @@ def _meta(
         "version": papers.__version__,
         "experiments": [f"{paper}:{e.name}" for paper, e in pairs],
         "options": options,
-        "device": {"name": card.name, "is_gpu": card.is_gpu, "slug": card.slug},
+        "device": {"name": card.name, "is_gpu": card.is_gpu, "slug": card.slug, **card.extent()},
         "plan": plan.to_json(jobs),
     }
 

@@ -38,6 +38,15 @@ class DeviceCard:
     name: str
     is_gpu: bool
     slug: str
+    ranks: int = 1
+    gpus: int = 1
+    mpi: str = ""
+
+    def extent(self) -> dict[str, Any]:
+        """What a run on several ranks keeps of them; nothing of a run in one process."""
+        if self.ranks == 1:
+            return {}
+        return {"ranks": self.ranks, "gpus_used": self.gpus, "mpi": self.mpi}
 
 
 class WorkerError(RuntimeError):
@@ -68,7 +77,7 @@ def _prefer_as_victim() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
-def _failure(error: BaseException) -> Outcome:
+def failure(error: BaseException) -> Outcome:
     """Return the outcome of an exception: its type and message are the reason."""
     text = " ".join(str(error).split()) or "no message"
     reason = f"{type(error).__name__}: {text}"
@@ -111,7 +120,7 @@ def _answer(cell: Cell, budget_s: float, laboratory: Laboratory, connection: Con
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        return _failure(error)
+        return failure(error)
 
 
 # ------------------------------------------------------------------------------ the parent
@@ -133,6 +142,7 @@ class Worker:
 
     def __init__(self, device: str = "auto") -> None:
         self._choice = device
+        self.on_timeout: Callable[[Outcome], object] = lambda outcome: None  # see `Team`
         self._context = multiprocessing.get_context("spawn")
         self._start()
 

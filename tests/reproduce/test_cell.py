@@ -268,7 +268,7 @@ def answers(*counters):
 
 
 def test_only_counters_that_differ_are_kept_once_a_repetition():
-    found = cells._answer_rows(
+    found = cells.answer_rows(
         answers({"searches": 3, "levels": 5}, {"searches": 3, "levels": 6}, {"searches": 3})
     )
     # The first repetition has every metric, in the order in which the solver names them.
@@ -279,8 +279,8 @@ def test_only_counters_that_differ_are_kept_once_a_repetition():
         ("answer", 1, "levels"),
     ]
     assert [row[3] for row in found] == [7, 3, 5, 6]
-    assert len(cells._answer_rows(answers(*[{"levels": 5}] * 4))) == 2
-    late = cells._answer_rows(answers({}, {"repairs": 1}))
+    assert len(cells.answer_rows(answers(*[{"levels": 5}] * 4))) == 2
+    late = cells.answer_rows(answers({}, {"repairs": 1}))
     assert late == [("answer", 0, "cost", 7), ("answer", 1, "repairs", 1)]
 
 
@@ -300,7 +300,7 @@ def written(folder, found):
 def test_counters_written_once_or_every_repetition_read_alike(tmp_path):
     """Runs recorded before the first form was written hold the second."""
     counters = [{"searches": 3, "levels": k, "launches": 90} for k in (5, 9, 6)]
-    once = cells._answer_rows(answers(*counters))
+    once = cells.answer_rows(answers(*counters))
     always = [
         ("answer", repeat, metric, value)
         for repeat, each in enumerate(counters)
