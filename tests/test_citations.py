@@ -30,9 +30,9 @@ NUMBERED = {
     + ["Thm.1", "app.A", "app.B (A)", "app.B (B)", "app.B (C)"],
     "datenagi2016": [f"Alg.{i}" for i in range(1, 10)]
     + [f"sec.2.{i}" for i in range(1, 4)]
-    + [f"Table {i}" for i in range(1, 4)]
-    + [f"Fig.{i}" for i in range(1, 4)]
-    + ["Prop.1", "Prop.2"],
+    + [f"Table {i}" for i in range(1, 6)]
+    + [f"Fig.{i}" for i in range(1, 6)]
+    + ["Prop.1", "Prop.2", "sec.5", "sec.6.3"],
     "kawtikwar_opts": [f"Opt {i}" for i in range(5)]
     + [f"Listing {i}" for i in range(1, 6)]
     + [f"app. step {i}" for i in range(1, 7)]

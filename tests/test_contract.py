@@ -1,6 +1,7 @@
 """One suite for every assignment solver: same cases, same assertion."""
 
 import importlib
+import importlib.util
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ def solvers():
     """Every assignment solver of every paper, options included."""
     for paper in (name for name in papers.PAPERS if name not in MATCHING):
         for name, solver in importlib.import_module(f"papers.{paper}").PAPER.solvers().items():
+            if solver.ranks and importlib.util.find_spec("mpi4py") is None:
+                continue  # tests/datenagi2016/test_mpi_solver.py says so
             yield pytest.param(solver, {}, id=f"{paper}:{name}")
             if (paper, name) == ("lopes2019", "gpu"):
                 for choice in "ABC":
@@ -193,8 +196,12 @@ def random_instance(seed):
     return np.round(draw.normal(size=shape), 1)
 
 
-ALIKE = tuple(f"kawtikwar_opts:{name}" for name in ("opt0", "opt1", "opt2", "opt3", "profile"))
-"""Versions that differ from a neighbour in one kernel: the first 50 instances are enough."""
+ALIKE = (
+    *(f"kawtikwar_opts:{name}" for name in ("opt0", "opt1", "opt2", "opt3", "profile")),
+    *(f"datenagi2016:mpi_{name}" for name in ("classical", "tree")),
+)
+"""Versions that differ from a neighbour in one kernel, or run on one rank here: the first 50
+instances are enough."""
 
 
 def blocks():

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.common import certify, parts
+from papers.common import certify, parts, ranks
 from papers.common.certify import Audit, Refuted
 from papers.common.model import Assignment, Verdict
 
@@ -61,7 +61,7 @@ def assignment(
         mine = f"rank {comm.rank}: {refuted}", None
     except Exception as error:  # else the other ranks would wait for ever
         mine = f"rank {comm.rank}: {type(error).__name__}: {error}", None
-    found = comm.allgather(mine)
+    found = ranks.collect(comm, mine)
     refutation = next((text for text, _ in found if text), "")
     if refutation:
         return Verdict(False, "lp-duals", refutation)

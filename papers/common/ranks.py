@@ -104,7 +104,7 @@ def agree(comm: Any, error: Exception | None = None) -> None:
             raise agreed(error)
         return
     mine = None if error is None else (type(error), str(error))
-    found = [(rank, *met) for rank, met in enumerate(comm.allgather(mine)) if met is not None]
+    found = [(rank, *met) for rank, met in enumerate(collect(comm, mine)) if met is not None]
     if not found:
         return
     rank, kind, text = found[0]
@@ -200,6 +200,43 @@ class Watch:
                 )
 
 
+_watch: Watch | None = None
+
+
+def the_watch() -> Watch:
+    """The process's watch, made when it is first wanted: its thread lives as long."""
+    global _watch
+    if _watch is None:
+        _watch = Watch()
+    return _watch
+
+
+def collect(comm: Any, value: Any) -> list[Any]:
+    """Return every rank's object; collective and watched."""
+    watch = the_watch()
+    watch.begins("Allgather")
+    found = comm.allgather(value)
+    watch.ends()
+    return found
+
+
+def share(comm: Any, value: Any) -> Any:
+    """Return rank 0's object on every rank; collective and watched."""
+    watch = the_watch()
+    watch.begins("Broadcast")
+    found = comm.bcast(value, root=0)
+    watch.ends()
+    return found
+
+
+def barrier(comm: Any) -> None:
+    """Wait for all ranks; watched."""
+    watch = the_watch()
+    watch.begins("Barrier")
+    comm.Barrier()
+    watch.ends()
+
+
 # ------------------------------------------------------------------------------- devices
 
 
@@ -219,7 +256,7 @@ def gpus_of(comm: Any) -> int:
     """How many different GPUs the ranks have; 0 if one of them has none; collective."""
     name = mpi().Get_processor_name()
     mine = (name, device.ordinal()) if device.describe().is_gpu else None
-    found = comm.allgather(mine)
+    found = collect(comm, mine)
     return 0 if None in found else len(set(found))
 
 

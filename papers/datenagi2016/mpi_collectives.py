@@ -57,8 +57,6 @@ class Collectives:
     Parameters
     ----------
     comm : mpi4py communicator
-    watch : Watch, optional
-        Ends the job when a call takes too long.
 
     Attributes
     ----------
@@ -71,12 +69,12 @@ class Collectives:
         Calls and bytes of each collective's buffers on this rank since `forget`.
     """
 
-    def __init__(self, comm: Any, watch: ranks.Watch | None = None) -> None:
+    def __init__(self, comm: Any) -> None:
         self.comm = comm
         self.rank, self.size = int(comm.rank), int(comm.size)
         self.is_root = self.rank == 0
         self.aware = device.describe().is_gpu and cuda_aware()
-        self.watch = watch or _watch()
+        self.watch = ranks.the_watch()
         self.calls: dict[str, int] = {}
         self.bytes: dict[str, int] = {}
         self._stages: dict[tuple[str, int, str], np.ndarray] = {}
@@ -194,14 +192,3 @@ class Collectives:
         self.watch.begins(what)
         call(*arguments)
         self.watch.ends()
-
-
-_shared: ranks.Watch | None = None
-
-
-def _watch() -> ranks.Watch:
-    """One watch a process: its thread lives as long."""
-    global _shared
-    if _shared is None:
-        _shared = ranks.Watch()
-    return _shared

@@ -234,7 +234,7 @@ def _nccl_communicator(library: Any, comm: Any) -> Any:
     known = (id(library), comm.py2f())
     if known not in _communicators:
         key = bytearray(bytes(library.get_unique_id())) if comm.rank == 0 else None
-        key = comm.bcast(key, root=0)
+        key = ranks.share(comm, key)
         _communicators[known] = library.comm_init_rank_scalable(comm.size, comm.rank, 1, key, 0)
     return _communicators[known]
 
@@ -288,4 +288,4 @@ def _why_not_nccl(comm: Any) -> str:
         mine = ""
     except Exception as error:  # whatever the library's loader raises
         mine = f"nccl4py cannot be used ({type(error).__name__}: {error})"
-    return next((found for found in comm.allgather(mine) if found), "")
+    return next((found for found in ranks.collect(comm, mine) if found), "")

@@ -140,7 +140,7 @@ class State:
         for name, calls in of.calls.items():
             found[f"{name}_calls"], found[f"{name}_bytes"] = calls, of.bytes[name]
         found |= bands.counters(self.matches_at_update, self.matches_at_pass, self.n)
-        return self.comm.bcast(found, root=0)
+        return ranks.share(self.comm, found)
 
 
 # ------------------------------------------------------------------------------- upload
@@ -214,7 +214,7 @@ def _demand_one_problem(comm: Any, source: parts.Source, options: tuple[Any, ...
     mine = None
     with ranks.agreeing(comm):
         mine = (source.fingerprint(), options)
-    found = comm.allgather(mine)
+    found = ranks.collect(comm, mine)
     other = next((rank for rank, theirs in enumerate(found) if theirs != found[0]), None)
     if other is not None:
         what = "options" if found[other][0] == found[0][0] else "costs"
@@ -276,7 +276,7 @@ def _part_problem(
         else:
             block = source.block(strip.rows, strip.columns)
             bounds = assignment.block_bounds(block)
-    found = [pair for pair in comm.allgather(bounds) if pair is not None]
+    found = [pair for pair in ranks.collect(comm, bounds) if pair is not None]
     low, high = min(pair[0] for pair in found), max(pair[1] for pair in found)
     if drawn is not None:
         return PartProblem(source, drawn[0], np.dtype(np.int32), 0, maximize), strip
@@ -417,6 +417,6 @@ def _chosen(state: State, columns: np.ndarray) -> np.ndarray:
     mine = np.flatnonzero((lines >= strip.bounds[0]) & (lines < strip.bounds[1]))
     values = parts.entries(state.problem.source, rows[mine], columns[mine])
     chosen = np.empty(state.n, state.problem.source.dtype)
-    for places, found in state.comm.allgather((mine, values)):
+    for places, found in ranks.collect(state.comm, (mine, values)):
         chosen[places] = found
     return chosen

@@ -173,7 +173,7 @@ class _Crew:
     def start(self, choice: str) -> DeviceCard:
         """Select every rank's device; collective."""
         found = ranks.take_device(self._world, cast(Any, choice))
-        names = self._world.allgather(found.name)
+        names = ranks.collect(self._world, found.name)
         if len(set(names)) > 1:
             raise ranks.agreed(ValueError(f"the ranks run on {' and '.join(sorted(set(names)))}"))
         gpus = ranks.gpus_of(self._world)
@@ -264,7 +264,7 @@ class _Book:
     def synchronize(self) -> None:
         """Wait for this rank's device, then for all ranks."""
         device.synchronize()
-        self.comm.Barrier()
+        ranks.barrier(self.comm)
 
     def upload(self) -> Any:
         """A new state."""
@@ -286,7 +286,7 @@ class _Book:
         answers: list[Assignment] = []
         for repeat in range(repeats):
             self._report(f"{scope} {repeat + 1}/{repeats}")
-            if repeat and not self.comm.bcast(time.monotonic() - start <= self._budget_s):
+            if repeat and not self._goes_on(start):
                 break
             times, answer = once()
             self._values += [(scope, repeat, key, value) for key, value in times.items()]
@@ -295,6 +295,10 @@ class _Book:
         self._answers = self._answers or answers
         self._report(f"certifying {scope}")
         self._verdict = self._judged(answers)
+
+    def _goes_on(self, start: float) -> bool:
+        """Whether rank 0's budget lasts for one more repetition."""
+        return bool(ranks.share(self.comm, time.monotonic() - start <= self._budget_s))
 
     def _judged(self, answers: list[Assignment]) -> Verdict:
         each = self.source.shape[0] <= CERTIFY_ALL_N
@@ -344,7 +348,7 @@ def _kernels(book: _Book, state: Any) -> tuple[Mapping[str, float], Any]:
 
     with KernelClock() as clock:
         book.solver.run(state)
-    found = book.comm.allgather((clock.total_ms, clock.by_kernel))
+    found = ranks.collect(book.comm, (clock.total_ms, clock.by_kernel))
     total, by_kernel = max(found, key=lambda each: each[0])
     values = {"time_ms": total}
     for name, (launches, ms) in by_kernel.items():

@@ -1,0 +1,249 @@
+"""Run under mpiexec: ``mpi_driver.py CASE [ARGUMENT]``. Every rank runs the case in step.
+
+A case that is right ends with "ok CASE RANKS" from rank 0, and exit code 0.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from papers.common import certify, certify_parts, device, generators, parts, ranks
+from papers.common.model import Instance
+from papers.datenagi2016 import mpi_exchange, mpi_solver, solve, solver
+
+COMM = ranks.mpi().COMM_WORLD
+RANK, SIZE = COMM.rank, COMM.size
+
+
+def check(answer, cost):
+    """Proved, of SciPy's cost, and the same on all ranks."""
+    verdict = certify.assignment(cost, answer)
+    assert verdict.ok, verdict
+    best = cost[linear_sum_assignment(cost)].sum()
+    assert abs(best - answer.cost) <= 1e-9 * abs(best), (best, answer.cost)
+    mine = answer.col_ind.tolist(), answer.row_duals.tolist(), answer.column_duals.tolist()
+    assert COMM.bcast((mine, answer.counters)) == (mine, answer.counters)
+
+
+def raises(kind, text, call):
+    """The named error, on every rank."""
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+        assert type(error) is kind
+        return
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def solves():
+    """Both variants, all types, uneven splits, n = p; counts as on one GPU."""
+    kinds = ("int32", "10n"), ("int64", "n"), ("float64", "10n"), ("int32", "0.1n")
+    for n in dict.fromkeys((SIZE, 5, 10, 19)):
+        for variant in ("classical", "tree"):
+            for place, (dtype, label) in enumerate(kinds):
+                family = "uniform_double" if dtype == "float64" else "uniform"
+                instance = Instance(family, n, label, seed=n)
+                cost = generators.draw(instance)
+                exchange = ("gather", "allgather")[place % 2]
+                given = instance if place < 2 or dtype == "float64" else cost
+                answer = solve(given, variant=variant, dtype=dtype, comm=COMM, exchange=exchange)
+                check(answer, cost)
+                if dtype != "float64" and RANK == 0 and n < 19:
+                    one = solver.solve(cost, variant=variant, dtype=dtype).counters
+                    for name in ("dual_updates", "initial_assignments"):
+                        assert one[name] == answer.counters[name], (n, variant, name)
+
+
+def forms():
+    """Arrays of every sort, whole and by part, maximized, negative, rectangular, empty."""
+    draw = np.random.default_rng(3)
+    for variant in ("classical", "tree"):
+        cost = draw.integers(-50, 50, (6, 9))
+        answer = solve(cost, variant=variant, comm=COMM)
+        assert answer.cost == cost[linear_sum_assignment(cost)].sum()
+        forbidden = np.where(draw.random((7, 7)) < 0.3, np.inf, draw.random((7, 7)))
+        np.fill_diagonal(forbidden, 0.5)
+        check(solve(forbidden, variant=variant, comm=COMM), forbidden)
+        assert solve(np.zeros((0, 4)), variant=variant, comm=COMM).cost == 0
+        negative = draw.integers(-50, 50, (9, 9))
+        source = _Negative(negative)
+        check(solve(source, variant=variant, comm=COMM), negative)
+        most = solve(source, maximize=True, variant=variant, comm=COMM)
+        assert certify.assignment(negative, most, True).ok
+    state = mpi_solver.upload(negative, variant="tree", comm=COMM)
+    for _ in range(2):
+        mpi_solver.run(state)
+        check(mpi_solver.download(state), negative)
+
+
+class _Negative:
+    """A caller's own source."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def block(self, rows, columns):
+        return self.array[slice(*rows), slice(*columns)]
+
+    def fingerprint(self):
+        return "negative"
+
+
+def file(path):
+    """A .npy file, of which a rank maps its strip; a file that one rank cannot read."""
+    cost = np.load(path)
+    for variant in ("classical", "tree"):
+        check(solve(path, variant=variant, comm=COMM), cost)
+    missing = path if RANK == 0 else path + ".absent"
+    raises(FileNotFoundError, "absent", lambda: solve(missing, comm=COMM))
+
+
+def lists():
+    """Messages longer than what the first call carries."""
+    mpi_exchange.INLINE = 2
+    for label in ("n", "0.1n"):
+        instance = Instance("uniform", 24, label, seed=2)
+        for way in ("gather", "allgather"):
+            check(solve(instance, comm=COMM, exchange=way), generators.draw(instance))
+
+
+class FakeNccl:
+    """The calls of nccl4py's bindings that are used, over MPI; enqueued means done here."""
+
+    calls = 0
+
+    def get_version(self):
+        return 22700
+
+    def get_unique_id(self):
+        return b"k" * 128
+
+    def comm_init_rank_scalable(self, size, rank, count, key, config):
+        assert (size, rank, count, bytes(key), config) == (SIZE, RANK, 1, b"k" * 128, 0)
+        return COMM
+
+    def all_gather(self, sent, received, size, kind, comm, stream):
+        assert (kind, stream) == (0, 0)
+        self.calls += 1
+        part = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(sent))
+        whole = np.ctypeslib.as_array((ctypes.c_uint8 * (size * SIZE)).from_address(received))
+        comm.Allgather(part, whole)
+
+
+def nccl():
+    """The way without the host, by a stand-in; chosen if every rank has a GPU."""
+    instance = Instance("uniform", 22, "10n", seed=5)
+    plain = solve(instance, comm=COMM)
+    state = mpi_solver.upload(instance, comm=COMM)
+    assert (state.exchange.name, "GPU each" in state.reason) == ("allgather", SIZE > 1)
+    raises(ranks.MissingPackageError, "nccl", lambda: solve(instance, comm=COMM, exchange="nccl"))
+    fake = FakeNccl()
+    mpi_exchange.nccl_library = lambda: fake
+    ranks.gpus_of = lambda comm: comm.size
+    for dtype in ("int32", "int64", "float64"):
+        answer = solve(instance, comm=COMM, dtype=dtype)
+        check(answer, generators.draw(instance))
+        assert answer.counters["by_nccl"] == (SIZE > 1)
+        for name in ("dual_updates", "bfs_levels", "frontier_rows"):
+            assert answer.counters[name] == plain.counters[name], name
+    if SIZE > 1:
+        assert fake.calls > answer.counters["bfs_levels"]
+
+
+def errors():
+    """What all ranks agree on is raised on all, by name."""
+    if SIZE > 1:
+        raises(parts.SplitError, "smaller than the number of ranks",
+               lambda: solve(np.zeros((1, 1), int), comm=COMM))  # fmt: skip
+        raises(parts.DisagreementError, "costs",
+               lambda: solve(np.eye(5, dtype=int) * (RANK == 1), comm=COMM))  # fmt: skip
+        raises(parts.DisagreementError, "options",
+               lambda: solve(np.eye(5), comm=COMM, maximize=RANK == 1))  # fmt: skip
+        bad = np.full((5, 5), np.nan)
+        raises(ValueError, "NaN", lambda: solve(bad, comm=COMM))
+    raises(ValueError, "exchange", lambda: solve(np.eye(5), comm=COMM, exchange="pigeon"))
+    raises(ValueError, "variant", lambda: solve(np.eye(5), comm=COMM, variant="pigeon"))
+    raises(ValueError, "by part", lambda: solve(Instance("lopes_cpp", 5, "n"), comm=COMM))
+    raises(RuntimeError, "no run has ended",
+           lambda: mpi_solver.download(mpi_solver.upload(np.eye(5), comm=COMM)))  # fmt: skip
+    check(solve(np.eye(6, dtype=int), comm=COMM), np.eye(6, dtype=int))  # and all goes on
+
+
+def certificates():
+    """Duals that are wrong in one strip, or on one rank, are refuted on all."""
+    for family, by_rows in (("uniform", True), ("uniform_double", False)):
+        instance = Instance(family, 21, "10n", seed=4)
+        source = parts.as_source(instance)
+        answer = solve(instance, comm=COMM, variant="classical" if by_rows else "tree")
+        good = certify_parts.assignment(COMM, source, answer, by_rows)
+        assert good.ok, good
+        assert str(SIZE) in good.reason
+        duals = answer.row_duals if by_rows else answer.column_duals
+        for line in range(0, 21, 4):
+            duals[line] += 1
+            verdict = certify_parts.assignment(COMM, source, answer, by_rows)
+            assert not verdict.ok
+            assert COMM.bcast(verdict) == verdict
+            if by_rows:
+                owner = next(r for r, (a, b) in enumerate(parts.split(21, SIZE)) if a <= line < b)
+                assert verdict.reason.startswith(f"rank {owner}:"), verdict
+            duals[line] -= 1
+        if SIZE - 1 == RANK:
+            duals[20] += 3
+        assert not certify_parts.assignment(COMM, source, answer, by_rows).ok
+
+
+class Broken:
+    """A launch that fails."""
+
+    def __call__(self):
+        raise OSError("the driver\nis gone")
+
+    def reset(self):
+        pass
+
+
+def alone_raises():
+    """One rank meets what the others do not."""
+    state = mpi_solver.upload(Instance("uniform", 20, "10n"), comm=COMM)
+    if RANK == SIZE - 1:
+        state.launches["dual_update"] = Broken()
+    mpi_solver.run(state)
+
+
+def killed():
+    """One rank is killed in the middle of the search."""
+    state = mpi_solver.upload(Instance("uniform", 24, "10n"), comm=COMM)
+    while True:
+        mpi_solver.run(state)
+        if RANK == SIZE - 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def silent():
+    """One rank does not answer."""
+    if RANK == SIZE - 1:
+        time.sleep(600)
+    solve(np.eye(12, dtype=int), comm=COMM)
+
+
+CASES = {
+    case.__name__: case
+    for case in (
+        solves, forms, file, lists, nccl, errors, certificates, alone_raises, killed, silent,
+    )
+}  # fmt: skip
+
+if __name__ == "__main__":
+    device.select("cpu")
+    for word in sys.argv[1:]:
+        name, _, argument = word.partition("=")
+        CASES[name](*([argument] if argument else []))
+        if RANK == 0:
+            print(f"ok {name} {SIZE}", flush=True)

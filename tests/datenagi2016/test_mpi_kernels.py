@@ -1,0 +1,118 @@
+"""The strips' kernels beside those of one GPU, and the one that races under seeded interleavings."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from papers.common import device
+from papers.common.generators import uniform
+from papers.common.launch import bind
+from papers.common.simulator import Executor
+from papers.datenagi2016 import kernels, mpi_kernels, mpi_kernels_tree
+from papers.datenagi2016.binding import Geometry
+from papers.datenagi2016.mpi_binding import Strip
+from papers.datenagi2016.mpi_kernels import EPOCH, FRONTIER, MPI_FLAGS
+
+TOP = np.int32(2**31 - 1)
+i32 = np.int32
+
+
+@pytest.fixture(autouse=True)
+def _on_executor():
+    device.select("cpu")
+
+
+@pytest.mark.parametrize("n", [1, 33, 130])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_minima_of_strips_make_those_of_the_whole(n, ranks):
+    if n < ranks:
+        return
+    cost = uniform(n, 5, cost_range=10 * n)
+    whole_rows = np.zeros(n, i32)
+    flat = cost.reshape(-1)
+    bind(kernels.row_reduction, -(-32 * n // 64), 64, i32(n), TOP, i32(0), flat, whole_rows)()
+    whole_columns = np.full(n, TOP)
+    groups = -(-n // 32) * -(-n // 8)
+    bind(kernels.column_reduction, groups, 32, i32(n), i32(8), TOP, i32(0), flat, whole_rows,
+         whole_columns)()  # fmt: skip
+    for by_rows in (True, False):
+        rows, columns = [], []
+        for rank in range(ranks):
+            strip = Strip(n, by_rows, ranks, rank)
+            k, m = strip.shape
+            part = np.ascontiguousarray(cost[slice(*strip.rows), slice(*strip.columns)]).ravel()
+            part = part if part.size else np.zeros(1, i32)
+            found = np.zeros(max(k, 1), i32)
+            bind(mpi_kernels.row_minima, max(1, -(-32 * k // 64)), 64, i32(k), i32(m), TOP, i32(0),
+                 part, found)()  # fmt: skip
+            rows.append(found[:k])
+            least = np.full(max(m, 1), TOP)
+            shape = max(1, -(-m // 32) * -(-k // 8)), 32
+            bind(mpi_kernels.column_minima, *shape, i32(k), i32(m), i32(8), i32(strip.rows[0]),
+                 TOP, i32(0), part, whole_rows, least)()  # fmt: skip
+            columns.append(least[:m])
+        if by_rows:
+            assert np.array_equal(np.concatenate(rows), whole_rows)
+            assert np.array_equal(np.min(columns, axis=0), whole_columns)
+        else:
+            least = np.zeros(n, i32)
+            bind(mpi_kernels.least_of_parts, -(-n // 16), 16, i32(n), i32(ranks), i32(n), TOP,
+                 np.concatenate(rows), least)()  # fmt: skip
+            assert np.array_equal(least, whole_rows)
+            assert np.array_equal(np.concatenate(columns), whole_columns)
+
+
+def contracted(messages, stride, n, epoch=1, sent=-1):
+    """Run `contraction` on messages of 3 parts; return flags, frontier and the rows' arrays."""
+    flags = np.zeros(MPI_FLAGS, i32)
+    flags[EPOCH] = epoch
+    assignment = np.arange(n, dtype=i32)[::-1].copy()
+    cover, before, mark = np.ones(n, i32), np.full(n, -1, i32), np.zeros(n, i32)
+    stamp, frontier = np.zeros(n, i32), np.full(n, -1, i32)
+    _, word = device.mapped(1, np.int64)
+    bind(mpi_kernels_tree.contraction, 2, 64, i32(3), i32(stride), messages, assignment, cover,
+         before, mark, stamp, frontier, flags, i32(sent), word)()  # fmt: skip
+    return flags, frontier, cover, before, mark, word
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_row_that_several_ranks_send_is_taken_once(seed):
+    draw = np.random.default_rng(seed)
+    n, room = 40, 20
+    stride = room + mpi_kernels_tree.HEADER
+    messages = np.full(3 * stride, -7, i32)
+    wanted, total = set(), 0
+    for part in range(3):
+        rows = draw.permutation(n)[: draw.integers(0, room + 1)]
+        messages[part * stride : part * stride + 2] = len(rows), part == 1
+        messages[part * stride + 2 : part * stride + 2 + len(rows)] = rows
+        wanted |= set(rows.tolist())
+        total += len(rows)
+    with device.executing(Executor(seed=seed, switch=0.2)):
+        sent = mpi_kernels.SENT[0]
+        flags, frontier, cover, before, mark, word = contracted(messages, stride, n, sent=sent)
+    size = int(flags[FRONTIER])
+    assert sorted(frontier[:size].tolist()) == sorted(wanted)
+    inside = np.isin(np.arange(n), list(wanted))
+    assert np.array_equal(cover == 0, inside)
+    assert np.array_equal(mark == kernels.VISITED, inside)
+    assert np.array_equal(before[inside], (n - 1 - np.arange(n))[inside])
+    assert word[0] == 1 << 34 | 1 << 33 | total
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("variant", ["classical", "tree"])
+def test_a_whole_run_under_interleavings(seed, variant):
+    pytest.importorskip("mpi4py")
+    from papers.common import certify
+    from papers.datenagi2016 import mpi_solver
+
+    cost = uniform(9, seed, cost_range=20)
+    shapes = dataclasses.replace(
+        Geometry.for_device(9, variant), line_threads=9, row_threads=32, column_threads=8,
+        rows_a_block=5, scan_threads=32, stage_width=2, search_blocks=3,
+    )  # fmt: skip
+    with device.executing(Executor(seed=seed, switch=0.2)):
+        answer = mpi_solver.solve(cost, variant=variant, geometry=shapes)
+    assert certify.assignment(cost, answer).ok
