@@ -1,5 +1,7 @@
 """Blocks are the bits of the whole; splits and their errors."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -61,7 +63,7 @@ def test_a_split_is_whole_and_even(n, ranks):
     bounds = parts.split(n, ranks)
     assert bounds[0][0] == 0
     assert bounds[-1][1] == n
-    assert all(a[1] == b[0] for a, b in zip(bounds, bounds[1:], strict=False))
+    assert all(a[1] == b[0] for a, b in pairwise(bounds))
     assert max(b - a for a, b in bounds) == -(-n // ranks)
     parts.check_split(bounds, n)
 

@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 from scipy.optimize import linear_sum_assignment
 
 from papers.common import certify, certify_parts, device, generators, parts, ranks
@@ -32,19 +33,15 @@ def check(answer, cost):
 
 def raises(kind, text, call):
     """The named error, on every rank."""
-    try:
+    with pytest.raises(kind, match=text) as found:
         call()
-    except kind as error:
-        assert text in str(error), error
-        assert type(error) is kind
-        return
-    raise AssertionError(f"no {kind.__name__}")
+    assert found.type is kind
 
 
 def solves():
     """Both variants, all types, uneven splits, n = p; counts as on one GPU."""
     kinds = ("int32", "10n"), ("int64", "n"), ("float64", "10n"), ("int32", "0.1n")
-    for n in dict.fromkeys((SIZE, 5, 10, 19)):
+    for n in dict.fromkeys((SIZE, 5, 14)):
         for variant in ("classical", "tree"):
             for place, (dtype, label) in enumerate(kinds):
                 family = "uniform_double" if dtype == "float64" else "uniform"
@@ -54,7 +51,7 @@ def solves():
                 given = instance if place < 2 or dtype == "float64" else cost
                 answer = solve(given, variant=variant, dtype=dtype, comm=COMM, exchange=exchange)
                 check(answer, cost)
-                if dtype != "float64" and RANK == 0 and n < 19:
+                if dtype != "float64" and RANK == 0 and n < 14:
                     one = solver.solve(cost, variant=variant, dtype=dtype).counters
                     for name in ("dual_updates", "initial_assignments"):
                         assert one[name] == answer.counters[name], (n, variant, name)

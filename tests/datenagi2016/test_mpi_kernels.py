@@ -1,4 +1,4 @@
-"""The strips' kernels beside those of one GPU, and the one that races under seeded interleavings."""
+"""The strips' kernels beside those of one GPU; the one that races, under interleavings."""
 
 import dataclasses
 

@@ -1,0 +1,95 @@
+"""``mpiexec -n P reproduce run ...``: cells in step, refusals, resuming after a kill."""
+
+import csv
+import json
+import os
+import signal
+import time
+
+import pytest
+from test_mpi_solver import ended, pytestmark, start  # noqa: F401
+
+COMMAND = ("-m", "papers.reproduce.cli", "run")
+
+
+def states(folder):
+    """Status of each finished cell, and the reason."""
+    with (folder / "measurements.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == "done"]
+    return {row["cell"]: (row["status"], row["reason"]) for row in rows}
+
+
+def test_three_ranks_measure_one_and_two_and_skip_four(tmp_path):
+    folder = tmp_path / "run"
+    process = start(3, *COMMAND, "datenagi2016:table4", "too_large_for_one", "--preset", "smoke",
+                    "--repeats", 1, "--device", "cpu", "--out", folder)  # fmt: skip
+    code, out, err = ended(process)
+    assert code == 0, err
+    found = states(folder)
+    assert len(found) == 7
+    for cell, (status, reason) in found.items():
+        if "ranks=4" in cell:
+            assert (status, reason) == ("skipped", "it is for 4 ranks, 3 are here")
+        else:
+            assert status == "ok"
+            assert ("strips of rows" in reason) == ("classical" in cell)
+    environment = json.loads((folder / "environment.json").read_text())
+    assert environment["ranks"] == 3
+    assert environment["mpi"]
+    meta = json.loads((folder / "meta.json").read_text())
+    assert meta["device"]["ranks"] == 3
+    assert (folder / "report.html").is_file()
+    assert "report:" in out
+
+
+def test_what_is_measured_in_one_process_is_refused():
+    code, _, err = ended(start(2, *COMMAND, "datenagi2016:table1", "--preset", "smoke"))
+    assert code == 2
+    lines = [line for line in err.split("\n") if line.startswith("reproduce:")]
+    assert lines == [
+        "reproduce: datenagi2016:table1: measured in one process, start the command without mpiexec"
+    ]
+
+
+def test_a_killed_run_loses_no_finished_cell(tmp_path):
+    folder = tmp_path / "run"
+    process = start(2, *COMMAND, "datenagi2016:table5", "--preset", "smoke", "--device", "cpu",
+                    "--repeats", 4, "--only", "n=11,16", "--out", folder)  # fmt: skip
+    file, deadline = folder / "measurements.csv", time.monotonic() + 60
+    while not (file.is_file() and len(states(folder)) >= 2):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+    ranks = children(process.pid)
+    os.kill(ranks[-1], signal.SIGKILL)
+    code, _, _ = ended(process, 30)
+    assert code != 0
+    before = states(folder)
+    kept = file.read_text()
+    whole = kept[: kept.rindex(",done,")]
+    process = start(2, *COMMAND, "--resume", folder)
+    os.kill(process.pid, 0)
+    code, _, err = ended(process)
+    assert code == 0, err
+    after = states(folder)
+    assert len(after) == 12
+    assert {cell: after[cell] for cell in before} == before
+    assert file.read_text().startswith(whole[: whole.rindex("\n")])
+    code, _, err = ended(start(3, *COMMAND, "--resume", folder))
+    assert code == 2
+    assert "began with 2 ranks, here are 3" in err
+
+
+def children(pid):
+    """Process ids of the ranks: the descendants that run Python."""
+    found, waiting = [], [pid]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            with open(f"/proc/{parent}/task/{parent}/children") as file:
+                below = [int(word) for word in file.read().split()]
+        except OSError:
+            pytest.skip("this system does not list a process's children")
+        waiting += below
+        found += below
+    return [each for each in sorted(found) if "python" in os.readlink(f"/proc/{each}/exe")]

@@ -1,0 +1,183 @@
+"""The scaling model on planted prices; Tables 4 and 5 from planted measurements."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from papers.common import published
+from papers.common.model import Plan
+from papers.datenagi2016 import scaling, scaling_model, scaling_verdicts
+from papers.datenagi2016.scaling_model import Observation, fitted, phases, quantities
+from papers.reproduce.measurements import SUMMARY
+
+PRICES = np.array([1 / 2e12, 8e-6, 5e-6, 1 / 2e10])
+NUMBERS = published.loader("datenagi2016")
+
+
+def counts_of(n):
+    return {
+        "dual_updates": 2.0 * n**0.4, "forward_passes": 3.0 * n**0.4, "bfs_levels": 5.0 * n**0.7,
+        "augmentations": 20.0 * n**0.2, "frontier_rows": 30.0 * n,
+    }  # fmt: skip
+
+
+def run_of(variant, n, p, noise=None):
+    """A run that costs what the planted prices say."""
+    counts = counts_of(n)
+    often = quantities(variant, n, p, counts)
+    seconds = {name: float(PRICES @ np.array(often[name])) for name in often}
+    if noise is not None:
+        seconds = {name: t * noise.uniform(0.97, 1.03) for name, t in seconds.items()}
+    return Observation(n, p, counts, seconds, 0.9 * sum(seconds.values()))
+
+
+SIZES = [(n, p) for n in (10_000, 14_142, 20_000) for p in (1, 2, 4)]
+
+
+@pytest.mark.parametrize("variant", ["classical", "tree"])
+def test_planted_prices_are_found_and_carried_to_more_gpus(variant):
+    runs = [run_of(variant, n, p) for n, p in SIZES if (n, p) != (20_000, 4)]
+    model = fitted(variant, runs)
+    assert model.fit.share == pytest.approx(0.9)
+    assert model.fit.residual == pytest.approx(0, abs=1e-6)
+    for n, p in ((20_000, 4), (28_284, 8), (40_000, 16), (20_000, 32)):
+        true = run_of(variant, n, p)
+        assert model.fit.seconds(n, p)["overall"] == pytest.approx(true.overall, rel=1e-3)
+        for phase in phases(variant):
+            assert model.fit.seconds(n, p)[phase] == pytest.approx(true.seconds[phase], rel=1e-3)
+    low, middle, high = model.efficiency("overall", 10_000, 10_000, 16, weak=False)
+    one, many = run_of(variant, 10_000, 1), run_of(variant, 10_000, 16)
+    assert middle == pytest.approx(one.overall / (16 * many.overall), rel=1e-3)
+    assert low <= middle <= high
+
+
+@pytest.mark.parametrize("variant", ["classical", "tree"])
+def test_the_band_holds_what_was_held_back(variant):
+    held = inside = 0
+    for seed in range(20):
+        noise = np.random.default_rng(seed)
+        runs = [run_of(variant, n, p, noise) for n, p in SIZES]
+        low, _, high = fitted(variant, runs[:-1]).band("overall", 20_000, 4)
+        held += 1
+        inside += low <= runs[-1].overall <= high
+        low, middle, high = fitted(variant, runs[:-1]).band("overall", 40_000, 16)
+        assert low <= middle <= high
+    assert inside >= 0.8 * held
+
+
+def test_prices_are_never_negative_and_few_runs_are_refused():
+    runs = [run_of("tree", n, p, np.random.default_rng(n + p)) for n, p in SIZES]
+    model = fitted("tree", runs)
+    assert all((prices >= 0).all() for prices in model.fit.prices.values())
+    with pytest.raises(ValueError, match="do not fit"):
+        fitted("tree", runs[:3])
+    assert scaling_model.power_law([10, 100], [2, 20]) == pytest.approx((0.2, 1.0))
+    assert scaling_model.power_law([10, 10], [2, 8]) == pytest.approx((4.0, 0.0))
+
+
+def summary_of(sizes=SIZES, device="Planted GPU"):
+    """A summary as a run would have it, planted."""
+    rows = []
+    for name, solver in scaling.SOLVERS.items():
+        variant = solver.removeprefix("mpi_")
+        for n, p in sizes:
+            run = run_of(variant, n, p, np.random.default_rng(n + p))
+            seconds = dict(run.seconds)
+            if name == "CU-TREE":
+                seconds |= {"matrix_compression": None, "edge_gather": None}
+            values = [("run", "time_ms", 1e3 * run.overall)]
+            values.append(("end_to_end", "time_ms", 2e3 * run.overall))
+            values += [("answer", count, value) for count, value in run.counts.items()]
+            for phase, value in seconds.items():
+                steps = scaling.MODELLED[phase]
+                if value is not None:
+                    values += [("steps", f"{s}_ms", 1e3 * value / len(steps)) for s in steps]
+            full, options = f"datenagi2016:{solver}", f"ranks={p}"
+            cell = f"{full}[{options}]/uniform_parts/n={n}/range=10n/seed=1"
+            for scope, metric, value in values:
+                known = {
+                    "source": "this run", "cell": cell, "solver": full, "options": options,
+                    "device": device, "family": "uniform_parts", "n": n, "label": "10n",
+                    "seed": 1, "scope": scope, "metric": metric, "median": value, "q1": value,
+                    "q3": value, "count": 3, "status": "ok", "certificate": "lp-duals",
+                    "reason": "",
+                }  # fmt: skip
+                rows.append([known[column] for column in SUMMARY])
+    return pd.DataFrame(rows, columns=list(SUMMARY))
+
+
+def test_efficiencies_follow_the_papers_formulas():
+    summary = summary_of()
+    for table, weak in ((scaling.table_4, True), (scaling.table_5, False)):
+        found = table(summary, NUMBERS)
+        mine = found[found["source"] == "this run"].set_index(["solver", "step", "n", "gpus"])
+        assert len(mine) == (3 if weak else 9) * 7
+        for (solver, step, n, gpus), row in mine.iterrows():
+            base = 10_000 if weak else n
+            one = mine.loc[(solver, step, base, 1), "time_s"]
+            scale = 1 if weak else gpus
+            assert row["efficiency"] == pytest.approx(one / (scale * row["time_s"]))
+        assert found["published_s"].notna().sum() == (25 if weak else 75)
+        printed = found[found["step"] != "end_to_end"]
+        assert printed["published_efficiency"].notna().all()
+        for verdicts in (scaling_verdicts.table_4, scaling_verdicts.table_5):
+            kinds = {item.kind for item in verdicts(found)}
+            assert kinds == {"ratio", "shape", "time"}
+
+
+def test_print_repeats_its_own_efficiencies():
+    for name, weak in (("table4", True), ("table5", False)):
+        rows = scaling.printed(NUMBERS, name).rename(columns={"published_s": "time_s"})
+        for key, part in rows.groupby(["solver", "step"] + ([] if weak else ["n"])):
+            one = float(part.loc[part["gpus"] == 1, "time_s"].iloc[0])
+            scale = 1 if weak else part["gpus"]
+            ours = one / (scale * part["time_s"])
+            assert np.abs(ours - part["published_efficiency"]).max() < 0.0125, key
+
+
+def test_figures_draw_print_measurement_and_band_apart():
+    summary = summary_of()
+    for make, draw in (
+        (scaling.figure_4, scaling_verdicts.draw_fig_4),
+        (scaling.figure_5, scaling_verdicts.draw_fig_5),
+    ):
+        table = make(summary, NUMBERS)
+        beyond = table[table["gpus"] > 4]
+        assert beyond["efficiency"].isna().all()
+        assert (beyond["source"] == "this run").any()
+        assert beyond.loc[beyond["source"] == "this run", "model_low"].notna().all()
+        figure = draw(table)
+        labels = {text for axes in figure.axes for text in axes.get_legend_handles_labels()[1]}
+        assert {word.rpartition(", ")[2] for word in labels} == {"published", "measured", "model"}
+    assert draw(make(summary.iloc[:0], NUMBERS))
+
+
+def test_the_model_is_judged_by_a_run_it_has_not_seen():
+    table = scaling.model_table(summary_of(), NUMBERS)
+    assert set(zip(table["n"], table["gpus"], strict=True)) == {(20_000, 4)}
+    found = scaling_verdicts.model(table)
+    rows = table[table["step"] == "overall"].itertuples()
+    for item, row in zip(found, rows, strict=True):
+        inside = row.low_s <= row.measured_s <= row.high_s
+        assert item.verdict == ("agrees" if inside else "differs")
+        assert row.predicted_s == pytest.approx(row.measured_s, rel=0.1)
+    assert scaling.model_table(summary_of(device="CPU executor"), NUMBERS).empty
+
+
+def test_plans():
+    for gpu in (False, True):
+        for preset in ("smoke", "quick", "paper"):
+            plan = Plan(preset, gpu)
+            for cells in (scaling.weak, scaling.strong, scaling.exchanges, scaling.too_large):
+                for cell in cells(plan):
+                    assert dict(cell.options)["ranks"] in (1, 2, 4)
+                    assert cell.instance.family == "uniform_parts"
+    paper = Plan("paper", gpu=True)
+    assert {(c.instance.n, dict(c.options)["ranks"]) for c in scaling.weak(paper)} == {
+        (10_000, 1), (14_142, 2), (20_000, 4),
+    }  # fmt: skip
+    assert all(math.isclose(n * n / p, 1e8, rel_tol=1e-3) for n, p in scaling.chains()
+               if n >= 10_000)  # fmt: skip
+    assert scaling.TOO_LARGE**2 * 4 > 141e9
