@@ -16,7 +16,11 @@ from papers.reproduce.text import shown
 
 PAPER = Plan("paper", gpu=True)
 NUMBERS = published.loader("papers.datenagi2016")
-BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
+SEVERAL = ("table4", "table5", "fig04", "fig05", "model", "exchanges", "too_large_for_one")
+"""Of several GPUs: test_scaling.py."""
+
+ONE_GPU = [experiment for experiment in EXPERIMENTS if experiment.name not in SEVERAL]
+BY_NAME = {experiment.name: experiment for experiment in ONE_GPU}
 NAMES = {
     (f"datenagi2016:{solver}", options): name for name, (solver, options) in tables.SOLVERS.items()
 }
@@ -34,7 +38,7 @@ CARD, CPU = "NVIDIA H100 80GB HBM3", "Some CPU"
 
 
 def jobs(which=PAPER):
-    return plan.jobs([("datenagi2016", experiment) for experiment in EXPERIMENTS], which)
+    return plan.jobs([("datenagi2016", experiment) for experiment in ONE_GPU], which)
 
 
 def printed_seconds():
