@@ -19,8 +19,8 @@ from papers.common import certify, parts, ranks
 from papers.common.certify import Audit, Refuted
 from papers.common.model import Assignment, Verdict
 
-BLOCK_ENTRIES = 1 << 25
-"""Entries that are drawn or read at a time."""
+BLOCK_ENTRIES = 1 << 22
+"""Entries that are drawn or read at a time: small enough for their memory to be used again."""
 
 
 def assignment(

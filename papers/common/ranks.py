@@ -243,13 +243,21 @@ def barrier(comm: Any) -> None:
 def take_device(comm: Any, kind: device.Kind = "auto") -> device.Device:
     """Select this rank's device: the ranks of a host take its GPUs in turn; collective."""
     local = comm.Split_type(mpi().COMM_TYPE_SHARED)
-    place = local.rank
+    place, beside = local.rank, local.size
     local.Free()
+    _share_cores(beside)
     found: device.Device | None = None
     with agreeing(comm):
         found = device.select(kind, place)
     assert found is not None
     return found
+
+
+def _share_cores(beside: int) -> None:
+    """Let the ranks of a host have its cores between them, for drawing and proving."""
+    import numba
+
+    numba.set_num_threads(max(1, numba.config.NUMBA_NUM_THREADS // beside))
 
 
 def gpus_of(comm: Any) -> int:

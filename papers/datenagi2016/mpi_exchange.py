@@ -178,6 +178,7 @@ class NcclExchange:
         )
         self.mailboxes = [Mailbox(), Mailbox()]
         self._turn = self._ended = 0
+        self._known: dict[int, tuple[int, int, int]] = {}
         self._comm = _nccl_communicator(self._library, collectives.comm)
 
     def run(self, launches: Mapping[str, Launch]) -> Level:
@@ -199,11 +200,12 @@ class NcclExchange:
         return Level(word & ((1 << 33) - 1), bool(word >> 33))
 
     def allgather(self, part: Any, whole: Any) -> None:
-        """Enqueue an all-gather of device arrays, byte by byte."""
-        self._of.count("exchange", part.nbytes)
-        self._library.all_gather(
-            _address(part), _address(whole), part.nbytes, NCCL_BYTE, self._comm, LEGACY_STREAM
-        )
+        """Enqueue an all-gather of device arrays that live as long as this, byte by byte."""
+        known = self._known.get(id(part))
+        if known is None:  # a device array takes microseconds to say where it is
+            known = self._known[id(part)] = _address(part), _address(whole), int(part.nbytes)
+        self._of.count("exchange", known[2])
+        self._library.all_gather(*known, NCCL_BYTE, self._comm, LEGACY_STREAM)
 
     def forget(self) -> None:
         """Count signals anew."""

@@ -44,3 +44,10 @@ def test_an_incomplete_run_is_refused(copied, reproduce):
     result = reproduce("record", copied)
     assert result.code == 2
     assert "not complete" in result.err
+
+
+def test_several_cards_have_a_folder_of_their_own():
+    one = {"device": "NVIDIA H200"}
+    assert recording.folder_name(one) == "nvidia-h200"
+    assert recording.folder_name({**one, "ranks": 4, "gpus_used": 1}) == "nvidia-h200"
+    assert recording.folder_name({**one, "ranks": 4, "gpus_used": 4}) == "nvidia-h200-x4"
