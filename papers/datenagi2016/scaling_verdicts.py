@@ -191,12 +191,15 @@ def draw_fig_5(table: pd.DataFrame):
         for place, (solver, step) in enumerate(CURVES):
             chosen = (shown["solver"] == solver) & (shown["step"] == step) & (shown["n"] == n)
             _curve(axes, shown[chosen], place, f"{solver} {step.replace('_', ' ')}")
-        _label(axes, f"n = {n}, strong scaling")
+        _label(axes, f"n = {n}, strong scaling", legend=False)
+    handles, names = panels[0][0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, names, loc="outside lower center", ncols=3)
     figure.suptitle(measured_by(best_source(table, "efficiency")), fontsize=9)
     return figure
 
 
-def _label(axes: Any, title: str) -> None:
+def _label(axes: Any, title: str, legend: bool = True) -> None:
     axes.set_title(title)
     axes.set_xscale("log", base=2)
     axes.set_xticks([1, 2, 4, *BEYOND], [str(p) for p in (1, 2, 4, *BEYOND)])
@@ -205,5 +208,5 @@ def _label(axes: Any, title: str) -> None:
     axes.set_ylim(0, None)
     axes.axhline(1.0, color="#999999", linewidth=0.8)
     handles, _ = axes.get_legend_handles_labels()
-    if handles:
+    if handles and legend:
         axes.legend()

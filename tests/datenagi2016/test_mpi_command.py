@@ -54,7 +54,8 @@ def test_what_is_measured_in_one_process_is_refused():
 def test_a_killed_run_loses_no_finished_cell(tmp_path):
     folder = tmp_path / "run"
     process = start(2, *COMMAND, "datenagi2016:table5", "--preset", "smoke", "--device", "cpu",
-                    "--repeats", 1, "--only", "n=11,16", "--only", "solver=mpi_tree", "--out", folder)  # fmt: skip
+                    "--repeats", 1, "--only", "n=11,16", "--only", "solver=mpi_tree",
+                    "--out", folder)  # fmt: skip
     file, deadline = folder / "measurements.csv", time.monotonic() + 60
     while not (file.is_file() and len(states(folder)) >= 1):
         assert time.monotonic() < deadline
