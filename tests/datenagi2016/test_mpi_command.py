@@ -5,9 +5,15 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from test_mpi_solver import ended, pytestmark, start  # noqa: F401
+
+from papers.reproduce.registry import UsageError
+from papers.reproduce.runner import Run
+from papers.reproduce.worker import DeviceCard
 
 COMMAND = ("-m", "papers.reproduce.cli", "run")
 
@@ -21,12 +27,12 @@ def states(folder):
 
 def test_three_ranks_measure_one_and_two_and_skip_four(tmp_path):
     folder = tmp_path / "run"
-    process = start(3, *COMMAND, "datenagi2016:table4", "too_large_for_one", "--preset", "smoke",
+    process = start(3, *COMMAND, "datenagi2016:table4", "--preset", "smoke",
                     "--repeats", 1, "--device", "cpu", "--out", folder)  # fmt: skip
     code, out, err = ended(process)
     assert code == 0, err
     found = states(folder)
-    assert len(found) == 7
+    assert len(found) == 6
     for cell, (status, reason) in found.items():
         if "ranks=4" in cell:
             assert (status, reason) == ("skipped", "it is for 4 ranks, 3 are here")
@@ -76,9 +82,13 @@ def test_a_killed_run_loses_no_finished_cell(tmp_path):
     assert len(after) == 6
     assert {cell: after[cell] for cell in before} == before
     assert file.read_text().startswith(whole[: whole.rindex("\n")])
-    code, _, err = ended(start(3, *COMMAND, "--resume", folder))
-    assert code == 2
-    assert "began with 2 ranks, here are 3" in err
+
+
+def test_a_run_goes_on_with_as_many_ranks_as_it_began_with():
+    run = Run(Path("run"), {"device": {"name": "A", "ranks": 2}})
+    run.check_device(SimpleNamespace(device=DeviceCard("A", True, "a", 2, 2)))
+    with pytest.raises(UsageError, match="began with 2 ranks, here are 3"):
+        run.check_device(SimpleNamespace(device=DeviceCard("A", True, "a", 3, 3)))
 
 
 def children(pid):
