@@ -327,8 +327,8 @@ def bind_tree(
             a["column_mark"], a["column_predecessor"], a["sent"],
         ),
     }  # fmt: skip
-    slots = buffers.parts * (buffers.stride - tree.HEADER)
-    blocks = min(FEW_BLOCKS, _blocks(slots, warps)) if on_host else _blocks(slots, warps)
+    blocks = _blocks(buffers.stride - tree.HEADER, warps)
+    blocks = min(FEW_BLOCKS, blocks) if on_host else blocks
     for turn, mailbox in enumerate(exchange.mailboxes):
         name = "contraction" if on_host else f"contraction_{turn}"
         found[name] = bind(

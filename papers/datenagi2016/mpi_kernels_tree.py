@@ -177,24 +177,21 @@ def contraction(
     differs between the ranks; a column looks at all of it, and is one rank's.
     """
     epoch = flags[EPOCH]
-    room = stride - HEADER
-    slots = parts * room
-    for start in range(0, slots, cuda.gridsize(1)):
-        k = start + cuda.grid(1)
-        fresh = False
-        row = int32(-1)
-        if k < slots:
-            part = k // room
-            at = part * stride
-            i = k - part * room
-            if i < messages[at]:
+    for part in range(parts):
+        at = part * stride
+        count = messages[at]  # once: the list may be in the host's memory
+        for start in range(0, count, cuda.gridsize(1)):
+            i = start + cuda.grid(1)
+            fresh = False
+            row = int32(-1)
+            if i < count:
                 row = messages[at + HEADER + i]
                 if cuda.atomic.exch(stamp, row, epoch) != epoch:
                     fresh = True
                     row_cover[row] = 0
                     row_mark[row] = VISITED
                     row_predecessor[row] = row_assignment[row]
-        append(fresh, row, frontier, 0, flags, FRONTIER)
+            append(fresh, row, frontier, 0, flags, FRONTIER)
     if cuda.grid(1) == 0:
         flags[LEVELS] += 1
         if sent >= 0:

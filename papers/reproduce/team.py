@@ -236,6 +236,7 @@ def _measure(
     on_state = [scope for scope in scopes if scope != "end_to_end"]
     if on_state or cold:
         state = book.upload()
+        book.note = str(getattr(state, "reason", ""))
         if cold:
             solver.run(state)
             solver.download(state)
@@ -260,6 +261,8 @@ class _Book:
         self._answers: list[Assignment] = []
         self._verdict: Verdict | None = None
         self._scope = ""
+        self.note = ""
+        """Why the solver did not choose the fastest way to exchange, in its own words."""
 
     def synchronize(self) -> None:
         """Wait for this rank's device, then for all ranks."""
@@ -323,7 +326,8 @@ class _Book:
         if not verdict.ok:
             reason = f"{self._scope}: {verdict.reason}"
             return Outcome("not-certified", verdict.kind, reason, values, name)
-        return Outcome("ok", verdict.kind, verdict.reason, values, name)
+        note = f"; without NCCL: {self.note}" if self.note else ""
+        return Outcome("ok", verdict.kind, verdict.reason + note, values, name)
 
 
 def _run(book: _Book, state: Any) -> tuple[Mapping[str, float], Any]:

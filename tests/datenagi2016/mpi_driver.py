@@ -15,7 +15,14 @@ from scipy.optimize import linear_sum_assignment
 
 from papers.common import certify, certify_parts, device, generators, parts, ranks
 from papers.common.model import Instance
-from papers.datenagi2016 import mpi_exchange, mpi_solver, solve, solver
+from papers.datenagi2016 import (
+    mpi_collectives,
+    mpi_exchange,
+    mpi_solver,
+    mpi_upload,
+    solve,
+    solver,
+)
 
 COMM = ranks.mpi().COMM_WORLD
 RANK, SIZE = COMM.rank, COMM.size
@@ -153,6 +160,24 @@ def nccl():
         assert fake.calls > answer.counters["bfs_levels"]
 
 
+def aware():
+    """Arrays handed to MPI as they are, without host memory between: NumPy's stand in."""
+
+    class Aware(mpi_collectives.Collectives):
+        def __init__(self, comm):
+            super().__init__(comm)
+            self.aware = True
+
+        def stage(self, name, size, dtype):
+            assert name in ("varying", "varied", "theta", "least"), name
+            return super().stage(name, size, dtype)
+
+    mpi_upload.Collectives = Aware
+    instance = Instance("uniform", 17, "10n", seed=9)
+    for variant in ("classical", "tree"):
+        check(solve(instance, variant=variant, comm=COMM), generators.draw(instance))
+
+
 def errors():
     """What all ranks agree on is raised on all, by name."""
     if SIZE > 1:
@@ -233,7 +258,7 @@ def silent():
 CASES = {
     case.__name__: case
     for case in (
-        solves, forms, file, lists, nccl, errors, certificates, alone_raises, killed, silent,
+        solves, forms, file, lists, nccl, aware, errors, certificates, alone_raises, killed, silent,
     )
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,9 @@ from types import SimpleNamespace
 import pytest
 from test_mpi_solver import ended, pytestmark, start  # noqa: F401
 
+from papers.common import ranks
+from papers.common.environment import MissingPackageError
+from papers.datenagi2016 import mpi_collectives
 from papers.reproduce.registry import UsageError
 from papers.reproduce.runner import Run
 from papers.reproduce.worker import DeviceCard
@@ -67,8 +71,7 @@ def test_a_killed_run_loses_no_finished_cell(tmp_path):
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.05)
-    ranks = children(process.pid)
-    os.kill(ranks[-1], signal.SIGKILL)
+    os.kill(children(process.pid)[-1], signal.SIGKILL)
     code, _, _ = ended(process, 30)
     assert code != 0
     before = states(folder)
@@ -104,3 +107,18 @@ def children(pid):
         waiting += below
         found += below
     return [each for each in sorted(found) if "python" in os.readlink(f"/proc/{each}/exe")]
+
+
+def test_without_mpi4py_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(MissingPackageError, match=r"papers\[mpi\]"):
+        ranks.mpi()
+
+
+def test_what_the_library_says_of_itself_can_be_overridden(monkeypatch):
+    pytest.importorskip("mpi4py")
+    monkeypatch.delenv(mpi_collectives.AWARE, raising=False)
+    assert mpi_collectives.cuda_aware() in (True, False)
+    for word, wanted in (("1", True), ("0", False)):
+        monkeypatch.setenv(mpi_collectives.AWARE, word)
+        assert mpi_collectives.cuda_aware() is wanted

@@ -54,7 +54,7 @@ def test_solves(ranks, tmp_path):
     if ranks in (1, 3):
         cases += ["forms", f"file={path}"] if ranks == 3 else ["forms"]
     if ranks in (2, 3):
-        cases += ["lists", "nccl"]
+        cases += ["lists", "nccl", "aware"]
     code, out, err = ended(start(ranks, DRIVER, *cases))
     assert code == 0, err
     assert out.split("\n")[:-1] == [f"ok {c.partition('=')[0]} {ranks}" for c in cases], err
