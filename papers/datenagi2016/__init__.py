@@ -4,8 +4,9 @@ Reading order: `reference` (the sequential listings), `half_units` (how theta / 
 `kernels`, `kernels_classical` and `kernels_tree` (the same steps on the GPU), `solver` (the host
 loop) with `binding` (its memory and launches) and `bands` (how Table 2 counts), `cpu` (the OpenMP
 version), `experiments` (tables and figures). Several GPUs: `mpi_kernels` and its two sisters,
-`mpi_collectives`, `mpi_exchange`, `mpi_upload` with `mpi_binding`, `mpi_solver` (the loop),
-`scaling` and `scaling_model` (Tables 4 and 5). `README.md` beside this file is the teaching page.
+`mpi_collectives`, `mpi_exchange`, `mpi_state`, `mpi_upload` with `mpi_binding`, `mpi_solver` (the
+loop), `scaling` and `scaling_model` (Tables 4 and 5). `README.md` beside this file is the teaching
+page.
 """
 
 from __future__ import annotations

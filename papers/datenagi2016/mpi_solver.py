@@ -14,7 +14,8 @@ import numpy as np
 
 from papers.common import device, ranks
 from papers.common.model import Assignment
-from papers.datenagi2016.mpi_upload import State, finish_parts, room_for_edges, upload
+from papers.datenagi2016.mpi_state import State
+from papers.datenagi2016.mpi_upload import finish_parts, room_for_edges, upload
 from papers.datenagi2016.solver import (
     PATIENCE,
     STEPS_CLASSICAL,

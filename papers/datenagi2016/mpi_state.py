@@ -1,0 +1,135 @@
+"""What one rank of [DN16 sec.5] holds of a problem and of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from papers.common import device, parts, ranks
+from papers.common.launch import Launch
+from papers.datenagi2016 import bands
+from papers.datenagi2016.kernels import Flag
+from papers.datenagi2016.mpi_collectives import Collectives
+
+
+@dataclass(frozen=True)
+class PartProblem:
+    """A problem of which no rank has the whole.
+
+    Attributes
+    ----------
+    source : Source
+        The caller's matrix, by part.
+    matrix : device array
+        This rank's strip in working form, flat; of at least one element.
+    work : dtype
+    shift : int or float
+        As in `papers.common.assignment.Problem`.
+    maximize : bool
+    """
+
+    source: parts.Source
+    matrix: Any
+    work: np.dtype
+    shift: Any
+    maximize: bool
+
+    @property
+    def size(self) -> int:
+        """Order of the matrix."""
+        return int(self.source.shape[0])
+
+
+@dataclass
+class State:
+    """Everything `mpi_solver.run` touches on one rank.
+
+    Attributes
+    ----------
+    problem : Problem or PartProblem
+    comm : mpi4py communicator
+    collectives : Collectives
+    strip : Strip
+    exchange : HostExchange or NcclExchange, or None
+        Of the tree variant.
+    reason : str
+        Why the exchange is not NCCL's, if that was wanted.
+    gpus : int
+        Different GPUs that the ranks have; 0 in the executor.
+    matches, passes, levels, augmentations, frontier_rows : int
+        Counted alike on every rank; the classical variant's levels are the root's.
+    flags, pointers, edges, words : host arrays
+        What a step reads from the device or from another rank.
+    """
+
+    problem: Any
+    variant: str
+    n: int
+    comm: Any
+    collectives: Collectives
+    whole: bool = True
+    solved: bool = False
+    strip: Any = None
+    shapes: Any = None
+    exchange: Any = None
+    reason: str = ""
+    mailbox: Any = None
+    arrays: dict[str, Any] = field(default_factory=dict)
+    launches: dict[str, Launch] = field(default_factory=dict)
+    matches: int = 0
+    passes: int = 0
+    levels: int = 0
+    augmentations: int = 0
+    frontier_rows: int = 0
+    matches_at_update: list[int] = field(default_factory=list)
+    matches_at_pass: list[int] = field(default_factory=list)
+    state_bytes: int = 0
+    gpus: int = 0
+    flags: Any = None
+    pointers: Any = None
+    edges: Any = None
+    words: Any = None
+    zeros: Any = None
+    nothing: Any = None
+
+    def forget(self) -> None:
+        """Start counting anew."""
+        self.solved = False
+        self.matches = self.passes = self.levels = self.augmentations = 0
+        self.frontier_rows = 0
+        self.matches_at_update.clear()
+        self.matches_at_pass.clear()
+        self.collectives.forget()
+        if self.mailbox is not None:
+            self.mailbox.forget()
+        if self.exchange is not None:
+            self.exchange.forget()
+        for launch in self.launches.values():
+            launch.reset()
+
+    def counters(self) -> dict[str, int]:
+        """What the root has counted, on every rank; collective."""
+        of = self.collectives
+        if self.variant == "classical":
+            self.levels = int(device.to_host(self.arrays["flags"])[Flag.LEVELS])
+        found = {
+            "initial_assignments": (*self.matches_at_update, self.n)[0],
+            "dual_updates": len(self.matches_at_update),
+            "forward_passes": self.passes,
+            "bfs_levels": self.levels,
+            "frontier_rows": self.frontier_rows,
+            "augmentations": self.augmentations,
+            "kernel_launches": sum(launch.count for launch in self.launches.values()),
+            "state_bytes": self.state_bytes,
+            "cost_bytes": int(self.arrays["cost"].nbytes),
+            "ranks": of.size,
+            "gpus": self.gpus,
+            "cuda_aware": int(of.aware),
+            "by_nccl": int(getattr(self.exchange, "name", "") == "nccl"),
+        }
+        for name, calls in of.calls.items():
+            found[f"{name}_calls"], found[f"{name}_bytes"] = calls, of.bytes[name]
+        found |= bands.counters(self.matches_at_update, self.matches_at_pass, self.n)
+        return ranks.share(self.comm, found)
