@@ -33,6 +33,9 @@ from papers.lupinska_costscale.flow_binding import ONE, Problem, Tile
 CYCLE = 7000
 """Operations of a thread in one launch: the author's best value [LU11 sec.4.6]."""
 
+SWEEPS = 2000
+"""Sweeps of `gpu_relabel` after a search of a network: some milliseconds, as many as a search."""
+
 STEPS = ("init", "kernel", "push", "pull", "relabel", "host_relabel")
 """What `run` passes to ``trace``."""
 
@@ -143,7 +146,7 @@ def upload_operations(
 def upload_gpu_relabel(
     instance: Any,
     rounds: int = 64,
-    sweeps: int = 8,
+    sweeps: int | None = None,
     inner: int = 8,
     tile: Tile | None = None,
     blocks: int | None = None,
@@ -156,8 +159,9 @@ def upload_gpu_relabel(
     instance : Network or Grid
     rounds : int
         Searches of one launch; the host launches until all is done.
-    sweeps : int
-        Sweeps after each search.
+    sweeps : int, optional
+        Sweeps after each search; by default 8 on a grid, and on a network, whose sweeps need no
+        barrier, an eighth of its nodes, from 8 to `SWEEPS`.
     inner : int
         Pushes and lifts of a tile's visit (grids), operations of a node in a sweep (networks).
     tile : Tile, optional
@@ -172,6 +176,9 @@ def upload_gpu_relabel(
     NetworkError, ValueError
         As `upload_operations`.
     """
+    if sweeps is None:
+        nodes = 0 if isinstance(instance, Grid) else getattr(instance, "nodes", 0)
+        sweeps = max(8, min(SWEEPS, nodes // 8))
     for name, value in (("rounds", rounds), ("sweeps", sweeps), ("inner", inner)):
         _count(name, value, most=10**6)
     if blocks is not None:
