@@ -625,8 +625,8 @@ def maximum_matching(
             hand_over(into, int32(level + 1), int32(1 - side), kept, 0, 0, control)
         grid.sync()
         step, living, cut = levels(
-            int32(step + 1), living, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent, root,
-            end_of_root, level_of, queue, ends, renewable, control,
+            int32(step + 1), living, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent,
+            root, end_of_root, level_of, queue, ends, renewable, control,
         )  # fmt: skip
         found = load_relaxed(control, ENDS + odd)
         if found == 0:

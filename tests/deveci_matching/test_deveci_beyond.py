@@ -151,7 +151,7 @@ def test_trees_that_found_nothing_stay_and_take_rows(monkeypatch):
     assert grafted > 0
 
 
-@pytest.mark.parametrize("lone", (0, 4))
+@pytest.mark.parametrize("lone", [0, 4])
 def test_a_phase_ends_early_where_paths_are_short(monkeypatch, lone):
     """Twelve paths of one edge, and a long one that would keep the phase busy for 30 levels."""
     monkeypatch.setattr(kernels, "LONE_EDGES", lone)
