@@ -249,8 +249,12 @@ def flow_versions(plan: Plan) -> list[Cell]:
     found = [cell(code, one, repeats=1) for one in _toys(plan) for code in (*FLOW_ON_GPU, *on_cpu)]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
     return found + [
-        cell(code, one, repeats=_repeats(plan, code, _once(code, one)),
-             **(REDRAWN if code == BLOCKING else {}))
+        cell(
+            code,
+            one,
+            repeats=_repeats(plan, code, _once(code, one)),
+            **(REDRAWN if code == BLOCKING else {}),
+        )
         for one in graphs
         for code in codes
         if not _too_slow(code, one)
