@@ -6,5 +6,11 @@ Each paper is a subpackage; `PAPERS` lists those that have landed, in the order 
 
 __version__ = "0.1.0"
 
-PAPERS: tuple[str, ...] = ("lopes2019", "datenagi2016", "kawtikwar_opts", "deveci_matching")
+PAPERS: tuple[str, ...] = (
+    "lopes2019",
+    "datenagi2016",
+    "kawtikwar_opts",
+    "deveci_matching",
+    "lupinska_costscale",
+)
 """Names of the subpackages that hold a paper."""

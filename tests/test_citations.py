@@ -41,6 +41,11 @@ NUMBERED = {
     "deveci_matching": [f"Alg.{i}" for i in range(1, 5)]
     + [f"Fig.{i}" for i in range(1, 6)]
     + ["Table 1", "Table 2", "sec.2", "sec.3", "sec.4"],
+    "lupinska_costscale": [f"Alg.4.{i}" for i in range(1, 9)]
+    + [f"Alg.5.{i}" for i in range(5)]
+    + [f"Lemma 5.{i}" for i in range(1, 6)]
+    + [f"sec.4.{i}" for i in range(1, 7)]
+    + ["Def.4.1", "Fig.1", "Fig.2", "sec.1", "sec.5", "sec.6"],
 }
 # Arrows between papers: one starts from another's kernels, as the report itself does.
 STARTS_FROM = {"kawtikwar_opts": {"lopes2019"}}

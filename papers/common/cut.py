@@ -21,8 +21,8 @@ from papers.common.certify import Refuted
 from papers.common.model import Flow, Verdict
 from papers.common.network import STEP, Grid, Network, NetworkError
 
-_NONE = 2**62
-"""No fault, where the place of the first one is asked for."""
+_LIMIT = 2**62
+"""Above all capacities."""
 
 _OPPOSITE = {name: next(o for o in STEP if STEP[o] == (-d, -r)) for name, (d, r) in STEP.items()}
 
@@ -71,7 +71,7 @@ def _whole(values: Any, shape: tuple[int, ...], name: str, kinds: str = "iu") ->
     if array.dtype.kind not in kinds:
         raise Refuted(f"{name} is of type {array.dtype}")
     if kinds == "iu" and array.dtype != np.int64:
-        if array.dtype.kind == "u" and array.size and int(array.max()) >= _NONE:
+        if array.dtype.kind == "u" and array.size and int(array.max()) >= _LIMIT:
             raise Refuted(f"{name} exceeds all capacities")
         array = array.astype(np.int64)
     return np.ascontiguousarray(array)
@@ -86,20 +86,22 @@ def _prove_network(net: Network, answer: Flow) -> tuple[int, int, int]:
     side = _whole(answer.source_side, (net.nodes,), "source_side", "b")
     if not side[net.source] or side[net.sink]:
         raise Refuted("the cut does not part source and sink")
-    bad = _out_of_bounds(net.mate, net.capacity, left)
-    if bad < _NONE:
+    most = net.capacity + net.capacity[net.mate]
+    wrong = np.flatnonzero((left < 0) | (left > most) | (left[net.mate] != most - left))
+    if wrong.size:
+        bad = int(wrong[0])
         raise Refuted(
             f"arc {bad} from {net.tail[bad]} to {net.head[bad]} and its mate have capacities "
             f"{net.capacity[bad]} and {net.capacity[net.mate[bad]]}, of which {left[bad]} and "
             f"{left[net.mate[bad]]} are said to be left"
         )
-    out, capacity = _weigh(net.first, net.head, net.capacity, left, side)
+    out, crossing = _weigh(net.first, net.head, net.capacity, left, side)
     value = -int(out[net.sink])
     if int(out[net.source]) != value:
         raise Refuted(f"{out[net.source]} leaves the source, {value} arrives at the sink")
     out[net.source] = out[net.sink] = 0
     _check_conservation(out)
-    return value, int(capacity), int(side.sum())
+    return value, int(crossing.sum()), int(side.sum())
 
 
 def _check_conservation(out: np.ndarray) -> None:
@@ -109,33 +111,23 @@ def _check_conservation(out: np.ndarray) -> None:
         raise Refuted(f"not conserved at {wrong.size} nodes: node {x} sends {out[x]} on its own")
 
 
-@njit(cache=True, parallel=True)
-def _out_of_bounds(mate, capacity, left):
-    """First arc whose residual capacity is negative, or does not add up with its mate's."""
-    bad = 2**62
-    for a in prange(left.size):
-        b = mate[a]
-        most = capacity[a] + capacity[b]
-        if not (0 <= left[a] <= most and left[b] == most - left[a]):
-            bad = min(bad, a)
-    return bad
+# The parallel loops write what each line found, and nothing is reduced across threads: Numba (0.68)
+# may lose a reduction that stands in a loop inside of a prange, and a lost finding would be a false
+# proof.
 
 
 @njit(cache=True, parallel=True)
 def _weigh(first, head, capacity, left, side):
-    """Net flow out of each node, and the capacity from one side to the other."""
+    """Net flow out of each node, and the capacity of its arcs from one side to the other."""
     nodes = first.size - 1
-    out = np.empty(nodes, np.int64)
-    crossing = 0
+    out, crossing = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     for x in prange(nodes):
-        net = 0
-        over = 0
+        net, over = np.int64(0), np.int64(0)
         for a in range(first[x], first[x + 1]):
             net += capacity[a] - left[a]
             if side[x] and not side[head[a]]:
                 over += capacity[a]
-        out[x] = net
-        crossing += over
+        out[x], crossing[x] = net, over
     return out, crossing
 
 
@@ -150,56 +142,70 @@ def _prove_grid(grid: Grid, answer: Flow) -> tuple[int, int, int]:
         raise Refuted(f"the residual capacities are not those of {', '.join(names)}")
     left = {name: _whole(answer.residual[name], shape, name) for name in names}
     side = _whole(answer.source_side, shape, "source_side", "b")
-    bad, value, capacity, out = _terminals(
+    bad, values, capacities, out = _terminals(
         grid.source, grid.sink, left["source"], left["sink"], side
     )
-    if bad < _NONE:
-        raise Refuted(f"a terminal arc of pixel {divmod(bad, shape[1])} is out of its bounds")
+    _check_bounds(bad, "a terminal arc")
+    value, capacity = values.sum(), capacities.sum()
     for name, arcs in grid.arcs.items():
         back = _OPPOSITE[name]
-        bad, over = _direction(
+        bad, crossing = _direction(
             arcs, grid.arcs[back], left[name], left[back], side, *STEP[name], out
         )
-        if bad < _NONE:
-            raise Refuted(f"the arc {name} of pixel {divmod(bad, shape[1])} is out of its bounds")
-        capacity += over
+        _check_bounds(bad, f"the arc {name}")
+        capacity += crossing.sum()
     _check_conservation(out.ravel())
     return int(value), int(capacity), int(side.sum())
 
 
+def _check_bounds(bad: np.ndarray, what: str) -> None:
+    """Refute if a row has a first pixel that is out of bounds; -1: it has none."""
+    rows = np.flatnonzero(bad >= 0)
+    if rows.size:
+        pixel = int(rows[0]), int(bad[rows[0]])
+        raise Refuted(f"{what} of pixel {pixel} is out of its bounds")
+
+
 @njit(cache=True, parallel=True)
 def _terminals(source, sink, source_left, sink_left, side):
-    """First pixel out of bounds; what arrives; what the cut takes; each pixel's net flow out."""
+    """By row: first pixel out of bounds, what arrives, what the cut takes; each pixel's net flow."""
     height, width = side.shape
     out = np.empty((height, width), np.int64)
-    bad, value, capacity = 2**62, 0, 0
+    bad, values = np.empty(height, np.int64), np.empty(height, np.int64)
+    crossing = np.empty(height, np.int64)
     for y in prange(height):
+        wrong, value, over = np.int64(-1), np.int64(0), np.int64(0)
         for x in range(width):
             come, go = source[y, x] - source_left[y, x], sink[y, x] - sink_left[y, x]
-            if not (0 <= source_left[y, x] <= source[y, x] and 0 <= sink_left[y, x] <= sink[y, x]):
-                bad = min(bad, y * width + x)
+            fits = 0 <= source_left[y, x] <= source[y, x] and 0 <= sink_left[y, x] <= sink[y, x]
+            if wrong < 0 and not fits:
+                wrong = x
             value += go
-            capacity += sink[y, x] if side[y, x] else source[y, x]
+            over += sink[y, x] if side[y, x] else source[y, x]
             out[y, x] = go - come
-    return bad, value, capacity, out
+        bad[y], values[y], crossing[y] = wrong, value, over
+    return bad, values, crossing, out
 
 
 @njit(cache=True, parallel=True)
 def _direction(arcs, arcs_back, left, left_back, side, down, right, out):
-    """First pixel out of bounds, and what the cut takes; adds the net flow to `out`."""
+    """By row: first pixel out of bounds, what the cut takes; adds the net flow to `out`."""
     height, width = side.shape
-    bad, capacity = 2**62, 0
+    bad, crossing = np.empty(height, np.int64), np.empty(height, np.int64)
     for y in prange(height):
+        wrong, over = np.int64(-1), np.int64(0)
         for x in range(width):
             v, u = y + down, x + right
             if 0 <= v < height and 0 <= u < width:
                 most = arcs[y, x] + arcs_back[v, u]
                 here = left[y, x]
-                if not (0 <= here <= most and left_back[v, u] == most - here):
-                    bad = min(bad, y * width + x)
+                fits = 0 <= here <= most and left_back[v, u] == most - here
                 out[y, x] += arcs[y, x] - here
                 if side[y, x] and not side[v, u]:
-                    capacity += arcs[y, x]
-            elif left[y, x] != 0:
-                bad = min(bad, y * width + x)
-    return bad, capacity
+                    over += arcs[y, x]
+            else:
+                fits = left[y, x] == 0
+            if wrong < 0 and not fits:
+                wrong = x
+        bad[y], crossing[y] = wrong, over
+    return bad, crossing

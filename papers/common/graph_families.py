@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from papers.common import plane_graphs
+from papers.common import drawn, plane_graphs
 from papers.common.edge_lists import Draws, both_ways, fractions_from, graph_of
 from papers.common.graph import Graph
 from papers.common.model import Instance
@@ -192,7 +192,7 @@ def parameters(instance: Instance) -> dict[str, Any]:
 
 
 def draw(instance: Instance) -> Graph:
-    """Draw an instance's graph.
+    """Draw an instance's graph, or read it where a large one is kept (`papers.common.drawn`).
 
     Raises
     ------
@@ -201,4 +201,9 @@ def draw(instance: Instance) -> Graph:
     papers.common.instances.InstanceError
         If a matrix's file is missing or broken.
     """
-    return GRAPHS[instance.family](instance.n, seed=instance.seed, **parameters(instance))
+    params = parameters(instance)
+    base = replace(instance, family=instance.family.removesuffix("_rcp"))
+    kept = drawn.load(base)
+    if kept is None:
+        return GRAPHS[instance.family](instance.n, seed=instance.seed, **params)
+    return kept if base == instance else kept.permuted(instance.seed)

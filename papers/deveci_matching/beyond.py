@@ -167,7 +167,7 @@ def download(state: State) -> Matching:
         Counters: ``initial_cardinality`` (of a start made on the host), ``augmenting_paths``,
         ``bfs_iterations`` (phases, the last one without a path included), ``bfs_launches`` (levels
         in all), ``levels_alone`` (by one block), ``levels_pulled``, ``phases_grafted``,
-        ``kernel_launches``.
+        ``phases_cut`` (short), ``kernel_launches``.
 
     Raises
     ------
@@ -194,6 +194,7 @@ def download(state: State) -> Matching:
         "levels_alone": int(control[k.LONE]),
         "levels_pulled": int(control[k.PULLED]),
         "phases_grafted": int(control[k.GRAFTED]),
+        "phases_cut": int(control[k.CUT]),
         "kernel_launches": 1,
     }
     return Matching(rmatch, cmatch, cardinality, counters)

@@ -12,6 +12,8 @@ a free row stops at once [D13 Alg.4]. What is new:
   frontier column instead (Beamer et al. 2012).
 * **Grafting.** Trees that found nothing stay; the rows of those that did are free to be taken, and
   the next search begins where they touch a tree that stayed (Azad et al. 2017).
+* **Short phases.** Once a good part of the trees has a path and the others cost more edges than
+  all before, the phase ends: short paths are everywhere, and trees planted anew find them sooner.
 * **No host.** Phases and levels meet at barriers of the grid; while a frontier is small, block 0
   goes on alone with barriers of its own.
 
@@ -50,12 +52,18 @@ MAX_BLOCK = 1024
 HEAVY_DEGREE = 2048
 """Columns of more edges are shared by all blocks."""
 
+CUT_SHARE, CUT_WORK = 4, 1
+"""A phase is cut short once a `CUT_SHARE`-th of its trees has a path, and the edges since the last
+one are more than `CUT_WORK` times those before."""
+
+NEVER = 2**62
+
 LONE_EDGES = 4
 """Edges a thread up to which block 0 expands a frontier alone."""
 
 # Words of a slot: what a step of the grid hands to the next.
-LIGHT, HEAVY, EDGES, LEVEL, SIDE, SEEN = 0, 1, 2, 3, 4, 5
-SLOT = 6
+LIGHT, HEAVY, EDGES, FOUND, LEVEL, SIDE, SEEN, WORK, MARK = range(9)
+SLOT = 9
 ALONE = 3 * SLOT
 """Three slots in turn for the grid, three more for block 0 alone."""
 
@@ -63,8 +71,8 @@ ENDS, RENEWABLE, KEPT = 6 * SLOT, 6 * SLOT + 2, 6 * SLOT + 4
 """Two words each, for even and odd phases."""
 
 STATUS = 6 * SLOT + 6
-PHASES, LEVELS, PULLED, LONE, GRAFTED, PATHS = range(6 * SLOT + 7, 6 * SLOT + 13)
-CONTROL = 6 * SLOT + 13
+PHASES, LEVELS, PULLED, LONE, GRAFTED, PATHS, CUT = range(6 * SLOT + 7, 6 * SLOT + 14)
+CONTROL = 6 * SLOT + 14
 
 SOLVED, TOO_MANY_LEVELS, TOO_MANY_PHASES = 1, 2, 3
 
@@ -117,7 +125,7 @@ def add_up(value, at, control):
 
 
 @cuda.jit(device=True)
-def join(row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, control):
+def join(row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control):
     """Take a row that nobody else takes into a tree.
 
     A free row ends the tree's path, unless the tree has an end already: the atomic lets one win.
@@ -133,6 +141,7 @@ def join(row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, contr
         if cuda.atomic.cas(end_of_root, tree, -1, row) != -1:
             return int32(REFUSED)
         ends[cuda.atomic.add(control, ENDS + odd, 1)] = tree
+        cuda.atomic.add(control, into + FOUND, 1)
         return int32(NOTHING)
     store_relaxed(root, other, tree)
     store_relaxed(level_of, other, int32(level + 1))
@@ -144,7 +153,7 @@ def join(row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, contr
 
 @cuda.jit(device=True)
 def reach(
-    row, column, tree, level, odd, rmatch, parent, root, end_of_root, level_of, ends, control
+    row, column, tree, level, odd, into, rmatch, parent, root, end_of_root, level_of, ends, control
 ):
     """Follow one edge of the frontier; the column that it brings into the next, or below 0.
 
@@ -154,7 +163,7 @@ def reach(
     """
     if load_relaxed(parent, row) != -1 or cuda.atomic.cas(parent, row, -1, column) != -1:
         return int32(NOTHING)
-    return join(row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, control)
+    return join(row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control)
 
 
 @cuda.jit(device=True)
@@ -196,7 +205,7 @@ def push(
                 owner = member[low]
                 found = reach(
                     cadj[cxadj[owner] + int32(edge - offset[low])], owner, root[owner], level, odd,
-                    rmatch, parent, root, end_of_root, level_of, ends, control,
+                    into, rmatch, parent, root, end_of_root, level_of, ends, control,
                 )  # fmt: skip
             grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
         cuda.syncthreads()
@@ -207,7 +216,7 @@ def push(
             found = int32(NOTHING)
             if start + thread < last and load_relaxed(end_of_root, tree) < 0:
                 found = reach(
-                    cadj[start + thread], owner, tree, level, odd, rmatch, parent, root,
+                    cadj[start + thread], owner, tree, level, odd, into, rmatch, parent, root,
                     end_of_root, level_of, ends, control,
                 )  # fmt: skip
             grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
@@ -265,7 +274,8 @@ def pull(
                 tree = tree_to_join(column, grafting, level, root, end_of_root, level_of)
                 if tree >= 0:
                     found = join(
-                        row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, control
+                        row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends,
+                        control,
                     )  # fmt: skip
                     if found != REFUSED:
                         parent[row] = column
@@ -277,7 +287,7 @@ def pull(
             its_found = pull_by_warp(
                 grafting, cuda.shfl_sync(FULL_WARP, row, source),
                 cuda.shfl_sync(FULL_WARP, first, source), cuda.shfl_sync(FULL_WARP, last, source),
-                level, odd, radj, rmatch, parent, root, end_of_root, level_of, ends, control,
+                level, odd, into, radj, rmatch, parent, root, end_of_root, level_of, ends, control,
             )  # fmt: skip
             if lane == source:
                 found = its_found
@@ -287,7 +297,7 @@ def pull(
 
 @cuda.jit(device=True)
 def pull_by_warp(
-    grafting, row, first, last, level, odd, radj, rmatch, parent, root, end_of_root, level_of,
+    grafting, row, first, last, level, odd, into, radj, rmatch, parent, root, end_of_root, level_of,
     ends, control,
 ):  # fmt: skip
     """One long row, 32 of its columns at a time; every lane gets what `join` returned."""
@@ -306,7 +316,7 @@ def pull_by_warp(
             votes &= votes - 1
             if lane == leader:
                 found = join(
-                    row, tree, level, odd, rmatch, root, end_of_root, level_of, ends, control
+                    row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control
                 )  # fmt: skip
                 if found != REFUSED:
                     parent[row] = column
@@ -323,14 +333,17 @@ def clear(at, control):
     control[at + LIGHT] = 0
     control[at + HEAVY] = 0
     control[at + EDGES] = 0
+    control[at + FOUND] = 0
 
 
 @cuda.jit(device=True)
-def hand_over(into, level, side, seen, control):
+def hand_over(into, level, side, seen, work, mark, control):
     """What the next step must know beside the counts, by one thread."""
     control[into + LEVEL] = level
     control[into + SIDE] = side
     control[into + SEEN] = seen
+    control[into + WORK] = work
+    control[into + MARK] = mark
 
 
 @cuda.jit(device=True)
@@ -342,10 +355,12 @@ def is_small(light, heavy, edges):
 
 @cuda.jit(device=True)
 def alone(
-    light, level, side, seen, into, columns, odd, cxadj, cadj, rmatch, parent, root, end_of_root,
-    level_of, queue, ends, control,
+    light, edges, level, side, seen, work, mark, most, into, columns, odd, cxadj, cadj, rmatch,
+    parent, root, end_of_root, level_of, queue, ends, control,
 ):  # fmt: skip
     """Levels by block 0 while the frontier stays small; the last one is handed to the grid.
+
+    It stops too where a path is found, or more than `most` edges are spent: the phase may end.
 
     The other blocks may still be reading the slot of this step: the counters are others.
     """
@@ -353,8 +368,7 @@ def alone(
     if thread == 0:
         clear(ALONE + SLOT, control)
     cuda.syncthreads()
-    heavy, edges = int32(0), int32(0)
-    done = int32(0)
+    heavy, found, done = int32(0), int32(0), int32(0)
     for _ in range(columns + 1):
         inner = ALONE + SLOT * ((done + 1) % 3)
         if thread == 0:
@@ -365,49 +379,70 @@ def alone(
         )  # fmt: skip
         cuda.syncthreads()
         level, side, done = int32(level + 1), int32(1 - side), int32(done + 1)
+        work = int32(work + edges)
         light = load_relaxed(control, inner + LIGHT)
         heavy = load_relaxed(control, inner + HEAVY)
         edges = load_relaxed(control, inner + EDGES)
-        if light == 0 or not is_small(light, heavy, edges):
+        found = load_relaxed(control, inner + FOUND)
+        if light == 0 or found > 0 or work + edges > most or not is_small(light, heavy, edges):
             break
         seen = int32(seen + light)
     if thread == 0:
         control[into + LIGHT] = light
         control[into + HEAVY] = heavy
         control[into + EDGES] = edges
-        hand_over(into, level, side, seen, control)
+        control[into + FOUND] = found
+        hand_over(into, level, side, seen, work, mark, control)
         control[LEVELS] += done
         control[LONE] += done
 
 
 @cuda.jit(device=True)
 def levels(
-    step, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent, root, end_of_root,
+    step, living, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent, root, end_of_root,
     level_of, queue, ends, renewable, control,
 ):  # fmt: skip
-    """Expand the frontier until nothing is left of it; the number of the step after the last.
+    """Expand the frontier until nothing is left of it, or the rest is not worth its edges.
 
     Every step of the grid reads slot ``step % 3``, counts in the next and clears the one after,
-    which all blocks read before the last barrier.
+    which all blocks read before the last barrier. `living` is the number of trees that search, or 0
+    if they are the frontier.
+
+    Returns
+    -------
+    (int32, int32, bool)
+        The number of the step after the last; the trees that searched; whether the phase was cut.
     """
     grid = cuda.cg.this_grid()
     first = cuda.grid(1) == 0
     worker, workers = cuda.blockIdx.x, cuda.gridDim.x
+    found = int32(0)
     for _ in range(columns + 2):
         slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
         light, heavy = load_relaxed(control, slot + LIGHT), load_relaxed(control, slot + HEAVY)
         edges, level = load_relaxed(control, slot + EDGES), load_relaxed(control, slot + LEVEL)
         side = load_relaxed(control, slot + SIDE)
         seen = int32(load_relaxed(control, slot + SEEN) + light + heavy)
+        work, mark = load_relaxed(control, slot + WORK), load_relaxed(control, slot + MARK)
+        news = load_relaxed(control, slot + FOUND)
+        if living == 0:
+            living = int32(light + heavy)
         if light + heavy == 0:
-            return step
+            return step, living, False
+        if news > 0:
+            found, mark = int32(found + news), work
+        most = int64(NEVER)
+        if int64(found) * CUT_SHARE >= living:
+            most = int64(mark) * (1 + CUT_WORK)
+            if int64(work) + edges > most:
+                return step, living, True
         if first:
             clear(SLOT * ((step + 2) % 3), control)
         if is_small(light, heavy, edges):
             if cuda.blockIdx.x == 0:
                 alone(
-                    light, level, side, seen, into, columns, odd, cxadj, cadj, rmatch, parent,
-                    root, end_of_root, level_of, queue, ends, control,
+                    light, edges, level, side, seen, work, mark, most, into, columns, odd, cxadj,
+                    cadj, rmatch, parent, root, end_of_root, level_of, queue, ends, control,
                 )  # fmt: skip
         else:
             if edges > rows - seen and edges > rows >> 3:
@@ -425,12 +460,20 @@ def levels(
                 )  # fmt: skip
             if first:
                 control[LEVELS] += 1
-                hand_over(into, int32(level + 1), int32(1 - side), seen, control)
+                hand_over(
+                    into,
+                    int32(level + 1),
+                    int32(1 - side),
+                    seen,
+                    int32(work + edges),
+                    mark,
+                    control,
+                )
         grid.sync()
         step = int32(step + 1)
     if first:
         control[STATUS] = TOO_MANY_LEVELS
-    return step
+    return step, living, False
 
 
 # ---------------------------------------------------------------------------------- phases
@@ -536,10 +579,12 @@ def maximum_matching(
     living tree, one without an end. For such a column was expanded while its tree lived: pushed,
     it left none of its rows unclaimed (a row that its tree could not take stays claimed until the
     phase ends); pulled, each row tried all its columns, and one that a living tree refused does not
-    exist. `sort_rows` unclaims the rows of finished trees only, and exactly these look at the
-    living trees again before the next phase searches on: rows that were unclaimed before cannot
-    touch a living tree. So when a phase ends without a path, no tree is finished, every row that a
-    tree's column touches is claimed and none of them is free: from no free column is there an
+    exist. A phase that is cut short promises nothing of the kind: it has found a path, and the
+    next one forgets all trees. `sort_rows` unclaims the rows of finished trees only, and exactly
+    these look at the living trees again before the next phase searches on: rows that were
+    unclaimed before cannot touch a living tree. So when a phase ends without a path, no tree is
+    finished, every row that a tree's column touches is claimed and none of them is free: from no
+    free column is there an
     augmenting path (Berge).
     """
     grid = cuda.cg.this_grid()
@@ -556,7 +601,7 @@ def maximum_matching(
         grid.sync()
         greedy(False, columns, cxadj, cadj, rmatch, cmatch)
         grid.sync()
-    step, renewed, replant = int32(0), int32(0), True
+    step, renewed, living, replant = int32(0), int32(0), int32(0), True
     for phase in range(columns + 2):  # every phase but the last adds a pair
         odd = int32(phase & 1)
         slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
@@ -565,7 +610,7 @@ def maximum_matching(
         if first:
             clear(SLOT * ((step + 2) % 3), control)
         if replant:
-            kept = int32(0)
+            kept, living = int32(0), int32(0)
             plant(
                 level, columns, rows, into, side, cxadj, cmatch, parent, root, end_of_root,
                 level_of, queue, control,
@@ -577,11 +622,11 @@ def maximum_matching(
                 renewable, control,
             )  # fmt: skip
         if first:
-            hand_over(into, int32(level + 1), int32(1 - side), kept, control)
+            hand_over(into, int32(level + 1), int32(1 - side), kept, 0, 0, control)
         grid.sync()
-        step = levels(
-            int32(step + 1), columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent, root,
-            end_of_root, level_of, queue, ends, renewable, control,
+        step, living, cut = levels(
+            int32(step + 1), living, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent,
+            root, end_of_root, level_of, queue, ends, renewable, control,
         )  # fmt: skip
         found = load_relaxed(control, ENDS + odd)
         if found == 0:
@@ -596,11 +641,16 @@ def maximum_matching(
             control[PHASES] += 1
             control[PATHS] += found
             control[GRAFTED] += int32(0) if replant else int32(1)
+            control[CUT] += int32(1) if cut else int32(0)
         grid.sync()
-        sort_rows(rows, odd, parent, root, end_of_root, renewable, control)
-        grid.sync()
-        renewed = load_relaxed(control, RENEWABLE + odd)
-        replant = load_relaxed(control, KEPT + odd) < renewed
+        if cut:
+            replant = True
+        else:
+            sort_rows(rows, odd, parent, root, end_of_root, renewable, control)
+            grid.sync()
+            living = int32(living - found)
+            renewed = load_relaxed(control, RENEWABLE + odd)
+            replant = load_relaxed(control, KEPT + odd) < renewed
     if first:
         control[STATUS] = TOO_MANY_PHASES
 

@@ -101,7 +101,7 @@ SOME = {
 """Stand-ins of the quicker presets: one of a kind."""
 
 STAND_IN_ROWS = {"smoke": 128, "quick": 2000}
-STAND_IN_NONZEROS = 500_000
+STAND_IN_NONZEROS = 6_000_000
 """Nonzeros of a stand-in of preset paper, at the mean degree of what it stands for."""
 
 LABELS = {"delaunay": "n{}", "rgg": "n_2_{}_s0", "kron": "logn{}"}

@@ -183,16 +183,24 @@ def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray
         raise ValueError(
             f"integer costs from {low} to {high} overflow: the proofs hold up to 2**60"
         )
-    wide = array.astype(np.int64)
-    least, most = wide.min(axis=(1, 2)), wide.max(axis=(1, 2))
+    if array.dtype == np.uint64:
+        array = array.astype(np.int64)  # in range, as was just seen
+    count, n, m = array.shape
+    lines = array.reshape(count, n * m)
+    least, most = (found.astype(np.int64) for found in (lines.min(axis=1), lines.max(axis=1)))
     # `prepare` chooses the type, and refuses what fits none, by the widest range of the batch.
     spread = int((most - least).max())
     work = prepare(np.array([[0, spread]]), False, dtype, DTYPES, factor=FACTOR).matrix.dtype
     shift = most if maximize else least
-    body = shift[:, None, None] - wide if maximize else wide - shift[:, None, None]
-    count, n, m = array.shape
     matrix = np.zeros((count, max(n, m), max(n, m)), work)
-    matrix[:, :n, :m] = body
+    # The differences fit the working type; what is subtracted may need a wider one.
+    fits = work.kind == "i" and np.can_cast(array.dtype, work)
+    wide = work if fits else np.dtype(np.int64)
+    terms = array, shift.astype(wide)[:, None, None]
+    np.subtract(
+        *(reversed(terms) if maximize else terms),
+        out=matrix[:, :n, :m], dtype=wide, casting="unsafe",
+    )  # fmt: skip
     return matrix, shift
 
 
@@ -206,8 +214,10 @@ def _bind(state: State, threads: int) -> None:
             f"{total} problems of order {n} need {needed} bytes of device memory, "
             f"{device.free_bytes()} are free"
         )
-    rotated = [np.roll(state.matrix, -copy, axis=2) for copy in range(state.copies)]
-    flat = np.concatenate(rotated).reshape(-1)
+    flat = state.matrix.reshape(-1)
+    if state.copies > 1:
+        rotated = [np.roll(state.matrix, -copy, axis=2) for copy in range(state.copies)]
+        flat = np.concatenate(rotated).reshape(-1)
     a = state.arrays = {
         "cost": device.to_device(flat),
         "columns": device.empty(total * n, np.int32),
@@ -253,9 +263,13 @@ def download(state: State) -> BatchAnswer | Assignment:
     count, n, _ = state.matrix.shape
     shape = state.copies, count, n
     columns = device.to_host(state.arrays["columns"]).reshape(shape).astype(np.int64)
-    if (np.sort(columns, axis=2) != np.arange(n)).any():
+    taken = np.zeros(shape, bool)
+    inside = (columns >= 0) & (columns < n)
+    np.put_along_axis(taken, np.where(inside, columns, 0), True, axis=2)
+    if not (inside.all() and taken.all()):
         raise RuntimeError("the run did not end with perfect matchings")
-    _check_copies(state, columns)
+    if state.copies > 1:
+        _check_copies(state, columns)
     u, v = (device.to_host(state.arrays[name]).reshape(shape)[0] for name in "uv")
     tally = device.to_host(state.arrays["tally"]).tolist()
     counters = dict(zip(COUNTERS, [*tally, 1], strict=True))
@@ -300,8 +314,16 @@ def _in_callers_terms(
     chosen = state.costs[np.arange(len(columns))[:, None], rows, columns]
     if kind is np.float64 and not np.isfinite(chosen).all():
         raise ValueError("cost matrix is infeasible: every complete assignment is forbidden")
-    costs = tuple(total_cost(line) for line in chosen)
-    return BatchAnswer(rows, columns, costs, u, v, state.maximize, counters)
+    return BatchAnswer(rows, columns, _sums(chosen), u, v, state.maximize, counters)
+
+
+def _sums(chosen: np.ndarray) -> tuple[Any, ...]:
+    """Exact sums of the lines."""
+    if chosen.dtype.kind in "iu" and chosen.size:
+        most = max(int(chosen.max()), -int(chosen.min()))
+        if most * chosen.shape[1] < 2**63:
+            return tuple(chosen.sum(axis=1, dtype=np.int64).tolist())
+    return tuple(total_cost(line) for line in chosen)
 
 
 def _empty(state: State) -> BatchAnswer | Assignment:

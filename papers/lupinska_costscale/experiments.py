@@ -26,6 +26,7 @@ from papers.lupinska_costscale import (
 from papers.lupinska_costscale.codes import (
     ASYNC,
     BATCH,
+    BLOCKING,
     CYCLE_ASSIGNMENT,
     CYCLE_FLOW,
     FLOW_ON_GPU,
@@ -68,14 +69,20 @@ EXECUTOR_CYCLES = (5, 50, 500)
 MANY = {"smoke": 100, "quick": 1000, "paper": 10_000}
 EXECUTOR_MANY = 3
 EXECUTOR_GRIDS = {"smoke": (4,), "quick": (4, 6), "paper": (4, 6)}
-DRAWN_GRIDS = {"smoke": (32,), "quick": (64, 128), "paper": (256, 512, 1024, 2048)}
+DRAWN_GRIDS = {
+    "smoke": (32,), "quick": (64, 128), "paper": (64, 128, 256, 512, 1024, 2048),
+}  # fmt: skip
 """Sides of the segmentations that are drawn from scikit-image's photographs."""
 
-SLOW = (HONG, ASYNC)
-"""No host relabeling, or one slow block for it: given the smaller grids, and timed once."""
+MOST_SIDE = {HONG: 64, ASYNC: 1024, SCIPY_FLOW: 256}
+"""Sides of grids beyond which a version takes minutes. Without relabeling from the sink stranded
+excess climbs to |V| one level after the other: of a grid of half a million pixels, for hours."""
 
-SLOW_SIDE = 512
-SCIPY_FLOW_SIDE = 256
+ONCE = (HONG, ASYNC, ON_CPU, SCIPY_FLOW)
+"""Timed once: they take seconds."""
+
+ONCE_SIDE = 1024
+"""From this side on all versions but `GPU_RELABEL` are."""
 
 
 def _repeats(plan: Plan, code: str, large: bool = False) -> int | None:
@@ -143,7 +150,7 @@ def heuristics(plan: Plan) -> list[Cell]:
     cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
     wanted += [(LOCK_FREE, {"cycle": c}, list(HEURISTICS)) for c in cycles]
     return [
-        cell(code, costs(n, 100, seed), repeats=_repeats(plan, code),
+        cell(code, costs(n, 100, seed), repeats=_repeats(plan, code, n > 60),
              **with_heuristics(code, name), **more)
         for code, more, names in wanted
         for n in _sides(plan, code, sizes)[-2 if plan.gpu else -1 :]
@@ -218,9 +225,21 @@ def _drawn(plan: Plan) -> list[Instance]:
     return [segmentation(side, photo) for side in DRAWN_GRIDS[plan.preset] for photo in photos]
 
 
+def _side(instance: Instance) -> int:
+    return instance.n if instance.family == "segmentation" else int(instance.n**0.5)
+
+
 def _too_slow(code: str, instance: Instance) -> bool:
-    side = instance.n if instance.family == "segmentation" else int(instance.n**0.5)
-    return side > SLOW_SIDE if code in SLOW else code == SCIPY_FLOW and side > SCIPY_FLOW_SIDE
+    return code in MOST_SIDE and _side(instance) > MOST_SIDE[code]
+
+
+def _once(code: str, instance: Instance) -> bool:
+    return code in ONCE or (_side(instance) >= ONCE_SIDE and code in (HYBRID, BLOCKING))
+
+
+REDRAWN = {"redraw_every": 16}
+"""Of the blocking version on a GPU: the host draws heights anew now and then, or else what holds of
+`MOST_SIDE` holds of it too."""
 
 
 def flow_versions(plan: Plan) -> list[Cell]:
@@ -230,7 +249,12 @@ def flow_versions(plan: Plan) -> list[Cell]:
     found = [cell(code, one, repeats=1) for one in _toys(plan) for code in (*FLOW_ON_GPU, *on_cpu)]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
     return found + [
-        cell(code, one, repeats=_repeats(plan, code, code in (*SLOW, ON_CPU, SCIPY_FLOW)))
+        cell(
+            code,
+            one,
+            repeats=_repeats(plan, code, _once(code, one)),
+            **(REDRAWN if code == BLOCKING else {}),
+        )
         for one in graphs
         for code in codes
         if not _too_slow(code, one)
@@ -261,10 +285,14 @@ CYCLE_GRIDS = ("seg_chelsea", "den_page", "stereo_tsukuba_it0_a05", "oflow_rubbe
 
 
 def ak(plan: Plan) -> list[Cell]:
-    """A worst case for many solvers, no grid: it must end, with the right value."""
+    """A worst case for many solvers, no grid: it must end, with the right value.
+
+    `GPU_RELABEL` is left out: its searches take a barrier of the grid for each of some 5000 levels,
+    and thousands of searches minutes.
+    """
     if plan.preset != "paper":
         return []
-    kernels = (HYBRID, GPU_RELABEL) if plan.gpu else ()
+    kernels = (HYBRID,) if plan.gpu else ()
     return [cell(code, worst(), repeats=1) for code in (*kernels, ON_CPU, PYMAXFLOW, SCIPY_FLOW)]
 
 

@@ -35,12 +35,15 @@ from papers.lupinska_costscale.flow_kernels import (
 )
 from papers.lupinska_costscale.flow_kernels import SLACK_TYPES as SLACK_TYPES
 
-ACTIVE, TAIL = 3, 4
+ACTIVE, TAIL, LIFTED, MOVED = 3, 4, 5, 6
 """Words of ``control`` after the lengths of three frontiers: active nodes; the asynchronous
-search's queue."""
+search's queue; relabels, and all operations, since the last search."""
 
-STATUS, ROUNDS, STEPS, WAVES = 5, 6, 7, 8
-CONTROL = 9
+STATUS, ROUNDS, STEPS, WAVES = 7, 8, 9, 10
+CONTROL = 11
+
+CHECK = 32
+"""Sweeps after which a thread looks whether a search is due."""
 
 GOING, DONE, RESTLESS = 0, 1, 2
 """Status, as in `flow_kernels_relabel`."""
@@ -148,6 +151,9 @@ def relabel_nodes(
     Paper: [LU11 Alg.4.6] and [LU11 Alg.4.8] without the host.  Launch: cooperative, any grid.
     Reads/Writes: everything of the module's table but ``level``.
     Race: operations as in `flow_kernels`; the other steps stand apart by barriers of the grid.
+    A thread's sweeps end at |V| relabels of all since the search, as often as in [LU11 sec.4.2],
+    or when nobody has done anything since it looked last. Others may just be late: what it leaves
+    is the next round's.
     """
     grid = cuda.cg.this_grid()
     pushes, relabels = int32(0), int32(0)
@@ -174,7 +180,17 @@ def relabel_nodes(
         if load_relaxed(control, ACTIVE) == 0:
             status = int32(DONE)
             break
-        for _sweep in range(sweeps):
+        operations, lifted, last = pushes + relabels, relabels, int32(-1)
+        for sweep in range(sweeps):
+            if sweep % CHECK == CHECK - 1:
+                if pushes + relabels != operations:
+                    cuda.atomic.add(control, MOVED, int32(pushes + relabels - operations))
+                    cuda.atomic.add(control, LIFTED, int32(relabels - lifted))
+                    operations, lifted = pushes + relabels, relabels
+                moved = int32(load_relaxed(control, MOVED))
+                if load_relaxed(control, LIFTED) >= nodes or moved == last:
+                    break
+                last = moved
             for x in range(cuda.grid(1), n, cuda.gridsize(1)):
                 p, r = operate_some(
                     cycle, x, n, nodes, first, head, mate, offset, residual, to_source, to_sink,

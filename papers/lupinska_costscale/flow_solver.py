@@ -33,6 +33,9 @@ from papers.lupinska_costscale.flow_binding import ONE, Problem, Tile
 CYCLE = 7000
 """Operations of a thread in one launch: the author's best value [LU11 sec.4.6]."""
 
+SWEEPS = 100_000
+"""Sweeps of `gpu_relabel` after a search of a network, if |V| relabels do not end them before."""
+
 STEPS = ("init", "kernel", "push", "pull", "relabel", "host_relabel")
 """What `run` passes to ``trace``."""
 
@@ -143,8 +146,8 @@ def upload_operations(
 def upload_gpu_relabel(
     instance: Any,
     rounds: int = 64,
-    sweeps: int = 8,
-    inner: int = 8,
+    sweeps: int | None = None,
+    inner: int = 16,
     tile: Tile | None = None,
     blocks: int | None = None,
     operations: int | None = None,
@@ -156,12 +159,13 @@ def upload_gpu_relabel(
     instance : Network or Grid
     rounds : int
         Searches of one launch; the host launches until all is done.
-    sweeps : int
-        Sweeps after each search.
+    sweeps : int, optional
+        Sweeps after each search, at most; by default 4 on a grid and `SWEEPS` on a network, where
+        they need no barrier.
     inner : int
         Pushes and lifts of a tile's visit (grids), operations of a node in a sweep (networks).
     tile : Tile, optional
-        32 x 32 pixels by default; for grids.
+        16 x 32 pixels by default; for grids.
     blocks : int, optional
         At most so many blocks.
     operations : int, optional
@@ -172,6 +176,8 @@ def upload_gpu_relabel(
     NetworkError, ValueError
         As `upload_operations`.
     """
+    if sweeps is None:
+        sweeps = 4 if isinstance(instance, Grid) else SWEEPS
     for name, value in (("rounds", rounds), ("sweeps", sweeps), ("inner", inner)):
         _count(name, value, most=10**6)
     if blocks is not None:

@@ -21,6 +21,9 @@ from papers.lupinska_costscale.tables import INSTANCE, measured, order, with_opt
 
 AT = ["source", *INSTANCE]
 
+ALIKE = ("redraw_every",)
+"""Options that make no other version: how often the blocking one's heights are drawn anew."""
+
 
 def _columns(rows: pd.DataFrame, codes: tuple[str, ...]) -> pd.DataFrame:
     """Return the values by instance, a column a code."""
@@ -32,7 +35,7 @@ def _columns(rows: pd.DataFrame, codes: tuple[str, ...]) -> pd.DataFrame:
 
 def _values(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the flow values that the codes found by instance: least, most, and how many codes."""
-    rows = with_options(measured(summary, tuple(OF_FLOW), "value", "answer"))
+    rows = with_options(measured(summary, tuple(OF_FLOW), "value", "answer"), ALIKE)
     grouped = rows.groupby(AT, sort=False)["value"]
     return grouped.agg(least="min", most="max", codes="size").reset_index()
 
@@ -52,7 +55,7 @@ def kind_of(family: str, label: str) -> str:
 
 
 def _table(summary: pd.DataFrame, worst: bool) -> pd.DataFrame:
-    rows = with_options(measured(summary, tuple(OF_FLOW)))
+    rows = with_options(measured(summary, tuple(OF_FLOW)), ALIKE)
     rows = rows[(rows["label"] == WORST) == worst]
     wide = _columns(rows, tuple(OF_FLOW)).merge(_values(summary), on=AT, how="left")
     instances = list(zip(wide["family"], wide["n"], wide["label"], strict=True))

@@ -376,6 +376,25 @@ def fetch(
 
 
 @app.command()
+def draw(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="Whose graphs; default all."),
+    ] = None,
+    preset: Annotated[Preset, typer.Option(help="How much will be measured.")] = Preset.paper,
+    jobs: Annotated[int, typer.Option(help="Graphs at a time; each takes gigabytes.")] = 2,
+) -> int:
+    """Draw large graphs into the cache beforehand; a run draws what it does not find there."""
+    from papers.common.model import Plan
+    from papers.reproduce import drawing, registry, show
+
+    out = show.console()
+    graphs = drawing.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
+    drawing.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
+    return 0
+
+
+@app.command()
 def env() -> None:
     """Print the environment record as a run would keep it."""
     from papers.common import environment

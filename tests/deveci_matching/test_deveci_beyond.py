@@ -151,6 +151,23 @@ def test_trees_that_found_nothing_stay_and_take_rows(monkeypatch):
     assert grafted > 0
 
 
+@pytest.mark.parametrize("lone", [0, 4])
+def test_a_phase_ends_early_where_paths_are_short(monkeypatch, lone):
+    """Twelve paths of one edge, and a long one that would keep the phase busy for 30 levels."""
+    monkeypatch.setattr(kernels, "LONE_EDGES", lone)
+    dense = np.zeros((43, 43), bool)
+    dense[:31, :31] = ladder(31).matrix().toarray()
+    short = np.arange(31, 43)
+    dense[short, short] = True
+    graph = bipartite(dense)
+    start = np.full(43, -1, np.int32), np.full(43, -1, np.int32)
+    for column in range(1, 31):
+        start[0][column - 1], start[1][column] = column, column - 1
+    answer = beyond.solve(graph, start, blocks=2)
+    check(graph, answer)
+    assert answer.counters["phases_cut"] > 0
+
+
 def test_a_long_row_is_pulled_by_a_warp(monkeypatch):
     """A free row of more than 32 edges finds the one frontier column that can reach it."""
     monkeypatch.setattr(kernels, "LONE_EDGES", 0)

@@ -265,7 +265,7 @@ def test_stand_ins_are_no_larger_than_what_they_stand_for():
         for graph in graphs:
             of = sets.facts().loc[graph.label]
             assert graph.n <= of["rows"]
-            assert graph.n * of["nonzeros"] / of["rows"] <= 4_000_000
+            assert graph.n * of["nonzeros"] / of["rows"] <= sets.STAND_IN_NONZEROS
     assert {graph.n for graph in sets.stand_ins(Plan("quick", gpu=False))} == {2000}
 
 
