@@ -168,7 +168,7 @@ def _check_bounds(bad: np.ndarray, what: str) -> None:
 
 @njit(cache=True, parallel=True)
 def _terminals(source, sink, source_left, sink_left, side):
-    """By row: first pixel out of bounds, what arrives, what the cut takes; each pixel's net flow."""
+    """By row: first pixel out of bounds, what arrives, the cut; each pixel's net flow out."""
     height, width = side.shape
     out = np.empty((height, width), np.int64)
     bad, values = np.empty(height, np.int64), np.empty(height, np.int64)

@@ -30,7 +30,6 @@ from papers.lupinska_costscale.codes import (
     CYCLE_ASSIGNMENT,
     CYCLE_FLOW,
     FLOW_ON_GPU,
-    GPU_RELABEL,
     HEURISTICS,
     HONG,
     HYBRID,
