@@ -101,7 +101,7 @@ def prepare(
         masked matrix, a matrix without a finite complete assignment, or costs that would overflow
         the working type.
     """
-    array = _as_matrix(cost)
+    array = as_matrix(cost)
     floating = array.dtype.kind == "f"
     if floating:
         array = array.astype(np.float64, copy=False)  # what is narrower is exact in it
@@ -147,7 +147,7 @@ def block_bounds(block: np.ndarray) -> tuple[Any, Any] | None:
         For what `prepare` refuses, and for infinities: whether forbidden pairs leave a complete
         assignment cannot be seen from a block.
     """
-    array = _as_matrix(block)
+    array = as_matrix(block)
     if array.size == 0:
         return None
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -187,7 +187,7 @@ def prepare_block(
     shift : int or float
         See `Problem`.
     """
-    array = _as_matrix(block)
+    array = as_matrix(block)
     floating = array.dtype.kind == "f"
     low, high = bounds
     spread = high - low
@@ -259,7 +259,19 @@ def total_cost(chosen: np.ndarray) -> int | float:
 # ------------------------------------------------------------------------------- checking
 
 
-def _as_matrix(cost: Any) -> np.ndarray:
+def as_matrix(cost: Any) -> np.ndarray:
+    """Return the costs as an array (booleans as int8), not copied when it was one.
+
+    Parameters
+    ----------
+    cost : array_like[n, m]
+
+    Raises
+    ------
+    ValueError
+        For masked or sparse costs, another dimension than two, and types that are neither integers
+        nor floats of up to 64 bits.
+    """
     if isinstance(cost, np.ma.MaskedArray):
         raise ValueError(
             "masked costs are not taken: fill them, with inf where a pair is forbidden"

@@ -1,14 +1,16 @@
 """Optimality proofs of answers whose matrix no rank has whole.
 
 Every rank checks the strip that it owns, drawn or read anew from its source, never from the device:
-the duals' feasibility at every entry, the tightness of the pairs inside. Then the verdict and what
-adds up to primal and dual are reduced; all ranks get the same verdict. The arithmetic is
+the duals' feasibility at every entry, the tightness of the pairs inside. A strip that is right by
+one answer proves nothing of another, so the ranks first compare what they hold. What adds up to
+primal and dual is put together on rank 0, whose verdict is everybody's. The arithmetic is
 `papers.common.certify`'s: exact for integers, a computed gap for floats (the largest violation of a
 row counts once a strip, so the gap is no smaller than that of the whole matrix).
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import replace
 from typing import Any
@@ -39,7 +41,8 @@ def assignment(
     source : Source
         The square matrix; of it this rank reads its own strip (`papers.common.parts.split`).
     answer : Assignment
-        With duals.
+        With duals, the same on every rank to the bit: pairs, cost, duals and `maximize`. Answers
+        that differ are refused.
     by_rows : bool
         Whether the strips are rows or columns.
     maximize : bool
@@ -50,8 +53,15 @@ def assignment(
     Returns
     -------
     Verdict
-        The same on all ranks; what refutes it names the rank.
+        The same on all ranks; what refutes it names the rank. ``kind="none"`` if the ranks'
+        answers differ, or have no duals to check.
     """
+    held = ranks.collect(comm, _digest(answer, by_rows, maximize))
+    other = next((rank for rank, theirs in enumerate(held) if theirs != held[0]), None)
+    if other is not None:
+        return certify.unchecked(f"rank {other} has another answer than rank 0")
+    if answer.row_duals is None or answer.column_duals is None:
+        return certify.unchecked("the answer carries no duals")
     n = int(source.shape[0])
     lines = parts.split(n, comm.size)[comm.rank]
     mine: tuple[str, Any]
@@ -62,6 +72,32 @@ def assignment(
     except Exception as error:  # else the other ranks would wait for ever
         mine = f"rank {comm.rank}: {type(error).__name__}: {error}", None
     found = ranks.collect(comm, mine)
+    verdict: Verdict | None = None
+    if comm.rank == 0:
+        kind = "rows" if by_rows else "columns"
+        verdict = _concluded(found, answer, tolerance, f"{comm.size} strips of {kind}")
+    return ranks.share(comm, verdict)
+
+
+def _digest(answer: Assignment, by_rows: bool, maximize: bool) -> str:
+    """Equal for what the ranks must have alike, and different else with near certainty."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (answer.row_ind, answer.col_ind, answer.row_duals, answer.column_duals):
+        if array is None:
+            digest.update(b"none")
+            continue
+        plain = np.asarray(array)
+        digest.update(f"{plain.dtype.str}{plain.shape}".encode())
+        digest.update(np.ascontiguousarray(plain).tobytes())
+    cost = answer.cost.item() if isinstance(answer.cost, np.generic) else answer.cost
+    digest.update(repr((cost, bool(answer.maximize), bool(maximize), bool(by_rows))).encode())
+    return digest.hexdigest()
+
+
+def _concluded(
+    found: list[tuple[str, Any]], answer: Assignment, tolerance: float, strips: str
+) -> Verdict:
+    """Rank 0's verdict on what every rank has found: (what refutes it, its audit)."""
     refutation = next((text for text, _ in found if text), "")
     if refutation:
         return Verdict(False, "lp-duals", refutation)
@@ -69,8 +105,11 @@ def assignment(
         reason = certify.balance(answer, merged([audit for _, audit in found]), tolerance)
     except Refuted as refuted:
         return Verdict(False, "lp-duals", str(refuted))
-    kind = "rows" if by_rows else "columns"
-    return Verdict(True, "lp-duals", f"{reason}; {comm.size} strips of {kind}")
+    except OverflowError as error:
+        return Verdict(False, "lp-duals", f"the sums overflow float64 ({error})")
+    except Exception as error:  # else the other ranks would wait for ever
+        return Verdict(False, "lp-duals", f"rank 0: {type(error).__name__}: {error}")
+    return Verdict(True, "lp-duals", f"{reason}; {strips}")
 
 
 def audit_strip(
@@ -112,7 +151,19 @@ def audit_strip(
 
 
 def merged(audits: list[Audit]) -> Audit:
-    """Put the strips' audits together."""
+    """Put the strips' audits together.
+
+    Parameters
+    ----------
+    audits : list of Audit
+        Of every rank in turn; empty strips' too. Violations and looseness add up, whatever is
+        exact of all is exact.
+
+    Raises
+    ------
+    OverflowError
+        If the sums exceed float64.
+    """
     # An empty strip has seen no cost: it says nothing of their type.
     full = [audit for audit in audits if audit.chosen] or audits
     return Audit(

@@ -233,14 +233,43 @@ def _draw_integers(out: np.ndarray, places: np.ndarray, key: Any, cost_range: An
         out[k] = ((mix(key + places[k]) >> np.uint64(32)) * cost_range) >> np.uint64(32)
 
 
+@njit(cache=True)
+def _draw_doubles(out: np.ndarray, places: np.ndarray, key: Any, cost_range: float) -> None:
+    for k in range(out.size):
+        out[k] = cost_range * (np.float64(mix(key + places[k]) >> np.uint64(11)) * 2.0**-53)
+
+
 def uniform_entries(
-    n: int, cost_range: int, seed: int, rows: np.ndarray, columns: np.ndarray
+    n: int,
+    cost_range: float,
+    seed: int,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    dtype: Any = np.int32,
 ) -> np.ndarray:
-    """Draw single entries of `uniform`'s matrix: int32 at ``(rows[k], columns[k])``."""
-    check_range(cost_range)
+    """Draw single entries of `uniform`'s matrix, or of `uniform_double`'s.
+
+    Parameters
+    ----------
+    n, cost_range, seed
+        Of the whole matrix.
+    rows, columns : int[k]
+    dtype : {int32, float64}
+        Which of the two families.
+
+    Returns
+    -------
+    dtype[k]
+        At ``(rows[k], columns[k])``.
+    """
     places = np.asarray(rows, np.uint64) * np.uint64(n) + np.asarray(columns, np.uint64)
-    out = np.empty(len(places), np.int32)
-    _draw_integers(out, places, np.uint64(stream_key(n, cost_range, seed)), np.uint64(cost_range))
+    out = np.empty(len(places), dtype)
+    key = np.uint64(stream_key(n, int(cost_range), seed))
+    if out.dtype.kind == "f":
+        _draw_doubles(out, places, key, float(cost_range))
+    else:
+        check_range(int(cost_range))
+        _draw_integers(out, places, key, np.uint64(cost_range))
     return out
 
 

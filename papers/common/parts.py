@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from papers.common import generators
+from papers.common import assignment, generators
 from papers.common.model import Instance
 from papers.common.splitmix import MASK
 
@@ -156,7 +156,7 @@ class FormulaSource:
         self.params = generators.parameters(instance)
         if family == "uniform":
             generators.check_range(self.params["cost_range"])
-        self._lines: Any = _lines_of(family, instance, self.params)
+        self._formula: Any = _formula_of(family, instance, self.params)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -177,7 +177,24 @@ class FormulaSource:
         if self.family in ("uniform", "uniform_double"):
             draw = generators.uniform_block
             return draw(n, self.params["cost_range"], seed, rows, columns, self.dtype)
-        return self._lines(rows, columns).astype(self.dtype, copy=False)
+        down, across = np.arange(*rows)[:, None], np.arange(*columns)[None, :]
+        slack: Any = None
+        if self.family == "planted":
+            wide = self.params["cost_range"]
+            slack = generators.uniform_block(n, wide, seed, rows, columns, np.int32)
+        return self._formula(down, across, slack).astype(self.dtype, copy=False)
+
+    def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The entries ``(rows[k], columns[k])``, drawn anew: an array of the source's type."""
+        n, seed = self.instance.n, self.instance.seed
+        slack: Any = None
+        if self.family in ("uniform", "uniform_double", "planted"):
+            wide = self.params["cost_range"]
+            kind = np.float64 if self.family == "uniform_double" else np.int32
+            slack = generators.uniform_entries(n, wide, seed, rows, columns, kind)
+        if self._formula is None:
+            return slack
+        return self._formula(rows, columns, slack).astype(self.dtype, copy=False)
 
     @property
     def counters(self) -> tuple[int, int] | None:
@@ -204,48 +221,45 @@ def _dtype_of(family: str, n: int, params: dict[str, Any]) -> str:
     return "int32" if most.get(family, 0) < 2**31 else "int64"
 
 
-def _lines_of(family: str, instance: Instance, params: dict[str, Any]) -> Any:
-    """Return ``callable(rows, columns)`` of a family that is made of O(n) numbers a side."""
+def _formula_of(family: str, instance: Instance, params: dict[str, Any]) -> Any:
+    """Return ``callable(i, j, slack)`` of a family that is made of O(n) numbers a side.
+
+    ``i`` and ``j`` are arrays of rows and columns that broadcast: a column beside a row make a
+    block, two lists make single entries. ``slack`` is what `planted` adds, drawn there.
+    """
     n, seed = instance.n, instance.seed
     if family == "adversarial":
-        index = np.arange(1, n + 1, dtype=np.int64)
-        return lambda rows, columns: index[slice(*rows), None] * index[None, slice(*columns)]
+        return lambda i, j, _: (i + 1) * (j + 1)
     if family == "constant":
-        value = params.get("value", 1)
-        return lambda rows, columns: np.full(
-            (rows[1] - rows[0], columns[1] - columns[0]), value, np.int64
-        )
+        value = np.int64(params.get("value", 1))
+        return lambda i, j, _: np.full(np.broadcast_shapes(i.shape, j.shape), value)
     if family == "geometric":
         x, y, a, b = generators.grid_points(n, seed, params.get("cost_range", 1000))
-
-        def distances(rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
-            down, across = slice(*rows), slice(*columns)
-            return (x[down, None] - a[None, across]) ** 2 + (y[down, None] - b[None, across]) ** 2
-
-        return distances
+        return lambda i, j, _: (x[i] - a[j]) ** 2 + (y[i] - b[j]) ** 2
     if family == "planted":
-        wide = params.get("cost_range", 1000)
-        permutation, u, v = generators.planted_lines(n, seed, wide)
-
-        def sums(rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
-            slack = generators.uniform_block(n, wide, seed, rows, columns, np.int32)
-            slack = slack.astype(np.int64)
-            mine = permutation[slice(*rows)] - columns[0]
-            inside = (mine >= 0) & (mine < columns[1] - columns[0])
-            slack[np.flatnonzero(inside), mine[inside]] = 0
-            return u[slice(*rows), None] + v[None, slice(*columns)] + slack
-
-        return sums
+        permutation, u, v = generators.planted_lines(n, seed, params["cost_range"])
+        return lambda i, j, slack: u[i] + v[j] + np.where(permutation[i] == j, 0, slack)
     return None
 
 
 def entries(source: Source, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the costs of the pairs ``(rows[k], columns[k])``."""
+    """Return the costs of the pairs ``(rows[k], columns[k])``.
+
+    Parameters
+    ----------
+    source : Source
+        A caller's own is asked for one block a pair.
+    rows, columns : int64[k]
+
+    Returns
+    -------
+    array[k]
+        Of the source's type.
+    """
     if isinstance(source, ArraySource):
         return np.asarray(source.array[rows, columns])
-    if isinstance(source, FormulaSource) and source.counters is not None:
-        n, seed = source.instance.n, source.instance.seed
-        return generators.uniform_entries(n, source.params["cost_range"], seed, rows, columns)
+    if isinstance(source, FormulaSource):
+        return source.entries(rows, columns)
     pairs = zip(rows.tolist(), columns.tolist(), strict=True)
     single = [source.block((i, i + 1), (j, j + 1)) for i, j in pairs]
     return np.concatenate(single).ravel() if single else np.zeros(0, source.dtype)
@@ -261,7 +275,8 @@ def as_source(cost: Any) -> Source:
     Raises
     ------
     ValueError
-        For an instance that cannot be drawn by part.
+        For an instance that cannot be drawn by part, and for what
+        `papers.common.assignment.as_matrix` refuses: masked and sparse costs among others.
     OSError
         For a file that cannot be read.
     """
@@ -271,4 +286,4 @@ def as_source(cost: Any) -> Source:
         return npy_source(cost)
     if isinstance(cost, Source):
         return cost
-    return ArraySource(cost)
+    return ArraySource(cost if isinstance(cost, np.memmap) else assignment.as_matrix(cost))

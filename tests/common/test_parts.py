@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from papers.common import device, generators, parts, resident
 from papers.common.model import Instance
@@ -26,7 +27,9 @@ def test_a_block_has_the_bits_of_the_whole(family, n):
             assert block.dtype == whole.dtype == source.dtype
             assert np.array_equal(block, whole[slice(*rows), slice(*columns)])
     some = np.arange(n), np.arange(n)[::-1].copy()
-    assert np.array_equal(parts.entries(source, *some), whole[some])
+    found = parts.entries(source, *some)
+    assert found.dtype == whole.dtype
+    assert np.array_equal(found, whole[some])
     with pytest.raises(ValueError, match="not lines"):
         source.block((0, n + 1), (0, n))
 
@@ -50,6 +53,18 @@ def test_a_file_is_read_by_part(tmp_path):
     assert np.array_equal(source.block((2, 4), (1, 6)), cost[2:4, 1:6])
     assert source.fingerprint() == parts.as_source(cost).fingerprint()
     assert source.fingerprint() != parts.as_source(cost + 1).fingerprint()
+
+
+def test_what_no_array_holds_is_refused_by_name():
+    for cost, text in (
+        (np.ma.masked_equal(np.eye(3), 0), "masked costs"),
+        (csr_array(np.eye(3)), "sparse costs"),
+        (np.zeros(3), "1-D array"),
+        (np.full((2, 2), "a"), "integers or floats"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            parts.as_source(cost)
+    assert parts.as_source([[True, False]]).dtype == np.int8
 
 
 def test_families_that_depend_on_what_comes_before_are_refused():

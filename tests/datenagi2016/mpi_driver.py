@@ -4,6 +4,7 @@ A case that is right ends with "ok CASE RANKS" from rank 0, and exit code 0.
 """
 
 import ctypes
+import dataclasses
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from papers.common import certify, certify_parts, device, generators, parts, ranks
-from papers.common.model import Instance
+from papers.common.model import Assignment, Instance
 from papers.datenagi2016 import (
     mpi_collectives,
     mpi_exchange,
@@ -218,7 +219,24 @@ def certificates():
             duals[line] -= 1
         if SIZE - 1 == RANK:
             duals[20] += 3
-        assert not certify_parts.assignment(COMM, source, answer, by_rows).ok
+        refused = certify_parts.assignment(COMM, source, answer, by_rows)
+        assert not refused.ok
+        if SIZE > 1:
+            assert (refused.kind, "another answer" in refused.reason) == ("none", True)
+            duals[20] -= 3 * (SIZE - 1 == RANK)
+            other = dataclasses.replace(answer, cost=answer.cost + (RANK == 1))
+            refused = certify_parts.assignment(COMM, source, other, by_rows)
+            assert refused.reason == "rank 1 has another answer than rank 0"
+    huge = np.full((5, 5), 1e308)
+    lines = np.arange(5), np.arange(5), 1.0
+    claimed = Assignment(*lines, np.full(5, 1e308), np.zeros(5))
+    verdict = certify_parts.assignment(COMM, parts.as_source(huge), claimed, True)
+    assert (verdict.ok, "overflow" in verdict.reason) == (False, True), verdict
+    if SIZE == 2:  # each strip is right by its own rank's duals: cost 2, where 0 is possible
+        u, v = (np.array([0, 1]), np.array([1, 0]))[:: 1 if RANK == 0 else -1]
+        claimed = Assignment(np.arange(2), np.arange(2), 2, u, v)
+        two = parts.as_source(np.eye(2, dtype=int))
+        assert not certify_parts.assignment(COMM, two, claimed, True).ok
 
 
 class Broken:
