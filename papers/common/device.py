@@ -97,13 +97,21 @@ def select(kind: Kind = "auto", place: int | None = None) -> Device:
     return _selected
 
 
-def ordinal() -> int:
-    """The selected GPU's number on its host."""
+def is_settled() -> bool:
+    """Whether a device was selected, or has been used."""
+    return _selected is not None
+
+
+def identity() -> str:
+    """The selected GPU's uuid: two processes that each see one GPU, as number 0, may differ.
+
+    Empty for the executor.
+    """
     if not describe().is_gpu:
-        return 0
+        return ""
     from numba import cuda
 
-    return int(cuda.get_current_device().id)
+    return str(cuda.get_current_device().uuid)
 
 
 def describe() -> Device:
@@ -236,7 +244,9 @@ def free_bytes() -> int:
     return int(context.get_memory_info().free)
 
 
-def check_memory(order: int, needed: int, largest: Callable[[int], int]) -> None:
+def check_memory(
+    order: int, needed: int, largest: Callable[[int], int], free: int | None = None
+) -> None:
     """Refuse an order that the card's free memory cannot hold.
 
     Parameters
@@ -247,13 +257,15 @@ def check_memory(order: int, needed: int, largest: Callable[[int], int]) -> None
         Bytes that it takes.
     largest : callable(int) -> int
         Largest order that so many free bytes hold; asked only for the message.
+    free : int, optional
+        Bytes that may be taken; by default all that are free.
 
     Raises
     ------
     ValueError
         With the largest order that would do.
     """
-    free = free_bytes()
+    free = free_bytes() if free is None else free
     if needed > free:
         raise ValueError(
             f"order {order} needs {needed / 2**30:.1f} GiB on the card, {free / 2**30:.1f} GiB are "

@@ -21,9 +21,7 @@ from typing import Any, NoReturn, TypeVar
 
 from papers.common import device
 from papers.common.environment import MissingPackageError
-
-_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
-_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
+from papers.common.launcher import rank_of_job, size_of_job
 
 FAILED = 70
 """Exit code of a job that a rank has ended."""
@@ -35,23 +33,6 @@ PATIENCE_S = 600.0
 """Its default. A rank that draws or proves a large instance keeps the others waiting."""
 
 E = TypeVar("E", bound=BaseException)
-
-
-def _number(names: tuple[str, ...], default: int) -> int:
-    for name in names:
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return default
-
-
-def size_of_job() -> int:
-    """How many ranks ``mpiexec`` has started; 1 without it. Asked without importing MPI."""
-    return _number(_SIZES, 1)
-
-
-def rank_of_job() -> int:
-    """The number of this process among them, from 0."""
-    return _number(_RANKS, 0)
 
 
 def mpi() -> Any:
@@ -69,6 +50,25 @@ def mpi() -> Any:
             f"several GPUs need mpi4py and an MPI library (pip install 'papers[mpi]'): {error}"
         ) from None
     return MPI
+
+
+def world() -> Any:
+    """Return the communicator of all ranks that the launcher has started.
+
+    Raises
+    ------
+    MissingPackageError
+        As `mpi`; and if the launcher belongs to another MPI library than mpi4py, so that every
+        process takes itself for the only one.
+    """
+    found = mpi().COMM_WORLD
+    if found.size != size_of_job():
+        library = mpi().Get_library_version().split("\n")[0].replace("\t", " ").strip(" \0")
+        raise MissingPackageError(
+            f"the launcher has started {size_of_job()} ranks, the MPI library of mpi4py "
+            f"({library}) sees {found.size}: use the mpiexec of that library"
+        )
+    return found
 
 
 def alone() -> Any:
@@ -241,11 +241,19 @@ def barrier(comm: Any) -> None:
 
 
 def take_device(comm: Any, kind: device.Kind = "auto") -> device.Device:
-    """Select this rank's device: the ranks of a host take its GPUs in turn; collective."""
-    local = comm.Split_type(mpi().COMM_TYPE_SHARED)
-    place, beside = local.rank, local.size
-    local.Free()
-    _share_cores(beside)
+    """Select this rank's device: the ranks of a host take its GPUs in turn; collective.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator
+    kind : {"auto", "gpu", "cpu"}
+
+    Raises
+    ------
+    RuntimeError, ValueError
+        As `papers.common.device.select`, on every rank.
+    """
+    place = _place(comm)
     found: device.Device | None = None
     with agreeing(comm):
         found = device.select(kind, place)
@@ -253,8 +261,48 @@ def take_device(comm: Any, kind: device.Kind = "auto") -> device.Device:
     return found
 
 
+def settle_device(comm: Any) -> None:
+    """`take_device` if the ranks have used no device yet; collective.
+
+    A rank by itself keeps the current GPU. Where some ranks have a device and others do not, those
+    others take theirs.
+    """
+    if comm.size == 1 or not any(collect(comm, not device.is_settled())):
+        return
+    place = _place(comm)
+    with agreeing(comm):
+        if not device.is_settled():
+            device.select("auto", place)
+
+
+def _place(comm: Any) -> int:
+    """Return this rank's number among those of its host, which share its cores; collective."""
+    watch = the_watch()
+    watch.begins("Split by host")
+    local = comm.Split_type(mpi().COMM_TYPE_SHARED)
+    place, masks = int(local.rank), local.allgather(_cores())
+    local.Free()
+    watch.ends()
+    _share_cores(masks.count(masks[place]))
+    return place
+
+
+def _cores() -> tuple[int, ...]:
+    """The cores that this process may run on; empty where the system does not say."""
+    mask = getattr(os, "sched_getaffinity", lambda pid: ())(0)
+    return tuple(sorted(mask))
+
+
 def _share_cores(beside: int) -> None:
-    """Let the ranks of a host have its cores between them, for drawing and proving."""
+    """Let ranks with the same cores have them between them, for drawing and proving.
+
+    A launcher that binds each rank to cores of its own has divided them already.
+
+    Parameters
+    ----------
+    beside : int
+        Ranks of this host with this rank's cores, itself among them.
+    """
     import numba
 
     numba.set_num_threads(max(1, numba.config.NUMBA_NUM_THREADS // beside))
@@ -262,10 +310,21 @@ def _share_cores(beside: int) -> None:
 
 def gpus_of(comm: Any) -> int:
     """How many different GPUs the ranks have; 0 if one of them has none; collective."""
-    name = mpi().Get_processor_name()
-    mine = (name, device.ordinal()) if device.describe().is_gpu else None
-    found = collect(comm, mine)
-    return 0 if None in found else len(set(found))
+    found = collect(comm, device.identity())
+    return 0 if "" in found else len(set(found))
+
+
+def room_of(comm: Any) -> int:
+    """Bytes of device memory that this rank may take; collective.
+
+    What is free on its GPU, divided by the ranks there: all look before any of them allocates.
+    """
+    mine = device.identity()
+    found = collect(comm, (mine, device.free_bytes()))
+    if not mine:
+        return device.free_bytes()
+    there = [free for name, free in found if name == mine]
+    return min(there) // len(there)
 
 
 def wait_for_order(comm: Any) -> Any:

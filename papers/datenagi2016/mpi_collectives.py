@@ -130,11 +130,11 @@ class Collectives:
         ----------
         part : device array[at least counts[rank]]
         counts : list of int
-            Elements of every rank; read on the root, and its own by every rank.
+            Elements of every rank.
         whole : device array[at least sum(counts)] or None
             Written on the root alone.
         """
-        size = counts[self.rank] if self.is_root else counts[0]
+        size = counts[self.rank]
         self.count("gather", size * part.dtype.itemsize)
         sent = self._grown("varying", size, part.dtype)[:size]
         if size:
@@ -147,7 +147,13 @@ class Collectives:
             device.overwrite(whole[:total], room)  # type: ignore[arg-type]
 
     def broadcast(self, array: Any) -> None:
-        """Broadcast: the root's device array to all."""
+        """Broadcast: the root's device array to all.
+
+        Parameters
+        ----------
+        array : device array[k]
+            Written on all ranks but the root; of one size and type on all.
+        """
         self.count("broadcast", array.nbytes)
         if self.aware:
             device.synchronize()
@@ -161,7 +167,18 @@ class Collectives:
             device.overwrite(array, stage)
 
     def total(self, value: int) -> int:
-        """Reduce to a sum at the root, and Broadcast it."""
+        """Reduce to a sum at the root, and Broadcast it.
+
+        Parameters
+        ----------
+        value : int
+            This rank's; the sum must fit int64.
+
+        Returns
+        -------
+        int
+            The sum over the ranks, on every rank.
+        """
         self.count("reduce", 8)
         self._small[0] = value
         self._wait("Reduce", self.comm.Reduce, self._small[:1], self._sum[:1], ranks.mpi().SUM, 0)
@@ -169,7 +186,13 @@ class Collectives:
         return int(self._sum[0])
 
     def least(self, theta: Any) -> None:
-        """Reduce a device array of one element to its minimum at the root, and Broadcast it."""
+        """Reduce to a minimum at the root, and Broadcast it; in place.
+
+        Parameters
+        ----------
+        theta : device array[1]
+            int32, int64 or float64; the minimum over the ranks afterwards, on every rank.
+        """
         self.count("reduce", theta.nbytes)
         mine = self.stage("theta", 1, theta.dtype)
         found = self.stage("least", 1, theta.dtype)

@@ -15,7 +15,7 @@ import numpy as np
 from papers.common import device, ranks
 from papers.common.model import Assignment
 from papers.datenagi2016.mpi_state import State
-from papers.datenagi2016.mpi_upload import finish_parts, room_for_edges, upload
+from papers.datenagi2016.mpi_upload import MOST_EDGES, finish_parts, room_for_edges, upload
 from papers.datenagi2016.solver import (
     PATIENCE,
     STEPS_CLASSICAL,
@@ -44,6 +44,9 @@ def run(state: State, trace: Mark | None = None) -> None:
 
     Raises
     ------
+    ValueError
+        On every rank, if there are more edges without slack than int32 pointers can count
+        (classical).
     RuntimeError
         On every rank, if a dual update makes no progress or a bound on the iterations is
         exceeded. What only one rank meets ends the job (`papers.common.ranks.guarded`).
@@ -143,23 +146,44 @@ def matrix_compression(state: State, mark: Mark) -> None:
     mine = 0
     if state.strip.lines:
         go["compression_predicate"]()
+        device.fetch(a["counts"], state.row_edges)
+        mine = int(state.row_edges.sum(dtype=np.int64))  # the scan's int32 might wrap
+    counts = edges_of_ranks(state, mine)
+    if state.strip.lines:
         go["exclusive_scan"]()
-        device.fetch(a["pointers"], state.pointers)
-        mine = int(state.pointers[state.strip.lines])
         room_for_edges(state, "adjacency", mine)
         go["compression_scatter"]()
     mark("edge_gather")
-    state.edges[of.rank] = mine
-    of.watch.begins("Gather of edge counts")
-    state.comm.Gather(state.edges[of.rank : of.rank + 1].copy(), state.edges, 0)
-    of.watch.ends()
-    counts = state.edges.tolist() if of.is_root else [mine]
     of.gather(a["counts"], a.get("whole_counts"))
     if of.is_root:
         room_for_edges(state, "whole_adjacency", sum(counts))
     of.gather_varying(a["adjacency"], counts, a.get("whole_adjacency"))
     if of.is_root:
         go["whole_scan"]()
+
+
+def edges_of_ranks(state: State, mine: int) -> list[int]:
+    """Every rank's number of zero-slack edges, on every rank; collective.
+
+    Raises
+    ------
+    ValueError
+        On every rank, if int32 pointers cannot count all of them.
+    """
+    of = state.collectives
+    state.edges[of.rank] = mine
+    of.watch.begins("Allgather of edge counts")
+    state.comm.Allgather(state.edges[of.rank : of.rank + 1].copy(), state.edges)
+    of.watch.ends()
+    counts: list[int] = state.edges.tolist()
+    if sum(counts) > MOST_EDGES:
+        raise ranks.agreed(
+            ValueError(
+                f"{sum(counts)} edges without slack are too many for int32 pointers: at most "
+                f"{MOST_EDGES} (variant='tree' keeps none)"
+            )
+        )
+    return counts
 
 
 def forward_pass_on_root(state: State, updated: bool) -> tuple[bool, bool]:
@@ -318,9 +342,9 @@ def solve(
 ) -> Assignment:
     """Solve a linear assignment problem on the ranks of a communicator [DN16 sec.5]; collective.
 
-    Every rank calls it with the same arguments and gets the same answer. The selected device of
-    each rank is used (`papers.common.ranks.take_device` gives the ranks of a host its GPUs in
-    turn).
+    Every rank calls it with the same arguments and gets the same answer. A rank that has used no
+    device yet takes one: the ranks of a host take its GPUs in turn
+    (`papers.common.ranks.settle_device`).
 
     Parameters
     ----------

@@ -60,8 +60,9 @@ class State:
         Different GPUs that the ranks have; 0 in the executor.
     matches, passes, levels, augmentations, frontier_rows : int
         Counted alike on every rank; the classical variant's levels are the root's.
-    flags, pointers, edges, words : host arrays
-        What a step reads from the device or from another rank.
+    flags, row_edges, edges, words : host arrays
+        What a step reads from the device or from another rank: `Flag` and beyond, edges of each
+        row of the strip, edges of each rank, a small message.
     """
 
     problem: Any
@@ -88,7 +89,7 @@ class State:
     state_bytes: int = 0
     gpus: int = 0
     flags: Any = None
-    pointers: Any = None
+    row_edges: Any = None
     edges: Any = None
     words: Any = None
     zeros: Any = None

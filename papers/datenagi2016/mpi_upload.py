@@ -20,6 +20,9 @@ from papers.datenagi2016.mpi_kernels import MPI_FLAGS
 from papers.datenagi2016.mpi_state import PartProblem, State
 from papers.datenagi2016.solver import DTYPES, MAX_SIZE, SLACK_FACTOR
 
+MOST_EDGES = 2**31 - 1
+"""Edges that int32 pointers can count (classical)."""
+
 # ------------------------------------------------------------------------------- upload
 
 
@@ -64,6 +67,7 @@ _ranks = ranks  # `upload` has an argument of that name
 def _upload(
     cost: Any, maximize: bool, dtype: Any, variant: str, geometry: Any, comm: Any, exchange: str
 ) -> State:
+    ranks.settle_device(comm)
     source: Any = None
     with ranks.agreeing(comm):
         if variant not in VARIANTS:
@@ -72,7 +76,7 @@ def _upload(
     _demand_one_problem(comm, source, (maximize, str(dtype), variant, exchange))
     whole = isinstance(source, parts.ArraySource) and not isinstance(source.array, np.memmap)
     make = _whole_problem if whole else _part_problem
-    problem, strip = make(comm, source, maximize, dtype, variant)
+    problem, strip = make(comm, source, maximize, dtype, variant, geometry)
     kind = problem.cost.dtype.kind if whole else source.dtype.kind
     state = State(
         problem, variant, problem.size, comm, Collectives(comm), whole=kind != "f", strip=strip
@@ -115,7 +119,7 @@ def _strip(comm: Any, n: int, variant: str) -> Any:
 
 
 def _whole_problem(
-    comm: Any, source: Any, maximize: bool, dtype: Any, variant: str
+    comm: Any, source: Any, maximize: bool, dtype: Any, variant: str, geometry: Geometry | None
 ) -> tuple[Any, Any]:
     """Every rank has the array: it is prepared as for one GPU, and cut."""
     problem: Any = None
@@ -123,32 +127,40 @@ def _whole_problem(
     with ranks.agreeing(comm):
         problem = assignment.prepare(source.array, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
         strip = _strip(comm, problem.size, variant)
+    if strip is not None:
+        _check_size(comm, strip, variant, problem.matrix.dtype.itemsize, geometry)
     return problem, strip
 
 
 def _part_problem(
-    comm: Any, source: parts.Source, maximize: bool, dtype: Any, variant: str
+    comm: Any,
+    source: parts.Source,
+    maximize: bool,
+    dtype: Any,
+    variant: str,
+    geometry: Geometry | None,
 ) -> tuple[PartProblem, Any]:
-    """Every rank reads or draws its own strip."""
+    """Every rank reads or draws its own strip, if the card has room for it."""
     strip: Any = None
     drawn: Any = None
     bounds: Any = None
     block: Any = None
+    draws = False
     with ranks.agreeing(comm):
         if len(source.shape) != 2 or source.shape[0] != source.shape[1]:
             raise ValueError(f"costs that are given by part must be square, not {source.shape}")
         strip = _strip(comm, int(source.shape[0]), variant)
         if strip is None:
             raise ValueError("costs that are given by part cannot be empty")
-        counters = getattr(source, "counters", None)
-        on_device = device.describe().is_gpu and counters is not None
-        if on_device and not maximize and dtype in (None, "int32"):
-            key, wide = counters  # type: ignore[misc]
+        draws = _is_drawn_on_device(source, maximize, dtype)
+    # The narrowest type that there may be: what it needs, any needs.
+    item = 4 if draws else _least_item(source, dtype)
+    _check_size(comm, strip, variant, item, geometry)
+    with ranks.agreeing(comm):
+        if draws:
+            key, wide = source.counters  # type: ignore[attr-defined]
             first = strip.rows[0] * strip.n + strip.columns[0]
-            needed = wide <= np.iinfo(np.int32).max // SLACK_FACTOR
-            drawn = resident.draw_uniform_block(*strip.shape, key + first, strip.n, wide) if (
-                needed) else None  # fmt: skip
-        if drawn is not None:
+            drawn = resident.draw_uniform_block(*strip.shape, key + first, strip.n, wide)
             bounds = drawn[1:] if strip.lines else None
         else:
             block = source.block(strip.rows, strip.columns)
@@ -163,7 +175,24 @@ def _part_problem(
         matrix, shift = assignment.prepare_block(
             block, (low, high), strip.n, maximize, dtype, DTYPES, SLACK_FACTOR
         )
+    if matrix.dtype.itemsize > item:
+        _check_size(comm, strip, variant, matrix.dtype.itemsize, geometry)
     return PartProblem(source, matrix, matrix.dtype, shift, maximize), strip
+
+
+def _is_drawn_on_device(source: parts.Source, maximize: bool, dtype: Any) -> bool:
+    """Whether the strips are made in device memory, in working form: int32 from 0 on."""
+    counters = getattr(source, "counters", None)
+    if counters is None or maximize or dtype not in (None, "int32"):
+        return False
+    return device.describe().is_gpu and counters[1] <= np.iinfo(np.int32).max // SLACK_FACTOR
+
+
+def _least_item(source: parts.Source, dtype: Any) -> int:
+    """Bytes of the narrowest working type that costs of this source may get."""
+    if dtype is not None and str(dtype) in DTYPES:
+        return int(np.dtype(dtype).itemsize)
+    return 8 if source.dtype.kind == "f" else 4
 
 
 def _make_room(state: State, geometry: Geometry | None, asked: str) -> None:
@@ -177,7 +206,6 @@ def _make_room(state: State, geometry: Geometry | None, asked: str) -> None:
         work = np.dtype(matrix.dtype)
         state.shapes = geometry or Geometry.for_device(strip.n, state.variant)
         state.state_bytes = binding.state_bytes(strip, work.itemsize, state.shapes.stage_width)
-        _check_size(state, matrix, work)
         state.arrays = binding.allocate(strip, work, _on_device(matrix, work), state.shapes, root)
     if state.variant == "tree":
         way, state.reason = mpi_exchange.choose(state.comm, asked)
@@ -198,14 +226,18 @@ def _on_device(matrix: Any, work: np.dtype) -> Any:
     return device.to_device(matrix.reshape(-1))
 
 
-def _check_size(state: State, matrix: Any, work: np.dtype) -> None:
-    strip = state.strip
-    there = not isinstance(matrix, np.ndarray)
+def _check_size(
+    comm: Any, strip: binding.Strip, variant: str, itemsize: int, geometry: Geometry | None
+) -> None:
+    """Refuse what the ranks' cards have no room for, before a strip is there; collective."""
+    shapes = geometry or Geometry.for_device(strip.n, variant)
+    free = ranks.room_of(comm)
 
     def needed(order: int) -> int:
         other = binding.Strip(order, strip.by_rows, strip.ranks, 0)
-        costs = 0 if there else work.itemsize * order * other.block
-        return costs + binding.state_bytes(other, work.itemsize, state.shapes.stage_width)
+        return itemsize * order * other.block + binding.state_bytes(
+            other, itemsize, shapes.stage_width
+        )
 
     def largest(free: int) -> int:
         low, high = strip.ranks, strip.n
@@ -214,7 +246,8 @@ def _check_size(state: State, matrix: Any, work: np.dtype) -> None:
             low, high = (middle, high) if needed(middle) <= free else (low, middle)
         return low
 
-    device.check_memory(strip.n, needed(strip.n), largest)
+    with ranks.agreeing(comm):
+        device.check_memory(strip.n, needed(strip.n), largest, free)
 
 
 def _bind(state: State, work: np.dtype) -> None:
@@ -229,7 +262,7 @@ def _bind(state: State, work: np.dtype) -> None:
         state.launches |= binding.bind_tree(strip, work, a, state.exchange, state.shapes, root)
         return
     state.mailbox = Mailbox()
-    state.pointers = device.staging(strip.block + 1, np.int32)
+    state.row_edges = device.staging(strip.block, np.int32)
     state.edges = np.zeros(p, np.int64)
     negligible = 0.0 if state.whole else NEGLIGIBLE
     state.launches |= binding.bind_classical(strip, work, a, state.shapes, negligible, root)
@@ -239,20 +272,32 @@ def _bind(state: State, work: np.dtype) -> None:
 
 
 def room_for_edges(state: State, name: str, edges: int) -> None:
-    """Let an adjacency list hold so many edges; it grows by doubling.
+    """Let an adjacency list hold so many edges; it grows by doubling, and loses what it held.
+
+    Parameters
+    ----------
+    state : State
+        Of the classical variant; the launch that uses the list is bound anew.
+    name : {"adjacency", "whole_adjacency"}
+        This rank's list, for `compression_scatter`, or the root's, for `forward_pass`.
+    edges : int
 
     Raises
     ------
     ValueError
-        If int32 pointers cannot count them.
+        For more than `MOST_EDGES`.
     """
     a = state.arrays
     if name in a and len(a[name]) >= edges:
         return
-    if edges >= 2**31:
+    if edges > MOST_EDGES:
         raise ValueError(f"{edges} edges without slack are too many for int32 pointers")
+    user = {"adjacency": "compression_scatter", "whole_adjacency": "forward_pass"}[name]
+    count = state.launches[user].count if user in state.launches else 0
+    # The old list is freed before there is a new one: the launch holds it, too.
+    state.launches.pop(user, None)
     a.pop(name, None)
-    a[name] = device.empty(min(1 << max(edges, 1).bit_length(), 2**31 - 1), np.int32)
+    a[name] = device.empty(min(1 << max(edges, 1).bit_length(), MOST_EDGES), np.int32)
     shapes, strip = state.shapes, state.strip
     launch: Launch
     if name == "adjacency":
@@ -261,9 +306,8 @@ def room_for_edges(state: State, name: str, edges: int) -> None:
         launch = binding.bind_scatter(strip, work, a, shapes, negligible)
     else:
         launch = binding.bind_forward(strip.n, a, shapes, state.mailbox)
-    before = state.launches.get(launch.name)
-    launch.count = before.count if before is not None else 0
-    state.launches[launch.name] = launch
+    launch.count = count
+    state.launches[user] = launch
 
 
 # ------------------------------------------------------------------------------- download
@@ -272,7 +316,27 @@ def room_for_edges(state: State, name: str, edges: int) -> None:
 def finish_parts(
     state: State, columns: np.ndarray, u: Any, v: Any, counters: Mapping[str, int]
 ) -> Assignment:
-    """Bring the working matrix's answer back into the caller's terms; collective."""
+    """Bring the working matrix's answer back into the caller's terms; collective.
+
+    Parameters
+    ----------
+    state : State
+    columns : int64[n]
+        Column of each row.
+    u, v : int64[n] or float64[n], or None for an empty problem
+        Duals of the working matrix, in whole units.
+    counters : mapping
+
+    Returns
+    -------
+    Assignment
+        The same on every rank; int64 duals for integers, float64 else.
+
+    Raises
+    ------
+    ValueError
+        If the matching uses a forbidden pair: the matrix is infeasible.
+    """
     problem = state.problem
     if not isinstance(problem, PartProblem):
         return assignment.finish(problem, columns, u, v, counters)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 import papers
+from papers.common import launcher
 from papers.reproduce.registry import UsageError
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ NOT_CERTIFIED, USAGE, FAILED = 1, 2, 3
 INTERRUPTED = 130
 DEBUG = "REPRODUCE_DEBUG"
 """Environment variable that shows the traceback of an internal error, as ``--debug`` does."""
-
-_JOB_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
-"""Where mpiexec says how many ranks there are; see `papers.common.ranks`."""
 
 app = typer.Typer(
     name="reproduce",
@@ -161,11 +159,10 @@ def run(
 
 def _worker(choice: Choice) -> Measurer:
     """Start the process that measures; it finds the device. Under mpiexec: all ranks do."""
-    from papers.common import ranks
     from papers.reproduce.worker import Worker, WorkerError
 
     try:
-        if ranks.size_of_job() > 1:
+        if launcher.size_of_job() > 1:
             from papers.reproduce.team import Team
 
             return Team(choice.device)
@@ -409,12 +406,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Usage, and files that cannot be read or written, exit 2; what nobody foresaw exits 3. Under
     mpiexec rank 0 gives the command, and the other ranks measure with it.
     """
-    several = any(os.environ.get(name, "1") not in ("", "1") for name in _JOB_SIZES)
+    several = launcher.size_of_job() > 1
     if several:
-        from papers.common import ranks
         from papers.reproduce import team
 
-        if ranks.rank_of_job() > 0:
+        if launcher.rank_of_job() > 0:
             team.serve()
             return
     try:

@@ -58,12 +58,12 @@ class Team:
     Raises
     ------
     WorkerError
-        If MPI is not there, or the ranks' devices are not alike.
+        If MPI is not there or not the launcher's, or the ranks' devices are not alike.
     """
 
     def __init__(self, choice: str = "auto") -> None:
         try:
-            self._world = ranks.mpi().COMM_WORLD
+            self._world = ranks.world()
         except MissingPackageError as error:
             raise WorkerError(str(error)) from None
         self._crew = _Crew(self._world)
@@ -133,7 +133,7 @@ def dismiss() -> None:
         return
     _dismissed = True
     try:
-        world = ranks.mpi().COMM_WORLD
+        world = ranks.world()
     except MissingPackageError:
         return  # then the others have gone by themselves
     ranks.give_order(world, _STOP)
@@ -141,11 +141,11 @@ def dismiss() -> None:
 
 def serve() -> None:
     """The other ranks: obey rank 0 until it says stop."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rank 0's to handle.
     try:
-        world = ranks.mpi().COMM_WORLD
+        world = ranks.world()
     except MissingPackageError:
         return  # rank 0 says so
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rank 0's to handle.
     crew = _Crew(world)
     while True:
         order = ranks.wait_for_order(world)

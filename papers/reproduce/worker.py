@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
 
+from papers.common import launcher
 from papers.common.model import Cell
 from papers.reproduce import registry
 from papers.reproduce.cell import Laboratory, Outcome, device_name, measure
@@ -88,6 +89,7 @@ def failure(error: BaseException) -> Outcome:
 def _serve(connection: Connection, choice: str, modules: dict[str, str]) -> None:
     """Run in the child: answer cells until the parent hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
+    launcher.leave_job()  # under ``mpiexec -n 1`` the parent is the rank
     _die_with_parent()
     _prefer_as_victim()
     try:

@@ -193,9 +193,25 @@ def errors():
     raises(ValueError, "exchange", lambda: solve(np.eye(5), comm=COMM, exchange="pigeon"))
     raises(ValueError, "variant", lambda: solve(np.eye(5), comm=COMM, variant="pigeon"))
     raises(ValueError, "by part", lambda: solve(Instance("lopes_cpp", 5, "n"), comm=COMM))
+    state = mpi_solver.upload(np.eye(5, dtype=int), variant="classical", comm=COMM)
+    state.launches["compression_predicate"] = Flood(state.arrays["counts"])
+    raises(ValueError, "too many for int32 pointers", lambda: mpi_solver.run(state))
     raises(RuntimeError, "no run has ended",
            lambda: mpi_solver.download(mpi_solver.upload(np.eye(5), comm=COMM)))  # fmt: skip
     check(solve(np.eye(6, dtype=int), comm=COMM), np.eye(6, dtype=int))  # and all goes on
+
+
+class Flood:
+    """A compression that finds more edges than int32 holds, on one rank as on all."""
+
+    def __init__(self, counts):
+        self.counts = counts
+
+    def __call__(self):
+        self.counts[:] = 2**30
+
+    def reset(self):
+        pass
 
 
 def certificates():

@@ -12,12 +12,13 @@ from types import SimpleNamespace
 import pytest
 from test_mpi_solver import ended, pytestmark, start  # noqa: F401
 
-from papers.common import ranks
+from papers.common import launcher, ranks
 from papers.common.environment import MissingPackageError
 from papers.datenagi2016 import mpi_collectives
 from papers.reproduce.registry import UsageError
 from papers.reproduce.runner import Run
-from papers.reproduce.worker import DeviceCard
+from papers.reproduce.team import Team, serve
+from papers.reproduce.worker import DeviceCard, WorkerError
 
 COMMAND = ("-m", "papers.reproduce.cli", "run")
 
@@ -115,10 +116,55 @@ def test_without_mpi4py_the_error_names_the_extra(monkeypatch):
         ranks.mpi()
 
 
+class Query:
+    """What MPIX_Query_cuda_support is in a library with CUDA."""
+
+    def __call__(self):
+        return 1
+
+
+def test_a_launcher_of_another_library_is_named(monkeypatch):
+    pytest.importorskip("mpi4py")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    with pytest.raises(WorkerError, match=r"has started 2 ranks, the MPI library .* sees 1: use"):
+        Team("cpu")
+    serve()  # the other ranks leave in silence
+
+
+@pytest.mark.parametrize(
+    ("given", "size", "rank"),
+    [
+        ({}, 1, 0),
+        ({"PMI_SIZE": "4", "PMI_RANK": "3"}, 4, 3),
+        ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1", "PMIX_RANK": "1"}, 2, 1),
+        ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "5"}, 8, 5),
+        ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}, 1, 0),  # a batch script's own process
+    ],
+)
+def test_the_launchers_variables(monkeypatch, given, size, rank):
+    for name in [*launcher.SIZES, *launcher.RANKS]:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert (launcher.size_of_job(), launcher.rank_of_job()) == (size, rank)
+    monkeypatch.setattr(launcher.os, "environ", dict(os.environ))  # not this process's own
+    launcher.leave_job()
+    assert (launcher.size_of_job(), launcher.rank_of_job()) == (1, 0)
+
+
 def test_what_the_library_says_of_itself_can_be_overridden(monkeypatch):
     pytest.importorskip("mpi4py")
     monkeypatch.delenv(mpi_collectives.AWARE, raising=False)
-    assert mpi_collectives.cuda_aware() in (True, False)
+    # A library without CUDA has no query; one with it answers.
+    asked = []
+    monkeypatch.setattr(mpi_collectives, "_loaded_libraries", lambda name: asked.append(name) or [])
+    assert mpi_collectives.cuda_aware() is False
+    assert asked == ["libmpi"]
+    library = SimpleNamespace(MPIX_Query_cuda_support=Query())
+    monkeypatch.setattr(mpi_collectives, "_loaded_libraries", lambda name: ["libmpi.so"])
+    monkeypatch.setattr(mpi_collectives.ctypes, "CDLL", lambda path: library)
+    assert mpi_collectives.cuda_aware() is True
     for word, wanted in (("1", True), ("0", False)):
         monkeypatch.setenv(mpi_collectives.AWARE, word)
         assert mpi_collectives.cuda_aware() is wanted
