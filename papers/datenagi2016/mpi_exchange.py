@@ -162,6 +162,11 @@ class NcclExchange:
         Columns a rank, at most.
     library : module, optional
         ``nccl.bindings.nccl``, or what stands in for it.
+
+    Raises
+    ------
+    MissingPackageError
+        On every rank, if NCCL cannot make a communicator.
     """
 
     name = "nccl"
@@ -179,7 +184,9 @@ class NcclExchange:
         self.mailboxes = [Mailbox(), Mailbox()]
         self._turn = self._ended = 0
         self._known: dict[int, tuple[int, int, int]] = {}
-        self._comm = _nccl_communicator(self._library, collectives.comm)
+        self._comm, reason = _nccl_communicator(self._library, collectives.comm)
+        if reason:
+            raise ranks.agreed(MissingPackageError(reason))
 
     def run(self, launches: Mapping[str, Launch]) -> Level:
         """Exchange this rank's message and wait for what came of it."""
@@ -195,7 +202,9 @@ class NcclExchange:
 
     def end(self) -> Level:
         """Wait for the oldest exchange that is under way."""
+        self._of.watch.begins("NCCL all-gather of a frontier")
         word = self.mailboxes[self._ended & 1].wait()
+        self._of.watch.ends()
         self._ended += 1
         return Level(word & ((1 << 33) - 1), bool(word >> 33))
 
@@ -205,7 +214,9 @@ class NcclExchange:
         if known is None:  # a device array takes microseconds to say where it is
             known = self._known[id(part)] = _address(part), _address(whole), int(part.nbytes)
         self._of.count("exchange", known[2])
+        self._of.watch.begins("NCCL all-gather")  # the first one connects the ranks
         self._library.all_gather(*known, NCCL_BYTE, self._comm, LEGACY_STREAM)
+        self._of.watch.ends()
 
     def forget(self) -> None:
         """Count signals anew."""
@@ -228,16 +239,36 @@ def nccl_library() -> Any:
     return library
 
 
-_communicators: dict[tuple[int, int], Any] = {}
+_communicators: dict[tuple[int, int], tuple[Any, str]] = {}
 
 
-def _nccl_communicator(library: Any, comm: Any) -> Any:
-    """NCCL's communicator of an MPI one, made once for each: it takes a second; collective."""
+def _nccl_communicator(library: Any, comm: Any) -> tuple[Any, str]:
+    """NCCL's communicator of an MPI one, made once for each: it takes a second; collective.
+
+    Returns
+    -------
+    communicator : int, or None
+    reason : str
+        Why there is none, the same on all ranks; else empty.
+    """
     known = (id(library), comm.py2f())
     if known not in _communicators:
-        key = bytearray(bytes(library.get_unique_id())) if comm.rank == 0 else None
+        made, mine = None, ""
+        try:
+            key = bytearray(bytes(library.get_unique_id())) if comm.rank == 0 else None
+        except Exception as error:  # whatever the library raises
+            key, mine = None, f"{type(error).__name__}: {error}"
         key = ranks.share(comm, key)
-        _communicators[known] = library.comm_init_rank_scalable(comm.size, comm.rank, 1, key, 0)
+        if key is not None:
+            watch = ranks.the_watch()
+            watch.begins("NCCL's start")
+            try:
+                made = library.comm_init_rank_scalable(comm.size, comm.rank, 1, key, 0)
+            except Exception as error:
+                mine = f"rank {comm.rank}: {type(error).__name__}: {error}"
+            watch.ends()
+        reason = next((found for found in ranks.collect(comm, mine) if found), "")
+        _communicators[known] = (None, reason) if reason else (made, "")
     return _communicators[known]
 
 
@@ -281,6 +312,7 @@ def choose(comm: Any, asked: str) -> tuple[str, str]:
 
 
 def _why_not_nccl(comm: Any) -> str:
+    """Why NCCL cannot be used, the same on all ranks, or nothing; collective."""
     if comm.size == 1:
         return "one rank has nobody to exchange with"
     if ranks.gpus_of(comm) < comm.size:
@@ -290,4 +322,8 @@ def _why_not_nccl(comm: Any) -> str:
         mine = ""
     except Exception as error:  # whatever the library's loader raises
         mine = f"nccl4py cannot be used ({type(error).__name__}: {error})"
-    return next((found for found in ranks.collect(comm, mine) if found), "")
+    reason = next((found for found in ranks.collect(comm, mine) if found), "")
+    if reason:
+        return reason
+    failed = _nccl_communicator(nccl_library(), comm)[1]
+    return f"NCCL cannot start ({failed})" if failed else ""

@@ -141,6 +141,27 @@ class FakeNccl:
         comm.Allgather(part, whole)
 
 
+class Unfit(FakeNccl):
+    """A library one of whose calls fails."""
+
+    def __init__(self, fails):
+        if fails:
+            setattr(self, fails, self.fail)
+
+    def fail(self, *_):
+        raise RuntimeError("the driver is old")
+
+
+def with_nccl(library):
+    """Let a stand-in be NCCL; none is given back, for its address names it."""
+    LIBRARIES.append(library)
+    mpi_exchange.nccl_library = lambda: library
+    return library
+
+
+LIBRARIES = []
+
+
 def nccl():
     """The way without the host, by a stand-in; chosen if every rank has a GPU."""
     instance = Instance("uniform", 22, "10n", seed=5)
@@ -148,9 +169,18 @@ def nccl():
     state = mpi_solver.upload(instance, comm=COMM)
     assert (state.exchange.name, "GPU each" in state.reason) == ("allgather", SIZE > 1)
     raises(ranks.MissingPackageError, "nccl", lambda: solve(instance, comm=COMM, exchange="nccl"))
-    fake = FakeNccl()
-    mpi_exchange.nccl_library = lambda: fake
     ranks.gpus_of = lambda comm: comm.size
+    for fails in ("get_version", "get_unique_id", "comm_init_rank_scalable") if SIZE > 1 else ():
+        if RANK == 0 or fails != "get_unique_id":
+            with_nccl(Unfit(fails if SIZE - 1 == RANK or fails == "get_unique_id" else ""))
+        else:
+            with_nccl(Unfit(""))
+        for _ in range(2):  # what has failed is not tried again, or on all ranks
+            state = mpi_solver.upload(instance, comm=COMM)
+            assert (state.exchange.name, "driver is old" in state.reason) == ("allgather", True)
+        raises(ranks.MissingPackageError, "driver is old",
+               lambda: solve(instance, comm=COMM, exchange="nccl"))  # fmt: skip
+    fake = with_nccl(FakeNccl())
     for dtype in ("int32", "int64", "float64"):
         answer = solve(instance, comm=COMM, dtype=dtype)
         check(answer, generators.draw(instance))
@@ -289,10 +319,31 @@ def silent():
     solve(np.eye(12, dtype=int), comm=COMM)
 
 
+class Sleep:
+    """A launch that does not come back."""
+
+    def __call__(self):
+        time.sleep(600)
+
+    def reset(self):
+        pass
+
+
+def silent_nccl():
+    """One rank does not answer in an exchange through NCCL."""
+    ranks.gpus_of = lambda comm: comm.size
+    with_nccl(FakeNccl())
+    state = mpi_solver.upload(Instance("uniform", 20, "10n"), comm=COMM)
+    if RANK == SIZE - 1:
+        state.launches["send_frontier"] = Sleep()
+    mpi_solver.run(state)
+
+
 CASES = {
     case.__name__: case
     for case in (
         solves, forms, file, lists, nccl, aware, errors, certificates, alone_raises, killed, silent,
+        silent_nccl,
     )
 }  # fmt: skip
 

@@ -65,12 +65,13 @@ def test_solves(ranks, tmp_path):
     [
         ("alone_raises", "rank 1: OSError: the driver is gone"),
         ("killed", ""),
-        ("silent", "has waited 3 s for the other ranks"),
+        ("silent", "Allgather has waited 2 s for the other ranks"),
+        ("silent_nccl", "NCCL all-gather has waited 2 s for the other ranks"),
     ],
 )
 def test_a_fault_of_one_rank_ends_the_job(case, message):
     began = time.monotonic()
-    code, out, err = ended(start(2, DRIVER, case, PAPERS_MPI_TIMEOUT_S="3"), 60)
+    code, out, err = ended(start(2, DRIVER, case, PAPERS_MPI_TIMEOUT_S="2"), 60)
     assert code != 0
     assert "ok" not in out
     assert time.monotonic() - began < 30
