@@ -388,7 +388,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         scaling.exchanges, scaling.exchange_table, None, scaling_verdicts.exchanges,
     ),
     Experiment(
-        "too_large_for_one", f"n = {scaling.TOO_LARGE}, which no single card holds (mpiexec)",
+        "too_large_for_one", f"n = {scaling.TOO_LARGE}, which no H100 or H200 holds (mpiexec)",
         "table", scaling.too_large, scaling.too_large_table, None, scaling_verdicts.too_large,
     ),
 )  # fmt: skip

@@ -4,7 +4,9 @@ bottleneck: every rank's new rows become one frontier on every rank.
 Three ways, one interface (`HostExchange` has two of them):
 
 ``gather``
-    As printed: Gather at the root, which makes the list and broadcasts it.
+    As printed: Gather at the root, which makes the list and broadcasts it. The list's length is a
+    Broadcast of its own before it, which print does not mention; and a second Gather brings what
+    the first one has no room for.
 ``allgather``
     One call instead of two. Up to `INLINE` rows travel in it; where a rank has more, a second
     call brings them.

@@ -21,6 +21,9 @@ from papers.datenagi2016 import scaling_model
 from papers.datenagi2016.theory import theory
 
 SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree"}
+BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
+"""One GPU's own solvers: what a rank by itself pays for being one. Never a base of efficiencies."""
+
 RANKS = (1, 2, 4)
 FAMILY = "uniform_parts"
 ENTRIES = 10_000
@@ -36,7 +39,7 @@ BEYOND = (8, 16, 32)
 """GPUs that are predicted; the paper has 8 and 16."""
 
 TOO_LARGE = 200_000
-"""Its int32 costs are 160 GB: no card of 2026 that we know of holds them with its state."""
+"""Its int32 costs are 160 GB: no H100 or H200 holds them."""
 
 PHASES = {
     "matrix_compression": ("matrix_compression",),
@@ -105,7 +108,7 @@ def exchanges(plan: Plan) -> list[Cell]:
 
 
 def too_large(plan: Plan) -> list[Cell]:
-    """One order that no single card holds, the tree variant; costs in [0, n)."""
+    """One order that no H100 or H200 holds, the tree variant; costs in [0, n)."""
     if not plan.gpu:
         return [_cell("CU-TREE", 24, 2, plan, ("run",), label="n", repeats=1)]
     if plan.preset != "paper":
@@ -122,15 +125,27 @@ def too_large(plan: Plan) -> list[Cell]:
 def runs(summary: pd.DataFrame) -> pd.DataFrame:
     """Every measured run of Tables 4 and 5: seconds by step, counts, a row a cell.
 
+    One GPU's own solvers (`BESIDE`) are there at the same orders, if they were measured: of equal
+    seed, ``uniform`` and ``uniform_parts`` are the same matrices. Their ``end_to_end`` is left out:
+    it holds a copy from the host.
+
     Returns
     -------
     DataFrame
         ``source``, ``device``, ``solver`` (the paper's name), ``n``, ``gpus`` (ranks), ``seed``,
-        the steps' seconds by `MODELLED`, ``overall`` (the run) and ``end_to_end``, and the counts.
+        ``exchange`` (how the ranks do it: one by itself never through NCCL), the steps' seconds by
+        `MODELLED`, ``overall`` (the run) and ``end_to_end``, and the counts.
     """
-    names = {f"datenagi2016:{solver}": name for name, solver in SOLVERS.items()}
-    rows = summary[summary["solver"].isin(names) & (summary["family"] == FAMILY)]
-    rows = rows[rows["options"].astype(str).str.fullmatch(r"ranks=\d+") & (rows["label"] == "10n")]
+    names = {f"datenagi2016:{solver}": name for name, solver in {**SOLVERS, **BESIDE}.items()}
+    rows = summary[summary["solver"].isin(names) & (summary["label"] == "10n")]
+    options = rows["options"].astype(str)
+    several = (rows["family"] == FAMILY) & options.str.fullmatch(r"ranks=\d+")
+    alone = (
+        rows["solver"].isin([f"datenagi2016:{solver}" for solver in BESIDE.values()])
+        & (rows["family"] == "uniform")
+        & (options.isin(("", "nan")) & rows["n"].isin([n for n, _ in chains()]))
+    )
+    rows = rows[several | (alone & several.any())]
     found = []
     keys = ["source", "device", "solver", "n", "options", "seed"]
     for (source, device, solver, n, options, seed), part in rows.groupby(keys, sort=False):
@@ -142,9 +157,12 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
         }
         row = {
             "source": source, "device": device, "solver": names[str(solver)], "n": int(n),
-            "gpus": int(str(options).partition("=")[2]), "seed": seed,
+            "gpus": int(str(options).partition("=")[2] or 1), "seed": seed,
+            "exchange": _exchange(names[str(solver)], values),
             "overall": values.get(("run", "time_ms"), math.nan) / 1e3,
-            "end_to_end": values.get(("end_to_end", "time_ms"), math.nan) / 1e3,
+            "end_to_end": math.nan if names[str(solver)] in BESIDE else (
+                values.get(("end_to_end", "time_ms"), math.nan) / 1e3
+            ),
         }  # fmt: skip
         for phase, steps in MODELLED.items():
             parts = [values.get(("steps", f"{step}_ms")) for step in steps]
@@ -154,10 +172,20 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
             row[count] = values.get(("answer", count), math.nan)
         found.append(row)
     columns = [
-        "source", "device", "solver", "n", "gpus", "seed", "overall", "end_to_end", *MODELLED,
-        *scaling_model.COUNTS,
+        "source", "device", "solver", "n", "gpus", "seed", "exchange", "overall", "end_to_end",
+        *MODELLED, *scaling_model.COUNTS,
     ]  # fmt: skip
     return pd.DataFrame(found, columns=columns)
+
+
+def _exchange(name: str, values: dict[tuple[str, str], float]) -> str:
+    """How a run's ranks exchanged: `mpi_exchange`'s ways (tree), MPI's by name (classical)."""
+    if name in BESIDE:
+        return "none"
+    by_nccl = values.get(("answer", "by_nccl"), math.nan)
+    if name == "CU-CLASS":
+        return "gather"
+    return "" if math.isnan(by_nccl) else ("nccl" if by_nccl else "allgather")
 
 
 def chains() -> dict[tuple[int, int], int]:
@@ -169,7 +197,7 @@ def chains() -> dict[tuple[int, int], int]:
 
 
 def _long(table: pd.DataFrame, steps: Iterable[str]) -> pd.DataFrame:
-    kept = ["source", "device", "solver", "n", "gpus"]
+    kept = ["source", "device", "solver", "n", "gpus", "exchange"]
     medians = table.groupby(kept, sort=False)[list(steps)].median().reset_index()
     long = medians.melt(kept, var_name="step", value_name="time_s")
     return long.dropna(subset=["time_s"])
@@ -191,6 +219,7 @@ def efficiencies(table: pd.DataFrame, is_weak: bool) -> pd.DataFrame:
         if base is None:
             continue
         one = known.get((row.source, row.solver, row.step, base), math.nan)
+        one = math.nan if row.solver in BESIDE else one
         scale = 1 if is_weak else row.gpus
         found.append({**row._asdict(), "base": base, "efficiency": one / (scale * row.time_s)})
     return pd.DataFrame(found, columns=[*table.columns, "base", "efficiency"])
@@ -209,16 +238,17 @@ def printed(published: Published, name: str) -> pd.DataFrame:
 def _table(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:
     long = _long(runs(summary), (*PHASES, "overall", "end_to_end"))
     # The tree variant has no matrix compression.
-    long = long[(long["solver"] == "CU-CLASS") | (long["step"] != "matrix_compression")]
+    long = long[long["solver"].str.startswith("CU-CLASS") | (long["step"] != "matrix_compression")]
     measured = efficiencies(long, is_weak).drop(columns="base")
     keys = ["n", "gpus", "solver", "step"]
     beside = common_tables.beside(printed(published, "table4" if is_weak else "table5"),
                                   measured, keys)  # fmt: skip
-    ranked = {"step": (*PHASES, "overall", "end_to_end"), "solver": tuple(SOLVERS)}
+    solvers = (*SOLVERS, *BESIDE)
+    ranked = {"step": (*PHASES, "overall", "end_to_end"), "solver": solvers}
     by = ("solver", "step", "n", "gpus")
     table = common_tables.order(beside, by=by, ranked=ranked)
     return table[
-        ["solver", "step", "n", "gpus", "source", "device", "published_s", "time_s",
+        ["solver", "step", "n", "gpus", "source", "device", "exchange", "published_s", "time_s",
          "published_efficiency", "efficiency"]
     ]  # fmt: skip
 
@@ -275,7 +305,7 @@ def models(
 def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:
     """A table of efficiencies: print, measured, and the model's band, never in one column."""
     table = _table(summary, published, is_weak)
-    table = table[table["step"] != "end_to_end"]
+    table = table[(table["step"] != "end_to_end") & table["solver"].isin(SOLVERS)]
     columns = ["model_low", "model", "model_high"]
     rows = []
     for source, name, model, _ in models(summary):
@@ -326,7 +356,7 @@ def model_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
                     "measured_s": held.overall if step == "overall" else held.seconds[step],
                     "predicted_s": middle, "low_s": low, "high_s": high, "gb_a_s": bandwidth,
                     "event_us": 1e6 * price[1], "message_us": 1e6 * price[2],
-                    "residual": model.fit.residual if step == "overall" else math.nan,
+                    "residual": model.fit.residuals[step],
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
@@ -336,7 +366,7 @@ def model_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Seconds of a run, and microseconds a level, by the way of the exchange."""
+    """Seconds of a run, and the whole run over its levels, by the way of the exchange."""
     rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["family"] == FAMILY)]
     rows = rows[rows["options"].astype(str).str.contains("exchange=")]
     found = []
@@ -350,7 +380,7 @@ def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             {
                 "n": int(n), "gpus": int(chosen["ranks"]), "exchange": chosen["exchange"],
                 "source": source, "device": device, "run_s": seconds, "bfs_levels": levels,
-                "us_a_level": 1e6 * seconds / levels,
+                "run_us_over_levels": 1e6 * seconds / levels,
             }
         )  # fmt: skip
     table = pd.DataFrame(found)
@@ -360,7 +390,7 @@ def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def too_large_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """The order that no single card holds: time, cost beside theory, memory, proof."""
+    """The order that no H100 or H200 holds: time, cost beside theory, memory, proof."""
     rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["family"] == FAMILY)]
     rows = rows[(rows["label"] == "n") & rows["n"].isin((TOO_LARGE, 24))]
     found = []

@@ -14,7 +14,8 @@ moved bytes        through a collective, p > 1          s a byte
 The counts are the algorithm's own (dual updates, levels, rows that the search expands), measured,
 and carried to other n by a power law: no count depends on p but through who wins a race. The
 prices are fitted by non-negative least squares of relative errors. The band is what leaving out
-one measurement after the other makes of a prediction, widened by what the fit leaves over.
+one measurement after the other makes of a prediction, widened by what the fit of that phase leaves
+over.
 """
 
 from __future__ import annotations
@@ -113,15 +114,15 @@ class Fit:
         Each count is ``a n**b``.
     share : float
         A run over the sum of its steps, whose clocks wait at every boundary.
-    residual : float
-        Root mean square of the fitted runs' relative errors.
+    residuals : dict of str to float
+        Root mean square of the fitted runs' relative errors, by phase and for ``overall``.
     """
 
     variant: str
     prices: Mapping[str, np.ndarray]
     laws: Mapping[str, tuple[float, float]]
     share: float
-    residual: float
+    residuals: Mapping[str, float]
 
     def counts(self, n: int) -> dict[str, float]:
         """Counts at order `n`, by the power laws."""
@@ -145,7 +146,7 @@ class Model:
 
     def band(self, step: str, n: int, p: int) -> tuple[float, float, float]:
         """Low, middle and high of a phase's seconds, or of ``overall``."""
-        return self._band([each.seconds(n, p)[step] for each in (self.fit, *self.others)])
+        return self._band(step, [each.seconds(n, p)[step] for each in (self.fit, *self.others)])
 
     def efficiency(
         self, step: str, base: int, n: int, p: int, weak: bool
@@ -153,17 +154,18 @@ class Model:
         """Low, middle and high of ``t_1 / t_p`` (weak) or ``t_1 / (p t_p)`` (strong)."""
         scale = 1 if weak else p
         return self._band(
+            step,
             [
                 each.seconds(base, 1)[step] / (scale * each.seconds(n, p)[step])
                 for each in (self.fit, *self.others)
                 if each.seconds(n, p)[step] > 0
-            ]
+            ],
         )
 
-    def _band(self, values: list[float]) -> tuple[float, float, float]:
+    def _band(self, step: str, values: list[float]) -> tuple[float, float, float]:
         if not values:
             return math.nan, math.nan, math.nan
-        wide = 1 + RESIDUALS * self.fit.residual
+        wide = 1 + RESIDUALS * self.fit.residuals[step]
         return min(values) / wide, values[0], max(values) * wide
 
 
@@ -183,11 +185,13 @@ def fit_once(variant: str, runs: Sequence[Observation]) -> Fit:
     """Fit the prices of all phases to `runs`."""
     sizes = [run.n for run in runs]
     laws = {name: power_law(sizes, [run.counts[name] for run in runs]) for name in COUNTS}
-    prices = {}
+    prices, residuals = {}, {}
     for name in phases(variant):
         often = np.array([quantities(variant, r.n, r.p, r.counts)[name] for r in runs], float)
         seconds = np.array([run.seconds[name] for run in runs], float)
         prices[name] = _prices(often, seconds)
+        used = seconds > 0
+        residuals[name] = _rms((often @ prices[name])[used] / seconds[used] - 1)
     sums = [
         sum(
             float(prices[name] @ np.array(amount))
@@ -197,8 +201,13 @@ def fit_once(variant: str, runs: Sequence[Observation]) -> Fit:
     ]
     ratios = [run.overall / total for run, total in zip(runs, sums, strict=True) if total > 0]
     share = float(np.median(ratios)) if ratios else 1.0
-    errors = [ratio / share - 1 for ratio in ratios] or [0.0]
-    return Fit(variant, prices, laws, share, float(np.sqrt(np.mean(np.square(errors)))))
+    residuals["overall"] = _rms(np.array(ratios) / share - 1)
+    return Fit(variant, prices, laws, share, residuals)
+
+
+def _rms(errors: np.ndarray) -> float:
+    """Root mean square; 0 of none."""
+    return float(np.sqrt(np.mean(np.square(errors)))) if len(errors) else 0.0
 
 
 def _prices(often: np.ndarray, seconds: np.ndarray) -> np.ndarray:

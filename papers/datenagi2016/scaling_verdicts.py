@@ -24,6 +24,9 @@ from papers.datenagi2016.scaling import BEYOND, TOO_LARGE
 
 PAIR = ("published_efficiency", "efficiency")
 
+SCALES_WELL = 0.9
+"""Print's own least efficiency of matrix compression on 4 GPUs (weak; strong has 0.91 to 0.96)."""
+
 
 def _efficiencies(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     """Each efficiency on several GPUs; print's own one-GPU times stand behind the notes."""
@@ -50,16 +53,22 @@ def _statements(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         several = part[part["gpus"] > 1]
         if several.empty:
             continue
-        last = float(several[several["gpus"] == several["gpus"].max()]["efficiency"].iloc[-1])
         if step == "matrix_compression":
+            most = several[several["gpus"] == several["gpus"].max()]
+            least = round(float(most["efficiency"].min()), 2)
             yield claim(
                 f"matrix compression scales well, to {several['gpus'].max():.0f} GPUs ({source})",
-                "above 0.9 on 4 GPUs", round(last, 2), last > 0.8,
+                f"at least {SCALES_WELL} at every n", least, least >= SCALES_WELL,
                 note="its share of a launch and a wait does not shrink with the strip",
             )  # fmt: skip
         if step == "overall":
-            first = part[part["n"] == part["n"].max()].sort_values("gpus")
-            falls = all(b <= a * 1.02 for a, b in pairwise(first["efficiency"]))
+            is_weak = part["n"].nunique() == len(part)  # one chain; else one for every n
+            chains = [part] if is_weak else [rows for _, rows in part.groupby("n")]
+            falls = all(
+                after <= before * 1.02
+                for rows in chains
+                for before, after in pairwise(rows.sort_values("gpus")["efficiency"])
+            )
             yield claim(
                 f"overall efficiency of {name} falls with the GPUs ({source})", "falls",
                 "falls" if falls else "not everywhere", falls,

@@ -5,8 +5,9 @@ worker's place; the other ranks `serve`. For every cell rank 0 gives one order t
 fewer ranks than there are is measured by the first of them, while the others sleep; one for more
 is skipped.
 
-Clocks: a barrier before and one behind, so that a time is the slowest rank's. The decision whether
-to repeat is rank 0's. Answers are certified strip by strip (`papers.common.certify_parts`).
+Clocks: a barrier before and one behind, so that a time is the slowest rank's; ``end_to_end`` holds
+the drawing where an instance is drawn in device memory, see `_Book.end_to_end`. Whether to repeat
+is rank 0's decision. Answers are certified strip by strip (`papers.common.certify_parts`).
 
 Ranks cannot be replaced: what one rank alone meets, and a cell that takes too long, end the job.
 Finished cells are kept, and ``--resume`` goes on behind them.
@@ -274,7 +275,11 @@ class _Book:
         return self.solver.upload(self.source, comm=self.comm, **dict(self.cell.options))
 
     def end_to_end(self) -> tuple[Mapping[str, float], Any]:
-        """One repetition, host to host."""
+        """One repetition: from a source to the answer on the host.
+
+        Of a family that is drawn in device memory (`uniform_parts`) the upload is that drawing, on
+        each rank its own strip, and no copy from the host.
+        """
         with stopwatch(self.synchronize) as lap:
             state = self.upload()
             self.solver.run(state)

@@ -41,7 +41,8 @@ def test_planted_prices_are_found_and_carried_to_more_gpus(variant):
     runs = [run_of(variant, n, p) for n, p in SIZES if (n, p) != (20_000, 4)]
     model = fitted(variant, runs)
     assert model.fit.share == pytest.approx(0.9)
-    assert model.fit.residual == pytest.approx(0, abs=1e-6)
+    assert set(model.fit.residuals) == {*phases(variant), "overall"}
+    assert max(model.fit.residuals.values()) == pytest.approx(0, abs=1e-6)
     for n, p in ((20_000, 4), (28_284, 8), (40_000, 16), (20_000, 32)):
         true = run_of(variant, n, p)
         assert model.fit.seconds(n, p)["overall"] == pytest.approx(true.overall, rel=1e-3)
@@ -67,6 +68,19 @@ def test_the_band_holds_what_was_held_back(variant):
     assert inside >= 0.8 * held
 
 
+def test_a_phase_is_as_wide_as_its_own_residual():
+    noise = np.random.default_rng(1)
+    runs = [run_of("tree", n, p) for n, p in SIZES]
+    for run in runs:
+        run.seconds["ap_search"] *= noise.uniform(0.8, 1.2)
+    model = fitted("tree", runs)
+    assert model.fit.residuals["ap_search"] > 0.05
+    low, _, high = model.band("dual_update", 20_000, 4)
+    assert high / low < 1.0001
+    low, _, high = model.band("ap_search", 20_000, 4)
+    assert high / low > 1.2
+
+
 def test_prices_are_never_negative_and_few_runs_are_refused():
     runs = [run_of("tree", n, p, np.random.default_rng(n + p)) for n, p in SIZES]
     model = fitted("tree", runs)
@@ -90,6 +104,7 @@ def summary_of(sizes=SIZES, device="Planted GPU"):
             values = [("run", "time_ms", 1e3 * run.overall)]
             values.append(("end_to_end", "time_ms", 2e3 * run.overall))
             values += [("answer", count, value) for count, value in run.counts.items()]
+            values.append(("answer", "by_nccl", float(p > 1 and name == "CU-TREE")))
             for phase, value in seconds.items():
                 steps = scaling.MODELLED[phase]
                 if value is not None:
@@ -127,6 +142,52 @@ def test_efficiencies_follow_the_papers_formulas():
             assert kinds == {"ratio", "shape", "time"}
 
 
+def test_the_exchange_is_named_and_one_gpus_own_solver_stands_beside():
+    summary = summary_of()
+    found = scaling.table_5(summary, NUMBERS)
+    mine = found[found["source"] == "this run"]
+    ways = mine.groupby(["solver", "gpus"])["exchange"].unique().map(list).to_dict()
+    assert ways == {
+        ("CU-CLASS", 1): ["gather"], ("CU-CLASS", 2): ["gather"], ("CU-CLASS", 4): ["gather"],
+        ("CU-TREE", 1): ["allgather"], ("CU-TREE", 2): ["nccl"], ("CU-TREE", 4): ["nccl"],
+    }  # fmt: skip
+    one = summary[summary["solver"] == "datenagi2016:mpi_tree"]
+    one = one[one["options"] == "ranks=1"]
+    one = one.assign(solver="datenagi2016:tree", options="", family="uniform")
+    one = one.assign(median=one["median"] / 2)
+    more = scaling.table_5(pd.concat([summary, one]), NUMBERS)
+    extra = more[more["solver"] == "CU-TREE on one"]
+    assert set(extra["gpus"]) == {1}
+    assert "end_to_end" not in set(extra["step"])
+    assert scaling.runs(one).empty  # beside nothing there is nothing
+    assert set(extra["exchange"]) == {"none"}
+    assert set(extra[extra["step"] == "overall"]["n"]) == {10_000, 14_142, 20_000}
+    assert extra[["efficiency", "published_s"]].isna().all(axis=None)
+    rest = more[more["solver"] != "CU-TREE on one"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(rest, found.reset_index(drop=True))
+
+
+def test_what_is_said_of_the_tables_holds_for_every_order():
+    rows = [
+        (n, gpus, efficiency)
+        for n, last in ((10_000, 0.91), (14_142, 0.85))
+        for gpus, efficiency in ((1, 1.0), (2, 0.95), (4, last))
+    ]
+    table = pd.DataFrame(rows, columns=["n", "gpus", "efficiency"])
+    table = table.assign(solver="CU-CLASS", step="matrix_compression")
+    for chosen, right in ((table, False), (table[table["n"] == 10_000], True)):
+        (found,) = scaling_verdicts._statements(chosen, "here")
+        assert found.verdict == ("agrees" if right else "differs")
+    table = table.assign(step="overall")
+    rises = table.assign(efficiency=[1, 0.9, 0.8, 1, 1.2, 1.3])
+    for worse, right in ((table, True), (rises, False)):
+        (found,) = scaling_verdicts._statements(worse, "here")
+        assert found.verdict == ("agrees" if right else "differs")
+    weak = pd.DataFrame({"n": [1, 2, 3], "gpus": [1, 2, 4], "efficiency": [1.0, 0.9, 0.95]})
+    (found,) = scaling_verdicts._statements(weak.assign(solver="CU-TREE", step="overall"), "here")
+    assert found.verdict == "differs"
+
+
 def test_print_repeats_its_own_efficiencies():
     for name, weak in (("table4", True), ("table5", False)):
         rows = scaling.printed(NUMBERS, name).rename(columns={"published_s": "time_s"})
@@ -151,7 +212,9 @@ def test_figures_draw_print_measurement_and_band_apart():
         figure = draw(table)
         labels = {text for axes in figure.axes for text in axes.get_legend_handles_labels()[1]}
         assert {word.rpartition(", ")[2] for word in labels} == {"published", "measured", "model"}
-    assert draw(make(summary.iloc[:0], NUMBERS))
+        axes = draw(make(summary.iloc[:0], NUMBERS)).axes  # print stands by itself
+        labels = {text for each in axes for text in each.get_legend_handles_labels()[1]}
+        assert {word.rpartition(", ")[2] for word in labels} == {"published"}
 
 
 def test_the_model_is_judged_by_a_run_it_has_not_seen():
