@@ -154,7 +154,19 @@ def _top(dtype: np.dtype) -> Any:
 def bind_shared(
     strip: Strip, dtype: np.dtype, a: dict[str, Any], shapes: Geometry, root: bool
 ) -> dict[str, Launch]:
-    """The launches of both variants, by name."""
+    """The launches of both variants, by name.
+
+    Parameters
+    ----------
+    strip : Strip
+    dtype : dtype
+        The working type, of costs, duals and slacks.
+    a : dict of str to device array
+        From `allocate`.
+    shapes : Geometry
+    root : bool
+        Whether this rank has the root's launches, too.
+    """
     n, (rows, columns) = strip.n, strip.shape
     i32, top, zero = np.int32, _top(dtype), dtype.type(0)
     line = shapes.line_threads
@@ -222,7 +234,15 @@ def bind_classical(
     negligible: float,
     root: bool,
 ) -> dict[str, Launch]:
-    """The classical variant's launches, but for those that depend on the lists' room."""
+    """The classical variant's launches, but for those that depend on the lists' room.
+
+    Parameters
+    ----------
+    strip, dtype, a, shapes, root
+        As in `bind_shared`.
+    negligible : float
+        See `papers.datenagi2016.half_units.no_slack`; 0 for integers.
+    """
     n, (rows, columns) = strip.n, strip.shape
     i32, top = np.int32, _top(dtype)
     row = _blocks(32 * rows, shapes.row_threads), shapes.row_threads
@@ -260,7 +280,7 @@ def bind_classical(
 def bind_scatter(
     strip: Strip, dtype: np.dtype, a: dict[str, Any], shapes: Geometry, negligible: float
 ) -> Launch:
-    """`compression_scatter` into ``adjacency``, which has grown."""
+    """`compression_scatter` into ``adjacency``, which has grown; arguments as `bind_classical`."""
     rows, columns = strip.shape
     i32 = np.int32
     return bind(
@@ -272,7 +292,18 @@ def bind_scatter(
 
 
 def bind_forward(n: int, a: dict[str, Any], shapes: Geometry, mailbox: Mailbox) -> Launch:
-    """The root's forward pass over the whole list, which has grown."""
+    """The root's forward pass over the whole list, which has grown.
+
+    Parameters
+    ----------
+    n : int
+        Order.
+    a : dict of str to device array
+        The root's; ``whole_adjacency`` is int32[at least the number of edges].
+    shapes : Geometry
+    mailbox : Mailbox
+        That the pass's outcome goes to.
+    """
     return bind(
         one_gpu_classical.forward_pass, 1, shapes.search_threads, np.int32(n),
         a["whole_pointers"], a["whole_adjacency"], a["column_assignment"], a["row_cover"],
@@ -285,7 +316,15 @@ def bind_forward(n: int, a: dict[str, Any], shapes: Geometry, mailbox: Mailbox) 
 def bind_tree(
     strip: Strip, dtype: np.dtype, a: dict[str, Any], exchange: Any, shapes: Geometry, root: bool
 ) -> dict[str, Launch]:
-    """The tree variant's launches; messages and mailboxes are the exchange's."""
+    """The tree variant's launches; messages and mailboxes are the exchange's.
+
+    Parameters
+    ----------
+    strip, dtype, a, shapes, root
+        As in `bind_shared`.
+    exchange : HostExchange or NcclExchange
+        With one mailbox the host sends the messages, with two the device does.
+    """
     n, columns = strip.n, strip.shape[1]
     i32, top, zero = np.int32, _top(dtype), dtype.type(0)
     line = shapes.line_threads
@@ -320,7 +359,7 @@ def bind_tree(
         "dual_update": bind(
             tree.dual_update, *lines, i32(n), i32(columns), top, zero, a["theta"],
             a["row_cover"], a["column_cover"], a["column_predecessor"], a["row_dual"],
-            a["column_dual"], a["slack"], a["row_mark"], flags,
+            a["column_dual"], a["slack"], a["row_mark"],
         ),
         "predecessors_of_trees": bind(
             tree.predecessors_of_trees, *lines, i32(columns), a["column_cover"],

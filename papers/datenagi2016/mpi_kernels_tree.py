@@ -18,11 +18,9 @@ from papers.datenagi2016.half_units import halve
 from papers.datenagi2016.kernels import (
     ACTIVE,
     INACTIVE,
-    LEVELS,
     MAX_BLOCK,
     REVERSE,
     SIGNALS,
-    UPDATED,
     VISITED,
 )
 from papers.datenagi2016.kernels_tree import append, least_of_rows, settle
@@ -192,17 +190,15 @@ def contraction(
                     row_mark[row] = VISITED
                     row_predecessor[row] = row_assignment[row]
             append(fresh, row, frontier, 0, flags, FRONTIER)
-    if cuda.grid(1) == 0:
-        flags[LEVELS] += 1
-        if sent >= 0:
-            total, ends = 0, 0
-            for part in range(parts):
-                total += messages[part * stride]
-                ends += messages[part * stride + 1]
-            sequence = flags[sent] + 1
-            flags[sent] = sequence
-            path = 1 if ends > 0 else 0
-            store_release_system(signal, 0, (sequence << 34) | (path << 33) | total)
+    if cuda.grid(1) == 0 and sent >= 0:
+        total, ends = 0, 0
+        for part in range(parts):
+            total += messages[part * stride]
+            ends += messages[part * stride + 1]
+        sequence = flags[sent] + 1
+        flags[sent] = sequence
+        path = 1 if ends > 0 else 0
+        store_release_system(signal, 0, (sequence << 34) | (path << 33) | total)
 
 
 @cuda.jit
@@ -246,17 +242,14 @@ def dual_update(
     column_dual,
     slack,
     row_mark,
-    flags,
 ):
     """Move every dual by theta / 2 and every positive slack by theta.
 
     Paper: [DN16 Alg.9] [DN16 sec.5] (5), "on all devices": all rows, this rank's columns.
     Launch: one thread a line, the longer side's number.
-    Reads/Writes: as `kernels.dual_update`.
+    Reads/Writes: as `kernels.dual_update`, but for the flag that an update was: the host knows.
     """
     k = cuda.grid(1)
-    if k == 0:
-        flags[UPDATED] = 1
     if theta[0] >= top:
         return
     half = halve(theta[0])
@@ -296,7 +289,7 @@ SIGNATURES = {
     free_columns: f"void(int32, {', '.join([_LINES] * 4)})",
     dual_update: (
         f"void(int32, int32, T, T, T[::1], {', '.join([_LINES] * 3)}, T[::1], T[::1], T[::1], "
-        f"{_LINES}, {_LINES})"
+        f"{_LINES})"
     ),
 }
 """What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""

@@ -223,18 +223,18 @@ def _measure(
 ) -> Outcome:
     """As `papers.reproduce.cell.measure`, in step on all ranks of `comm`."""
     name = device_name(solver)
-    scopes = tuple(s for s in cell.scopes if s != "kernels" or device.describe().is_gpu)
-    if not scopes:
-        return Outcome("skipped", "none", "device time needs a GPU", device=name)
     report("upload and warm-up")
     source: Any = None
     with ranks.agreeing(comm):
+        unknown = set(cell.scopes) - {*_ON_STATE, "end_to_end"}
+        if unknown:
+            raise ValueError(f"{', '.join(unknown)}: not measured on several ranks")
         source = parts.as_source(generators.draw(cell.instance))
     book = _Book(solver, cell, comm, source, budget_s, report)
     signature = (cell.solver, cell.options, str(source.dtype))
     cold = device.describe().is_gpu or signature not in warmed
     warmed.add(signature)
-    on_state = [scope for scope in scopes if scope != "end_to_end"]
+    on_state = [scope for scope in cell.scopes if scope != "end_to_end"]
     if on_state or cold:
         state = book.upload()
         book.note = str(getattr(state, "reason", ""))
@@ -244,7 +244,7 @@ def _measure(
         for scope in on_state:
             book.take(scope, partial(_ON_STATE[scope], book, state))
         del state
-    if "end_to_end" in scopes:
+    if "end_to_end" in cell.scopes:
         gc.collect()  # so that memory holds one state at a time
         book.take("end_to_end", book.end_to_end)
     return book.outcome(name)
@@ -351,22 +351,7 @@ def _steps(book: _Book, state: Any) -> tuple[Mapping[str, float], Any]:
     return times, book.solver.download(state)
 
 
-def _kernels(book: _Book, state: Any) -> tuple[Mapping[str, float], Any]:
-    """Device time of this paper's kernels on the rank that has the most of it."""
-    from papers.common.launch import KernelClock  # Needs the CUDA driver.
-
-    with KernelClock() as clock:
-        book.solver.run(state)
-    found = ranks.collect(book.comm, (clock.total_ms, clock.by_kernel))
-    total, by_kernel = max(found, key=lambda each: each[0])
-    values = {"time_ms": total}
-    for name, (launches, ms) in by_kernel.items():
-        values[f"{name}_ms"], values[f"{name}_launches"] = ms, float(launches)
-    return values, book.solver.download(state)
-
-
 _ON_STATE: dict[str, Callable[[_Book, Any], tuple[Mapping[str, float], Any]]] = {
     "run": _run,
-    "kernels": _kernels,
     "steps": _steps,
 }
