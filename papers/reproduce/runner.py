@@ -24,7 +24,7 @@ from papers.reproduce.cell import Outcome
 from papers.reproduce.measurements import recorded_runs, summarize
 from papers.reproduce.plan import Job
 from papers.reproduce.registry import UsageError
-from papers.reproduce.store import Lock, RunStore
+from papers.reproduce.store import Journal, Lock, RunStore
 from papers.reproduce.worker import Worker
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ class Listener(Protocol):
     def ended(self, job: Job, outcome: Outcome) -> None:
         """A cell ended and is on the disk."""
 
+
+TRIES = 2
+"""How often a cell may end a job of several ranks: the first time may have been the user."""
 
 RETRIED = ("failed", "timeout", "out-of-memory", "not-certified")
 """Statuses that ``--retry`` measures again."""
@@ -193,18 +196,30 @@ class Run:
         return [job for job in self.jobs if job.key not in results.finished]
 
     def execute(self, worker: Measurer, listener: Listener) -> None:
-        """Measure what is not finished yet; every finished cell is on the disk at once."""
+        """Measure what is not finished yet; every finished cell is on the disk at once.
+
+        A cell in which a job of several ranks has ended `TRIES` times is not measured again: it
+        has failed.
+        """
         results = RunStore(self.folder)
+        journal = Journal(self.folder) if worker.device.ranks > 1 else None
         try:
             for job in self.jobs:
                 if job.key in results.finished:
                     continue
                 listener.begins(job)
                 worker.on_timeout = partial(_keep, results, job)
-                outcome = worker.measure(
-                    job.cell, plan.BUDGET_S[self.preset], self.timeout_s, listener.stage
-                )
+                tries = journal.begins(job.key) if journal else 0
+                if tries < TRIES:
+                    outcome = worker.measure(
+                        job.cell, plan.BUDGET_S[self.preset], self.timeout_s, listener.stage
+                    )
+                else:
+                    reason = f"the job has ended {tries} times while it was measured"
+                    outcome = Outcome("failed", "none", reason, device=worker.device.name)
                 results.append(_rows(job, outcome))
+                if journal:
+                    journal.ended()
                 listener.ended(job, outcome)
         finally:
             results.close()

@@ -135,6 +135,36 @@ class RunStore:
         self._file.close()
 
 
+class Journal:
+    """Which cell was begun last, and how often without coming to an end.
+
+    A process that measures alone is killed and replaced, and its cell has an outcome. MPI ranks
+    end with their job: without a journal a cell that ends it would end it again on every resume.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder; it exists.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "begun.json"
+
+    def begins(self, cell: str) -> int:
+        """Note that a cell begins; return how often it was begun before and did not end."""
+        try:
+            known = json.loads(self._path.read_text(encoding="utf-8"))
+            before = int(known["times"]) if known["cell"] == cell else 0
+        except (OSError, ValueError, KeyError, TypeError):
+            before = 0
+        write_atomically(self._path, dump_json({"cell": cell, "times": before + 1}))
+        return before
+
+    def ended(self) -> None:
+        """The cell is finished and on the disk."""
+        self._path.unlink(missing_ok=True)
+
+
 def read_meta(folder: Path) -> dict[str, Any]:
     """Return the `meta.json` of a run folder; raise `UsageError` if it is none or damaged."""
     path = folder / "meta.json"

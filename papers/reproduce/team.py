@@ -10,7 +10,8 @@ the drawing where an instance is drawn in device memory, see `_Book.end_to_end`.
 is rank 0's decision. Answers are certified strip by strip (`papers.common.certify_parts`).
 
 Ranks cannot be replaced: what one rank alone meets, and a cell that takes too long, end the job.
-Finished cells are kept, and ``--resume`` goes on behind them.
+Finished cells are kept, and ``--resume`` goes on behind them; a cell that has ended the job twice
+has failed (`papers.reproduce.runner.TRIES`).
 """
 
 from __future__ import annotations

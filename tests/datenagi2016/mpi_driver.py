@@ -47,9 +47,9 @@ def raises(kind, text, call):
 
 
 def solves():
-    """Both variants, all types, uneven splits, n = p; counts as on one GPU."""
+    """Both variants, all types, uneven splits, n = p, idle ranks; counts as on one GPU."""
     kinds = ("int32", "10n"), ("int64", "n"), ("float64", "10n"), ("int32", "0.1n")
-    for n in dict.fromkeys((SIZE, 5, 14)):
+    for n in {1: (1, 5), 2: (2, 14), 3: (5, 14), 4: (4, 5)}[SIZE]:
         for variant in ("classical", "tree"):
             for place, (dtype, label) in enumerate(kinds):
                 family = "uniform_double" if dtype == "float64" else "uniform"

@@ -15,6 +15,8 @@ from test_mpi_solver import ended, pytestmark, start  # noqa: F401
 from papers.common import launcher, ranks
 from papers.common.environment import MissingPackageError
 from papers.datenagi2016 import mpi_collectives
+from papers.reproduce import runner
+from papers.reproduce.cell import Outcome
 from papers.reproduce.registry import UsageError
 from papers.reproduce.runner import Run
 from papers.reproduce.team import Team, serve
@@ -65,7 +67,7 @@ def test_what_is_measured_in_one_process_is_refused():
 def test_a_killed_run_loses_no_finished_cell(tmp_path):
     folder = tmp_path / "run"
     process = start(2, *COMMAND, "datenagi2016:table5", "--preset", "smoke", "--device", "cpu",
-                    "--repeats", 1, "--only", "n=11,16", "--only", "solver=mpi_tree",
+                    "--repeats", 1, "--only", "n=8,11", "--only", "solver=mpi_tree",
                     "--out", folder)  # fmt: skip
     file, deadline = folder / "measurements.csv", time.monotonic() + 60
     while not (file.is_file() and len(states(folder)) >= 1):
@@ -86,6 +88,35 @@ def test_a_killed_run_loses_no_finished_cell(tmp_path):
     assert len(after) == 6
     assert {cell: after[cell] for cell in before} == before
     assert file.read_text().startswith(whole[: whole.rindex("\n")])
+
+
+def test_a_cell_that_ends_the_job_twice_has_failed(tmp_path):
+    _, jobs = runner.planned(runner.Choice(("datenagi2016:table4",), "smoke"), gpu=False)
+    measured = []
+
+    class Crew:
+        device = DeviceCard("A", False, "a", 2, 2)
+        on_timeout = None
+
+        def measure(self, cell, *_):
+            measured.append(cell.key)
+            if cell.key == jobs[1].cell.key:
+                raise SystemExit  # as the job's end
+            return Outcome("ok", "none", "", device="A")
+
+    listener = SimpleNamespace(begins=print, stage=print, ended=lambda job, outcome: None)
+    meta = {"options": {"preset": "smoke", "timeout_s": 1.0}}
+    run = Run(tmp_path, meta, jobs[:3])
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            run.execute(Crew(), listener)
+    run.execute(Crew(), listener)
+    first, second, third = (job.key for job in jobs[:3])
+    assert [states(tmp_path)[key][0] for key in (first, second, third)] == ["ok", "failed", "ok"]
+    assert states(tmp_path)[second][1] == "the job has ended 2 times while it was measured"
+    assert len(measured) == 4
+    assert not (tmp_path / "begun.json").exists()
+    assert [job.key for job in run.left(runner.RETRIED)] == [second]
 
 
 def test_a_run_goes_on_with_as_many_ranks_as_it_began_with():
@@ -124,7 +155,7 @@ class Query:
 
 
 def test_a_launcher_of_another_library_is_named(monkeypatch):
-    pytest.importorskip("mpi4py")
+    ranks.mpi()
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
     with pytest.raises(WorkerError, match=r"has started 2 ranks, the MPI library .* sees 1: use"):

@@ -54,7 +54,7 @@ def test_solves(ranks, tmp_path):
     if ranks in (1, 3):
         cases += ["forms", f"file={path}"] if ranks == 3 else ["forms"]
     if ranks in (2, 3):
-        cases += ["lists", "nccl", "aware"]
+        cases += ["nccl", "aware"] if ranks == 2 else ["lists"]
     code, out, err = ended(start(ranks, DRIVER, *cases))
     assert code == 0, err
     assert out.split("\n")[:-1] == [f"ok {c.partition('=')[0]} {ranks}" for c in cases], err
@@ -80,4 +80,4 @@ def test_a_fault_of_one_rank_ends_the_job(case, message):
         assert len(lines) == 1, err
         assert message in lines[0]
     else:
-        assert err + out  # the launcher says which rank has gone
+        assert "KILLED" in err + out or "signal 9" in err + out, (out, err)  # the launcher's line
