@@ -143,9 +143,9 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
     alone = (
         rows["solver"].isin([f"datenagi2016:{solver}" for solver in BESIDE.values()])
         & (rows["family"] == "uniform")
-        & (options.isin(("", "nan")) & rows["n"].isin([n for n, _ in chains()]))
+        & (options.isin(("", "nan")) & rows["n"].isin(rows[several]["n"]))
     )
-    rows = rows[several | (alone & several.any())]
+    rows = rows[several | alone]
     found = []
     keys = ["source", "device", "solver", "n", "options", "seed"]
     for (source, device, solver, n, options, seed), part in rows.groupby(keys, sort=False):
