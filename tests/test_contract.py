@@ -203,17 +203,12 @@ def random_instance(seed):
     return np.round(draw.normal(size=shape), 1)
 
 
-ALIKE = tuple(f"kawtikwar_opts:{name}" for name in ("opt0", "opt1", "opt2", "opt3", "profile"))
-"""Versions that differ from a neighbour in one kernel: the first 50 instances are enough."""
-
-
 def blocks():
     """Every solver with its instances, fifty at a time; kernels in the executor get fewer."""
     for solver in SOLVERS:
         if solver.values[0].ranks:
             continue  # on several ranks: tests/datenagi2016/test_mpi_solver.py
-        number = 2 if solver.values[0].device == "cuda" else 6
-        for block in range(1 if solver.id in ALIKE else number):
+        for block in range(1 if solver.values[0].device == "cuda" else 6):
             yield pytest.param(*solver.values, block, id=f"{block}-{solver.id}")
 
 

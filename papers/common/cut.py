@@ -179,7 +179,7 @@ def _terminals(source, sink, source_left, sink_left, side):
             come, go = source[y, x] - source_left[y, x], sink[y, x] - sink_left[y, x]
             fits = 0 <= source_left[y, x] <= source[y, x] and 0 <= sink_left[y, x] <= sink[y, x]
             if wrong < 0 and not fits:
-                wrong = x
+                wrong = np.int64(x)
             value += go
             over += sink[y, x] if side[y, x] else source[y, x]
             out[y, x] = go - come
@@ -206,6 +206,6 @@ def _direction(arcs, arcs_back, left, left_back, side, down, right, out):
             else:
                 fits = left[y, x] == 0
             if wrong < 0 and not fits:
-                wrong = x
+                wrong = np.int64(x)
         bad[y], crossing[y] = wrong, over
     return bad, crossing

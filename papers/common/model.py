@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 # --------------------------------------------------------------------------- answers and proofs
 
 
+class GivenUpError(RuntimeError):
+    """A solver has stopped at a limit of work that its caller had set: no answer, and no fault."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a certifier found out about one answer.

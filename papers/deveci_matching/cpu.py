@@ -23,7 +23,7 @@ import numba
 import numpy as np
 
 from papers.common.graph import Graph, bipartite
-from papers.common.model import Matching, Solver
+from papers.common.model import GivenUpError, Matching, Solver
 from papers.deveci_matching import cpu_hk, cpu_p_dbfs, cpu_p_hk, cpu_p_pfp, cpu_pfp
 from papers.deveci_matching.cpu_pfp import EDGES, LEVELS, OVER, PATHS, PHASES, STUCK, TALLY
 from papers.deveci_matching.start import cheap_matching, start
@@ -35,7 +35,7 @@ Code = Callable[[np.ndarray, np.ndarray, np.ndarray, int], int]
 NO_LIMIT = 2**62
 
 
-class WorkLimitError(RuntimeError):
+class WorkLimitError(GivenUpError):
     """The code has looked at more edges than ``work_limit`` allows."""
 
 

@@ -36,7 +36,16 @@ from papers.common import certify, cut, device, environment, generators, graph_f
 from papers.common.environment import MissingPackageError
 from papers.common.graph import Graph
 from papers.common.instances import MissingInstanceError
-from papers.common.model import Assignment, Cell, Flow, Instance, Matching, Solver, Verdict
+from papers.common.model import (
+    Assignment,
+    Cell,
+    Flow,
+    GivenUpError,
+    Instance,
+    Matching,
+    Solver,
+    Verdict,
+)
 from papers.common.network import Grid, Network
 from papers.common.timing import StepClock, stopwatch
 
@@ -365,7 +374,8 @@ def measure(
     -------
     Outcome
         Status ``ok``, ``not-certified`` or ``skipped`` (also where the instance's file is missing,
-        or an optional package that the solver needs). Whatever else a solver raises passes through.
+        or an optional package that the solver needs, or where the solver stopped at a limit of
+        work that the cell sets). Whatever else a solver raises passes through.
     """
     name = device_name(solver)
     if "kernels" in cell.scopes and not device.describe().is_gpu:
@@ -389,6 +399,6 @@ def measure(
         if "end_to_end" in cell.scopes and notebook.open:
             gc.collect()  # The other state is gone by now, so that memory holds one at a time.
             notebook.take("end_to_end", partial(_end_to_end, solver, matrix, dict(cell.options)))
-    except MissingPackageError as error:
+    except (MissingPackageError, GivenUpError) as error:
         return Outcome("skipped", "none", str(error), device=name)
     return notebook.outcome(name)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from papers.common.comparison import THIS_RUN
@@ -161,15 +162,19 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
         return pd.DataFrame(columns=list(SUMMARY))
     if "source" not in measurements:
         measurements = measurements.assign(source=source)
+    # By hand: a group is a few rows, and there are tens of thousands.
+    group = measurements.groupby(list(GROUP), sort=False, dropna=False).ngroup().to_numpy()
+    places = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[places], prepend=-1))
+    values = measurements["value"].to_numpy(np.float64)[places]
     rows = []
-    for key, group in measurements.groupby(list(GROUP), sort=False, dropna=False):
-        values = [value for value in group["value"] if not math.isnan(value)]
-        low, middle, high = quartiles(values) if values else (math.nan,) * 3
-        last = group.iloc[-1]
-        rows.append(
-            (*key, middle, low, high, len(values), last.status, last.certificate, last.reason)
-        )
-    frame = pd.DataFrame(rows, columns=list(SUMMARY))
+    for part in np.split(values, starts[1:]):
+        known = part[~np.isnan(part)].tolist()
+        low, middle, high = quartiles(known) if len(known) > 1 else (*known, math.nan)[:1] * 3
+        rows.append((middle, low, high, len(known)))
+    last = measurements.iloc[places[np.append(starts[1:], len(places)) - 1]]
+    numbers = pd.DataFrame(rows, last.index, columns=["median", "q1", "q3", "count"])
+    frame = pd.concat([last[list(GROUP)], numbers, last[list(SUMMARY[-3:])]], axis=1)
     order = ["source", "family", "n", "label", "seed", "solver", "options", "scope", "metric"]
     # Stable, so that steps and counters keep the order in which the solver names them.
     return frame.sort_values(order[:-1], kind="stable").reset_index(drop=True)
@@ -188,21 +193,18 @@ def cells(summary: pd.DataFrame) -> pd.DataFrame:
     ``run_ms`` is the median in the scope ``run``, or in the first scope that was timed, and
     ``timed`` names that scope and the number of repetitions.
     """
-    kept = ("source", *IDENTITY, "status", "certificate", "reason")
-    rows: list[dict[str, Any]] = []
-    for _, group in summary.groupby(["source", "cell"], sort=False):
-        done = group[group["metric"] == "done"].iloc[-1]
-        row = {str(name): done[name] for name in kept}
-        timed = group[group["metric"] == "time_ms"]
-        preferred = timed[timed["scope"] == "run"] if (timed["scope"] == "run").any() else timed
-        if preferred.empty:
-            rows.append({**row, "run_ms": math.nan, "timed": "", "count": 0})
-            continue
-        first = preferred.iloc[0]
-        rows.append(
-            {**row, "run_ms": first["median"], "timed": first["scope"], "count": first["count"]}
-        )
-    return pd.DataFrame(rows, columns=[*kept, "run_ms", "timed", "count"])
+    kept = ["source", *IDENTITY, "status", "certificate", "reason"]
+    cell = ["source", "cell"]
+    done = summary[summary["metric"] == "done"].drop_duplicates(cell, keep="last")
+    timed = summary[summary["metric"] == "time_ms"]
+    timed = timed.assign(other=timed["scope"] != "run").sort_values("other", kind="stable")
+    timed = timed.drop_duplicates(cell)[[*cell, "median", "scope", "count"]]
+    names = {"median": "run_ms", "scope": "timed"}
+    table = done[kept].merge(timed.rename(columns=names), on=cell, how="left")
+    # In the order in which the cells began.
+    table = summary[cell].drop_duplicates().merge(table, on=cell)
+    filled = table["timed"].fillna(""), table["count"].fillna(0).astype("int64")
+    return table.assign(timed=filled[0], count=filled[1])[[*kept, "run_ms", "timed", "count"]]
 
 
 def recorded_runs(results: Path) -> Iterable[tuple[str, pd.DataFrame, dict[str, Any]]]:

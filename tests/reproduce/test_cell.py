@@ -10,7 +10,7 @@ from toybox import toy
 
 from papers.common import certify, cut, device, generators, koenig, resident
 from papers.common.environment import MissingPackageError
-from papers.common.model import Assignment, Cell, Instance, Solver
+from papers.common.model import Assignment, Cell, GivenUpError, Instance, Solver
 from papers.common.simulator import Executor
 from papers.lupinska_costscale import flow_cpu
 from papers.reproduce import cell as cells
@@ -476,6 +476,14 @@ def test_a_solver_whose_package_is_missing_is_skipped():
         outcome = go(flow_solver(upload=upload), flow_cell(*scopes), laboratory)
         assert (outcome.status, outcome.certificate) == ("skipped", "none")
         assert outcome.reason == "this solver needs a package"
+
+
+def test_a_solver_that_keeps_to_a_limit_of_work_is_skipped():
+    def give_up(flow):
+        raise GivenUpError("stopped after 9 edges")
+
+    outcome = go(flow_solver(spoil=give_up), flow_cell("run"), Laboratory())
+    assert (outcome.status, outcome.reason) == ("skipped", "stopped after 9 edges")
 
 
 def test_a_flow_instance_whose_file_is_missing_is_skipped(monkeypatch, tmp_path):
