@@ -12,13 +12,13 @@ CUDA := $(shell nvidia-smi 2>/dev/null | sed -nE 's/.*CUDA[A-Za-z ]* Version: *(
 CUDA_MAJOR := $(firstword $(subst ., ,$(CUDA)))
 
 ifeq ($(CUDA),)
-RUN_EXTRAS :=
+RUN_EXTRAS := [maxflow]
 # The tests compile every kernel to PTX, which needs the compiler but no GPU.
 TEST_EXTRAS := [cuda13,test]
 TOOLKIT :=
 DEFAULT_PRESET := quick
 else
-RUN_EXTRAS := [cuda$(CUDA_MAJOR)]
+RUN_EXTRAS := [cuda$(CUDA_MAJOR),maxflow]
 TEST_EXTRAS := [cuda$(CUDA_MAJOR),test]
 TOOLKIT := "cuda-toolkit==$(CUDA).*"
 ifeq ($(CUDA_MAJOR),13)

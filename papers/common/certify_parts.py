@@ -141,9 +141,7 @@ def audit_strip(
         stop = min(start + step, rows[1])
         if not wide:
             break
-        block = np.asarray(source.block((start, stop), columns))
-        if block.shape != (stop - start, wide):
-            raise Refuted(f"rows {start} to {stop} have shape {block.shape}")
+        block = parts.read_block(source, (start, stop), columns)
         across = partner[start:stop] - columns[0]
         mine = np.flatnonzero((across >= 0) & (across < wide))
         certify.check_block(block, start, inside, (mine, across[mine]), audit)

@@ -11,7 +11,6 @@ fewer, or none. Equal blocks, laid one behind the other, are the whole in its ow
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -54,22 +53,6 @@ def split(n: int, ranks: int) -> list[tuple[int, int]]:
     return [(min(r * size, n), min((r + 1) * size, n)) for r in range(ranks)]
 
 
-def check_split(bounds: Sequence[tuple[int, int]], n: int) -> None:
-    """Refuse a division that is not the one of `split`.
-
-    Raises
-    ------
-    SplitError
-        Names the first rank whose lines are not its own.
-    """
-    for rank, (given, right) in enumerate(zip(bounds, split(n, len(bounds)), strict=True)):
-        if tuple(given) != right:
-            raise SplitError(
-                f"rank {rank} holds lines {given[0]} to {given[1]}, not {right[0]} to {right[1]} "
-                f"of {n}"
-            )
-
-
 # ------------------------------------------------------------------------------- sources
 
 
@@ -90,6 +73,24 @@ class Source(Protocol):
 
     def fingerprint(self) -> str:
         """Equal for equal matrices, and different for different ones with near certainty."""
+
+
+def read_block(source: Source, rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
+    """Return a source's block, of the shape that was asked for.
+
+    Raises
+    ------
+    SplitError
+        If the source gives another one: a kernel would read beyond it.
+    """
+    block = np.asarray(source.block(rows, columns))
+    wanted = rows[1] - rows[0], columns[1] - columns[0]
+    if block.shape != wanted:
+        raise SplitError(
+            f"rows {rows[0]} to {rows[1]} and columns {columns[0]} to {columns[1]} are "
+            f"{wanted[0]} x {wanted[1]}, their source gives shape {block.shape}"
+        )
+    return block
 
 
 class ArraySource:

@@ -163,7 +163,7 @@ def _part_problem(
             drawn = resident.draw_uniform_block(*strip.shape, key + first, strip.n, wide)
             bounds = drawn[1:] if strip.lines else None
         else:
-            block = source.block(strip.rows, strip.columns)
+            block = parts.read_block(source, strip.rows, strip.columns)
             bounds = assignment.block_bounds(block)
     found = [pair for pair in ranks.collect(comm, bounds) if pair is not None]
     low, high = min(pair[0] for pair in found), max(pair[1] for pair in found)

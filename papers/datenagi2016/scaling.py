@@ -26,12 +26,11 @@ BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
 
 RANKS = (1, 2, 4)
 FAMILY = "uniform_parts"
-ENTRIES = 10_000
-"""Order on one GPU: 100 million entries a GPU in the weak chain [DN16 sec.6.3]."""
-
 ON_GPUS = {
     "smoke": (64, 91, 128), "quick": (1000, 1414, 2000), "paper": (10_000, 14_142, 20_000),
 }  # fmt: skip
+"""Of preset paper: 100 million entries a GPU in the weak chain [DN16 sec.6.3]."""
+
 IN_EXECUTOR = {"smoke": (8, 11, 16), "quick": (16, 23, 32), "paper": (16, 23, 32)}
 """Orders of the weak chain on 1, 2 and 4 ranks; the strong one has them all on each."""
 

@@ -152,8 +152,8 @@ HEIGHT = {"smoke": 62, "quick": 100, "paper": 250}
 EVERY = {"smoke": 7, "quick": 4, "paper": 1}
 """Of the labels of `image_cuts.stereo_shifts` every such one."""
 
-FULL_HEIGHT, REACH = 500, 68
-"""Height of the whole picture, and its largest displacement in patches' assignment, in pixels."""
+REACH = 68
+"""Largest displacement in the patches' assignment, in pixels of the whole picture."""
 
 PATCH, PATCH_STEP = 24, 12
 """Side and distance of the patches, in pixels of the whole picture: 60 a row, 40 rows."""

@@ -80,7 +80,6 @@ def test_a_split_is_whole_and_even(n, ranks):
     assert bounds[-1][1] == n
     assert all(a[1] == b[0] for a, b in pairwise(bounds))
     assert max(b - a for a, b in bounds) == -(-n // ranks)
-    parts.check_split(bounds, n)
 
 
 def test_bad_splits_have_a_name():
@@ -88,5 +87,7 @@ def test_bad_splits_have_a_name():
         parts.split(3, 4)
     with pytest.raises(parts.SplitError, match="0 ranks"):
         parts.split(3, 0)
-    with pytest.raises(parts.SplitError, match="rank 1 holds"):
-        parts.check_split([(0, 4), (5, 8)], 8)
+    whole = parts.as_source(np.eye(8))
+    assert parts.read_block(whole, (0, 4), (0, 8)).shape == (4, 8)
+    with pytest.raises(parts.SplitError, match=r"are 4 x 8, their source gives shape \(3, 8\)"):
+        parts.read_block(whole, (5, 9), (0, 8))
