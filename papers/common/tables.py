@@ -51,9 +51,10 @@ def by_seed(
     DataFrame
         ``source``, ``device``, ``n``, ``cost_range`` (the instance's label), ``seed``, ``value``.
     """
-    chosen = summary["options"] == options
     if isinstance(options, re.Pattern):
-        chosen = summary["options"].astype(str).str.fullmatch(options)
+        chosen = summary["options"].astype(str).str.fullmatch(options.pattern, flags=options.flags)
+    else:
+        chosen = summary["options"] == options
     rows = summary[
         (summary["solver"] == solver)
         & chosen
