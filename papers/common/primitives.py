@@ -8,6 +8,8 @@ neither moves nor merges them. In the CPU executor they are plain accesses.
 
 from __future__ import annotations
 
+import ctypes
+import time
 from typing import Any
 
 from llvmlite import ir
@@ -93,6 +95,69 @@ store_release = _make_store("release")
 
 store_release_system = _make_store("release", "sys.global")
 """``store_release_system(array, i, x)``: as `store_release`, towards the host as well."""
+
+load_relaxed_system = _make_load("relaxed", "sys.global")
+"""``load_relaxed_system(array, i)``: as `load_relaxed`, of what another GPU writes."""
+
+load_acquire_system = _make_load("acquire", "sys.global")
+"""``load_acquire_system(array, i)``: as `load_acquire`, of what another GPU has released."""
+
+
+def _make_store_at(order: str) -> Any:
+    @intrinsic
+    def store(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+        if not all(isinstance(kind, types.Integer) for kind in (address, index, value)):
+            raise TypeError("an address, an index and a value are needed, all integers")
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base, index64 = (
+                context.cast(builder, args[k], signature.args[k], types.int64) for k in (0, 1)
+            )
+            place = builder.add(base, builder.mul(index64, ir.Constant(index64.type, 8)))
+            stored = context.cast(builder, args[2], signature.args[2], types.int64)
+            kind = ir.FunctionType(ir.VoidType(), [place.type, stored.type])
+            text = f"st.{order}.sys.global.b64 [$0], $1;"
+            asm = ir.InlineAsm(kind, text, "l,l,~{memory}", side_effect=True)
+            builder.call(asm, [place, stored])
+            return context.get_dummy_value()
+
+        return types.void(address, index, value), codegen
+
+    def executor_store(address: int, index: int, value: int) -> None:
+        ctypes.c_int64.from_address(int(address) + 8 * int(index)).value = int(value)
+
+    store.__executor__ = executor_store
+    return store
+
+
+store_at = _make_store_at("relaxed")
+"""``store_at(address, i, x)``: into the int64 array that begins at an address, which may be another
+GPU's memory (`papers.common.peers`); whole, but in no order."""
+
+release_at = _make_store_at("release")
+"""``release_at(address, i, x)``: as `store_at`; earlier writes of this thread are seen before."""
+
+
+@intrinsic
+def pause(typingctx: Any) -> Any:
+    """In a loop that waits for another process: nothing on a GPU, where a wait is short.
+
+    The executor lets the launch's other threads run, and then the other process: it may have no
+    core to itself.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+def _executor_pause() -> None:
+    cuda.nanosleep(1)
+    time.sleep(0)
+
+
+pause.__executor__ = _executor_pause
 
 
 @cuda.jit(device=True)

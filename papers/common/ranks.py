@@ -229,6 +229,21 @@ def share(comm: Any, value: Any) -> Any:
     return found
 
 
+_keyval: int | None = None
+
+
+def memory_of(comm: Any) -> dict[Any, Any]:
+    """Return what this rank keeps with a communicator; it ends with the communicator."""
+    global _keyval
+    if _keyval is None:
+        _keyval = mpi().Comm.Create_keyval()
+    kept: dict[Any, Any] | None = comm.Get_attr(_keyval)
+    if kept is None:
+        kept = {}
+        comm.Set_attr(_keyval, kept)
+    return kept
+
+
 def barrier(comm: Any) -> None:
     """Wait for all ranks; watched."""
     watch = the_watch()
@@ -306,6 +321,17 @@ def _share_cores(beside: int) -> None:
     import numba
 
     numba.set_num_threads(max(1, numba.config.NUMBA_NUM_THREADS // beside))
+
+
+def ranks_of_host(comm: Any) -> int:
+    """How many of the ranks the least occupied host has; collective."""
+    watch = the_watch()
+    watch.begins("Split by host")
+    local = comm.Split_type(mpi().COMM_TYPE_SHARED)
+    size = int(local.size)
+    local.Free()
+    watch.ends()
+    return int(min(collect(comm, size)))
 
 
 def gpus_of(comm: Any) -> int:

@@ -2,7 +2,8 @@
 
 [DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the multi-GPU
 part [DN16 sec.6.3] is in `scaling`. Our own: `initial`, `objectives`, `counts`, `memory`, `large`,
-`doubles`, `authors`, and of several GPUs `exchanges`, `model`, `too_large_for_one`.
+`doubles`, `authors`, and of several GPUs `exchanges`, `larger`, `model`,
+`too_large_for_one`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
 paper's and how to compare it (`verdicts`). Nothing here runs a solver.
@@ -384,8 +385,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         scaling.strong, scaling.model_table, None, scaling_verdicts.model,
     ),
     Experiment(
-        "exchanges", "A level's exchange of the tree variant in three ways (mpiexec)", "table",
+        "exchanges", "A level's exchange of the tree variant in four ways (mpiexec)", "table",
         scaling.exchanges, scaling.exchange_table, None, scaling_verdicts.exchanges,
+    ),
+    Experiment(
+        "larger", "Strong scaling of the tree variant beyond the paper's orders (mpiexec)", "table",
+        scaling.larger, scaling.larger_table, None, scaling_verdicts.larger,
     ),
     Experiment(
         "too_large_for_one", f"n = {scaling.TOO_LARGE}, which no H100 or H200 holds (mpiexec)",

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from papers.common import device, parts
+from papers.common import device, parts, peers
 from papers.common.kernels_scan import exclusive_scan
-from papers.common.launch import Launch, bind
+from papers.common.launch import Launch, bind, resident_blocks
 from papers.common.mailbox import Mailbox
 from papers.datenagi2016 import kernels as one_gpu
 from papers.datenagi2016 import kernels_classical as one_gpu_classical
 from papers.datenagi2016 import mpi_kernels as k
 from papers.datenagi2016 import mpi_kernels_classical as classical
+from papers.datenagi2016 import mpi_kernels_peers as by_peers
 from papers.datenagi2016 import mpi_kernels_tree as tree
 from papers.datenagi2016.binding import Geometry
 
@@ -82,7 +83,8 @@ def state_bytes(strip: Strip, itemsize: int, stage_width: int = 16) -> int:
         shared = itemsize * (3 * whole + 2 * block + p * n) + 4 * 12 * whole
         return shared + 4 * (whole + block + 1 + block * stage_width + 2 * FIRST_EDGES * n)
     shared = itemsize * (2 * whole + 3 * block + n * p + n) + 4 * (10 * whole + 6 * block)
-    return shared + 4 * (whole + 2 * n)
+    window = 2 * 8 * max(peers.LEAST, 4 * p + 2 * whole)  # of the exchange by peers, doubled
+    return shared + 4 * (whole + 2 * n) + window
 
 
 FIRST_EDGES = 4
@@ -327,9 +329,7 @@ def bind_tree(
     """
     n, columns = strip.n, strip.shape[1]
     i32, top, zero = np.int32, _top(dtype), dtype.type(0)
-    line = shapes.line_threads
-    warps = -(-line // 32) * 32
-    lines = _blocks(max(n, columns), line), line
+    warps = _warps(shapes)
     row = _blocks(n, warps), warps
     flags, buffers = a["flags"], exchange.buffers
     on_host = len(exchange.mailboxes) == 1
@@ -349,21 +349,8 @@ def bind_tree(
             tree.send_frontier, 1, 1, buffers.message, flags, i32(on_host),
             exchange.mailboxes[0].device_word,
         ),
-        "minimum": bind(
-            one_gpu.minimum, 1, shapes.reduction_threads, i32(columns), top, zero, a["slack"],
-            a["theta"],
-        ),
         "least_theta": bind(
             k.least_of_parts, 1, 1, i32(1), i32(strip.ranks), i32(1), top, a["thetas"], a["theta"]
-        ),
-        "dual_update": bind(
-            tree.dual_update, *lines, i32(n), i32(columns), top, zero, a["theta"],
-            a["row_cover"], a["column_cover"], a["column_predecessor"], a["row_dual"],
-            a["column_dual"], a["slack"], a["row_mark"],
-        ),
-        "predecessors_of_trees": bind(
-            tree.predecessors_of_trees, *lines, i32(columns), a["column_cover"],
-            a["column_mark"], a["column_predecessor"], a["sent"],
         ),
     }  # fmt: skip
     blocks = _blocks(buffers.stride - tree.HEADER, warps)
@@ -376,9 +363,70 @@ def bind_tree(
             a["row_mark"], a["stamp"], a["frontier"], flags,
             i32(-1 if on_host else k.SENT[turn]), mailbox.device_word,
         )  # fmt: skip
+    return found | _bind_beside_search(strip, dtype, a, shapes, root)
+
+
+def bind_peers(
+    strip: Strip, dtype: np.dtype, a: dict[str, Any], exchange: Any, shapes: Geometry, root: bool
+) -> dict[str, Launch]:
+    """The tree variant's launches where the kernels exchange by themselves (`PeerExchange`)."""
+    n, columns = strip.n, strip.shape[1]
+    i32, top, zero = np.int32, _top(dtype), dtype.type(0)
+    theta = a["theta"] if dtype.itemsize == 4 else a["theta"].view(np.int64)
+    mine = parts.split(n, strip.ranks)[strip.rank]
+    shared = i32(strip.rank), i32(strip.ranks)
+    searches = {}
+    for name, (first, last) in (("first_pass", mine), ("woken_pass", (0, n))):
+        arguments = (
+            i32(first), i32(last), *shared, i32(exchange.stride), i32(columns), top, zero,
+            a["cost"], a["row_dual"], a["column_dual"], a["row_assignment"],
+            a["column_assignment"], a["row_cover"], a["column_cover"], a["row_predecessor"],
+            a["column_predecessor"], a["slack"], a["row_mark"], a["column_mark"], exchange.words,
+            exchange.lists, exchange.addresses, a["frontier_reverse"], a["flags"],
+            exchange.mailboxes[0].device_word,
+        )  # fmt: skip
+        blocks = resident_blocks(by_peers.forward_pass, arguments, shapes.search_threads)
+        searches[name] = bind(
+            by_peers.forward_pass, min(blocks, shapes.search_blocks), shapes.search_threads,
+            *arguments,
+        )  # fmt: skip
+    searches["share_theta"] = bind(
+        by_peers.share_theta, 1, by_peers.MOST_RANKS, *shared, exchange.words, exchange.thetas,
+        exchange.addresses, theta, a["flags"],
+    )  # fmt: skip
+    return searches | _bind_beside_search(strip, dtype, a, shapes, root)
+
+
+def _warps(shapes: Geometry) -> int:
+    return -(-shapes.line_threads // 32) * 32
+
+
+def _bind_beside_search(
+    strip: Strip, dtype: np.dtype, a: dict[str, Any], shapes: Geometry, root: bool
+) -> dict[str, Launch]:
+    """The tree variant's launches that no exchange is part of."""
+    n, columns = strip.n, strip.shape[1]
+    i32, top, zero = np.int32, _top(dtype), dtype.type(0)
+    line, warps = shapes.line_threads, _warps(shapes)
+    lines = _blocks(max(n, columns), line), line
+    found = {
+        "minimum": bind(
+            one_gpu.minimum, 1, shapes.reduction_threads, i32(columns), top, zero, a["slack"],
+            a["theta"],
+        ),
+        "dual_update": bind(
+            tree.dual_update, *lines, i32(n), i32(columns), top, zero, a["theta"],
+            a["row_cover"], a["column_cover"], a["column_predecessor"], a["row_dual"],
+            a["column_dual"], a["slack"], a["row_mark"],
+        ),
+        "predecessors_of_trees": bind(
+            tree.predecessors_of_trees, *lines, i32(columns), a["column_cover"],
+            a["column_mark"], a["column_predecessor"], a["sent"],
+        ),
+    }  # fmt: skip
     if root:
         found["free_columns"] = bind(
-            tree.free_columns, *row, i32(n), a["whole_predecessor"], a["whole_assignment"],
-            a["whole_reverse"], a["root_flags"],
+            tree.free_columns, _blocks(n, warps), warps, i32(n), a["whole_predecessor"],
+            a["whole_assignment"], a["whole_reverse"], a["root_flags"],
         )  # fmt: skip
     return found

@@ -1,7 +1,7 @@
 """One level's exchange of the tree variant [DN16 sec.5] (4b), which the paper found to be its
 bottleneck: every rank's new rows become one frontier on every rank.
 
-Three ways, one interface (`HostExchange` has two of them):
+Four ways (`HostExchange` has two of them):
 
 ``gather``
     As printed: Gather at the root, which makes the list and broadcasts it. The list's length is a
@@ -14,6 +14,9 @@ Three ways, one interface (`HostExchange` has two of them):
     Device memory to device memory, no host in between: messages of a fixed size, so that nobody
     must know how many rows they hold. The next level is enqueued before the host has heard of this
     one; it does nothing if this one was the last.
+``peers``
+    Past the paper: the kernels of one launch a pass write into each other's memory
+    (`mpi_kernels_peers`), and the host hears of no level but the last.
 
 In the first two the kernels write their message into the host's memory and read the list from it:
 there is nothing to copy.
@@ -27,14 +30,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from papers.common import device, ranks
+from papers.common import device, peers, ranks
 from papers.common.environment import MissingPackageError
 from papers.common.launch import Launch
 from papers.common.mailbox import Mailbox
 from papers.datenagi2016.mpi_collectives import Collectives
 from papers.datenagi2016.mpi_kernels_tree import HEADER
 
-WAYS = ("auto", "gather", "allgather", "nccl")
+WAYS = ("auto", "gather", "allgather", "nccl", "peers")
 INLINE = 254
 """Rows of a message that the first call carries: one KiB with its header."""
 
@@ -154,6 +157,51 @@ class HostExchange:
         return Level(total, bool(head[2]))
 
 
+class PeerExchange:
+    """No exchange of the host's: what the kernels of `mpi_kernels_peers` share.
+
+    Attributes
+    ----------
+    words, thetas : device int64[2 * ranks]
+    lists : device int64[2 * ranks * stride]
+    addresses : device int64[ranks]
+        Of every rank's part of the window.
+    """
+
+    name = "peers"
+
+    def __init__(self, collectives: Collectives, block: int) -> None:
+        self._of = collectives
+        self.size, self.rank, self.stride = collectives.size, collectives.rank, block
+        turns = 2 * self.size
+        used = 2 * turns + turns * block
+        window = peers.window(collectives.comm, used)
+        self.addresses = window.addresses
+        self.words, self.thetas = window.words[:turns], window.words[turns : 2 * turns]
+        self.lists = window.words[2 * turns : used]
+        self._window, self._cleared = window.words[:used], np.zeros(used, np.int64)
+        self.mailboxes = [Mailbox()]
+
+    def run(self, launch: Launch) -> Level:
+        """A whole forward pass: rows reached beyond its first frontier."""
+        self._of.watch.begins("a forward pass of all ranks")
+        launch()  # in the executor it ends with the pass
+        word = self.mailboxes[0].wait()
+        self._of.watch.ends()
+        return Level(word & ((1 << 33) - 1), bool(word >> 33))
+
+    def forget(self) -> None:
+        """Count signals and exchanges anew; collective.
+
+        Other states of these ranks may have used the window since.
+        """
+        for mailbox in self.mailboxes:
+            mailbox.forget()
+        device.overwrite(self._window, self._cleared)
+        device.synchronize()
+        ranks.barrier(self._of.comm)
+
+
 class NcclExchange:
     """Exchanges through NCCL, enqueued behind the kernels.
 
@@ -241,9 +289,6 @@ def nccl_library() -> Any:
     return library
 
 
-_communicators: dict[tuple[int, int], tuple[Any, str]] = {}
-
-
 def _nccl_communicator(library: Any, comm: Any) -> tuple[Any, str]:
     """NCCL's communicator of an MPI one, made once for each: it takes a second; collective.
 
@@ -253,8 +298,8 @@ def _nccl_communicator(library: Any, comm: Any) -> tuple[Any, str]:
     reason : str
         Why there is none, the same on all ranks; else empty.
     """
-    known = (id(library), comm.py2f())
-    if known not in _communicators:
+    kept, known = ranks.memory_of(comm), ("nccl", id(library))
+    if known not in kept:
         made, mine = None, ""
         try:
             key = bytearray(bytes(library.get_unique_id())) if comm.rank == 0 else None
@@ -270,8 +315,9 @@ def _nccl_communicator(library: Any, comm: Any) -> tuple[Any, str]:
                 mine = f"rank {comm.rank}: {type(error).__name__}: {error}"
             watch.ends()
         reason = next((found for found in ranks.collect(comm, mine) if found), "")
-        _communicators[known] = (None, reason) if reason else (made, "")
-    return _communicators[known]
+        kept[known] = (None, reason) if reason else (made, "")
+    found: tuple[Any, str] = kept[known]
+    return found
 
 
 def _address(array: Any) -> int:
@@ -286,11 +332,11 @@ def choose(comm: Any, asked: str) -> tuple[str, str]:
     Parameters
     ----------
     comm : mpi4py communicator
-    asked : {"auto", "gather", "allgather", "nccl"}
+    asked : {"auto", "gather", "allgather", "nccl", "peers"}
 
     Returns
     -------
-    way : {"gather", "allgather", "nccl"}
+    way : {"gather", "allgather", "nccl", "peers"}
     reason : str
         Why it is not NCCL, where that was not forbidden; else empty.
 
@@ -299,12 +345,17 @@ def choose(comm: Any, asked: str) -> tuple[str, str]:
     ValueError
         For an unknown way.
     MissingPackageError
-        For ``"nccl"`` where it cannot be used.
+        For ``"nccl"`` and ``"peers"`` where they cannot be used.
     """
     if asked not in WAYS:
         raise ranks.agreed(ValueError(f"exchange={asked!r} is not one of {', '.join(WAYS)}"))
     if asked in ("gather", "allgather"):
         return asked, ""
+    if asked == "peers":
+        reason = peers.why_not(comm)
+        if reason:
+            raise ranks.agreed(MissingPackageError(f"exchange='peers': {reason}"))
+        return "peers", ""
     reason = _why_not_nccl(comm)
     if not reason:
         return "nccl", ""

@@ -21,19 +21,26 @@ from papers.datenagi2016.kernels import (
     INACTIVE,
     MATCHES,
     REVERSE,
+    SIGNALS,
     SIZES,
 )
 
 FRONTIER, OUT = SIZES, SIZES + 1
-"""Sizes of F_in and of what this rank adds to the next one; in the place of `Flag.SIZES`."""
+"""Sizes of F_in and of what this rank adds to the next one; in the place of `Flag.SIZES`.
+`mpi_kernels_peers` has two of the latter, used in turn."""
 
 EPOCH = FLAGS
-"""Exchanges of frontiers, counted on every rank alike."""
+"""Exchanges of frontiers, counted on every rank alike; goes on from run to run, as do the stamps
+that hold it."""
 
 SENT = (FLAGS + 1, FLAGS + 2)
 """Words sent by `mpi_kernels_tree.contraction` to either of its mailboxes."""
 
-MPI_FLAGS = FLAGS + 3
+ROWS, EXCHANGES, ARRIVED = FLAGS + 3, FLAGS + 4, FLAGS + 5
+"""Of `mpi_kernels_peers`: rows that a run has expanded, its exchanges, and the blocks that have
+ended a level of a pass."""
+
+MPI_FLAGS = FLAGS + 6
 
 
 # ---------------------------------------------------------------------------------- start
@@ -43,13 +50,14 @@ MPI_FLAGS = FLAGS + 3
 def init(rows, columns, top, column_dual, row_assignment, column_assignment, flags):
     """Nothing is assigned; the column minima begin at infinity.
 
-    Paper: [DN16 sec.2.1].  Launch: one thread a line; the first block has one for every flag.
-    Reads/Writes: writes the arrays, once each; keeps the sequence numbers of `Flag.SIGNALS` and
-    `SENT`, which the host goes on counting.
+    Paper: [DN16 sec.2.1].  Launch: one thread a line.
+    Reads/Writes: writes the arrays, once each; keeps `EPOCH` and the sequence numbers of
+    `Flag.SIGNALS` and `SENT`, which the host goes on counting.
     """
     i = cuda.grid(1)
-    if i < SIZES + 2 and (i < 5 or i >= SIZES):  # all but SIGNALS
-        flags[i] = 0
+    for k in range(i, MPI_FLAGS, cuda.gridsize(1)):
+        if (k < FLAGS and k != SIGNALS) or k >= ROWS:
+            flags[k] = 0
     if i < rows:
         row_assignment[i] = -1
     if i < columns:

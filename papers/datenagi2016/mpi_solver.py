@@ -212,6 +212,9 @@ def forward_pass(state: State, updated: bool) -> tuple[bool, bool]:
     """
     go, exchange = state.launches, state.exchange
     state.passes += 1
+    if exchange.name == "peers":
+        reached, path_found = exchange.run(go["woken_pass" if updated else "first_pass"])
+        return path_found, updated and reached == 0 and not path_found
     if updated:
         go["wake"]()
         level = exchange.run(go)
@@ -294,7 +297,9 @@ def dual_update(state: State, mark: Mark) -> None:
         matrix_compression(state, mark)
         return
     go["minimum"]()
-    if state.exchange.name == "nccl":
+    if state.exchange.name == "peers":
+        go["share_theta"]()
+    elif state.exchange.name == "nccl":
         state.exchange.allgather(a["theta"], a["thetas"])
         go["least_theta"]()
     else:
@@ -356,8 +361,9 @@ def solve(
         As in `papers.datenagi2016.solver.solve`.
     comm : mpi4py communicator, optional
         By default this process alone.
-    exchange : {"auto", "gather", "allgather", "nccl"}
-        How a level's frontier is exchanged (tree; `mpi_exchange`).
+    exchange : {"auto", "gather", "allgather", "nccl", "peers"}
+        How a level's frontier is exchanged (tree; `mpi_exchange`). By itself NCCL is chosen where
+        the ranks have a GPU each, else ``"allgather"``.
 
     Returns
     -------
@@ -373,7 +379,7 @@ def solve(
         As in `papers.datenagi2016.solver.solve`; forbidden pairs in a matrix that is given by
         part; an unknown `exchange`.
     MissingPackageError
-        Without mpi4py; NCCL asked for where it cannot be used.
+        Without mpi4py; NCCL or peers asked for where they cannot be used.
     RuntimeError
         As in `run`.
     """

@@ -12,6 +12,7 @@ from papers.common.launch import Launch
 from papers.datenagi2016 import bands
 from papers.datenagi2016.kernels import Flag
 from papers.datenagi2016.mpi_collectives import Collectives
+from papers.datenagi2016.mpi_kernels import ROWS
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,15 @@ class State:
     comm : mpi4py communicator
     collectives : Collectives
     strip : Strip
-    exchange : HostExchange or NcclExchange, or None
+    exchange : HostExchange, NcclExchange or PeerExchange, or None
         Of the tree variant.
     reason : str
         Why the exchange is not NCCL's, if that was wanted.
     gpus : int
         Different GPUs that the ranks have; 0 in the executor.
     matches, passes, levels, augmentations, frontier_rows : int
-        Counted alike on every rank; the classical variant's levels are the root's.
+        Counted alike on every rank; the classical variant's levels are the root's. Kernels that
+        exchange by themselves count levels and rows.
     flags, row_edges, edges, words : host arrays
         What a step reads from the device or from another rank: `Flag` and beyond, edges of each
         row of the strip, edges of each rank, a small message.
@@ -113,8 +115,11 @@ class State:
     def counters(self) -> dict[str, int]:
         """What the root has counted, on every rank; collective."""
         of = self.collectives
-        if self.variant == "classical":
-            self.levels = int(device.to_host(self.arrays["flags"])[Flag.LEVELS])
+        way = getattr(self.exchange, "name", "")
+        if self.variant == "classical" or way == "peers":
+            flags = device.to_host(self.arrays["flags"])
+            self.levels = int(flags[Flag.LEVELS])
+            self.frontier_rows = int(flags[ROWS])
         found = {
             "initial_assignments": (*self.matches_at_update, self.n)[0],
             "dual_updates": len(self.matches_at_update),
@@ -128,7 +133,8 @@ class State:
             "ranks": of.size,
             "gpus": self.gpus,
             "cuda_aware": int(of.aware),
-            "by_nccl": int(getattr(self.exchange, "name", "") == "nccl"),
+            "by_nccl": int(way == "nccl"),
+            "by_peers": int(way == "peers"),
         }
         for name, calls in of.calls.items():
             found[f"{name}_calls"], found[f"{name}_bytes"] = calls, of.bytes[name]

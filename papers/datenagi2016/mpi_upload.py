@@ -211,6 +211,8 @@ def _make_room(state: State, geometry: Geometry | None, asked: str) -> None:
         way, state.reason = mpi_exchange.choose(state.comm, asked)
         if way == "nccl":
             state.exchange = mpi_exchange.NcclExchange(state.collectives, strip.block)
+        elif way == "peers":
+            state.exchange = mpi_exchange.PeerExchange(state.collectives, strip.block)
         else:
             state.exchange = mpi_exchange.HostExchange(state.collectives, strip.block, way)
     with ranks.agreeing(state.comm):
@@ -259,7 +261,8 @@ def _bind(state: State, work: np.dtype) -> None:
     state.nothing = np.full(p * strip.block, -1, np.int32)
     state.launches = binding.bind_shared(strip, work, a, state.shapes, root)
     if state.variant == "tree":
-        state.launches |= binding.bind_tree(strip, work, a, state.exchange, state.shapes, root)
+        bind = binding.bind_peers if state.exchange.name == "peers" else binding.bind_tree
+        state.launches |= bind(strip, work, a, state.exchange, state.shapes, root)
         return
     state.mailbox = Mailbox()
     state.row_edges = device.staging(strip.block, np.int32)

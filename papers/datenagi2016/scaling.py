@@ -1,8 +1,9 @@
-"""Tables 4 and 5, Figures 4 and 5 of [DN16 sec.6.3] as tables, and three experiments of our own.
+"""Tables 4 and 5, Figures 4 and 5 of [DN16 sec.6.3] as tables, and four experiments of our own.
 
 [DN16 Table 4] [DN16 Table 5] [DN16 Fig.4] [DN16 Fig.5]. Efficiencies by the paper's formulas: weak
-``t_1 / t_p``, strong ``t_1 / (p t_p)``. Our own: `exchanges` (three ways to exchange a level's
-frontier), `model` (`scaling_model` beside the measurement it has not seen) and `too_large_for_one`.
+``t_1 / t_p``, strong ``t_1 / (p t_p)``. Our own: `exchanges` (four ways to exchange a level's
+frontier), `larger` (orders that several GPUs pay for), `model` (`scaling_model` beside the runs
+that it has not seen) and `too_large_for_one`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from papers.common import tables as common_tables
@@ -20,7 +22,11 @@ from papers.common.tables import Published
 from papers.datenagi2016 import scaling_model
 from papers.datenagi2016.theory import theory
 
-SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree"}
+PEERS = "CU-TREE by peers"
+"""Ours: the ranks' kernels exchange by themselves (`mpi_kernels_peers`)."""
+
+SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
+OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
 BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
 """One GPU's own solvers: what a rank by itself pays for being one. Never a base of efficiencies."""
 
@@ -39,6 +45,9 @@ BEYOND = (8, 16, 32)
 
 TOO_LARGE = 200_000
 """Its int32 costs are 160 GB: no H100 or H200 holds them."""
+
+LARGER = (40_000, 80_000)
+"""Orders beyond the paper's with enough to read for two GPUs: 6.4 and 25.6 GB of costs."""
 
 PHASES = {
     "matrix_compression": ("matrix_compression",),
@@ -65,38 +74,47 @@ def _cell(
     name: str, n: int, ranks: int, plan: Plan, scopes: tuple[Scope, ...], **options: Any
 ) -> Cell:
     label = options.pop("label", "10n")
+    seed = options.pop("seed", plan.seeds[0])
     repeats = options.pop("repeats", 3 if plan.gpu and plan.preset == "paper" else None)
-    instance = Instance(FAMILY, n, label, seed=plan.seeds[0])
-    chosen = (("ranks", ranks), *options.items())
+    instance = Instance(FAMILY, n, label, seed=seed)
+    chosen = (("ranks", ranks), *OPTIONS.get(name, {}).items(), *options.items())
     return Cell(f"datenagi2016:{SOLVERS[name]}", instance, scopes, chosen, repeats)
 
 
-def _scopes(plan: Plan) -> tuple[Scope, ...]:
-    return ("run", "steps", "end_to_end") if plan.gpu else ("run", "steps")
+def _scopes(plan: Plan, seed: int) -> tuple[Scope, ...]:
+    first = plan.gpu and seed == plan.seeds[0]
+    return ("run", "steps", "end_to_end") if first else ("run", "steps")
+
+
+def _seeds(plan: Plan) -> tuple[int, ...]:
+    """Two seeds in preset paper on GPUs, else the first."""
+    return plan.seeds[: 2 if plan.gpu and plan.preset == "paper" else 1]
 
 
 def weak(plan: Plan) -> list[Cell]:
     """Table 4: as many entries a GPU on 1, 2 and 4 of them."""
     return [
-        _cell(name, n, ranks, plan, _scopes(plan))
+        _cell(name, n, ranks, plan, _scopes(plan, seed), seed=seed)
         for n, ranks in zip(chain(plan), RANKS, strict=True)
         for name in SOLVERS
+        for seed in _seeds(plan)
     ]
 
 
 def strong(plan: Plan) -> list[Cell]:
     """Table 5: every order on 1, 2 and 4 GPUs."""
     return [
-        _cell(name, n, ranks, plan, _scopes(plan))
+        _cell(name, n, ranks, plan, _scopes(plan, seed), seed=seed)
         for n in chain(plan)
         for ranks in RANKS
         for name in SOLVERS
+        for seed in _seeds(plan)
     ]
 
 
 def exchanges(plan: Plan) -> list[Cell]:
     """The tree variant's exchange in each of its ways, at the smallest and the largest order."""
-    ways = ("gather", "allgather", "nccl") if plan.gpu else ("gather", "allgather")
+    ways = ("gather", "allgather", *(("nccl",) if plan.gpu else ()), "peers")
     sizes = (chain(plan)[0], chain(plan)[-1]) if plan.gpu else chain(plan)[:1]
     return [
         _cell("CU-TREE", n, ranks, plan, ("run",), exchange=way)
@@ -113,9 +131,17 @@ def too_large(plan: Plan) -> list[Cell]:
     if plan.preset != "paper":
         return []
     return [
-        _cell("CU-TREE", TOO_LARGE, ranks, plan, ("run",), label="n", repeats=1)
+        _cell(name, TOO_LARGE, ranks, plan, ("run",), label="n", repeats=1)
         for ranks in RANKS[1:]
+        for name in ("CU-TREE", PEERS)
     ]
+
+
+def larger(plan: Plan) -> list[Cell]:
+    """Strong scaling of our own way at orders where reading costs more than a level."""
+    if not plan.gpu or plan.preset != "paper":
+        return []
+    return [_cell(PEERS, n, ranks, plan, ("run",), repeats=1) for n in LARGER for ranks in RANKS]
 
 
 # ------------------------------------------------------------------------------- from a summary
@@ -135,19 +161,20 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
         ``exchange`` (how the ranks do it: one by itself never through NCCL), the steps' seconds by
         `MODELLED`, ``overall`` (the run) and ``end_to_end``, and the counts.
     """
-    names = {f"datenagi2016:{solver}": name for name, solver in {**SOLVERS, **BESIDE}.items()}
-    rows = summary[summary["solver"].isin(names) & (summary["label"] == "10n")]
-    options = rows["options"].astype(str)
-    several = (rows["family"] == FAMILY) & options.str.fullmatch(r"ranks=\d+")
-    alone = (
-        rows["solver"].isin([f"datenagi2016:{solver}" for solver in BESIDE.values()])
-        & (rows["family"] == "uniform")
-        & (options.isin(("", "nan")) & rows["n"].isin(rows[several]["n"]))
-    )
-    rows = rows[several | alone]
+    rows = summary[summary["label"] == "10n"]
+    named = [
+        _named(str(solver), str(family), str(options))
+        for solver, family, options in zip(
+            rows["solver"], rows["family"], rows["options"], strict=True
+        )
+    ]
+    rows = rows.assign(name=[name for name, _ in named], gpus=[gpus for _, gpus in named])
+    rows = rows[rows["name"] != ""]
+    orders = rows[~rows["name"].isin(BESIDE)]["n"]
+    rows = rows[~rows["name"].isin(BESIDE) | rows["n"].isin(orders)]
     found = []
-    keys = ["source", "device", "solver", "n", "options", "seed"]
-    for (source, device, solver, n, options, seed), part in rows.groupby(keys, sort=False):
+    keys = ["source", "device", "name", "n", "gpus", "seed"]
+    for (source, device, name, n, gpus, seed), part in rows.groupby(keys, sort=False):
         values = {
             (scope, metric): median
             for scope, metric, median in zip(
@@ -155,11 +182,10 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
             )
         }
         row = {
-            "source": source, "device": device, "solver": names[str(solver)], "n": int(n),
-            "gpus": int(str(options).partition("=")[2] or 1), "seed": seed,
-            "exchange": _exchange(names[str(solver)], values),
+            "source": source, "device": device, "solver": name, "n": int(n), "gpus": int(gpus),
+            "seed": seed, "exchange": _exchange(str(name), values),
             "overall": values.get(("run", "time_ms"), math.nan) / 1e3,
-            "end_to_end": math.nan if names[str(solver)] in BESIDE else (
+            "end_to_end": math.nan if name in BESIDE else (
                 values.get(("end_to_end", "time_ms"), math.nan) / 1e3
             ),
         }  # fmt: skip
@@ -177,13 +203,28 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
+def _named(solver: str, family: str, options: str) -> tuple[str, int]:
+    """Name of a cell's solver in our tables, and its ranks; ``("", 0)`` if it is in none."""
+    if family == "uniform" and options in ("", "nan"):
+        names = {f"datenagi2016:{one}": name for name, one in BESIDE.items()}
+        return names.get(solver, ""), 1
+    if family != FAMILY or "=" not in options:
+        return "", 0
+    chosen = dict(word.split("=") for word in options.split(","))
+    ranks = int(chosen.pop("ranks", 0))
+    for name, one in SOLVERS.items():
+        if solver == f"datenagi2016:{one}" and chosen == OPTIONS.get(name, {}):
+            return name, ranks
+    return "", 0
+
+
 def _exchange(name: str, values: dict[tuple[str, str], float]) -> str:
     """How a run's ranks exchanged: `mpi_exchange`'s ways (tree), MPI's by name (classical)."""
     if name in BESIDE:
         return "none"
     by_nccl = values.get(("answer", "by_nccl"), math.nan)
-    if name == "CU-CLASS":
-        return "gather"
+    if name in ("CU-CLASS", PEERS):
+        return "gather" if name == "CU-CLASS" else "peers"
     return "" if math.isnan(by_nccl) else ("nccl" if by_nccl else "allgather")
 
 
@@ -235,7 +276,9 @@ def printed(published: Published, name: str) -> pd.DataFrame:
 
 
 def _table(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:
-    long = _long(runs(summary), (*PHASES, "overall", "end_to_end"))
+    measured_runs = runs(summary)
+    measured_runs = measured_runs[~measured_runs["n"].isin(LARGER)]
+    long = _long(measured_runs, (*PHASES, "overall", "end_to_end"))
     # The tree variant has no matrix compression.
     long = long[long["solver"].str.startswith("CU-CLASS") | (long["step"] != "matrix_compression")]
     measured = efficiencies(long, is_weak).drop(columns="base")
@@ -275,6 +318,7 @@ def observations(table: pd.DataFrame, name: str) -> list[scaling_model.Observati
             int(row["n"]), int(row["gpus"]),
             {count: float(row[count]) for count in scaling_model.COUNTS},
             {phase: float(row[phase]) for phase in phases}, float(row["overall"]),
+            str(row["exchange"]),
         )
         for _, row in mine.iterrows()
     ]  # fmt: skip
@@ -282,8 +326,8 @@ def observations(table: pd.DataFrame, name: str) -> list[scaling_model.Observati
 
 def models(
     summary: pd.DataFrame,
-) -> Iterable[tuple[str, str, scaling_model.Model, scaling_model.Observation]]:
-    """Source, solver, model and the held-back run: the largest order on the most GPUs.
+) -> Iterable[tuple[str, str, scaling_model.Model, list[scaling_model.Observation]]]:
+    """Source, solver, model and the held-back runs: the largest order on the most GPUs.
 
     Runs in the executor, and sources with too few runs, give none.
     """
@@ -292,11 +336,10 @@ def models(
     for source, mine in table.groupby("source", sort=False):
         for name in SOLVERS:
             found = observations(mine, name)
-            if len(found) <= len(scaling_model.PRICES):
-                continue
-            held = max(found, key=lambda run: (run.n, run.p))
-            rest = [run for run in found if (run.n, run.p) != (held.n, held.p)]
-            if held.p > 1 and len(rest) >= len(scaling_model.PRICES):
+            last = max(((run.n, run.p) for run in found), default=(0, 1))
+            held = [run for run in found if (run.n, run.p) == last]
+            rest = [run for run in found if (run.n, run.p) != last]
+            if last[1] > 1 and len({(run.n, run.p) for run in rest}) >= scaling_model.FEWEST:
                 variant = SOLVERS[name].removeprefix("mpi_")
                 yield str(source), name, scaling_model.fitted(variant, rest), held
 
@@ -342,19 +385,22 @@ def figure_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def model_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """The held-back run beside the model's band; what the prices come to."""
+    """The median of the held-back runs beside the model's band; what the prices come to."""
     rows = []
-    for source, name, model, held in models(summary):
+    for source, name, model, runs_held in models(summary):
+        held = runs_held[0]
         for step in (*scaling_model.phases(model.fit.variant), "overall"):
             low, middle, high = model.band(step, held.n, held.p)
-            price = model.fit.prices.get(step, [math.nan] * 4)
+            seconds = [run.overall if step == "overall" else run.seconds[step] for run in runs_held]
+            price = model.fit.prices.get(step, [math.nan] * len(scaling_model.PRICES))
             bandwidth = 1e-9 / price[0] if price[0] > 0 else math.nan
             rows.append(
                 {
                     "solver": name, "step": step, "n": held.n, "gpus": held.p, "source": source,
-                    "measured_s": held.overall if step == "overall" else held.seconds[step],
+                    "runs": len(runs_held), "measured_s": float(np.median(seconds)),
                     "predicted_s": middle, "low_s": low, "high_s": high, "gb_a_s": bandwidth,
                     "event_us": 1e6 * price[1], "message_us": 1e6 * price[2],
+                    "exchange_us": 1e6 * price[3],
                     "residual": model.fit.residuals[step],
                 }
             )  # fmt: skip
@@ -365,12 +411,15 @@ def model_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Seconds of a run, and the whole run over its levels, by the way of the exchange."""
+    """Seconds of a run, and the whole run over its levels, by the way of the exchange.
+
+    Of matrices that were solved in several ways: Tables 4 and 5 have more seeds in one.
+    """
     rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["family"] == FAMILY)]
-    rows = rows[rows["options"].astype(str).str.contains("exchange=")]
+    rows = rows[rows["options"].astype(str).str.contains("exchange=") & (rows["label"] == "10n")]
     found = []
-    keys = ["source", "device", "n", "options"]
-    for (source, device, n, options), part in rows.groupby(keys, sort=False):
+    keys = ["source", "device", "n", "options", "seed"]
+    for (source, device, n, options, seed), part in rows.groupby(keys, sort=False):
         values = part.set_index(["scope", "metric"])["median"]
         chosen = dict(word.split("=") for word in str(options).split(","))
         seconds = values.get(("run", "time_ms"), math.nan) / 1e3
@@ -378,14 +427,46 @@ def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         found.append(
             {
                 "n": int(n), "gpus": int(chosen["ranks"]), "exchange": chosen["exchange"],
-                "source": source, "device": device, "run_s": seconds, "bfs_levels": levels,
-                "run_us_over_levels": 1e6 * seconds / levels,
+                "source": source, "device": device, "seed": seed, "run_s": seconds,
+                "bfs_levels": levels,
             }
         )  # fmt: skip
     table = pd.DataFrame(found)
     if table.empty:
         return table
+    table = table.dropna(subset=["run_s"])
+    same = table.groupby(["source", "device", "n", "gpus", "seed"])
+    table = table[same["exchange"].transform("nunique") > 1]
+    keys = ["source", "device", "n", "gpus", "exchange"]
+    table = table.groupby(keys, sort=False)[["run_s", "bfs_levels"]].median().reset_index()
+    table["run_us_over_levels"] = 1e6 * table["run_s"] / table["bfs_levels"]
+    table = table[[*keys[2:], *keys[:2], "run_s", "bfs_levels", "run_us_over_levels"]]
     return common_tables.order(table, by=("n", "gpus", "exchange"), ranked={})
+
+
+def larger_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Seconds of a run at orders beyond the paper's, microseconds a level, and efficiency."""
+    table = runs(summary)
+    table = table[table["n"].isin(LARGER) & table["overall"].notna()]
+    one = {
+        (row.source, row.solver, row.n): row.overall
+        for row in table[table["gpus"] == 1].itertuples(index=False)
+    }
+    keys = zip(table["source"], table["solver"], table["n"], strict=True)
+    alone = np.array([one.get(key, math.nan) for key in keys], float)
+    table = table.assign(
+        run_s=table["overall"], costs_gb=4e-9 * table["n"].astype(float) ** 2,
+        run_us_over_levels=1e6 * table["overall"] / table["bfs_levels"],
+        efficiency=alone / (table["gpus"] * table["overall"]),
+    )  # fmt: skip
+    columns = [
+        "solver", "n", "gpus", "source", "device", "exchange", "costs_gb", "run_s", "bfs_levels",
+        "run_us_over_levels", "efficiency",
+    ]  # fmt: skip
+    if table.empty:
+        return table[columns]
+    ranked = {"solver": tuple(SOLVERS)}
+    return common_tables.order(table[columns], by=("solver", "n", "gpus"), ranked=ranked)
 
 
 def too_large_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -397,10 +478,11 @@ def too_large_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame
     for (source, device, n, options, seed), part in rows.groupby(keys, sort=False):
         values = part.set_index(["scope", "metric"])["median"]
         limits = theory(int(n), 1.0)
+        name, gpus = _named("datenagi2016:mpi_tree", FAMILY, str(options))
         found.append(
             {
-                "n": int(n), "gpus": int(str(options).partition("=")[2]), "seed": seed,
-                "source": source, "device": device, "costs_gb": 4e-9 * int(n) ** 2,
+                "n": int(n), "gpus": gpus, "solver": name, "seed": seed, "source": source,
+                "device": device, "costs_gb": 4e-9 * int(n) ** 2,
                 "gb_a_gpu": 1e-9 * (
                     values.get(("answer", "cost_bytes"), math.nan)
                     + values.get(("answer", "state_bytes"), math.nan)

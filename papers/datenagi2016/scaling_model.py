@@ -7,22 +7,31 @@ what               how often                            its price
 =================  ===================================  ==============================
 local bytes        of the strip, read from memory       s a byte (1 / bandwidth)
 events             launches and the host's wait         s each
-messages           collectives, times log2 p            s a tree's step (latency)
+messages           MPI's collectives, times `Growth`    s each (latency, two ranks)
+exchanges          of a level or theta, times `Growth`  s each (latency, two ranks)
 moved bytes        through a collective, p > 1          s a byte
 =================  ===================================  ==============================
 
 The counts are the algorithm's own (dual updates, levels, rows that the search expands), measured,
-and carried to other n by a power law: no count depends on p but through who wins a race. The
-prices are fitted by non-negative least squares of relative errors. The band is what leaving out
-one measurement after the other makes of a prediction, widened by what the fit of that phase leaves
-over.
+and carried to orders that were not measured by a power law: no count depends on p but through who
+wins a race. The prices of all phases are fitted together, by non-negative least squares of
+relative errors: bytes and events have a price in every phase, the others one for all phases, for
+they go the same way everywhere. Where the ranks exchange in another way than one rank by itself
+(through NCCL), the events of phases with exchanges have a price on one rank and another on
+several; and if that way was seen on one number of ranks only, all that a level of the search
+costs counts as its exchange.
+
+The band is what leaving out one configuration after the other makes of a prediction, widened by
+what the fit of that phase leaves over. If several ranks were measured in one number only, how
+messages grow with it is not known, and the band reaches from not at all to p - 1.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
@@ -31,7 +40,20 @@ ITEM = 4
 """Bytes of a cost."""
 
 COUNTS = ("dual_updates", "forward_passes", "bfs_levels", "augmentations", "frontier_rows")
-PRICES = ("local bytes", "events", "messages", "moved bytes")
+PRICES = ("local bytes", "events", "messages", "exchanges", "moved bytes")
+
+SEARCH = "ap_search"
+
+FEWEST = 4
+"""Configurations, orders and numbers of ranks, that a fit takes at least."""
+
+GROWTHS: dict[str, Callable[[int], float]] = {
+    "log2 p": math.log2,
+    "none": lambda p: float(p > 1),
+    "p - 1": lambda p: float(p - 1),
+}
+"""`Growth`: what a message on p ranks costs over one on two; the first is the model's."""
+
 RESIDUALS = 2.0
 """How many root mean square residuals the band is widened by."""
 
@@ -50,6 +72,8 @@ class Observation:
         By phase.
     overall : float
         Seconds of the run without a clock in it.
+    way : str
+        How the ranks exchange.
     """
 
     n: int
@@ -57,10 +81,11 @@ class Observation:
     counts: Mapping[str, float]
     seconds: Mapping[str, float]
     overall: float
+    way: str = ""
 
 
 def quantities(
-    variant: str, n: int, p: int, counts: Mapping[str, float]
+    variant: str, n: int, p: int, counts: Mapping[str, float], growth: str = "log2 p"
 ) -> dict[str, tuple[float, ...]]:
     """How often each of `PRICES` is paid in every phase.
 
@@ -70,36 +95,39 @@ def quantities(
     n, p : int
     counts : mapping of str to float
         By `COUNTS`.
+    growth : str
+        Of `GROWTHS`.
     """
-    steps = math.log2(p)
+    steps = GROWTHS[growth](p)
     some = 1.0 if p > 1 else 0.0
     strip, line = ITEM * n * n / p, ITEM * n
     updates, passes = counts["dual_updates"], counts["forward_passes"]
     levels, rounds = counts["bfs_levels"], counts["augmentations"]
     shared = {
-        "initial_reduction": (2 * strip, 3.0, 4 * steps, some * 4 * line),
-        "optimality_check": (0.0, rounds + 1, 2 * (rounds + 1) * steps, 0.0),
+        "initial_reduction": (2 * strip, 3.0, 4 * steps, 0.0, some * 4 * line),
+        "optimality_check": (0.0, rounds + 1, 2 * (rounds + 1) * steps, 0.0, 0.0),
     }
     if variant == "tree":
         rows = counts["frontier_rows"]
-        search = (ITEM * rows * n / p, levels + rounds, (levels + 2 * rounds) * steps,
+        met = (levels + passes) * steps
+        search = (ITEM * rows * n / p, levels + rounds, 2 * rounds * steps, met,
                   some * 2 * rounds * line)  # fmt: skip
-        update = (0.0, updates, 2 * updates * steps, 0.0)
+        update = (0.0, updates, 0.0, updates * steps, 0.0)
         return shared | {"ap_search": search, "dual_update": update}
     lists = updates + 1
-    search = (0.0, levels + passes + rounds, (3 * passes + rounds) * steps,
+    search = (0.0, levels + passes + rounds, (3 * passes + rounds) * steps, 0.0,
               some * (2 * passes + rounds) * line)  # fmt: skip
     return shared | {
-        "matrix_compression": (lists * strip, lists, 0.0, 0.0),
-        "edge_gather": (0.0, lists, 3 * lists * steps, some * 2 * lists * line),
+        "matrix_compression": (lists * strip, lists, 0.0, 0.0, 0.0),
+        "edge_gather": (0.0, lists, 3 * lists * steps, 0.0, some * 2 * lists * line),
         "ap_search": search,
-        "dual_update": (updates * strip, updates, 2 * updates * steps, 0.0),
+        "dual_update": (updates * strip, updates, 2 * updates * steps, 0.0, 0.0),
     }
 
 
 def phases(variant: str) -> tuple[str, ...]:
     """Names of a variant's phases."""
-    return tuple(quantities(variant, 2, 1, dict.fromkeys(COUNTS, 1.0)))
+    return tuple(quantities(variant, 2, 1, _ONES))
 
 
 @dataclass(frozen=True)
@@ -108,32 +136,42 @@ class Fit:
 
     Attributes
     ----------
-    prices : dict of str to float64[4]
-        Seconds for one of each of `PRICES`, by phase.
+    prices : dict of str to float64[5]
+        Seconds for one of each of `PRICES` on several ranks, by phase.
+    alone : dict of str to float64[5]
+        The same on one rank.
     laws : dict of str to (float, float)
         Each count is ``a n**b``.
+    known : dict of int to dict
+        Median counts of the orders that were measured.
     share : float
         A run over the sum of its steps, whose clocks wait at every boundary.
     residuals : dict of str to float
         Root mean square of the fitted runs' relative errors, by phase and for ``overall``.
+    growth : str
+        Of `GROWTHS`.
     """
 
     variant: str
     prices: Mapping[str, np.ndarray]
+    alone: Mapping[str, np.ndarray]
     laws: Mapping[str, tuple[float, float]]
+    known: Mapping[int, Mapping[str, float]]
     share: float
     residuals: Mapping[str, float]
+    growth: str = "log2 p"
 
-    def counts(self, n: int) -> dict[str, float]:
-        """Counts at order `n`, by the power laws."""
-        return {name: a * n**b for name, (a, b) in self.laws.items()}
+    def counts(self, n: int) -> Mapping[str, float]:
+        """Counts at order `n`: as measured there, else by the power laws."""
+        return self.known.get(n) or {name: a * n**b for name, (a, b) in self.laws.items()}
 
     def seconds(
         self, n: int, p: int, counts: Mapping[str, float] | None = None
     ) -> dict[str, float]:
         """Predicted seconds by phase, and ``overall``."""
-        often = quantities(self.variant, n, p, counts or self.counts(n))
-        found = {name: float(self.prices[name] @ np.array(often[name])) for name in often}
+        often = quantities(self.variant, n, p, counts or self.counts(n), self.growth)
+        prices = self.alone if p == 1 else self.prices
+        found = {name: float(prices[name] @ np.array(often[name])) for name in often}
         return found | {"overall": self.share * sum(found.values())}
 
 
@@ -153,20 +191,19 @@ class Model:
     ) -> tuple[float, float, float]:
         """Low, middle and high of ``t_1 / t_p`` (weak) or ``t_1 / (p t_p)`` (strong)."""
         scale = 1 if weak else p
-        return self._band(
-            step,
-            [
-                each.seconds(base, 1)[step] / (scale * each.seconds(n, p)[step])
-                for each in (self.fit, *self.others)
-                if each.seconds(n, p)[step] > 0
-            ],
-        )
+        values = []
+        for each in (self.fit, *self.others):
+            seconds = each.seconds(n, p)[step]
+            value = each.seconds(base, 1)[step] / (scale * seconds) if seconds > 0 else math.nan
+            values.append(value)
+        return self._band(step, values)
 
     def _band(self, step: str, values: list[float]) -> tuple[float, float, float]:
-        if not values:
+        known = [value for value in values if not math.isnan(value)]
+        if not known:
             return math.nan, math.nan, math.nan
         wide = 1 + RESIDUALS * self.fit.residuals[step]
-        return min(values) / wide, values[0], max(values) * wide
+        return min(known) / wide, values[0], max(known) * wide
 
 
 def power_law(n: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
@@ -185,54 +222,105 @@ def fit_once(variant: str, runs: Sequence[Observation]) -> Fit:
     """Fit the prices of all phases to `runs`."""
     sizes = [run.n for run in runs]
     laws = {name: power_law(sizes, [run.counts[name] for run in runs]) for name in COUNTS}
-    prices, residuals = {}, {}
-    for name in phases(variant):
-        often = np.array([quantities(variant, r.n, r.p, r.counts)[name] for r in runs], float)
-        seconds = np.array([run.seconds[name] for run in runs], float)
-        prices[name] = _prices(often, seconds)
-        used = seconds > 0
-        residuals[name] = _rms((often @ prices[name])[used] / seconds[used] - 1)
-    sums = [
-        sum(
-            float(prices[name] @ np.array(amount))
-            for name, amount in quantities(variant, r.n, r.p, r.counts).items()
+    known = {
+        n: {
+            name: float(np.median([run.counts[name] for run in runs if run.n == n]))
+            for name in COUNTS
+        }
+        for n in set(sizes)
+    }
+    prices, alone = _prices(variant, runs)
+    fit = Fit(variant, prices, alone, laws, known, 1.0, {})
+    found = [fit.seconds(run.n, run.p, run.counts) for run in runs]
+    residuals = {
+        name: _rms(
+            [mine[name] / run.seconds[name] - 1
+             for mine, run in zip(found, runs, strict=True) if run.seconds[name] > 0]
         )
-        for r in runs
+        for name in prices
+    }  # fmt: skip
+    ratios = [
+        run.overall / mine["overall"]
+        for mine, run in zip(found, runs, strict=True)
+        if mine["overall"] > 0
     ]
-    ratios = [run.overall / total for run, total in zip(runs, sums, strict=True) if total > 0]
     share = float(np.median(ratios)) if ratios else 1.0
-    residuals["overall"] = _rms(np.array(ratios) / share - 1)
-    return Fit(variant, prices, laws, share, residuals)
+    residuals["overall"] = _rms([ratio / share - 1 for ratio in ratios])
+    return replace(fit, share=share, residuals=residuals)
 
 
-def _rms(errors: np.ndarray) -> float:
+def _rms(errors: Sequence[float]) -> float:
     """Root mean square; 0 of none."""
     return float(np.sqrt(np.mean(np.square(errors)))) if len(errors) else 0.0
 
 
-def _prices(often: np.ndarray, seconds: np.ndarray) -> np.ndarray:
-    """Non-negative prices of least relative error; columns are scaled, as they differ by 1e9."""
-    used = seconds > 0
-    if not used.any():
-        return np.zeros(often.shape[1])
-    rows = often[used] / seconds[used, None]
-    scale = np.abs(rows).max(axis=0)
+def _prices(
+    variant: str, runs: Sequence[Observation]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Non-negative prices of least relative error, on several ranks and on one, by phase."""
+    numbers = {run.p for run in runs if run.p > 1}
+    ways = {run.way for run in runs if run.p > 1}
+    other_way = bool(ways) and not ways <= {run.way for run in runs if run.p == 1}
+    names = [(name, price) for name in phases(variant) for price in ("local bytes", "events")]
+    columns: list[Any] = [*names, "messages", "exchanges", "moved bytes"]
+    exchanging = [name for name, row in quantities(variant, 2, 2, _ONES).items() if row[3]]
+    columns += [(name, "alone") for name in exchanging if other_way]
+    places = {column: place for place, column in enumerate(columns)}
+
+    def entries(name: str, alone: bool) -> list[int | None]:
+        events = places[name, "events"]
+        found: list[int | None] = [places[name, "local bytes"], events]
+        if other_way and name in exchanging:
+            apart = None if name == SEARCH and len(numbers) == 1 else events
+            found[1] = places[name, "alone"] if alone else apart
+        return [*found, places["messages"], places["exchanges"], places["moved bytes"]]
+
+    rows = []
+    for run in runs:
+        for name, amounts in quantities(variant, run.n, run.p, run.counts).items():
+            if run.seconds[name] > 0:
+                row = np.zeros(len(columns))
+                for place, amount in zip(entries(name, run.p == 1), amounts, strict=True):
+                    if place is not None:
+                        row[place] = amount / run.seconds[name]
+                rows.append(row)
+    system = np.array(rows)
+    scale = system.max(axis=0, initial=0.0)  # they differ by 1e9
     scale[scale == 0] = 1.0
-    found, _ = nnls(rows / scale, np.ones(len(rows)))
-    return found / scale
+    found = nnls(system / scale, np.ones(len(system)))[0] / scale if rows else 0 * scale
+
+    def of(alone: bool) -> dict[str, np.ndarray]:
+        return {
+            name: np.array([0.0 if k is None else found[k] for k in entries(name, alone)])
+            for name in phases(variant)
+        }
+
+    return of(False), of(True)
+
+
+_ONES = dict.fromkeys(COUNTS, 1.0)
 
 
 def fitted(variant: str, runs: Sequence[Observation]) -> Model:
-    """Fit the model, and once without each run.
+    """Fit the model, and once without the runs of each order and number of ranks.
+
+    The only order on a number of ranks is not left out: it alone tells how messages grow to it.
 
     Raises
     ------
     ValueError
-        For fewer than four runs: that many prices has a phase.
+        For fewer than `FEWEST` of these.
     """
-    if len(runs) < len(PRICES):
-        raise ValueError(f"{len(runs)} runs do not fit {len(PRICES)} prices")
-    others = tuple(
-        fit_once(variant, [*runs[:k], *runs[k + 1 :]]) for k in range(len(runs))
-    ) if len(runs) > len(PRICES) else ()  # fmt: skip
-    return Model(fit_once(variant, runs), others)
+    configurations = list(dict.fromkeys((run.n, run.p) for run in runs))
+    if len(configurations) < FEWEST:
+        raise ValueError(f"{len(configurations)} configurations do not fit: {FEWEST} are needed")
+    fit = fit_once(variant, runs)
+    others = [
+        fit_once(variant, [run for run in runs if (run.n, run.p) != left])
+        for left in configurations
+        if len(configurations) > FEWEST and [p for _, p in configurations].count(left[1]) > 1
+    ]
+    if len({run.p for run in runs if run.p > 1}) < 2:
+        more = [name for name in GROWTHS if name != fit.growth]
+        others += [replace(each, growth=name) for each in (fit, *others) for name in more]
+    return Model(fit, tuple(others))

@@ -20,7 +20,7 @@ from papers.common.device import EXECUTOR_NAME
 from papers.common.judges import each_time, judged
 from papers.common.model import Comparison
 from papers.common.tables import best_source, measured_by
-from papers.datenagi2016.scaling import BEYOND, TOO_LARGE
+from papers.datenagi2016.scaling import BEYOND, PEERS, TOO_LARGE
 
 PAIR = ("published_efficiency", "efficiency")
 
@@ -94,26 +94,46 @@ def model(table: pd.DataFrame) -> list[Comparison]:
                     note="the model misses what it has not seen: its predictions beyond are weaker",
                 )
             )  # fmt: skip
-    return found or not_measured("the model on GPUs: four runs and one held back", "cross-check")
+    return found or not_measured(
+        "the model on GPUs: four configurations and one held back", "cross-check"
+    )
+
+
+WITH_LESS_HOST = ("peers", "nccl", "allgather", "gather")
 
 
 def exchanges(table: pd.DataFrame) -> list[Comparison]:
-    """The way without the host is the fastest where every rank has a GPU."""
+    """The less of the host there is in an exchange the faster it is, on GPUs of their own."""
     found = []
     if not table.empty:
         on_gpus = table[table["device"] != EXECUTOR_NAME]
         for (source, n, gpus), rows in on_gpus.groupby(["source", "n", "gpus"], sort=False):
             times = dict(zip(rows["exchange"], rows["run_s"], strict=True))
+            expected = [way for way in WITH_LESS_HOST if way in times]
             if "nccl" in times and len(times) > 1:
-                best = min(times, key=lambda way: times[way])
+                order = sorted(times, key=lambda way: times[way])
                 found.append(
                     compare.cross_check(
-                        f"fastest exchange of a frontier, n={n} on {gpus} GPUs ({source})",
-                        "nccl", best, best == "nccl",
-                        note="small messages through host memory cost less than NCCL's launches",
+                        f"exchanges of a frontier, fastest first, n={n} on {gpus} GPUs ({source})",
+                        ", ".join(expected), ", ".join(order), order == expected,
                     )
                 )  # fmt: skip
     return found or not_measured("ways to exchange a frontier, on GPUs", "cross-check")
+
+
+def larger(table: pd.DataFrame) -> list[Comparison]:
+    """More GPUs are faster than one, where there is enough to read."""
+    found = []
+    for row in table.itertuples(index=False):
+        if row.gpus > 1 and row.efficiency == row.efficiency:  # one GPU was measured, too
+            gain = round(row.gpus * row.efficiency, 2)
+            found.append(
+                compare.cross_check(
+                    f"{row.solver}, n={row.n}: {row.gpus} GPUs over one ({row.source})",
+                    "above 1", gain, gain > 1,
+                )
+            )  # fmt: skip
+    return found or not_measured("orders beyond the paper's on several GPUs", "cross-check")
 
 
 def too_large(table: pd.DataFrame) -> list[Comparison]:
@@ -122,7 +142,7 @@ def too_large(table: pd.DataFrame) -> list[Comparison]:
     for row in table.itertuples(index=False) if not table.empty else ():
         if row.n < TOO_LARGE:
             continue
-        what = f"n={row.n} on {row.gpus} GPUs ({row.source})"
+        what = f"n={row.n} on {row.gpus} GPUs, {row.solver} ({row.source})"
         inside = 0.98 * row.theory_low <= row.cost <= 1.02 * row.theory_high
         found += [
             compare.cross_check(f"proof at {what}", "lp-duals", row.certificate,
@@ -168,8 +188,9 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
 
 CURVES = (
     ("CU-CLASS", "matrix_compression"), ("CU-CLASS", "overall"), ("CU-TREE", "overall"),
+    (PEERS, "overall"),
 )  # fmt: skip
-"""The curves of Figures 4 and 5."""
+"""The curves of Figures 4 and 5, and ours."""
 
 
 @figures.house_style()
@@ -179,9 +200,9 @@ def draw_fig_4(table: pd.DataFrame):
     shown = _shown(table)
     for axes, name in zip(panels[0], ("CU-CLASS", "CU-TREE"), strict=True):
         for place, (solver, step) in enumerate(CURVES):
-            if solver == name:
+            if solver.startswith(name):
                 rows = shown[(shown["solver"] == solver) & (shown["step"] == step)]
-                _curve(axes, rows, place, step.replace("_", " "))
+                _curve(axes, rows, place, step.replace("_", " ") + solver.removeprefix(name))
         _label(axes, f"{name}, weak scaling")
     figure.suptitle(measured_by(best_source(table, "efficiency")), fontsize=9)
     return figure

@@ -5,6 +5,7 @@ A case that is right ends with "ok CASE RANKS" from rank 0, and exit code 0.
 
 import ctypes
 import dataclasses
+import functools
 import os
 import signal
 import sys
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from papers.common import certify, certify_parts, device, generators, parts, ranks
+from papers.common import certify, certify_parts, device, generators, parts, primitives, ranks
+from papers.common import peers as common_peers
 from papers.common.model import Assignment, Instance
 from papers.datenagi2016 import (
     mpi_collectives,
@@ -116,6 +118,56 @@ def lists():
         instance = Instance("uniform", 24, label, seed=2)
         for way in ("gather", "allgather"):
             check(solve(instance, comm=COMM, exchange=way), generators.draw(instance))
+
+
+def peers():
+    """The kernels exchange by themselves: counts as through MPI; one pass is one launch."""
+    for n, label in ((SIZE, "n"), (17, "10n"), (24, "0.1n")):
+        for dtype in ("int32", "int64", "float64"):
+            family = "uniform_double" if dtype == "float64" else "uniform"
+            instance = Instance(family, n, label, seed=n)
+            plain = solve(instance, comm=COMM, dtype=dtype, exchange="allgather")
+            answer = solve(instance, comm=COMM, dtype=dtype, exchange="peers")
+            check(answer, generators.draw(instance))
+            for name in ("dual_updates", "initial_assignments"):
+                assert answer.counters[name] == plain.counters[name], name
+            assert (answer.counters["by_peers"], plain.counters["by_peers"]) == (1, 0)
+    state = mpi_solver.upload(Instance("uniform", 17, "10n"), comm=COMM, exchange="peers")
+    for _ in range(2):  # a state runs again, and so does the window
+        mpi_solver.run(state)
+        passes = sum(state.launches[name].count for name in ("first_pass", "woken_pass"))
+        found = mpi_solver.download(state)
+        assert passes == found.counters["forward_passes"]
+        assert found.counters["bfs_levels"] > passes
+    states = [
+        mpi_solver.upload(Instance("uniform", 12, "10n", seed=seed), comm=COMM, exchange="peers")
+        for seed in (0, 5)
+    ]
+    for state in (1, 0, 1, 1, 0):  # they share a window
+        mpi_solver.run(states[state])
+        check(mpi_solver.download(states[state]),
+              generators.draw(Instance("uniform", 12, "10n", seed=5 * state)))  # fmt: skip
+    host, ranks.ranks_of_host = ranks.ranks_of_host, lambda comm: 1
+    if SIZE > 1:
+        call = functools.partial(solve, np.eye(9, dtype=int), comm=COMM, exchange="peers")
+        raises(ranks.MissingPackageError, "several hosts", call)
+    ranks.ranks_of_host = host
+
+
+def windows():
+    """Every rank reaches every rank's part; a larger window does not end a smaller one."""
+    comm = COMM.Dup()
+    small = common_peers.window(comm, 3)
+    large = common_peers.window(comm, small.words.size + 1)
+    assert common_peers.window(comm, 5) is large
+    assert (small.words.size, large.words.size) == (common_peers.LEAST, 2 * common_peers.LEAST)
+    for window in (small, large):
+        assert len(window.addresses) == SIZE
+        for rank, address in enumerate(window.addresses):
+            primitives.store_at.__executor__(address, RANK + 2, 10 * rank + RANK)
+            COMM.Barrier()
+        size = min(SIZE, window.words.size - 2)
+        assert window.words[2 : 2 + size].tolist() == [10 * RANK + r for r in range(size)]
 
 
 class FakeNccl:
@@ -339,11 +391,19 @@ def silent_nccl():
     mpi_solver.run(state)
 
 
+def silent_peers():
+    """One rank's kernel is not launched, and the others' wait for it."""
+    state = mpi_solver.upload(Instance("uniform", 20, "10n"), comm=COMM, exchange="peers")
+    if RANK == SIZE - 1:
+        state.launches["first_pass"] = Sleep()
+    mpi_solver.run(state)
+
+
 CASES = {
     case.__name__: case
     for case in (
-        solves, forms, file, lists, nccl, aware, errors, certificates, alone_raises, killed, silent,
-        silent_nccl,
+        solves, forms, file, lists, peers, windows, nccl, aware, errors, certificates, alone_raises,
+        killed, silent, silent_nccl, silent_peers,
     )
 }  # fmt: skip
 

@@ -16,7 +16,16 @@ from papers.reproduce.text import shown
 
 PAPER = Plan("paper", gpu=True)
 NUMBERS = published.loader("papers.datenagi2016")
-SEVERAL = ("table4", "table5", "fig04", "fig05", "model", "exchanges", "too_large_for_one")
+SEVERAL = (
+    "table4",
+    "table5",
+    "fig04",
+    "fig05",
+    "model",
+    "exchanges",
+    "larger",
+    "too_large_for_one",
+)
 """Of several GPUs: test_scaling.py."""
 
 ONE_GPU = [experiment for experiment in EXPERIMENTS if experiment.name not in SEVERAL]

@@ -1,6 +1,7 @@
 """The strips' kernels beside those of one GPU; the one that races, under interleavings."""
 
 import dataclasses
+import threading
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from papers.common import device
 from papers.common.generators import uniform
 from papers.common.launch import bind
 from papers.common.simulator import Executor
-from papers.datenagi2016 import kernels, mpi_kernels, mpi_kernels_tree
+from papers.datenagi2016 import kernels, mpi_kernels, mpi_kernels_peers, mpi_kernels_tree
 from papers.datenagi2016.binding import Geometry
 from papers.datenagi2016.mpi_binding import Strip
 from papers.datenagi2016.mpi_kernels import EPOCH, FRONTIER, MPI_FLAGS
@@ -116,3 +117,111 @@ def test_a_whole_run_under_interleavings(seed, variant):
     with device.executing(Executor(seed=seed, switch=0.2)):
         answer = mpi_solver.solve(cost, variant=variant, geometry=shapes)
     assert certify.assignment(cost, answer).ok
+
+
+def passes_of_peers(seed, parts, cost, matched):
+    """One first forward pass on `parts` ranks, each a thread with an executor of its own.
+
+    Returns each rank's signal, rows' covers and columns' predecessors, and their slacks.
+    """
+    n = len(cost)
+    strips = [Strip(n, False, parts, rank) for rank in range(parts)]
+    block = strips[0].block
+    turns = 2 * parts
+    windows = [np.zeros(2 * turns + turns * block, np.int64) for _ in range(parts)]
+    addresses = np.array([window.ctypes.data for window in windows], np.int64)
+    rows_of = np.full(parts * block, -1, i32)  # columns of rows
+    rows_of[: len(matched)] = matched
+    found = [None] * parts
+
+    def search(rank):
+        strip = strips[rank]
+        first, last = strip.columns
+        columns = last - first
+        part = np.ascontiguousarray(2 * cost[:, first:last]).ravel()
+        of_columns = np.full(block, -1, i32)
+        for row, column in enumerate(matched):
+            if first <= column < last:
+                of_columns[column - first] = row
+        cover = (rows_of >= 0).astype(i32)
+        mark = np.where(rows_of >= 0, 0, kernels.ACTIVE).astype(i32)
+        row_before = rows_of.copy()
+        column_cover, column_before = np.zeros(block, i32), np.full(block, -1, i32)
+        column_mark, reverse = np.zeros(block, i32), np.full(block, -1, i32)
+        slack, flags = np.full(block, TOP), np.zeros(MPI_FLAGS, i32)
+        word, mine = np.zeros(1, np.int64), windows[rank]
+        share = Strip(n, True, parts, rank).bounds
+        arguments = (
+            i32(share[0]), i32(share[1]), i32(rank), i32(parts), i32(block), i32(columns), TOP,
+            i32(0), part if columns else np.zeros(1, i32), np.zeros(parts * block, i32),
+            np.zeros(block, i32), rows_of, of_columns, cover, column_cover, row_before,
+            column_before, slack, mark, column_mark, mine[:turns], mine[2 * turns :], addresses,
+            reverse, flags, word,
+        )  # fmt: skip
+        one = Executor(seed=10 * seed + rank, switch=0.1)
+        one.launch(mpi_kernels_peers.forward_pass, 2, 64, arguments, 0)
+        found[rank] = (
+            int(word[0]), cover[:n], row_before[:n], column_before[:columns],
+            column_cover[:columns], slack[:columns], int(flags[kernels.LEVELS]),
+            int(flags[mpi_kernels.ROWS]),
+        )  # fmt: skip
+
+    searches = [threading.Thread(target=search, args=(rank,)) for rank in range(parts)]
+    for one in searches:
+        one.start()
+    for one in searches:
+        one.join()
+    return found
+
+
+def reached_by(cost, matched):
+    """Rows and columns that alternating paths of zero costs from unmatched rows reach."""
+    of_columns = {column: row for row, column in enumerate(matched) if column >= 0}
+    rows = {row for row, column in enumerate(matched) if column < 0}
+    columns, last, levels, expanded = {}, rows, 0, 0
+    while last:
+        levels += 1
+        expanded += len(last)
+        fresh = set()
+        for row in last:
+            for column in np.flatnonzero(cost[row] == 0):
+                columns.setdefault(int(column), set()).add(row)
+        for column in columns:
+            row = of_columns.get(column)
+            if row is not None and row not in rows:
+                fresh.add(row)
+        rows |= fresh
+        last = fresh
+    return rows, columns, levels, expanded
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_ranks_that_write_each_others_lists_search_the_same_trees(seed):
+    """Threads stand for ranks: executors' seeds and the system's scheduler interleave them."""
+    draw = np.random.default_rng(seed)
+    parts = 1 + seed % 4
+    n = int(draw.integers(parts, 70))
+    cost = draw.integers(0, max(2, n // 2), (n, n)).astype(i32)
+    matched = np.full(n, -1, i32)
+    for row in range(n):
+        free = np.setdiff1d(np.flatnonzero(cost[row] == 0), matched)
+        if len(free) and draw.random() < 0.8:
+            matched[row] = free[0]
+    rows, columns, levels, expanded = reached_by(cost, matched)
+    free = [column for column in columns if column not in set(matched.tolist())]
+    found = passes_of_peers(seed, parts, cost, matched)
+    at = 0
+    new = len(rows) - int((matched < 0).sum())
+    for word, cover, row_before, before, column_cover, slack, of_levels, of_rows in found:
+        assert word == 1 << 34 | bool(free) << 33 | new
+        assert set(np.flatnonzero(cover == 0).tolist()) == rows
+        assert np.array_equal(row_before, matched)
+        assert (of_levels, of_rows) == (levels, expanded)
+        for j, (parent, covered, left) in enumerate(zip(before, column_cover, slack, strict=True)):
+            column = at + j
+            assert covered == (column in columns and column not in free)
+            assert (column in columns) == (left == 0)
+            if column in columns:
+                assert parent in columns[column]
+        at += len(before)
+    assert at == n

@@ -50,11 +50,11 @@ def ended(process, limit=120):
 def test_solves(ranks, tmp_path):
     path = tmp_path / "costs.npy"
     np.save(path, np.random.default_rng(1).integers(0, 90, (13, 13)).astype(np.int32))
-    cases = ["solves", "errors", "certificates"]
+    cases = ["solves", "errors", "certificates", "peers"]
     if ranks in (1, 3):
         cases += ["forms", f"file={path}"] if ranks == 3 else ["forms"]
     if ranks in (2, 3):
-        cases += ["nccl", "aware"] if ranks == 2 else ["lists"]
+        cases += ["windows", "nccl", "aware"] if ranks == 2 else ["lists"]
     code, out, err = ended(start(ranks, DRIVER, *cases))
     assert code == 0, err
     assert out.split("\n")[:-1] == [f"ok {c.partition('=')[0]} {ranks}" for c in cases], err
@@ -67,6 +67,7 @@ def test_solves(ranks, tmp_path):
         ("killed", ""),
         ("silent", "Allgather has waited 2 s for the other ranks"),
         ("silent_nccl", "NCCL all-gather has waited 2 s for the other ranks"),
+        ("silent_peers", "a forward pass of all ranks has waited 2 s for the other ranks"),
     ],
 )
 def test_a_fault_of_one_rank_ends_the_job(case, message):

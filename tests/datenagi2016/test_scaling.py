@@ -1,5 +1,6 @@
 """The scaling model on planted prices; Tables 4 and 5 from planted measurements."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -12,7 +13,7 @@ from papers.datenagi2016 import scaling, scaling_model, scaling_verdicts
 from papers.datenagi2016.scaling_model import Observation, fitted, phases, quantities
 from papers.reproduce.measurements import SUMMARY
 
-PRICES = np.array([1 / 2e12, 8e-6, 5e-6, 1 / 2e10])
+PRICES = np.array([1 / 2e12, 8e-6, 5e-6, 3e-6, 1 / 2e10])
 NUMBERS = published.loader("datenagi2016")
 
 
@@ -23,14 +24,18 @@ def counts_of(n):
     }  # fmt: skip
 
 
-def run_of(variant, n, p, noise=None):
+def run_of(variant, n, p, noise=None, growth="log2 p", nccl=False):
     """A run that costs what the planted prices say."""
     counts = counts_of(n)
-    often = quantities(variant, n, p, counts)
+    often = quantities(variant, n, p, counts, growth)
     seconds = {name: float(PRICES @ np.array(often[name])) for name in often}
+    if nccl and p == 1:  # one rank does what an exchange replaces, at a price of its own
+        for name in ("ap_search", "dual_update"):
+            seconds[name] += 40e-6 * often[name][1]
     if noise is not None:
         seconds = {name: t * noise.uniform(0.97, 1.03) for name, t in seconds.items()}
-    return Observation(n, p, counts, seconds, 0.9 * sum(seconds.values()))
+    way = "" if not nccl else "nccl" if p > 1 else "allgather"
+    return Observation(n, p, counts, seconds, 0.9 * sum(seconds.values()), way)
 
 
 SIZES = [(n, p) for n in (10_000, 14_142, 20_000) for p in (1, 2, 4)]
@@ -54,6 +59,41 @@ def test_planted_prices_are_found_and_carried_to_more_gpus(variant):
     assert low <= middle <= high
 
 
+def test_one_rank_by_itself_may_have_another_way():
+    runs = [run_of("tree", n, p, nccl=True) for n, p in SIZES]
+    model = fitted("tree", runs)
+    assert max(model.fit.residuals.values()) == pytest.approx(0, abs=1e-6)
+    for n, p in ((20_000, 1), (20_000, 2), (28_284, 8)):
+        true = run_of("tree", n, p, nccl=True)
+        assert model.fit.seconds(n, p)["ap_search"] == pytest.approx(
+            true.seconds["ap_search"], rel=1e-3
+        )
+    plain = fitted("tree", [dataclasses.replace(run, way="") for run in runs])
+    assert plain.fit.residuals["ap_search"] > 0.05
+
+
+@pytest.mark.parametrize("variant", ["classical", "tree"])
+@pytest.mark.parametrize("growth", list(scaling_model.GROWTHS))
+def test_the_band_of_two_ranks_alone_allows_for_every_growth(variant, growth):
+    runs = [run_of(variant, n, p) for n, p in SIZES if p < 4]
+    model = fitted(variant, runs)
+    for p in (4, 16):
+        true = run_of(variant, 20_000, p, growth=growth).overall
+        low, _, high = model.band("overall", 20_000, p)
+        assert low * 0.999 <= true <= high * 1.001
+        assert high / low > 1.05
+    narrow = fitted(variant, [run_of(variant, n, p) for n, p in SIZES]).band("overall", 20_000, 16)
+    assert narrow[2] / narrow[0] < 1.01
+
+
+def test_what_one_number_of_ranks_shows_of_an_exchange_counts_as_that():
+    model = fitted("tree", [run_of("tree", n, p, nccl=True) for n, p in SIZES if p < 4])
+    assert model.fit.prices["ap_search"][1] == 0
+    assert model.fit.alone["ap_search"][1] > 0
+    assert model.fit.prices["ap_search"][3] == pytest.approx(8e-6 + 3e-6, rel=0.05)
+    assert model.fit.prices["optimality_check"][1] == pytest.approx(8e-6, rel=0.05)
+
+
 @pytest.mark.parametrize("variant", ["classical", "tree"])
 def test_the_band_holds_what_was_held_back(variant):
     held = inside = 0
@@ -75,8 +115,8 @@ def test_a_phase_is_as_wide_as_its_own_residual():
         run.seconds["ap_search"] *= noise.uniform(0.8, 1.2)
     model = fitted("tree", runs)
     assert model.fit.residuals["ap_search"] > 0.05
-    low, _, high = model.band("dual_update", 20_000, 4)
-    assert high / low < 1.0001
+    low, _, high = model.band("dual_update", 20_000, 4)  # it shares the price of an exchange
+    assert high / low < 1.1
     low, _, high = model.band("ap_search", 20_000, 4)
     assert high / low > 1.2
 
@@ -86,7 +126,7 @@ def test_prices_are_never_negative_and_few_runs_are_refused():
     model = fitted("tree", runs)
     assert all((prices >= 0).all() for prices in model.fit.prices.values())
     with pytest.raises(ValueError, match="do not fit"):
-        fitted("tree", runs[:3])
+        fitted("tree", [*runs[:3], *runs[:3]])
     assert scaling_model.power_law([10, 100], [2, 20]) == pytest.approx((0.2, 1.0))
     assert scaling_model.power_law([10, 10], [2, 8]) == pytest.approx((4.0, 0.0))
 
@@ -99,17 +139,19 @@ def summary_of(sizes=SIZES, device="Planted GPU"):
         for n, p in sizes:
             run = run_of(variant, n, p, np.random.default_rng(n + p))
             seconds = dict(run.seconds)
-            if name == "CU-TREE":
+            if name != "CU-CLASS":
                 seconds |= {"matrix_compression": None, "edge_gather": None}
             values = [("run", "time_ms", 1e3 * run.overall)]
             values.append(("end_to_end", "time_ms", 2e3 * run.overall))
             values += [("answer", count, value) for count, value in run.counts.items()]
             values.append(("answer", "by_nccl", float(p > 1 and name == "CU-TREE")))
+            values.append(("answer", "by_peers", float(name == scaling.PEERS)))
             for phase, value in seconds.items():
                 steps = scaling.MODELLED[phase]
                 if value is not None:
                     values += [("steps", f"{s}_ms", 1e3 * value / len(steps)) for s in steps]
-            full, options = f"datenagi2016:{solver}", f"ranks={p}"
+            full = f"datenagi2016:{solver}"
+            options = f"ranks={p},exchange=peers" if name == scaling.PEERS else f"ranks={p}"
             cell = f"{full}[{options}]/uniform_parts/n={n}/range=10n/seed=1"
             for scope, metric, value in values:
                 known = {
@@ -128,7 +170,7 @@ def test_efficiencies_follow_the_papers_formulas():
     for table, weak in ((scaling.table_4, True), (scaling.table_5, False)):
         found = table(summary, NUMBERS)
         mine = found[found["source"] == "this run"].set_index(["solver", "step", "n", "gpus"])
-        assert len(mine) == (3 if weak else 9) * 7
+        assert len(mine) == (3 if weak else 9) * 10
         for (solver, step, n, gpus), row in mine.iterrows():
             base = 10_000 if weak else n
             one = mine.loc[(solver, step, base, 1), "time_s"]
@@ -136,6 +178,7 @@ def test_efficiencies_follow_the_papers_formulas():
             assert row["efficiency"] == pytest.approx(one / (scale * row["time_s"]))
         assert found["published_s"].notna().sum() == (25 if weak else 75)
         printed = found[found["step"] != "end_to_end"]
+        printed = printed[printed["solver"] != scaling.PEERS]
         assert printed["published_efficiency"].notna().all()
         for verdicts in (scaling_verdicts.table_4, scaling_verdicts.table_5):
             kinds = {item.kind for item in verdicts(found)}
@@ -150,6 +193,7 @@ def test_the_exchange_is_named_and_one_gpus_own_solver_stands_beside():
     assert ways == {
         ("CU-CLASS", 1): ["gather"], ("CU-CLASS", 2): ["gather"], ("CU-CLASS", 4): ["gather"],
         ("CU-TREE", 1): ["allgather"], ("CU-TREE", 2): ["nccl"], ("CU-TREE", 4): ["nccl"],
+        **{(scaling.PEERS, p): ["peers"] for p in (1, 2, 4)},
     }  # fmt: skip
     one = summary[summary["solver"] == "datenagi2016:mpi_tree"]
     one = one[one["options"] == "ranks=1"]
@@ -233,7 +277,10 @@ def test_plans():
     for gpu in (False, True):
         for preset in ("smoke", "quick", "paper"):
             plan = Plan(preset, gpu)
-            for cells in (scaling.weak, scaling.strong, scaling.exchanges, scaling.too_large):
+            makers = (
+                scaling.weak, scaling.strong, scaling.exchanges, scaling.larger, scaling.too_large
+            )  # fmt: skip
+            for cells in makers:
                 for cell in cells(plan):
                     assert dict(cell.options)["ranks"] in (1, 2, 4)
                     assert cell.instance.family == "uniform_parts"
@@ -244,3 +291,39 @@ def test_plans():
     assert all(math.isclose(n * n / p, 1e8, rel_tol=1e-3) for n, p in scaling.chains()
                if n >= 10_000)  # fmt: skip
     assert scaling.TOO_LARGE**2 * 4 > 141e9
+
+
+def test_exchanges_are_compared_where_there_are_several():
+    base = summary_of([(10_000, 2), (14_142, 2)])
+    tree = base[base["solver"] == "datenagi2016:mpi_tree"]
+    host = tree[~tree["options"].str.contains("peers") & (tree["n"] == 10_000)]
+    host = host.assign(options="ranks=2,exchange=nccl", median=2 * host["median"])
+    more = tree[tree["options"].str.contains("peers")].assign(seed=2)
+    table = scaling.exchange_table(pd.concat([tree, host, more]), NUMBERS)
+    assert list(zip(table["n"], table["gpus"], table["exchange"], strict=True)) == [
+        (10_000, 2, "nccl"), (10_000, 2, "peers"),
+    ]  # fmt: skip
+    assert list(table["run_us_over_levels"]) == list(1e6 * table["run_s"] / table["bfs_levels"])
+    (found,) = scaling_verdicts.exchanges(table)
+    assert found.verdict == "agrees"
+    (found,) = scaling_verdicts.exchanges(table.assign(run_s=[1.0, 2.0]))
+    assert found.verdict == "open"
+
+
+def test_larger_orders_stand_apart():
+    sizes = [(n, p) for n in scaling.LARGER for p in (1, 2)]
+    summary = pd.concat([summary_of(), summary_of(sizes)])
+    table = scaling.larger_table(summary, NUMBERS)
+    assert set(table["n"]) == set(scaling.LARGER)
+    for row in table.itertuples():
+        mine = (table["solver"] == row.solver) & (table["n"] == row.n)
+        one = table[mine & (table["gpus"] == 1)]
+        assert row.efficiency == pytest.approx(float(one["run_s"].iloc[0]) / (row.gpus * row.run_s))
+    verdicts = scaling_verdicts.larger(table)
+    assert len(verdicts) == 2 * len(scaling.SOLVERS)
+    for item, row in zip(verdicts, table[table["gpus"] == 2].itertuples(), strict=True):
+        assert item.verdict == ("agrees" if 2 * row.efficiency > 1 else "open")
+    plain = scaling.table_5(summary_of(), NUMBERS)
+    pd.testing.assert_frame_equal(scaling.table_5(summary, NUMBERS), plain)
+    (none,) = scaling_verdicts.larger(scaling.larger_table(summary_of(), NUMBERS))
+    assert none.verdict == "not measured"
