@@ -1,16 +1,25 @@
 """The strips' kernels beside those of one GPU; the one that races, under interleavings."""
 
 import dataclasses
+import re
 import threading
+import types
 
 import numpy as np
 import pytest
+from numba import cuda
 
 from papers.common import device
 from papers.common.generators import uniform
 from papers.common.launch import bind
 from papers.common.simulator import Executor
-from papers.datenagi2016 import kernels, mpi_kernels, mpi_kernels_peers, mpi_kernels_tree
+from papers.datenagi2016 import (
+    kernels,
+    mpi_binding,
+    mpi_kernels,
+    mpi_kernels_peers,
+    mpi_kernels_tree,
+)
 from papers.datenagi2016.binding import Geometry
 from papers.datenagi2016.mpi_binding import Strip
 from papers.datenagi2016.mpi_kernels import EPOCH, FRONTIER, MPI_FLAGS
@@ -225,3 +234,40 @@ def test_ranks_that_write_each_others_lists_search_the_same_trees(seed):
                 assert parent in columns[column]
         at += len(before)
     assert at == n
+
+
+def test_the_peers_kernels_take_what_they_are_given(monkeypatch):
+    """Types of the bound arguments beside `SIGNATURES`; a theta of 64 bits, too."""
+    bound = []
+    monkeypatch.setattr(mpi_binding, "bind", lambda kernel, *args: bound.append((kernel, args[2:])))
+    strip = Strip(20, False, 2, 1)
+    shapes = Geometry.for_device(20, "tree")
+    for dtype in (np.int32, np.int64, np.float64):
+        kind = np.dtype(dtype)
+        arrays = mpi_binding.allocate(strip, kind, np.zeros(200, kind), shapes, root=False)
+        words = np.zeros(4, np.int64)
+        exchange = types.SimpleNamespace(
+            words=words, thetas=words, lists=words, addresses=words, stride=10,
+            mailboxes=[types.SimpleNamespace(device_word=words)],
+        )  # fmt: skip
+        bound.clear()
+        mpi_binding.bind_peers(strip, kind, arrays, exchange, shapes, root=False)
+        mine = [one for one in bound if one[0] in mpi_kernels_peers.SIGNATURES]
+        assert len(mine) == 3
+        for kernel, arguments in mine:
+            found = [numba_name(argument) for argument in arguments]
+            text = mpi_kernels_peers.SIGNATURES[kernel]
+            wanted = re.sub(r"\bT\b", kind.name, text[5:-1]).split(", ")
+            if kernel is mpi_kernels_peers.share_theta:
+                wanted[5] = "int32[::1]" if kind.itemsize == 4 else "int64[::1]"
+                compiles = f"void({', '.join(wanted)})"
+                ptx, _ = cuda.compile(
+                    kernel.py_func, compiles, device=False, abi="numba", cc=(9, 0)
+                )
+                assert "st.release.sys" in ptx
+            assert found == wanted
+
+
+def numba_name(argument):
+    name = argument.dtype.name
+    return f"{name}[::1]" if isinstance(argument, np.ndarray) else name
