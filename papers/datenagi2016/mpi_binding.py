@@ -76,7 +76,10 @@ class Strip:
 
 
 def state_bytes(strip: Strip, itemsize: int, stage_width: int = 16) -> int:
-    """Bytes of device memory besides the strip, at the start (the edge lists grow as needed)."""
+    """Bytes of device memory besides the strip, at the start, at most.
+
+    The edge lists grow as needed; the window is one exchange's.
+    """
     n, block, p = strip.n, strip.block, strip.ranks
     whole = p * block
     if strip.by_rows:

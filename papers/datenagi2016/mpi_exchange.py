@@ -172,8 +172,8 @@ class PeerExchange:
 
     def __init__(self, collectives: Collectives, block: int) -> None:
         self._of = collectives
-        self.size, self.rank, self.stride = collectives.size, collectives.rank, block
-        turns = 2 * self.size
+        self.stride = block
+        turns = 2 * collectives.size
         used = 2 * turns + turns * block
         window = peers.window(collectives.comm, used)
         self.addresses = window.addresses

@@ -15,8 +15,8 @@ thetas             [2 p]         as words: a rank's smallest slack
 lists              [2 p stride]  rank r into list ``turn * p + r``: ``exchange << 32 | row``
 =================  ============  ==================================================================
 
-Every word says which exchange it belongs to, so that words may come in any order: who reads one
-looks at it until it is the exchange's. Nothing between the ranks is fenced.
+Every word but a theta says which exchange it belongs to, so that words may come in any order: who
+reads one looks at it until it is the exchange's. Nothing between the ranks is fenced in a search.
 
 An exchange is counted on all ranks alike (``flags[EXCHANGES]``, from 0 in every run, below 2^29:
 the host clears the window before); its turn is its last bit. Nobody writes a turn anew

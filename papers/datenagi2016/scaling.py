@@ -138,7 +138,7 @@ def too_large(plan: Plan) -> list[Cell]:
 
 
 def larger(plan: Plan) -> list[Cell]:
-    """Strong scaling of our own way at orders where reading costs more than a level."""
+    """Strong scaling of our own way at orders with enough to read for two GPUs."""
     if not plan.gpu or plan.preset != "paper":
         return []
     return [_cell(PEERS, n, ranks, plan, ("run",), repeats=1) for n in LARGER for ranks in RANKS]

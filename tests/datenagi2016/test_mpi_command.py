@@ -45,7 +45,7 @@ def test_three_ranks_measure_one_and_two_and_skip_four(tmp_path):
     code, out, err = ended(process)
     assert code == 0, err
     found = states(folder)
-    assert len(found) == 6
+    assert len(found) == 9  # three solvers on 1, 2 and 4 ranks
     for cell, (status, reason) in found.items():
         if "ranks=4" in cell:
             assert (status, reason) == ("skipped", "it is for 4 ranks, 3 are here")
@@ -91,7 +91,7 @@ def test_a_killed_run_loses_no_finished_cell(tmp_path):
     code, _, err = ended(process)
     assert code == 0, err
     after = states(folder)
-    assert len(after) == 6
+    assert len(after) == 12  # two solvers, two orders, 1, 2 and 4 ranks
     assert {cell: after[cell] for cell in before} == before
     assert file.read_text().startswith(whole[: whole.rindex("\n")])
 

@@ -218,6 +218,7 @@ def cases():
 def test_kernel_compiles(kernel, signature, kind, capability):
     ptx, _ = cuda.compile(kernel.py_func, signature, device=False, abi="numba", cc=capability)
     assert f".target sm_{capability[0]}{capability[1]}" in ptx
+    assert kernel.py_func.__name__ in ptx
     assert ".local .align" not in ptx, "a thread's entries are not in registers"
     if kind != "float64":
         assert ".f64" not in ptx, "floating point slipped into an integer kernel"
