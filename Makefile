@@ -3,7 +3,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-JOBS ?= 2
+# One worker more than two cores: some tests wait for processes that they have started.
+JOBS ?= 3
 PRESET ?=
 
 # The driver's CUDA version, e.g. 13.0; empty without a GPU. Compiler and linker must not be newer

@@ -204,17 +204,17 @@ def random_instance(seed):
 
 
 def blocks():
-    """Every solver with its instances, fifty at a time; kernels in the executor get fewer."""
+    """Every solver with its instances, thirty at a time; kernels in the executor get a tenth."""
     for solver in SOLVERS:
         if solver.values[0].ranks:
             continue  # on several ranks: tests/datenagi2016/test_mpi_solver.py
-        for block in range(1 if solver.values[0].device == "cuda" else 6):
+        for block in range(1 if solver.values[0].device == "cuda" else 10):
             yield pytest.param(*solver.values, block, id=f"{block}-{solver.id}")
 
 
 @pytest.mark.parametrize(("solver", "options", "block"), list(blocks()))
 def test_random_instances(solver, options, block):
-    for seed in range(50 * block, 50 * block + 50):
+    for seed in range(30 * block, 30 * block + 30):
         assert_optimal(solver, random_instance(seed), maximize=seed % 7 == 0, **options)
 
 
