@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
+from papers.common.peers import MOST as MOST_RANKS
 from papers.common.primitives import (
     FULL_WARP,
     load_acquire_system,
@@ -52,9 +53,6 @@ from papers.datenagi2016.kernels import (
 )
 from papers.datenagi2016.kernels_tree import append, least_of_rows
 from papers.datenagi2016.mpi_kernels import ARRIVED, EXCHANGES, OUT, ROWS
-
-MOST_RANKS = 32
-"""Ranks of a window (`papers.common.peers.MOST`)."""
 
 ROWS_MASK = (1 << 33) - 1
 

@@ -75,7 +75,7 @@ DRAWN_GRIDS = {
 
 MOST_SIDE = {HONG: 64, ASYNC: 1024, SCIPY_FLOW: 256}
 """Sides of grids beyond which a version takes minutes. Without relabeling from the sink stranded
-excess climbs to |V| one level after the other: of a grid of half a million pixels, for hours."""
+excess climbs to |V| one level after the other, and the steps grow with the square of the pixels."""
 
 ONCE = (HONG, ASYNC, ON_CPU, SCIPY_FLOW)
 """Timed once: they take seconds."""
