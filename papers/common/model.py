@@ -19,7 +19,22 @@ if TYPE_CHECKING:
 
 
 class GivenUpError(RuntimeError):
-    """A solver has stopped at a limit of work that its caller had set: no answer, and no fault."""
+    """A solver has stopped at a limit that its caller had set: no answer, and no fault.
+
+    Parameters
+    ----------
+    message : str
+    after_ms : float, optional
+        How long the run took until it stopped, where that was the limit.
+    """
+
+    def __init__(self, message: str, after_ms: float | None = None) -> None:
+        super().__init__(message)
+        self.after_ms = after_ms
+
+
+GAVE_UP = "gave_up_ms"
+"""The metric of a run that gave up after a time, instead of ``time_ms``."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from papers.common.tables import NOT_MEASURED, best_source, measured_by
 from papers.lupinska_costscale.codes import (
     CLAIMED_S,
     FLOW_ON_GPU,
+    HONG,
     LOCK_FREE,
     ON_CPU,
     ONE_LAUNCH,
@@ -181,6 +182,10 @@ def flow_versions(table: pd.DataFrame) -> Figure:
         ratios = (mine[code] / mine[PYMAXFLOW]).to_numpy(float)
         axes.plot(places, ratios, linestyle="none", color=figures.COLOURS[place],
                   marker=figures.MARKERS[place], markersize=5, label=code)  # fmt: skip
+    if len(mine) and mine["gave_up_s"].notna().any():
+        least = (1000 * mine["gave_up_s"] / mine[PYMAXFLOW]).to_numpy(float)
+        axes.plot(places, least, linestyle="none", color=figures.COLOURS[codes.index(HONG)],
+                  marker=r"$\uparrow$", markersize=7, label=f"{HONG}: gave up")  # fmt: skip
     axes.axhline(1, color="black", linewidth=0.8)
     _empty(axes, mine)
     axes.set_yscale("log")

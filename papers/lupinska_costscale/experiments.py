@@ -40,6 +40,7 @@ from papers.lupinska_costscale.codes import (
     ONE_LAUNCH,
     OURS,
     PYMAXFLOW,
+    REAL,
     RIVALS,
     SCIPY,
     SCIPY_FLOW,
@@ -76,6 +77,9 @@ DRAWN_GRIDS = {
 MOST_SIDE = {HONG: 64, ASYNC: 1024, SCIPY_FLOW: 256}
 """Sides of grids beyond which a version takes minutes. Without relabeling from the sink stranded
 excess climbs to |V| one level after the other, and the steps grow with the square of the pixels."""
+
+PATIENCE_S = 20
+"""Seconds after which `HONG` gives up a real grid: all of them are beyond `MOST_SIDE`."""
 
 ONCE = (HONG, ASYNC, ON_CPU, SCIPY_FLOW)
 """Timed once: they take seconds."""
@@ -229,7 +233,16 @@ def _side(instance: Instance) -> int:
 
 
 def _too_slow(code: str, instance: Instance) -> bool:
+    if code == HONG and instance.family == REAL:
+        return False
     return code in MOST_SIDE and _side(instance) > MOST_SIDE[code]
+
+
+def _options(code: str, instance: Instance) -> dict[str, int]:
+    """What a version is given on a grid: see `REDRAWN` and `PATIENCE_S`."""
+    if code == HONG and instance.family == REAL:
+        return {"seconds": PATIENCE_S}
+    return REDRAWN if code == BLOCKING else {}
 
 
 def _once(code: str, instance: Instance) -> bool:
@@ -242,7 +255,10 @@ REDRAWN = {"redraw_every": 16}
 
 
 def flow_versions(plan: Plan) -> list[Cell]:
-    """Every version on every grid that it can be given, beside PyMaxflow on one core."""
+    """Every version on every grid that it can be given, beside PyMaxflow on one core.
+
+    The real grids are given to all: to the plain lock-free kernel with a limit of time.
+    """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
     found = [cell(code, one, repeats=1) for one in _toys(plan) for code in (*FLOW_ON_GPU, *on_cpu)]
@@ -252,7 +268,7 @@ def flow_versions(plan: Plan) -> list[Cell]:
             code,
             one,
             repeats=_repeats(plan, code, _once(code, one)),
-            **(REDRAWN if code == BLOCKING else {}),
+            **_options(code, one),
         )
         for one in graphs
         for code in codes

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +22,7 @@ import numpy as np
 
 from papers.common import device
 from papers.common.launch import Launch
-from papers.common.model import Flow, Solver
+from papers.common.model import Flow, GivenUpError, Solver
 from papers.common.network import Grid, Network, NetworkError
 from papers.lupinska_costscale import flow_binding as binding
 from papers.lupinska_costscale import flow_host as host
@@ -53,6 +54,8 @@ class State:
         How often heights were drawn anew on the host; levels of all breadth-first searches.
     more : dict of str to int
         What else a solver counts.
+    seconds : float or None
+        After how long `lock_free` gives up.
     m, patience, redraw_every : int
         Of the blocking version.
     solved : bool
@@ -65,6 +68,7 @@ class State:
     host_relabels: int = 0
     bfs_levels: int = 0
     more: dict[str, int] = field(default_factory=dict)
+    seconds: float | None = None
     m: int = 1
     patience: int = 1
     redraw_every: int = 0
@@ -120,7 +124,7 @@ def upload_operations(
     Parameters
     ----------
     kernel : dispatcher
-        `flow_kernels.lock_free` or `flow_kernels.hybrid`.
+        `flow_kernels.lock_free` (see `upload_lock_free`) or `flow_kernels.hybrid`.
     instance : Network or Grid
     cycle : int
         Operations of a thread in one launch: CYCLE.
@@ -140,6 +144,37 @@ def upload_operations(
         state.launches["kernel"] = binding.bind_operations(
             state.problem, state.arrays, kernel, cycle
         )
+    return state
+
+
+def upload_lock_free(
+    instance: Any,
+    cycle: int = CYCLE,
+    seconds: float | None = None,
+    operations: int | None = None,
+) -> State:
+    """As `upload_operations`, for Hong's algorithm.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    cycle, operations : int
+        As in `upload_operations`.
+    seconds : float, optional
+        A run that has no answer by the end of the first launch after so long raises
+        `GivenUpError`: without relabeling from the sink, its operations grow with the square of the
+        nodes. None: it may take as long as it takes.
+
+    Raises
+    ------
+    NetworkError, ValueError
+        As `upload_operations`.
+    """
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if seconds is not None and not (number and seconds > 0):
+        raise ValueError(f"seconds={seconds!r} is no positive number")
+    state = upload_operations(k.lock_free, instance, cycle, operations)
+    state.seconds = seconds
     return state
 
 
@@ -289,13 +324,23 @@ def run_lock_free(state: State, trace: Callable[[str], None] | None = None) -> N
 
     Raises
     ------
+    GivenUpError
+        After more than the seconds that were asked for.
     RuntimeError
         After more operations than the bound, or a launch without any.
     """
-    mark, done = trace or _no_trace, 0
-    if state.problem.total:
+    mark, done, began = trace or _no_trace, 0, time.perf_counter()
+    total = state.problem.total
+    if total:
         state.begin(mark)
-        while state.at_terminals() < state.problem.total:
+        while (arrived := state.at_terminals()) < total:
+            passed = time.perf_counter() - began
+            if done and state.seconds is not None and passed > state.seconds:
+                raise GivenUpError(
+                    f"gave up after {passed:.1f} s and {done} operations: {arrived} of {total} "
+                    "units that left the source are at the sink, or back",
+                    1000 * passed,
+                )
             mark("kernel")
             state.launches["kernel"]()
             done = _progress(state, done)
@@ -477,9 +522,7 @@ def _solver(name: str, title: str, upload: Any, run: Any) -> Solver:
 SOLVERS = {
     solver.name: solver
     for solver in (
-        _solver(
-            "lock_free", "Hong, lock-free", partial(upload_operations, k.lock_free), run_lock_free
-        ),
+        _solver("lock_free", "Hong, lock-free", upload_lock_free, run_lock_free),
         _solver("hybrid", "Hong and He, hybrid", partial(upload_operations, k.hybrid), run_hybrid),
         _solver("blocking", "Vineet and Narayanan, blocking", upload_blocking, run_blocking),
         _solver("async_relabel", "Asynchronous relabeling", upload_async, run_hybrid),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
+from papers.common.model import GAVE_UP
 from papers.common.tables import Published
 from papers.lupinska_costscale.codes import (
     ASYNC,
     FLOW_ON_GPU,
+    HONG,
     HYBRID,
     OF_FLOW,
     PYMAXFLOW,
@@ -21,8 +23,9 @@ from papers.lupinska_costscale.tables import INSTANCE, measured, order, with_opt
 
 AT = ["source", *INSTANCE]
 
-ALIKE = ("redraw_every",)
-"""Options that make no other version: how often the blocking one's heights are drawn anew."""
+ALIKE = ("redraw_every", "seconds")
+"""Options that make no other version: how often the blocking one's heights are drawn anew, and when
+the lock-free one gives up."""
 
 
 def _columns(rows: pd.DataFrame, codes: tuple[str, ...]) -> pd.DataFrame:
@@ -73,12 +76,19 @@ def _table(summary: pd.DataFrame, worst: bool) -> pd.DataFrame:
     return wide.assign(value=wide["least"], right=right, device=devices)
 
 
+def _given_up(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return after how many seconds the lock-free version gave up, by instance."""
+    rows = with_options(measured(summary, (HONG,), GAVE_UP), ALIKE).drop_duplicates(AT)
+    return rows.assign(gave_up_s=rows["value"] / 1000)[[*AT, "gave_up_s"]]
+
+
 def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Times in ms of every version by instance; PyMaxflow's over the best of ours on the GPU.
 
-    ``right``: all codes found one value, the known one where it is known.
+    ``right``: all codes found one value, the known one where it is known. ``gave_up_s``: seconds
+    after which the lock-free version stopped without an answer.
     """
-    wide = _table(summary, worst=False)
+    wide = _table(summary, worst=False).merge(_given_up(summary), on=AT, how="left")
     ours = wide[list(FLOW_ON_GPU)]
     names = [
         row.dropna().astype(float).idxmin() if row.notna().any() else ""
@@ -92,7 +102,7 @@ def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = order(table, by=("kind", "n", "instance"))
     return table[
         ["instance", "kind", "n", "source", "device", "value", "known", "right", *OF_FLOW,
-         "best", "pymaxflow_over_best", "async_over_hybrid"]
+         "gave_up_s", "best", "pymaxflow_over_best", "async_over_hybrid"]
     ]  # fmt: skip
 
 

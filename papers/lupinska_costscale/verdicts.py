@@ -25,6 +25,7 @@ from papers.lupinska_costscale.codes import (
     CLAIMED_S,
     CYCLE_FLOW,
     FLOW_ON_GPU,
+    HONG,
     HYBRID,
     LOCK_FREE,
     RIVALS,
@@ -304,6 +305,19 @@ def _slower(
         )  # fmt: skip
 
 
+def _without_heuristics(rows: pd.DataFrame, source: str) -> Iterator[Comparison]:
+    """The plain lock-free version over the hybrid; where it gave up, by its least time."""
+    times = rows[HONG].fillna(1000 * rows["gave_up_s"])
+    ratios = (times / rows[HYBRID]).dropna()
+    if len(ratios):
+        mean, stopped = geometric_mean(ratios), int(rows["gave_up_s"].notna().sum())
+        yield claim(
+            f"{HONG} without heuristics over {HYBRID}, geometric mean of {len(ratios)} grids, "
+            f"{stopped} of them given up ({source})", "poor performance in practice",
+            round(mean, 3), mean > 1, "ratio",
+        )  # fmt: skip
+
+
 def flow_versions(table: pd.DataFrame) -> list[Comparison]:
     """The author's ranking of the versions, and our goals beside PyMaxflow."""
     found = _right(table)
@@ -312,6 +326,7 @@ def flow_versions(table: pd.DataFrame) -> list[Comparison]:
     for source, rows in _sources(timed):
         found += _slower(rows, source, "async relabel", HYBRID, "slower")
         found += _slower(rows, source, BLOCKING, HYBRID, "blocking: long execution time")
+        found += _without_heuristics(rows, source)
         found += _goals(rows, source)
     missing = not_measured("versions of push-relabel on a GPU beside PyMaxflow", "cross-check")
     return found if len(timed) else found + missing

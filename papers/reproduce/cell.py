@@ -37,6 +37,7 @@ from papers.common.environment import MissingPackageError
 from papers.common.graph import Graph
 from papers.common.instances import MissingInstanceError
 from papers.common.model import (
+    GAVE_UP,
     Assignment,
     Cell,
     Flow,
@@ -374,8 +375,9 @@ def measure(
     -------
     Outcome
         Status ``ok``, ``not-certified`` or ``skipped`` (also where the instance's file is missing,
-        or an optional package that the solver needs, or where the solver stopped at a limit of
-        work that the cell sets). Whatever else a solver raises passes through.
+        or an optional package that the solver needs, or where the solver stopped at a limit that
+        the cell sets: one of time is the metric `GAVE_UP`). Whatever else a solver raises passes
+        through.
     """
     name = device_name(solver)
     if "kernels" in cell.scopes and not device.describe().is_gpu:
@@ -399,6 +401,9 @@ def measure(
         if "end_to_end" in cell.scopes and notebook.open:
             gc.collect()  # The other state is gone by now, so that memory holds one at a time.
             notebook.take("end_to_end", partial(_end_to_end, solver, matrix, dict(cell.options)))
-    except (MissingPackageError, GivenUpError) as error:
+    except MissingPackageError as error:
         return Outcome("skipped", "none", str(error), device=name)
+    except GivenUpError as error:
+        after = () if error.after_ms is None else (("run", 0, GAVE_UP, error.after_ms),)
+        return Outcome("skipped", "none", str(error), after, name)
     return notebook.outcome(name)

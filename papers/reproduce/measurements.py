@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from papers.common.comparison import THIS_RUN
+from papers.common.model import GAVE_UP
 from papers.common.timing import quartiles
 from papers.reproduce import checked
 from papers.reproduce.registry import UsageError
@@ -181,10 +182,11 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
 
 
 def usable(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that tables may show: those whose cell ran and was certified."""
-    return summary[(summary["status"] == "ok") & (summary["metric"] != "done")].reset_index(
-        drop=True
+    """Return the rows that tables may show: of cells that ran and were certified, and `GAVE_UP`."""
+    kept = ((summary["status"] == "ok") & (summary["metric"] != "done")) | (
+        summary["metric"] == GAVE_UP
     )
+    return summary[kept].reset_index(drop=True)
 
 
 def cells(summary: pd.DataFrame) -> pd.DataFrame:

@@ -54,7 +54,7 @@ def code_of(job):
     return codes.code_of(job.cell.solver, job.options)[0]
 
 
-def summary(planned, milliseconds, counters=lambda job: {}, card=CARD):
+def summary(planned, milliseconds, counters=lambda job: {}, card=CARD, gave_up=lambda job: None):
     """Reduce made-up measurements of jobs as a run would; ``milliseconds(job, scope)``."""
     rows = []
     for job in planned:
@@ -62,6 +62,10 @@ def summary(planned, milliseconds, counters=lambda job: {}, card=CARD):
         machine = card if code_of(job) in KERNELS else CPU
         common = (one.key, one.solver, job.options, machine, graph.family, graph.n, graph.label,
                   graph.seed)  # fmt: skip
+        if gave_up(job) is not None:
+            for scope, metric, value in (("run", "gave_up_ms", gave_up(job)), ("", "done", 1)):
+                rows.append((*common, 0, scope, metric, value, "skipped", "none", "gave up"))
+            continue
         told = [("answer", 0, *pair) for pair in counters(job).items()]
         times = []
         for scope in one.scopes:
@@ -372,15 +376,16 @@ FLOW_MS = {BLOCKING: 40.0, codes.HONG: 400.0, HYBRID: 20.0, ASYNC: 60.0, GPU_REL
            ON_CPU: 50.0, PYMAXFLOW: 12.0, codes.SCIPY_FLOW: 500.0}  # fmt: skip
 
 
-def flows(times, wrong=(), names=("flow_versions",)):
+def flows(times, wrong=(), names=("flow_versions",), gave_up=lambda job: None):
     def counters(job):
         graph = job.cell.instance
         known = codes.known_value(graph.family, graph.label)
         value = 1000 if np.isnan(known) else int(known)
         return {"value": value + ((code_of(job), graph.label) in wrong)}
 
-    planned = [job for job in jobs(PAPER, names) if job.options in ("", "redraw_every=16")]
-    return summary(planned, lambda job, scope: times[code_of(job)], counters)
+    own = ("", "redraw_every=16", f"seconds={experiments.PATIENCE_S}")
+    planned = [job for job in jobs(PAPER, names) if job.options in own]
+    return summary(planned, lambda job, scope: times[code_of(job)], counters, gave_up=gave_up)
 
 
 def test_flow_versions():
@@ -397,6 +402,30 @@ def test_flow_versions():
     assert verdict(found, "async relabel over hybrid").measured == 3.0
     assert verdict(found, "PyMaxflow over the best of ours, geometric").measured == 6.0
     assert len([item for item in found if "2048 x 2048" in item.quantity]) == 2
+
+
+def test_real_grids_that_the_lock_free_version_gave_up():
+    def gave_up(job):
+        asked = "seconds" in options_of(job) and job.cell.instance.label != "den_page"
+        return 20_500 if asked else None
+
+    rows = flows(FLOW_MS, gave_up=gave_up)
+    made = table("flow_versions", rows).set_index("instance")
+    assert made.loc["seg_coffee", "gave_up_s"] == 20.5
+    assert np.isnan(made.loc["seg_coffee", codes.HONG])
+    assert made.loc["den_page", codes.HONG] == FLOW_MS[codes.HONG]
+    assert int(made["gave_up_s"].notna().sum()) == 17
+    assert made["right"].all()
+    assert set(made["best"]) == {GPU_RELABEL}
+    item = verdict(compared("flow_versions", rows), "lock-free without heuristics over hybrid")
+    tried = int(made[codes.HONG].notna().sum()) + 17
+    assert f"of {tried} grids, 17 of them given up" in item.quantity
+    assert item.measured == pytest.approx((1025**17 * 20 ** (tried - 17)) ** (1 / tried), 1e-3)
+    assert item.verdict == "agrees"
+    figure = BY_NAME["flow_versions"].figure(made.reset_index())
+    assert figures.png(figure).startswith(b"\x89PNG")
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert "lock-free: gave up" in labels
 
 
 def test_flow_goals_that_are_missed():

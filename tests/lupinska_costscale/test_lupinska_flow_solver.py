@@ -7,6 +7,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 from papers.common import cut, device
 from papers.common.flow_tools import FlowError
+from papers.common.model import GivenUpError
 from papers.common.network import EIGHT, FOUR, Grid, NetworkError, grid, inner, network
 from papers.lupinska_costscale import flow_binding, flow_solver
 from papers.lupinska_costscale.flow_binding import Tile
@@ -230,6 +231,19 @@ def test_what_is_no_maximum_preflow_is_not_handed_out():
         SOLVERS["hybrid"].download(state)
 
 
+def test_lock_free_gives_up_after_its_time_and_not_before():
+    instance = random_grid((5, 5), 4)
+    state = SOLVERS["lock_free"].upload(instance, cycle=1, seconds=1e-9)
+    with pytest.raises(GivenUpError, match=r"gave up after 0.\d s and \d+ operations: \d+ of \d+"
+                       ) as told:  # fmt: skip
+        SOLVERS["lock_free"].run(state)
+    assert told.value.after_ms > 1e-6
+    assert state.operations() > 0
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        SOLVERS["lock_free"].download(state)
+    assert certified("lock_free", instance, seconds=600).value == scipy_value(instance)
+
+
 # ------------------------------------------------------------------------------- errors
 
 
@@ -237,6 +251,9 @@ def test_what_is_no_maximum_preflow_is_not_handed_out():
     ("name", "wrong", "named"),
     [
         ("lock_free", {"cycle": 0}, "cycle=0"),
+        ("lock_free", {"seconds": 0}, "seconds=0"),
+        ("lock_free", {"seconds": True}, "seconds=True"),
+        ("lock_free", {"seconds": "1"}, "seconds='1'"),
         ("hybrid", {"cycle": 2.5}, "cycle=2.5"),
         ("hybrid", {"operations": 0}, "operations=0"),
         ("async_relabel", {"waves": -1}, "waves=-1"),

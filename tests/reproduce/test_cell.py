@@ -10,7 +10,7 @@ from toybox import toy
 
 from papers.common import certify, cut, device, generators, koenig, resident
 from papers.common.environment import MissingPackageError
-from papers.common.model import Assignment, Cell, GivenUpError, Instance, Solver
+from papers.common.model import GAVE_UP, Assignment, Cell, GivenUpError, Instance, Solver
 from papers.common.simulator import Executor
 from papers.lupinska_costscale import flow_cpu
 from papers.reproduce import cell as cells
@@ -484,6 +484,16 @@ def test_a_solver_that_keeps_to_a_limit_of_work_is_skipped():
 
     outcome = go(flow_solver(spoil=give_up), flow_cell("run"), Laboratory())
     assert (outcome.status, outcome.reason) == ("skipped", "stopped after 9 edges")
+    assert outcome.values == ()
+
+
+def test_a_solver_that_gives_up_after_a_time_leaves_the_time():
+    def give_up(flow):
+        raise GivenUpError("gave up after 1.5 s", 1500.0)
+
+    outcome = go(flow_solver(spoil=give_up), flow_cell("run"), Laboratory())
+    assert (outcome.status, outcome.certificate) == ("skipped", "none")
+    assert outcome.values == (("run", 0, GAVE_UP, 1500.0),)
 
 
 def test_a_flow_instance_whose_file_is_missing_is_skipped(monkeypatch, tmp_path):
