@@ -182,8 +182,8 @@ def flow_versions(table: pd.DataFrame) -> Figure:
         ratios = (mine[code] / mine[PYMAXFLOW]).to_numpy(float)
         axes.plot(places, ratios, linestyle="none", color=figures.COLOURS[place],
                   marker=figures.MARKERS[place], markersize=5, label=code)  # fmt: skip
-    if len(mine) and mine["gave_up_s"].notna().any():
-        least = (1000 * mine["gave_up_s"] / mine[PYMAXFLOW]).to_numpy(float)
+    if len(mine) and mine["lock_free_gave_up_s"].notna().any():
+        least = (1000 * mine["lock_free_gave_up_s"] / mine[PYMAXFLOW]).to_numpy(float)
         axes.plot(places, least, linestyle="none", color=figures.COLOURS[codes.index(HONG)],
                   marker=r"$\uparrow$", markersize=7, label=f"{HONG}: gave up")  # fmt: skip
     axes.axhline(1, color="black", linewidth=0.8)

@@ -79,14 +79,14 @@ def _table(summary: pd.DataFrame, worst: bool) -> pd.DataFrame:
 def _given_up(summary: pd.DataFrame) -> pd.DataFrame:
     """Return after how many seconds the lock-free version gave up, by instance."""
     rows = with_options(measured(summary, (HONG,), GAVE_UP), ALIKE).drop_duplicates(AT)
-    return rows.assign(gave_up_s=rows["value"] / 1000)[[*AT, "gave_up_s"]]
+    return rows.assign(lock_free_gave_up_s=rows["value"] / 1000)[[*AT, "lock_free_gave_up_s"]]
 
 
 def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Times in ms of every version by instance; PyMaxflow's over the best of ours on the GPU.
 
-    ``right``: all codes found one value, the known one where it is known. ``gave_up_s``: seconds
-    after which the lock-free version stopped without an answer.
+    ``right``: all codes found one value, the known one where it is known.
+    ``lock_free_gave_up_s``: seconds after which the lock-free version stopped without an answer.
     """
     wide = _table(summary, worst=False).merge(_given_up(summary), on=AT, how="left")
     ours = wide[list(FLOW_ON_GPU)]
@@ -102,7 +102,7 @@ def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = order(table, by=("kind", "n", "instance"))
     return table[
         ["instance", "kind", "n", "source", "device", "value", "known", "right", *OF_FLOW,
-         "gave_up_s", "best", "pymaxflow_over_best", "async_over_hybrid"]
+         "lock_free_gave_up_s", "best", "pymaxflow_over_best", "async_over_hybrid"]
     ]  # fmt: skip
 
 

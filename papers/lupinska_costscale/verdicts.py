@@ -307,10 +307,10 @@ def _slower(
 
 def _without_heuristics(rows: pd.DataFrame, source: str) -> Iterator[Comparison]:
     """The plain lock-free version over the hybrid; where it gave up, by its least time."""
-    times = rows[HONG].fillna(1000 * rows["gave_up_s"])
+    times = rows[HONG].fillna(1000 * rows["lock_free_gave_up_s"])
     ratios = (times / rows[HYBRID]).dropna()
     if len(ratios):
-        mean, stopped = geometric_mean(ratios), int(rows["gave_up_s"].notna().sum())
+        mean, stopped = geometric_mean(ratios), int(rows["lock_free_gave_up_s"].notna().sum())
         yield claim(
             f"{HONG} without heuristics over {HYBRID}, geometric mean of {len(ratios)} grids, "
             f"{stopped} of them given up ({source})", "poor performance in practice",

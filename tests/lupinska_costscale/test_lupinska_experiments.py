@@ -411,10 +411,10 @@ def test_real_grids_that_the_lock_free_version_gave_up():
 
     rows = flows(FLOW_MS, gave_up=gave_up)
     made = table("flow_versions", rows).set_index("instance")
-    assert made.loc["seg_coffee", "gave_up_s"] == 20.5
+    assert made.loc["seg_coffee", "lock_free_gave_up_s"] == 20.5
     assert np.isnan(made.loc["seg_coffee", codes.HONG])
     assert made.loc["den_page", codes.HONG] == FLOW_MS[codes.HONG]
-    assert int(made["gave_up_s"].notna().sum()) == 17
+    assert int(made["lock_free_gave_up_s"].notna().sum()) == 17
     assert made["right"].all()
     assert set(made["best"]) == {GPU_RELABEL}
     item = verdict(compared("flow_versions", rows), "lock-free without heuristics over hybrid")
