@@ -19,8 +19,10 @@ from papers.datenagi2016 import kernels_classical as one_gpu_classical
 from papers.datenagi2016 import mpi_kernels as k
 from papers.datenagi2016 import mpi_kernels_classical as classical
 from papers.datenagi2016 import mpi_kernels_peers as by_peers
+from papers.datenagi2016 import mpi_kernels_peers_paths as paths
 from papers.datenagi2016 import mpi_kernels_tree as tree
 from papers.datenagi2016.binding import Geometry
+from papers.datenagi2016.mpi_exchange import window_words
 
 FEW_BLOCKS = 8
 """Blocks that read the list of an exchange from the host's memory: each read crosses the bus."""
@@ -86,7 +88,7 @@ def state_bytes(strip: Strip, itemsize: int, stage_width: int = 16) -> int:
         shared = itemsize * (3 * whole + 2 * block + p * n) + 4 * 12 * whole
         return shared + 4 * (whole + block + 1 + block * stage_width + 2 * FIRST_EDGES * n)
     shared = itemsize * (2 * whole + 3 * block + n * p + n) + 4 * (10 * whole + 6 * block)
-    window = 2 * 8 * max(peers.LEAST, 4 * p + 2 * whole)  # of the exchange by peers, doubled
+    window = 2 * 8 * max(peers.LEAST, window_words(p, block))  # of peers, doubled as it may be
     return shared + 4 * (whole + 2 * n) + window
 
 
@@ -372,7 +374,10 @@ def bind_tree(
 def bind_peers(
     strip: Strip, dtype: np.dtype, a: dict[str, Any], exchange: Any, shapes: Geometry, root: bool
 ) -> dict[str, Launch]:
-    """The tree variant's launches where the kernels exchange by themselves (`PeerExchange`)."""
+    """The tree variant's launches where the kernels exchange by themselves (`PeerExchange`).
+
+    Some take the place of launches of `bind_shared`, whose names they have.
+    """
     n, columns = strip.n, strip.shape[1]
     i32, top, zero = np.int32, _top(dtype), dtype.type(0)
     theta = a["theta"] if dtype.itemsize == 4 else a["theta"].view(np.int64)
@@ -397,7 +402,46 @@ def bind_peers(
         by_peers.share_theta, 1, by_peers.MOST_RANKS, *shared, exchange.words, exchange.thetas,
         exchange.addresses, theta, a["flags"],
     )  # fmt: skip
-    return searches | _bind_beside_search(strip, dtype, a, shapes, root)
+    found = searches | _bind_beside_search(strip, dtype, a, shapes, root)
+    return found | _bind_paths(strip, dtype, a, exchange, shapes, root)
+
+
+def _bind_paths(
+    strip: Strip, dtype: np.dtype, a: dict[str, Any], exchange: Any, shapes: Geometry, root: bool
+) -> dict[str, Launch]:
+    """The launches between two searches, by the names of those whose place they take."""
+    n, columns = strip.n, strip.shape[1]
+    i32, line, warps = np.int32, shapes.line_threads, _warps(shapes)
+    lines, first = (_blocks(max(n, columns), line), line), strip.columns[0]
+    flags, addresses = a["flags"], exchange.addresses
+    found = {
+        "predecessors_of_trees": bind(
+            paths.send_trees, *lines, i32(columns), i32(exchange.trees_at + first),
+            a["column_cover"], a["column_mark"], a["column_predecessor"], a["sent"], addresses,
+            flags,
+        ),
+        "accept_assignment": bind(
+            paths.take_assignment, *lines, i32(n), i32(columns), i32(first), exchange.assignment,
+            a["row_assignment"], a["column_assignment"], flags,
+        ),
+        "optimality_check": bind(
+            paths.optimality_check, *lines, i32(n), i32(columns), _top(dtype),
+            a["row_assignment"], a["row_cover"], a["column_cover"], a["row_predecessor"],
+            a["column_predecessor"], a["row_successor"], a["column_successor"], a["row_mark"],
+            a["column_mark"], a["slack"], flags, exchange.mailboxes[0].device_word,
+        ),
+    }  # fmt: skip
+    if root:
+        found["free_columns"] = bind(
+            paths.free_columns, _blocks(n, warps), warps, i32(n), exchange.trees,
+            a["whole_predecessor"], a["whole_assignment"], a["whole_reverse"], flags,
+            a["root_flags"],
+        )  # fmt: skip
+        found["send_assignment"] = bind(
+            paths.send_assignment, *lines, i32(n), i32(strip.ranks), i32(exchange.assignment_at),
+            a["row_assignment"], addresses, flags, a["root_flags"],
+        )  # fmt: skip
+    return found
 
 
 def _warps(shapes: Geometry) -> int:

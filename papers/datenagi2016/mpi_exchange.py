@@ -16,7 +16,8 @@ Four ways (`HostExchange` has two of them):
     one; it does nothing if this one was the last.
 ``peers``
     Past the paper: the kernels of one launch a pass write into each other's memory
-    (`mpi_kernels_peers`), and the host hears of no level but the last.
+    (`mpi_kernels_peers`), and the host hears of no level but the last. What lies between two
+    searches goes that way, too (`mpi_kernels_peers_paths`).
 
 In the first two the kernels write their message into the host's memory and read the list from it:
 there is nothing to copy.
@@ -24,7 +25,8 @@ there is nothing to copy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,9 +34,10 @@ import numpy as np
 
 from papers.common import device, peers, ranks
 from papers.common.environment import MissingPackageError
-from papers.common.launch import Launch
+from papers.common.launch import Launch, bind
 from papers.common.mailbox import Mailbox
 from papers.datenagi2016.mpi_collectives import Collectives
+from papers.datenagi2016.mpi_kernels_peers_paths import clear
 from papers.datenagi2016.mpi_kernels_tree import HEADER
 
 WAYS = ("auto", "gather", "allgather", "nccl", "peers")
@@ -158,12 +161,16 @@ class HostExchange:
 
 
 class PeerExchange:
-    """No exchange of the host's: what the kernels of `mpi_kernels_peers` share.
+    """No exchange of the host's: what the kernels of `mpi_kernels_peers` and
+    `mpi_kernels_peers_paths` share.
 
     Attributes
     ----------
     words, thetas : device int64[2 * ranks]
     lists : device int64[2 * ranks * stride]
+    trees, assignment : device int64[ranks * stride]
+    trees_at, assignment_at : int
+        Where the last two begin in a part.
     addresses : device int64[ranks]
         Of every rank's part of the window.
     """
@@ -173,22 +180,41 @@ class PeerExchange:
     def __init__(self, collectives: Collectives, block: int) -> None:
         self._of = collectives
         self.stride = block
-        turns = 2 * collectives.size
-        used = 2 * turns + turns * block
+        turns, whole = 2 * collectives.size, collectives.size * block
+        self.trees_at = 2 * turns + turns * block
+        self.assignment_at = self.trees_at + whole
+        used = window_words(collectives.size, block)
         window = peers.window(collectives.comm, used)
         self.addresses = window.addresses
         self.words, self.thetas = window.words[:turns], window.words[turns : 2 * turns]
-        self.lists = window.words[2 * turns : used]
-        self._window, self._cleared = window.words[:used], np.zeros(used, np.int64)
+        self.lists = window.words[2 * turns : self.trees_at]
+        self.trees = window.words[self.trees_at : self.assignment_at]
+        self.assignment = window.words[self.assignment_at : used]
+        blocks, threads = (128, 256) if device.describe().is_gpu else (1, 32)
+        self._clear = bind(clear, blocks, threads, window.words[:used])
         self.mailboxes = [Mailbox()]
 
     def run(self, launch: Launch) -> Level:
         """A whole forward pass: rows reached beyond its first frontier."""
-        self._of.watch.begins("a forward pass of all ranks")
-        launch()  # in the executor it ends with the pass
-        word = self.mailboxes[0].wait()
-        self._of.watch.ends()
+        word = self._heard("a forward pass of all ranks", launch)
         return Level(word & ((1 << 33) - 1), bool(word >> 33))
+
+    def matches(self, launch: Launch) -> int:
+        """Assigned rows, which every rank has counted."""
+        return self._heard("an assignment of the root's", launch)
+
+    def _heard(self, what: str, launch: Launch) -> int:
+        """Launch, and wait for the kernel's word."""
+        with self.waiting(what):
+            launch()  # in the executor it ends with the kernel
+            return self.mailboxes[0].wait()
+
+    @contextlib.contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Launch kernels that wait for other ranks: in the executor the host does, too."""
+        self._of.watch.begins(what)
+        yield
+        self._of.watch.ends()
 
     def forget(self) -> None:
         """Count signals and exchanges anew; collective.
@@ -197,9 +223,14 @@ class PeerExchange:
         """
         for mailbox in self.mailboxes:
             mailbox.forget()
-        device.overwrite(self._window, self._cleared)
+        self._clear()
         device.synchronize()
         ranks.barrier(self._of.comm)
+
+
+def window_words(size: int, block: int) -> int:
+    """Words of a rank's part of the window, for `size` ranks of `block` columns at most."""
+    return 4 * size + 4 * size * block
 
 
 class NcclExchange:

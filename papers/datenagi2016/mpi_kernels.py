@@ -38,7 +38,7 @@ SENT = (FLAGS + 1, FLAGS + 2)
 
 ROWS, EXCHANGES, ARRIVED = FLAGS + 3, FLAGS + 4, FLAGS + 5
 """Of `mpi_kernels_peers`: rows that a run has expanded, its exchanges, and the blocks that have
-ended a level of a pass."""
+ended a level of a pass, or an optimality check."""
 
 MPI_FLAGS = FLAGS + 6
 

@@ -96,12 +96,18 @@ def initial_reduction(state: State) -> None:
     if of.is_root:
         go["least_of_parts"]()
         device.overwrite(a["whole_assignment"], state.nothing)
+        device.overwrite(a["root_flags"], state.zeros)
     of.broadcast(a["row_dual"])
     go["column_minima"]()  # a column is one rank's: these duals are whole
 
 
 def optimality_check(state: State) -> int:
-    """Assigned rows, counted by every rank within its scope [DN16 sec.5] (3)."""
+    """Assigned rows, counted by every rank within its scope [DN16 sec.5] (3).
+
+    Ranks that share a window count all rows each.
+    """
+    if state.by_peers:
+        return state.exchange.matches(state.launches["optimality_check"])
     state.launches["optimality_check"]()
     device.fetch(state.arrays["flags"], state.flags)
     return state.collectives.total(int(state.flags[0]))
@@ -212,7 +218,7 @@ def forward_pass(state: State, updated: bool) -> tuple[bool, bool]:
     """
     go, exchange = state.launches, state.exchange
     state.passes += 1
-    if exchange.name == "peers":
+    if state.by_peers:
         reached, path_found = exchange.run(go["woken_pass" if updated else "first_pass"])
         return path_found, updated and reached == 0 and not path_found
     if updated:
@@ -264,24 +270,41 @@ def _levels_ahead(state: State) -> tuple[int, Any]:
 
 def reverse_pass(state: State) -> None:
     """On the root; the tree variant gathers the partial predecessors before [DN16 sec.5]."""
-    a, go, of = state.arrays, state.launches, state.collectives
     if state.variant == "tree":
-        go["predecessors_of_trees"]()
-        of.gather(a["sent"], a.get("whole_predecessor"))
+        gather_trees(state)
+    if state.collectives.is_root:
+        state.launches["reverse_pass"]()
+
+
+def gather_trees(state: State) -> None:
+    """Every column's predecessor at the root, and there the free columns of all trees."""
+    a, go, of = state.arrays, state.launches, state.collectives
+    go["predecessors_of_trees"]()
+    if state.by_peers:
         if of.is_root:
-            device.overwrite(a["root_flags"], state.zeros)
-            go["free_columns"]()
+            with state.exchange.waiting("a reverse pass of all ranks"):
+                go["free_columns"]()
+        return
+    of.gather(a["sent"], a.get("whole_predecessor"))
     if of.is_root:
-        go["reverse_pass"]()
+        device.overwrite(a["root_flags"], state.zeros)
+        go["free_columns"]()
 
 
 def augmentation(state: State) -> None:
     """On the root, whose assignment is then broadcast [DN16 sec.5]."""
-    if state.collectives.is_root:
-        state.launches["augmentation"]()
-    state.collectives.broadcast(state.arrays["row_assignment"])
-    state.launches["accept_assignment"]()
+    go, of = state.launches, state.collectives
     state.augmentations += 1
+    if of.is_root:
+        go["augmentation"]()
+    if state.by_peers:
+        if of.is_root:
+            go["send_assignment"]()
+        with state.exchange.waiting("an assignment of the root's"):
+            go["accept_assignment"]()
+        return
+    of.broadcast(state.arrays["row_assignment"])
+    go["accept_assignment"]()
 
 
 def dual_update(state: State, mark: Mark) -> None:
@@ -297,7 +320,7 @@ def dual_update(state: State, mark: Mark) -> None:
         matrix_compression(state, mark)
         return
     go["minimum"]()
-    if state.exchange.name == "peers":
+    if state.by_peers:
         go["share_theta"]()
     elif state.exchange.name == "nccl":
         state.exchange.allgather(a["theta"], a["thetas"])

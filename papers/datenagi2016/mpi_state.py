@@ -12,7 +12,7 @@ from papers.common.launch import Launch
 from papers.datenagi2016 import bands
 from papers.datenagi2016.kernels import Flag
 from papers.datenagi2016.mpi_collectives import Collectives
-from papers.datenagi2016.mpi_kernels import ROWS
+from papers.datenagi2016.mpi_kernels import EXCHANGES, ROWS
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,11 @@ class State:
     zeros: Any = None
     nothing: Any = None
 
+    @property
+    def by_peers(self) -> bool:
+        """Whether the ranks' kernels write into each other's memory."""
+        return getattr(self.exchange, "name", "") == "peers"
+
     def forget(self) -> None:
         """Start counting anew."""
         self.solved = False
@@ -115,8 +120,7 @@ class State:
     def counters(self) -> dict[str, int]:
         """What the root has counted, on every rank; collective."""
         of = self.collectives
-        way = getattr(self.exchange, "name", "")
-        if self.variant == "classical" or way == "peers":
+        if self.variant == "classical" or self.by_peers:
             flags = device.to_host(self.arrays["flags"])
             self.levels = int(flags[Flag.LEVELS])
             self.frontier_rows = int(flags[ROWS])
@@ -133,10 +137,19 @@ class State:
             "ranks": of.size,
             "gpus": self.gpus,
             "cuda_aware": int(of.aware),
-            "by_nccl": int(way == "nccl"),
-            "by_peers": int(way == "peers"),
+            "by_nccl": int(getattr(self.exchange, "name", "") == "nccl"),
+            "by_peers": int(self.by_peers),
         }
         for name, calls in of.calls.items():
             found[f"{name}_calls"], found[f"{name}_bytes"] = calls, of.bytes[name]
+        if self.by_peers:
+            found |= self._through_window(int(flags[EXCHANGES]))
         found |= bands.counters(self.matches_at_update, self.matches_at_pass, self.n)
         return ranks.share(self.comm, found)
+
+    def _through_window(self, exchanges: int) -> dict[str, int]:
+        """Of peers: exchanges, and bytes that have come into the root's part of the window."""
+        words = self.collectives.size * (exchanges + len(self.matches_at_update))
+        between = 2 * self.n * self.augmentations
+        size = 8 * (words + self.frontier_rows + between)
+        return {"exchange_calls": exchanges, "exchange_bytes": size}

@@ -27,6 +27,9 @@ PEERS = "CU-TREE by peers"
 
 SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
 OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
+MODELS = {"CU-CLASS": "classical", "CU-TREE": "tree", PEERS: "peers"}
+"""What `scaling_model` calls them."""
+
 BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
 """One GPU's own solvers: what a rank by itself pays for being one. Never a base of efficiencies."""
 
@@ -310,8 +313,7 @@ def table_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def observations(table: pd.DataFrame, name: str) -> list[scaling_model.Observation]:
     """One variant's rows of `runs` as the model takes them; rows without steps are left out."""
-    variant = SOLVERS[name].removeprefix("mpi_")
-    phases = scaling_model.phases(variant)
+    phases = scaling_model.phases(MODELS[name])
     mine = table[table["solver"] == name].dropna(subset=[*phases, "overall"])
     return [
         scaling_model.Observation(
@@ -340,8 +342,7 @@ def models(
             held = [run for run in found if (run.n, run.p) == last]
             rest = [run for run in found if (run.n, run.p) != last]
             if last[1] > 1 and len({(run.n, run.p) for run in rest}) >= scaling_model.FEWEST:
-                variant = SOLVERS[name].removeprefix("mpi_")
-                yield str(source), name, scaling_model.fitted(variant, rest), held
+                yield str(source), name, scaling_model.fitted(MODELS[name], rest), held
 
 
 def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:

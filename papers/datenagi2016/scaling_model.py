@@ -91,7 +91,9 @@ def quantities(
 
     Parameters
     ----------
-    variant : {"classical", "tree"}
+    variant : {"classical", "tree", "peers"}
+        The last is the tree variant with kernels that exchange by themselves: once the duals are
+        there, no message is MPI's. What moves through the window counts as exchanges.
     n, p : int
     counts : mapping of str to float
         By `COUNTS`.
@@ -107,6 +109,13 @@ def quantities(
         "initial_reduction": (2 * strip, 3.0, 4 * steps, 0.0, some * 4 * line),
         "optimality_check": (0.0, rounds + 1, 2 * (rounds + 1) * steps, 0.0, 0.0),
     }
+    if variant == "peers":
+        met = (levels + passes + 2 * rounds) * steps
+        return shared | {
+            "optimality_check": (0.0, rounds + 1, 0.0, 0.0, 0.0),
+            "ap_search": (ITEM * counts["frontier_rows"] * n / p, levels + rounds, 0.0, met, 0.0),
+            "dual_update": (0.0, updates, 0.0, updates * steps, 0.0),
+        }
     if variant == "tree":
         rows = counts["frontier_rows"]
         met = (levels + passes) * steps

@@ -20,8 +20,10 @@ from papers.datenagi2016 import (
     mpi_kernels_peers,
     mpi_kernels_tree,
 )
+from papers.datenagi2016 import mpi_kernels_peers_paths as paths
 from papers.datenagi2016.binding import Geometry
 from papers.datenagi2016.mpi_binding import Strip
+from papers.datenagi2016.mpi_exchange import window_words
 from papers.datenagi2016.mpi_kernels import EPOCH, FRONTIER, MPI_FLAGS
 
 TOP = np.int32(2**31 - 1)
@@ -236,28 +238,133 @@ def test_ranks_that_write_each_others_lists_search_the_same_trees(seed):
     assert at == n
 
 
+def between_searches(seed, parts, n, rounds):
+    """What lies between `rounds` searches, on ranks that are threads with an executor each.
+
+    Returns what went in (by round), and what each rank had after each round.
+    """
+    draw = np.random.default_rng(seed)
+    strips = [Strip(n, False, parts, rank) for rank in range(parts)]
+    block = strips[0].block
+    whole, begin = parts * block, 4 * parts + 2 * parts * block
+    windows = [np.zeros(window_words(parts, block), np.int64) for _ in range(parts)]
+    addresses = np.array([window.ctypes.data for window in windows], np.int64)
+    given = [
+        {
+            "before": draw.integers(-1, n, n).astype(i32),
+            "cover": draw.integers(0, 2, n).astype(i32),
+            "mark": draw.choice([kernels.INACTIVE, kernels.TO_REVERSE], n).astype(i32),
+            "free": draw.integers(0, 2, n).astype(bool),
+            "rows": np.where(draw.random(n) < 0.8, draw.permutation(n), -1).astype(i32),
+        }
+        for _ in range(rounds)
+    ]
+    found = [[] for _ in range(parts)]
+
+    def work(rank):
+        first, last = strips[rank].columns
+        columns, one = last - first, Executor(seed=10 * seed + rank, switch=0.1)
+        flags, root_flags = np.zeros(MPI_FLAGS, i32), np.zeros(MPI_FLAGS, i32)
+        mine, word, sent = windows[rank], np.zeros(1, np.int64), np.full(block, -1, i32)
+        trees = mine[begin : begin + whole]
+        assignment = mine[begin + whole :]
+        rows_of, of_columns = np.full(whole, -1, i32), np.full(block, -1, i32)
+
+        def go(kernel, *arguments):
+            one.launch(kernel, -(-n // 32), 32, arguments, 0)
+
+        for turn, here in enumerate(given):
+            flags[mpi_kernels.EXCHANGES] = 3 * turn + 2
+            flags[mpi_kernels.ARRIVED] = 5  # as a search leaves it
+            cover, mark, before = (
+                np.resize(here[name][first:last], block).astype(i32) if columns
+                else np.zeros(block, i32) for name in ("cover", "mark", "before")
+            )  # fmt: skip
+            go(paths.send_trees, i32(columns), i32(begin + first), cover, mark, before, sent,
+               addresses, flags)  # fmt: skip
+            if rank == 0:
+                all_before, reverse = np.full(whole, -7, i32), np.full(whole, -1, i32)
+                inverse = np.where(here["free"], -1, 0).astype(i32)
+                go(paths.free_columns, i32(n), trees, all_before, inverse, reverse, flags,
+                   root_flags)  # fmt: skip
+                ends = reverse[: root_flags[kernels.REVERSE]]
+                found[0].append((all_before[:n].copy(), sorted(ends.tolist())))
+                root_flags[kernels.AUGMENT] = 3
+                rows_of[:n] = here["rows"]
+                go(paths.send_assignment, i32(n), i32(parts), i32(begin + whole), rows_of,
+                   addresses, flags, root_flags)  # fmt: skip
+                assert not root_flags.any()
+            flags[kernels.MATCHES] = 9
+            go(paths.take_assignment, i32(n), i32(columns), i32(first), assignment, rows_of,
+               of_columns, flags)  # fmt: skip
+            row_lines = [np.full(whole, 7, i32) for _ in range(4)]
+            column_lines = [np.full(whole, 7, i32) for _ in range(4)]
+            slack = np.zeros(block, i32)
+            go(paths.optimality_check, i32(n), i32(columns), TOP, rows_of, row_lines[0],
+               column_lines[0], row_lines[1], column_lines[1], row_lines[2], column_lines[2],
+               row_lines[3], column_lines[3], slack, flags, word)  # fmt: skip
+            found[rank].append(
+                (rows_of[:n].copy(), of_columns[:columns].copy(), int(word[0]),
+                 row_lines[0][:n].copy(), slack[:columns].copy())
+            )  # fmt: skip
+
+    together = [threading.Thread(target=work, args=(rank,)) for rank in range(parts)]
+    for one in together:
+        one.start()
+    for one in together:
+        one.join()
+    return given, found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ranks_send_trees_and_take_the_assignment_through_windows(seed):
+    """Searches follow each other with no barrier, as threads and executors interleave them."""
+    parts, n, rounds = 1 + seed % 4, (5, 40, 66)[seed % 3], 4
+    given, found = between_searches(seed, parts, n, rounds)
+    owned = np.full(n, -1, i32)
+    for turn, here in enumerate(given):
+        inside = (here["cover"] == 1) | (here["mark"] != kernels.INACTIVE)
+        before = np.where(inside, here["before"], -1)
+        assert np.array_equal(found[0][2 * turn][0], before)
+        assert found[0][2 * turn][1] == np.flatnonzero((before != -1) & here["free"]).tolist()
+        for row, column in enumerate(here["rows"]):
+            if column != -1:
+                owned[column] = row
+        at, matches = 0, int((here["rows"] != -1).sum())
+        for rank in range(parts):
+            rows, columns, word, cover, slack = found[rank][2 * turn + 1 if rank == 0 else turn]
+            assert np.array_equal(rows, here["rows"])
+            assert np.array_equal(columns, owned[at : at + len(columns)])
+            assert word == (turn + 1) << 34 | matches
+            assert np.array_equal(cover, (here["rows"] != -1).astype(i32))
+            assert (slack == TOP).all()
+            at += len(columns)
+        assert at == n
+
+
 def test_the_peers_kernels_take_what_they_are_given(monkeypatch):
     """Types of the bound arguments beside `SIGNATURES`; a theta of 64 bits, too."""
     bound = []
     monkeypatch.setattr(mpi_binding, "bind", lambda kernel, *args: bound.append((kernel, args[2:])))
-    strip = Strip(20, False, 2, 1)
+    strip = Strip(20, False, 2, 0)
     shapes = Geometry.for_device(20, "tree")
+    signatures = mpi_kernels_peers.SIGNATURES | paths.SIGNATURES
     for dtype in (np.int32, np.int64, np.float64):
         kind = np.dtype(dtype)
-        arrays = mpi_binding.allocate(strip, kind, np.zeros(200, kind), shapes, root=False)
+        arrays = mpi_binding.allocate(strip, kind, np.zeros(200, kind), shapes, root=True)
         words = np.zeros(4, np.int64)
         exchange = types.SimpleNamespace(
-            words=words, thetas=words, lists=words, addresses=words, stride=10,
+            words=words, thetas=words, lists=words, addresses=words, stride=10, trees=words,
+            trees_at=1, assignment=words, assignment_at=2,
             mailboxes=[types.SimpleNamespace(device_word=words)],
         )  # fmt: skip
         bound.clear()
-        mpi_binding.bind_peers(strip, kind, arrays, exchange, shapes, root=False)
-        mine = [one for one in bound if one[0] in mpi_kernels_peers.SIGNATURES]
-        assert len(mine) == 3
+        mpi_binding.bind_peers(strip, kind, arrays, exchange, shapes, root=True)
+        mine = [one for one in bound if one[0] in signatures]
+        assert {kernel for kernel, _ in mine} == set(signatures) - {paths.clear}
         for kernel, arguments in mine:
             found = [numba_name(argument) for argument in arguments]
-            text = mpi_kernels_peers.SIGNATURES[kernel]
-            wanted = re.sub(r"\bT\b", kind.name, text[5:-1]).split(", ")
+            wanted = re.sub(r"\bT\b", kind.name, signatures[kernel][5:-1]).split(", ")
             if kernel is mpi_kernels_peers.share_theta:
                 wanted[5] = "int32[::1]" if kind.itemsize == 4 else "int64[::1]"
                 compiles = f"void({', '.join(wanted)})"

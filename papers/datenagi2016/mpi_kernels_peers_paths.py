@@ -1,0 +1,197 @@
+"""What lies between two searches, for ranks whose kernels write into each other's memory.
+
+Past the paper, which gathers and broadcasts through the hosts [DN16 sec.5]: the same steps by the
+same root, but the predecessors and the assignment go through the ranks' windows. Behind what
+`mpi_kernels_peers` has there, p ranks of ``stride`` columns at most:
+
+=================  ============  ==================================================================
+what               where         written by
+=================  ============  ==================================================================
+trees              [p stride]    of the root's part alone: rank r its columns' predecessors
+assignment         [p stride]    the root: columns of rows
+=================  ============  ==================================================================
+
+A word is ``tag << 32 | value + 1``, and who reads one looks at it until its tag is the search's:
+``flags[EXCHANGES]``, which no kernel here changes, and which a search has raised on all ranks
+alike. One place a word is enough: a rank sends the trees of the next search after it has taken
+this one's assignment, which the root sends after it has read all trees of this one; and the root
+sends an assignment after it has read trees that every rank sent after it had taken the last one.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64
+
+from papers.common.primitives import (
+    load_relaxed,
+    load_relaxed_system,
+    pause,
+    store_at,
+    store_release_system,
+)
+from papers.datenagi2016 import mpi_kernels, mpi_kernels_tree
+from papers.datenagi2016.kernels import AUGMENT, MATCHES, REVERSE, SIGNALS
+from papers.datenagi2016.mpi_kernels import ARRIVED, EXCHANGES
+
+
+@cuda.jit(device=True)
+def word_of(value, flags):
+    """A value and the search that it belongs to."""
+    return (int64(flags[EXCHANGES]) << 32) | (int64(value) + 1)
+
+
+@cuda.jit(device=True)
+def awaited(words, place, flags):
+    """The value at a place, once it has come."""
+    tag = int64(flags[EXCHANGES])
+    word = load_relaxed_system(words, place)
+    while word >> 32 != tag:
+        pause()
+        word = load_relaxed_system(words, place)
+    return int32((word & 0xFFFFFFFF) - 1)
+
+
+@cuda.jit
+def clear(words):
+    """Forget a window's words.  Launch: any grid.  Reads/Writes: ``words``, once each."""
+    for k in range(cuda.grid(1), words.size, cuda.gridsize(1)):
+        words[k] = 0
+
+
+# ---------------------------------------------------------------------------------- reverse pass
+
+
+@cuda.jit
+def send_trees(
+    columns, place, column_cover, column_mark, column_predecessor, sent, addresses, flags
+):  # fmt: skip
+    """The predecessors of this rank's columns, to the root.
+
+    Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
+    Launch: one thread a column.
+    Reads/Writes: as `mpi_kernels_tree.predecessors_of_trees`; word ``place + j`` of the root's
+    part for column j.
+    """
+    mpi_kernels_tree.predecessors_of_trees(
+        columns, column_cover, column_mark, column_predecessor, sent
+    )
+    j = cuda.grid(1)
+    if j < columns:
+        store_at(addresses[0], place + j, word_of(sent[j], flags))
+
+
+@cuda.jit
+def free_columns(
+    n, trees, column_predecessor, column_assignment, frontier_reverse, flags, root_flags
+):  # fmt: skip
+    """The root: all predecessors, once they have come, and F_rev.
+
+    Paper: [DN16 sec.5] [DN16 sec.4.3.2].  Launch: one thread a column, whole warps.
+    Reads/Writes: as `mpi_kernels_tree.free_columns`, with ``root_flags``; ``flags`` has the tag.
+    Race: a block waits for other ranks alone, which wait for none of the root's: so blocks that
+    are not resident at once do no harm.
+    """
+    j = cuda.grid(1)
+    if j < n:
+        column_predecessor[j] = awaited(trees, j, flags)
+    mpi_kernels_tree.free_columns(
+        n, column_predecessor, column_assignment, frontier_reverse, root_flags
+    )
+
+
+# ---------------------------------------------------------------------------------- augmentation
+
+
+@cuda.jit
+def send_assignment(n, parts, place, row_assignment, addresses, flags, root_flags):
+    """The root's assignment, to all ranks, itself among them.
+
+    Paper: [DN16 sec.5] (4), "modified assignment arrays are broadcast".  Launch: one thread a row.
+    Reads/Writes: word ``place + i`` of every part for row i; the root's frontiers are empty again.
+    """
+    i = cuda.grid(1)
+    if i == 0:
+        root_flags[REVERSE] = 0
+        root_flags[AUGMENT] = 0
+    if i < n:
+        word = word_of(row_assignment[i], flags)
+        for other in range(parts):
+            store_at(addresses[other], place + i, word)
+
+
+@cuda.jit
+def take_assignment(n, columns, first, assignment, row_assignment, column_assignment, flags):
+    """Take over the root's assignment, once it has come.
+
+    Paper: as `mpi_kernels.accept_assignment`.  Launch: one thread a row.
+    Reads/Writes: ``row_assignment``, and what `mpi_kernels.accept_assignment` writes; blocks that
+    have arrived are counted anew.
+    Race: as in `free_columns`, for the root.
+    """
+    i = cuda.grid(1)
+    if i == 0:
+        flags[ARRIVED] = 0
+    if i < n:
+        row_assignment[i] = awaited(assignment, i, flags)
+    mpi_kernels.accept_assignment(n, columns, first, row_assignment, column_assignment, flags)
+
+
+# ---------------------------------------------------------------------------------- check
+
+
+@cuda.jit
+def optimality_check(
+    rows,
+    columns,
+    top,
+    row_assignment,
+    row_cover,
+    column_cover,
+    row_predecessor,
+    column_predecessor,
+    row_successor,
+    column_successor,
+    row_mark,
+    column_mark,
+    slack,
+    flags,
+    signal,
+):
+    """Count all assigned rows, forget the last search, and tell the host.
+
+    Paper: [DN16 Alg.2]. Every rank has the whole assignment, so that each counts all of it, and
+    nothing need be reduced [DN16 sec.5] (3).
+    Launch: as `mpi_kernels.optimality_check`.
+    Reads/Writes: as `mpi_kernels.optimality_check`; ``flags[ARRIVED]``, zero before, finds the
+    last block, which sends the count.
+    """
+    mpi_kernels.optimality_check(
+        rows, columns, 0, rows, top, row_assignment, row_cover, column_cover, row_predecessor,
+        column_predecessor, row_successor, column_successor, row_mark, column_mark, slack, flags,
+    )  # fmt: skip
+    if cuda.threadIdx.x == 0:
+        cuda.threadfence()
+        if cuda.atomic.add(flags, ARRIVED, 1) + 1 == cuda.gridDim.x:
+            cuda.threadfence()
+            sequence = int64(flags[SIGNALS]) + 1
+            flags[SIGNALS] = sequence
+            store_release_system(signal, 0, (sequence << 34) | load_relaxed(flags, MATCHES))
+
+
+# ---------------------------------------------------------------------------------- types
+
+SLACK_TYPES = ("int32", "int64", "float64")
+
+_LINES = "int32[::1]"
+_WORDS = "int64[::1]"
+SIGNATURES = {
+    clear: f"void({_WORDS})",
+    send_trees: f"void(int32, int32, {', '.join([_LINES] * 4)}, {_WORDS}, {_LINES})",
+    free_columns: f"void(int32, {_WORDS}, {', '.join([_LINES] * 5)})",
+    send_assignment: f"void(int32, int32, int32, {_LINES}, {_WORDS}, {_LINES}, {_LINES})",
+    take_assignment: f"void(int32, int32, int32, {_WORDS}, {', '.join([_LINES] * 3)})",
+    optimality_check: (
+        f"void(int32, int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES}, {_WORDS})"
+    ),
+}
+"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
