@@ -1,8 +1,11 @@
 """Every kernel, shared or of one paper, compiles for the cards we name, without a GPU."""
 
+import ast
 import importlib
+import inspect
 import pkgutil
 import re
+import textwrap
 
 import pytest
 
@@ -157,3 +160,30 @@ def test_stores_name_their_order_and_scope():
         "st.relaxed.cta.b8",
     ):
         assert text in ptx
+
+
+def callees(function):
+    """Whatever a function calls by a global name, or by one of a module's."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            first, *rest = name.split(".")
+            found = function.__globals__.get(first)
+            for part in rest:
+                found = getattr(found, part, None)
+            yield name, found
+
+
+def test_kernels_call_device_functions_only():
+    """What has been launched as a kernel can no longer be called: only a GPU would show it."""
+    checked = 0
+    for module in kernel_modules():
+        kind = type(next(iter(module.SIGNATURES)))
+        for value in vars(module).values():
+            if isinstance(value, kind) and value.py_func.__module__ == module.__name__:
+                for name, found in callees(value.py_func):
+                    checked += isinstance(found, kind)
+                    is_kernel = isinstance(found, kind) and not found.targetoptions.get("device")
+                    assert not is_kernel, f"{module.__name__}: {name} is a kernel"
+    assert checked > 100

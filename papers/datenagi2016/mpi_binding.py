@@ -417,8 +417,7 @@ def _bind_paths(
     found = {
         "predecessors_of_trees": bind(
             paths.send_trees, *lines, i32(columns), i32(exchange.trees_at + first),
-            a["column_cover"], a["column_mark"], a["column_predecessor"], a["sent"], addresses,
-            flags,
+            a["column_cover"], a["column_mark"], a["column_predecessor"], addresses, flags,
         ),
         "accept_assignment": bind(
             paths.take_assignment, *lines, i32(n), i32(columns), i32(first), exchange.assignment,

@@ -141,8 +141,8 @@ def least_of_parts(n, parts, stride, top, gathered, minima):
 # ---------------------------------------------------------------------------------- check
 
 
-@cuda.jit
-def optimality_check(
+@cuda.jit(device=True)
+def count_and_forget(
     rows,
     columns,
     first,
@@ -160,13 +160,7 @@ def optimality_check(
     slack,
     flags,
 ):
-    """Count the assigned rows of this rank's scope, cover all, and forget the last search.
-
-    Paper: [DN16 Alg.2] "on the rows within its scope" [DN16 sec.5] (3): ``scope`` rows from
-    ``first`` on.  Launch: one thread a line, the longer side's number.
-    Reads/Writes: as `kernels.optimality_check`; one atomic a block into ``flags[MATCHES]``, zero
-    before.
-    """
+    """The body of `optimality_check`; ends with the block's first thread having counted."""
     i = cuda.grid(1)
     if i == 0:
         flags[REVERSE] = 0
@@ -194,6 +188,49 @@ def optimality_check(
 
 
 @cuda.jit
+def optimality_check(
+    rows,
+    columns,
+    first,
+    scope,
+    top,
+    row_assignment,
+    row_cover,
+    column_cover,
+    row_predecessor,
+    column_predecessor,
+    row_successor,
+    column_successor,
+    row_mark,
+    column_mark,
+    slack,
+    flags,
+):
+    """Count the assigned rows of this rank's scope, cover all, and forget the last search.
+
+    Paper: [DN16 Alg.2] "on the rows within its scope" [DN16 sec.5] (3): ``scope`` rows from
+    ``first`` on.  Launch: one thread a line, the longer side's number.
+    Reads/Writes: as `kernels.optimality_check`; one atomic a block into ``flags[MATCHES]``, zero
+    before.
+    """
+    count_and_forget(
+        rows, columns, first, scope, top, row_assignment, row_cover, column_cover,
+        row_predecessor, column_predecessor, row_successor, column_successor, row_mark,
+        column_mark, slack, flags,
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def own_columns(i, columns, first, row_assignment, column_assignment, flags):
+    """Row i's column, if it is this rank's, is assigned that row; matches are counted anew."""
+    if i == 0:
+        flags[MATCHES] = 0
+    j = row_assignment[i] - first
+    if row_assignment[i] != -1 and j >= 0 and j < columns:
+        column_assignment[j] = i
+
+
+@cuda.jit
 def accept_assignment(n, columns, first, row_assignment, column_assignment, flags):
     """Take over the root's assignment: the columns of this rank, from the rows'.
 
@@ -203,12 +240,8 @@ def accept_assignment(n, columns, first, row_assignment, column_assignment, flag
     column is ever released.
     """
     i = cuda.grid(1)
-    if i == 0:
-        flags[MATCHES] = 0
     if i < n:
-        j = row_assignment[i] - first
-        if row_assignment[i] != -1 and j >= 0 and j < columns:
-            column_assignment[j] = i
+        own_columns(i, columns, first, row_assignment, column_assignment, flags)
 
 
 # ---------------------------------------------------------------------------------- types

@@ -13,9 +13,9 @@ assignment         [p stride]    the root: columns of rows
 
 A word is ``tag << 32 | value + 1``, and who reads one looks at it until its tag is the search's:
 ``flags[EXCHANGES]``, which no kernel here changes, and which a search has raised on all ranks
-alike. One place a word is enough: a rank sends the trees of the next search after it has taken
-this one's assignment, which the root sends after it has read all trees of this one; and the root
-sends an assignment after it has read trees that every rank sent after it had taken the last one.
+alike. One place a word is enough, for a search is a barrier: no rank ends it before all have begun
+it, and a rank begins it after it has taken the last one's assignment, the root after it has read
+the last one's trees.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from papers.common.primitives import (
     store_at,
     store_release_system,
 )
-from papers.datenagi2016 import mpi_kernels, mpi_kernels_tree
 from papers.datenagi2016.kernels import AUGMENT, MATCHES, REVERSE, SIGNALS
-from papers.datenagi2016.mpi_kernels import ARRIVED, EXCHANGES
+from papers.datenagi2016.mpi_kernels import ARRIVED, EXCHANGES, count_and_forget, own_columns
+from papers.datenagi2016.mpi_kernels_tree import append_free, predecessor_in_tree
 
 
 @cuda.jit(device=True)
@@ -62,22 +62,17 @@ def clear(words):
 
 
 @cuda.jit
-def send_trees(
-    columns, place, column_cover, column_mark, column_predecessor, sent, addresses, flags
-):  # fmt: skip
+def send_trees(columns, place, column_cover, column_mark, column_predecessor, addresses, flags):
     """The predecessors of this rank's columns, to the root.
 
     Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
     Launch: one thread a column.
-    Reads/Writes: as `mpi_kernels_tree.predecessors_of_trees`; word ``place + j`` of the root's
-    part for column j.
+    Reads/Writes: word ``place + j`` of the root's part for column j, -1 outside the trees.
     """
-    mpi_kernels_tree.predecessors_of_trees(
-        columns, column_cover, column_mark, column_predecessor, sent
-    )
     j = cuda.grid(1)
     if j < columns:
-        store_at(addresses[0], place + j, word_of(sent[j], flags))
+        before = predecessor_in_tree(j, column_cover, column_mark, column_predecessor)
+        store_at(addresses[0], place + j, word_of(before, flags))
 
 
 @cuda.jit
@@ -94,9 +89,7 @@ def free_columns(
     j = cuda.grid(1)
     if j < n:
         column_predecessor[j] = awaited(trees, j, flags)
-    mpi_kernels_tree.free_columns(
-        n, column_predecessor, column_assignment, frontier_reverse, root_flags
-    )
+    append_free(n, column_predecessor, column_assignment, frontier_reverse, root_flags)
 
 
 # ---------------------------------------------------------------------------------- augmentation
@@ -133,7 +126,7 @@ def take_assignment(n, columns, first, assignment, row_assignment, column_assign
         flags[ARRIVED] = 0
     if i < n:
         row_assignment[i] = awaited(assignment, i, flags)
-    mpi_kernels.accept_assignment(n, columns, first, row_assignment, column_assignment, flags)
+        own_columns(i, columns, first, row_assignment, column_assignment, flags)
 
 
 # ---------------------------------------------------------------------------------- check
@@ -165,7 +158,7 @@ def optimality_check(
     Reads/Writes: as `mpi_kernels.optimality_check`; ``flags[ARRIVED]``, zero before, finds the
     last block, which sends the count.
     """
-    mpi_kernels.optimality_check(
+    count_and_forget(
         rows, columns, 0, rows, top, row_assignment, row_cover, column_cover, row_predecessor,
         column_predecessor, row_successor, column_successor, row_mark, column_mark, slack, flags,
     )  # fmt: skip
@@ -186,7 +179,7 @@ _LINES = "int32[::1]"
 _WORDS = "int64[::1]"
 SIGNATURES = {
     clear: f"void({_WORDS})",
-    send_trees: f"void(int32, int32, {', '.join([_LINES] * 4)}, {_WORDS}, {_LINES})",
+    send_trees: f"void(int32, int32, {', '.join([_LINES] * 3)}, {_WORDS}, {_LINES})",
     free_columns: f"void(int32, {_WORDS}, {', '.join([_LINES] * 5)})",
     send_assignment: f"void(int32, int32, int32, {_LINES}, {_WORDS}, {_LINES}, {_LINES})",
     take_assignment: f"void(int32, int32, int32, {_WORDS}, {', '.join([_LINES] * 3)})",

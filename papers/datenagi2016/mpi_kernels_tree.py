@@ -201,6 +201,13 @@ def contraction(
         store_release_system(signal, 0, (sequence << 34) | (path << 33) | total)
 
 
+@cuda.jit(device=True)
+def predecessor_in_tree(j, column_cover, column_mark, column_predecessor):
+    """Column j's predecessor, -1 if no tree has the column."""
+    inside = column_cover[j] == 1 or column_mark[j] != INACTIVE
+    return column_predecessor[j] if inside else int32(-1)
+
+
 @cuda.jit
 def predecessors_of_trees(columns, column_cover, column_mark, column_predecessor, sent):
     """What the root needs for the reverse pass: predecessors of columns in the trees, else -1.
@@ -210,8 +217,17 @@ def predecessors_of_trees(columns, column_cover, column_mark, column_predecessor
     """
     j = cuda.grid(1)
     if j < columns:
-        inside = column_cover[j] == 1 or column_mark[j] != INACTIVE
-        sent[j] = column_predecessor[j] if inside else -1
+        sent[j] = predecessor_in_tree(j, column_cover, column_mark, column_predecessor)
+
+
+@cuda.jit(device=True)
+def append_free(n, column_predecessor, column_assignment, frontier_reverse, flags):
+    """The body of `free_columns`."""
+    j = cuda.grid(1)
+    ends = False
+    if j < n:
+        ends = column_predecessor[j] != -1 and column_assignment[j] == -1
+    append(ends, j, frontier_reverse, 0, flags, REVERSE)
 
 
 @cuda.jit
@@ -221,11 +237,7 @@ def free_columns(n, column_predecessor, column_assignment, frontier_reverse, fla
     Paper: [DN16 sec.4.3.2].  Launch: one thread a column, whole warps.
     Reads/Writes: appends to ``frontier_reverse``; its size in ``flags[REVERSE]``, zero before.
     """
-    j = cuda.grid(1)
-    ends = False
-    if j < n:
-        ends = column_predecessor[j] != -1 and column_assignment[j] == -1
-    append(ends, j, frontier_reverse, 0, flags, REVERSE)
+    append_free(n, column_predecessor, column_assignment, frontier_reverse, flags)
 
 
 @cuda.jit

@@ -130,6 +130,16 @@ def test_a_whole_run_under_interleavings(seed, variant):
     assert certify.assignment(cost, answer).ok
 
 
+def at_once(work, parts):
+    """Call ``work(rank)`` in a thread for every rank; fail if one waits for ever."""
+    threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(parts)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(90)
+        assert not one.is_alive(), "a rank waits for what does not come"
+
+
 def passes_of_peers(seed, parts, cost, matched):
     """One first forward pass on `parts` ranks, each a thread with an executor of its own.
 
@@ -177,11 +187,7 @@ def passes_of_peers(seed, parts, cost, matched):
             int(flags[mpi_kernels.ROWS]),
         )  # fmt: skip
 
-    searches = [threading.Thread(target=search, args=(rank,)) for rank in range(parts)]
-    for one in searches:
-        one.start()
-    for one in searches:
-        one.join()
+    at_once(search, parts)
     return found
 
 
@@ -241,6 +247,8 @@ def test_ranks_that_write_each_others_lists_search_the_same_trees(seed):
 def between_searches(seed, parts, n, rounds):
     """What lies between `rounds` searches, on ranks that are threads with an executor each.
 
+    A barrier stands for a search.
+
     Returns what went in (by round), and what each rank had after each round.
     """
     draw = np.random.default_rng(seed)
@@ -259,13 +267,13 @@ def between_searches(seed, parts, n, rounds):
         }
         for _ in range(rounds)
     ]
-    found = [[] for _ in range(parts)]
+    found, barrier = [[] for _ in range(parts)], threading.Barrier(parts)
 
     def work(rank):
         first, last = strips[rank].columns
         columns, one = last - first, Executor(seed=10 * seed + rank, switch=0.1)
         flags, root_flags = np.zeros(MPI_FLAGS, i32), np.zeros(MPI_FLAGS, i32)
-        mine, word, sent = windows[rank], np.zeros(1, np.int64), np.full(block, -1, i32)
+        mine, word = windows[rank], np.zeros(1, np.int64)
         trees = mine[begin : begin + whole]
         assignment = mine[begin + whole :]
         rows_of, of_columns = np.full(whole, -1, i32), np.full(block, -1, i32)
@@ -274,14 +282,15 @@ def between_searches(seed, parts, n, rounds):
             one.launch(kernel, -(-n // 32), 32, arguments, 0)
 
         for turn, here in enumerate(given):
+            barrier.wait(60)
             flags[mpi_kernels.EXCHANGES] = 3 * turn + 2
             flags[mpi_kernels.ARRIVED] = 5  # as a search leaves it
             cover, mark, before = (
                 np.resize(here[name][first:last], block).astype(i32) if columns
                 else np.zeros(block, i32) for name in ("cover", "mark", "before")
             )  # fmt: skip
-            go(paths.send_trees, i32(columns), i32(begin + first), cover, mark, before, sent,
-               addresses, flags)  # fmt: skip
+            go(paths.send_trees, i32(columns), i32(begin + first), cover, mark, before, addresses,
+               flags)  # fmt: skip
             if rank == 0:
                 all_before, reverse = np.full(whole, -7, i32), np.full(whole, -1, i32)
                 inverse = np.where(here["free"], -1, 0).astype(i32)
@@ -308,17 +317,13 @@ def between_searches(seed, parts, n, rounds):
                  row_lines[0][:n].copy(), slack[:columns].copy())
             )  # fmt: skip
 
-    together = [threading.Thread(target=work, args=(rank,)) for rank in range(parts)]
-    for one in together:
-        one.start()
-    for one in together:
-        one.join()
+    at_once(work, parts)
     return given, found
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_ranks_send_trees_and_take_the_assignment_through_windows(seed):
-    """Searches follow each other with no barrier, as threads and executors interleave them."""
+    """Threads stand for ranks: executors' seeds and the system's scheduler interleave them."""
     parts, n, rounds = 1 + seed % 4, (5, 40, 66)[seed % 3], 4
     given, found = between_searches(seed, parts, n, rounds)
     owned = np.full(n, -1, i32)
