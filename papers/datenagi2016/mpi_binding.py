@@ -24,9 +24,6 @@ from papers.datenagi2016 import mpi_kernels_tree as tree
 from papers.datenagi2016.binding import Geometry
 from papers.datenagi2016.mpi_exchange import window_words
 
-FEW_BLOCKS = 8
-"""Blocks that read the list of an exchange from the host's memory: each read crosses the bus."""
-
 
 @dataclass(frozen=True)
 class Strip:
@@ -89,7 +86,7 @@ def state_bytes(strip: Strip, itemsize: int, stage_width: int = 16) -> int:
         return shared + 4 * (whole + block + 1 + block * stage_width + 2 * FIRST_EDGES * n)
     shared = itemsize * (2 * whole + 3 * block + n * p + n) + 4 * (10 * whole + 6 * block)
     window = 2 * 8 * max(peers.LEAST, window_words(p, block))  # of peers, doubled as it may be
-    return shared + 4 * (whole + 2 * n) + window
+    return shared + 4 * (2 * whole + block + 8 * p) + window
 
 
 FIRST_EDGES = 4
@@ -137,15 +134,13 @@ def allocate(
             a["frontier_out"] = device.empty(n, np.int32)
         return a
     a["slack"] = device.empty(columns, dtype)
-    a["frontier"] = device.empty(whole, np.int32)
-    a["stamp"] = device.to_device(np.zeros(n, np.int32))
     a["sent"] = device.to_device(np.full(block, -1, np.int32))
     a["thetas"] = device.empty(strip.ranks, dtype)
+    a["whole_predecessor"] = device.to_device(np.full(whole, -1, np.int32))
+    a["root_flags"] = device.to_device(np.zeros(k.MPI_FLAGS, np.int32))
     if root:
-        a["whole_predecessor"] = device.to_device(np.full(whole, -1, np.int32))
         a["whole_assignment"] = device.to_device(np.full(whole, -1, np.int32))
         a["whole_reverse"] = device.empty(whole, np.int32)
-        a["root_flags"] = device.to_device(np.zeros(k.MPI_FLAGS, np.int32))
     a["whole_dual"] = device.empty(whole, dtype)
     return a
 
@@ -329,46 +324,62 @@ def bind_tree(
     ----------
     strip, dtype, a, shapes, root
         As in `bind_shared`.
-    exchange : HostExchange or NcclExchange
-        With one mailbox the host sends the messages, with two the device does.
+    exchange : HostExchange or DeviceExchange
     """
-    n, columns = strip.n, strip.shape[1]
+    columns, warps = strip.shape[1], _warps(shapes)
     i32, top, zero = np.int32, _top(dtype), dtype.type(0)
-    warps = _warps(shapes)
-    row = _blocks(n, warps), warps
     flags, buffers = a["flags"], exchange.buffers
-    on_host = len(exchange.mailboxes) == 1
-    found = {
-        "first_frontier": bind(
-            tree.first_frontier, *row, i32(n), a["row_mark"], a["frontier"], flags
-        ),
-        "wake": bind(tree.wake, *row, i32(n), a["row_mark"], buffers.message, flags),
-        "expansion": bind(
-            tree.expansion, shapes.search_blocks, shapes.search_threads, i32(columns), top, zero,
-            a["cost"], a["row_dual"], a["column_dual"], a["column_assignment"], a["row_cover"],
-            a["column_cover"], a["row_predecessor"], a["column_predecessor"], a["slack"],
-            a["row_mark"], a["column_mark"], a["frontier"], buffers.message,
-            a["frontier_reverse"], flags,
-        ),
-        "send_frontier": bind(
-            tree.send_frontier, 1, 1, buffers.message, flags, i32(on_host),
-            exchange.mailboxes[0].device_word,
-        ),
-        "least_theta": bind(
-            k.least_of_parts, 1, 1, i32(1), i32(strip.ranks), i32(1), top, a["thetas"], a["theta"]
-        ),
-    }  # fmt: skip
-    blocks = _blocks(buffers.stride - tree.HEADER, warps)
-    blocks = min(FEW_BLOCKS, blocks) if on_host else blocks
-    for turn, mailbox in enumerate(exchange.mailboxes):
-        name = "contraction" if on_host else f"contraction_{turn}"
+    word = exchange.mailboxes[0].device_word
+    # The host hears what it has to send, or what the device was sent.
+    of_rows, of_level = (
+        (tree.WHAT_GOES, tree.WHAT_GOES) if exchange.by_host else (tree.NOTHING, tree.WHAT_CAME)
+    )
+    found = {}
+    for name, (first, last) in _active_rows(strip).items():
         found[name] = bind(
-            tree.contraction, blocks, warps, i32(buffers.parts), i32(buffers.stride),
-            buffers.messages, a["row_assignment"], a["row_cover"], a["row_predecessor"],
-            a["row_mark"], a["stamp"], a["frontier"], flags,
-            i32(-1 if on_host else k.SENT[turn]), mailbox.device_word,
+            tree.send_rows, _blocks(last - first, warps), warps, i32(first), i32(last),
+            a["row_mark"], buffers.message, flags, i32(of_rows), word,
         )  # fmt: skip
-    return found | _bind_beside_search(strip, dtype, a, shapes, root)
+    found["level"] = bind(
+        tree.search_level, shapes.search_blocks, shapes.search_threads, i32(buffers.parts),
+        i32(buffers.stride), i32(columns), top, zero, a["cost"], a["row_dual"], a["column_dual"],
+        a["row_assignment"], a["column_assignment"], a["row_cover"], a["column_cover"],
+        a["row_predecessor"], a["column_predecessor"], a["slack"], a["row_mark"],
+        a["column_mark"], buffers.messages, buffers.message, a["frontier_reverse"], flags,
+        i32(of_level), word,
+    )  # fmt: skip
+    found["least_theta"] = bind(
+        k.least_of_parts, 1, 1, i32(1), i32(strip.ranks), i32(1), top, a["thetas"], a["theta"]
+    )
+    found |= _bind_beside_search(strip, dtype, a, shapes, root)
+    return (
+        found if exchange.by_host else found | _bind_check_of_all(strip, dtype, a, exchange, shapes)
+    )
+
+
+def _active_rows(strip: Strip) -> dict[str, tuple[int, int]]:
+    """The rows that a rank looks at to begin a search: its share, or all that it may have woken."""
+    return {
+        "first_rows": parts.split(strip.n, strip.ranks)[strip.rank],
+        "woken_rows": (0, strip.n),
+    }
+
+
+def _bind_check_of_all(
+    strip: Strip, dtype: np.dtype, a: dict[str, Any], exchange: Any, shapes: Geometry
+) -> dict[str, Launch]:
+    """The optimality check that needs no host."""
+    n, columns = strip.n, strip.shape[1]
+    line = shapes.line_threads
+    return {
+        "optimality_check": bind(
+            k.optimality_check_of_all, _blocks(max(n, columns), line), line, np.int32(n),
+            np.int32(columns), _top(dtype), a["row_assignment"], a["row_cover"],
+            a["column_cover"], a["row_predecessor"], a["column_predecessor"], a["row_successor"],
+            a["column_successor"], a["row_mark"], a["column_mark"], a["slack"], a["flags"],
+            exchange.mailboxes[0].device_word,
+        )
+    }  # fmt: skip
 
 
 def bind_peers(
@@ -378,13 +389,12 @@ def bind_peers(
 
     Some take the place of launches of `bind_shared`, whose names they have.
     """
-    n, columns = strip.n, strip.shape[1]
+    columns = strip.shape[1]
     i32, top, zero = np.int32, _top(dtype), dtype.type(0)
     theta = a["theta"] if dtype.itemsize == 4 else a["theta"].view(np.int64)
-    mine = parts.split(n, strip.ranks)[strip.rank]
     shared = i32(strip.rank), i32(strip.ranks)
     searches = {}
-    for name, (first, last) in (("first_pass", mine), ("woken_pass", (0, n))):
+    for name, (first, last) in _active_rows(strip).items():
         arguments = (
             i32(first), i32(last), *shared, i32(exchange.stride), i32(columns), top, zero,
             a["cost"], a["row_dual"], a["column_dual"], a["row_assignment"],
@@ -403,11 +413,12 @@ def bind_peers(
         exchange.addresses, theta, a["flags"],
     )  # fmt: skip
     found = searches | _bind_beside_search(strip, dtype, a, shapes, root)
-    return found | _bind_paths(strip, dtype, a, exchange, shapes, root)
+    found |= _bind_check_of_all(strip, dtype, a, exchange, shapes)
+    return found | _bind_paths(strip, a, exchange, shapes, root)
 
 
 def _bind_paths(
-    strip: Strip, dtype: np.dtype, a: dict[str, Any], exchange: Any, shapes: Geometry, root: bool
+    strip: Strip, a: dict[str, Any], exchange: Any, shapes: Geometry, root: bool
 ) -> dict[str, Launch]:
     """The launches between two searches, by the names of those whose place they take."""
     n, columns = strip.n, strip.shape[1]
@@ -418,16 +429,11 @@ def _bind_paths(
         "predecessors_of_trees": bind(
             paths.send_trees, *lines, i32(columns), i32(exchange.trees_at + first),
             a["column_cover"], a["column_mark"], a["column_predecessor"], addresses, flags,
+            a["root_flags"],
         ),
         "accept_assignment": bind(
             paths.take_assignment, *lines, i32(n), i32(columns), i32(first), exchange.assignment,
             a["row_assignment"], a["column_assignment"], flags,
-        ),
-        "optimality_check": bind(
-            paths.optimality_check, *lines, i32(n), i32(columns), _top(dtype),
-            a["row_assignment"], a["row_cover"], a["column_cover"], a["row_predecessor"],
-            a["column_predecessor"], a["row_successor"], a["column_successor"], a["row_mark"],
-            a["column_mark"], a["slack"], flags, exchange.mailboxes[0].device_word,
         ),
     }  # fmt: skip
     if root:
@@ -438,7 +444,7 @@ def _bind_paths(
         )  # fmt: skip
         found["send_assignment"] = bind(
             paths.send_assignment, *lines, i32(n), i32(strip.ranks), i32(exchange.assignment_at),
-            a["row_assignment"], addresses, flags, a["root_flags"],
+            a["row_assignment"], addresses, flags,
         )  # fmt: skip
     return found
 
@@ -467,7 +473,7 @@ def _bind_beside_search(
         ),
         "predecessors_of_trees": bind(
             tree.predecessors_of_trees, *lines, i32(columns), a["column_cover"],
-            a["column_mark"], a["column_predecessor"], a["sent"],
+            a["column_mark"], a["column_predecessor"], a["sent"], a["root_flags"],
         ),
     }  # fmt: skip
     if root:

@@ -1,7 +1,7 @@
-"""One level's exchange of the tree variant [DN16 sec.5] (4b), which the paper found to be its
-bottleneck: every rank's new rows become one frontier on every rank.
+"""What the tree variant's ranks exchange in a search [DN16 sec.5] (4b), which the paper found to be
+its bottleneck: every rank's new rows become one frontier on every rank, level by level.
 
-Four ways (`HostExchange` has two of them):
+Five ways (`HostExchange` has two of them):
 
 ``gather``
     As printed: Gather at the root, which makes the list and broadcasts it. The list's length is a
@@ -12,21 +12,24 @@ Four ways (`HostExchange` has two of them):
     call brings them.
 ``nccl``
     Device memory to device memory, no host in between: messages of a fixed size, so that nobody
-    must know how many rows they hold. The next level is enqueued before the host has heard of this
-    one; it does nothing if this one was the last.
+    must know how many rows they hold. A level's kernel tells the host how many have come as it
+    begins, and while it works the host enqueues the next.
+``none``
+    One rank by itself: as through NCCL, and its message is copied.
 ``peers``
     Past the paper: the kernels of one launch a pass write into each other's memory
     (`mpi_kernels_peers`), and the host hears of no level but the last. What lies between two
     searches goes that way, too (`mpi_kernels_peers_paths`).
 
-In the first two the kernels write their message into the host's memory and read the list from it:
-there is nothing to copy.
+In the first two the kernels write their message into the host's memory, and the list is copied from
+it. Theta, predecessors and assignment go the way of the rows; in the first two by the paper's
+collectives.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,11 +41,14 @@ from papers.common.launch import Launch, bind
 from papers.common.mailbox import Mailbox
 from papers.datenagi2016.mpi_collectives import Collectives
 from papers.datenagi2016.mpi_kernels_peers_paths import clear
-from papers.datenagi2016.mpi_kernels_tree import HEADER
+from papers.datenagi2016.mpi_kernels_tree import HEADER, copy_message
 
 WAYS = ("auto", "gather", "allgather", "nccl", "peers")
 INLINE = 254
 """Rows of a message that the first call carries: one KiB with its header."""
+
+FEW_BLOCKS = 8
+"""Blocks that copy a list from the host's memory: each read crosses the bus."""
 
 
 class Level(NamedTuple):
@@ -52,22 +58,34 @@ class Level(NamedTuple):
     path_found: bool
 
 
+def level_of(word: int) -> Level:
+    """What a kernel has told by `mpi_kernels_tree.tell_host`."""
+    return Level(word & ((1 << 33) - 1), bool(word >> 33))
+
+
 @dataclass
 class Buffers:
-    """Device ends of the messages: what `send_frontier` writes and `contraction` reads.
+    """Device ends of the messages: what a level's kernel writes, and what the next one reads.
 
     Attributes
     ----------
     message : device int32[HEADER + block]
+        This rank's: it has room for as many rows as a rank has columns, for each of them brings or
+        wakes one at most; and as many a rank has of the rows.
     messages : device int32[parts * stride]
     parts, stride : int
-        How `contraction` reads ``messages``.
     """
 
     message: Any
     messages: Any
     parts: int
     stride: int
+
+
+def copying(source: Any, target: Any) -> Launch:
+    """The launch that copies a message."""
+    blocks, threads = (FEW_BLOCKS, 256) if device.describe().is_gpu else (1, 32)
+    return bind(copy_message, blocks, threads, source, target)
 
 
 class HostExchange:
@@ -79,7 +97,14 @@ class HostExchange:
     block : int
         Columns a rank, at most.
     way : {"gather", "allgather"}
+
+    Attributes
+    ----------
+    launches : dict of str to Launch
+        The exchange's own.
     """
+
+    by_host = True
 
     def __init__(self, collectives: Collectives, block: int, way: str) -> None:
         self._of = collectives
@@ -88,19 +113,46 @@ class HostExchange:
         self._out, out_device = device.mapped(size, np.int32)
         stride = HEADER + collectives.size * block
         self._in, in_device = device.mapped(stride, np.int32)
-        self.buffers = Buffers(out_device, in_device, 1, stride)
+        messages = device.empty(stride, np.int32)
+        self.buffers = Buffers(out_device, messages, 1, stride)
+        self.launches = {"copy_list": copying(in_device, messages)}
         self._word = HEADER + INLINE
         self._first = self._out[: self._word]
         self._heads = np.empty(collectives.size * self._word, np.int32)
         self.mailboxes = [Mailbox()]
 
-    def run(self, launches: Mapping[str, Launch]) -> Level:
-        """Send this rank's message, once its kernels have made it, and make the frontier."""
-        launches["send_frontier"]()
+    def levels(self, rows: Launch, level: Launch) -> Iterator[Level]:
+        """Go through a search: what each exchange brings, until one brings nothing.
+
+        Parameters
+        ----------
+        rows : Launch
+            Makes this rank's first message.
+        level : Launch
+            Makes of what has come its next one.
+        """
+        found = self._exchanged(rows)
+        yield found
+        while found.rows:
+            found = self._exchanged(level)
+            yield found
+
+    def _exchanged(self, launch: Launch) -> Level:
+        """Exchange this rank's message, once the kernel has made it."""
+        launch()
         self.mailboxes[0].wait()
         level = self._gathered() if self.name == "gather" else self._allgathered()
-        launches["contraction"]()
+        if level.rows:
+            self.launches["copy_list"]()
         return level
+
+    def gather(self, part: Any, whole: Any) -> None:
+        """The ranks' parts, at the root alone."""
+        self._of.gather(part, whole)
+
+    def broadcast(self, array: Any) -> None:
+        """The root's array, to all."""
+        self._of.broadcast(array)
 
     def forget(self) -> None:
         """Count signals anew."""
@@ -176,6 +228,7 @@ class PeerExchange:
     """
 
     name = "peers"
+    by_host = False
 
     def __init__(self, collectives: Collectives, block: int) -> None:
         self._of = collectives
@@ -191,13 +244,12 @@ class PeerExchange:
         self.trees = window.words[self.trees_at : self.assignment_at]
         self.assignment = window.words[self.assignment_at : used]
         blocks, threads = (128, 256) if device.describe().is_gpu else (1, 32)
-        self._clear = bind(clear, blocks, threads, window.words[:used])
+        self.launches = {"clear": bind(clear, blocks, threads, window.words[:used])}
         self.mailboxes = [Mailbox()]
 
     def run(self, launch: Launch) -> Level:
         """A whole forward pass: rows reached beyond its first frontier."""
-        word = self._heard("a forward pass of all ranks", launch)
-        return Level(word & ((1 << 33) - 1), bool(word >> 33))
+        return level_of(self._heard("a forward pass of all ranks", launch))
 
     def matches(self, launch: Launch) -> int:
         """Assigned rows, which every rank has counted."""
@@ -223,7 +275,7 @@ class PeerExchange:
         """
         for mailbox in self.mailboxes:
             mailbox.forget()
-        self._clear()
+        self.launches["clear"]()
         device.synchronize()
         ranks.barrier(self._of.comm)
 
@@ -233,14 +285,92 @@ def window_words(size: int, block: int) -> int:
     return 4 * size + 4 * size * block
 
 
-class NcclExchange:
-    """Exchanges through NCCL, enqueued behind the kernels.
+class DeviceExchange:
+    """Messages that are enqueued behind the kernels: NCCL's, or none.
 
     Parameters
     ----------
     collectives : Collectives
     block : int
         Columns a rank, at most.
+
+    Attributes
+    ----------
+    launches : dict of str to Launch
+        The exchange's own.
+    """
+
+    name = ""
+    by_host = False
+
+    def __init__(self, collectives: Collectives, block: int) -> None:
+        self._of = collectives
+        stride = HEADER + block
+        size = collectives.size
+        self.buffers = Buffers(
+            device.empty(stride, np.int32), device.empty(size * stride, np.int32), size, stride
+        )
+        self.launches: dict[str, Launch] = {}
+        self.mailboxes = [Mailbox()]
+
+    def send(self) -> None:
+        """Enqueue the exchange of the messages."""
+        raise NotImplementedError
+
+    def levels(self, rows: Launch, level: Launch) -> Iterator[Level]:
+        """As `HostExchange.levels`; a level and its exchange are enqueued while the last works."""
+        rows()
+        self.send()
+        while True:
+            level()
+            self.send()
+            found = level_of(self._told("a level's rows"))
+            yield found
+            if not found.rows:
+                return
+
+    def matches(self, launch: Launch) -> int:
+        """Assigned rows, which every rank has counted."""
+        launch()
+        return self._told("an assignment of the root's")
+
+    def _told(self, what: str) -> int:
+        self._of.watch.begins(what)
+        word = self.mailboxes[0].wait()
+        self._of.watch.ends()
+        return word
+
+    def forget(self) -> None:
+        """Count signals anew."""
+        for mailbox in self.mailboxes:
+            mailbox.forget()
+
+
+class LoneExchange(DeviceExchange):
+    """One rank's, which has nobody to exchange with."""
+
+    name = "none"
+
+    def __init__(self, collectives: Collectives, block: int) -> None:
+        super().__init__(collectives, block)
+        self.launches["copy_message"] = copying(self.buffers.message, self.buffers.messages)
+        self.send = self.launches["copy_message"]  # type: ignore[method-assign]
+
+    def gather(self, part: Any, whole: Any) -> None:
+        """What `part` holds, in `whole`."""
+        device.copy(part, whole)
+
+    def broadcast(self, array: Any) -> None:
+        """Nothing: the array is there."""
+
+
+class NcclExchange(DeviceExchange):
+    """Exchanges through NCCL.
+
+    Parameters
+    ----------
+    collectives, block
+        As of `DeviceExchange`.
     library : module, optional
         ``nccl.bindings.nccl``, or what stands in for it.
 
@@ -253,57 +383,42 @@ class NcclExchange:
     name = "nccl"
 
     def __init__(self, collectives: Collectives, block: int, library: Any = None) -> None:
-        self._of = collectives
+        super().__init__(collectives, block)
         self._library = library or nccl_library()
-        stride = HEADER + block
-        self.buffers = Buffers(
-            device.empty(stride, np.int32),
-            device.empty(collectives.size * stride, np.int32),
-            collectives.size,
-            stride,
-        )
-        self.mailboxes = [Mailbox(), Mailbox()]
-        self._turn = self._ended = 0
-        self._known: dict[int, tuple[int, int, int]] = {}
+        self._known: dict[int, tuple[int, int]] = {}
         self._comm, reason = _nccl_communicator(self._library, collectives.comm)
         if reason:
             raise ranks.agreed(MissingPackageError(reason))
 
-    def run(self, launches: Mapping[str, Launch]) -> Level:
-        """Exchange this rank's message and wait for what came of it."""
-        self.begin(launches)
-        return self.end()
+    def send(self) -> None:
+        """Enqueue the exchange of the messages."""
+        self._allgather("exchange", self.buffers.message, self.buffers.messages)
 
-    def begin(self, launches: Mapping[str, Launch]) -> None:
-        """Enqueue an exchange; at most two may be under way."""
-        launches["send_frontier"]()
-        self.allgather(self.buffers.message, self.buffers.messages)
-        launches[f"contraction_{self._turn & 1}"]()
-        self._turn += 1
+    def gather(self, part: Any, whole: Any) -> None:
+        """Enqueue an all-gather: the ranks' parts, on all of them."""
+        self._allgather("gather", part, whole)
 
-    def end(self) -> Level:
-        """Wait for the oldest exchange that is under way."""
-        self._of.watch.begins("NCCL all-gather of a frontier")
-        word = self.mailboxes[self._ended & 1].wait()
+    def broadcast(self, array: Any) -> None:
+        """Enqueue the root's array to all."""
+        at, size = self._at(array)
+        self._of.count("broadcast", size)
+        self._of.watch.begins("NCCL broadcast")
+        self._library.broadcast(at, at, size, NCCL_BYTE, 0, self._comm, LEGACY_STREAM)
         self._of.watch.ends()
-        self._ended += 1
-        return Level(word & ((1 << 33) - 1), bool(word >> 33))
 
-    def allgather(self, part: Any, whole: Any) -> None:
-        """Enqueue an all-gather of device arrays that live as long as this, byte by byte."""
-        known = self._known.get(id(part))
-        if known is None:  # a device array takes microseconds to say where it is
-            known = self._known[id(part)] = _address(part), _address(whole), int(part.nbytes)
-        self._of.count("exchange", known[2])
+    def _allgather(self, name: str, part: Any, whole: Any) -> None:
+        at, size = self._at(part)
+        self._of.count(name, size)
         self._of.watch.begins("NCCL all-gather")  # the first one connects the ranks
-        self._library.all_gather(*known, NCCL_BYTE, self._comm, LEGACY_STREAM)
+        self._library.all_gather(at, self._at(whole)[0], size, NCCL_BYTE, self._comm, LEGACY_STREAM)
         self._of.watch.ends()
 
-    def forget(self) -> None:
-        """Count signals anew."""
-        self._turn = self._ended = 0
-        for mailbox in self.mailboxes:
-            mailbox.forget()
+    def _at(self, array: Any) -> tuple[int, int]:
+        """Address and bytes of a device array that lives as long as this."""
+        known = self._known.get(id(array))
+        if known is None:  # a device array takes microseconds to say where it is
+            known = self._known[id(array)] = _address(array), int(array.nbytes)
+        return known
 
 
 NCCL_BYTE = 0
@@ -367,7 +482,7 @@ def choose(comm: Any, asked: str) -> tuple[str, str]:
 
     Returns
     -------
-    way : {"gather", "allgather", "nccl", "peers"}
+    way : {"gather", "allgather", "nccl", "none", "peers"}
     reason : str
         Why it is not NCCL, where that was not forbidden; else empty.
 
@@ -392,7 +507,15 @@ def choose(comm: Any, asked: str) -> tuple[str, str]:
         return "nccl", ""
     if asked == "nccl":
         raise ranks.agreed(MissingPackageError(f"exchange='nccl': {reason}"))
-    return "allgather", reason
+    return ("none" if comm.size == 1 else "allgather"), reason
+
+
+def make(way: str, collectives: Collectives, block: int) -> Any:
+    """The exchange of a way that `choose` has settled on; collective."""
+    if way in ("gather", "allgather"):
+        return HostExchange(collectives, block, way)
+    kinds = {"nccl": NcclExchange, "none": LoneExchange, "peers": PeerExchange}
+    return kinds[way](collectives, block)
 
 
 def _why_not_nccl(comm: Any) -> str:

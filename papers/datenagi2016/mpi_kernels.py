@@ -10,9 +10,9 @@ gathered arrays.
 
 from __future__ import annotations
 
-from numba import cuda, int32
+from numba import cuda, int32, int64
 
-from papers.common.primitives import warp_min
+from papers.common.primitives import load_relaxed, store_release_system, warp_min
 from papers.datenagi2016.half_units import reduced_cost
 from papers.datenagi2016.kernels import (
     ACTIVE,
@@ -25,22 +25,15 @@ from papers.datenagi2016.kernels import (
     SIZES,
 )
 
-FRONTIER, OUT = SIZES, SIZES + 1
-"""Sizes of F_in and of what this rank adds to the next one; in the place of `Flag.SIZES`.
-`mpi_kernels_peers` has two of the latter, used in turn."""
+OUT = SIZES
+"""Size of what this rank adds to the next frontier; in the place of `Flag.SIZES`.
+`mpi_kernels_peers` has two, used in turn."""
 
-EPOCH = FLAGS
-"""Exchanges of frontiers, counted on every rank alike; goes on from run to run, as do the stamps
-that hold it."""
+ROWS, EXCHANGES, ARRIVED = FLAGS, FLAGS + 1, FLAGS + 2
+"""Rows that a run has expanded and its exchanges (`mpi_kernels_peers`), and the blocks that have
+ended their part of what the last one closes."""
 
-SENT = (FLAGS + 1, FLAGS + 2)
-"""Words sent by `mpi_kernels_tree.contraction` to either of its mailboxes."""
-
-ROWS, EXCHANGES, ARRIVED = FLAGS + 3, FLAGS + 4, FLAGS + 5
-"""Of `mpi_kernels_peers`: rows that a run has expanded, its exchanges, and the blocks that have
-ended a level of a pass, or an optimality check."""
-
-MPI_FLAGS = FLAGS + 6
+MPI_FLAGS = FLAGS + 3
 
 
 # ---------------------------------------------------------------------------------- start
@@ -51,12 +44,12 @@ def init(rows, columns, top, column_dual, row_assignment, column_assignment, fla
     """Nothing is assigned; the column minima begin at infinity.
 
     Paper: [DN16 sec.2.1].  Launch: one thread a line.
-    Reads/Writes: writes the arrays, once each; keeps `EPOCH` and the sequence numbers of
-    `Flag.SIGNALS` and `SENT`, which the host goes on counting.
+    Reads/Writes: writes the arrays, once each; keeps the sequence number of `Flag.SIGNALS`, which
+    the host goes on counting.
     """
     i = cuda.grid(1)
     for k in range(i, MPI_FLAGS, cuda.gridsize(1)):
-        if (k < FLAGS and k != SIGNALS) or k >= ROWS:
+        if k != SIGNALS:
             flags[k] = 0
     if i < rows:
         row_assignment[i] = -1
@@ -165,8 +158,6 @@ def count_and_forget(
     if i == 0:
         flags[REVERSE] = 0
         flags[AUGMENT] = 0
-        flags[FRONTIER] = 0
-        flags[OUT] = 0
     mine = 0
     if i < rows:
         assigned = 1 if row_assignment[i] != -1 else 0
@@ -220,6 +211,46 @@ def optimality_check(
     )  # fmt: skip
 
 
+@cuda.jit
+def optimality_check_of_all(
+    rows,
+    columns,
+    top,
+    row_assignment,
+    row_cover,
+    column_cover,
+    row_predecessor,
+    column_predecessor,
+    row_successor,
+    column_successor,
+    row_mark,
+    column_mark,
+    slack,
+    flags,
+    signal,
+):
+    """Count all assigned rows, forget the last search, and tell the host.
+
+    Paper: [DN16 Alg.2]. Every rank has the whole assignment, so that each may count all of it, and
+    nothing need be reduced: used where the ranks exchange without their hosts.
+    Launch: as `optimality_check`.
+    Reads/Writes: as `optimality_check`; ``flags[ARRIVED]``, zero before and after, finds the last
+    block, which sends the count.
+    """
+    count_and_forget(
+        rows, columns, 0, rows, top, row_assignment, row_cover, column_cover, row_predecessor,
+        column_predecessor, row_successor, column_successor, row_mark, column_mark, slack, flags,
+    )  # fmt: skip
+    if cuda.threadIdx.x == 0:
+        cuda.threadfence()
+        if cuda.atomic.add(flags, ARRIVED, 1) + 1 == cuda.gridDim.x:
+            cuda.threadfence()
+            flags[ARRIVED] = 0
+            sequence = int64(flags[SIGNALS]) + 1
+            flags[SIGNALS] = sequence
+            store_release_system(signal, 0, (sequence << 34) | load_relaxed(flags, MATCHES))
+
+
 @cuda.jit(device=True)
 def own_columns(i, columns, first, row_assignment, column_assignment, flags):
     """Row i's column, if it is this rank's, is assigned that row; matches are counted anew."""
@@ -256,6 +287,9 @@ SIGNATURES = {
     least_of_parts: "void(int32, int32, int32, T, T[::1], T[::1])",
     optimality_check: (
         f"void(int32, int32, int32, int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES})"
+    ),
+    optimality_check_of_all: (
+        f"void(int32, int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES}, int64[::1])"
     ),
     accept_assignment: f"void(int32, int32, int32, {', '.join([_LINES] * 3)})",
 }

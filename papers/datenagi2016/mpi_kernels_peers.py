@@ -38,21 +38,18 @@ from papers.common.primitives import (
     pause,
     release_at,
     store_at,
-    store_release_system,
     warp_rank,
 )
-from papers.datenagi2016.kernels import (
-    ACTIVE,
-    INACTIVE,
-    LEVELS,
-    MAX_BLOCK,
-    REVERSE,
-    SIGNALS,
-    TO_REVERSE,
-    VISITED,
-)
+from papers.datenagi2016.kernels import ACTIVE, LEVELS, MAX_BLOCK, REVERSE
 from papers.datenagi2016.kernels_tree import append, least_of_rows
 from papers.datenagi2016.mpi_kernels import ARRIVED, EXCHANGES, OUT, ROWS
+from papers.datenagi2016.mpi_kernels_tree import (
+    arrive,
+    least_of_shares,
+    lower_slack,
+    shares_of,
+    tell_host,
+)
 
 ROWS_MASK = (1 << 33) - 1
 
@@ -204,12 +201,8 @@ def forward_pass(
         # The last blocks have the fewest columns.
         for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), size, cuda.gridsize(1)):
             row = row_at(k, epoch, parts, stride, counts, lists)
-            row_mark[row] = VISITED
-            row_cover[row] = 0
-            row_predecessor[row] = row_assignment[row]
-        split = 1
-        while 2 * split <= warps and 2 * split * groups <= warps * cuda.gridDim.x and split < size:
-            split *= 2
+            arrive(row, row_assignment, row_cover, row_predecessor, row_mark)
+        split = shares_of(size, groups, warps)
         here = warps // split
         for start in range(cuda.blockIdx.x * here, groups, cuda.gridDim.x * here):
             group = start + warp // split
@@ -232,32 +225,14 @@ def forward_pass(
                     if value < least:
                         least, best = value, row
                 cuda.syncthreads()
-            if split > 1:
-                shared_least[thread], shared_best[thread] = least, best
-                cuda.syncthreads()
-                if share == 0:
-                    for other in range(1, split):
-                        value = shared_least[thread + 32 * other]
-                        if value < least:
-                            least, best = value, shared_best[thread + 32 * other]
-                cuda.syncthreads()
+            least, best = least_of_shares(share, split, least, best, shared_least, shared_best)
             if share == 0:
-                grows, ends = False, False
-                found = int32(-1)
+                grows, ends, found = False, False, int32(-1)
                 if uncovered:
-                    left = slack[j]
-                    if least < left:
-                        left = least
-                        slack[j] = least
-                        column_predecessor[j] = best
-                    if left <= zero:
-                        found = column_assignment[j]
-                        if found != -1:
-                            grows = True
-                            column_cover[j] = 1
-                        elif column_mark[j] == INACTIVE:
-                            ends = True
-                            column_mark[j] = TO_REVERSE
+                    grows, ends, found = lower_slack(
+                        j, least, best, zero, column_assignment, column_cover,
+                        column_predecessor, slack, column_mark,
+                    )  # fmt: skip
                 append_at_all(grows, found, epoch + 1, rank, parts, stride, addresses, flags)
                 append(ends, j, frontier_reverse, 0, flags, REVERSE)
         epoch += 1
@@ -266,11 +241,7 @@ def forward_pass(
         flags[EXCHANGES] = epoch
         flags[LEVELS] += level
         flags[ROWS] += expanded
-        sequence = int64(flags[SIGNALS]) + 1
-        flags[SIGNALS] = sequence
-        if path:
-            reached |= int64(1) << 33
-        store_release_system(signal, 0, (sequence << 34) | reached)
+        tell_host(reached, path, flags, signal)
 
 
 @cuda.jit

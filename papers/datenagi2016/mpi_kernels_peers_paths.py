@@ -22,16 +22,9 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.primitives import (
-    load_relaxed,
-    load_relaxed_system,
-    pause,
-    store_at,
-    store_release_system,
-)
-from papers.datenagi2016.kernels import AUGMENT, MATCHES, REVERSE, SIGNALS
-from papers.datenagi2016.mpi_kernels import ARRIVED, EXCHANGES, count_and_forget, own_columns
-from papers.datenagi2016.mpi_kernels_tree import append_free, predecessor_in_tree
+from papers.common.primitives import load_relaxed_system, pause, store_at
+from papers.datenagi2016.mpi_kernels import ARRIVED, EXCHANGES, own_columns
+from papers.datenagi2016.mpi_kernels_tree import append_free, empty_frontiers, predecessor_in_tree
 
 
 @cuda.jit(device=True)
@@ -62,13 +55,17 @@ def clear(words):
 
 
 @cuda.jit
-def send_trees(columns, place, column_cover, column_mark, column_predecessor, addresses, flags):
+def send_trees(
+    columns, place, column_cover, column_mark, column_predecessor, addresses, flags, root_flags
+):  # fmt: skip
     """The predecessors of this rank's columns, to the root.
 
     Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
     Launch: one thread a column.
-    Reads/Writes: word ``place + j`` of the root's part for column j, -1 outside the trees.
+    Reads/Writes: word ``place + j`` of the root's part for column j, -1 outside the trees; the
+    root's frontiers are empty again.
     """
+    empty_frontiers(root_flags)
     j = cuda.grid(1)
     if j < columns:
         before = predecessor_in_tree(j, column_cover, column_mark, column_predecessor)
@@ -96,16 +93,13 @@ def free_columns(
 
 
 @cuda.jit
-def send_assignment(n, parts, place, row_assignment, addresses, flags, root_flags):
+def send_assignment(n, parts, place, row_assignment, addresses, flags):
     """The root's assignment, to all ranks, itself among them.
 
     Paper: [DN16 sec.5] (4), "modified assignment arrays are broadcast".  Launch: one thread a row.
-    Reads/Writes: word ``place + i`` of every part for row i; the root's frontiers are empty again.
+    Reads/Writes: word ``place + i`` of every part for row i.
     """
     i = cuda.grid(1)
-    if i == 0:
-        root_flags[REVERSE] = 0
-        root_flags[AUGMENT] = 0
     if i < n:
         word = word_of(row_assignment[i], flags)
         for other in range(parts):
@@ -129,62 +123,15 @@ def take_assignment(n, columns, first, assignment, row_assignment, column_assign
         own_columns(i, columns, first, row_assignment, column_assignment, flags)
 
 
-# ---------------------------------------------------------------------------------- check
-
-
-@cuda.jit
-def optimality_check(
-    rows,
-    columns,
-    top,
-    row_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    row_successor,
-    column_successor,
-    row_mark,
-    column_mark,
-    slack,
-    flags,
-    signal,
-):
-    """Count all assigned rows, forget the last search, and tell the host.
-
-    Paper: [DN16 Alg.2]. Every rank has the whole assignment, so that each counts all of it, and
-    nothing need be reduced [DN16 sec.5] (3).
-    Launch: as `mpi_kernels.optimality_check`.
-    Reads/Writes: as `mpi_kernels.optimality_check`; ``flags[ARRIVED]``, zero before, finds the
-    last block, which sends the count.
-    """
-    count_and_forget(
-        rows, columns, 0, rows, top, row_assignment, row_cover, column_cover, row_predecessor,
-        column_predecessor, row_successor, column_successor, row_mark, column_mark, slack, flags,
-    )  # fmt: skip
-    if cuda.threadIdx.x == 0:
-        cuda.threadfence()
-        if cuda.atomic.add(flags, ARRIVED, 1) + 1 == cuda.gridDim.x:
-            cuda.threadfence()
-            sequence = int64(flags[SIGNALS]) + 1
-            flags[SIGNALS] = sequence
-            store_release_system(signal, 0, (sequence << 34) | load_relaxed(flags, MATCHES))
-
-
 # ---------------------------------------------------------------------------------- types
-
-SLACK_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 _WORDS = "int64[::1]"
 SIGNATURES = {
     clear: f"void({_WORDS})",
-    send_trees: f"void(int32, int32, {', '.join([_LINES] * 3)}, {_WORDS}, {_LINES})",
+    send_trees: f"void(int32, int32, {', '.join([_LINES] * 3)}, {_WORDS}, {_LINES}, {_LINES})",
     free_columns: f"void(int32, {_WORDS}, {', '.join([_LINES] * 5)})",
-    send_assignment: f"void(int32, int32, int32, {_LINES}, {_WORDS}, {_LINES}, {_LINES})",
+    send_assignment: f"void(int32, int32, int32, {_LINES}, {_WORDS}, {_LINES})",
     take_assignment: f"void(int32, int32, int32, {_WORDS}, {', '.join([_LINES] * 3)})",
-    optimality_check: (
-        f"void(int32, int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES}, {_WORDS})"
-    ),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for."""

@@ -1,70 +1,180 @@
 """The alternating tree variant on a strip of columns [DN16 sec.5] (4b). Notation in `kernels` and
 `mpi_kernels`.
 
-A level is three launches and one exchange: `expansion` lowers the slacks of this rank's columns by
-the frontier's rows and collects the rows that become active, `send_frontier` closes the message,
-the ranks exchange their messages, and `contraction` makes one frontier of them, the same on every
-rank. A message is ``[rows, free columns, row, row ...]``: count, what `Flag.REVERSE` has come to,
-the rows; room for as many rows as the rank has columns.
+A level is one launch and one exchange: `search_level` takes the rows that the last exchange has
+brought for the frontier (the contraction), lowers the slacks of this rank's columns by them, and
+leaves the rows that become active as this rank's message (the expansion). A message is ``[rows,
+free columns, row, row ...]``: count, what `Flag.REVERSE` has come to, the rows; room for as many
+rows as the rank has columns, or as it wakes.
+
+The search begins with an exchange, too: every rank sends its share of the unassigned rows, or those
+that its dual update woke.
 """
 
 from __future__ import annotations
 
-from numba import cuda, int32
+from numba import cuda, int32, int64
 
-from papers.common.primitives import store_release_system
-from papers.datenagi2016 import kernels_tree as one_gpu
+from papers.common.primitives import load_relaxed, store_release_system
 from papers.datenagi2016.half_units import halve
 from papers.datenagi2016.kernels import (
     ACTIVE,
+    AUGMENT,
     INACTIVE,
     MAX_BLOCK,
     REVERSE,
     SIGNALS,
+    TO_REVERSE,
     VISITED,
 )
-from papers.datenagi2016.kernels_tree import append, least_of_rows, settle
-from papers.datenagi2016.mpi_kernels import EPOCH, FRONTIER, OUT
+from papers.datenagi2016.kernels_tree import append, least_of_rows
+from papers.datenagi2016.mpi_kernels import ARRIVED, OUT
 
 HEADER = 2
 """Words of a message before its rows."""
 
+NOTHING, WHAT_CAME, WHAT_GOES = 0, 1, 2
+"""What a kernel tells the host: the rows that it has been brought, or those that it sends."""
+
+
+# ---------------------------------------------------------------------------------- messages
+
+
+@cuda.jit(device=True)
+def tell_host(rows, path, flags, signal):
+    """One word: how many rows, and whether a free column is known."""
+    sequence = int64(flags[SIGNALS]) + 1
+    flags[SIGNALS] = sequence
+    word = (sequence << 34) | rows
+    if path:
+        word |= int64(1) << 33
+    store_release_system(signal, 0, word)
+
+
+@cuda.jit(device=True)
+def close_message(message, flags, tell, signal):
+    """The last block to end writes the message's header, and clears what counted it."""
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        cuda.threadfence()
+        if cuda.atomic.add(flags, ARRIVED, 1) + 1 == cuda.gridDim.x:
+            cuda.threadfence()
+            flags[ARRIVED] = 0
+            count = cuda.atomic.exch(flags, OUT, 0)
+            ends = load_relaxed(flags, REVERSE)
+            message[0] = count
+            message[1] = ends
+            if tell == WHAT_GOES:
+                tell_host(int64(count), ends > 0, flags, signal)
+
 
 @cuda.jit
-def first_frontier(n, row_mark, frontier, flags):
-    """Compress the unassigned rows into F_in; every rank knows them all.
+def send_rows(first, last, row_mark, message, flags, tell, signal):
+    """Make this rank's message before the first level: the active rows in ``first .. last``.
 
-    Paper: [DN16 sec.5] (4b), "the initial frontier consists of unassigned row vertices".
-    Launch: one thread a row.  Reads/Writes: ``flags[FRONTIER]`` is zero before.
+    Paper: [DN16 sec.5] (4b), "the initial frontier consists of unassigned row vertices"; and
+    [DN16 Alg.9], the "active" predecessors, of which several ranks may wake one.
+    Launch: whole warps.
+    Reads/Writes: reads marks; writes ``message``, in the host's memory if the host sends it.
     """
-    one_gpu.first_frontier(n, row_mark, frontier, flags)
-
-
-@cuda.jit
-def wake(n, row_mark, message, flags):
-    """Put the rows that this rank's dual update woke up into its message.
-
-    Paper: [DN16 Alg.9], the "active" predecessors; several ranks may wake one row.
-    Launch: one thread a row.  Reads/Writes: counts in ``flags[OUT]``.
-    """
-    for start in range(0, n, cuda.gridsize(1)):
+    for start in range(first, last, cuda.gridsize(1)):
         i = start + cuda.grid(1)
         active = False
-        if i < n:
+        if i < last:
             active = row_mark[i] == ACTIVE
         append(active, i, message, HEADER, flags, OUT)
-        if active:
-            row_mark[i] = VISITED
+    close_message(message, flags, tell, signal)
+
+
+@cuda.jit
+def copy_message(source, target):
+    """Copy a message that came, from the host's memory or, of one rank alone, from its own.
+
+    Launch: few blocks, for each read may cross the bus.  Reads/Writes: each word once.
+    """
+    for k in range(cuda.grid(1), HEADER + source[0], cuda.gridsize(1)):
+        target[k] = source[k]
+
+
+# ---------------------------------------------------------------------------------- a level
+
+
+@cuda.jit(device=True)
+def shares_of(size, groups, warps):
+    """How many warps look at one group of 32 columns, each at its share of `size` rows."""
+    split = 1
+    while 2 * split <= warps and 2 * split * groups <= warps * cuda.gridDim.x and split < size:
+        split *= 2
+    return split
+
+
+@cuda.jit(device=True)
+def least_of_shares(share, split, least, best, shared_least, shared_best):
+    """A column's least slack over the shares, for share 0. Every thread of the block calls it."""
+    thread = cuda.threadIdx.x
+    if split > 1:
+        shared_least[thread], shared_best[thread] = least, best
+        cuda.syncthreads()
+        if share == 0:
+            for other in range(1, split):
+                value = shared_least[thread + 32 * other]
+                if value < least:
+                    least, best = value, shared_best[thread + 32 * other]
+        cuda.syncthreads()
+    return least, best
+
+
+@cuda.jit(device=True)
+def arrive(row, row_assignment, row_cover, row_predecessor, row_mark):
+    """A row of the frontier is visited and uncovered; its own column precedes it."""
+    row_mark[row] = VISITED
+    row_cover[row] = 0
+    row_predecessor[row] = row_assignment[row]
+
+
+@cuda.jit(device=True)
+def lower_slack(
+    j, least, best, zero, column_assignment, column_cover, column_predecessor, slack, column_mark
+):  # fmt: skip
+    """Lower column j's slack; if none is left, take the column into the tree.
+
+    Paper: [DN16 Alg.4], its second half.
+
+    Returns
+    -------
+    grows, ends : bool
+        Whether the column brings a row, and whether it is a free one, met for the first time.
+    row : int32
+    """
+    grows, ends = False, False
+    row = int32(-1)
+    left = slack[j]
+    if least < left:
+        left = least
+        slack[j] = least
+        column_predecessor[j] = best
+    if left <= zero:
+        row = column_assignment[j]
+        if row != -1:
+            grows = True
+            column_cover[j] = 1
+        elif column_mark[j] == INACTIVE:
+            ends = True
+            column_mark[j] = TO_REVERSE
+    return grows, ends, row
 
 
 @cuda.jit(max_registers=64)
-def expansion(
+def search_level(
+    parts,
+    stride,
     columns,
     top,
     zero,
     cost,
     row_dual,
     column_dual,
+    row_assignment,
     column_assignment,
     row_cover,
     column_cover,
@@ -73,132 +183,77 @@ def expansion(
     slack,
     row_mark,
     column_mark,
-    frontier,
+    messages,
     message,
     frontier_reverse,
     flags,
+    tell,
+    signal,
 ):
     """One level of the search on this rank's columns.
 
-    Paper: [DN16 Alg.4] [DN16 sec.5] (4b), the expansion; shared out as in
-    `kernels_tree.forward_pass`, of which it is the body of a level.
+    Paper: [DN16 Alg.4] [DN16 sec.5] (4b); the columns are shared out as in
+    `kernels_tree.forward_pass`.
     Launch: blocks of a power of two of warps.
-    Reads/Writes: reads the frontier's rows of the strip and the duals; slacks, predecessors,
-    covers and marks of columns, each by the one warp that holds the column; appends rows to
-    ``message`` and free columns to ``frontier_reverse``.
-    Race: none on columns, none on rows (a row is assigned to one column, of one rank). The row's
-    predecessor is stored as a column of the strip, and once more by `contraction`.
+    Reads/Writes: reads the messages ``messages[part * stride ...]``, the frontier's rows of the
+    strip and the duals; slacks, predecessors, covers and marks of columns, each by the one warp
+    that holds the column; appends rows to ``message`` and free columns to ``frontier_reverse``.
+    Rows that came become visited and uncovered on every rank. Where the device sends the
+    messages, the host hears at once how many rows came.
+    Race: none on columns; a row comes once, but for those that several ranks woke, which are
+    written alike.
     """
-    size = flags[FRONTIER]
-    if size == 0:
-        return
     shared_least = cuda.shared.array(MAX_BLOCK, cost.dtype)
     shared_best = cuda.shared.array(MAX_BLOCK, int32)
     thread, warps = cuda.threadIdx.x, cuda.blockDim.x >> 5
     lane, warp = thread & 31, thread >> 5
     groups = (columns + 31) >> 5
-    split = 1
-    while 2 * split <= warps and 2 * split * groups <= warps * cuda.gridDim.x and split < size:
-        split *= 2
-    here = warps // split
-    for start in range(cuda.blockIdx.x * here, groups, cuda.gridDim.x * here):
-        group = start + warp // split
-        part = warp % split
-        j = group * 32 + lane
-        uncovered = False
-        least, best = top, int32(-1)
-        if group < groups and j < columns and column_cover[j] == 0:
-            uncovered = True
-            least, best = least_of_rows(
-                part, split, size, columns, j, column_dual[j], top, cost, row_dual, frontier, 0
-            )
-        if split > 1:
-            shared_least[thread], shared_best[thread] = least, best
-            cuda.syncthreads()
-            if part == 0:
-                for other in range(1, split):
-                    value = shared_least[thread + 32 * other]
-                    if value < least:
-                        least, best = value, shared_best[thread + 32 * other]
-            cuda.syncthreads()
-        if part == 0:
-            settle(
-                columns, j, uncovered, least, best, zero, column_assignment, row_cover,
-                column_cover, row_predecessor, column_predecessor, slack, row_mark,
-                column_mark, message, HEADER, OUT, frontier_reverse, flags,
-            )  # fmt: skip
-
-
-@cuda.jit
-def send_frontier(message, flags, tell, signal):
-    """Close the message: its counts; and tell the host, if it is the host that sends it.
-
-    Paper: [DN16 sec.5] (4b).  Launch: one thread, after `expansion` or `wake`.
-    Reads/Writes: clears the sizes of both frontiers; counts the exchange.
-    """
-    count = flags[OUT]
-    message[0] = count
-    message[1] = flags[REVERSE]
-    flags[OUT] = 0
-    flags[FRONTIER] = 0
-    flags[EPOCH] += 1
-    if tell == 1:
-        sequence = flags[SIGNALS] + 1
-        flags[SIGNALS] = sequence
-        store_release_system(signal, 0, (sequence << 34) | count)
-
-
-@cuda.jit
-def contraction(
-    parts,
-    stride,
-    messages,
-    row_assignment,
-    row_cover,
-    row_predecessor,
-    row_mark,
-    stamp,
-    frontier,
-    flags,
-    sent,
-    signal,
-):
-    """Make one frontier of the ranks' messages.
-
-    Paper: [DN16 sec.5] (4b), the contraction, where "a global frontier is created".
-    Launch: whole warps.
-    Reads/Writes: reads ``messages[part * stride ...]``; the rows become visited and uncovered, and
-    their own column precedes them, on every rank. ``stamp`` holds the exchange that a row last
-    came with, so that of several messages that hold it one counts. With ``sent`` >= 0 the first
-    thread tells the host how many rows came, and whether a free column is known.
-    Race: the exchange of the stamp lets one thread append a row. The order of the frontier
-    differs between the ranks; a column looks at all of it, and is one rank's.
-    """
-    epoch = flags[EPOCH]
+    size, ends = int64(0), int64(0)
+    for part in range(parts):
+        size += messages[part * stride]
+        ends += messages[part * stride + 1]
+    if cuda.grid(1) == 0 and tell == WHAT_CAME:
+        tell_host(size, ends > 0, flags, signal)
     for part in range(parts):
         at = part * stride
-        count = messages[at]  # once: the list may be in the host's memory
-        for start in range(0, count, cuda.gridsize(1)):
-            i = start + cuda.grid(1)
-            fresh = False
-            row = int32(-1)
-            if i < count:
-                row = messages[at + HEADER + i]
-                if cuda.atomic.exch(stamp, row, epoch) != epoch:
-                    fresh = True
-                    row_cover[row] = 0
-                    row_mark[row] = VISITED
-                    row_predecessor[row] = row_assignment[row]
-            append(fresh, row, frontier, 0, flags, FRONTIER)
-    if cuda.grid(1) == 0 and sent >= 0:
-        total, ends = 0, 0
-        for part in range(parts):
-            total += messages[part * stride]
-            ends += messages[part * stride + 1]
-        sequence = flags[sent] + 1
-        flags[sent] = sequence
-        path = 1 if ends > 0 else 0
-        store_release_system(signal, 0, (sequence << 34) | (path << 33) | total)
+        for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), messages[at], cuda.gridsize(1)):
+            row = messages[at + HEADER + k]
+            arrive(row, row_assignment, row_cover, row_predecessor, row_mark)
+    split = shares_of(size, groups, warps)
+    here = warps // split
+    stop = groups if size > 0 else 0
+    for start in range(cuda.blockIdx.x * here, stop, cuda.gridDim.x * here):
+        group = start + warp // split
+        share = warp % split
+        j = group * 32 + lane
+        uncovered = False
+        if group < groups and j < columns:
+            uncovered = column_cover[j] == 0
+        least, best = top, int32(-1)
+        if uncovered:
+            v = column_dual[j]
+            for part in range(parts):  # each begins with another share: most are short
+                at = part * stride
+                value, row = least_of_rows(
+                    (share + part) % split, split, messages[at], columns, j, v, top, cost,
+                    row_dual, messages, at + HEADER,
+                )  # fmt: skip
+                if value < least:
+                    least, best = value, row
+        least, best = least_of_shares(share, split, least, best, shared_least, shared_best)
+        if share == 0:
+            grows, free, row = False, False, int32(-1)
+            if uncovered:
+                grows, free, row = lower_slack(
+                    j, least, best, zero, column_assignment, column_cover, column_predecessor,
+                    slack, column_mark,
+                )  # fmt: skip
+            append(grows, row, message, HEADER, flags, OUT)
+            append(free, j, frontier_reverse, 0, flags, REVERSE)
+    close_message(message, flags, tell, signal)
+
+
+# ---------------------------------------------------------------------------------- reverse pass
 
 
 @cuda.jit(device=True)
@@ -208,13 +263,25 @@ def predecessor_in_tree(j, column_cover, column_mark, column_predecessor):
     return column_predecessor[j] if inside else int32(-1)
 
 
+@cuda.jit(device=True)
+def empty_frontiers(root_flags):
+    """F_rev and F_aug of the root's hold nothing."""
+    if cuda.grid(1) == 0:
+        root_flags[REVERSE] = 0
+        root_flags[AUGMENT] = 0
+
+
 @cuda.jit
-def predecessors_of_trees(columns, column_cover, column_mark, column_predecessor, sent):
+def predecessors_of_trees(
+    columns, column_cover, column_mark, column_predecessor, sent, root_flags
+):  # fmt: skip
     """What the root needs for the reverse pass: predecessors of columns in the trees, else -1.
 
     Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
-    Launch: one thread a column.  Reads/Writes: writes ``sent``.
+    Launch: one thread a column.
+    Reads/Writes: writes ``sent``; the root's frontiers are empty again.
     """
+    empty_frontiers(root_flags)
     j = cuda.grid(1)
     if j < columns:
         sent[j] = predecessor_in_tree(j, column_cover, column_mark, column_predecessor)
@@ -238,6 +305,9 @@ def free_columns(n, column_predecessor, column_assignment, frontier_reverse, fla
     Reads/Writes: appends to ``frontier_reverse``; its size in ``flags[REVERSE]``, zero before.
     """
     append_free(n, column_predecessor, column_assignment, frontier_reverse, flags)
+
+
+# ---------------------------------------------------------------------------------- dual update
 
 
 @cuda.jit
@@ -289,15 +359,13 @@ SLACK_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
-    first_frontier: f"void(int32, {', '.join([_LINES] * 3)})",
-    wake: f"void(int32, {', '.join([_LINES] * 3)})",
-    expansion: (
-        f"void(int32, T, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 5)}, T[::1], "
-        f"{', '.join([_LINES] * 6)})"
+    send_rows: f"void(int32, int32, {', '.join([_LINES] * 3)}, int32, int64[::1])",
+    copy_message: f"void({_LINES}, {_LINES})",
+    search_level: (
+        f"void(int32, int32, int32, T, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 6)}, "
+        f"T[::1], {', '.join([_LINES] * 6)}, int32, int64[::1])"
     ),
-    send_frontier: f"void({_LINES}, {_LINES}, int32, int64[::1])",
-    contraction: f"void(int32, int32, {', '.join([_LINES] * 8)}, int32, int64[::1])",
-    predecessors_of_trees: f"void(int32, {', '.join([_LINES] * 4)})",
+    predecessors_of_trees: f"void(int32, {', '.join([_LINES] * 5)})",
     free_columns: f"void(int32, {', '.join([_LINES] * 4)})",
     dual_update: (
         f"void(int32, int32, T, T, T[::1], {', '.join([_LINES] * 3)}, T[::1], T[::1], T[::1], "

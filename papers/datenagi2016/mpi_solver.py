@@ -96,7 +96,6 @@ def initial_reduction(state: State) -> None:
     if of.is_root:
         go["least_of_parts"]()
         device.overwrite(a["whole_assignment"], state.nothing)
-        device.overwrite(a["root_flags"], state.zeros)
     of.broadcast(a["row_dual"])
     go["column_minima"]()  # a column is one rank's: these duals are whole
 
@@ -104,10 +103,10 @@ def initial_reduction(state: State) -> None:
 def optimality_check(state: State) -> int:
     """Assigned rows, counted by every rank within its scope [DN16 sec.5] (3).
 
-    Ranks that share a window count all rows each.
+    Where the ranks exchange without their hosts each counts all of them.
     """
-    if state.by_peers:
-        return state.exchange.matches(state.launches["optimality_check"])
+    if state.by_device:
+        return int(state.exchange.matches(state.launches["optimality_check"]))
     state.launches["optimality_check"]()
     device.fetch(state.arrays["flags"], state.flags)
     return state.collectives.total(int(state.flags[0]))
@@ -218,51 +217,17 @@ def forward_pass(state: State, updated: bool) -> tuple[bool, bool]:
     """
     go, exchange = state.launches, state.exchange
     state.passes += 1
+    rows = go["woken_rows" if updated else "first_rows"]
     if state.by_peers:
-        reached, path_found = exchange.run(go["woken_pass" if updated else "first_pass"])
-        return path_found, updated and reached == 0 and not path_found
-    if updated:
-        go["wake"]()
-        level = exchange.run(go)
-        if level.rows == 0:
-            return level.path_found, True
-        state.frontier_rows += level.rows
+        reached, path_found = exchange.run(rows)
     else:
-        go["first_frontier"]()
-        state.frontier_rows += state.n - state.matches
-    reached, level = _levels_ahead(state) if exchange.name == "nccl" else _levels(state)
-    state.frontier_rows += reached
+        found = list(exchange.levels(rows, go["level"]))
+        state.levels += len(found) - 1
+        state.frontier_rows += sum(level.rows for level in found)
+        reached = sum(level.rows for level in found[1:])
+        path_found = found[-1].path_found
     # With neither a row nor a free column reached, the same would repeat for ever.
-    return level.path_found, updated and reached == 0 and not level.path_found
-
-
-def _levels(state: State) -> tuple[int, Any]:
-    """Expand and exchange until no rank reaches a row; rows reached, and the last level."""
-    reached = 0
-    while True:
-        state.launches["expansion"]()
-        level = state.exchange.run(state.launches)
-        state.levels += 1
-        if level.rows == 0:
-            return reached, level
-        reached += level.rows
-
-
-def _levels_ahead(state: State) -> tuple[int, Any]:
-    """As `_levels`, with the next level enqueued before this one's outcome is known."""
-    go, exchange = state.launches, state.exchange
-    reached = 0
-    go["expansion"]()
-    exchange.begin(go)
-    while True:
-        go["expansion"]()
-        exchange.begin(go)
-        level = exchange.end()
-        state.levels += 1
-        if level.rows == 0:
-            exchange.end()  # of the level that was enqueued in vain
-            return reached, level
-        reached += level.rows
+    return path_found, updated and reached == 0 and not path_found
 
 
 # ------------------------------------------------------------------------------- augment, update
@@ -285,9 +250,8 @@ def gather_trees(state: State) -> None:
             with state.exchange.waiting("a reverse pass of all ranks"):
                 go["free_columns"]()
         return
-    of.gather(a["sent"], a.get("whole_predecessor"))
+    state.exchange.gather(a["sent"], a["whole_predecessor"])
     if of.is_root:
-        device.overwrite(a["root_flags"], state.zeros)
         go["free_columns"]()
 
 
@@ -303,7 +267,7 @@ def augmentation(state: State) -> None:
         with state.exchange.waiting("an assignment of the root's"):
             go["accept_assignment"]()
         return
-    of.broadcast(state.arrays["row_assignment"])
+    (state.exchange or of).broadcast(state.arrays["row_assignment"])
     go["accept_assignment"]()
 
 
@@ -323,9 +287,9 @@ def dual_update(state: State, mark: Mark) -> None:
     if state.by_peers:
         go["share_theta"]()
     elif state.exchange.name == "nccl":
-        state.exchange.allgather(a["theta"], a["thetas"])
+        state.exchange.gather(a["theta"], a["thetas"])
         go["least_theta"]()
-    else:
+    elif state.exchange.by_host:
         of.least(a["theta"])
     go["dual_update"]()
 
@@ -386,7 +350,7 @@ def solve(
         By default this process alone.
     exchange : {"auto", "gather", "allgather", "nccl", "peers"}
         How a level's frontier is exchanged (tree; `mpi_exchange`). By itself NCCL is chosen where
-        the ranks have a GPU each, else ``"allgather"``.
+        the ranks have a GPU each, else ``"allgather"``; one rank exchanges nothing.
 
     Returns
     -------

@@ -53,7 +53,7 @@ class State:
     comm : mpi4py communicator
     collectives : Collectives
     strip : Strip
-    exchange : HostExchange, NcclExchange or PeerExchange, or None
+    exchange : HostExchange, NcclExchange, LoneExchange or PeerExchange, or None
         Of the tree variant.
     reason : str
         Why the exchange is not NCCL's, if that was wanted.
@@ -94,13 +94,17 @@ class State:
     row_edges: Any = None
     edges: Any = None
     words: Any = None
-    zeros: Any = None
     nothing: Any = None
 
     @property
     def by_peers(self) -> bool:
         """Whether the ranks' kernels write into each other's memory."""
         return getattr(self.exchange, "name", "") == "peers"
+
+    @property
+    def by_device(self) -> bool:
+        """Whether the ranks exchange without their hosts."""
+        return self.exchange is not None and not self.exchange.by_host
 
     def forget(self) -> None:
         """Start counting anew."""

@@ -209,12 +209,7 @@ def _make_room(state: State, geometry: Geometry | None, asked: str) -> None:
         state.arrays = binding.allocate(strip, work, _on_device(matrix, work), state.shapes, root)
     if state.variant == "tree":
         way, state.reason = mpi_exchange.choose(state.comm, asked)
-        if way == "nccl":
-            state.exchange = mpi_exchange.NcclExchange(state.collectives, strip.block)
-        elif way == "peers":
-            state.exchange = mpi_exchange.PeerExchange(state.collectives, strip.block)
-        else:
-            state.exchange = mpi_exchange.HostExchange(state.collectives, strip.block, way)
+        state.exchange = mpi_exchange.make(way, state.collectives, strip.block)
     with ranks.agreeing(state.comm):
         _bind(state, work)
 
@@ -257,12 +252,12 @@ def _bind(state: State, work: np.dtype) -> None:
     n, p = strip.n, strip.ranks
     state.flags = device.staging(MPI_FLAGS, np.int32)
     state.words = np.zeros(4, np.int64)
-    state.zeros = np.zeros(MPI_FLAGS, np.int32)
     state.nothing = np.full(p * strip.block, -1, np.int32)
     state.launches = binding.bind_shared(strip, work, a, state.shapes, root)
     if state.variant == "tree":
         bind = binding.bind_peers if state.exchange.name == "peers" else binding.bind_tree
         state.launches |= bind(strip, work, a, state.exchange, state.shapes, root)
+        state.launches |= state.exchange.launches
         return
     state.mailbox = Mailbox()
     state.row_edges = device.staging(strip.block, np.int32)

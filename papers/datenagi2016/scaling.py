@@ -186,7 +186,7 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
         }
         row = {
             "source": source, "device": device, "solver": name, "n": int(n), "gpus": int(gpus),
-            "seed": seed, "exchange": _exchange(str(name), values),
+            "seed": seed, "exchange": _exchange(str(name), int(gpus), values),
             "overall": values.get(("run", "time_ms"), math.nan) / 1e3,
             "end_to_end": math.nan if name in BESIDE else (
                 values.get(("end_to_end", "time_ms"), math.nan) / 1e3
@@ -221,14 +221,16 @@ def _named(solver: str, family: str, options: str) -> tuple[str, int]:
     return "", 0
 
 
-def _exchange(name: str, values: dict[tuple[str, str], float]) -> str:
+def _exchange(name: str, ranks: int, values: dict[tuple[str, str], float]) -> str:
     """How a run's ranks exchanged: `mpi_exchange`'s ways (tree), MPI's by name (classical)."""
     if name in BESIDE:
         return "none"
     by_nccl = values.get(("answer", "by_nccl"), math.nan)
     if name in ("CU-CLASS", PEERS):
         return "gather" if name == "CU-CLASS" else "peers"
-    return "" if math.isnan(by_nccl) else ("nccl" if by_nccl else "allgather")
+    if math.isnan(by_nccl):
+        return ""
+    return "none" if ranks == 1 else "nccl" if by_nccl else "allgather"
 
 
 def chains() -> dict[tuple[int, int], int]:

@@ -140,7 +140,7 @@ def peers():
     state = mpi_solver.upload(Instance("uniform", 17, "10n"), comm=COMM, exchange="peers")
     for _ in range(2):  # a state runs again, and so does the window
         mpi_solver.run(state)
-        passes = sum(state.launches[name].count for name in ("first_pass", "woken_pass"))
+        passes = sum(state.launches[name].count for name in ("first_rows", "woken_rows"))
         found = mpi_solver.download(state)
         assert passes == found.counters["forward_passes"]
         assert found.counters["bfs_levels"] > passes
@@ -197,6 +197,10 @@ class FakeNccl:
         whole = np.ctypeslib.as_array((ctypes.c_uint8 * (size * SIZE)).from_address(received))
         comm.Allgather(part, whole)
 
+    def broadcast(self, sent, received, size, kind, root, comm, stream):
+        assert (sent, kind, root, stream) == (received, mpi_exchange.NCCL_BYTE, 0, 0)
+        comm.Bcast(np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(sent)))
+
 
 class Unfit(FakeNccl):
     """A library one of whose calls fails."""
@@ -224,7 +228,8 @@ def nccl():
     instance = Instance("uniform", 22, "10n", seed=5)
     plain = solve(instance, comm=COMM)
     state = mpi_solver.upload(instance, comm=COMM)
-    assert (state.exchange.name, "GPU each" in state.reason) == ("allgather", SIZE > 1)
+    way = "allgather" if SIZE > 1 else "none"
+    assert (state.exchange.name, "GPU each" in state.reason) == (way, SIZE > 1)
     raises(ranks.MissingPackageError, "nccl", lambda: solve(instance, comm=COMM, exchange="nccl"))
     ranks.gpus_of = lambda comm: comm.size
     for fails in ("get_version", "get_unique_id", "comm_init_rank_scalable") if SIZE > 1 else ():
@@ -392,7 +397,7 @@ def silent_nccl():
     with_nccl(FakeNccl())
     state = mpi_solver.upload(Instance("uniform", 20, "10n"), comm=COMM)
     if RANK == SIZE - 1:
-        state.launches["send_frontier"] = Sleep()
+        state.launches["level"] = Sleep()
     mpi_solver.run(state)
 
 
@@ -400,7 +405,7 @@ def silent_peers():
     """One rank's kernel is not launched, and the others' wait for it."""
     state = mpi_solver.upload(Instance("uniform", 20, "10n"), comm=COMM, exchange="peers")
     if RANK == SIZE - 1:
-        state.launches["first_pass"] = Sleep()
+        state.launches["first_rows"] = Sleep()
     mpi_solver.run(state)
 
 

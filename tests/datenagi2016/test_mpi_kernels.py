@@ -24,7 +24,7 @@ from papers.datenagi2016 import mpi_kernels_peers_paths as paths
 from papers.datenagi2016.binding import Geometry
 from papers.datenagi2016.mpi_binding import Strip
 from papers.datenagi2016.mpi_exchange import window_words
-from papers.datenagi2016.mpi_kernels import EPOCH, FRONTIER, MPI_FLAGS
+from papers.datenagi2016.mpi_kernels import MPI_FLAGS
 
 TOP = np.int32(2**31 - 1)
 i32 = np.int32
@@ -75,42 +75,81 @@ def test_minima_of_strips_make_those_of_the_whole(n, ranks):
             assert np.array_equal(np.concatenate(columns), whole_columns)
 
 
-def contracted(messages, stride, n, epoch=1, sent=-1):
-    """Run `contraction` on messages of 3 parts; return flags, frontier and the rows' arrays."""
-    flags = np.zeros(MPI_FLAGS, i32)
-    flags[EPOCH] = epoch
-    assignment = np.arange(n, dtype=i32)[::-1].copy()
-    cover, before, mark = np.ones(n, i32), np.full(n, -1, i32), np.zeros(n, i32)
-    stamp, frontier = np.zeros(n, i32), np.full(n, -1, i32)
-    _, word = device.mapped(1, np.int64)
-    bind(mpi_kernels_tree.contraction, 2, 64, i32(3), i32(stride), messages, assignment, cover,
-         before, mark, stamp, frontier, flags, i32(sent), word)()  # fmt: skip
-    return flags, frontier, cover, before, mark, word
+def level_of(seed, cost, messages, parts, tell):
+    """One level on a strip that is the whole, and what it had before and has after."""
+    draw = np.random.default_rng(seed)
+    n = len(cost)
+    rows_of = draw.permutation(n).astype(i32)
+    rows_of[draw.random(n) < 0.3] = -1
+    of_columns = np.full(n, -1, i32)
+    of_columns[rows_of[rows_of >= 0]] = np.flatnonzero(rows_of >= 0)
+    covered = (draw.random(n) < 0.3).astype(i32)
+    slack = draw.integers(0, 9, n).astype(i32)
+    slack[draw.random(n) < 0.4] = TOP
+    marks = np.where(draw.random(n) < 0.2, kernels.TO_REVERSE, kernels.INACTIVE).astype(i32)
+    before = {"covered": covered.copy(), "slack": slack.copy(), "marks": marks.copy(),
+              "rows_of": rows_of, "of_columns": of_columns}  # fmt: skip
+    row_cover, row_before, row_mark = np.ones(n, i32), np.full(n, -7, i32), np.zeros(n, i32)
+    column_before, out = np.full(n, -7, i32), np.full(n + 2, -7, i32)
+    reverse, flags, word = np.full(n, -7, i32), np.zeros(MPI_FLAGS, i32), np.zeros(1, np.int64)
+    stride = len(messages) // parts
+    bind(mpi_kernels_tree.search_level, 3, 64, i32(parts), i32(stride), i32(n), TOP, i32(0),
+         cost.reshape(-1), np.zeros(n, i32), np.zeros(n, i32), rows_of, of_columns, row_cover,
+         covered, row_before, column_before, slack, row_mark, marks, messages, out, reverse,
+         flags, i32(tell), word)()  # fmt: skip
+    after = {"covered": covered, "slack": slack, "marks": marks, "row_cover": row_cover,
+             "row_before": row_before, "row_mark": row_mark,
+             "column_before": column_before}  # fmt: skip
+    return before, after, out, reverse, flags, int(word[0])
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_a_row_that_several_ranks_send_is_taken_once(seed):
+def test_a_level_of_the_rows_that_several_ranks_send(seed):
+    """Beside the definition; a row may come twice; messages may be empty, all of them."""
     draw = np.random.default_rng(seed)
-    n, room = 40, 20
+    n, parts, room = 40, 1 + seed % 4, 20
     stride = room + mpi_kernels_tree.HEADER
-    messages = np.full(3 * stride, -7, i32)
+    messages = np.full(parts * stride, -7, i32)
     wanted, total = set(), 0
-    for part in range(3):
-        rows = draw.permutation(n)[: draw.integers(0, room + 1)]
-        messages[part * stride : part * stride + 2] = len(rows), part == 1
-        messages[part * stride + 2 : part * stride + 2 + len(rows)] = rows
+    for part in range(parts):
+        many = 0 if seed % 5 == 0 else draw.integers(0, room + 1)
+        rows = draw.permutation(n)[:many]
+        messages[part * stride : part * stride + 2] = many, part == 1
+        messages[part * stride + 2 : part * stride + 2 + many] = rows
         wanted |= set(rows.tolist())
-        total += len(rows)
+        total += int(many)
+    cost = draw.integers(0, 6, (n, n)).astype(i32)
+    tell = (mpi_kernels_tree.WHAT_CAME, mpi_kernels_tree.WHAT_GOES)[seed % 2]
     with device.executing(Executor(seed=seed, switch=0.2)):
-        sent = mpi_kernels.SENT[0]
-        flags, frontier, cover, before, mark, word = contracted(messages, stride, n, sent=sent)
-    size = int(flags[FRONTIER])
-    assert sorted(frontier[:size].tolist()) == sorted(wanted)
+        before, after, out, reverse, flags, word = level_of(seed, cost, messages, parts, tell)
     inside = np.isin(np.arange(n), list(wanted))
-    assert np.array_equal(cover == 0, inside)
-    assert np.array_equal(mark == kernels.VISITED, inside)
-    assert np.array_equal(before[inside], (n - 1 - np.arange(n))[inside])
-    assert word[0] == 1 << 34 | 1 << 33 | total
+    assert np.array_equal(after["row_cover"] == 0, inside)
+    assert np.array_equal(after["row_mark"] == kernels.VISITED, inside)
+    assert np.array_equal(after["row_before"][inside], before["rows_of"][inside])
+    found, ends = [], []
+    for j in range(n):
+        least = min((2 * int(cost[i, j]) for i in wanted), default=int(TOP))
+        old, left = int(before["slack"][j]), int(after["slack"][j])
+        if before["covered"][j] or not wanted:
+            assert (left, after["covered"][j]) == (old, before["covered"][j])
+            continue
+        assert left == min(old, least)
+        if left < old:
+            assert 2 * cost[after["column_before"][j], j] == least
+            assert after["column_before"][j] in wanted
+        row = before["of_columns"][j]
+        assert after["covered"][j] == (left == 0 and row != -1)
+        if left == 0 and row != -1:
+            found.append(int(row))
+        elif left == 0 and before["marks"][j] == kernels.INACTIVE:
+            ends.append(j)
+    assert out[0] == len(found)
+    assert sorted(out[2 : 2 + len(found)].tolist()) == sorted(found)
+    assert sorted(reverse[: len(ends)].tolist()) == ends
+    assert out[1] == flags[kernels.REVERSE] == len(ends)
+    assert flags[mpi_kernels.OUT] == flags[mpi_kernels.ARRIVED] == 0
+    path, rows = (len(ends) > 0, len(found)) if seed % 2 else (parts > 1, total)
+    assert word == 1 << 34 | path << 33 | rows
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -289,8 +328,10 @@ def between_searches(seed, parts, n, rounds):
                 np.resize(here[name][first:last], block).astype(i32) if columns
                 else np.zeros(block, i32) for name in ("cover", "mark", "before")
             )  # fmt: skip
+            root_flags[kernels.AUGMENT] = root_flags[kernels.REVERSE] = 3
             go(paths.send_trees, i32(columns), i32(begin + first), cover, mark, before, addresses,
-               flags)  # fmt: skip
+               flags, root_flags)  # fmt: skip
+            assert not root_flags.any()
             if rank == 0:
                 all_before, reverse = np.full(whole, -7, i32), np.full(whole, -1, i32)
                 inverse = np.where(here["free"], -1, 0).astype(i32)
@@ -298,18 +339,17 @@ def between_searches(seed, parts, n, rounds):
                    root_flags)  # fmt: skip
                 ends = reverse[: root_flags[kernels.REVERSE]]
                 found[0].append((all_before[:n].copy(), sorted(ends.tolist())))
-                root_flags[kernels.AUGMENT] = 3
                 rows_of[:n] = here["rows"]
                 go(paths.send_assignment, i32(n), i32(parts), i32(begin + whole), rows_of,
-                   addresses, flags, root_flags)  # fmt: skip
-                assert not root_flags.any()
+                   addresses, flags)  # fmt: skip
             flags[kernels.MATCHES] = 9
             go(paths.take_assignment, i32(n), i32(columns), i32(first), assignment, rows_of,
                of_columns, flags)  # fmt: skip
             row_lines = [np.full(whole, 7, i32) for _ in range(4)]
             column_lines = [np.full(whole, 7, i32) for _ in range(4)]
             slack = np.zeros(block, i32)
-            go(paths.optimality_check, i32(n), i32(columns), TOP, rows_of, row_lines[0],
+            go(mpi_kernels.optimality_check_of_all, i32(n), i32(columns), TOP, rows_of,
+               row_lines[0],
                column_lines[0], row_lines[1], column_lines[1], row_lines[2], column_lines[2],
                row_lines[3], column_lines[3], slack, flags, word)  # fmt: skip
             found[rank].append(
@@ -347,26 +387,31 @@ def test_ranks_send_trees_and_take_the_assignment_through_windows(seed):
         assert at == n
 
 
-def test_the_peers_kernels_take_what_they_are_given(monkeypatch):
+def test_the_kernels_take_what_they_are_given(monkeypatch):
     """Types of the bound arguments beside `SIGNATURES`; a theta of 64 bits, too."""
     bound = []
     monkeypatch.setattr(mpi_binding, "bind", lambda kernel, *args: bound.append((kernel, args[2:])))
     strip = Strip(20, False, 2, 0)
     shapes = Geometry.for_device(20, "tree")
-    signatures = mpi_kernels_peers.SIGNATURES | paths.SIGNATURES
+    modules = mpi_kernels, mpi_kernels_peers, mpi_kernels_tree, paths
+    signatures = {kernel: text for one in modules for kernel, text in one.SIGNATURES.items()}
+    bound_elsewhere = {paths.clear, mpi_kernels_tree.copy_message}
     for dtype in (np.int32, np.int64, np.float64):
         kind = np.dtype(dtype)
         arrays = mpi_binding.allocate(strip, kind, np.zeros(200, kind), shapes, root=True)
-        words = np.zeros(4, np.int64)
+        words, lines = np.zeros(4, np.int64), np.zeros(4, i32)
         exchange = types.SimpleNamespace(
             words=words, thetas=words, lists=words, addresses=words, stride=10, trees=words,
-            trees_at=1, assignment=words, assignment_at=2,
+            trees_at=1, assignment=words, assignment_at=2, by_host=False,
             mailboxes=[types.SimpleNamespace(device_word=words)],
+            buffers=types.SimpleNamespace(message=lines, messages=lines, parts=2, stride=10),
         )  # fmt: skip
         bound.clear()
+        mpi_binding.bind_shared(strip, kind, arrays, shapes, root=True)
+        mpi_binding.bind_tree(strip, kind, arrays, exchange, shapes, root=True)
         mpi_binding.bind_peers(strip, kind, arrays, exchange, shapes, root=True)
         mine = [one for one in bound if one[0] in signatures]
-        assert {kernel for kernel, _ in mine} == set(signatures) - {paths.clear}
+        assert {kernel for kernel, _ in mine} == set(signatures) - bound_elsewhere
         for kernel, arguments in mine:
             found = [numba_name(argument) for argument in arguments]
             wanted = re.sub(r"\bT\b", kind.name, signatures[kernel][5:-1]).split(", ")

@@ -34,7 +34,7 @@ def run_of(variant, n, p, noise=None, growth="log2 p", nccl=False):
             seconds[name] += 40e-6 * often[name][1]
     if noise is not None:
         seconds = {name: t * noise.uniform(0.97, 1.03) for name, t in seconds.items()}
-    way = "" if not nccl else "nccl" if p > 1 else "allgather"
+    way = "" if not nccl else "nccl" if p > 1 else "none"
     return Observation(n, p, counts, seconds, 0.9 * sum(seconds.values()), way)
 
 
@@ -192,7 +192,7 @@ def test_the_exchange_is_named_and_one_gpus_own_solver_stands_beside():
     ways = mine.groupby(["solver", "gpus"])["exchange"].unique().map(list).to_dict()
     assert ways == {
         ("CU-CLASS", 1): ["gather"], ("CU-CLASS", 2): ["gather"], ("CU-CLASS", 4): ["gather"],
-        ("CU-TREE", 1): ["allgather"], ("CU-TREE", 2): ["nccl"], ("CU-TREE", 4): ["nccl"],
+        ("CU-TREE", 1): ["none"], ("CU-TREE", 2): ["nccl"], ("CU-TREE", 4): ["nccl"],
         **{(scaling.PEERS, p): ["peers"] for p in (1, 2, 4)},
     }  # fmt: skip
     one = summary[summary["solver"] == "datenagi2016:mpi_tree"]
