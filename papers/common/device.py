@@ -187,14 +187,6 @@ def overwrite(target: Any, array: np.ndarray) -> None:
         target[:] = array
 
 
-def copy(source: Any, target: Any) -> None:
-    """Copy one device array over another of its shape and type."""
-    if describe().is_gpu:
-        target.copy_to_device(source)
-    else:
-        target[:] = source
-
-
 def fetch(array: Any, target: np.ndarray) -> None:
     """Copy a device array over a host array of its shape and type."""
     if describe().is_gpu:

@@ -136,7 +136,8 @@ def allocate(
     a["slack"] = device.empty(columns, dtype)
     a["sent"] = device.to_device(np.full(block, -1, np.int32))
     a["thetas"] = device.empty(strip.ranks, dtype)
-    a["whole_predecessor"] = device.to_device(np.full(whole, -1, np.int32))
+    alone = strip.ranks == 1  # what is gathered is there
+    a["whole_predecessor"] = a["sent"] if alone else device.to_device(np.full(whole, -1, np.int32))
     a["root_flags"] = device.to_device(np.zeros(k.MPI_FLAGS, np.int32))
     if root:
         a["whole_assignment"] = device.to_device(np.full(whole, -1, np.int32))

@@ -13,7 +13,7 @@ Five ways (`HostExchange` has two of them):
 ``nccl``
     Device memory to device memory, no host in between: messages of a fixed size, so that nobody
     must know how many rows they hold. A level's kernel tells the host how many have come as it
-    begins, and while it works the host enqueues the next.
+    begins; by then the next one is enqueued, and does nothing if this was the last.
 ``none``
     One rank by itself: as through NCCL, and its message is copied.
 ``peers``
@@ -59,7 +59,7 @@ class Level(NamedTuple):
 
 
 def level_of(word: int) -> Level:
-    """What a kernel has told by `mpi_kernels_tree.tell_host`."""
+    """What a kernel has told by `mpi_kernels_tree.tell_rows`."""
     return Level(word & ((1 << 33) - 1), bool(word >> 33))
 
 
@@ -311,15 +311,17 @@ class DeviceExchange:
             device.empty(stride, np.int32), device.empty(size * stride, np.int32), size, stride
         )
         self.launches: dict[str, Launch] = {}
-        self.mailboxes = [Mailbox()]
+        self.mailboxes = [Mailbox(2)]
 
     def send(self) -> None:
         """Enqueue the exchange of the messages."""
         raise NotImplementedError
 
     def levels(self, rows: Launch, level: Launch) -> Iterator[Level]:
-        """As `HostExchange.levels`; a level and its exchange are enqueued while the last works."""
+        """As `HostExchange.levels`; the next level is enqueued before this one is known."""
         rows()
+        self.send()
+        level()
         self.send()
         while True:
             level()
@@ -327,6 +329,7 @@ class DeviceExchange:
             found = level_of(self._told("a level's rows"))
             yield found
             if not found.rows:
+                self._told("a level in vain")
                 return
 
     def matches(self, launch: Launch) -> int:
@@ -357,8 +360,7 @@ class LoneExchange(DeviceExchange):
         self.send = self.launches["copy_message"]  # type: ignore[method-assign]
 
     def gather(self, part: Any, whole: Any) -> None:
-        """What `part` holds, in `whole`."""
-        device.copy(part, whole)
+        """Nothing: they are one array (`mpi_binding.allocate`)."""
 
     def broadcast(self, array: Any) -> None:
         """Nothing: the array is there."""

@@ -36,6 +36,14 @@ ended their part of what the last one closes."""
 MPI_FLAGS = FLAGS + 3
 
 
+@cuda.jit(device=True)
+def tell_host(payload, flags, signal):
+    """Send the host a word (`papers.common.mailbox`)."""
+    sequence = int64(flags[SIGNALS]) + 1
+    flags[SIGNALS] = sequence
+    store_release_system(signal, sequence % signal.size, (sequence << 34) | payload)
+
+
 # ---------------------------------------------------------------------------------- start
 
 
@@ -246,9 +254,7 @@ def optimality_check_of_all(
         if cuda.atomic.add(flags, ARRIVED, 1) + 1 == cuda.gridDim.x:
             cuda.threadfence()
             flags[ARRIVED] = 0
-            sequence = int64(flags[SIGNALS]) + 1
-            flags[SIGNALS] = sequence
-            store_release_system(signal, 0, (sequence << 34) | load_relaxed(flags, MATCHES))
+            tell_host(int64(load_relaxed(flags, MATCHES)), flags, signal)
 
 
 @cuda.jit(device=True)

@@ -48,7 +48,7 @@ from papers.datenagi2016.mpi_kernels_tree import (
     least_of_shares,
     lower_slack,
     shares_of,
-    tell_host,
+    tell_rows,
 )
 
 ROWS_MASK = (1 << 33) - 1
@@ -241,7 +241,7 @@ def forward_pass(
         flags[EXCHANGES] = epoch
         flags[LEVELS] += level
         flags[ROWS] += expanded
-        tell_host(reached, path, flags, signal)
+        tell_rows(reached, path, flags, signal)
 
 
 @cuda.jit

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.primitives import load_relaxed, store_release_system
+from papers.common.primitives import load_relaxed
 from papers.datenagi2016.half_units import halve
 from papers.datenagi2016.kernels import (
     ACTIVE,
@@ -23,12 +23,11 @@ from papers.datenagi2016.kernels import (
     INACTIVE,
     MAX_BLOCK,
     REVERSE,
-    SIGNALS,
     TO_REVERSE,
     VISITED,
 )
 from papers.datenagi2016.kernels_tree import append, least_of_rows
-from papers.datenagi2016.mpi_kernels import ARRIVED, OUT
+from papers.datenagi2016.mpi_kernels import ARRIVED, OUT, tell_host
 
 HEADER = 2
 """Words of a message before its rows."""
@@ -41,14 +40,11 @@ NOTHING, WHAT_CAME, WHAT_GOES = 0, 1, 2
 
 
 @cuda.jit(device=True)
-def tell_host(rows, path, flags, signal):
-    """One word: how many rows, and whether a free column is known."""
-    sequence = int64(flags[SIGNALS]) + 1
-    flags[SIGNALS] = sequence
-    word = (sequence << 34) | rows
+def tell_rows(rows, path, flags, signal):
+    """Tell the host how many rows, and whether a free column is known."""
     if path:
-        word |= int64(1) << 33
-    store_release_system(signal, 0, word)
+        rows |= int64(1) << 33
+    tell_host(rows, flags, signal)
 
 
 @cuda.jit(device=True)
@@ -65,7 +61,7 @@ def close_message(message, flags, tell, signal):
             message[0] = count
             message[1] = ends
             if tell == WHAT_GOES:
-                tell_host(int64(count), ends > 0, flags, signal)
+                tell_rows(int64(count), ends > 0, flags, signal)
 
 
 @cuda.jit
@@ -213,7 +209,7 @@ def search_level(
         size += messages[part * stride]
         ends += messages[part * stride + 1]
     if cuda.grid(1) == 0 and tell == WHAT_CAME:
-        tell_host(size, ends > 0, flags, signal)
+        tell_rows(size, ends > 0, flags, signal)
     for part in range(parts):
         at = part * stride
         for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), messages[at], cuda.gridsize(1)):

@@ -63,6 +63,18 @@ def test_a_late_word_is_waited_for():
     late.join()
 
 
+def test_words_that_nobody_has_read_wait_in_their_places():
+    box = Mailbox(2)
+    for first in range(1, 9, 2):
+        for sequence in (first, first + 1):
+            box.device_word[sequence % 2] = sequence << PAYLOAD_BITS | 10 * sequence
+        assert [box.wait(), box.wait()] == [10 * first, 10 * first + 10]
+    box.device_word[9 % 2] = 9 << PAYLOAD_BITS  # of a run that was broken off
+    box.forget()
+    box.device_word[10 % 2] = 10 << PAYLOAD_BITS | 3
+    assert box.wait() == 3
+
+
 @pytest.mark.usefixtures("impatient")
 def test_no_word_at_all_is_named():
     with pytest.raises(RuntimeError, match=r"no signal 1 came \(the word is 0x0\)"):
