@@ -27,8 +27,8 @@ PEERS = "CU-TREE by peers"
 
 SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
 OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
-MODELS = {"CU-CLASS": "classical", "CU-TREE": "tree", PEERS: "peers"}
-"""What `scaling_model` calls them."""
+WITHOUT_HOST = {"nccl", "none", "peers"}
+"""Ways of `mpi_exchange` that go from device to device."""
 
 BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
 """One GPU's own solvers: what a rank by itself pays for being one. Never a base of efficiencies."""
@@ -315,7 +315,7 @@ def table_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def observations(table: pd.DataFrame, name: str) -> list[scaling_model.Observation]:
     """One variant's rows of `runs` as the model takes them; rows without steps are left out."""
-    phases = scaling_model.phases(MODELS[name])
+    phases = scaling_model.phases("classical" if name == "CU-CLASS" else "tree")
     mine = table[table["solver"] == name].dropna(subset=[*phases, "overall"])
     return [
         scaling_model.Observation(
@@ -344,7 +344,10 @@ def models(
             held = [run for run in found if (run.n, run.p) == last]
             rest = [run for run in found if (run.n, run.p) != last]
             if last[1] > 1 and len({(run.n, run.p) for run in rest}) >= scaling_model.FEWEST:
-                yield str(source), name, scaling_model.fitted(MODELS[name], rest), held
+                ways = {run.way for run in found}
+                tree = "device" if ways <= WITHOUT_HOST else "tree"
+                variant = "classical" if name == "CU-CLASS" else tree
+                yield str(source), name, scaling_model.fitted(variant, rest), held
 
 
 def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:

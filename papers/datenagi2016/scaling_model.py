@@ -91,9 +91,9 @@ def quantities(
 
     Parameters
     ----------
-    variant : {"classical", "tree", "peers"}
-        The last is the tree variant with kernels that exchange by themselves: once the duals are
-        there, no message is MPI's. What moves through the window counts as exchanges.
+    variant : {"classical", "tree", "device"}
+        The last is the tree variant where the ranks exchange without their hosts: once the duals
+        are there, no message is MPI's, and what moves counts as exchanges.
     n, p : int
     counts : mapping of str to float
         By `COUNTS`.
@@ -109,7 +109,7 @@ def quantities(
         "initial_reduction": (2 * strip, 3.0, 4 * steps, 0.0, some * 4 * line),
         "optimality_check": (0.0, rounds + 1, 2 * (rounds + 1) * steps, 0.0, 0.0),
     }
-    if variant == "peers":
+    if variant == "device":
         met = (levels + passes + 2 * rounds) * steps
         return shared | {
             "optimality_check": (0.0, rounds + 1, 0.0, 0.0, 0.0),

@@ -41,7 +41,7 @@ def run_of(variant, n, p, noise=None, growth="log2 p", nccl=False):
 SIZES = [(n, p) for n in (10_000, 14_142, 20_000) for p in (1, 2, 4)]
 
 
-@pytest.mark.parametrize("variant", ["classical", "tree"])
+@pytest.mark.parametrize("variant", ["classical", "tree", "device"])
 def test_planted_prices_are_found_and_carried_to_more_gpus(variant):
     runs = [run_of(variant, n, p) for n, p in SIZES if (n, p) != (20_000, 4)]
     model = fitted(variant, runs)
