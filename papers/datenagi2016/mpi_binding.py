@@ -319,7 +319,7 @@ def bind_forward(n: int, a: dict[str, Any], shapes: Geometry, mailbox: Mailbox) 
 def bind_tree(
     strip: Strip, dtype: np.dtype, a: dict[str, Any], exchange: Any, shapes: Geometry, root: bool
 ) -> dict[str, Launch]:
-    """The tree variant's launches; messages and mailboxes are the exchange's.
+    """The tree variant's launches; messages and mailbox are the exchange's.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def bind_tree(
     columns, warps = strip.shape[1], _warps(shapes)
     i32, top, zero = np.int32, _top(dtype), dtype.type(0)
     flags, buffers = a["flags"], exchange.buffers
-    word = exchange.mailboxes[0].device_word
+    word = exchange.mailbox.device_word
     # The host hears what it has to send, or what the device was sent.
     of_rows, of_level = (
         (tree.WHAT_GOES, tree.WHAT_GOES) if exchange.by_host else (tree.NOTHING, tree.WHAT_CAME)
@@ -378,7 +378,7 @@ def _bind_check_of_all(
             np.int32(columns), _top(dtype), a["row_assignment"], a["row_cover"],
             a["column_cover"], a["row_predecessor"], a["column_predecessor"], a["row_successor"],
             a["column_successor"], a["row_mark"], a["column_mark"], a["slack"], a["flags"],
-            exchange.mailboxes[0].device_word,
+            exchange.mailbox.device_word,
         )
     }  # fmt: skip
 
@@ -402,7 +402,7 @@ def bind_peers(
             a["column_assignment"], a["row_cover"], a["column_cover"], a["row_predecessor"],
             a["column_predecessor"], a["slack"], a["row_mark"], a["column_mark"], exchange.words,
             exchange.lists, exchange.addresses, a["frontier_reverse"], a["flags"],
-            exchange.mailboxes[0].device_word,
+            exchange.mailbox.device_word,
         )  # fmt: skip
         blocks = resident_blocks(by_peers.forward_pass, arguments, shapes.search_threads)
         searches[name] = bind(

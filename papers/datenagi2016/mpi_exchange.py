@@ -70,8 +70,8 @@ class Buffers:
     Attributes
     ----------
     message : device int32[HEADER + block]
-        This rank's: it has room for as many rows as a rank has columns, for each of them brings or
-        wakes one at most; and as many a rank has of the rows.
+        This rank's, with room for as many rows as a rank has columns: each of them brings or wakes
+        one at most; and of the rows a rank's share is no larger.
     messages : device int32[parts * stride]
     parts, stride : int
     """
@@ -88,7 +88,61 @@ def copying(source: Any, target: Any) -> Launch:
     return bind(copy_message, blocks, threads, source, target)
 
 
-class HostExchange:
+class Exchange:
+    """What all ways have.
+
+    Parameters
+    ----------
+    collectives : Collectives
+    ahead : int
+        Kernels that may have told something that the host has not heard yet.
+
+    Attributes
+    ----------
+    name : str
+        The way.
+    by_host : bool
+        Whether messages go through the hosts.
+    mailbox : Mailbox
+        What the kernels tell the host.
+    launches : dict of str to Launch
+        The exchange's own.
+    """
+
+    name = ""
+    by_host = False
+
+    def __init__(self, collectives: Collectives, ahead: int = 1) -> None:
+        self._of = collectives
+        self.mailbox = Mailbox(ahead)
+        self.launches: dict[str, Launch] = {}
+
+    def matches(self, launch: Launch) -> int:
+        """Assigned rows, which every rank has counted."""
+        return self._told("an assignment of the root's", launch)
+
+    def _told(self, what: str, launch: Launch | None = None) -> int:
+        """Launch a kernel, if there is one to launch, and wait for the next word of the device."""
+        self._of.watch.begins(what)
+        if launch is not None:
+            launch()  # in the executor it ends with the kernel
+        word = self.mailbox.wait()
+        self._of.watch.ends()
+        return word
+
+    @contextlib.contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Wait for other ranks, in kernels that are launched in the block, or on the host."""
+        self._of.watch.begins(what)
+        yield
+        self._of.watch.ends()
+
+    def forget(self) -> None:
+        """Count signals anew."""
+        self.mailbox.forget()
+
+
+class HostExchange(Exchange):
     """Exchanges through MPI on the host.
 
     Parameters
@@ -97,17 +151,12 @@ class HostExchange:
     block : int
         Columns a rank, at most.
     way : {"gather", "allgather"}
-
-    Attributes
-    ----------
-    launches : dict of str to Launch
-        The exchange's own.
     """
 
     by_host = True
 
     def __init__(self, collectives: Collectives, block: int, way: str) -> None:
-        self._of = collectives
+        super().__init__(collectives)
         self.name = way
         size = HEADER + max(block, INLINE)
         self._out, out_device = device.mapped(size, np.int32)
@@ -115,11 +164,10 @@ class HostExchange:
         self._in, in_device = device.mapped(stride, np.int32)
         messages = device.empty(stride, np.int32)
         self.buffers = Buffers(out_device, messages, 1, stride)
-        self.launches = {"copy_list": copying(in_device, messages)}
+        self.launches["copy_list"] = copying(in_device, messages)
         self._word = HEADER + INLINE
         self._first = self._out[: self._word]
         self._heads = np.empty(collectives.size * self._word, np.int32)
-        self.mailboxes = [Mailbox()]
 
     def levels(self, rows: Launch, level: Launch) -> Iterator[Level]:
         """Go through a search: what each exchange brings, until one brings nothing.
@@ -140,7 +188,7 @@ class HostExchange:
     def _exchanged(self, launch: Launch) -> Level:
         """Exchange this rank's message, once the kernel has made it."""
         launch()
-        self.mailboxes[0].wait()
+        self.mailbox.wait()
         level = self._gathered() if self.name == "gather" else self._allgathered()
         if level.rows:
             self.launches["copy_list"]()
@@ -153,11 +201,6 @@ class HostExchange:
     def broadcast(self, array: Any) -> None:
         """The root's array, to all."""
         self._of.broadcast(array)
-
-    def forget(self) -> None:
-        """Count signals anew."""
-        for mailbox in self.mailboxes:
-            mailbox.forget()
 
     def _allgathered(self) -> Level:
         of = self._of
@@ -212,7 +255,7 @@ class HostExchange:
         return Level(total, bool(head[2]))
 
 
-class PeerExchange:
+class PeerExchange(Exchange):
     """No exchange of the host's: what the kernels of `mpi_kernels_peers` and
     `mpi_kernels_peers_paths` share.
 
@@ -228,10 +271,9 @@ class PeerExchange:
     """
 
     name = "peers"
-    by_host = False
 
     def __init__(self, collectives: Collectives, block: int) -> None:
-        self._of = collectives
+        super().__init__(collectives)
         self.stride = block
         turns, whole = 2 * collectives.size, collectives.size * block
         self.trees_at = 2 * turns + turns * block
@@ -244,37 +286,18 @@ class PeerExchange:
         self.trees = window.words[self.trees_at : self.assignment_at]
         self.assignment = window.words[self.assignment_at : used]
         blocks, threads = (128, 256) if device.describe().is_gpu else (1, 32)
-        self.launches = {"clear": bind(clear, blocks, threads, window.words[:used])}
-        self.mailboxes = [Mailbox()]
+        self.launches["clear"] = bind(clear, blocks, threads, window.words[:used])
 
     def run(self, launch: Launch) -> Level:
         """A whole forward pass: rows reached beyond its first frontier."""
-        return level_of(self._heard("a forward pass of all ranks", launch))
-
-    def matches(self, launch: Launch) -> int:
-        """Assigned rows, which every rank has counted."""
-        return self._heard("an assignment of the root's", launch)
-
-    def _heard(self, what: str, launch: Launch) -> int:
-        """Launch, and wait for the kernel's word."""
-        with self.waiting(what):
-            launch()  # in the executor it ends with the kernel
-            return self.mailboxes[0].wait()
-
-    @contextlib.contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
-        """Launch kernels that wait for other ranks: in the executor the host does, too."""
-        self._of.watch.begins(what)
-        yield
-        self._of.watch.ends()
+        return level_of(self._told("a forward pass of all ranks", launch))
 
     def forget(self) -> None:
         """Count signals and exchanges anew; collective.
 
         Other states of these ranks may have used the window since.
         """
-        for mailbox in self.mailboxes:
-            mailbox.forget()
+        super().forget()
         self.launches["clear"]()
         device.synchronize()
         ranks.barrier(self._of.comm)
@@ -285,7 +308,7 @@ def window_words(size: int, block: int) -> int:
     return 4 * size + 4 * size * block
 
 
-class DeviceExchange:
+class DeviceExchange(Exchange):
     """Messages that are enqueued behind the kernels: NCCL's, or none.
 
     Parameters
@@ -293,25 +316,15 @@ class DeviceExchange:
     collectives : Collectives
     block : int
         Columns a rank, at most.
-
-    Attributes
-    ----------
-    launches : dict of str to Launch
-        The exchange's own.
     """
 
-    name = ""
-    by_host = False
-
     def __init__(self, collectives: Collectives, block: int) -> None:
-        self._of = collectives
+        super().__init__(collectives, ahead=2)
         stride = HEADER + block
         size = collectives.size
         self.buffers = Buffers(
             device.empty(stride, np.int32), device.empty(size * stride, np.int32), size, stride
         )
-        self.launches: dict[str, Launch] = {}
-        self.mailboxes = [Mailbox(2)]
 
     def send(self) -> None:
         """Enqueue the exchange of the messages."""
@@ -331,22 +344,6 @@ class DeviceExchange:
             if not found.rows:
                 self._told("a level in vain")
                 return
-
-    def matches(self, launch: Launch) -> int:
-        """Assigned rows, which every rank has counted."""
-        launch()
-        return self._told("an assignment of the root's")
-
-    def _told(self, what: str) -> int:
-        self._of.watch.begins(what)
-        word = self.mailboxes[0].wait()
-        self._of.watch.ends()
-        return word
-
-    def forget(self) -> None:
-        """Count signals anew."""
-        for mailbox in self.mailboxes:
-            mailbox.forget()
 
 
 class LoneExchange(DeviceExchange):

@@ -403,7 +403,7 @@ def test_the_kernels_take_what_they_are_given(monkeypatch):
         exchange = types.SimpleNamespace(
             words=words, thetas=words, lists=words, addresses=words, stride=10, trees=words,
             trees_at=1, assignment=words, assignment_at=2, by_host=False,
-            mailboxes=[types.SimpleNamespace(device_word=words)],
+            mailbox=types.SimpleNamespace(device_word=words),
             buffers=types.SimpleNamespace(message=lines, messages=lines, parts=2, stride=10),
         )  # fmt: skip
         bound.clear()
