@@ -109,9 +109,11 @@ class Collectives:
         ----------
         part : device array[k]
         whole : device array[size * k] or None
-            Written on the root alone.
+            Written on the root alone. One rank may have one array for both.
         """
         self.count("gather", part.nbytes)
+        if part is whole:  # of one rank
+            return
         if self.aware:
             device.synchronize()
             self._wait("Gather", self.comm.Gather, part, whole if self.is_root else None, 0)

@@ -123,19 +123,25 @@ class Exchange:
 
     def _told(self, what: str, launch: Launch | None = None) -> int:
         """Launch a kernel, if there is one to launch, and wait for the next word of the device."""
-        self._of.watch.begins(what)
-        if launch is not None:
-            launch()  # in the executor it ends with the kernel
-        word = self.mailbox.wait()
-        self._of.watch.ends()
-        return word
+        watched = self._of.size > 1  # one rank waits for nobody but its device
+        if watched:
+            self._of.watch.begins(what)
+        try:
+            if launch is not None:
+                launch()  # in the executor it ends with the kernel
+            return self.mailbox.wait()
+        finally:
+            if watched:
+                self._of.watch.ends()
 
     @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[None]:
         """Wait for other ranks, in kernels that are launched in the block, or on the host."""
         self._of.watch.begins(what)
-        yield
-        self._of.watch.ends()
+        try:
+            yield
+        finally:
+            self._of.watch.ends()
 
     def forget(self) -> None:
         """Count signals anew."""

@@ -8,8 +8,10 @@ what               how often                            its price
 local bytes        of the strip, read from memory       s a byte (1 / bandwidth)
 events             launches and the host's wait         s each
 messages           MPI's collectives, times `Growth`    s each (latency, two ranks)
-exchanges          of a level or theta, times `Growth`  s each (latency, two ranks)
-moved bytes        through a collective, p > 1          s a byte
+exchanges          of a level or theta, and without     s each (latency, two ranks)
+                   hosts of trees and assignment, times
+                   `Growth`
+moved bytes        through MPI's collectives, p > 1     s a byte
 =================  ===================================  ==============================
 
 The counts are the algorithm's own (dual updates, levels, rows that the search expands), measured,

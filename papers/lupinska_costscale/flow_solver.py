@@ -150,8 +150,8 @@ def upload_operations(
 def upload_lock_free(
     instance: Any,
     cycle: int = CYCLE,
-    seconds: float | None = None,
     operations: int | None = None,
+    seconds: float | None = None,
 ) -> State:
     """As `upload_operations`, for Hong's algorithm.
 

@@ -310,7 +310,7 @@ def _without_heuristics(rows: pd.DataFrame, source: str) -> Iterator[Comparison]
     times = rows[HONG].fillna(1000 * rows["lock_free_gave_up_s"])
     ratios = (times / rows[HYBRID]).dropna()
     if len(ratios):
-        mean, stopped = geometric_mean(ratios), int(rows["lock_free_gave_up_s"].notna().sum())
+        mean, stopped = geometric_mean(ratios), int(rows.loc[ratios.index, HONG].isna().sum())
         yield claim(
             f"{HONG} without heuristics over {HYBRID}, geometric mean of {len(ratios)} grids, "
             f"{stopped} of them given up ({source})", "poor performance in practice",

@@ -295,7 +295,7 @@ class _Notebook:
         self._report = report
         self.values: list[Value] = []
         self.verdict: Verdict | None = None
-        self.scope = ""
+        self.scope: str = next(iter(cell.scopes), "run")
         self._answers: list[Answer] = []
 
     @property
@@ -376,8 +376,8 @@ def measure(
     Outcome
         Status ``ok``, ``not-certified`` or ``skipped`` (also where the instance's file is missing,
         or an optional package that the solver needs, or where the solver stopped at a limit that
-        the cell sets: one of time is the metric `GAVE_UP`). Whatever else a solver raises passes
-        through.
+        the cell sets: one of time is the metric `GAVE_UP`; scopes that were timed before stand).
+        Whatever else a solver raises passes through.
     """
     name = device_name(solver)
     if "kernels" in cell.scopes and not device.describe().is_gpu:
@@ -404,6 +404,8 @@ def measure(
     except MissingPackageError as error:
         return Outcome("skipped", "none", str(error), device=name)
     except GivenUpError as error:
-        after = () if error.after_ms is None else (("run", 0, GAVE_UP, error.after_ms),)
+        if notebook.values:  # what was timed before stands
+            return notebook.outcome(name)
+        after = () if error.after_ms is None else ((notebook.scope, 0, GAVE_UP, error.after_ms),)
         return Outcome("skipped", "none", str(error), after, name)
     return notebook.outcome(name)

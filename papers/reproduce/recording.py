@@ -36,7 +36,8 @@ def record(run: Run) -> list[Path]:
     Parameters
     ----------
     run : Run
-        Measured on a GPU, every planned cell certified or skipped (its matrix is not there).
+        Measured on a GPU, every planned cell certified or skipped (its matrix is not there, or its
+        solver gave up).
 
     Returns
     -------

@@ -19,8 +19,10 @@ from papers.common import certify, certify_parts, device, generators, parts, pri
 from papers.common import peers as common_peers
 from papers.common.model import Assignment, Instance
 from papers.datenagi2016 import (
+    kernels,
     mpi_collectives,
     mpi_exchange,
+    mpi_kernels,
     mpi_solver,
     mpi_upload,
     solve,
@@ -138,12 +140,19 @@ def peers():
             assert answer.counters[name] == plain.counters[name], name
         assert (answer.counters["by_peers"], plain.counters["by_peers"]) == (1, 0)
     state = mpi_solver.upload(Instance("uniform", 17, "10n"), comm=COMM, exchange="peers")
+    clear, late = state.exchange.launches["clear"], RANK == SIZE - 1
+    state.exchange.launches["clear"] = lambda: (time.sleep(0.2 * late), clear())
     for _ in range(2):  # a state runs again, and so does the window
         mpi_solver.run(state)
         passes = sum(state.launches[name].count for name in ("first_rows", "woken_rows"))
         found = mpi_solver.download(state)
         assert passes == found.counters["forward_passes"]
         assert found.counters["bfs_levels"] > passes
+        counters, flags = found.counters, device.to_host(state.arrays["flags"])
+        assert counters["exchange_calls"] == int(flags[mpi_kernels.EXCHANGES])
+        words = SIZE * (counters["exchange_calls"] + counters["dual_updates"])
+        words += counters["frontier_rows"] + 2 * 17 * counters["augmentations"]
+        assert counters["exchange_bytes"] == 8 * words
     states = [
         mpi_solver.upload(Instance("uniform", 12, "10n", seed=seed), comm=COMM, exchange="peers")
         for seed in (0, 5)
@@ -243,14 +252,66 @@ def nccl():
         raises(ranks.MissingPackageError, "driver is old",
                lambda: solve(instance, comm=COMM, exchange="nccl"))  # fmt: skip
     fake = with_nccl(FakeNccl())
+    for n in {1: (1, 6), 2: (3, 7), 4: (5, 9)}[SIZE]:  # uneven, and with an idle rank
+        for way in ("auto", "peers"):
+            answer = solve(Instance("uniform", n, "n", seed=n), comm=COMM, exchange=way)
+            check(answer, generators.draw(Instance("uniform", n, "n", seed=n)))
     for dtype in ("int32", "int64", "float64"):
         answer = solve(instance, comm=COMM, dtype=dtype)
         check(answer, generators.draw(instance))
         assert answer.counters["by_nccl"] == (SIZE > 1)
-        for name in ("dual_updates", "bfs_levels", "frontier_rows"):
+        for name in ("dual_updates", *(["bfs_levels", "frontier_rows"] if SIZE < 3 else [])):
             assert answer.counters[name] == plain.counters[name], name
     if SIZE > 1:
         assert fake.calls > answer.counters["bfs_levels"]
+
+
+def interrupted():
+    """A run that is broken off, on one rank, and the next one on the same state."""
+    instance = Instance("uniform", 14, "10n", seed=3)
+    for way in ("auto", "gather", "allgather", "peers"):
+        state = mpi_solver.upload(instance, comm=COMM, exchange=way)
+        wait = state.exchange.mailbox.wait
+        for stop in (0, 1, 4, 9):
+            heard = iter(range(100))
+
+            def broken(heard=heard, stop=stop, wait=wait):
+                if next(heard) == stop:
+                    raise KeyboardInterrupt
+                return wait()
+
+            state.exchange.mailbox.wait = broken
+            with pytest.raises(KeyboardInterrupt):
+                mpi_solver.run(state)
+            state.exchange.mailbox.wait = wait
+            flags = device.to_host(state.arrays["flags"])
+            kept = flags[kernels.SIGNALS]
+            flags[:] = 7
+            flags[kernels.SIGNALS] = kept
+            device.overwrite(state.arrays["flags"], flags)
+            mpi_solver.run(state)
+            check(mpi_solver.download(state), generators.draw(instance))
+    time.sleep(2.5)  # the watch of PAPERS_MPI_TIMEOUT_S does not run on
+
+
+def stuck():
+    """Updates that bring nothing end in an error, on all ranks, whichever way they exchange."""
+    for way in ("allgather", "peers", *(["auto"] if SIZE == 1 else [])):
+        state = mpi_solver.upload(Instance("uniform", 12, "10n"), comm=COMM, exchange=way)
+        state.launches["dual_update"] = Nothing()
+        raises(RuntimeError, "made no progress", lambda state=state: mpi_solver.run(state))
+
+
+class Nothing:
+    """A launch that does nothing."""
+
+    count = 0
+
+    def __call__(self):
+        pass
+
+    def reset(self):
+        pass
 
 
 def aware():
@@ -267,8 +328,9 @@ def aware():
 
     mpi_upload.Collectives = Aware
     instance = Instance("uniform", 17, "10n", seed=9)
-    for variant in ("classical", "tree"):
-        check(solve(instance, variant=variant, comm=COMM), generators.draw(instance))
+    for variant, way in (("classical", "auto"), ("tree", "gather"), ("tree", "allgather")):
+        answer = solve(instance, variant=variant, comm=COMM, exchange=way)
+        check(answer, generators.draw(instance))
 
 
 def errors():
@@ -412,8 +474,8 @@ def silent_peers():
 CASES = {
     case.__name__: case
     for case in (
-        solves, forms, file, lists, peers, windows, nccl, aware, errors, certificates, alone_raises,
-        killed, silent, silent_nccl, silent_peers,
+        solves, forms, file, lists, peers, windows, nccl, aware, interrupted, stuck, errors,
+        certificates, alone_raises, killed, silent, silent_nccl, silent_peers,
     )
 }  # fmt: skip
 

@@ -135,7 +135,7 @@ def summary_of(sizes=SIZES, device="Planted GPU"):
     """A summary as a run would have it, planted."""
     rows = []
     for name, solver in scaling.SOLVERS.items():
-        variant = solver.removeprefix("mpi_")
+        variant = "classical" if solver == "mpi_classical" else "device"
         for n, p in sizes:
             run = run_of(variant, n, p, np.random.default_rng(n + p))
             seconds = dict(run.seconds)
@@ -183,6 +183,15 @@ def test_efficiencies_follow_the_papers_formulas():
         for verdicts in (scaling_verdicts.table_4, scaling_verdicts.table_5):
             kinds = {item.kind for item in verdicts(found)}
             assert kinds == {"ratio", "shape", "time"}
+
+
+def test_the_model_knows_who_exchanges_without_hosts():
+    summary = summary_of()
+    found = {name: model.fit.variant for _, name, model, _ in scaling.models(summary)}
+    assert found == {"CU-CLASS": "classical", "CU-TREE": "device", scaling.PEERS: "device"}
+    summary.loc[summary["metric"] == "by_nccl", "median"] = 0.0
+    found = {name: model.fit.variant for _, name, model, _ in scaling.models(summary)}
+    assert found == {"CU-CLASS": "classical", "CU-TREE": "tree", scaling.PEERS: "device"}
 
 
 def test_the_exchange_is_named_and_one_gpus_own_solver_stands_beside():
