@@ -84,6 +84,31 @@ def least_of_rows(first, step, size, n, j, v, top, cost, row_dual, frontier, off
 
 
 @cuda.jit(device=True)
+def shares_of(size, groups, warps):
+    """How many warps look at one group of 32 columns, each at its share of `size` rows."""
+    split = 1
+    while 2 * split <= warps and 2 * split * groups <= warps * cuda.gridDim.x and split < size:
+        split *= 2
+    return split
+
+
+@cuda.jit(device=True)
+def least_of_shares(share, split, least, best, shared_least, shared_best):
+    """A column's least slack over the shares, for share 0. Every thread of the block calls it."""
+    thread = cuda.threadIdx.x
+    if split > 1:
+        shared_least[thread], shared_best[thread] = least, best
+        cuda.syncthreads()
+        if share == 0:
+            for other in range(1, split):
+                value = shared_least[thread + 32 * other]
+                if value < least:
+                    least, best = value, shared_best[thread + 32 * other]
+        cuda.syncthreads()
+    return least, best
+
+
+@cuda.jit(device=True)
 def settle(
     n,
     j,
@@ -186,9 +211,7 @@ def forward_pass(
         if leader:
             flags[SIZES + (level + 2) % 3] = 0
             reached += size if level > 0 else 0
-        split = 1
-        while 2 * split <= warps and 2 * split * groups <= warps * cuda.gridDim.x and split < size:
-            split *= 2
+        split = shares_of(size, groups, warps)
         here = warps // split  # groups of 32 columns that the block works on at a time
         for start in range(cuda.blockIdx.x * here, groups, cuda.gridDim.x * here):
             group = start + warp // split
@@ -202,15 +225,7 @@ def forward_pass(
                     part, split, size, n, j, column_dual[j], top, cost, row_dual,
                     frontier, (level & 1) * n,
                 )  # fmt: skip
-            if split > 1:
-                shared_least[thread], shared_best[thread] = least, best
-                cuda.syncthreads()
-                if part == 0:
-                    for other in range(1, split):
-                        value = shared_least[thread + 32 * other]
-                        if value < least:
-                            least, best = value, shared_best[thread + 32 * other]
-                cuda.syncthreads()
+            least, best = least_of_shares(part, split, least, best, shared_least, shared_best)
             if part == 0:
                 settle(
                     n, j, uncovered, least, best, zero, column_assignment, row_cover,

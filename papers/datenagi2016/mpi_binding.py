@@ -352,10 +352,29 @@ def bind_tree(
     found["least_theta"] = bind(
         k.least_of_parts, 1, 1, i32(1), i32(strip.ranks), i32(1), top, a["thetas"], a["theta"]
     )
-    found |= _bind_beside_search(strip, dtype, a, shapes, root)
-    return (
-        found if exchange.by_host else found | _bind_check_of_all(strip, dtype, a, exchange, shapes)
-    )
+    found |= _bind_beside_search(strip, dtype, a, shapes) | _bind_trees(strip, a, shapes, root)
+    if not exchange.by_host:
+        found |= _bind_check_of_all(strip, dtype, a, exchange, shapes)
+    return found
+
+
+def _bind_trees(strip: Strip, a: dict[str, Any], shapes: Geometry, root: bool) -> dict[str, Launch]:
+    """What makes the message that brings the trees to the root, and what the root makes of it."""
+    n, columns = strip.n, strip.shape[1]
+    i32, line, warps = np.int32, shapes.line_threads, _warps(shapes)
+    found = {
+        "predecessors_of_trees": bind(
+            tree.predecessors_of_trees, _blocks(max(n, columns), line), line, i32(columns),
+            a["column_cover"], a["column_mark"], a["column_predecessor"], a["sent"],
+            a["root_flags"],
+        )
+    }  # fmt: skip
+    if root:
+        found["free_columns"] = bind(
+            tree.free_columns, _blocks(n, warps), warps, i32(n), a["whole_predecessor"],
+            a["whole_assignment"], a["whole_reverse"], a["root_flags"],
+        )  # fmt: skip
+    return found
 
 
 def _active_rows(strip: Strip) -> dict[str, tuple[int, int]]:
@@ -413,7 +432,7 @@ def bind_peers(
         by_peers.share_theta, 1, by_peers.MOST_RANKS, *shared, exchange.words, exchange.thetas,
         exchange.addresses, theta, a["flags"],
     )  # fmt: skip
-    found = searches | _bind_beside_search(strip, dtype, a, shapes, root)
+    found = searches | _bind_beside_search(strip, dtype, a, shapes)
     found |= _bind_check_of_all(strip, dtype, a, exchange, shapes)
     return found | _bind_paths(strip, a, exchange, shapes, root)
 
@@ -421,7 +440,7 @@ def bind_peers(
 def _bind_paths(
     strip: Strip, a: dict[str, Any], exchange: Any, shapes: Geometry, root: bool
 ) -> dict[str, Launch]:
-    """The launches between two searches, by the names of those whose place they take."""
+    """The launches between two searches, by the names of those of the other ways."""
     n, columns = strip.n, strip.shape[1]
     i32, line, warps = np.int32, shapes.line_threads, _warps(shapes)
     lines, first = (_blocks(max(n, columns), line), line), strip.columns[0]
@@ -455,14 +474,14 @@ def _warps(shapes: Geometry) -> int:
 
 
 def _bind_beside_search(
-    strip: Strip, dtype: np.dtype, a: dict[str, Any], shapes: Geometry, root: bool
+    strip: Strip, dtype: np.dtype, a: dict[str, Any], shapes: Geometry
 ) -> dict[str, Launch]:
     """The tree variant's launches that no exchange is part of."""
     n, columns = strip.n, strip.shape[1]
     i32, top, zero = np.int32, _top(dtype), dtype.type(0)
-    line, warps = shapes.line_threads, _warps(shapes)
+    line = shapes.line_threads
     lines = _blocks(max(n, columns), line), line
-    found = {
+    return {
         "minimum": bind(
             one_gpu.minimum, 1, shapes.reduction_threads, i32(columns), top, zero, a["slack"],
             a["theta"],
@@ -472,14 +491,4 @@ def _bind_beside_search(
             a["row_cover"], a["column_cover"], a["column_predecessor"], a["row_dual"],
             a["column_dual"], a["slack"], a["row_mark"],
         ),
-        "predecessors_of_trees": bind(
-            tree.predecessors_of_trees, *lines, i32(columns), a["column_cover"],
-            a["column_mark"], a["column_predecessor"], a["sent"], a["root_flags"],
-        ),
     }  # fmt: skip
-    if root:
-        found["free_columns"] = bind(
-            tree.free_columns, _blocks(n, warps), warps, i32(n), a["whole_predecessor"],
-            a["whole_assignment"], a["whole_reverse"], a["root_flags"],
-        )  # fmt: skip
-    return found

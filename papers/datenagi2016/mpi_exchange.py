@@ -360,7 +360,10 @@ class LoneExchange(DeviceExchange):
     def __init__(self, collectives: Collectives, block: int) -> None:
         super().__init__(collectives, block)
         self.launches["copy_message"] = copying(self.buffers.message, self.buffers.messages)
-        self.send = self.launches["copy_message"]  # type: ignore[method-assign]
+
+    def send(self) -> None:
+        """Copy the message to where the next level reads it."""
+        self.launches["copy_message"]()
 
     def gather(self, part: Any, whole: Any) -> None:
         """Nothing: they are one array (`mpi_binding.allocate`)."""

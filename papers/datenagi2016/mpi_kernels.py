@@ -44,6 +44,17 @@ def tell_host(payload, flags, signal):
     store_release_system(signal, sequence % signal.size, (sequence << 34) | payload)
 
 
+@cuda.jit(device=True)
+def ends_last(flags):
+    """Whether this block is the last to end; asked by one thread a block, behind its barrier."""
+    cuda.threadfence()
+    if cuda.atomic.add(flags, ARRIVED, 1) + 1 != cuda.gridDim.x:
+        return False
+    cuda.threadfence()
+    flags[ARRIVED] = 0
+    return True
+
+
 # ---------------------------------------------------------------------------------- start
 
 
@@ -249,12 +260,8 @@ def optimality_check_of_all(
         rows, columns, 0, rows, top, row_assignment, row_cover, column_cover, row_predecessor,
         column_predecessor, row_successor, column_successor, row_mark, column_mark, slack, flags,
     )  # fmt: skip
-    if cuda.threadIdx.x == 0:
-        cuda.threadfence()
-        if cuda.atomic.add(flags, ARRIVED, 1) + 1 == cuda.gridDim.x:
-            cuda.threadfence()
-            flags[ARRIVED] = 0
-            tell_host(int64(load_relaxed(flags, MATCHES)), flags, signal)
+    if cuda.threadIdx.x == 0 and ends_last(flags):
+        tell_host(int64(load_relaxed(flags, MATCHES)), flags, signal)
 
 
 @cuda.jit(device=True)

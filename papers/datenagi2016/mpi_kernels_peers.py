@@ -41,15 +41,9 @@ from papers.common.primitives import (
     warp_rank,
 )
 from papers.datenagi2016.kernels import ACTIVE, LEVELS, MAX_BLOCK, REVERSE
-from papers.datenagi2016.kernels_tree import append, least_of_rows
+from papers.datenagi2016.kernels_tree import append, least_of_rows, least_of_shares, shares_of
 from papers.datenagi2016.mpi_kernels import ARRIVED, EXCHANGES, OUT, ROWS
-from papers.datenagi2016.mpi_kernels_tree import (
-    arrive,
-    least_of_shares,
-    lower_slack,
-    shares_of,
-    tell_rows,
-)
+from papers.datenagi2016.mpi_kernels_tree import arrive, lower_slack, tell_rows
 
 ROWS_MASK = (1 << 33) - 1
 

@@ -26,8 +26,8 @@ from papers.datenagi2016.kernels import (
     TO_REVERSE,
     VISITED,
 )
-from papers.datenagi2016.kernels_tree import append, least_of_rows
-from papers.datenagi2016.mpi_kernels import ARRIVED, OUT, tell_host
+from papers.datenagi2016.kernels_tree import append, least_of_rows, least_of_shares, shares_of
+from papers.datenagi2016.mpi_kernels import OUT, ends_last, tell_host
 
 HEADER = 2
 """Words of a message before its rows."""
@@ -51,17 +51,13 @@ def tell_rows(rows, path, flags, signal):
 def close_message(message, flags, tell, signal):
     """The last block to end writes the message's header, and clears what counted it."""
     cuda.syncthreads()
-    if cuda.threadIdx.x == 0:
-        cuda.threadfence()
-        if cuda.atomic.add(flags, ARRIVED, 1) + 1 == cuda.gridDim.x:
-            cuda.threadfence()
-            flags[ARRIVED] = 0
-            count = cuda.atomic.exch(flags, OUT, 0)
-            ends = load_relaxed(flags, REVERSE)
-            message[0] = count
-            message[1] = ends
-            if tell == WHAT_GOES:
-                tell_rows(int64(count), ends > 0, flags, signal)
+    if cuda.threadIdx.x == 0 and ends_last(flags):
+        count = cuda.atomic.exch(flags, OUT, 0)
+        ends = load_relaxed(flags, REVERSE)
+        message[0] = count
+        message[1] = ends
+        if tell == WHAT_GOES:
+            tell_rows(int64(count), ends > 0, flags, signal)
 
 
 @cuda.jit
@@ -93,31 +89,6 @@ def copy_message(source, target):
 
 
 # ---------------------------------------------------------------------------------- a level
-
-
-@cuda.jit(device=True)
-def shares_of(size, groups, warps):
-    """How many warps look at one group of 32 columns, each at its share of `size` rows."""
-    split = 1
-    while 2 * split <= warps and 2 * split * groups <= warps * cuda.gridDim.x and split < size:
-        split *= 2
-    return split
-
-
-@cuda.jit(device=True)
-def least_of_shares(share, split, least, best, shared_least, shared_best):
-    """A column's least slack over the shares, for share 0. Every thread of the block calls it."""
-    thread = cuda.threadIdx.x
-    if split > 1:
-        shared_least[thread], shared_best[thread] = least, best
-        cuda.syncthreads()
-        if share == 0:
-            for other in range(1, split):
-                value = shared_least[thread + 32 * other]
-                if value < least:
-                    least, best = value, shared_best[thread + 32 * other]
-        cuda.syncthreads()
-    return least, best
 
 
 @cuda.jit(device=True)

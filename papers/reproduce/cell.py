@@ -307,15 +307,17 @@ class _Notebook:
         """Time `scope` by calling `once` for every repetition, and judge the answers."""
         maximize = bool(dict(self._cell.options).get("maximize", False))
         judge = _Judge(self._cell.instance, self._matrix, maximize)
-        answers = []
+        answers, values = [], []
+        self.scope = scope
         repeats = self._cell.repeats or 1
         self._report(f"{scope} 1/{repeats}")
         for repeat, result in enumerate(_repeated(once, repeats, self._budget_s)):
-            self.values += [(scope, repeat, key, value) for key, value in result.values.items()]
+            values += [(scope, repeat, key, value) for key, value in result.values.items()]
             judge.hear(result.answer)
             answers.append(result.answer)
             self._report(f"{scope} {min(repeat + 2, repeats)}/{repeats}")
-        self.verdict, self.scope = judge.conclude(), scope
+        self.verdict = judge.conclude()
+        self.values += values
         self._answers = self._answers or answers
 
     def outcome(self, device_name: str) -> Outcome:
@@ -404,8 +406,9 @@ def measure(
     except MissingPackageError as error:
         return Outcome("skipped", "none", str(error), device=name)
     except GivenUpError as error:
-        if notebook.values:  # what was timed before stands
-            return notebook.outcome(name)
         after = () if error.after_ms is None else ((notebook.scope, 0, GAVE_UP, error.after_ms),)
-        return Outcome("skipped", "none", str(error), after, name)
+        if notebook.verdict is None:
+            return Outcome("skipped", "none", str(error), after, name)
+        found = notebook.outcome(name)
+        return replace(found, values=(*found.values, *after))
     return notebook.outcome(name)

@@ -496,6 +496,33 @@ def test_a_solver_that_gives_up_after_a_time_leaves_the_time():
     assert outcome.values == (("run", 0, GAVE_UP, 1500.0),)
 
 
+@pytest.mark.parametrize("runs", [0, 1, 2, 3, 4])
+def test_scopes_that_were_timed_before_a_give_up_stand(runs):
+    """Two repetitions of `run`, then of `end_to_end`; what came of an unfinished scope is left."""
+    left = iter(range(1 + runs))  # the first run is the warm-up
+
+    def give_up(flow):
+        if next(left, None) is None:
+            raise GivenUpError("gave up after 1.5 s", 1500.0)
+        return flow
+
+    one = replace(flow_cell("run", "end_to_end"), repeats=2)
+    outcome = go(flow_solver(spoil=give_up), one, Laboratory())
+    times = [value[:2] for value in outcome.values if value[2] == "time_ms"]
+    ends = [value for value in outcome.values if value[2] == GAVE_UP]
+    if runs < 2:
+        assert outcome.status == "skipped"
+        assert (times, ends) == ([], [("run", 0, GAVE_UP, 1500.0)])
+    elif runs < 4:
+        assert (outcome.status, outcome.certificate) == ("ok", "minimum-cut")
+        assert times == [("run", 0), ("run", 1)]
+        assert ends == [("end_to_end", 0, GAVE_UP, 1500.0)]
+    else:
+        assert outcome.status == "ok"
+        assert len(times) == 4
+        assert ends == []
+
+
 def test_a_flow_instance_whose_file_is_missing_is_skipped(monkeypatch, tmp_path):
     monkeypatch.setenv("PAPERS_INSTANCES", str(tmp_path))
     monkeypatch.setenv("PAPERS_CACHE", str(tmp_path))
