@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import papers
-from papers.reproduce import readme, registry
+from papers.reproduce import registry
+from papers.reproduce.report import readme
 
 ROOT = Path(papers.__file__).parent
 HEADINGS = (
@@ -56,7 +57,7 @@ def tags_in(text, tag):
 
 
 def code_of(name):
-    return "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / name).glob("*.py")))
+    return "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / name).rglob("*.py")))
 
 
 def table_of(name):
@@ -96,7 +97,8 @@ def test_correspondence_table_names_things_that_exist(name):
                 continue
             head, _, rest = word.rpartition(".")
             module = head or module
-            source = (ROOT / name / f"{module}.py").read_text(encoding="utf-8")
+            path = (ROOT / name).joinpath(*module.split("."))
+            source = path.with_suffix(".py").read_text(encoding="utf-8")
             assert re.search(rf"^def {rest}\b", source, re.MULTILINE), word
 
 
@@ -109,7 +111,7 @@ def test_readme_has_the_same_headings_as_all(name):
 @pytest.mark.parametrize("name", papers.PAPERS)
 def test_readme_results_come_from_the_recorded_runs(name):
     text = (ROOT / name / "README.md").read_text(encoding="utf-8")
-    assert readme.filled(name) == text, f"run python -m papers.reproduce.readme {name}"
+    assert readme.filled(name) == text, f"run python -m papers.reproduce.report.readme {name}"
     assert len(readme.BLOCK.findall(text)) > 3
 
 

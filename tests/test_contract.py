@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import papers
-from papers.common import certify, device
+from papers.common.gpu import device
+from papers.common.problems import assignment_proof
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -61,7 +62,7 @@ def assert_optimal(solver, cost, maximize=False, **options):
         not cost.size or np.ptp(wide) < 2**52
     ):  # SciPy works in float64: beyond, only the proof counts
         assert answer.cost == best
-    verdict = certify.assignment(cost, answer, maximize)
+    verdict = assignment_proof.assignment(cost, answer, maximize)
     assert verdict.ok, verdict
     return answer
 
@@ -172,7 +173,7 @@ def test_input_is_not_changed_and_state_runs_again(solver, options):
         answers.append(solver.download(state))
     assert np.array_equal(cost, before)
     assert answers[0].cost == answers[1].cost
-    assert certify.assignment(cost, answers[1]).ok
+    assert assignment_proof.assignment(cost, answers[1]).ok
 
 
 @pytest.mark.parametrize(("solver", "options"), SOLVERS)
@@ -184,7 +185,7 @@ def test_trace_names_the_declared_steps(solver, options):
     if solver.steps:
         assert seen[0] == solver.steps[0]
         assert set(seen) == set(solver.steps)
-    assert certify.assignment(state.problem.cost, solver.download(state)).ok
+    assert assignment_proof.assignment(state.problem.cost, solver.download(state)).ok
 
 
 def random_instance(seed):
@@ -236,5 +237,5 @@ def test_a_big_m_that_takes_no_part(solver, options, big, maximize):
         if refused is not None:
             assert "orders of magnitude" in refused
             continue
-        assert certify.assignment(cost, answer, maximize).ok
+        assert assignment_proof.assignment(cost, answer, maximize).ok
         assert answer.cost == pytest.approx(cost[linear_sum_assignment(cost, maximize)].sum())

@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from papers.common import device, koenig
-from papers.common.graph import GraphError, bipartite
+from papers.common.gpu import device
+from papers.common.problems import matching_proof
+from papers.common.problems.graph import GraphError, bipartite
 
 PAPERS = ("deveci_matching",)
 
@@ -74,7 +75,7 @@ def test_maximum_and_proved(solver, options, case):
     """As many pairs as SciPy finds, and a vertex cover of that size."""
     graph = bipartite(CASES[case])
     answer = solve(solver, CASES[case], **options)
-    verdict = koenig.matching(graph, answer)
+    verdict = matching_proof.matching(graph, answer)
     assert verdict.ok, verdict
     if graph.edges:
         pairs = maximum_bipartite_matching(csr_array(graph.matrix()), perm_type="column")
@@ -125,7 +126,7 @@ def test_a_run_can_be_repeated_and_keeps_the_graph(solver, options):
     for _ in range(3):
         solver.run(state)
         answer = solver.download(state)
-        assert koenig.matching(graph, answer).ok
+        assert matching_proof.matching(graph, answer).ok
         sizes.add(answer.cardinality)
     assert len(sizes) == 1
     assert np.array_equal(graph.cxadj, before[0])

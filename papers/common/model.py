@@ -116,9 +116,10 @@ class Flow:
     value : int
         What arrives at the sink.
     residual : int64[arcs], or mapping of str to int64[height, width]
-        Residual capacities in the instance's own form: by arc of a `papers.common.network.Network`;
-        of a `Grid` by its arrays' names (``source``, ``sink``, the directions), each direction
-        seen from its own pixel. What leaves a node equals what enters it.
+        Residual capacities in the instance's own form: by arc of a
+        `papers.common.problems.network.Network`; of a `Grid` by its arrays' names (``source``,
+        ``sink``, the directions), each direction seen from its own pixel. What leaves a node equals
+        what enters it.
     source_side : bool[nodes] or bool[height, width]
         A minimum cut: the nodes (pixels) that the sink cannot be reached from.
     counters : mapping of str to int
@@ -208,8 +209,9 @@ class Instance:
     Attributes
     ----------
     family : str
-        A key of `papers.common.generators.FAMILIES`, `papers.common.graph_families.GRAPHS` or
-        `papers.common.flow_families.FLOWS`.
+        A key of `papers.common.instances.generators.FAMILIES`,
+        `papers.common.instances.graphs.families.GRAPHS` or
+        `papers.common.instances.flows.families.FLOWS`.
     n : int
         Rows (and, but for matrices from files, columns).
     label : str
@@ -316,7 +318,7 @@ class Experiment:
         What must be measured.
     table : callable(measurements, published) -> DataFrame
         `measurements`: the certified rows of the run and of the recorded runs, reduced to medians
-        per cell and metric (columns: `papers.reproduce.measurements.SUMMARY`); `published`:
+        per cell and metric (columns: `papers.reproduce.run.measurements.SUMMARY`); `published`:
         callable(name) -> DataFrame, the paper's CSV of that name. Returns a tidy table with the
         published and the measured columns side by side.
     figure : callable(table) -> matplotlib Figure, or None

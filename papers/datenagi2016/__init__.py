@@ -1,12 +1,13 @@
 """Date, Nagi 2016: two Hungarian algorithms that search from all rows at once [DN16].
 
 Reading order: `reference` (the sequential listings), `half_units` (how theta / 2 stays exact),
-`kernels`, `kernels_classical` and `kernels_tree` (the same steps on the GPU), `solver` (the host
-loop) with `binding` (its memory and launches) and `bands` (how Table 2 counts), `cpu` (the OpenMP
-version), `experiments` (tables and figures). Several GPUs: `mpi_kernels` and its two sisters,
-`mpi_collectives`, `mpi_exchange`, `mpi_state`, `mpi_upload` with `mpi_binding`, `mpi_solver` (the
-loop), `scaling` and `scaling_model` (Tables 4 and 5). `README.md` beside this file is the teaching
-page.
+`kernels.shared`, `kernels.classical` and `kernels.tree` (the same steps on the GPU), `solver` (the
+host loop) with `launches` (its memory and launches) and `bands` (how Table 2 counts), `cpu` (the
+OpenMP version), `experiments` (tables and figures). Several GPUs: `several_gpus.kernels.strips` and
+its two sisters,
+`several_gpus.collectives`, `several_gpus.exchange`, `several_gpus.state`, `several_gpus.upload`
+with `several_gpus.launches`, `several_gpus.solver` (the loop), `scaling` and
+`evidence.scaling_model` (Tables 4 and 5). `README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations
@@ -24,26 +25,28 @@ def solve(cost: Any, *args: Any, comm: Any = None, **options: Any) -> Any:
     """Solve a linear assignment problem on one device, or on the ranks of `comm`.
 
     Without `comm` it is `papers.datenagi2016.solver.solve`. With an mpi4py communicator every one
-    of its ranks calls it, it is `papers.datenagi2016.mpi_solver.solve`, and `cost` may also be an
-    instance or a file of which each rank draws or reads its part.
+    of its ranks calls it, it is `papers.datenagi2016.several_gpus.solver.solve`, and `cost` may
+    also be an instance or a file of which each rank draws or reads its part.
     """
     if comm is None:
         from papers.datenagi2016 import solver
 
         return solver.solve(cost, *args, **options)
-    from papers.datenagi2016 import mpi_solver
+    from papers.datenagi2016.several_gpus import solver as mpi_solver
 
     return mpi_solver.solve(cost, *args, comm=comm, **options)
 
 
 def _experiments() -> Sequence[Experiment]:
-    from papers.datenagi2016.experiments import EXPERIMENTS
+    from papers.datenagi2016.evidence.experiments import EXPERIMENTS
 
     return EXPERIMENTS
 
 
 def _solvers() -> Mapping[str, Solver]:
-    from papers.datenagi2016 import cpu, mpi_solver, solver
+    from papers.datenagi2016 import solver
+    from papers.datenagi2016.baselines import solvers
+    from papers.datenagi2016.several_gpus import solver as mpi_solver
 
     variants = {
         "classical": ("Classical Hungarian, CUDA", solver.STEPS_CLASSICAL),
@@ -77,7 +80,7 @@ def _solvers() -> Mapping[str, Solver]:
             ("tree", solver.STEPS_TREE),
         )
     }
-    return {**gpu, **several, **cpu.SOLVERS}
+    return {**gpu, **several, **solvers.SOLVERS}
 
 
 PAPER = Paper(

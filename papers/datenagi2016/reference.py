@@ -5,7 +5,7 @@ and `update`, `alternating_tree_hungarian` that of [DN16 sec.2.3] with `update_2
 those of [DN16 sec.2.1], e.g. ``A_r`` for the row assignments.
 
 Duals and slacks are kept in half units (doubled), so that theta / 2 is a whole number whenever the
-costs are: see `papers.datenagi2016.half_units`.
+costs are: see `papers.datenagi2016.kernels.half_units`.
 """
 
 from __future__ import annotations

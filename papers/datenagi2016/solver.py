@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from papers.common import device, resident
-from papers.common.assignment import finish, prepare
-from papers.common.launch import Launch
-from papers.common.mailbox import Mailbox
+from papers.common.gpu import device
+from papers.common.gpu.launch import Launch
+from papers.common.gpu.signals import Mailbox
 from papers.common.model import Assignment
+from papers.common.problems import costs_on_device
+from papers.common.problems.assignment import finish, prepare
 from papers.datenagi2016 import bands
-from papers.datenagi2016.binding import VARIANTS, Geometry, allocate, bind_launches, state_bytes
-from papers.datenagi2016.half_units import NEGLIGIBLE
-from papers.datenagi2016.kernels import Flag
+from papers.datenagi2016.kernels.half_units import NEGLIGIBLE
+from papers.datenagi2016.kernels.shared import Flag
+from papers.datenagi2016.launches import VARIANTS, Geometry, allocate, bind_launches, state_bytes
 
 STEPS_TREE = (
     "initial_reduction", "optimality_check", "forward_pass", "reverse_pass", "augmentation",
@@ -30,7 +31,7 @@ STEPS_CLASSICAL = (*STEPS_TREE[:2], "matrix_compression", *STEPS_TREE[2:])
 DTYPES = ("int32", "int64", "float64")
 
 SLACK_FACTOR = 4
-"""A slack is at most twice the range of the costs (`papers.common.assignment`), and is doubled."""
+"""A slack is at most twice the costs' range (`papers.common.problems.assignment`), and doubled."""
 
 MAX_SIZE = {"classical": 46340, "tree": 2**30}
 """Largest n: the classical variant's CSR pointers are int32, and all n * n edges may have no slack;
@@ -45,7 +46,7 @@ is not taken yet; the next update, by that remainder, rounds at the size of the 
 
 
 class Signal(NamedTuple):
-    """What a forward pass tells the host (`kernels.send_signal` packs it)."""
+    """What a forward pass tells the host (`kernels.shared.send_signal` packs it)."""
 
     matches: int
     path_found: bool
@@ -115,9 +116,9 @@ def upload(
     Parameters
     ----------
     cost : array_like[n, m], or int32[n, n] in device memory
-        See `papers.common.assignment.prepare`; what is in device memory already is used where it
-        is (see `papers.common.resident.adopt`). Neither is changed, and neither is copied on
-        the host: `download` reads the assigned costs from it.
+        See `papers.common.problems.assignment.prepare`; what is in device memory already is used
+        where it is (see `papers.common.problems.costs_on_device.adopt`). Neither is changed, and
+        neither is copied on the host: `download` reads the assigned costs from it.
     maximize : bool
         Whether the sum is to be maximized.
     dtype : {"int32", "int64", "float64"}, optional
@@ -142,14 +143,16 @@ def upload(
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r} is not one of {', '.join(VARIANTS)}")
-    on_device = isinstance(cost, resident.ResidentCosts) or hasattr(
+    on_device = isinstance(cost, costs_on_device.ResidentCosts) or hasattr(
         cost, "__cuda_array_interface__"
     )
     if on_device:
         if maximize or dtype not in (None, "int32", np.int32, np.dtype("int32")):
             raise ValueError("costs in device memory are minimized, as int32")
-        costs = cost if isinstance(cost, resident.ResidentCosts) else resident.adopt(cost)
-        problem: Any = resident.prepare_resident(costs, factor=SLACK_FACTOR)
+        costs = (
+            cost if isinstance(cost, costs_on_device.ResidentCosts) else costs_on_device.adopt(cost)
+        )
+        problem: Any = costs_on_device.prepare_resident(costs, factor=SLACK_FACTOR)
         work = np.dtype(np.int32)
     else:
         problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
@@ -311,7 +314,9 @@ def download(state: State) -> Assignment:
         If the run did not end with a perfect matching.
     """
     put_back = (
-        resident.finish_resident if isinstance(state.problem, resident.ResidentProblem) else finish
+        costs_on_device.finish_resident
+        if isinstance(state.problem, costs_on_device.ResidentProblem)
+        else finish
     )
     if state.n == 0:
         return put_back(state.problem, np.zeros(0, np.int64))
@@ -347,8 +352,8 @@ def solve(
 ) -> Assignment:
     """Solve a linear assignment problem, searching from all unassigned rows at once [DN16].
 
-    Runs on the selected device (`papers.common.device.select`): a CUDA GPU, or the CPU executor,
-    which is meant for n up to a few hundred.
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for n up to a few hundred.
 
     Parameters
     ----------

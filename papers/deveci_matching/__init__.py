@@ -1,8 +1,9 @@
 """Deveci, Kaya, Uçar, Çatalyürek 2013: maximum cardinality matching on the GPU [D13].
 
-Reading order: `start` (the cheap matching), `reference` (the sequential form), `kernels` (the
-paper's functions, and why their races are harmless), `solver` (the host loop, eight variants) and
-`binding` (its memory and launches), `cpu` (the rivals), `kernels_beyond` and `beyond` (our own
+Reading order: `start` (the cheap matching), `reference` (the sequential form), `kernels.phases`
+(the paper's functions, and why their races are harmless), `solver` (the host loop, eight variants)
+and
+`launches` (its memory and launches), `cpu` (the rivals), `beyond.kernels` and `beyond` (our own
 solver), `experiments`. `README.md` beside this file is the teaching page.
 """
 
@@ -24,15 +25,17 @@ def solve(*args: Any, **options: Any) -> Any:
 
 
 def _experiments() -> Sequence[Experiment]:
-    from papers.deveci_matching.experiments import EXPERIMENTS
+    from papers.deveci_matching.evidence.experiments import EXPERIMENTS
 
     return EXPERIMENTS
 
 
 def _solvers() -> Mapping[str, Solver]:
-    from papers.deveci_matching import beyond, cpu, solver
+    from papers.deveci_matching import solver
+    from papers.deveci_matching.baselines import solvers
+    from papers.deveci_matching.beyond import solver as beyond
 
-    return {**solver.SOLVERS, **cpu.SOLVERS, **beyond.SOLVERS}
+    return {**solver.SOLVERS, **solvers.SOLVERS, **beyond.SOLVERS}
 
 
 PAPER = Paper(

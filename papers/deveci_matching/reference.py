@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.graph import Graph
 from papers.common.model import Matching
+from papers.common.problems.graph import Graph
 from papers.deveci_matching.start import start
 
 UNMATCHED = -1

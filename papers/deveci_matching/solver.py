@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from papers.common import device
-from papers.common.graph import Graph, bipartite
-from papers.common.launch import Launch
-from papers.common.mailbox import Mailbox
+from papers.common.gpu import device
+from papers.common.gpu.launch import Launch
+from papers.common.gpu.signals import Mailbox
 from papers.common.model import Matching, Solver
+from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
-from papers.deveci_matching.binding import (
+from papers.deveci_matching.kernels.phases import Signal
+from papers.deveci_matching.launches import (
     ALGORITHMS,
     BFS,
     THREADS,
@@ -27,7 +28,6 @@ from papers.deveci_matching.binding import (
     check_size,
     needed_bytes,
 )
-from papers.deveci_matching.kernels import Signal
 
 STEPS = ("init", "bfs", "alternate", "fix")
 """What `run` passes to ``trace``."""
@@ -37,7 +37,7 @@ LEVELS_KEPT = 400
 
 
 class Report(NamedTuple):
-    """What a launch of the BFS kernel tells the host (`kernels.report` packs it)."""
+    """What a launch of the BFS kernel tells the host (`kernels.phases.report` packs it)."""
 
     vertex_inserted: bool
     augmenting_path_found: bool
@@ -114,7 +114,7 @@ def upload(
     Parameters
     ----------
     graph : Graph, scipy sparse array or matrix, array_like[rows, columns], or tuple
-        See `papers.common.graph.bipartite`.
+        See `papers.common.problems.graph.bipartite`.
     algorithm : {"apfb", "apsb"}
         Search to the end in each phase (as HKDW), or to the first level with a path (as HK).
     bfs : {"wr", "plain"}
@@ -166,10 +166,10 @@ def upload(
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """The algorithm on a device-resident graph [D13 Alg.1].
 
-    Each iteration that finds a path makes the matching larger (`kernels.alternate_path`), so there
-    is at most one more than the matching can grow by. The last one finds no free row in a search
-    from all free columns, which proves the matching maximum: no row holds a stale -2 then
-    (`kernels.fix_matching`), and no tree was left early (`kernels.gpubfs_wr`).
+    Each iteration that finds a path makes the matching larger (`kernels.phases.alternate_path`), so
+    there is at most one more than the matching can grow by. The last one finds no free row in a
+    search from all free columns, which proves the matching maximum: no row holds a stale -2 then
+    (`kernels.phases.fix_matching`), and no tree was left early (`kernels.phases.gpubfs_wr`).
 
     Parameters
     ----------
@@ -290,8 +290,8 @@ def solve(
 ) -> Matching:
     """Find a matching of maximum cardinality in a bipartite graph [D13].
 
-    Runs on the selected device (`papers.common.device.select`): a CUDA GPU, or the CPU executor,
-    which is meant for a few hundred vertices.
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for a few hundred vertices.
 
     Parameters
     ----------

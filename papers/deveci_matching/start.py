@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from papers.common.graph import Graph, GraphError
+from papers.common.problems.graph import Graph, GraphError
 
 FREE = -1
 STARTS = ("cheap", "empty")

@@ -1,8 +1,8 @@
 """Kawtikwar, Chang, Govind: five optimizations of Lopes's Hungarian solver [K21].
 
-Reading order: `reference` (the appendix's steps), `kernels_baseline`, then `kernels_opt0` to
-`kernels_opt4`, each beside the one before, `steps` (what the one-launch versions share), `solver`
-(the host's side) and `binding` (its memory and launches), `sass` (what the compiler makes of
+Reading order: `reference` (the appendix's steps), `kernels.baseline`, then `kernels.opt0` to
+`kernels.opt4`, each beside the one before, `steps` (what the one-launch versions share), `solver`
+(the host's side) and `launches` (its memory and launches), `sass` (what the compiler makes of
 Opt 3). `README.md` beside this file is the teaching page.
 """
 
@@ -34,13 +34,15 @@ def solve(*args: Any, **options: Any) -> Any:
 
 
 def _experiments() -> Sequence[Experiment]:
-    from papers.kawtikwar_opts.experiments import EXPERIMENTS
+    from papers.kawtikwar_opts.evidence.experiments import EXPERIMENTS
 
     return EXPERIMENTS
 
 
 def _solvers() -> Mapping[str, Solver]:
-    from papers.kawtikwar_opts import cpu, profile, solver
+    from papers.kawtikwar_opts import solver
+    from papers.kawtikwar_opts.baselines import solvers
+    from papers.kawtikwar_opts.evidence import profile
 
     versions = {
         name: Solver(
@@ -54,7 +56,7 @@ def _solvers() -> Mapping[str, Solver]:
         )
         for name, title in TITLES.items()
     }
-    return {**versions, **cpu.SOLVERS, **profile.SOLVERS}
+    return {**versions, **solvers.SOLVERS, **profile.SOLVERS}
 
 
 PAPER = Paper(

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from papers.common import device
-from papers.common.assignment import Problem, finish, prepare
-from papers.common.launch import Launch
-from papers.common.mailbox import Mailbox
+from papers.common.gpu import device
+from papers.common.gpu.launch import Launch
+from papers.common.gpu.signals import Mailbox
 from papers.common.model import Assignment
-from papers.kawtikwar_opts.binding import (
+from papers.common.problems.assignment import Problem, finish, prepare
+from papers.kawtikwar_opts.kernels.one_launch import Flag, Status
+from papers.kawtikwar_opts.launches import (
     HOST_LOOP,
     ONE_LAUNCH,
     VERSIONS,
@@ -29,8 +30,7 @@ from papers.kawtikwar_opts.binding import (
     bind_host_loop,
     bind_one_launch,
 )
-from papers.kawtikwar_opts.steps import Flag, Status
-from papers.lopes2019.kernels import Flag as LopesFlag
+from papers.lopes2019.kernels.search import Flag as LopesFlag
 from papers.lopes2019.solver import check_size, decode_signal
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
@@ -70,7 +70,7 @@ class State:
     problem : Problem
         The checked costs.
     version : str
-        One of `papers.kawtikwar_opts.binding.VERSIONS`.
+        One of `papers.kawtikwar_opts.launches.VERSIONS`.
     n : int
         Order.
     patience : int
@@ -118,8 +118,8 @@ def upload(
     Parameters
     ----------
     cost : array_like[n, m]
-        See `papers.common.assignment.prepare`. An array is not copied: `download` reads the
-        assigned costs from it, so it must not change before.
+        See `papers.common.problems.assignment.prepare`. An array is not copied: `download` reads
+        the assigned costs from it, so it must not change before.
     maximize : bool
         Whether the sum is to be maximized.
     dtype : {"int32", "int64", "float64"}, optional
@@ -127,7 +127,7 @@ def upload(
     version : {"opt4", "opt3", "opt2", "opt1", "opt0", "baseline"}
         How much of the report is applied.
     lines_a_bin, threads, blocks : int, optional
-        Instead of the geometry's: see `papers.kawtikwar_opts.binding.Geometry`. The report has 512
+        Instead of the geometry's: see `papers.kawtikwar_opts.launches.Geometry`. The report has 512
         columns to a bin.
     trace_steps : bool
         One launch only: read the GPU's clock between the steps; see `download`.
@@ -324,7 +324,7 @@ def _count_in_kernel(state: State) -> dict[str, int]:
 
 
 def barriers(paths: int, searches: int, updates: int, alone: bool) -> int:
-    """Barriers of the grid in a run of one launch (see `papers.kawtikwar_opts.steps`).
+    """Barriers of the grid in a run of one launch (see `papers.kawtikwar_opts.kernels.one_launch`).
 
     Parameters
     ----------
@@ -341,8 +341,8 @@ def barriers(paths: int, searches: int, updates: int, alone: bool) -> int:
 def solve(cost: Any, maximize: bool = False, dtype: Any = None, **options: Any) -> Assignment:
     """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
 
-    Runs on the selected device (`papers.common.device.select`): a CUDA GPU, or the CPU executor,
-    which is meant for n up to a few hundred.
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for n up to a few hundred.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Lopes, Yadav, Ilic, Patra 2019: the Hungarian algorithm, distributed over blocks [L19].
 
-Reading order: `reference` (the sequential steps), `kernels` and `kernels_matrix` (the same steps on
-the GPU), `kernels_step_4` (Appendix B), `solver` (the host loop) and `binding` (its
+Reading order: `reference` (the sequential steps), `kernels.search` and `kernels.matrix` (the same
+steps on the GPU), `kernels.step_4` (Appendix B), `solver` (the host loop) and `launches` (its
 memory and launches), `cpu` (the paper's baselines),
 `experiments` (tables and figures). `README.md` beside this file is the teaching page.
 """
@@ -24,13 +24,14 @@ def solve(*args: Any, **options: Any) -> Any:
 
 
 def _experiments() -> Sequence[Experiment]:
-    from papers.lopes2019.experiments import EXPERIMENTS
+    from papers.lopes2019.evidence.experiments import EXPERIMENTS
 
     return EXPERIMENTS
 
 
 def _solvers() -> Mapping[str, Solver]:
-    from papers.lopes2019 import cpu, solver
+    from papers.lopes2019 import solver
+    from papers.lopes2019.baselines import solvers
 
     gpu = Solver(
         name="gpu",
@@ -41,7 +42,7 @@ def _solvers() -> Mapping[str, Solver]:
         download=solver.download,
         steps=solver.STEPS,
     )
-    return {"gpu": gpu, **cpu.SOLVERS}
+    return {"gpu": gpu, **solvers.SOLVERS}
 
 
 PAPER = Paper(

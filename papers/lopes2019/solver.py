@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from papers.common import device
-from papers.common.assignment import Problem, finish, prepare
-from papers.common.launch import Launch
-from papers.common.mailbox import Mailbox
+from papers.common.gpu import device
+from papers.common.gpu.launch import Launch
+from papers.common.gpu.signals import Mailbox
 from papers.common.model import Assignment
-from papers.lopes2019.binding import Geometry, allocate, bind_launches
-from papers.lopes2019.kernels import Flag
+from papers.common.problems.assignment import Problem, finish, prepare
+from papers.lopes2019.kernels.search import Flag
+from papers.lopes2019.launches import Geometry, allocate, bind_launches
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
 DTYPES = ("int32", "int64", "float64", "uint8")
@@ -33,7 +33,7 @@ MAX_SHARED_SIZE = 24576
 
 
 class Signal(NamedTuple):
-    """What step 4 tells the host (`kernels.send_signals` packs it)."""
+    """What step 4 tells the host (`kernels.search.send_signals` packs it)."""
 
     matches: int
     zero_found: bool
@@ -41,7 +41,7 @@ class Signal(NamedTuple):
 
 
 def decode_signal(payload: int) -> Signal:
-    """Unpack the payload of step 4's word (`papers.common.mailbox`)."""
+    """Unpack the payload of step 4's word (`papers.common.gpu.signals`)."""
     return Signal(payload & 0xFFFFFFFF, bool(payload >> 32 & 1), bool(payload >> 33 & 1))
 
 
@@ -83,8 +83,8 @@ def upload(
     Parameters
     ----------
     cost : array_like[n, m]
-        See `papers.common.assignment.prepare`. An array is not copied: `download` reads the
-        assigned costs from it, so it must not change before.
+        See `papers.common.problems.assignment.prepare`. An array is not copied: `download` reads
+        the assigned costs from it, so it must not change before.
     maximize : bool
         Whether the sum is to be maximized; step 1 then takes row maxima, as the paper prints it.
     dtype : {"int32", "int64", "float64", "uint8"}, optional
@@ -247,8 +247,8 @@ def solve(
 ) -> Assignment:
     """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
 
-    Runs on the selected device (`papers.common.device.select`): a CUDA GPU, or the CPU executor,
-    which is meant for n up to a few hundred.
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for n up to a few hundred.
 
     Parameters
     ----------

@@ -1,9 +1,12 @@
 """Łupińska 2011: lock-free push-relabel and cost scaling on the GPU [LU11].
 
-Reading order. Maximum flow: `flow_reference`, `flow_kernels_blocking`, `flow_kernels`,
-`flow_kernels_relabel`, `flow_solver`, `flow_binding`, `flow_cpu`. Assignment: `costs` (integers
-that make the last epsilon exact), `reference`, `kernels` (lock-free refine), `solver` and
-`binding`, `cpu`, `kernels_batch` and `batch` (thousands of small problems). Then `experiments`.
+Reading order. Maximum flow: `flow.reference`, `flow.kernels.blocking`, `flow.kernels.lock_free`,
+`flow.kernels.one_launch`, `flow.solver`, `flow.launches`, `flow.baselines.push_relabel`.
+Assignment: `costs` (integers that make the last epsilon exact), `reference`,
+`assignment.kernels.lock_free` (lock-free refine),
+`solver` and
+`assignment.launches`, `cpu`, `assignment.kernels.batch` and `batch` (thousands of small problems).
+Then `experiments`.
 `README.md` beside this file is the teaching page.
 """
 
@@ -18,30 +21,33 @@ __all__ = ["PAPER", "solve", "solve_batch"]
 
 
 def solve(*args: Any, **options: Any) -> Any:
-    """Solve an assignment problem; see `papers.lupinska_costscale.solver.solve`."""
-    from papers.lupinska_costscale import solver
+    """Solve an assignment problem; see `papers.lupinska_costscale.assignment.solver.solve`."""
+    from papers.lupinska_costscale.assignment import solver
 
     return solver.solve(*args, **options)
 
 
 def solve_batch(*args: Any, **options: Any) -> Any:
-    """Solve many small problems in a launch; see `papers.lupinska_costscale.batch.solve_batch`."""
-    from papers.lupinska_costscale import batch
+    """Solve many small problems in one launch; see `assignment.batch.solve_batch`."""
+    from papers.lupinska_costscale.assignment import batch
 
     return batch.solve_batch(*args, **options)
 
 
 def _experiments() -> Sequence[Experiment]:
-    from papers.lupinska_costscale.experiments import EXPERIMENTS
+    from papers.lupinska_costscale.evidence.experiments import EXPERIMENTS
 
     return EXPERIMENTS
 
 
 def _solvers() -> Mapping[str, Solver]:
-    from papers.lupinska_costscale import batch, cpu, flow_cpu, flow_solver, many, solver
+    from papers.lupinska_costscale.assignment import batch, many, solver
+    from papers.lupinska_costscale.assignment.baselines import cost_scaling
+    from papers.lupinska_costscale.flow import solver as flow_solver
+    from papers.lupinska_costscale.flow.baselines import push_relabel
 
-    flows = {**flow_solver.SOLVERS, **flow_cpu.SOLVERS}
-    return {**flows, **solver.SOLVERS, **batch.SOLVERS, **many.SOLVERS, **cpu.SOLVERS}
+    flows = {**flow_solver.SOLVERS, **push_relabel.SOLVERS}
+    return {**flows, **solver.SOLVERS, **batch.SOLVERS, **many.SOLVERS, **cost_scaling.SOLVERS}
 
 
 PAPER = Paper(

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 import papers
-from papers.common import launcher
+from papers.common.mpi import job as launcher
 from papers.reproduce.registry import UsageError
 
 if TYPE_CHECKING:
-    from papers.reproduce.runner import Choice, Measurer, Run
+    from papers.reproduce.run.runner import Choice, Measurer, Run
 
 NOT_CERTIFIED, USAGE, FAILED = 1, 2, 3
 INTERRUPTED = 130
@@ -84,9 +84,9 @@ def list_(
     paper: Annotated[str | None, typer.Argument(help="Show one paper's experiments.")] = None,
 ) -> None:
     """List papers, experiments and solvers."""
-    from papers.reproduce import registry, show
+    from papers.reproduce import registry, terminal
 
-    out = show.console()
+    out = terminal.console()
     names = [paper] if paper else list(registry.MODULES)
     for name in names:
         card = registry.card(name)
@@ -95,12 +95,12 @@ def list_(
         for key, experiment in registry.experiments(name).items():
             note = f" (not yet: {experiment.unavailable})" if experiment.unavailable else ""
             lines.append([f"{name}:{key}", experiment.kind, experiment.title + note])
-        show.rows(out, lines)
+        terminal.rows(out, lines)
         if paper:
             lines = [["solver", "runs on", "what it is"]]
             for key, solver in card.solvers().items():
                 lines.append([f"{name}:{key}", solver.device, solver.title])
-            show.rows(out, lines)
+            terminal.rows(out, lines)
 
 
 @app.command()
@@ -132,7 +132,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
 ) -> int:
     """Measure, certify, compare with print, and write the report."""
-    from papers.reproduce.runner import Choice
+    from papers.reproduce.run.runner import Choice
 
     choice = Choice(
         targets=tuple(targets or ()),
@@ -159,11 +159,11 @@ def run(
 
 def _worker(choice: Choice) -> Measurer:
     """Start the process that measures; it finds the device. Under mpiexec: all ranks do."""
-    from papers.reproduce.worker import Worker, WorkerError
+    from papers.reproduce.measure.worker import Worker, WorkerError
 
     try:
         if launcher.size_of_job() > 1:
-            from papers.reproduce.team import Team
+            from papers.reproduce.measure.team import Team
 
             return Team(choice.device)
         return Worker(choice.device)
@@ -173,7 +173,7 @@ def _worker(choice: Choice) -> Measurer:
 
 def _resume(choice: Choice, folder: Path, retry: bool) -> int:
     """Lock the run in `folder`, measure what is left of it and report."""
-    from papers.reproduce.runner import RETRIED, Run
+    from papers.reproduce.run.runner import RETRIED, Run
 
     with Run.take(folder) as current, _worker(choice) as worker:
         current.check_device(worker)
@@ -184,7 +184,8 @@ def _resume(choice: Choice, folder: Path, retry: bool) -> int:
 
 def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
     """Find the device, make the run, measure it and report."""
-    from papers.reproduce import registry, runner
+    from papers.reproduce import registry
+    from papers.reproduce.run import runner
 
     registry.resolve(list(choice.targets))  # Wrong names are found before a device is.
     with _worker(choice) as worker:
@@ -198,56 +199,64 @@ def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
 
 
 def _dry_run(choice: Choice, worker: Measurer, jobs: Sequence) -> int:
-    from papers.reproduce import plan, registry, runner, show
+    from papers.reproduce import registry, terminal
+    from papers.reproduce.plan import cells
+    from papers.reproduce.run import runner
 
-    out = show.console()
+    out = terminal.console()
     names = list(dict.fromkeys(job.cell.solver.partition(":")[0] for job in jobs))
     guess = runner.estimator([n for n in names if n in registry.MODULES], worker.device.name)
-    budget = plan.BUDGET_S[choice.preset]
-    show.plan(out, jobs, guess, budget)
-    out.print(f"{len(jobs)} cells on {worker.device.name}: {show.estimate(guess, jobs, budget)}")
+    budget = cells.BUDGET_S[choice.preset]
+    terminal.plan(out, jobs, guess, budget)
+    out.print(
+        f"{len(jobs)} cells on {worker.device.name}: {terminal.estimate(guess, jobs, budget)}"
+    )
     return 0
 
 
 def _measure(current: Run, worker: Measurer, retry: Sequence[str] = ()) -> int:
     """Measure what is left of a run, then make its pictures and its report."""
-    from papers.reproduce import plan, runner, show
+    from papers.reproduce import terminal
+    from papers.reproduce.plan import cells
+    from papers.reproduce.run import runner
 
-    out = show.console()
+    out = terminal.console()
     left = current.left(retry)
     papers = list(dict.fromkeys(paper for paper, _ in current.experiments()))
     guess = runner.estimator(papers, worker.device.name)
     guess.learn(runner.summarize(current.measured()))
-    budget = plan.BUDGET_S[current.preset]
+    budget = cells.BUDGET_S[current.preset]
     out.print(
         f"{len(left)} of {len(current.jobs)} cells on {worker.device.name}: "
-        f"{show.estimate(guess, left, budget)}; folder {current.folder}",
+        f"{terminal.estimate(guess, left, budget)}; folder {current.folder}",
         soft_wrap=True,
     )
     try:
-        with show.Live(out, len(current.jobs), len(current.jobs) - len(left)) as live:
+        with terminal.Live(out, len(current.jobs), len(current.jobs) - len(left)) as live:
             current.execute(worker, live)
         worker.close()
         problems = current.make_artifacts()
     except KeyboardInterrupt:
-        show.warn(f"stopped; finished cells are kept: reproduce run --resume {current.folder}")
+        terminal.warn(f"stopped; finished cells are kept: reproduce run --resume {current.folder}")
         return INTERRUPTED
     return _finish(current, problems)
 
 
 def _finish(current: Run, problems: list[str]) -> int:
     """Write the report, print it, and return the exit code."""
-    from papers.reproduce import report, runner, show
+    from papers.reproduce import terminal
+    from papers.reproduce.report import report
+    from papers.reproduce.run import runner
 
-    out = show.console()
+    out = terminal.console()
     sections = report.build(current)
     for part in sections:
-        show.section(out, part)
+        terminal.section(out, part)
     problems = problems + [f"{s.name}: {s.problem}" for s in sections if s.problem]
     for problem in problems:
-        show.warn(f"problem: {problem}")
+        terminal.warn(f"problem: {problem}")
     found = runner.statuses(current)
-    show.closing(out, found, sections)
+    terminal.closing(out, found, sections)
     out.print(f"report: {current.folder / 'report.html'}", soft_wrap=True)
     return runner.exit_code(found, problems)
 
@@ -255,7 +264,7 @@ def _finish(current: Run, problems: list[str]) -> int:
 @app.command()
 def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]) -> int:
     """Make tables, figures and report again from a run's measurements; needs no GPU."""
-    from papers.reproduce.runner import Run
+    from papers.reproduce.run.runner import Run
 
     with Run.take(run) as current:
         return _finish(current, [])
@@ -264,22 +273,23 @@ def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a 
 @app.command()
 def record(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a GPU run.")]) -> int:
     """Keep a finished GPU run as the recorded run of its papers on that card."""
-    from papers.reproduce import recording, show
-    from papers.reproduce.runner import Run
+    from papers.reproduce import terminal
+    from papers.reproduce.run import recording
+    from papers.reproduce.run.runner import Run
 
     with Run.take(run) as current:
         for kept in recording.record(current):
-            show.console().print(f"recorded: {kept}", soft_wrap=True)
+            terminal.console().print(f"recorded: {kept}", soft_wrap=True)
     return 0
 
 
 @app.command()
 def readme(paper: Annotated[str, typer.Argument(help="A paper with recorded runs.")]) -> int:
     """Fill the results blocks of a paper's README from its recorded runs."""
-    from papers.reproduce import readme as pages
-    from papers.reproduce import show
+    from papers.reproduce import terminal
+    from papers.reproduce.report import readme as pages
 
-    show.console().print(f"written: {pages.fill(paper)}", soft_wrap=True)
+    terminal.console().print(f"written: {pages.fill(paper)}", soft_wrap=True)
     return 0
 
 
@@ -289,15 +299,15 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of another run.")],
 ) -> int:
     """Set two runs beside one another; exit 1 if an instance has two different optima."""
-    from papers.reproduce import compare as comparison
-    from papers.reproduce import show
+    from papers.reproduce import terminal
+    from papers.reproduce.report import two_runs as comparison
 
-    out = show.console()
+    out = terminal.console()
     summaries = [comparison.read(folder) for folder in (first, second)]
     table, alone = comparison.matched(comparison.compare_runs(*summaries))
     if table.empty:
         raise UsageError(f"{first} and {second} have no cell in common")
-    show.frame(out, table.drop(columns=["cost_a", "cost_b"]))
+    terminal.frame(out, table.drop(columns=["cost_a", "cost_b"]))
     if any(alone):
         out.print(f"cells of one run only: {alone[0]} of the first, {alone[1]} of the second")
     ratios = table["ratio"].dropna()
@@ -305,7 +315,7 @@ def compare(
         out.print(f"time, second over first: median {ratios.median():.3g} over {len(ratios)} rows")
     different = comparison.different_costs(*summaries)
     for line in different:
-        show.warn(f"different costs: {line}")
+        terminal.warn(f"different costs: {line}")
     return NOT_CERTIFIED if different else 0
 
 
@@ -325,8 +335,9 @@ def solve(
     device: DeviceOption = Device.auto,
 ) -> int:
     """Solve your own matrix or graph: prints optimum, proof and times, writes the pairs."""
-    from papers.reproduce import matrix, show
-    from papers.reproduce.cell import objective
+    from papers.reproduce import solve as matrix
+    from papers.reproduce import terminal
+    from papers.reproduce.measure.protocol import objective
 
     problem = matrix.read(file)
     result = matrix.solve(problem, with_, maximize, device.value)
@@ -335,7 +346,7 @@ def solve(
     stem = file.name.removesuffix(".gz").rpartition(".")[0]
     target = output or file.with_name(f"{stem}_{name}.csv")
     matrix.write(target, problem, result.answer)
-    out = show.console()
+    out = terminal.console()
     shape = " x ".join(map(str, result.shape))
     out.print(f"{shape} matrix, {result.solver} on {result.device}", soft_wrap=True)
     if result.note:
@@ -345,8 +356,8 @@ def solve(
     out.print(
         f"proof       {verdict} ({result.verdict.kind}): {result.verdict.reason}", soft_wrap=True
     )
-    out.print(f"run         {show.milliseconds(result.run_ms)}")
-    out.print(f"end to end  {show.milliseconds(result.end_to_end_ms)}")
+    out.print(f"run         {terminal.milliseconds(result.run_ms)}")
+    out.print(f"end to end  {terminal.milliseconds(result.end_to_end_ms)}")
     out.print(f"{name:<11} {target}", soft_wrap=True)
     return 0 if result.verdict.ok else NOT_CERTIFIED
 
@@ -360,15 +371,16 @@ def fetch(
     ] = None,
 ) -> int:
     """Fetch real matrices from the SuiteSparse Collection into the cache."""
-    from papers.reproduce import fetching, show
+    from papers.reproduce import fetch as fetching
+    from papers.reproduce import terminal
 
     wanted = names or fetching.absent(paper)
-    out = show.console()
+    out = terminal.console()
     if not wanted:
         out.print(f"every matrix that {paper} names is here")
     failures = fetching.fetch(paper, wanted, lambda text: out.print(text, soft_wrap=True))
     for failure in failures:
-        show.warn(failure)
+        terminal.warn(failure)
     return FAILED if failures else 0
 
 
@@ -383,19 +395,19 @@ def draw(
 ) -> int:
     """Draw large graphs into the cache beforehand; a run draws what it does not find there."""
     from papers.common.model import Plan
-    from papers.reproduce import drawing, registry, show
+    from papers.reproduce import prepare, registry, terminal
 
-    out = show.console()
-    graphs = drawing.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
-    drawing.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
+    out = terminal.console()
+    graphs = prepare.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
+    prepare.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
     return 0
 
 
 @app.command()
 def env() -> None:
     """Print the environment record as a run would keep it."""
-    from papers.common import environment
-    from papers.reproduce import store
+    from papers.common.gpu import environment
+    from papers.reproduce.run import folder as store
 
     print(store.dump_json(environment.record()), end="")
 
@@ -408,7 +420,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     several = launcher.size_of_job() > 1
     if several:
-        from papers.reproduce import team
+        from papers.reproduce.measure import team
 
         if launcher.rank_of_job() > 0:
             team.serve()

@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 
 import papers
-from papers.common import published
-from papers.reproduce import measurements, registry
+from papers.common.evidence import published
+from papers.reproduce import registry
+from papers.reproduce.run import measurements
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from papers.common import comparison as compare
-from papers.common import figures
-from papers.common.graph import bipartite
+from papers.common.evidence import comparisons as compare
+from papers.common.evidence import plots
 from papers.common.model import Assignment, Cell, Experiment, Instance, Matching, Paper, Solver
+from papers.common.problems.graph import bipartite
 
 
 @dataclass
@@ -197,7 +197,7 @@ def _table(measurements, published):
 
 
 def _figure(table):
-    return figures.line_plot(table, "n", "published_speedup", "speedup", "range", title="Speedup")
+    return plots.line_plot(table, "n", "published_speedup", "speedup", "range", title="Speedup")
 
 
 def _compare(table):
@@ -213,9 +213,9 @@ def _steps(measurements, published):
 
 
 def _artifacts(folder, plan):
-    figure, axes = figures.new_figure(size=(2, 1))
+    figure, axes = plots.new_figure(size=(2, 1))
     axes[0, 0].plot([0, 1], [0, 1])
-    figures.save(figure, Path(folder) / "line.png")
+    plots.save(figure, Path(folder) / "line.png")
     return [("A straight line", Path(folder) / "line.png")]
 
 

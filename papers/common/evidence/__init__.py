@@ -1,0 +1,1 @@
+"""Published numbers, tables, comparisons, verdicts and plots."""

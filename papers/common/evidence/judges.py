@@ -1,0 +1,133 @@
+"""Makes comparisons of the rows of a table: what the papers' `verdicts.py` are built of.
+
+A judge looks at the rows of one source, this run or a recorded one; `judged` turns judges into the
+function that an experiment wants. What two values amount to is
+`papers.common.evidence.comparisons`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pandas as pd
+
+from papers.common.evidence.comparisons import Note, absolute_time, not_measured, ranking, ratio
+from papers.common.gpu.device import EXECUTOR_NAME
+from papers.common.model import Comparison
+
+Judge = Callable[[pd.DataFrame, str], Iterable[Comparison]]
+"""Compares the rows of one source, which is its second argument; all of them have both values."""
+
+Verdicts = Callable[[pd.DataFrame], list[Comparison]]
+"""Compares a whole table, source by source: what `papers.common.model.Experiment.compare` wants."""
+
+
+def judged(what: str, published: str, measured: str, *judges: Judge) -> Verdicts:
+    """Apply judges to every source's rows that have both values; say so where there are none.
+
+    Times of the CPU executor are never judged: rows whose ``device`` it is are left out.
+
+    Parameters
+    ----------
+    what : str
+        What is compared, for a table without rows to judge.
+    published, measured : str
+        The columns of which both must have a value.
+    *judges : Judge
+        Each is given the rows of one source at a time.
+    """
+
+    def verdicts(table: pd.DataFrame) -> list[Comparison]:
+        if table.empty:
+            return not_measured(what)
+        both = table.dropna(subset=[published, measured])
+        if "device" in both:
+            both = both[both["device"] != EXECUTOR_NAME]
+        found = [
+            comparison
+            for source, rows in both.groupby("source", sort=False)
+            for judge in judges
+            for comparison in judge(rows, str(source))
+        ]
+        return found or not_measured(what)
+
+    return verdicts
+
+
+def each(
+    name: str,
+    published: str,
+    measured: str,
+    verdict: Callable[..., Comparison] = ratio,
+    note: Callable[[Any], Note] = lambda row: "",
+) -> Judge:
+    """Return a judge that makes one comparison a row.
+
+    Parameters
+    ----------
+    name : str
+        Format string over the row's columns: what is compared.
+    published, measured : str
+        Columns of the two values.
+    verdict : callable(quantity, published, measured, note=) -> Comparison
+        One of `papers.common.evidence.comparisons`.
+    note : callable(row) -> Note
+        Explanation of a difference in this row, a named tuple.
+    """
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for row in rows.itertuples(index=False):
+            quantity = f"{name.format(**row._asdict())} ({source})"
+            yield verdict(quantity, getattr(row, published), getattr(row, measured), note=note(row))
+
+    return judge
+
+
+def each_time(name: str, published: str, measured: str) -> Judge:
+    """Return a judge that sets times beside one another, which proves nothing; as `each`."""
+    return each(name, published, measured, absolute_time, lambda row: "another machine")
+
+
+def rankings(
+    name: str,
+    published: str,
+    measured: str,
+    items: str,
+    group: str | list[str],
+    slack: float,
+    label: Callable[[Any], str] = str,
+) -> Judge:
+    """Return a judge that compares who beats whom, in every group that has several.
+
+    Parameters
+    ----------
+    name : str
+        Format string with a place ``{}`` for each column of `group`.
+    published, measured : str
+        Columns of the two values, smaller first.
+    items : str
+        Column that names what is ranked.
+    group : str or list of str
+        Columns that tell the groups apart.
+    slack : float
+        As in `ranking`.
+    label : callable(value) -> str
+        How a group's values are written.
+    """
+    columns = [group] if isinstance(group, str) else group
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for key, column in rows.groupby(columns):
+            yield ranking(
+                f"{name.format(*map(label, key))} ({source})",
+                dict(zip(column[items], column[published], strict=True)),
+                dict(zip(column[items], column[measured], strict=True)), slack,
+            )  # fmt: skip
+
+    return judge
+
+
+def without(judge: Judge, column: str, value: str) -> Judge:
+    """Return a judge that does not see the rows whose `column` is `value`."""
+    return lambda rows, source: judge(rows[rows[column] != value], source)

@@ -1,0 +1,1 @@
+"""The CPU executor of kernels, with seeded interleavings."""

@@ -1,0 +1,572 @@
+"""A CPU executor for `numba.cuda` kernels: every CUDA thread is a greenlet.
+
+`Executor.launch` runs a kernel, decorated as for the GPU, on the CPU: all blocks are resident at
+once, barriers of block, warp and grid work, and the order of the threads is either the natural
+one (``seed=None``, fast) or a random interleaving that the seed reproduces. The real `numba.cuda`
+stays as it is: the kernel is copied (see `papers.common.executor._cuda_namespace`), so the same
+process can compile the original.
+
+What it shows and what it cannot
+--------------------------------
+* Interleavings are sequentially consistent: every access happens at one instant, and all threads
+  see the same order. Races between whole accesses show (lost updates, flags seen before barriers,
+  two winners); errors that need reordering of memory, such as a missing `threadfence` or a load
+  kept in a register, do not.
+* A thread is never stopped between accesses to global or shared memory, except at barriers.
+  Local arrays and registers are private, so nothing is lost by that.
+* Integers are Python ints and stand for int64; nothing wraps. A store, cast or atomic that would
+  wrap raises OverflowError. Arithmetic between float32 values is done in float64 and rounded when
+  stored or cast.
+* A loop without any access to global or shared memory, barrier or `nanosleep` is never
+  interrupted: if it does not end, neither does the launch.
+
+* Kernels must reach CUDA through a module (``from numba import cuda``); a bare
+  ``from numba.cuda import syncthreads`` is not replaced and raises NotImplementedError.
+
+An executor runs one launch at a time and belongs to the operating system's thread that uses it.
+The file is long because the hub, the barriers and the deadlock report share one state.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+from greenlet import getcurrent, greenlet
+
+from papers.common.executor._cuda_namespace import Dim3, Rebinder, SimulatedCuda, poisoned
+
+QUANTUM = 2000  # accesses after which a thread lets others run, so that spin loops end
+MAX_BLOCK = 1024  # threads to a block, as on every GPU since Fermi
+
+
+class ExecutorError(RuntimeError):
+    """A kernel did what has no meaning on a GPU."""
+
+
+class DeadlockError(ExecutorError):
+    """No thread can run, and the barriers they wait at will never complete."""
+
+
+class BarrierDivergenceError(ExecutorError):
+    """Threads of one block met at different barriers."""
+
+
+class StepLimitError(ExecutorError):
+    """A launch made more accesses than `max_accesses`: most likely it does not end."""
+
+
+# A place in the source: (code, bytecode offset) of each call from the barrier up to the kernel.
+Site = tuple[tuple[CodeType, int], ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    index: Dim3
+    number: int
+    live: int  # threads that have not returned
+    dynamic: np.ndarray
+    shared: dict = field(default_factory=dict)  # call site -> array
+    waiting: list[_Thread] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class _Warp:
+    live: int = 0  # bit mask of the lanes that have not returned
+    meetings: dict = field(default_factory=dict)  # (intrinsic, mask) -> {lane: thread}
+
+
+@dataclass(slots=True, eq=False)
+class _Thread:
+    number: int  # linear, within its block
+    index: Dim3
+    block: _Block
+    warp: _Warp
+    lane: int
+    carrier: greenlet | None = None  # None before the first turn and after the last
+    waits_at: tuple[tuple[str, int | None], Site] | None = None  # (barrier, warp mask), place
+    value: Any = None  # brought to a barrier, or taken from it
+
+
+# --------------------------------------------------------------------------------- carriers
+
+
+def _carry(kernel: Callable | None, args: Sequence | None) -> None:
+    """Body of a carrier: runs one CUDA thread after another, and tells the hub of each end."""
+    while True:
+        assert kernel is not None
+        assert args is not None
+        kernel(*args)
+        kernel = args = None  # an idle carrier keeps no array alive
+        kernel, args = getcurrent().parent.switch(True)
+
+
+class _Carriers(threading.local):
+    """Idle greenlets. Making one costs 10 us, reusing one 0.4 us, so they outlive a launch."""
+
+    KEPT = 2048
+
+    def __init__(self) -> None:
+        self.idle: list[greenlet] = []
+
+    def take(self, hub: greenlet) -> greenlet:
+        if not self.idle:
+            return greenlet(_carry, hub)
+        carrier = self.idle.pop()
+        carrier.parent = hub
+        return carrier
+
+    def give_back(self, carrier: greenlet) -> None:
+        if len(self.idle) < self.KEPT:
+            self.idle.append(carrier)
+
+
+_CARRIERS = _Carriers()
+
+
+# -------------------------------------------------------------------------------- scheduler
+
+
+class Scheduler:
+    """Decides which thread runs, and holds those that wait.
+
+    The caller of `run` is the hub: it picks a ready thread, switches to its carrier and gets
+    control back when the thread waits, is preempted or returns. `left` counts down the accesses
+    until the next preemption; the arrays decrement it (inlined there, since it is the hot path).
+    """
+
+    def __init__(self, seed: int | None, switch: float, warp_size: int, limit: int) -> None:
+        self.warp_size, self.limit = warp_size, limit
+        self.random = None if seed is None else random.Random(seed)
+        self.switch = switch
+        self.on_access: Callable | None = None
+        self.cuda = SimulatedCuda(self)
+        self.left = self.quantum = 0
+        self.turns = 0  # since a released thread last queued up behind the others
+        self.accesses = self.steps = self.barriers = self.switches = 0
+        self.current: Any = None
+        self.kernel_name, self.kernel_code = "", None
+
+    # The hub.
+
+    def run(self, kernel: Any, args: Sequence, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
+        """Run every thread of a launch to its end.
+
+        Raises
+        ------
+        ExecutorError
+            As its subclasses say.
+        Exception
+            Whatever the kernel raised, with a note that names the kernel, block and thread.
+        """
+        self.kernel_name, self.kernel_code = kernel.__name__, kernel.__code__
+        self.cuda.gridDim, self.cuda.blockDim = grid, block
+        self.threads = self._make_threads(grid, block, shared_bytes)
+        self.ready: Any = deque(self.threads) if self.random is None else list(self.threads)
+        self.chosen: _Thread | None = None  # whom a preempted thread gave its turn
+        self.at_grid: list[_Thread] = []
+        self.steps, self.live = 0, len(self.threads)
+        try:
+            self._drive(kernel, args)
+        except BaseException as error:
+            if self.current is not None:
+                error.add_note(f"in {self.where()}")
+            self._dispose()
+            raise
+        finally:
+            self.current, self.threads, self.ready, self.at_grid = None, [], [], []
+
+    def _drive(self, kernel: Any, args: Sequence) -> None:
+        """The hub's loop; longer than most because it is the hot path of every barrier."""
+        self.hub, cuda, carriers = getcurrent(), self.cuda, _CARRIERS
+        while self.chosen or self.ready:
+            thread = self.current = self.chosen or self._pick()
+            self.chosen = None
+            cuda.threadIdx, cuda.blockIdx = thread.index, thread.block.index
+            self._draw_quantum()
+            carrier = thread.carrier
+            if carrier is None:
+                thread.carrier = carrier = carriers.take(self.hub)
+                returned = carrier.switch(kernel, args)
+            else:
+                returned = carrier.switch(False)
+            self._account()
+            if returned:
+                thread.carrier = None
+                carriers.give_back(carrier)
+                self._retire(thread)
+        self.current = None
+        if self.live:
+            raise DeadlockError(self._report())
+
+    def _make_threads(self, grid: Dim3, block: Dim3, shared_bytes: int) -> list[_Thread]:
+        indices = _positions(block)
+        threads = []
+        for number, block_index in enumerate(_positions(grid)):
+            memory = poisoned(shared_bytes, np.dtype(np.uint8))
+            home = _Block(block_index, number, len(indices), memory)
+            for k, index in enumerate(indices):
+                lane = k % self.warp_size
+                if lane == 0:
+                    warp = _Warp()
+                warp.live |= 1 << lane
+                threads.append(_Thread(k, index, home, warp, lane))
+        return threads
+
+    def _pick(self) -> _Thread:
+        if self.random is None:
+            return self.ready.popleft()
+        ready = self.ready
+        k = int(self.random.random() * len(ready))
+        ready[k], ready[-1] = ready[-1], ready[k]
+        return ready.pop()
+
+    def _draw_quantum(self) -> None:
+        """Set the accesses until preemption: geometric, as if a coin were tossed at each one."""
+        quantum = QUANTUM
+        if self.random is not None and self.switch > 0:
+            stay = 1.0 - self.switch
+            toss = 1.0 - self.random.random()  # in (0, 1]
+            quantum = min(QUANTUM, int(math.log(toss) / math.log(stay))) if stay > 0 else 0
+        self.quantum = self.left = quantum
+
+    def _account(self) -> None:
+        used = self.quantum - self.left
+        self.quantum = self.left
+        self.accesses += used
+        self.turns += 1
+        self.steps += used + 1  # a turn counts too, so that endless loops of barriers end
+        if self.steps > self.limit:
+            raise StepLimitError(f"{self.where()}: more than {self.limit} accesses in one launch")
+
+    def _retire(self, thread: _Thread) -> None:
+        """A thread returned; whoever waited only for it goes on."""
+        block, warp = thread.block, thread.warp
+        self.live -= 1
+        block.live -= 1
+        warp.live &= ~(1 << thread.lane)
+        if block.waiting:
+            self._complete_block(block)
+        for meeting in tuple(warp.meetings):
+            self._complete_meeting(warp, meeting)
+
+    def _dispose(self) -> None:
+        """Unwind the carriers of all unfinished threads."""
+        for thread in self.threads:
+            if thread.carrier is not None and not thread.carrier.dead:
+                thread.carrier.throw()
+
+    # Called by the running thread.
+
+    def preempt(self) -> None:
+        """Let another ready thread run, if there is one."""
+        self._account()
+        if not self.ready:
+            self._draw_quantum()
+            return
+        self.switches += 1
+        thread, self.chosen = self.current, self._pick()
+        self.ready.append(thread)
+        self.hub.switch(False)
+
+    def _wait(self, thread: _Thread) -> None:
+        self.hub.switch(False)
+        thread.waits_at = None
+
+    def _release(self, threads: Collection[_Thread]) -> None:
+        """Waiting threads become ready.
+
+        In natural order they go before threads that have not started, so that a block ends before
+        the next begins and few carriers are needed; but every `QUANTUM` turns they queue up behind,
+        so that a block that loops over barriers cannot keep the others from running.
+        """
+        if self.random is None and self.turns < QUANTUM:
+            self.ready.extendleft(reversed(tuple(threads)))
+        else:
+            self.turns = 0
+            self.ready.extend(threads)
+
+    def block_barrier(self, name: str, frame: FrameType, value: Any = None) -> list:
+        """Wait for all live threads of the block; return the values they brought."""
+        thread = self.current
+        block = thread.block
+        thread.waits_at, thread.value = ((name, None), self._site(frame)), value
+        block.waiting.append(thread)
+        self._complete_block(block)
+        self._wait(thread)
+        return thread.value
+
+    def _complete_block(self, block: _Block) -> None:
+        waiting = block.waiting
+        if len(waiting) < block.live:
+            return
+        self._require_one_site(waiting)
+        values = [thread.value for thread in waiting]
+        for thread in waiting:
+            thread.value = values
+        self.barriers += 1
+        self._release(waiting)
+        block.waiting = []
+
+    def grid_barrier(self, frame: FrameType) -> None:
+        """Wait for all threads of the grid; none may have returned before."""
+        thread = self.current
+        thread.waits_at = (("grid sync", None), self._site(frame))
+        self.at_grid.append(thread)
+        if len(self.at_grid) == len(self.threads):
+            by_block = defaultdict(list)
+            for other in self.at_grid:
+                by_block[other.block].append(other)
+            for members in by_block.values():
+                self._require_one_site(members)
+            self.barriers += 1
+            self._release(self.at_grid)
+            self.at_grid = []
+        self._wait(thread)
+
+    def warp_meeting(self, name: str, mask: int, value: Any, frame: FrameType) -> dict[int, Any]:
+        """Wait for the live lanes of `mask` at the same intrinsic; return their values by lane."""
+        thread = self.current
+        if not mask >> thread.lane & 1:
+            raise ExecutorError(
+                f"{self.where()}: lane {thread.lane} calls {name} with mask {mask:#x}, "
+                "which does not include it"
+            )
+        thread.waits_at, thread.value = ((name, mask), self._site(frame)), value
+        thread.warp.meetings.setdefault((name, mask), {})[thread.lane] = thread
+        self._complete_meeting(thread.warp, (name, mask))
+        self._wait(thread)
+        return thread.value
+
+    def _complete_meeting(self, warp: _Warp, meeting: tuple[str, int]) -> None:
+        members = warp.meetings[meeting]
+        if len(members) < (meeting[1] & warp.live).bit_count():
+            return
+        values = {lane: thread.value for lane, thread in members.items()}
+        for thread in members.values():
+            thread.value = values
+        self._release(members.values())
+        del warp.meetings[meeting]
+
+    # Places and reports.
+
+    def _site(self, frame: FrameType) -> Site:
+        """The calls from a barrier up to the kernel: what tells two barriers apart."""
+        calls = [(frame.f_code, frame.f_lasti)]
+        while frame.f_code is not self.kernel_code and frame.f_back is not None:
+            frame = frame.f_back
+            calls.append((frame.f_code, frame.f_lasti))
+        return tuple(calls)
+
+    def _require_one_site(self, waiting: Iterable[_Thread]) -> None:
+        threads = tuple(waiting)
+        first = threads[0].waits_at
+        if any(thread.waits_at != first for thread in threads):
+            raise BarrierDivergenceError(
+                f"kernel {self.kernel_name}: threads of one block wait at different barriers\n"
+                + "\n".join(_groups(threads))
+            )
+
+    def where(self) -> str:
+        """The running thread, for messages."""
+        thread = self.current
+        if thread is None:
+            return f"kernel {self.kernel_name}"
+        return (
+            f"kernel {self.kernel_name}, block {tuple(thread.block.index)}, "
+            f"thread {tuple(thread.index)}"
+        )
+
+    def _report(self) -> str:
+        waiting = [thread for thread in self.threads if thread.waits_at is not None]
+        lines = [f"kernel {self.kernel_name}: no thread can run", *_groups(waiting)]
+        returned = len(self.threads) - len(waiting)
+        if returned:
+            lines.append(f"  {returned} thread(s) have returned")
+        if self.at_grid:
+            lines.append(
+                f"  grid sync waits for all {len(self.threads)} threads of the grid, "
+                "also for those that have returned"
+            )
+        return "\n".join(lines)
+
+
+@lru_cache(maxsize=64)
+def _positions(extent: Dim3) -> tuple[Dim3, ...]:
+    return tuple(
+        Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x)
+    )
+
+
+def _groups(threads: Iterable[_Thread]) -> list[str]:
+    """One line for each place: how many threads wait there, and which (by linear numbers)."""
+    places: dict = defaultdict(lambda: defaultdict(list))
+    for thread in threads:
+        places[thread.waits_at][thread.block.number].append(thread.number)
+    lines = []
+    for ((name, mask), site), by_block in places.items():
+        alike: dict = defaultdict(list)  # blocks in which the same threads wait
+        for block, numbers in by_block.items():
+            alike[_ranges(numbers)].append(block)
+        who = "; ".join(f"block {_ranges(bs)} thread {numbers}" for numbers, bs in alike.items())
+        total = sum(map(len, by_block.values()))
+        what = name if mask is None else f"{name} mask {mask:#x}"
+        lines.append(f"  {total} thread(s) at {what}, {_describe(site)}: {who}")
+    return lines
+
+
+def _describe(site: Site) -> str:
+    return ", called from ".join(
+        f"{Path(code.co_filename).name}:{list(code.co_positions())[offset // 2][0]} "
+        f"in {code.co_name}"
+        for code, offset in site
+    )
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """``0-3, 7`` for 0, 1, 2, 3, 7."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+
+
+# --------------------------------------------------------------------------------- executor
+
+
+def _extent(value: int | Sequence[int], what: str) -> Dim3:
+    """A grid or block as a Dim3; ValueError if it is empty or has more than three dimensions."""
+    sizes = tuple(value) if isinstance(value, Sequence) else (value,)
+    if not 1 <= len(sizes) <= 3 or any(int(size) != size or size < 1 for size in sizes):
+        raise ValueError(f"{what} must be one to three positive integers, not {value!r}")
+    return Dim3(*map(int, sizes + (1,) * (3 - len(sizes))))
+
+
+class Executor:
+    """Runs `numba.cuda` kernels on the CPU.
+
+    Parameters
+    ----------
+    seed : int or None
+        None: threads take turns in their natural order and switch only where they wait (and every
+        2000 accesses, so that spin loops end). An int: a random ready thread takes each turn, and
+        the running one is preempted before any access to a global or shared array with probability
+        `switch`. The same seed gives the same interleavings, launch after launch.
+    switch : float
+        Probability of a preemption, in [0, 1].
+    warp_size : int
+        Lanes to a warp, at most 32.
+    max_accesses : int
+        Accesses and turns after which a launch is given up.
+    on_access : callable(kind, array_name, index, value), optional
+        Called after each store (kind ``"store"``) and each atomic (``"atomic"``; `value` is what
+        the array then holds) to a global or shared array, to check invariants. It may raise.
+
+    Attributes
+    ----------
+    count : dict of str to int
+        ``launches``; ``accesses`` to global and shared arrays; completed ``barriers`` of blocks
+        and of the grid; ``switches`` (preemptions). Summed over the launches so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numba import cuda
+    >>> @cuda.jit
+    ... def double(a):
+    ...     i = cuda.grid(1)
+    ...     if i < a.size:
+    ...         a[i] *= 2
+    >>> a = np.arange(5, dtype=np.int32)
+    >>> Executor().launch(double, 2, 4, (a,))
+    >>> a.tolist()
+    [0, 2, 4, 6, 8]
+    """
+
+    def __init__(
+        self,
+        seed: int | None = None,
+        switch: float = 0.05,
+        warp_size: int = 32,
+        max_accesses: int = 50_000_000,
+        on_access: Callable[[str, str, Any, Any], None] | None = None,
+    ) -> None:
+        if not 0 <= switch <= 1:
+            raise ValueError(f"switch is a probability, not {switch}")
+        if not 1 <= warp_size <= 32:
+            raise ValueError(f"warp_size must be 1 to 32, not {warp_size}")
+        self._scheduler = Scheduler(seed, switch, warp_size, max_accesses)
+        self._scheduler.on_access = on_access
+        self._rebinder = Rebinder(self._scheduler.cuda, self._scheduler)
+        self._launches = 0
+
+    def launch(
+        self,
+        kernel: Any,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        shared_bytes: int = 0,
+    ) -> None:
+        """Run a kernel over a grid and return when all threads have returned.
+
+        Parameters
+        ----------
+        kernel : Dispatcher or function
+            What `cuda.jit` gave, or the plain Python function.
+        grid, block : int or sequence of up to three ints
+            Blocks in the grid; threads in a block (at most 1024).
+        args : sequence
+            NumPy arrays (bool, integer, float32 or float64; changed in place) and numbers.
+        shared_bytes : int
+            Bytes of dynamic shared memory for each block (`cuda.shared.array(0, dtype)`).
+
+        Raises
+        ------
+        ValueError
+            `grid`, `block` or `shared_bytes` is not valid.
+        TypeError
+            The arguments do not match the kernel's parameters.
+        IndexError, OverflowError
+            A thread used an index outside an array, or stored a number that does not fit; the
+            message names kernel, block, thread and array.
+        ExecutorError
+            A deadlock, divergent barriers, a bad warp mask, or `max_accesses` exceeded.
+        """
+        grid, block = _extent(grid, "grid"), _extent(block, "block")
+        if math.prod(block) > MAX_BLOCK:
+            raise ValueError(f"a block has at most {MAX_BLOCK} threads, not {math.prod(block)}")
+        if shared_bytes < 0:
+            raise ValueError(f"shared_bytes must not be negative: {shared_bytes}")
+        function = self._rebinder.kernel(kernel)
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        if len(names) != len(args):
+            raise TypeError(
+                f"kernel {function.__name__} takes {len(names)} arguments, not {len(args)}"
+            )
+        wrapped = [self._rebinder.argument(a, n) for a, n in zip(args, names, strict=True)]
+        self._launches += 1
+        self._scheduler.run(function, wrapped, grid, block, shared_bytes)
+
+    @property
+    def count(self) -> dict[str, int]:
+        """Totals over the launches so far."""
+        scheduler = self._scheduler
+        return {
+            "launches": self._launches,
+            "accesses": scheduler.accesses,
+            "barriers": scheduler.barriers,
+            "switches": scheduler.switches,
+        }

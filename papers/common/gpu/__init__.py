@@ -1,0 +1,1 @@
+"""The device: memory, launches, signals, memory order, reductions, clocks."""

@@ -1,0 +1,273 @@
+"""What the machine is: the one place that knows a GPU from the CPU executor.
+
+Kernels are written once. On a CUDA GPU `papers.common.gpu.launch` compiles and enqueues them;
+without one it hands the same functions to `papers.common.executor.scheduler`. Nothing else in the
+package asks which of the two it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+Kind = Literal["auto", "gpu", "cpu"]
+
+EXECUTOR_NAME = "CPU executor"
+
+
+@dataclass(frozen=True)
+class Device:
+    """The machine that kernels run on.
+
+    Attributes
+    ----------
+    name : str
+        The GPU's product name, or ``"CPU executor"``.
+    is_gpu : bool
+        Whether it is a CUDA GPU.
+    multiprocessors : int
+        Streaming multiprocessors (1 for the executor).
+    memory_bytes : int
+        Device memory (host memory is not limited here: 2**40 for the executor).
+    compute_capability : tuple of int
+        ``(0, 0)`` for the executor.
+    """
+
+    name: str
+    is_gpu: bool
+    multiprocessors: int
+    memory_bytes: int
+    compute_capability: tuple[int, int]
+
+    @property
+    def slug(self) -> str:
+        """`name` as a folder name, e.g. ``nvidia-h100-80gb-hbm3``."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+
+_EXECUTOR_DEVICE = Device(EXECUTOR_NAME, False, 1, 1 << 40, (0, 0))
+_selected: Device | None = None
+_executor: Any = None
+
+
+def gpu_present() -> bool:
+    """Whether the CUDA driver is there and sees a GPU (asked without importing Numba)."""
+    for library in ("libcuda.so.1", "nvcuda.dll"):
+        with contextlib.suppress(OSError):
+            driver = ctypes.CDLL(library)
+            count = ctypes.c_int(0)
+            if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
+                return count.value > 0
+    return False
+
+
+def select(kind: Kind = "auto", place: int | None = None) -> Device:
+    """Choose what kernels run on, for the rest of the process.
+
+    Parameters
+    ----------
+    kind : {"auto", "gpu", "cpu"}
+    place : int, optional
+        This process's number on its host: the GPUs are taken in turn. Before any kernel runs.
+
+    Raises
+    ------
+    RuntimeError
+        For ``"gpu"`` where there is none.
+    ValueError
+        For anything but ``"auto"``, ``"gpu"``, ``"cpu"``.
+    """
+    global _selected
+    if kind not in ("auto", "gpu", "cpu"):
+        raise ValueError(f"device {kind!r} is not one of 'auto', 'gpu', 'cpu'")
+    wanted = gpu_present() if kind == "auto" else kind == "gpu"
+    if kind == "gpu" and not gpu_present():
+        raise RuntimeError("no CUDA GPU was found; use device 'cpu' or 'auto'")
+    if wanted and place is not None:
+        from numba import cuda
+
+        cuda.select_device(place % len(cuda.gpus))
+    _selected = _describe_gpu() if wanted else _EXECUTOR_DEVICE
+    return _selected
+
+
+def is_settled() -> bool:
+    """Whether a device was selected, or has been used."""
+    return _selected is not None
+
+
+def identity() -> str:
+    """The selected GPU's uuid: two processes that each see one GPU, as number 0, may differ.
+
+    Empty for the executor.
+    """
+    if not describe().is_gpu:
+        return ""
+    from numba import cuda
+
+    return str(cuda.get_current_device().uuid)
+
+
+def describe() -> Device:
+    """The selected device; selects ``"auto"`` on first use."""
+    return _selected if _selected is not None else select()
+
+
+def _describe_gpu() -> Device:
+    from numba import cuda
+
+    gpu = cuda.get_current_device()
+    name = gpu.name.decode() if isinstance(gpu.name, bytes) else str(gpu.name)
+    memory = cuda.current_context().get_memory_info().total
+    capability = gpu.compute_capability
+    return Device(
+        name, True, gpu.MULTIPROCESSOR_COUNT, memory, (int(capability[0]), int(capability[1]))
+    )
+
+
+# ------------------------------------------------------------------------------- the executor
+
+
+def executor() -> Any:
+    """The executor that launches go to when no GPU is selected."""
+    global _executor
+    if _executor is None:
+        from papers.common.executor.scheduler import Executor
+
+        _executor = Executor()
+    return _executor
+
+
+@contextlib.contextmanager
+def executing(instance: Any) -> Iterator[Any]:
+    """Send every launch in the block to this executor, GPU or not."""
+    global _executor, _selected
+    before = _executor, _selected
+    _executor, _selected = instance, _EXECUTOR_DEVICE
+    try:
+        yield instance
+    finally:
+        _executor, _selected = before
+
+
+# ------------------------------------------------------------------------------- memory
+
+
+def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
+    """Uninitialised device memory (on the executor: NumPy memory, filled with a poison value)."""
+    if describe().is_gpu:
+        from numba import cuda
+
+        return cuda.device_array(shape, dtype)
+    poisoned = np.empty(shape, dtype)
+    poisoned.view(np.uint8)[...] = 0xA5
+    return poisoned
+
+
+def to_device(array: np.ndarray) -> Any:
+    """Copy a host array to the device; the result never aliases `array`."""
+    if describe().is_gpu:
+        from numba import cuda
+
+        return cuda.to_device(array)
+    return array.copy()
+
+
+def overwrite(target: Any, array: np.ndarray) -> None:
+    """Copy a host array over a device array of its shape and type."""
+    if describe().is_gpu:
+        target.copy_to_device(array)
+    else:
+        target[:] = array
+
+
+def fetch(array: Any, target: np.ndarray) -> None:
+    """Copy a device array over a host array of its shape and type."""
+    if describe().is_gpu:
+        array.copy_to_host(target)
+    else:
+        target[:] = array
+
+
+def staging(size: int, dtype: Any) -> np.ndarray:
+    """Host memory that copies to and from the device are fast with: pinned, where that exists."""
+    if not describe().is_gpu:
+        return np.empty(size, dtype)
+    from numba import cuda
+
+    return np.asarray(cuda.pinned_array(size, dtype))
+
+
+def to_host(array: Any) -> np.ndarray:
+    """Copy a device array to the host."""
+    return array.copy_to_host() if hasattr(array, "copy_to_host") else np.array(array)
+
+
+def mapped(size: int, dtype: Any) -> tuple[np.ndarray, Any]:
+    """Host memory that kernels can store into: ``(host view, device view)``, zeroed.
+
+    Kernels should only write it: a device read crosses the bus each time.
+    """
+    if not describe().is_gpu:
+        array = np.zeros(size, dtype)
+        return array, array
+    from numba import cuda
+
+    host = cuda.mapped_array(size, dtype=dtype)
+    host[:] = 0
+    return np.asarray(host), host
+
+
+def synchronize() -> None:
+    """Wait for everything that was enqueued."""
+    if describe().is_gpu:
+        from numba import cuda
+
+        cuda.synchronize()
+
+
+def free_bytes() -> int:
+    """Device memory that is free now."""
+    device = describe()
+    if not device.is_gpu:
+        return device.memory_bytes
+    from numba import cuda
+
+    context = cuda.current_context()
+    context.deallocations.clear()  # Numba returns freed memory in batches
+    return int(context.get_memory_info().free)
+
+
+def check_memory(
+    order: int, needed: int, largest: Callable[[int], int], free: int | None = None
+) -> None:
+    """Refuse an order that the card's free memory cannot hold.
+
+    Parameters
+    ----------
+    order : int
+        Of the matrix.
+    needed : int
+        Bytes that it takes.
+    largest : callable(int) -> int
+        Largest order that so many free bytes hold; asked only for the message.
+    free : int, optional
+        Bytes that may be taken; by default all that are free.
+
+    Raises
+    ------
+    ValueError
+        With the largest order that would do.
+    """
+    free = free_bytes() if free is None else free
+    if needed > free:
+        raise ValueError(
+            f"order {order} needs {needed / 2**30:.1f} GiB on the card, {free / 2**30:.1f} GiB are "
+            f"free: n <= {largest(free)}"
+        )

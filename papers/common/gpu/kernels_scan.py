@@ -1,0 +1,49 @@
+"""Prefix sum on the device.
+
+Why not a library's: `cuda.compute` (CCCL) has a device scan for Numba arrays, but it cannot run in
+the CPU executor, so the kernels around it could not be tested without a GPU; it compiles for
+seconds at its first call; and it is launched through its own Python layer, not through
+`papers.common.gpu.launch`, which costs more than the scan of one entry a row takes. The numbers are
+in the README of `papers/datenagi2016`, which scans a few ten thousand counts at most.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32
+
+from papers.common.gpu.primitives import block_scan
+
+ITEMS = 4
+"""Entries a thread takes at a time."""
+
+
+@cuda.jit
+def exclusive_scan(n, values, sums):
+    """``sums[k] = values[0] + ... + values[k - 1]`` for k = 0 .. n; the total must fit int32.
+
+    Launch: one block of whole warps, which walks over the array in tiles of ``ITEMS`` entries a
+    thread and carries the sum from tile to tile.
+    Reads/Writes: reads ``values``, writes ``sums[0 .. n]``, once each.
+    """
+    totals = cuda.shared.array(32, int32)
+    carry = int32(0)
+    for start in range(0, n, ITEMS * cuda.blockDim.x):
+        first = start + ITEMS * cuda.threadIdx.x
+        last = min(first + ITEMS, n)
+        own = int32(0)
+        for k in range(first, last):
+            own = int32(own + values[k])
+        before, total = block_scan(own, totals)
+        running = int32(carry + before)
+        for k in range(first, last):
+            value = values[k]
+            sums[k] = running
+            running = int32(running + value)
+        carry = int32(carry + total)
+    if cuda.threadIdx.x == 0:
+        sums[n] = carry
+
+
+SLACK_TYPES = ("int32",)
+SIGNATURES = {exclusive_scan: "void(int32, int32[::1], int32[::1])"}
+"""What the kernel is compiled for."""

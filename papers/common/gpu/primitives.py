@@ -1,0 +1,260 @@
+"""Device functions that two papers need: memory-model loads and stores, reductions.
+
+Numba has no ``volatile``; a plain load in a loop is done once, and even ``cuda.ldcv`` is moved out
+of the loop because its assembly is not marked as having side effects. `load_relaxed`,
+`load_acquire` and the stores emit the PTX instruction of that name with the mark, so the compiler
+neither moves nor merges them. In the CPU executor they are plain accesses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Any
+
+from llvmlite import ir
+from numba import cuda, int32, types
+from numba.cuda import cgutils
+from numba.cuda.extending import intrinsic
+
+FULL_WARP = 0xFFFFFFFF
+
+_REGISTER = {8: "r", 16: "h", 32: "r", 64: "l"}
+
+
+def _element_pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    struct = context.make_array(array_type)(context, builder, value=array)
+    return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False)
+
+
+def _make_load(order: str, scope: str = "gpu.global") -> Any:
+    @intrinsic
+    def load(typingctx: Any, array: Any, index: Any) -> Any:
+        if not (isinstance(array, types.Array) and array.ndim == 1):
+            raise TypeError("a one-dimensional array is needed")
+        bits = array.dtype.bitwidth
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            index64 = context.cast(builder, args[1], signature.args[1], types.int64)
+            pointer = _element_pointer(context, builder, array, args[0], index64)
+            value = context.get_value_type(array.dtype)
+            kind = ir.FunctionType(value, [pointer.type])
+            text = f"ld.{order}.{scope}.b{bits} $0, [$1];"
+            asm = ir.InlineAsm(kind, text, f"={_REGISTER[bits]},l,~{{memory}}", side_effect=True)
+            return builder.call(asm, [pointer])
+
+        return array.dtype(array, index), codegen
+
+    load.__executor__ = lambda array, index: array[index]
+    return load
+
+
+def _make_store(order: str, scope: str = "gpu.global") -> Any:
+    @intrinsic
+    def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+        if not (isinstance(array, types.Array) and array.ndim == 1):
+            raise TypeError("a one-dimensional array is needed")
+        bits = array.dtype.bitwidth
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            index64 = context.cast(builder, args[1], signature.args[1], types.int64)
+            pointer = _element_pointer(context, builder, array, args[0], index64)
+            stored = context.cast(builder, args[2], signature.args[2], array.dtype)
+            kind = ir.FunctionType(ir.VoidType(), [pointer.type, stored.type])
+            text = f"st.{order}.{scope}.b{bits} [$0], $1;"
+            asm = ir.InlineAsm(kind, text, f"l,{_REGISTER[bits]},~{{memory}}", side_effect=True)
+            builder.call(asm, [pointer, stored])
+            return context.get_dummy_value()
+
+        return types.void(array, index, value), codegen
+
+    def executor_store(array: Any, index: int, value: Any) -> None:
+        array[index] = value
+
+    store.__executor__ = executor_store
+    return store
+
+
+load_relaxed = _make_load("relaxed")
+"""``load_relaxed(array, i)``: read ``array[i]`` anew, from the point where all blocks meet."""
+
+load_acquire = _make_load("acquire")
+"""``load_acquire(array, i)``: as `load_relaxed`; later accesses stay behind it."""
+
+load_relaxed_block = _make_load("relaxed", "cta")
+"""As `load_relaxed`, among the threads of one block; for shared memory too."""
+
+store_relaxed = _make_store("relaxed")
+"""``store_relaxed(array, i, x)``: write now, never merged with a later write."""
+
+store_relaxed_block = _make_store("relaxed", "cta")
+"""As `store_relaxed`, among the threads of one block; for shared memory too."""
+
+store_release = _make_store("release")
+"""``store_release(array, i, x)``: earlier writes of this thread are seen before this one."""
+
+store_release_system = _make_store("release", "sys.global")
+"""``store_release_system(array, i, x)``: as `store_release`, towards the host as well."""
+
+load_relaxed_system = _make_load("relaxed", "sys.global")
+"""``load_relaxed_system(array, i)``: as `load_relaxed`, of what another GPU writes."""
+
+load_acquire_system = _make_load("acquire", "sys.global")
+"""``load_acquire_system(array, i)``: as `load_acquire`, of what another GPU has released."""
+
+
+def _make_store_at(order: str) -> Any:
+    @intrinsic
+    def store(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+        if not all(isinstance(kind, types.Integer) for kind in (address, index, value)):
+            raise TypeError("an address, an index and a value are needed, all integers")
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base, index64 = (
+                context.cast(builder, args[k], signature.args[k], types.int64) for k in (0, 1)
+            )
+            place = builder.add(base, builder.mul(index64, ir.Constant(index64.type, 8)))
+            stored = context.cast(builder, args[2], signature.args[2], types.int64)
+            kind = ir.FunctionType(ir.VoidType(), [place.type, stored.type])
+            text = f"st.{order}.sys.global.b64 [$0], $1;"
+            asm = ir.InlineAsm(kind, text, "l,l,~{memory}", side_effect=True)
+            builder.call(asm, [place, stored])
+            return context.get_dummy_value()
+
+        return types.void(address, index, value), codegen
+
+    def executor_store(address: int, index: int, value: int) -> None:
+        ctypes.c_int64.from_address(int(address) + 8 * int(index)).value = int(value)
+
+    store.__executor__ = executor_store
+    return store
+
+
+store_at = _make_store_at("relaxed")
+"""``store_at(address, i, x)``: into the int64 array that begins at an address, which may be another
+GPU's memory (`papers.common.mpi.windows`); whole, but in no order."""
+
+release_at = _make_store_at("release")
+"""``release_at(address, i, x)``: as `store_at`; earlier writes of this thread are seen before."""
+
+
+@intrinsic
+def pause(typingctx: Any) -> Any:
+    """In a loop that waits for another process: nothing on a GPU, where a wait is short.
+
+    The executor lets the launch's other threads run, and then the other process: it may have no
+    core to itself.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+def _executor_pause() -> None:
+    cuda.nanosleep(1)
+    time.sleep(0)
+
+
+pause.__executor__ = _executor_pause
+
+
+@cuda.jit(device=True)
+def warp_min(value):
+    """Minimum over the 32 lanes of a full warp; every lane gets it."""
+    for distance in (16, 8, 4, 2, 1):
+        value = min(value, cuda.shfl_xor_sync(FULL_WARP, value, distance))
+    return value
+
+
+@cuda.jit(device=True)
+def warp_sum(value):
+    """Sum over the 32 lanes of a full warp; every lane gets it."""
+    for distance in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(FULL_WARP, value, distance)
+    return value
+
+
+@cuda.jit(device=True)
+def warp_rank(flag):
+    """Exclusive prefix sum of a predicate over a full warp: (rank of the lane, total)."""
+    votes = cuda.ballot_sync(FULL_WARP, flag)
+    return int32(cuda.popc(votes & cuda.lanemask_lt())), int32(cuda.popc(votes))
+
+
+@cuda.jit(device=True)
+def warp_scan(value):
+    """Inclusive prefix sum over a full warp [Blelloch 1990]: five shuffles."""
+    lane = cuda.threadIdx.x & 31
+    for distance in (1, 2, 4, 8, 16):
+        below = cuda.shfl_up_sync(FULL_WARP, value, distance)
+        if lane >= distance:
+            value = int32(value + below)
+    return value
+
+
+@cuda.jit(device=True)
+def block_scan(value, totals):
+    """Exclusive prefix sum over a block: (sum of the threads before, sum of all).
+
+    Every thread of the block calls it; the block is a whole number of warps.
+
+    Parameters
+    ----------
+    value : int32
+        The thread's own.
+    totals : shared int32[32]
+        Scratch; free again on return.
+    """
+    lane = cuda.threadIdx.x & 31
+    warp = cuda.threadIdx.x >> 5
+    inclusive = warp_scan(int32(value))
+    if lane == 31:
+        totals[warp] = inclusive
+    cuda.syncthreads()
+    mine = int32(0)
+    if lane < cuda.blockDim.x >> 5:
+        mine = totals[lane]
+    sums = warp_scan(mine)
+    before = cuda.shfl_sync(FULL_WARP, int32(sums - mine), warp)
+    total = cuda.shfl_sync(FULL_WARP, sums, 31)
+    cuda.syncthreads()
+    return int32(before + inclusive - value), total
+
+
+@cuda.jit(device=True)
+def block_max(shared, thread, stop):
+    """As `block_min`, for maxima."""
+    half = cuda.blockDim.x >> 1
+    while half >= stop:
+        cuda.syncthreads()
+        if thread < half:
+            shared[thread] = max(shared[thread], shared[thread + half])
+        half >>= 1
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def block_min(shared, thread, stop):
+    """Tree reduction in shared memory: `shared`'s minima over residues modulo `stop`.
+
+    Afterwards ``shared[k]`` for ``k < stop`` is the minimum of all ``shared[k + j * stop]``. The
+    block size and `stop` are powers of two. Every halving ends in a barrier, the last five too:
+    since Volta the lanes of a warp do not run in step.
+
+    Parameters
+    ----------
+    shared : shared array[block size]
+    thread : int
+        The thread's index in the block.
+    stop : int
+        Where the halving ends; 1 for one minimum.
+    """
+    half = cuda.blockDim.x >> 1
+    while half >= stop:
+        cuda.syncthreads()
+        if thread < half:
+            shared[thread] = min(shared[thread], shared[thread + half])
+        half >>= 1
+    cuda.syncthreads()

@@ -1,0 +1,74 @@
+"""A few words of host memory that kernels write and the host watches.
+
+Reading a flag from device memory costs a synchronisation and a copy, some 20 us. A word in mapped
+memory, stored by the last thread of a kernel, reaches the host in a few: the host watches it.
+
+A word is ``sequence << 34 | payload``: the sequence number tells one launch's word from the
+last one's. Of `size` words, number ``sequence % size`` is that launch's: so many may have been sent
+that nobody has read.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from papers.common.gpu import device
+
+PAYLOAD_BITS = 34
+
+PATIENCE_S = 2.0
+"""How long the host watches before it waits for the kernel in the driver."""
+
+
+class Mailbox:
+    """The host's end of the words.
+
+    Parameters
+    ----------
+    size : int
+        How many words.
+
+    Attributes
+    ----------
+    device_word : int64[size]
+        What kernels store into, with `papers.common.gpu.primitives.store_release_system`.
+    """
+
+    def __init__(self, size: int = 1) -> None:
+        host, self.device_word = device.mapped(size, np.int64)
+        # A memoryview yields plain Python integers, several times faster than NumPy scalars.
+        self._word: Any = memoryview(host)  # type: ignore[arg-type]
+        self._size = size
+        self._seen = 0
+
+    def wait(self) -> int:
+        """Wait for the next word and return its payload.
+
+        Raises
+        ------
+        RuntimeError
+            If everything enqueued has ended without one (or the driver's own error).
+        """
+        self._seen += 1
+        word, expected = self._word, self._seen
+        place = expected % self._size
+        deadline = 0.0
+        while True:
+            for _ in range(100_000):  # some ten milliseconds
+                value = word[place]
+                if value >> PAYLOAD_BITS == expected:
+                    return value & ((1 << PAYLOAD_BITS) - 1)
+            deadline = deadline or time.monotonic() + PATIENCE_S
+            if time.monotonic() > deadline:
+                device.synchronize()  # waits for a slow kernel; raises if it failed
+                if word[place] >> PAYLOAD_BITS == expected:
+                    return word[place] & ((1 << PAYLOAD_BITS) - 1)
+                raise RuntimeError(f"no signal {expected} came (the word is {word[place]:#x})")
+
+    def forget(self) -> None:
+        """Wait for the device and count from its last word: also after an interrupted run."""
+        device.synchronize()
+        self._seen = max(word >> PAYLOAD_BITS for word in self._word)

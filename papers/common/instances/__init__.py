@@ -1,0 +1,1 @@
+"""Families of instances by formula and from files; one registry, one `draw`."""

@@ -1,0 +1,1 @@
+"""Flow networks and grids: from files, from pictures, random."""

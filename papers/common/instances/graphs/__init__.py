@@ -1,0 +1,1 @@
+"""Bipartite graphs: families by formula, stand-ins for published matrices."""

@@ -1,0 +1,1 @@
+"""MPI: the job, its ranks, and windows into device memory."""

@@ -1,0 +1,373 @@
+"""Several processes, one a GPU: what a program of MPI ranks needs besides its algorithm.
+
+mpi4py is imported only here, and only when it is used: importing it starts MPI.
+
+**Errors.** What every rank finds (bad input) is raised on every rank, by name: `agree` makes one
+rank's error everybody's. What one rank alone meets would leave the others waiting for ever, so
+`guarded` ends the job: one line on standard error, then MPI's abort. A rank that is killed is the
+launcher's to notice. A rank that stops answering is ended by `Watch`, which knows how long a wait
+may take.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NoReturn, TypeVar
+
+from papers.common.gpu import device
+from papers.common.gpu.environment import MissingPackageError
+from papers.common.mpi.job import rank_of_job, size_of_job
+
+FAILED = 70
+"""Exit code of a job that a rank has ended."""
+
+PATIENCE = "PAPERS_MPI_TIMEOUT_S"
+"""Environment variable: seconds that a rank waits for the others in one call."""
+
+PATIENCE_S = 600.0
+"""Its default. A rank that draws or proves a large instance keeps the others waiting."""
+
+E = TypeVar("E", bound=BaseException)
+
+
+def mpi() -> Any:
+    """Return ``mpi4py.MPI``, which starts MPI on its first import.
+
+    Raises
+    ------
+    MissingPackageError
+        If mpi4py, or the MPI library it needs, is not there.
+    """
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise MissingPackageError(
+            f"several GPUs need mpi4py and an MPI library (pip install 'papers[mpi]'): {error}"
+        ) from None
+    return MPI
+
+
+def world() -> Any:
+    """Return the communicator of all ranks that the launcher has started.
+
+    Raises
+    ------
+    MissingPackageError
+        As `mpi`; and if the launcher belongs to another MPI library than mpi4py, so that every
+        process takes itself for the only one.
+    """
+    found = mpi().COMM_WORLD
+    if found.size != size_of_job():
+        library = mpi().Get_library_version().split("\n")[0].replace("\t", " ").strip(" \0")
+        raise MissingPackageError(
+            f"the launcher has started {size_of_job()} ranks, the MPI library of mpi4py "
+            f"({library}) sees {found.size}: use the mpiexec of that library"
+        )
+    return found
+
+
+def alone() -> Any:
+    """Return the communicator of this process by itself."""
+    return mpi().COMM_SELF
+
+
+# ------------------------------------------------------------------------------- errors
+
+
+def agreed(error: E) -> E:
+    """Mark an error that every rank raises at the same place: nobody is left waiting."""
+    error.agreed_by_all_ranks = True  # type: ignore[attr-defined]
+    return error
+
+
+def agree(comm: Any, error: Exception | None = None) -> None:
+    """Raise on every rank what any rank has met; collective.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator
+    error : Exception, optional
+        What this rank has met.
+
+    Raises
+    ------
+    Exception
+        Of the type that the first rank with an error has met; the message names the rank.
+    """
+    if comm.size == 1:
+        if error is not None:
+            raise agreed(error)
+        return
+    mine = None if error is None else (type(error), str(error))
+    found = [(rank, *met) for rank, met in enumerate(collect(comm, mine)) if met is not None]
+    if not found:
+        return
+    rank, kind, text = found[0]
+    if len(found) < comm.size:
+        text = f"rank {rank}: {text}"
+    try:
+        raised = kind(text)
+    except TypeError:  # an error that is made of more than a message
+        raised = RuntimeError(f"{kind.__name__}: {text}")
+    raise agreed(raised) from error
+
+
+@contextlib.contextmanager
+def agreeing(comm: Any) -> Iterator[None]:
+    """Run a block without collective calls; its error on any rank is raised on every rank."""
+    met: Exception | None = None
+    try:
+        yield
+    except Exception as error:
+        met = error
+    agree(comm, met)
+
+
+def end_job(message: str, code: int = FAILED) -> NoReturn:
+    """Say in one line what is wrong, and end every rank."""
+    rank = rank_of_job()
+    time.sleep(0.1 * min(rank, 20))  # where several fail at once, the lowest speaks and ends all
+    # One write: the launcher mixes the ranks' lines.
+    sys.stderr.write(f"rank {rank}: {' '.join(message.split())}\n")
+    sys.stderr.flush()
+    threading.Timer(5.0, os._exit, (code,)).start()  # if the abort itself cannot get through
+    mpi().COMM_WORLD.Abort(code)
+    os._exit(code)
+
+
+@contextlib.contextmanager
+def guarded(comm: Any) -> Iterator[None]:
+    """End the job if this rank alone fails inside the block; agreed errors pass.
+
+    With one rank there is nobody to leave waiting: every error passes.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if comm.size == 1:
+            raise
+        end_job("stopped; finished cells are kept", 130)
+    except BaseException as error:
+        if comm.size == 1 or getattr(error, "agreed_by_all_ranks", False):
+            raise
+        end_job(f"{type(error).__name__}: {error}")
+
+
+class Watch:
+    """Ends the job when a wait for the other ranks takes too long.
+
+    ``watch.begins("Gather")`` before a call that waits, ``watch.ends()`` after it: two
+    assignments, for calls that take microseconds. A thread looks at them twice a second.
+
+    Parameters
+    ----------
+    limit_s : float, optional
+        Seconds; by default the environment's `PATIENCE`, or `PATIENCE_S`.
+    """
+
+    def __init__(self, limit_s: float | None = None) -> None:
+        self.limit_s = limit_s or float(os.environ.get(PATIENCE) or PATIENCE_S)
+        self._since = 0.0
+        self._what = ""
+        self._ended = threading.Event()
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def begins(self, what: str) -> None:
+        """A wait begins."""
+        self._what = what
+        self._since = time.monotonic()
+
+    def ends(self) -> None:
+        """The wait is over."""
+        self._since = 0.0
+
+    def close(self) -> None:
+        """Look no more."""
+        self._ended.set()
+
+    def _look(self) -> None:
+        while not self._ended.wait(0.5):
+            since = self._since
+            if since and time.monotonic() - since > self.limit_s:
+                end_job(
+                    f"{self._what} has waited {self.limit_s:g} s for the other ranks: one of them "
+                    f"does not answer ({PATIENCE} sets the limit)"
+                )
+
+
+_watch: Watch | None = None
+
+
+def the_watch() -> Watch:
+    """The process's watch, made when it is first wanted: its thread lives as long."""
+    global _watch
+    if _watch is None:
+        _watch = Watch()
+    return _watch
+
+
+def collect(comm: Any, value: Any) -> list[Any]:
+    """Return every rank's object; collective and watched."""
+    watch = the_watch()
+    watch.begins("Allgather")
+    found = comm.allgather(value)
+    watch.ends()
+    return found
+
+
+def share(comm: Any, value: Any) -> Any:
+    """Return rank 0's object on every rank; collective and watched."""
+    watch = the_watch()
+    watch.begins("Broadcast")
+    found = comm.bcast(value, root=0)
+    watch.ends()
+    return found
+
+
+_keyval: int | None = None
+
+
+def memory_of(comm: Any) -> dict[Any, Any]:
+    """Return what this rank keeps with a communicator; it ends with the communicator."""
+    global _keyval
+    if _keyval is None:
+        _keyval = mpi().Comm.Create_keyval()
+    kept: dict[Any, Any] | None = comm.Get_attr(_keyval)
+    if kept is None:
+        kept = {}
+        comm.Set_attr(_keyval, kept)
+    return kept
+
+
+def barrier(comm: Any) -> None:
+    """Wait for all ranks; watched."""
+    watch = the_watch()
+    watch.begins("Barrier")
+    comm.Barrier()
+    watch.ends()
+
+
+# ------------------------------------------------------------------------------- devices
+
+
+def take_device(comm: Any, kind: device.Kind = "auto") -> device.Device:
+    """Select this rank's device: the ranks of a host take its GPUs in turn; collective.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator
+    kind : {"auto", "gpu", "cpu"}
+
+    Raises
+    ------
+    RuntimeError, ValueError
+        As `papers.common.gpu.device.select`, on every rank.
+    """
+    place = _place(comm)
+    found: device.Device | None = None
+    with agreeing(comm):
+        found = device.select(kind, place)
+    assert found is not None
+    return found
+
+
+def settle_device(comm: Any) -> None:
+    """`take_device` if the ranks have used no device yet; collective.
+
+    A rank by itself keeps the current GPU. Where some ranks have a device and others do not, those
+    others take theirs.
+    """
+    if comm.size == 1 or not any(collect(comm, not device.is_settled())):
+        return
+    place = _place(comm)
+    with agreeing(comm):
+        if not device.is_settled():
+            device.select("auto", place)
+
+
+def _place(comm: Any) -> int:
+    """Return this rank's number among those of its host, which share its cores; collective."""
+    watch = the_watch()
+    watch.begins("Split by host")
+    local = comm.Split_type(mpi().COMM_TYPE_SHARED)
+    place, masks = int(local.rank), local.allgather(_cores())
+    local.Free()
+    watch.ends()
+    _share_cores(masks.count(masks[place]))
+    return place
+
+
+def _cores() -> tuple[int, ...]:
+    """The cores that this process may run on; empty where the system does not say."""
+    mask = getattr(os, "sched_getaffinity", lambda pid: ())(0)
+    return tuple(sorted(mask))
+
+
+def _share_cores(beside: int) -> None:
+    """Let ranks with the same cores have them between them, for drawing and proving.
+
+    A launcher that binds each rank to cores of its own has divided them already.
+
+    Parameters
+    ----------
+    beside : int
+        Ranks of this host with this rank's cores, itself among them.
+    """
+    import numba
+
+    numba.set_num_threads(max(1, numba.config.NUMBA_NUM_THREADS // beside))
+
+
+def ranks_of_host(comm: Any) -> int:
+    """How many of the ranks the least occupied host has; collective."""
+    watch = the_watch()
+    watch.begins("Split by host")
+    local = comm.Split_type(mpi().COMM_TYPE_SHARED)
+    size = int(local.size)
+    local.Free()
+    watch.ends()
+    return int(min(collect(comm, size)))
+
+
+def gpus_of(comm: Any) -> int:
+    """How many different GPUs the ranks have; 0 if one of them has none; collective."""
+    found = collect(comm, device.identity())
+    return 0 if "" in found else len(set(found))
+
+
+def room_of(comm: Any) -> int:
+    """Bytes of device memory that this rank may take; collective.
+
+    What is free on its GPU, divided by the ranks there: all look before any of them allocates.
+    """
+    mine = device.identity()
+    found = collect(comm, (mine, device.free_bytes()))
+    if not mine:
+        return device.free_bytes()
+    there = [free for name, free in found if name == mine]
+    return min(there) // len(there)
+
+
+def wait_for_order(comm: Any) -> Any:
+    """Return what rank 0 broadcasts next, without using a core for the wait; see `give_order`."""
+    length = bytearray(8)
+    _politely(comm.Ibcast(length, root=0))
+    return comm.bcast(None, root=0)
+
+
+def give_order(comm: Any, order: Any) -> None:
+    """Broadcast any object from rank 0 to ranks in `wait_for_order`."""
+    comm.Ibcast(bytearray(8), root=0).Wait()
+    comm.bcast(order, root=0)
+
+
+def _politely(request: Any) -> None:
+    pause = 1e-5
+    while not request.Test():
+        time.sleep(pause)
+        pause = min(2 * pause, 5e-3)

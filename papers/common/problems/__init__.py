@@ -1,0 +1,1 @@
+"""The problems: data, answer, objective, proof. The one room that knows kinds."""

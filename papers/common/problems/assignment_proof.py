@@ -1,0 +1,380 @@
+"""Optimality proofs, checked outside every clock.
+
+An assignment is optimal if duals exist that no pair undercuts and that add up to its cost (linear
+programming duality). Checking that takes one pass over the costs and no solver. The matrix may
+come in row strips, so that an instance of n = 20000 never needs a second copy.
+
+**Integers** are checked exactly. **Floats**: whatever the duals, no assignment costs less than
+their sum minus the largest violation of each row, so
+
+    gap = cost - (sum of duals) + (sum over rows of the largest violation)
+
+bounds how far the answer is from the optimum. The gap is computed, not assumed, and must be at
+most `FLOAT_TOLERANCE` times the sum of the assigned costs' sizes: neither large costs that take no
+part (a big-M) nor large duals widen it. Where that sum vanishes, the gap may be what adding the
+duals rounds, if that is far below the smallest cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from papers.common.model import Assignment, Verdict
+from papers.common.problems.assignment import INTEGER_LIMIT, total_cost
+
+STRIP_ROWS = 256
+FLOAT_TOLERANCE = 1e-10
+"""Every dual update of a float run rounds once, at half an ulp, and a run makes at most some ten
+thousand of them: 1e4 * 1.1e-16, with a factor of a hundred to spare."""
+
+_TOO_LARGE = "a cost exceeds 2**60: the exact check would overflow"
+
+RowStrips = Callable[[int, int], np.ndarray]
+
+
+class Refuted(Exception):
+    """What is wrong with an answer."""
+
+
+@dataclass
+class Audit:
+    """What one pass over the costs collects.
+
+    Attributes
+    ----------
+    exact, whole : bool
+        Whether everything so far was integers, of costs and duals, and of costs.
+    smallest, violation, looseness : float
+        Of floats: the smallest positive size of a cost, what the duals violate, what the pairs
+        leave loose.
+    chosen : list of array
+        The assigned costs.
+    """
+
+    exact: bool
+    whole: bool = True  # every strip so far holds integers
+    smallest: float = math.inf  # positive absolute cost
+    violation: float = 0.0
+    looseness: float = 0.0
+    chosen: list[np.ndarray] = field(default_factory=list)
+
+
+def unchecked(reason: str) -> Verdict:
+    """The verdict on an answer that nothing has checked: never ok."""
+    return Verdict(ok=False, kind="none", reason=reason)
+
+
+def assignment(
+    cost: np.ndarray | RowStrips,
+    answer: Assignment,
+    maximize: bool | None = None,
+    tolerance: float = FLOAT_TOLERANCE,
+    rows: int | None = None,
+) -> Verdict:
+    """Prove an assignment optimal by its LP duals, or say what is wrong with it.
+
+    Parameters
+    ----------
+    cost : array[n, m] or callable(start, stop) -> array[stop - start, m]
+        The costs, whole or in row strips. ``inf`` (``-inf`` if maximizing) is a forbidden pair.
+    answer : Assignment
+        With duals.
+    maximize : bool, optional
+        What was asked for; by default what the answer says of itself.
+    tolerance : float
+        For float costs, see above. Integers are exact.
+    rows : int, optional
+        ``n``; needed when `cost` is a callable.
+
+    Returns
+    -------
+    Verdict
+        ``kind="lp-duals"``; ``kind="none"`` when the answer has no duals to check.
+
+    Raises
+    ------
+    ValueError
+        If `cost` is a callable and `rows` is missing.
+
+    Notes
+    -----
+    For ``n < m`` the program says "at most one" for columns, so an unassigned column's dual must
+    be zero and every column's of one sign (likewise rows for ``n > m``).
+    """
+    if answer.row_duals is None or answer.column_duals is None:
+        return unchecked("the answer carries no duals")
+    if callable(cost) and rows is None:
+        raise ValueError("a matrix in strips does not say how many rows it has: pass rows=")
+    n = len(np.asarray(cost)) if not callable(cost) else int(rows or 0)
+    try:
+        if rows is not None and rows != n:
+            raise Refuted(f"the matrix has {n} rows, not {rows}")
+        if maximize is not None and bool(maximize) != answer.maximize:
+            raise Refuted(f"maximize={maximize} was asked, the answer says {answer.maximize}")
+        return Verdict(True, "lp-duals", _prove(cost, answer, n, tolerance))
+    except Refuted as refuted:
+        return Verdict(False, "lp-duals", str(refuted))
+    except OverflowError as error:
+        return Verdict(False, "lp-duals", f"the sums overflow float64 ({error})")
+
+
+def _prove(cost: np.ndarray | RowStrips, answer: Assignment, n: int, tolerance: float) -> str:
+    """The proof in words."""
+    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    if len(u) != n:
+        raise Refuted(f"the matrix has {n} rows, the answer {len(u)} row duals")
+    check_structure(answer, (n, len(v)))
+    exact = u.dtype.kind == "i" and v.dtype.kind == "i"
+    check_size(exact, u, v, answer.cost)
+    assigned = np.full(n, -1, np.int64)
+    assigned[answer.row_ind] = answer.col_ind
+    audit = Audit(exact)
+    for start, strip in _strips(cost, n):
+        if strip.shape != (min(STRIP_ROWS, n - start), len(v)):
+            raise Refuted(f"the rows from {start} on have shape {strip.shape}, not that of {n} x "
+                          f"{len(v)}")  # fmt: skip
+        _check_strip(strip, start, answer, assigned, audit)
+    return balance(answer, audit, tolerance)
+
+
+def _strips(cost: np.ndarray | RowStrips, rows: int) -> Iterator[tuple[int, np.ndarray]]:
+    whole = None if callable(cost) else np.asarray(cost)
+    if whole is not None and whole.ndim != 2:
+        raise Refuted(f"the costs are {whole.ndim}-D")
+    for start in range(0, rows, STRIP_ROWS):
+        stop = min(start + STRIP_ROWS, rows)
+        strip = whole[start:stop] if whole is not None else cost(start, stop)  # type: ignore[operator]
+        yield start, np.asarray(strip)
+
+
+def check_structure(answer: Assignment, shape: tuple[int, int]) -> None:
+    """Pairs are as many as the shorter side, in order, inside, and of different columns."""
+    rows, columns = np.asarray(answer.row_ind), np.asarray(answer.col_ind)
+    wanted = min(shape)
+    if rows.shape != (wanted,) or columns.shape != (wanted,):
+        raise Refuted(
+            f"{rows.size} rows and {columns.size} columns are assigned, {wanted} pairs expected"
+        )
+    if wanted and (rows.min() < 0 or rows.max() >= shape[0] or np.any(np.diff(rows) <= 0)):
+        raise Refuted("row_ind is not an increasing list of rows")
+    if wanted and (columns.min() < 0 or columns.max() >= shape[1]):
+        raise Refuted("col_ind names a column that does not exist")
+    if np.unique(columns).size != wanted:
+        raise Refuted("a column is assigned twice")
+
+
+def check_size(exact: bool, u: np.ndarray, v: np.ndarray, cost: Any) -> None:
+    """No infinities, and no integer so large that a cost and two duals could wrap."""
+    if exact:
+        if any(len(d) and max(int(d.max()), -int(d.min())) > 2 * INTEGER_LIMIT for d in (u, v)):
+            raise Refuted("a dual exceeds 2**61: the exact check would overflow")
+    elif not (np.isfinite(u).all() and np.isfinite(v).all()):
+        raise Refuted("a dual is not finite")
+    if not math.isfinite(cost):
+        raise Refuted(f"the answer says that it costs {cost}")
+
+
+def _check_strip(
+    strip: np.ndarray, start: int, answer: Assignment, assigned: np.ndarray, audit: Audit
+) -> None:
+    """Feasibility of the duals on these rows, and tightness of their assigned pairs."""
+    mine = assigned[start : start + len(strip)]
+    rows = np.flatnonzero(mine >= 0)
+    check_block(strip, start, answer, (rows, mine[rows]), audit)
+
+
+def check_block(
+    strip: np.ndarray,
+    start: int,
+    answer: Assignment,
+    pairs: tuple[np.ndarray, np.ndarray],
+    audit: Audit,
+) -> None:
+    """Feasibility on a block, tightness of its assigned pairs; collects what `balance` needs.
+
+    Parameters
+    ----------
+    strip : array[k, m]
+        Rows from ``start`` on; its columns are those of ``answer.column_duals``.
+    answer : Assignment
+        Of it the duals and ``maximize`` count.
+    pairs : (rows, columns)
+        The assigned pairs inside, counted from the block's corner.
+
+    Raises
+    ------
+    Refuted
+    """
+    if strip.dtype.kind not in "biuf" or isinstance(strip, np.ma.MaskedArray):
+        raise Refuted(f"costs of dtype {strip.dtype} cannot be checked")
+    if strip.dtype.kind == "f":
+        audit.exact = audit.whole = False
+    check = _check_exactly if audit.exact else _check_nearly
+    check(strip, start, answer, pairs, audit)
+    audit.chosen.append(strip[pairs])
+
+
+def _check_exactly(
+    strip: np.ndarray,
+    start: int,
+    answer: Assignment,
+    pairs: tuple[np.ndarray, np.ndarray],
+    audit: Audit,
+) -> None:
+    """Integers: one pass finds the rows that are wrong, the first of them says where."""
+    if not strip.size:
+        return
+    costs = _scannable(strip)
+    u = np.asarray(answer.row_duals)[start : start + len(strip)].astype(np.int64)
+    v = np.asarray(answer.column_duals).astype(np.int64)
+    low, high, least, most = _scan(costs, v)
+    if max(int(high.max()), -int(low.min())) > INTEGER_LIMIT:
+        raise Refuted(_TOO_LARGE)  # and the rest of the scan may have wrapped
+    sign = -1 if answer.maximize else 1
+    bad = np.flatnonzero(u > least if sign > 0 else u < most)
+    if bad.size:
+        i = bad[0]
+        slack = sign * (costs[i].astype(np.int64) - u[i] - v)
+        j = np.flatnonzero(slack < 0)[0]
+        raise Refuted(f"reduced cost {slack[j]} at row {start + i}, column {j}")
+    rows, columns = pairs
+    loose = np.flatnonzero(costs[pairs].astype(np.int64) - u[rows] - v[columns])
+    if loose.size:
+        i, j = rows[loose[0]], columns[loose[0]]
+        raise Refuted(f"row {start + i}, column {j} is assigned but not tight")
+
+
+def _scannable(strip: np.ndarray) -> np.ndarray:
+    """The same integers, C-contiguous, as one of the two types that `_scan` is compiled for."""
+    if strip.dtype in (np.int32, np.int64):
+        return np.ascontiguousarray(strip)
+    if int(strip.max()) > INTEGER_LIMIT:  # uint64: it would wrap on the way
+        raise Refuted(_TOO_LARGE)
+    return np.ascontiguousarray(strip, dtype=np.int64)
+
+
+@njit(parallel=True, cache=True)
+def _scan(
+    costs: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """For each row the extremes of its costs and of ``cost - v``, in int64, in one pass.
+
+    Parameters
+    ----------
+    costs : int32[k, m] or int64[k, m]
+        C-contiguous, ``m >= 1``.
+    v : int64[m]
+        The columns' duals.
+
+    Returns
+    -------
+    low, high, least, most : int64[k]
+        Smallest and largest cost, smallest and largest ``cost - v``. The latter two are exact as
+        long as no cost exceeds 2**60 and no dual 2**61 in size.
+    """
+    low = np.empty(len(costs), np.int64)
+    high, least, most = np.empty_like(low), np.empty_like(low), np.empty_like(low)
+    for i in prange(len(costs)):
+        row = costs[i]
+        lowest = highest = np.int64(row[0])
+        nearest = farthest = np.int64(row[0]) - v[0]
+        for j in range(len(v)):
+            cost = np.int64(row[j])
+            lowest, highest = min(lowest, cost), max(highest, cost)
+            rest = cost - v[j]
+            nearest, farthest = min(nearest, rest), max(farthest, rest)
+        low[i], high[i], least[i], most[i] = lowest, highest, nearest, farthest
+    return low, high, least, most
+
+
+def _check_nearly(
+    strip: np.ndarray,
+    start: int,
+    answer: Assignment,
+    pairs: tuple[np.ndarray, np.ndarray],
+    audit: Audit,
+) -> None:
+    """Floats: what the duals violate and what the pairs leave loose is added up."""
+    sign = -1 if answer.maximize else 1
+    allowed = np.ones(strip.shape, bool)
+    if strip.dtype.kind == "f":
+        allowed = strip != sign * np.inf
+        bad = np.argwhere(allowed & ~np.isfinite(strip))
+        if bad.size:
+            i, j = bad[0]
+            raise Refuted(f"the cost at row {start + i}, column {j} is {strip[i, j]}")
+    wide = np.where(allowed, strip, 0).astype(np.float64)
+    u = np.asarray(answer.row_duals)[start : start + len(strip)]
+    slack = sign * (wide - u[:, None] - np.asarray(answer.column_duals)[None, :])
+    shortfall = np.where(allowed, -slack, 0)
+    if not allowed[pairs].all():
+        raise Refuted(f"a forbidden pair is assigned in rows {start} to {start + len(strip) - 1}")
+    sizes = np.abs(wide[wide != 0])
+    audit.smallest = min(audit.smallest, float(sizes.min(initial=np.inf)))
+    audit.violation += float(np.maximum(shortfall, 0).max(axis=1, initial=0).sum())
+    audit.looseness += float(np.abs(slack[pairs]).sum())
+
+
+def balance(answer: Assignment, audit: Audit, tolerance: float) -> str:
+    """The claimed cost is the sum of the assigned entries, and the duals leave it no room."""
+    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    chosen = np.concatenate(audit.chosen) if audit.chosen else np.zeros(0, np.int64)
+    primal: Any = total_cost(chosen)
+    if audit.exact:
+        if primal != answer.cost:
+            raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
+        _check_longer_side(answer)
+        dual: Any = sum(map(int, u)) + sum(map(int, v))
+        if primal != dual:
+            raise Refuted(f"primal {primal} and dual {dual} differ")
+        return f"primal = dual = {primal} exactly, no negative reduced cost"
+    allowance = tolerance * math.fsum(np.abs(chosen.astype(np.float64)).tolist())
+    if abs(primal - answer.cost) > (0 if audit.whole else allowance):
+        raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
+    rounded = 8 * float(np.finfo(float).eps) * float(np.abs(u).sum() + np.abs(v).sum())
+    if rounded <= 1e-3 * audit.smallest:
+        allowance = max(allowance, rounded)
+    if audit.whole:
+        allowance = min(allowance, 0.5)  # two whole costs that differ, differ by one
+    dual = math.fsum(u.tolist()) + math.fsum(v.tolist())
+    gap = max(abs(primal - dual), audit.looseness) + audit.violation + _longer_side_gap(answer)
+    if not (gap <= allowance and math.isfinite(allowance)):
+        raise Refuted(
+            f"primal {primal}, dual {dual}, violations {audit.violation:.3g}, loose pairs "
+            f"{audit.looseness:.3g}: a gap of {gap:.3g}, {allowance:.3g} allowed"
+        )
+    return f"primal {primal:.17g}, dual {dual:.17g}: optimal to within {gap:.2g}"
+
+
+def _longer_side_gap(answer: Assignment) -> float:
+    """How much the float duals of the side that may stay unassigned add to the gap."""
+    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    if len(u) == len(v):
+        return 0.0
+    duals, used = (v, answer.col_ind) if len(u) < len(v) else (u, answer.row_ind)
+    free = np.ones(len(duals), bool)
+    free[used] = False
+    wrong = np.maximum(-duals if answer.maximize else duals, 0)
+    return float(wrong[~free].sum() + np.abs(duals[free]).sum())
+
+
+def _check_longer_side(answer: Assignment) -> None:
+    """Sign and zero conditions on the side that may stay unassigned, exactly."""
+    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    if len(u) == len(v):
+        return
+    name, duals, used = (
+        ("column", v, answer.col_ind) if len(u) < len(v) else ("row", u, answer.row_ind)
+    )
+    if np.any((-duals if answer.maximize else duals) > 0):
+        raise Refuted(f"a {name} dual has the wrong sign for 'assigned at most once'")
+    free = np.ones(len(duals), bool)
+    free[used] = False
+    if np.any(duals[free]):
+        raise Refuted(f"an unassigned {name} has a dual other than zero")

@@ -1,0 +1,431 @@
+"""What every maximum flow solver needs on the host: one form for networks and grids, and `settle`.
+
+A push-relabel solver may stop as soon as no more excess can reach the sink: what it then holds is
+a maximum preflow, whose stranded excess lies at nodes behind the minimum cut. `settle` sends it
+back where it came from, so that the answer is a flow, and reads the cut off the residual arcs.
+
+`split` takes the two terminals out. What remains are the arcs between the other nodes, of a
+network in compressed rows, of a grid by direction, and two capacities a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from papers.common.model import Flow
+from papers.common.problems.network import STEP, Grid, Network, NetworkError
+
+
+class FlowError(RuntimeError):
+    """A solver's outcome is no maximum preflow."""
+
+
+class Arcs(NamedTuple):
+    """Where arcs lead: a network's lists, or a grid's offsets.
+
+    Arc ``k`` of node ``x`` is ``first[x] + k`` of a network and ``k * nodes + x`` of a grid, where
+    it leads to ``x + offset[k]`` and its mate is the neighbour's arc ``k ^ 1``. Arcs of a grid that
+    would leave the image have no capacity, and no other arc's mate is one of them.
+
+    Attributes
+    ----------
+    nodes : int
+        Of a network all, the terminals without arcs in use; of a grid the pixels.
+    first, head, mate : int32 arrays
+        As in `Network`; empty for a grid.
+    offset : int64[4] or int64[8]
+        By direction; empty for a network.
+    """
+
+    nodes: int
+    first: np.ndarray
+    head: np.ndarray
+    mate: np.ndarray
+    offset: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A problem, or what is left of it, with its terminals apart.
+
+    Attributes
+    ----------
+    arcs : Arcs
+    between : int64[arcs]
+        Capacities between nodes that are no terminals; 0 elsewhere.
+    source, sink : int64[nodes]
+        Capacities from the source and to the sink. What leads to the source or away from the sink
+        is left out: no maximum flow needs it.
+    direct : int
+        Capacity from the source straight to the sink.
+    """
+
+    arcs: Arcs
+    between: np.ndarray
+    source: np.ndarray
+    sink: np.ndarray
+    direct: int
+
+
+# ------------------------------------------------------------------------------- both forms
+
+
+def split(instance: Network | Grid, values: Any = None) -> Split:
+    """Take the terminals out of a problem, or out of residual capacities in its form.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    values : array_like int[arcs], or mapping of str to array_like int[height, width], optional
+        What to split instead of the capacities, in the form of `Flow.residual`.
+
+    Returns
+    -------
+    Split
+        New arrays.
+
+    Raises
+    ------
+    NetworkError
+        If `instance` is neither, or `values` are not of its form.
+    """
+    if isinstance(instance, Grid):
+        return _split_grid(instance, values)
+    if isinstance(instance, Network):
+        return _split_network(instance, values)
+    raise NetworkError(
+        f"a flow is asked of a Network or a Grid, not of a {type(instance).__name__}"
+    )
+
+
+def _split_grid(grid: Grid, values: Mapping[str, Any] | None) -> Split:
+    given = {"source": grid.source, "sink": grid.sink, **grid.arcs} if values is None else values
+    names = ("source", "sink", *grid.arcs)
+    if not isinstance(given, Mapping) or set(given) != set(names):
+        raise NetworkError(f"residual capacities must be arrays called {', '.join(names)}")
+    for name in names:
+        _check(given[name], grid.shape, name)
+    source, sink = (np.array(given[name], np.int64).ravel() for name in names[:2])
+    between = np.concatenate([np.asarray(given[name]).ravel() for name in grid.arcs])
+    width = grid.shape[1]
+    offset = np.array([STEP[name][0] * width + STEP[name][1] for name in grid.arcs])
+    none = np.empty(0, np.int32)
+    arcs = Arcs(source.size, none, none, none, offset.astype(np.int64))
+    return Split(arcs, between.astype(np.int64, copy=False), source, sink, 0)
+
+
+def _split_network(net: Network, values: Any) -> Split:
+    if values is not None:
+        _check(values, (net.arcs,), "residual")
+    given = np.array(net.capacity if values is None else values, np.int64)
+    source, sink = np.zeros(net.nodes, np.int64), np.zeros(net.nodes, np.int64)
+    out, into, direct = _terminal_arcs(net)
+    source[net.head[out]] = given[out]
+    sink[net.tail[into]] = given[into]
+    whole = int(given[direct].sum())
+    for arcs in (out, into, direct):
+        given[arcs] = given[net.mate[arcs]] = 0
+    none = np.empty(0, np.int64)
+    return Split(
+        Arcs(net.nodes, net.first, net.head, net.mate, none), given, source, sink, whole
+    )  # fmt: skip
+
+
+def _terminal_arcs(net: Network) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arcs from the source, those to the sink, and the one (or none) from it to it."""
+    mine = np.arange(net.first[net.source], net.first[net.source + 1])
+    theirs = net.mate[net.first[net.sink] : net.first[net.sink + 1]]
+    straight = net.head[mine] == net.sink
+    return mine[~straight], theirs[net.tail[theirs] != net.source], mine[straight]
+
+
+def _check(values: Any, shape: tuple[int, ...], name: str) -> None:
+    array = np.asarray(values)
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise NetworkError(f"{name} must be whole numbers of shape {shape}, not {array.shape}")
+
+
+def join(instance: Network | Grid, left: Split) -> Any:
+    """Return residual capacities in the instance's own form; the inverse of `split`.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    left : Split
+        Residual capacities. Arcs to the source and from the sink get what their mates left.
+
+    Returns
+    -------
+    int64[arcs], or dict of str to int64[height, width]
+    """
+    if isinstance(instance, Grid):
+        parts = left.between.reshape(-1, *instance.shape)
+        residual = {"source": left.source, "sink": left.sink}
+        shaped = {name: array.reshape(instance.shape) for name, array in residual.items()}
+        return {**shaped, **dict(zip(instance.arcs, parts, strict=True))}
+    flat: np.ndarray = left.between.copy()
+    out, into, direct = _terminal_arcs(instance)
+    flat[out] = left.source[instance.head[out]]
+    flat[into] = left.sink[instance.tail[into]]
+    flat[direct] = left.direct
+    for arcs in (out, into, direct):
+        back = instance.mate[arcs]
+        flat[back] = instance.capacity[arcs] + instance.capacity[back] - flat[arcs]
+    return flat
+
+
+# ------------------------------------------------------------------------------- along arcs
+
+
+@njit(cache=True, inline="always")
+def degree(arcs, x):
+    """Return how many arcs node `x` has."""
+    if arcs.offset.size:
+        return arcs.offset.size
+    return np.int64(arcs.first[x + 1] - arcs.first[x])
+
+
+@njit(cache=True, inline="always")
+def arc(arcs, x, k):
+    """Return the index of arc `k` of node `x`."""
+    if arcs.offset.size:
+        return k * arcs.nodes + x
+    return np.int64(arcs.first[x]) + k
+
+
+@njit(cache=True, inline="always")
+def end(arcs, x, k):
+    """Return where arc `k` of node `x` leads; outside 0 .. nodes - 1 if out of the image."""
+    if arcs.offset.size:
+        return x + arcs.offset[k]
+    return np.int64(arcs.head[arcs.first[x] + k])
+
+
+@njit(cache=True, inline="always")
+def mate(arcs, x, k):
+    """Return the index of the arc back."""
+    if arcs.offset.size:
+        return (k ^ 1) * arcs.nodes + x + arcs.offset[k]
+    return np.int64(arcs.mate[arcs.first[x] + k])
+
+
+@njit(cache=True)
+def distances(arcs, between, sink, far):
+    """Return each node's distance to the sink along residual arcs [LU11 Alg.4.4].
+
+    Parameters
+    ----------
+    arcs : Arcs
+    between : int64[arcs]
+        Residual capacities.
+    sink : int64[nodes]
+        Residual capacities to the sink.
+    far : int
+        For nodes that the sink cannot be reached from.
+
+    Returns
+    -------
+    height : int32[nodes]
+        1 beside the sink.
+    levels : int
+        The largest distance.
+    """
+    height = np.full(arcs.nodes, far, np.int32)
+    queue = np.empty(arcs.nodes, np.int32)
+    tail = 0
+    for start in range(arcs.nodes):
+        if sink[start] > 0:
+            height[start] = 1
+            queue[tail] = start
+            tail += 1
+    front, levels = 0, 0
+    while front < tail:
+        x = np.int64(queue[front])
+        front += 1
+        levels = max(levels, height[x])
+        for k in range(degree(arcs, x)):
+            y = end(arcs, x, k)
+            if 0 <= y < arcs.nodes and height[y] == far and between[mate(arcs, x, k)] > 0:
+                height[y] = height[x] + 1
+                queue[tail] = y
+                tail += 1
+    return height, levels
+
+
+# ------------------------------------------------------------------------------- the last step
+
+
+def settle(
+    instance: Network | Grid, residual: Any, counters: Mapping[str, int] | None = None
+) -> Flow:
+    """Make the answer from a maximum preflow: a flow and a minimum cut.
+
+    Excess that lies at a node is returned to the source, first straight away as far as the source
+    sent some there, then along the arcs that brought it. No arc across the cut changes. Takes
+    time in proportion to arcs, and to the lengths of the flow's cycles.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    residual : int[arcs], or mapping of str to int[height, width]
+        Residual capacities in the form of `Flow.residual`; excesses are found from them. Left as
+        it is. An arc from the source straight to the sink counts as saturated.
+    counters : mapping of str to int, optional
+        Handed on.
+
+    Returns
+    -------
+    Flow
+
+    Raises
+    ------
+    NetworkError
+        If `residual` is not of the instance's form.
+    FlowError
+        If it is no preflow, or one that could still bring more to the sink.
+    """
+    whole, left = split(instance), split(instance, residual)
+    excess = excesses(whole, left)
+    if excess.min(initial=0) < 0:
+        raise FlowError(f"no preflow: node {int(excess.argmin())} sends out more than it gets")
+    height, _ = distances(left.arcs, left.between, left.sink, left.arcs.nodes + 2)
+    behind = height > left.arcs.nodes
+    if (excess[~behind] > 0).any():
+        raise FlowError("not maximum: excess lies where the sink can be reached")
+    _straight_back(whole.source, left.source, excess)
+    pairs = (whole.between, left.between, whole.source, left.source)
+    if excess.any() and _back(left.arcs, *pairs, excess):
+        raise FlowError("no preflow: excess lies where no flow arrives")
+    value = int((whole.sink - left.sink).sum()) + whole.direct
+    left = Split(left.arcs, left.between, left.source, left.sink, 0)
+    return Flow(value, join(instance, left), _side(instance, behind), dict(counters or {}))
+
+
+def excesses(whole: Split, left: Split) -> np.ndarray:
+    """Return what each node gets more than it sends out, int64[nodes]; 0 at terminals.
+
+    Parameters
+    ----------
+    whole, left : Split
+        Capacities and residual capacities.
+    """
+    excess = (whole.source - left.source) - (whole.sink - left.sink)
+    _add_net(left.arcs, whole.between, left.between, excess)
+    return excess
+
+
+def _side(instance: Network | Grid, behind: np.ndarray) -> np.ndarray:
+    """The source's side of the cut in the instance's form."""
+    if isinstance(instance, Grid):
+        return behind.reshape(instance.shape)
+    behind[instance.source], behind[instance.sink] = True, False
+    return behind
+
+
+@njit(cache=True, parallel=True)
+def _add_net(arcs, whole, left, excess):
+    """Subtract what goes out along the arcs; what comes in is a negative part of it."""
+    for x in prange(arcs.nodes):
+        out = 0
+        for k in range(degree(arcs, x)):
+            a = arc(arcs, x, k)
+            out += whole[a] - left[a]
+        excess[x] -= out
+
+
+@njit(cache=True, parallel=True)
+def _straight_back(source, source_left, excess):
+    """Return to the source what it sent to the very node where it is stranded."""
+    for x in prange(excess.size):
+        amount = max(0, min(excess[x], source[x] - source_left[x]))
+        source_left[x] += amount
+        excess[x] -= amount
+
+
+@njit(cache=True)
+def _back(arcs, whole, left, source, source_left, excess):
+    """Return all excess against the flow; say how many nodes could not.
+
+    A depth-first search from the nodes with excess runs against the flow, cancels each cycle that
+    it meets, and leaves an order in which every node comes before those it is fed by.
+    """
+    state = np.zeros(arcs.nodes, np.int8)  # 1: on the path, 2: left
+    current = np.zeros(arcs.nodes, np.int32)
+    path = np.empty(arcs.nodes, np.int32)
+    order = np.empty(arcs.nodes, np.int32)
+    count = 0
+    for root in range(arcs.nodes):
+        if excess[root] == 0 or state[root] != 0:
+            continue
+        path[0], state[root], depth = root, 1, 1
+        while depth > 0:
+            x = np.int64(path[depth - 1])
+            k = np.int64(current[x])
+            if k == degree(arcs, x):
+                state[x] = 2
+                order[count] = x
+                count += 1
+                depth -= 1
+                continue
+            a = arc(arcs, x, k)
+            y = end(arcs, x, k)
+            if left[a] <= whole[a] or state[y] == 2:
+                current[x] += 1
+            elif state[y] == 0:
+                state[y] = 1
+                path[depth] = y
+                depth += 1
+            else:
+                depth = _cancel(arcs, whole, left, state, current, path, depth, y)
+    stuck = 0
+    for place in range(count - 1, -1, -1):
+        stuck += _unload(arcs, whole, left, source, source_left, excess, np.int64(order[place]))
+    return stuck
+
+
+@njit(cache=True)
+def _cancel(arcs, whole, left, state, current, path, depth, y):
+    """Cancel the cycle that closes at `y`; return the path's length up to the first empty arc."""
+    start = depth - 1
+    while path[start] != y:
+        start -= 1
+    amount = np.int64(2**62)
+    for place in range(start, depth):
+        x = np.int64(path[place])
+        a = arc(arcs, x, np.int64(current[x]))
+        amount = min(amount, left[a] - whole[a])
+    keep = depth
+    for place in range(depth - 1, start - 1, -1):
+        x = np.int64(path[place])
+        a = arc(arcs, x, np.int64(current[x]))
+        left[a] -= amount
+        left[mate(arcs, x, np.int64(current[x]))] += amount
+        if left[a] == whole[a]:
+            keep = place + 1
+    for place in range(keep, depth):
+        state[path[place]] = 0
+    return keep
+
+
+@njit(cache=True)
+def _unload(arcs, whole, left, source, source_left, excess, x):
+    """Send the excess of `x` back to the source and to those that feed it; 1 if some is left."""
+    amount = max(0, min(excess[x], source[x] - source_left[x]))
+    source_left[x] += amount
+    excess[x] -= amount
+    for k in range(degree(arcs, x)):
+        if excess[x] == 0:
+            return 0
+        a = arc(arcs, x, k)
+        amount = max(0, min(excess[x], left[a] - whole[a]))
+        if amount > 0:
+            left[a] -= amount
+            left[mate(arcs, x, k)] += amount
+            excess[x] -= amount
+            excess[end(arcs, x, k)] += amount
+    return 1 if excess[x] > 0 else 0

@@ -1,0 +1,1 @@
+"""The OpenMP version of [DN16 sec.6]."""

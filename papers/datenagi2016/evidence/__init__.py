@@ -1,0 +1,1 @@
+"""Experiments, tables, verdicts and plots of [DN16]."""

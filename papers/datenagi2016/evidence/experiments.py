@@ -1,0 +1,403 @@
+"""Tables 1 to 5 and Figures 1 to 5 of [DN16] as data, and ten experiments of our own.
+
+[DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the multi-GPU
+part [DN16 sec.6.3] is in `scaling`. Our own: `initial`, `objectives`, `counts`, `memory`, `large`,
+`doubles`, `authors`, and of several GPUs `exchanges`, `larger`, `model`,
+`too_large_for_one`.
+
+An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
+paper's and how to compare it (`verdicts`). Nothing here runs a solver.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from papers.common.evidence import plots
+from papers.common.evidence.tables import best_source, measured_by, nothing
+from papers.common.model import Cell, Experiment, Instance, Plan, Scope
+from papers.datenagi2016.evidence import scaling_tables, scaling_verdicts, tables, verdicts
+from papers.datenagi2016.evidence.tables import GPU, LABELS, SOLVERS
+from papers.datenagi2016.evidence.theory import OVER_N, theory
+
+EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32), "paper": (16, 32)}
+SMALL = {
+    "smoke": (64,),
+    "quick": (500, 1000, 2000, 3000, 4000, 5000),
+    "paper": tuple(range(500, 5001, 500)),
+}
+"""Sizes of Table 1."""
+
+BANDED = {"smoke": (64,), "quick": (1000, 2000), "paper": (1000, 2000, 3000, 4000, 5000)}
+"""Sizes of Table 2."""
+
+LARGE = {"smoke": (64,), "quick": (5000,), "paper": (5000, 10000, 15000, 20000)}
+"""Sizes of Table 3."""
+
+AUTHORS = {"smoke": (), "quick": (512, 1024, 2048), "paper": (512, 1024, 2048, 4096, 8192)}
+"""Sizes at which the authors' codes were run, besides those of Table 3."""
+
+RESIDENT_SIZE = 70000
+
+
+def threads(wanted: int) -> int:
+    """Return `wanted`, or the cores of this machine where they are fewer (Numba's number)."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    cores = len(allowed(0)) if allowed else os.cpu_count() or 1
+    return min(wanted, int(os.environ.get("NUMBA_NUM_THREADS") or cores))
+
+
+# ------------------------------------------------------------------------------- what to measure
+
+
+def uniform(n: int, label: str, seed: int) -> Instance:
+    """A random integer matrix [DN16 sec.6.1] [DN16 sec.6.2]."""
+    return Instance("uniform", n, label, seed=seed)
+
+
+def _cell(
+    name: str, n: int, label: str, seed: int, scopes: tuple[Scope, ...], repeats: int | None
+) -> Cell:
+    solver, option = SOLVERS[name]
+    key, _, value = option.partition("=")
+    options = ((key, threads(int(value))),) if option else ()
+    return Cell(f"datenagi2016:{solver}", uniform(n, label, seed), scopes, options, repeats)
+
+
+def _seeds(plan: Plan) -> tuple[int, ...]:
+    return plan.seeds if plan.preset == "paper" else plan.seeds[:1]
+
+
+def _repeats(plan: Plan, name: str, n: int) -> int | None:
+    """Fewer repetitions where one takes long; None for the preset's number."""
+    if plan.preset == "smoke" or (n <= 1000 and plan.preset == "paper"):
+        return None
+    if n <= EXECUTOR_SIZES["quick"][-1]:
+        return 1
+    if name in GPU:
+        return 3 if plan.preset == "paper" else None
+    return 1 if n >= 3000 else 2
+
+
+def kernels(
+    plan: Plan, sizes: Iterable[int], labels: Sequence[str], scopes: tuple[Scope, ...]
+) -> list[Cell]:
+    """Both variants, on a GPU at the given sizes, in the executor at small ones."""
+    return [
+        _cell(name, n, label, seed, scopes, _repeats(plan, name, n))
+        for n in (sizes if plan.gpu else EXECUTOR_SIZES[plan.preset])
+        for label in labels
+        for seed in _seeds(plan)
+        for name in GPU
+    ]
+
+
+def small(plan: Plan) -> list[Cell]:
+    """Table 1 and Figure 2: four codes, range n, in this paper's clock and in ours."""
+    scopes: tuple[Scope, ...] = ("run", "end_to_end") if plan.gpu else ("run",)
+    cells = kernels(plan, SMALL[plan.preset], ("n",), scopes)
+    # One instance is enough from 3000 on: seconds a run, and the spread is a few per cent.
+    return cells + [
+        _cell(name, n, "n", seed, ("run",), _repeats(plan, name, n))
+        for name in ("OMP-1", "OMP-8")
+        for n in SMALL[plan.preset]
+        for seed in (_seeds(plan) if n < 3000 else _seeds(plan)[:1])
+    ]
+
+
+def spread(plan: Plan, sizes: Iterable[int], labels: Sequence[str] = ("n",)) -> list[Cell]:
+    """Counts that no hardware changes, over more instances, by the cheapest code at hand."""
+    seeds = plan.seeds
+    if plan.preset == "paper" and len(seeds) > 1:
+        seeds = (*seeds, *range(max(seeds) + 1, max(seeds) + 8))
+    name = "CU-TREE" if plan.gpu else "OMP-8"
+    return [
+        _cell(name, n, label, seed, ("run",), 1)
+        for n in sizes
+        for label in labels
+        for seed in (seeds if n <= 3000 else plan.seeds)
+        if n <= 5000 or plan.gpu
+    ]
+
+
+def banded(plan: Plan) -> list[Cell]:
+    """Table 2: assignments by iteration."""
+    return spread(plan, BANDED[plan.preset])
+
+
+def large_small(plan: Plan) -> list[Cell]:
+    """Table 3 up to n = 5000, and what stands for it in the executor: every clock."""
+    scopes: tuple[Scope, ...] = ("run", "steps", "end_to_end") if plan.gpu else ("steps",)
+    sizes = [n for n in LARGE[plan.preset] if n <= 5000]
+    cells = [
+        cell for cell in kernels(plan, sizes, LABELS, scopes) if cell.instance.seed == plan.seeds[0]
+    ]
+    first = plan.seeds[0]
+    on_cpu = [
+        _cell("OMP-8", n, label, first, ("run", "steps"), _repeats(plan, "OMP-8", n))
+        for n in sizes
+        for label in LABELS
+    ]
+    # Beside the executor one thread is enough: its counts are what it is there for.
+    beside = [
+        _cell("OMP-1", n, label, first, ("run",), 1)
+        for n in ([] if plan.gpu else EXECUTOR_SIZES[plan.preset])
+        for label in LABELS
+    ]
+    return cells + on_cpu + beside
+
+
+def large_large(plan: Plan) -> list[Cell]:
+    """Table 3 from n = 10000: three instances as in the paper, each for something else.
+
+    The first is timed step by step, the second host to host, the third only counted: an instance
+    takes seconds to draw, to copy and to prove.
+    """
+    sizes = [n for n in LARGE[plan.preset] if n > 5000]
+    purposes: tuple[tuple[tuple[str, ...], tuple[Scope, ...], int], ...] = (
+        (GPU, ("run", "steps"), 3),
+        (GPU, ("end_to_end",), 1),
+        (GPU[1:], ("run",), 1),
+    )
+    cells = [
+        _cell(name, n, label, seed, scopes, repeats)
+        for n in sizes
+        for label in LABELS
+        for seed, (names, scopes, repeats) in zip(plan.seeds, purposes, strict=False)
+        for name in names
+    ]
+    on_cpu = [
+        _cell("OMP-8", n, label, plan.seeds[0], ("steps",), 1) for n in sizes for label in LABELS
+    ]
+    return (cells if plan.gpu else []) + on_cpu
+
+
+def table_3(plan: Plan) -> list[Cell]:
+    """Table 3 and Figure 3: three codes, three ranges, the steps."""
+    return large_small(plan) + large_large(plan)
+
+
+def all_counts(plan: Plan) -> list[Cell]:
+    """Every instance of Tables 1 to 3, and more instances of the sizes that are cheap."""
+    more = spread(plan, SMALL[plan.preset]) + spread(plan, [5000] * plan.gpu, LABELS)
+    if plan.preset != "paper":
+        more = spread(plan, BANDED[plan.preset], LABELS)
+    return small(plan) + table_3(plan) + (more if plan.preset != "smoke" else [])
+
+
+def resident(plan: Plan) -> list[Cell]:
+    """One instance that no host has to hold: the tree variant's largest."""
+    instance = Instance("uniform_resident", RESIDENT_SIZE, "n", seed=1)
+    cell = Cell("datenagi2016:tree", instance, ("run",), repeats=1)
+    return [cell] if plan.gpu and plan.preset == "paper" else []
+
+
+def doubles(plan: Plan) -> list[Cell]:
+    """Doubles in [0, 2], the case that a fixed epsilon of 1e-6 gets wrong at n = 10000."""
+    n = {"smoke": 64, "quick": 2000, "paper": 10000}[plan.preset] if plan.gpu else 32
+    instance = Instance("uniform_double", n, "2", seed=1)
+    return [Cell(f"datenagi2016:{SOLVERS[name][0]}", instance, ("run",), repeats=1) for name in GPU]
+
+
+def beside_authors(plan: Plan) -> list[Cell]:
+    """The instances that the authors' codes were run on; a GPU only."""
+    if not plan.gpu:
+        return []
+    first = plan.seeds[0]
+    return kernels(plan, AUTHORS[plan.preset], LABELS, ("run",)) + [
+        _cell(name, n, label, first, ("run",), 3)
+        for n in LARGE[plan.preset]
+        if n >= 5000
+        for label in LABELS
+        for name in GPU
+    ]
+
+
+# ------------------------------------------------------------------------------- how to draw
+
+
+@plots.house_style()
+def draw_fig_2(table: pd.DataFrame):
+    """Draw grouped bars a size, as printed and as measured; each panel has its own seconds."""
+    shown = best_source(table, "published_s", "total_s")
+    figure, panels = plots.new_figure(columns=2, size=(10.4, 4.2))
+    sizes = sorted(shown["n"].unique())
+    titles = {"published_s": "published", "total_s": measured_by(shown)}
+    for axes, (column, title) in zip(panels[0], titles.items(), strict=True):
+        for place, name in enumerate(SOLVERS):
+            bars = shown[shown["solver"] == name].set_index("n")[column].reindex(sizes)
+            at = [i + (place - 1.5) * 0.2 for i in range(len(sizes))]
+            axes.bar(at, bars.fillna(0.0), 0.18, color=plots.COLOURS[place], label=name)
+        axes.set_xticks(range(len(sizes)), [str(n) for n in sizes])
+        axes.grid(visible=False, axis="x")
+        axes.set_xlabel("problem size n")
+        axes.set_ylabel("time (s)")
+        axes.set_title(title)
+    panels[0][0].legend()
+    return figure
+
+
+def _pie(axes: Any, shares: pd.Series, title: str) -> None:
+    colours = dict(zip((*tables.SHOWN, "other"), plots.COLOURS, strict=False))
+    axes.set_title(title, fontsize=9)
+    if shares.empty or shares.isna().all():
+        axes.text(0, 0, "not measured", ha="center", va="center")
+        axes.set_axis_off()
+        return
+    shares = shares.fillna(0.0)
+    axes.pie(
+        shares,
+        labels=[f"{share:.0f}%" if share >= 3 else "" for share in shares],
+        colors=[colours[step] for step in shares.index],
+        startangle=90, counterclock=False, wedgeprops={"edgecolor": "white"},
+    )  # fmt: skip
+
+
+@plots.house_style()
+def draw_fig_3(table: pd.DataFrame):
+    """Draw four pies as printed, and below them the same as measured."""
+    shown = best_source(table, "share_pct", "published_share_pct")
+    printed = table.dropna(subset=["published_share_pct"])
+    kinds = [(name, label) for name in GPU for label in ("n", "10n")]
+    figure, panels = plots.new_figure(columns=4, rows=2, size=(10.4, 5.6))
+    rows = (("published_share_pct", printed, "published"), ("share_pct", shown, measured_by(shown)))
+    for line, (column, source, what) in zip(panels, rows, strict=True):
+        for axes, (name, label) in zip(line, kinds, strict=True):
+            mine = source[(source["solver"] == name) & (source["cost_range"] == label)]
+            shares = mine.drop_duplicates("step").set_index("step")[column]
+            n = mine["n"].iloc[0] if len(mine) else 0
+            _pie(axes, shares, f"{name}, 0 to {label}, n = {n}\n{what}")
+    steps = [*tables.SHOWN, "other"]
+    patches = [plots.Patch(facecolor=c) for c in plots.COLOURS[: len(steps)]]
+    names = [step.replace("_", " ") for step in steps]
+    figure.legend(patches, names, loc="outside lower center", ncols=len(steps))
+    return figure
+
+
+def draw_objectives(table: pd.DataFrame):
+    """Draw objectives over n, print and ours, with the band that theory leaves."""
+    shown = best_source(table[table["cost_range"] != "0.1n"], "measured", "published")
+    shown = shown[shown["n"] >= 500] if (shown["n"] >= 500).any() else shown
+    over = {f"{name}_over_n": shown[name] / shown["n"] for name in ("published", "measured")}
+    shown = shown.assign(**over).dropna(subset=["measured"])
+    figure = plots.line_plot(
+        shown.assign(cost_range="0 to " + shown["cost_range"]),
+        x="n", y_published="published_over_n", y_measured="measured_over_n", series="cost_range",
+        xscale="log", yscale="log", xlabel="matrix size n", ylabel="objective / n",
+        title=f"Objectives; grey: theory\n{measured_by(shown)}", ylim=(0.9, 30),
+    )  # fmt: skip
+    for label in ("n", "10n"):
+        limits = theory(1, OVER_N[label])
+        figure.axes[0].axhspan(
+            limits.theory_low, max(limits.theory_high, 1.01 * limits.theory_low),
+            color="#bbbbbb", zorder=0,
+        )  # fmt: skip
+    return figure
+
+
+def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
+    """Draw Figure 1's example as our own kernels compress it [DN16 Fig.1]."""
+    from papers.datenagi2016.evidence import (
+        compression,  # Loads kernels, which a list of names need not.
+    )
+
+    return compression.fig_1(folder, plan)
+
+
+# ------------------------------------------------------------------------------- the entries
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        "fig01", "Compression of an array and of a matrix, by our kernels", "picture",
+        lambda plan: [], nothing, artifacts=fig_1,
+    ),
+    Experiment(
+        "table2", "Assignments by iteration, CU-TREE, costs 0 to n", "table",
+        banded, tables.bands, None, verdicts.bands,
+    ),
+    Experiment(
+        "initial", "Assignments before the first dual update (Tables 2 and 3)", "table",
+        all_counts, tables.initial, None, verdicts.initial,
+    ),
+    Experiment(
+        "objectives", "Objectives of Tables 1 and 3, and what theory allows", "figure",
+        lambda plan: all_counts(plan) + beside_authors(plan), tables.objectives,
+        draw_objectives, verdicts.objectives,
+    ),
+    Experiment(
+        "table1", "Times of small instances, costs 0 to n, in s (verdicts: fig02)", "table",
+        small, tables.run_times,
+    ),
+    Experiment(
+        "fig02", "Times of small instances, costs 0 to n", "figure",
+        small, tables.run_times, draw_fig_2, verdicts.run_times,
+    ),
+    Experiment(
+        "table3", "Times of large instances by step, in s", "table",
+        table_3, tables.step_times, None, verdicts.step_times,
+    ),
+    Experiment(
+        "fig03", "Shares of the steps, the largest instances", "figure",
+        table_3, tables.step_shares, draw_fig_3, verdicts.step_shares,
+    ),
+    Experiment(
+        "counts", "Work by solver; costs, initial assignments and dual updates alike", "table",
+        all_counts, tables.counts, None, verdicts.counts,
+    ),
+    Experiment(
+        "memory", "Device memory besides the costs, and the largest n on two cards", "table",
+        table_3, tables.memory, None, verdicts.memory,
+    ),
+    Experiment(
+        "large", f"CU-TREE at n = {RESIDENT_SIZE}, drawn on the device (a GPU only)", "table",
+        resident, tables.large, None, verdicts.large,
+    ),
+    Experiment(
+        "doubles", "Doubles in [0, 2]: both variants, proved", "table",
+        doubles, tables.doubles, None, verdicts.doubles,
+    ),
+    Experiment(
+        "authors", "Beside the authors' CUDA C++ on one H100", "table",
+        beside_authors, tables.authors_code, None, verdicts.authors,
+    ),
+    Experiment(
+        "table4", "Weak scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)", "table",
+        scaling_tables.weak, scaling_tables.table_4, None, scaling_verdicts.table_4,
+    ),
+    Experiment(
+        "table5", "Strong scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)", "table",
+        scaling_tables.strong, scaling_tables.table_5, None, scaling_verdicts.table_5,
+    ),
+    Experiment(
+        "fig04", "Weak scaling efficiency; the model as a band (verdicts: table4)", "figure",
+        lambda plan: scaling_tables.weak(plan) + scaling_tables.strong(plan),
+        scaling_tables.figure_4, scaling_verdicts.draw_fig_4,
+    ),
+    Experiment(
+        "fig05", "Strong scaling efficiency; the model as a band (verdicts: table5)", "figure",
+        scaling_tables.strong, scaling_tables.figure_5, scaling_verdicts.draw_fig_5,
+    ),
+    Experiment(
+        "model", "The scaling model beside a run that it has not seen", "table",
+        scaling_tables.strong, scaling_tables.model_table, None, scaling_verdicts.model,
+    ),
+    Experiment(
+        "exchanges", "A level's exchange of the tree variant in four ways (mpiexec)", "table",
+        scaling_tables.exchanges, scaling_tables.exchange_table, None, scaling_verdicts.exchanges,
+    ),
+    Experiment(
+        "larger", "Strong scaling of the tree variant beyond the paper's orders (mpiexec)", "table",
+        scaling_tables.larger, scaling_tables.larger_table, None, scaling_verdicts.larger,
+    ),
+    Experiment(
+        "too_large_for_one",
+        f"n = {scaling_tables.TOO_LARGE}, which no H100 or H200 holds (mpiexec)",
+        "table", scaling_tables.too_large, scaling_tables.too_large_table, None,
+        scaling_verdicts.too_large,
+    ),
+)  # fmt: skip

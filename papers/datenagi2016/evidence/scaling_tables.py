@@ -1,0 +1,503 @@
+"""Tables 4 and 5, Figures 4 and 5 of [DN16 sec.6.3] as tables, and four experiments of our own.
+
+[DN16 Table 4] [DN16 Table 5] [DN16 Fig.4] [DN16 Fig.5]. Efficiencies by the paper's formulas: weak
+``t_1 / t_p``, strong ``t_1 / (p t_p)``. Our own: `exchanges` (four ways to exchange a level's
+frontier), `larger` (orders that several GPUs pay for), `model` (`evidence.scaling_model` beside the
+runs that it has not seen) and `too_large_for_one`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence import tables as common_tables
+from papers.common.evidence.tables import Published
+from papers.common.gpu.device import EXECUTOR_NAME
+from papers.common.model import Cell, Instance, Plan, Scope
+from papers.datenagi2016.evidence import scaling_model
+from papers.datenagi2016.evidence.theory import theory
+
+PEERS = "CU-TREE by peers"
+"""Ours: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`)."""
+
+SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
+OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
+WITHOUT_HOST = {"nccl", "none", "peers"}
+"""Ways of `several_gpus.exchange` that go from device to device."""
+
+BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
+"""One GPU's own solvers: what a rank by itself pays for being one. Never a base of efficiencies."""
+
+RANKS = (1, 2, 4)
+FAMILY = "uniform_parts"
+ON_GPUS = {
+    "smoke": (64, 91, 128), "quick": (1000, 1414, 2000), "paper": (10_000, 14_142, 20_000),
+}  # fmt: skip
+"""Of preset paper: 100 million entries a GPU in the weak chain [DN16 sec.6.3]."""
+
+IN_EXECUTOR = {"smoke": (8, 11, 16), "quick": (16, 23, 32), "paper": (16, 23, 32)}
+"""Orders of the weak chain on 1, 2 and 4 ranks; the strong one has them all on each."""
+
+BEYOND = (8, 16, 32)
+"""GPUs that are predicted; the paper has 8 and 16."""
+
+TOO_LARGE = 200_000
+"""Its int32 costs are 160 GB: no H100 or H200 holds them."""
+
+LARGER = (40_000, 80_000)
+"""Orders beyond the paper's with enough to read for two GPUs: 6.4 and 25.6 GB of costs."""
+
+PHASES = {
+    "matrix_compression": ("matrix_compression",),
+    "ap_search": ("forward_pass", "reverse_pass", "augmentation"),
+}
+"""The columns of Tables 4 and 5 by our steps."""
+
+MODELLED = {
+    **PHASES, "initial_reduction": ("initial_reduction",), "edge_gather": ("edge_gather",),
+    "optimality_check": ("optimality_check",), "dual_update": ("dual_update",),
+}  # fmt: skip
+
+PRINTED = {"augmenting_path_search": "ap_search"}
+
+# ------------------------------------------------------------------------------- what to measure
+
+
+def chain(plan: Plan) -> tuple[int, ...]:
+    """Orders on 1, 2 and 4 ranks with as many entries a rank."""
+    return (ON_GPUS if plan.gpu else IN_EXECUTOR)[plan.preset]
+
+
+def _cell(
+    name: str, n: int, ranks: int, plan: Plan, scopes: tuple[Scope, ...], **options: Any
+) -> Cell:
+    label = options.pop("label", "10n")
+    seed = options.pop("seed", plan.seeds[0])
+    repeats = options.pop("repeats", 3 if plan.gpu and plan.preset == "paper" else None)
+    instance = Instance(FAMILY, n, label, seed=seed)
+    chosen = (("ranks", ranks), *OPTIONS.get(name, {}).items(), *options.items())
+    return Cell(f"datenagi2016:{SOLVERS[name]}", instance, scopes, chosen, repeats)
+
+
+def _scopes(plan: Plan, seed: int) -> tuple[Scope, ...]:
+    first = plan.gpu and seed == plan.seeds[0]
+    return ("run", "steps", "end_to_end") if first else ("run", "steps")
+
+
+def _seeds(plan: Plan) -> tuple[int, ...]:
+    """Two seeds in preset paper on GPUs, else the first."""
+    return plan.seeds[: 2 if plan.gpu and plan.preset == "paper" else 1]
+
+
+def weak(plan: Plan) -> list[Cell]:
+    """Table 4: as many entries a GPU on 1, 2 and 4 of them."""
+    return [
+        _cell(name, n, ranks, plan, _scopes(plan, seed), seed=seed)
+        for n, ranks in zip(chain(plan), RANKS, strict=True)
+        for name in SOLVERS
+        for seed in _seeds(plan)
+    ]
+
+
+def strong(plan: Plan) -> list[Cell]:
+    """Table 5: every order on 1, 2 and 4 GPUs."""
+    return [
+        _cell(name, n, ranks, plan, _scopes(plan, seed), seed=seed)
+        for n in chain(plan)
+        for ranks in RANKS
+        for name in SOLVERS
+        for seed in _seeds(plan)
+    ]
+
+
+def exchanges(plan: Plan) -> list[Cell]:
+    """The tree variant's exchange in each of its ways, at the smallest and the largest order."""
+    ways = ("gather", "allgather", *(("nccl",) if plan.gpu else ()), "peers")
+    sizes = (chain(plan)[0], chain(plan)[-1]) if plan.gpu else chain(plan)[:1]
+    return [
+        _cell("CU-TREE", n, ranks, plan, ("run",), exchange=way)
+        for n in sizes
+        for ranks in RANKS[1:]
+        for way in ways
+    ]
+
+
+def too_large(plan: Plan) -> list[Cell]:
+    """One order that no H100 or H200 holds, the tree variant; costs in [0, n)."""
+    if not plan.gpu:
+        return [_cell("CU-TREE", 24, 2, plan, ("run",), label="n", repeats=1)]
+    if plan.preset != "paper":
+        return []
+    return [
+        _cell(name, TOO_LARGE, ranks, plan, ("run",), label="n", repeats=1)
+        for ranks in RANKS[1:]
+        for name in ("CU-TREE", PEERS)
+    ]
+
+
+def larger(plan: Plan) -> list[Cell]:
+    """Strong scaling of our own way at orders with enough to read for two GPUs."""
+    if not plan.gpu or plan.preset != "paper":
+        return []
+    return [_cell(PEERS, n, ranks, plan, ("run",), repeats=1) for n in LARGER for ranks in RANKS]
+
+
+# ------------------------------------------------------------------------------- from a summary
+
+
+def runs(summary: pd.DataFrame) -> pd.DataFrame:
+    """Every measured run of Tables 4 and 5: seconds by step, counts, a row a cell.
+
+    One GPU's own solvers (`BESIDE`) are there at the same orders, if they were measured: of equal
+    seed, ``uniform`` and ``uniform_parts`` are the same matrices. Their ``end_to_end`` is left out:
+    it holds a copy from the host.
+
+    Returns
+    -------
+    DataFrame
+        ``source``, ``device``, ``solver`` (the paper's name), ``n``, ``gpus`` (ranks), ``seed``,
+        ``exchange`` (how the ranks do it: one by itself never through NCCL), the steps' seconds by
+        `MODELLED`, ``overall`` (the run) and ``end_to_end``, and the counts.
+    """
+    rows = summary[summary["label"] == "10n"]
+    named = [
+        _named(str(solver), str(family), str(options))
+        for solver, family, options in zip(
+            rows["solver"], rows["family"], rows["options"], strict=True
+        )
+    ]
+    rows = rows.assign(name=[name for name, _ in named], gpus=[gpus for _, gpus in named])
+    rows = rows[rows["name"] != ""]
+    orders = rows[~rows["name"].isin(BESIDE)]["n"]
+    rows = rows[~rows["name"].isin(BESIDE) | rows["n"].isin(orders)]
+    found = []
+    keys = ["source", "device", "name", "n", "gpus", "seed"]
+    for (source, device, name, n, gpus, seed), part in rows.groupby(keys, sort=False):
+        values = {
+            (scope, metric): median
+            for scope, metric, median in zip(
+                part["scope"], part["metric"], part["median"], strict=True
+            )
+        }
+        row = {
+            "source": source, "device": device, "solver": name, "n": int(n), "gpus": int(gpus),
+            "seed": seed, "exchange": _exchange(str(name), int(gpus), values),
+            "overall": values.get(("run", "time_ms"), math.nan) / 1e3,
+            "end_to_end": math.nan if name in BESIDE else (
+                values.get(("end_to_end", "time_ms"), math.nan) / 1e3
+            ),
+        }  # fmt: skip
+        for phase, steps in MODELLED.items():
+            parts = [values.get(("steps", f"{step}_ms")) for step in steps]
+            known = [value for value in parts if value is not None]
+            row[phase] = sum(known) / 1e3 if known else math.nan
+        for count in scaling_model.COUNTS:
+            row[count] = values.get(("answer", count), math.nan)
+        found.append(row)
+    columns = [
+        "source", "device", "solver", "n", "gpus", "seed", "exchange", "overall", "end_to_end",
+        *MODELLED, *scaling_model.COUNTS,
+    ]  # fmt: skip
+    return pd.DataFrame(found, columns=columns)
+
+
+def _named(solver: str, family: str, options: str) -> tuple[str, int]:
+    """Name of a cell's solver in our tables, and its ranks; ``("", 0)`` if it is in none."""
+    if family == "uniform" and options in ("", "nan"):
+        names = {f"datenagi2016:{one}": name for name, one in BESIDE.items()}
+        return names.get(solver, ""), 1
+    if family != FAMILY or "=" not in options:
+        return "", 0
+    chosen = dict(word.split("=") for word in options.split(","))
+    ranks = int(chosen.pop("ranks", 0))
+    for name, one in SOLVERS.items():
+        if solver == f"datenagi2016:{one}" and chosen == OPTIONS.get(name, {}):
+            return name, ranks
+    return "", 0
+
+
+def _exchange(name: str, ranks: int, values: dict[tuple[str, str], float]) -> str:
+    """Name how a run's ranks exchanged: by `several_gpus.exchange`, or (classical) through MPI."""
+    if name in BESIDE:
+        return "none"
+    by_nccl = values.get(("answer", "by_nccl"), math.nan)
+    if name in ("CU-CLASS", PEERS):
+        return "gather" if name == "CU-CLASS" else "peers"
+    if math.isnan(by_nccl):
+        return ""
+    return "none" if ranks == 1 else "nccl" if by_nccl else "allgather"
+
+
+def chains() -> dict[tuple[int, int], int]:
+    """Order on one rank of the weak chain that an order and a number of ranks belong to."""
+    sizes = [*ON_GPUS.values(), *IN_EXECUTOR.values()]
+    return {
+        (n, ranks): orders[0] for orders in sizes for n, ranks in zip(orders, RANKS, strict=True)
+    }
+
+
+def _long(table: pd.DataFrame, steps: Iterable[str]) -> pd.DataFrame:
+    kept = ["source", "device", "solver", "n", "gpus", "exchange"]
+    medians = table.groupby(kept, sort=False)[list(steps)].median().reset_index()
+    long = medians.melt(kept, var_name="step", value_name="time_s")
+    return long.dropna(subset=["time_s"])
+
+
+def efficiencies(table: pd.DataFrame, is_weak: bool) -> pd.DataFrame:
+    """Add ``efficiency`` to rows of (source, solver, n, gpus, step, time_s).
+
+    Rows outside of the weak chain are dropped if `is_weak`.
+    """
+    known = {
+        (row.source, row.solver, row.step, row.n): row.time_s
+        for row in table[table["gpus"] == 1].itertuples(index=False)
+    }
+    bases = chains()
+    found = []
+    for row in table.itertuples(index=False):
+        base = bases.get((row.n, row.gpus)) if is_weak else row.n
+        if base is None:
+            continue
+        one = known.get((row.source, row.solver, row.step, base), math.nan)
+        one = math.nan if row.solver in BESIDE else one
+        scale = 1 if is_weak else row.gpus
+        found.append({**row._asdict(), "base": base, "efficiency": one / (scale * row.time_s)})
+    return pd.DataFrame(found, columns=[*table.columns, "base", "efficiency"])
+
+
+def printed(published: Published, name: str) -> pd.DataFrame:
+    """Table 4 or 5 of the paper: times and efficiencies by n, GPUs, solver and step."""
+    rows = published(name)
+    rows = rows.assign(step=rows["step"].replace(PRINTED))
+    rows = rows.rename(
+        columns={"time_s": "published_s", "scaling_efficiency": "published_efficiency"}
+    )
+    return rows[["n", "gpus", "solver", "step", "published_s", "published_efficiency"]]
+
+
+def _table(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:
+    measured_runs = runs(summary)
+    measured_runs = measured_runs[~measured_runs["n"].isin(LARGER)]
+    long = _long(measured_runs, (*PHASES, "overall", "end_to_end"))
+    # The tree variant has no matrix compression.
+    long = long[long["solver"].str.startswith("CU-CLASS") | (long["step"] != "matrix_compression")]
+    measured = efficiencies(long, is_weak).drop(columns="base")
+    keys = ["n", "gpus", "solver", "step"]
+    beside = common_tables.beside(printed(published, "table4" if is_weak else "table5"),
+                                  measured, keys)  # fmt: skip
+    solvers = (*SOLVERS, *BESIDE)
+    ranked = {"step": (*PHASES, "overall", "end_to_end"), "solver": solvers}
+    by = ("solver", "step", "n", "gpus")
+    table = common_tables.order(beside, by=by, ranked=ranked)
+    return table[
+        ["solver", "step", "n", "gpus", "source", "device", "exchange", "published_s", "time_s",
+         "published_efficiency", "efficiency"]
+    ]  # fmt: skip
+
+
+def table_4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Weak scaling: times by step, and t_1 / t_p."""
+    return _table(summary, published, is_weak=True)
+
+
+def table_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Strong scaling: times by step, and t_1 / (p t_p)."""
+    return _table(summary, published, is_weak=False)
+
+
+# ------------------------------------------------------------------------------- the model
+
+
+def observations(table: pd.DataFrame, name: str) -> list[scaling_model.Observation]:
+    """One variant's rows of `runs` as the model takes them; rows without steps are left out."""
+    phases = scaling_model.phases("classical" if name == "CU-CLASS" else "tree")
+    mine = table[table["solver"] == name].dropna(subset=[*phases, "overall"])
+    return [
+        scaling_model.Observation(
+            int(row["n"]), int(row["gpus"]),
+            {count: float(row[count]) for count in scaling_model.COUNTS},
+            {phase: float(row[phase]) for phase in phases}, float(row["overall"]),
+            str(row["exchange"]),
+        )
+        for _, row in mine.iterrows()
+    ]  # fmt: skip
+
+
+def models(
+    summary: pd.DataFrame,
+) -> Iterable[tuple[str, str, scaling_model.Model, list[scaling_model.Observation]]]:
+    """Source, solver, model and the held-back runs: the largest order on the most GPUs.
+
+    Runs in the executor, and sources with too few runs, give none.
+    """
+    table = runs(summary)
+    table = table[table["device"] != EXECUTOR_NAME]
+    for source, mine in table.groupby("source", sort=False):
+        for name in SOLVERS:
+            found = observations(mine, name)
+            last = max(((run.n, run.p) for run in found), default=(0, 1))
+            held = [run for run in found if (run.n, run.p) == last]
+            rest = [run for run in found if (run.n, run.p) != last]
+            if last[1] > 1 and len({(run.n, run.p) for run in rest}) >= scaling_model.FEWEST:
+                ways = {run.way for run in found}
+                tree = "device" if ways <= WITHOUT_HOST else "tree"
+                variant = "classical" if name == "CU-CLASS" else tree
+                yield str(source), name, scaling_model.fitted(variant, rest), held
+
+
+def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:
+    """A table of efficiencies: print, measured, and the model's band, never in one column."""
+    table = _table(summary, published, is_weak)
+    table = table[(table["step"] != "end_to_end") & table["solver"].isin(SOLVERS)]
+    columns = ["model_low", "model", "model_high"]
+    rows = []
+    for source, name, model, _ in models(summary):
+        steps = [*(PHASES if name == "CU-CLASS" else ["ap_search"]), "overall"]
+        for step in steps:
+            for base in ON_GPUS["paper"][:1] if is_weak else ON_GPUS["paper"]:
+                for gpus in (*RANKS, *BEYOND):
+                    n = round(base * math.sqrt(gpus)) if is_weak else base
+                    band = model.efficiency(step, base, n, gpus, is_weak)
+                    rows.append(
+                        {"solver": name, "step": step, "n": n, "gpus": gpus, "source": source}
+                        | dict(zip(columns, band, strict=True))
+                    )
+    predicted = pd.DataFrame(rows, columns=["solver", "step", "n", "gpus", "source", *columns])
+    keys = ["solver", "step", "n", "gpus", "source"]
+    table = table.merge(predicted, on=keys, how="outer") if rows else table.assign(
+        **dict.fromkeys(columns, math.nan)
+    )  # fmt: skip
+    ranked = {"step": (*PHASES, "overall"), "solver": tuple(SOLVERS)}
+    table = common_tables.order(table, by=("solver", "step", "n", "gpus"), ranked=ranked)
+    return table[
+        ["solver", "step", "n", "gpus", "source", "device", "published_efficiency", "efficiency",
+         *columns]
+    ]  # fmt: skip
+
+
+def figure_4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Weak efficiency over GPUs, and the model's band."""
+    return _figure(summary, published, is_weak=True)
+
+
+def figure_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Strong efficiency over GPUs, and the model's band."""
+    return _figure(summary, published, is_weak=False)
+
+
+def model_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """The median of the held-back runs beside the model's band; what the prices come to."""
+    rows = []
+    for source, name, model, runs_held in models(summary):
+        held = runs_held[0]
+        for step in (*scaling_model.phases(model.fit.variant), "overall"):
+            low, middle, high = model.band(step, held.n, held.p)
+            seconds = [run.overall if step == "overall" else run.seconds[step] for run in runs_held]
+            price = model.fit.prices.get(step, [math.nan] * len(scaling_model.PRICES))
+            bandwidth = 1e-9 / price[0] if price[0] > 0 else math.nan
+            rows.append(
+                {
+                    "solver": name, "step": step, "n": held.n, "gpus": held.p, "source": source,
+                    "runs": len(runs_held), "measured_s": float(np.median(seconds)),
+                    "predicted_s": middle, "low_s": low, "high_s": high, "gb_a_s": bandwidth,
+                    "event_us": 1e6 * price[1], "message_us": 1e6 * price[2],
+                    "exchange_us": 1e6 * price[3],
+                    "residual": model.fit.residuals[step],
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+# ------------------------------------------------------------------------------- our own
+
+
+def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Seconds of a run, and the whole run over its levels, by the way of the exchange.
+
+    Of matrices that were solved in several ways: Tables 4 and 5 have more seeds in one.
+    """
+    rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["family"] == FAMILY)]
+    rows = rows[rows["options"].astype(str).str.contains("exchange=") & (rows["label"] == "10n")]
+    found = []
+    keys = ["source", "device", "n", "options", "seed"]
+    for (source, device, n, options, seed), part in rows.groupby(keys, sort=False):
+        values = part.set_index(["scope", "metric"])["median"]
+        chosen = dict(word.split("=") for word in str(options).split(","))
+        seconds = values.get(("run", "time_ms"), math.nan) / 1e3
+        levels = values.get(("answer", "bfs_levels"), math.nan)
+        found.append(
+            {
+                "n": int(n), "gpus": int(chosen["ranks"]), "exchange": chosen["exchange"],
+                "source": source, "device": device, "seed": seed, "run_s": seconds,
+                "bfs_levels": levels,
+            }
+        )  # fmt: skip
+    table = pd.DataFrame(found)
+    if table.empty:
+        return table
+    table = table.dropna(subset=["run_s"])
+    same = table.groupby(["source", "device", "n", "gpus", "seed"])
+    table = table[same["exchange"].transform("nunique") > 1]
+    keys = ["source", "device", "n", "gpus", "exchange"]
+    table = table.groupby(keys, sort=False)[["run_s", "bfs_levels"]].median().reset_index()
+    table["run_us_over_levels"] = 1e6 * table["run_s"] / table["bfs_levels"]
+    table = table[[*keys[2:], *keys[:2], "run_s", "bfs_levels", "run_us_over_levels"]]
+    return common_tables.order(table, by=("n", "gpus", "exchange"), ranked={})
+
+
+def larger_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Seconds of a run at orders beyond the paper's, microseconds a level, and efficiency."""
+    table = runs(summary)
+    table = table[table["n"].isin(LARGER) & table["overall"].notna()]
+    one = {
+        (row.source, row.solver, row.n): row.overall
+        for row in table[table["gpus"] == 1].itertuples(index=False)
+    }
+    keys = zip(table["source"], table["solver"], table["n"], strict=True)
+    alone = np.array([one.get(key, math.nan) for key in keys], float)
+    table = table.assign(
+        run_s=table["overall"], costs_gb=4e-9 * table["n"].astype(float) ** 2,
+        run_us_over_levels=1e6 * table["overall"] / table["bfs_levels"],
+        efficiency=alone / (table["gpus"] * table["overall"]),
+    )  # fmt: skip
+    columns = [
+        "solver", "n", "gpus", "source", "device", "exchange", "costs_gb", "run_s", "bfs_levels",
+        "run_us_over_levels", "efficiency",
+    ]  # fmt: skip
+    if table.empty:
+        return table[columns]
+    ranked = {"solver": tuple(SOLVERS)}
+    return common_tables.order(table[columns], by=("solver", "n", "gpus"), ranked=ranked)
+
+
+def too_large_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """The order that no H100 or H200 holds: time, cost beside theory, memory, proof."""
+    rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["family"] == FAMILY)]
+    rows = rows[(rows["label"] == "n") & rows["n"].isin((TOO_LARGE, 24))]
+    found = []
+    keys = ["source", "device", "n", "options", "seed"]
+    for (source, device, n, options, seed), part in rows.groupby(keys, sort=False):
+        values = part.set_index(["scope", "metric"])["median"]
+        limits = theory(int(n), 1.0)
+        name, gpus = _named("datenagi2016:mpi_tree", FAMILY, str(options))
+        found.append(
+            {
+                "n": int(n), "gpus": gpus, "solver": name, "seed": seed, "source": source,
+                "device": device, "costs_gb": 4e-9 * int(n) ** 2,
+                "gb_a_gpu": 1e-9 * (
+                    values.get(("answer", "cost_bytes"), math.nan)
+                    + values.get(("answer", "state_bytes"), math.nan)
+                ),
+                "run_s": values.get(("run", "time_ms"), math.nan) / 1e3,
+                "cost": values.get(("answer", "cost"), math.nan),
+                "theory_low": limits.theory_low, "theory_high": limits.theory_high,
+                "dual_updates": values.get(("answer", "dual_updates"), math.nan),
+                "certificate": part["certificate"].iloc[0],
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)

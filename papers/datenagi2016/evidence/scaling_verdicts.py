@@ -1,0 +1,242 @@
+"""How Tables 4 and 5 and Figures 4 and 5 of [DN16] are compared with print, and how they are drawn.
+
+Efficiencies are ratios redone on one machine, so they are judged; where one differs, the note says
+by how much the time on one GPU and the time on several moved from print. What the model predicts is
+judged against the one measurement it has not seen, never against print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+
+from papers.common.evidence import comparisons as compare
+from papers.common.evidence import plots
+from papers.common.evidence.comparisons import claim, gains, not_measured
+from papers.common.evidence.judges import each_time, judged
+from papers.common.evidence.tables import best_source, measured_by
+from papers.common.gpu.device import EXECUTOR_NAME
+from papers.common.model import Comparison
+from papers.datenagi2016.evidence.scaling_tables import BEYOND, PEERS, TOO_LARGE
+
+PAIR = ("published_efficiency", "efficiency")
+
+SCALES_WELL = 0.9
+"""Print's own least efficiency of matrix compression on 4 GPUs (weak; strong has 0.91 to 0.96)."""
+
+
+def _efficiencies(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+    """Each efficiency on several GPUs; print's own one-GPU times stand behind the notes."""
+    one = {
+        (row.solver, row.step, row.n): (row.published_s, row.time_s)
+        for row in rows[rows["gpus"] == 1].itertuples(index=False)
+    }
+    for row in rows[rows["gpus"] > 1].itertuples(index=False):
+        known = [times for key, times in one.items() if key[:2] == (row.solver, row.step)]
+        printed, ours = one.get((row.solver, row.step, row.n), known[0] if known else (0, 1))
+        note = gains(
+            row.published_s / row.time_s, printed / ours,
+            f"the time on {row.gpus:.0f} GPUs", "that on one",
+        )  # fmt: skip
+        yield compare.ratio(
+            f"efficiency of {row.step}, {row.solver}, n={row.n} on {row.gpus:.0f} GPUs ({source})",
+            row.published_efficiency, round(row.efficiency, 3), factor=1.25, note=note,
+        )  # fmt: skip
+
+
+def _statements(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+    """What [DN16 sec.6.3] says of its tables."""
+    for (name, step), part in rows.groupby(["solver", "step"], sort=False):
+        several = part[part["gpus"] > 1]
+        if several.empty:
+            continue
+        if step == "matrix_compression":
+            most = several[several["gpus"] == several["gpus"].max()]
+            least = round(float(most["efficiency"].min()), 2)
+            yield claim(
+                f"matrix compression scales well, to {several['gpus'].max():.0f} GPUs ({source})",
+                f"at least {SCALES_WELL} at every n", least, least >= SCALES_WELL,
+                note="its share of a launch and a wait does not shrink with the strip",
+            )  # fmt: skip
+        if step == "overall":
+            is_weak = part["n"].nunique() == len(part)  # one chain; else one for every n
+            chains = [part] if is_weak else [rows for _, rows in part.groupby("n")]
+            falls = all(
+                after <= before * 1.02
+                for rows in chains
+                for before, after in pairwise(rows.sort_values("gpus")["efficiency"])
+            )
+            yield claim(
+                f"overall efficiency of {name} falls with the GPUs ({source})", "falls",
+                "falls" if falls else "not everywhere", falls,
+                note="at this order the strips' bytes still outweigh what is exchanged",
+            )  # fmt: skip
+
+
+_times = each_time("{solver} {step}, s: n={n} on {gpus} GPUs", "published_s", "time_s")
+table_4 = judged("weak scaling of Table 4", *PAIR, _efficiencies, _statements, _times)
+table_5 = judged("strong scaling of Table 5", *PAIR, _efficiencies, _statements, _times)
+
+
+def model(table: pd.DataFrame) -> list[Comparison]:
+    """The held-back run lies within the model's band."""
+    found = []
+    for row in table.itertuples(index=False) if not table.empty else ():
+        if row.step == "overall":
+            inside = row.low_s <= row.measured_s <= row.high_s
+            found.append(
+                compare.cross_check(
+                    f"held-back run of {row.solver}, n={row.n} on {row.gpus} GPUs ({row.source})",
+                    f"{row.low_s:.4g} to {row.high_s:.4g} s", round(row.measured_s, 5), inside,
+                    note="the model misses what it has not seen: its predictions beyond are weaker",
+                )
+            )  # fmt: skip
+    return found or not_measured(
+        "the model on GPUs: four configurations and one held back", "cross-check"
+    )
+
+
+WITH_LESS_HOST = ("peers", "nccl", "allgather", "gather")
+
+
+def exchanges(table: pd.DataFrame) -> list[Comparison]:
+    """The less of the host there is in an exchange the faster it is, on GPUs of their own."""
+    found = []
+    if not table.empty:
+        on_gpus = table[table["device"] != EXECUTOR_NAME]
+        for (source, n, gpus), rows in on_gpus.groupby(["source", "n", "gpus"], sort=False):
+            times = dict(zip(rows["exchange"], rows["run_s"], strict=True))
+            expected = [way for way in WITH_LESS_HOST if way in times]
+            if "nccl" in times and len(times) > 1:
+                order = sorted(times, key=lambda way: times[way])
+                found.append(
+                    compare.cross_check(
+                        f"exchanges of a frontier, fastest first, n={n} on {gpus} GPUs ({source})",
+                        ", ".join(expected), ", ".join(order), order == expected,
+                    )
+                )  # fmt: skip
+    return found or not_measured("ways to exchange a frontier, on GPUs", "cross-check")
+
+
+def larger(table: pd.DataFrame) -> list[Comparison]:
+    """More GPUs are faster than one, where there is enough to read."""
+    found = []
+    for row in table.itertuples(index=False):
+        if row.gpus > 1 and row.efficiency == row.efficiency:  # one GPU was measured, too
+            gain = round(row.gpus * row.efficiency, 2)
+            found.append(
+                compare.cross_check(
+                    f"{row.solver}, n={row.n}: {row.gpus} GPUs over one ({row.source})",
+                    "above 1", gain, gain > 1,
+                )
+            )  # fmt: skip
+    return found or not_measured("orders beyond the paper's on several GPUs", "cross-check")
+
+
+def too_large(table: pd.DataFrame) -> list[Comparison]:
+    """Solved, proved, and of the cost that theory says."""
+    found = []
+    for row in table.itertuples(index=False) if not table.empty else ():
+        if row.n < TOO_LARGE:
+            continue
+        what = f"n={row.n} on {row.gpus} GPUs, {row.solver} ({row.source})"
+        inside = 0.98 * row.theory_low <= row.cost <= 1.02 * row.theory_high
+        found += [
+            compare.cross_check(f"proof at {what}", "lp-duals", row.certificate,
+                                row.certificate == "lp-duals"),
+            compare.cross_check(
+                f"objective beside theory, {what}",
+                f"{row.theory_low:.0f} to {row.theory_high:.0f}, within 2 %", row.cost, inside,
+            ),
+        ]  # fmt: skip
+    return found or not_measured(f"n = {TOO_LARGE} on several GPUs", "cross-check")
+
+
+# ------------------------------------------------------------------------------- figures
+
+
+def _curve(axes: Any, rows: pd.DataFrame, place: int, name: str) -> None:
+    """One curve: print hollow and dashed, measured filled, the model's band behind both."""
+    colour, marker = plots.COLOURS[place], plots.MARKERS[place]
+    for column, line, hollow in (("published_efficiency", "--", True), ("efficiency", "-", False)):
+        points = rows.dropna(subset=[column]).sort_values("gpus")
+        points = points.drop_duplicates("gpus")
+        if len(points):
+            axes.plot(
+                points["gpus"], points[column], linestyle=line, color=colour, marker=marker,
+                markerfacecolor="white" if hollow else None,
+                label=f"{name}, {'published' if hollow else 'measured'}",
+            )  # fmt: skip
+    band = rows.dropna(subset=["model_low"]).sort_values("gpus").drop_duplicates("gpus")
+    if len(band):
+        axes.fill_between(
+            band["gpus"], band["model_low"], band["model_high"], color=colour, alpha=0.15,
+            linewidth=0, label=f"{name}, model",
+        )  # fmt: skip
+
+
+def _shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Print's rows, and those of the source that has measured the most of them."""
+    mine = best_source(table, "efficiency")
+    printed = table.dropna(subset=["published_efficiency"])
+    printed = printed.assign(efficiency=float("nan"), model_low=float("nan"))
+    return pd.concat([mine, printed], ignore_index=True)
+
+
+CURVES = (
+    ("CU-CLASS", "matrix_compression"), ("CU-CLASS", "overall"), ("CU-TREE", "overall"),
+    (PEERS, "overall"),
+)  # fmt: skip
+"""The curves of Figures 4 and 5, and ours."""
+
+
+@plots.house_style()
+def draw_fig_4(table: pd.DataFrame):
+    """Draw weak efficiency over the number of GPUs, a panel a variant as in print."""
+    figure, panels = plots.new_figure(columns=2, size=(9.6, 4.0), sharey=True)
+    shown = _shown(table)
+    for axes, name in zip(panels[0], ("CU-CLASS", "CU-TREE"), strict=True):
+        for place, (solver, step) in enumerate(CURVES):
+            if solver.startswith(name):
+                rows = shown[(shown["solver"] == solver) & (shown["step"] == step)]
+                _curve(axes, rows, place, step.replace("_", " ") + solver.removeprefix(name))
+        _label(axes, f"{name}, weak scaling")
+    figure.suptitle(measured_by(best_source(table, "efficiency")), fontsize=9)
+    return figure
+
+
+@plots.house_style()
+def draw_fig_5(table: pd.DataFrame):
+    """Draw strong efficiency over the number of GPUs, a panel an order as in print."""
+    shown = _shown(table)
+    measured = sorted(shown.dropna(subset=["efficiency"])["n"].unique())
+    sizes = measured or sorted(shown["n"].unique())
+    figure, panels = plots.new_figure(
+        columns=max(len(sizes), 1), size=(4.0 * max(len(sizes), 1) + 1, 4.0), sharey=True
+    )
+    for axes, n in zip(panels[0], sizes, strict=False):
+        for place, (solver, step) in enumerate(CURVES):
+            chosen = (shown["solver"] == solver) & (shown["step"] == step) & (shown["n"] == n)
+            _curve(axes, shown[chosen], place, f"{solver} {step.replace('_', ' ')}")
+        _label(axes, f"n = {n}, strong scaling", legend=False)
+    handles, names = panels[0][0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, names, loc="outside lower center", ncols=3)
+    figure.suptitle(measured_by(best_source(table, "efficiency")), fontsize=9)
+    return figure
+
+
+def _label(axes: Any, title: str, legend: bool = True) -> None:
+    axes.set_title(title)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks([1, 2, 4, *BEYOND], [str(p) for p in (1, 2, 4, *BEYOND)])
+    axes.set_xlabel("GPUs")
+    axes.set_ylabel("efficiency")
+    axes.set_ylim(0, None)
+    axes.axhline(1.0, color="#999999", linewidth=0.8)
+    handles, _ = axes.get_legend_handles_labels()
+    if handles and legend:
+        axes.legend()

@@ -1,0 +1,406 @@
+"""The kernels of [DN16 sec.4] that both variants share, one a step, named after it.
+
+`kernels.classical` and `kernels.tree` hold what differs: the forward pass and the dual update. The
+notation of all three [DN16 sec.2.1]:
+
+==================  =======================  ===================================================
+paper               array                    dtype, shape
+==================  =======================  ===================================================
+C                   cost                     int32/int64/float64 [n * n], row-major; not changed
+A_r, A_c            row/column_assignment    int32 [n], -1: none
+V_r, V_c            row/column_cover         int32 [n], 0 or 1
+D_r, D_c            row/column_dual          as cost [n], in half units (`half_units`)
+slack               slack                    as cost [n], in half units; classical: array U
+P_r, P_c            row/column_predecessor   int32 [n], -1: none
+S_r, S_c            row/column_successor     int32 [n], -1: none
+Z and its pointers  adjacency, pointers      int32 [n * n] and [n + 1], CSR (classical)
+R and its sums      counts; staged           int32 [n], edges a row; the first few of each row
+F_in, F_out         frontier_in/_out         int32 [n] (classical)
+F_in, next F_in     frontier                 int32 [2 n], by turns (tree)
+F_rev, F_aug        frontier_reverse/        int32 [n]; their sizes stand in ``flags``
+                    _augment
+"active", ...       row_mark, column_mark    int32 [n], see `Mark`
+theta               theta                    as cost [1], in half units
+match_count, ...    flags                    int32 [FLAGS], see `Flag`
+==================  =======================  ===================================================
+
+Index arithmetic: Numba makes ``int32 * int32`` an int64, which positions in the matrix need.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32
+
+from papers.common.gpu.primitives import block_min, store_release_system, warp_min
+from papers.datenagi2016.kernels.half_units import halve, reduced_cost
+
+
+class Flag:
+    """Indices into ``flags``."""
+
+    MATCHES = 0
+    """match_count: assigned rows, counted by the optimality check."""
+    REVERSE = 1
+    """Size of F_rev."""
+    AUGMENT = 2
+    """Size of F_aug."""
+    UPDATED = 3
+    """A dual update was made and no forward pass since."""
+    LEVELS = 4
+    """BFS levels of all forward passes of a run."""
+    SIGNALS = 5
+    """Words sent to the host."""
+    SIZES = 6
+    """Three sizes of frontiers, used in turn by the tree variant's forward pass."""
+
+
+FLAGS = 9
+MATCHES, REVERSE, AUGMENT = Flag.MATCHES, Flag.REVERSE, Flag.AUGMENT
+UPDATED, LEVELS, SIGNALS, SIZES = Flag.UPDATED, Flag.LEVELS, Flag.SIGNALS, Flag.SIZES
+
+
+class Mark:
+    """Values of ``row_mark`` and ``column_mark``, by the paper's words."""
+
+    INACTIVE = 0
+    ACTIVE = 1
+    VISITED = 2
+    TO_REVERSE = 3
+    TO_AUGMENT = 4
+
+
+INACTIVE, ACTIVE, VISITED = Mark.INACTIVE, Mark.ACTIVE, Mark.VISITED
+TO_REVERSE, TO_AUGMENT = Mark.TO_REVERSE, Mark.TO_AUGMENT
+
+MAX_BLOCK = 1024
+"""Threads a block at most; sizes the shared arrays."""
+
+# ---------------------------------------------------------------------------------- start
+
+
+@cuda.jit
+def init(n, top, column_dual, row_assignment, column_assignment, flags):
+    """Nothing is assigned; the column minima begin at infinity.
+
+    Paper: [DN16 sec.2.1], the sentinel -1.  Launch: one thread a line, n in all.
+    Reads/Writes: writes the four arrays, once each; keeps the host's sequence number. The first
+    block has a thread for every flag (`launches.Geometry`).
+    """
+    i = cuda.grid(1)
+    if i < FLAGS and i != SIGNALS:
+        flags[i] = 0
+    if i < n:
+        column_dual[i] = top
+        row_assignment[i] = -1
+        column_assignment[i] = -1
+
+
+@cuda.jit
+def row_reduction(n, top, zero, cost, row_dual):
+    """D_r[i] = the minimum of row i.
+
+    Paper: [DN16 Alg.1] [DN16 sec.4.1], first kernel.  Launch: one warp a row (the paper: one
+    thread), so that its reads are consecutive.
+    Reads/Writes: reads ``cost`` once, four loads in flight a lane; writes ``row_dual``.
+    """
+    row = cuda.grid(1) >> 5
+    if row >= n:
+        return
+    first = row * n
+    least = top
+    j = cuda.threadIdx.x & 31
+    while j + 96 < n:
+        a, b = cost[first + j], cost[first + j + 32]
+        c, d = cost[first + j + 64], cost[first + j + 96]
+        least = min(least, min(min(a, b), min(c, d)))
+        j += 128
+    while j < n:
+        least = min(least, cost[first + j])
+        j += 32
+    least = warp_min(least)
+    if cuda.threadIdx.x & 31 == 0:
+        row_dual[row] = reduced_cost(least, zero, zero)
+
+
+@cuda.jit
+def column_reduction(n, rows_a_block, top, zero, cost, row_dual, column_dual):
+    """D_c[j] = the minimum of C[i, j] - D_r[i] over the rows.
+
+    Paper: [DN16 Alg.1] [DN16 sec.4.1], second kernel.  Launch: one thread a column and slice of
+    ``rows_a_block`` rows, ceil(n / block) * ceil(n / rows_a_block) blocks (the paper: one thread
+    a column; too few for a wide GPU).
+    Reads/Writes: reads ``cost`` once, ``row_dual``; one atomic minimum a thread into
+    ``column_dual``, which `init` has set to infinity.
+    """
+    groups = (n + cuda.blockDim.x - 1) // cuda.blockDim.x
+    j = (cuda.blockIdx.x % groups) * cuda.blockDim.x + cuda.threadIdx.x
+    i = (cuda.blockIdx.x // groups) * rows_a_block
+    stop = min(i + rows_a_block, n)
+    if j >= n:
+        return
+    least = top
+    while i + 3 < stop:
+        a, b = cost[i * n + j], cost[(i + 1) * n + j]
+        c, d = cost[(i + 2) * n + j], cost[(i + 3) * n + j]
+        a = min(reduced_cost(a, row_dual[i], zero), reduced_cost(b, row_dual[i + 1], zero))
+        c = min(reduced_cost(c, row_dual[i + 2], zero), reduced_cost(d, row_dual[i + 3], zero))
+        least = min(least, min(a, c))
+        i += 4
+    while i < stop:
+        least = min(least, reduced_cost(cost[i * n + j], row_dual[i], zero))
+        i += 1
+    cuda.atomic.min(column_dual, j, least)
+
+
+# ---------------------------------------------------------------------------------- check
+
+
+@cuda.jit
+def optimality_check(
+    n,
+    top,
+    row_assignment,
+    row_cover,
+    column_cover,
+    row_predecessor,
+    column_predecessor,
+    row_successor,
+    column_successor,
+    row_mark,
+    column_mark,
+    slack,
+    flags,
+):
+    """Count the assigned rows, cover them, and forget the last search.
+
+    Paper: [DN16 Alg.2] [DN16 sec.4.2]; the unassigned rows are marked "active", all else
+    "inactive" [DN16 sec.4.3.1], and the slacks are reset to infinity.
+    Launch: one thread a line, n in all.
+    Reads/Writes: reads ``row_assignment``, writes the other arrays, once each; adds to
+    ``flags[MATCHES]`` (zero before: `init`, `augmentation`), one atomic a block.
+    """
+    i = cuda.grid(1)
+    if i == 0:
+        flags[REVERSE] = 0
+        flags[AUGMENT] = 0
+    assigned = 0
+    if i < n:
+        if row_assignment[i] != -1:
+            assigned = 1
+        row_cover[i] = assigned
+        row_mark[i] = INACTIVE if assigned == 1 else ACTIVE
+        column_cover[i] = 0
+        column_mark[i] = INACTIVE
+        row_predecessor[i] = -1
+        column_predecessor[i] = -1
+        row_successor[i] = -1
+        column_successor[i] = -1
+        slack[i] = top
+    count = cuda.syncthreads_count(int32(assigned))
+    if cuda.threadIdx.x == 0:
+        cuda.atomic.add(flags, MATCHES, count)
+
+
+# ---------------------------------------------------------------------------------- forward pass
+
+
+@cuda.jit(device=True)
+def send_signal(found, flags, signal):
+    """The last thread of a forward pass tells the host what it must know, in one 64-bit store.
+
+    match_count, whether there is a path (reverse pass next, or dual update), and whether a dual
+    update was followed by a pass that reached nothing new, which with integers would repeat for
+    ever.
+    `papers.datenagi2016.solver.Signal` unpacks it.
+    """
+    path = 1 if flags[REVERSE] > 0 else 0
+    stuck = 1 if flags[UPDATED] == 1 and found == 0 else 0
+    flags[UPDATED] = 0
+    sequence = flags[SIGNALS] + 1
+    flags[SIGNALS] = sequence
+    word = (sequence << 34) | (stuck << 33) | (path << 32) | flags[MATCHES]
+    store_release_system(signal, 0, word)
+
+
+# ---------------------------------------------------------------------------------- reverse pass
+
+
+@cuda.jit
+def reverse_pass(
+    n,
+    frontier_reverse,
+    row_predecessor,
+    column_predecessor,
+    row_successor,
+    column_successor,
+    row_mark,
+    frontier_augment,
+    flags,
+):
+    """From every free column walk back to the root and note the way in the successor arrays.
+
+    Paper: [DN16 Alg.5] [DN16 sec.4.3.2].  Launch: one thread an element of F_rev, n at most; its
+    size stands in ``flags``.
+    Reads/Writes: reads predecessors, writes successors; appends the root to F_aug.
+    Race: two threads of one tree meet at a row and store different successors; one word, the
+    last store wins. Above that row both walk the same way and store the same words. So from the
+    root on the successors name one path [DN16 Prop.2]; what the loser stored below is on no path.
+    The exchange lets one of the two append the root.
+    """
+    k = cuda.grid(1)
+    if k >= flags[REVERSE]:
+        return
+    row = int32(-1)
+    column = frontier_reverse[k]
+    for _ in range(n):  # a path visits a column once
+        column_successor[column] = row
+        row = column_predecessor[column]
+        row_successor[row] = column
+        column = row_predecessor[row]
+        if column == -1:
+            break
+    if cuda.atomic.exch(row_mark, row, TO_AUGMENT) != TO_AUGMENT:
+        frontier_augment[cuda.atomic.add(flags, AUGMENT, 1)] = row
+
+
+# ---------------------------------------------------------------------------------- augmentation
+
+
+@cuda.jit
+def augmentation(
+    n,
+    frontier_augment,
+    row_successor,
+    column_successor,
+    row_assignment,
+    column_assignment,
+    flags,
+):
+    """From every root follow the successors and swap assigned and unassigned edges.
+
+    Paper: [DN16 Alg.6] [DN16 sec.4.3.3].  Launch: one thread an element of F_aug, n at most.
+    Reads/Writes: reads successors, writes assignments.
+    Race: none, the paths share no line [DN16 Prop.1] [DN16 Prop.2].
+    """
+    k = cuda.grid(1)
+    if k == 0:
+        flags[MATCHES] = 0
+    if k >= flags[AUGMENT]:
+        return
+    row = frontier_augment[k]
+    for _ in range(n):  # a path visits a row once
+        column = row_successor[row]
+        row_assignment[row] = column
+        column_assignment[column] = row
+        row = column_successor[column]
+        if row == -1:
+            break
+
+
+# ---------------------------------------------------------------------------------- dual update
+
+
+@cuda.jit
+def minimum(n, top, zero, values, theta):
+    """Theta = the smallest positive value.
+
+    Paper: [DN16 sec.4.4], "a simple O(n) reduction" of the slacks (tree); the loop of thread 0 in
+    [DN16 Alg.7] over U (classical).  Launch: one block, a power of two threads.
+    Reads/Writes: reads ``values``, writes ``theta[0]``.
+    """
+    shared = cuda.shared.array(MAX_BLOCK, values.dtype)
+    thread = cuda.threadIdx.x
+    least = top
+    for k in range(thread, n, cuda.blockDim.x):
+        value = values[k]
+        if value > zero:
+            least = min(least, value)
+    shared[thread] = least
+    block_min(shared, thread, 1)
+    if thread == 0:
+        theta[0] = shared[0]
+
+
+@cuda.jit(device=True)
+def shift_duals(k, half, row_cover, column_cover, row_dual, column_dual):
+    """Move the two duals of index k by theta / 2, up where uncovered, down where covered."""
+    if row_cover[k] == 0:
+        row_dual[k] += half
+    else:
+        row_dual[k] -= half
+    if column_cover[k] == 0:
+        column_dual[k] += half
+    else:
+        column_dual[k] -= half
+
+
+@cuda.jit
+def dual_update_stage_2(n, top, theta, row_cover, column_cover, row_dual, column_dual, flags):
+    """Move every dual by theta / 2: at least one new edge has no slack (classical).
+
+    Paper: [DN16 Alg.8] [DN16 sec.4.4].  Launch: one thread a row and column, n in all.
+    Reads/Writes: reads covers and theta, changes the duals, each by one thread.
+    """
+    k = cuda.grid(1)
+    if k == 0:
+        flags[UPDATED] = 1
+    if k < n and theta[0] < top:
+        shift_duals(k, halve(theta[0]), row_cover, column_cover, row_dual, column_dual)
+
+
+@cuda.jit
+def dual_update(
+    n,
+    top,
+    zero,
+    theta,
+    row_cover,
+    column_cover,
+    column_predecessor,
+    row_dual,
+    column_dual,
+    slack,
+    row_mark,
+    flags,
+):
+    """Move every dual by theta / 2 and every positive slack by theta (tree).
+
+    Paper: [DN16 Alg.9] [DN16 sec.4.4]. The predecessor of a column whose slack is used up becomes
+    active again.  Launch: one thread a row and column, n in all.
+    Reads/Writes: reads covers, predecessors and theta; changes duals and slacks, each by one
+    thread; ``row_mark`` by several, all with the same value.
+    """
+    k = cuda.grid(1)
+    if k == 0:
+        flags[UPDATED] = 1
+    if k >= n or theta[0] >= top:
+        return
+    shift_duals(k, halve(theta[0]), row_cover, column_cover, row_dual, column_dual)
+    left = slack[k]
+    if left > zero and left < top:
+        left -= theta[0]
+        slack[k] = left
+        if left <= zero:
+            row_mark[column_predecessor[k]] = ACTIVE
+
+
+# ---------------------------------------------------------------------------------- types
+
+SLACK_TYPES = ("int32", "int64", "float64")
+
+_LINES = "int32[::1]"
+SIGNATURES = {
+    init: f"void(int32, T, T[::1], {', '.join([_LINES] * 3)})",
+    row_reduction: "void(int32, T, T, T[::1], T[::1])",
+    column_reduction: "void(int32, int32, T, T, T[::1], T[::1], T[::1])",
+    optimality_check: f"void(int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES})",
+    reverse_pass: f"void(int32, {', '.join([_LINES] * 8)})",
+    augmentation: f"void(int32, {', '.join([_LINES] * 6)})",
+    minimum: "void(int32, T, T, T[::1], T[::1])",
+    dual_update_stage_2: f"void(int32, T, T[::1], {_LINES}, {_LINES}, T[::1], T[::1], {_LINES})",
+    dual_update: (
+        f"void(int32, T, T, T[::1], {', '.join([_LINES] * 3)}, T[::1], T[::1], T[::1], "
+        f"{_LINES}, {_LINES})"
+    ),
+}
+"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""

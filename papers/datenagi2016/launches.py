@@ -1,0 +1,265 @@
+"""What a run of [DN16] needs before its first launch: shapes, memory, bound launches.
+
+`solver` is the algorithm; this is its plumbing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from papers.common.gpu import device
+from papers.common.gpu.kernels_scan import exclusive_scan
+from papers.common.gpu.launch import Launch, bind
+from papers.common.gpu.signals import Mailbox
+from papers.datenagi2016.kernels import classical, tree
+from papers.datenagi2016.kernels import shared as k
+
+VARIANTS = ("classical", "tree")
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Launch shapes.
+
+    Attributes
+    ----------
+    line_threads, row_threads, column_threads : int
+        Threads a block of the kernels with a thread a line, of those with a warp a row, and of
+        the column reduction.
+    rows_a_block : int
+        Rows that a block of the column reduction passes over.
+    search_threads, search_blocks : int
+        Of the forward pass; the classical variant's has one block.
+    reduction_threads, scan_threads : int
+        Of the minimum and of the prefix sum, one block each.
+    stage_width : int
+        Edges a row that the compression keeps aside on its way over the matrix (classical).
+
+    Raises
+    ------
+    ValueError
+        For a value below 1, a block that is no whole number of warps or larger than 1024, fewer
+        `line_threads` than there are flags, or `reduction_threads` or `search_threads` that are no
+        power of two.
+    """
+
+    line_threads: int
+    row_threads: int
+    column_threads: int
+    rows_a_block: int
+    search_threads: int
+    search_blocks: int
+    reduction_threads: int
+    scan_threads: int
+    stage_width: int
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 1 or (name.endswith("threads") and value > k.MAX_BLOCK):
+                raise ValueError(f"{name}={value} is out of range")
+        for name in ("row_threads", "search_threads", "scan_threads"):
+            if getattr(self, name) % 32:
+                raise ValueError(f"{name}={getattr(self, name)} is no whole number of warps")
+        if self.line_threads < k.FLAGS:
+            raise ValueError(f"line_threads={self.line_threads} is below the {k.FLAGS} flags")
+        for name in ("reduction_threads", "search_threads"):
+            if getattr(self, name).bit_count() != 1:
+                raise ValueError(f"{name}={getattr(self, name)} is no power of two")
+
+    @classmethod
+    def for_device(cls, n: int, variant: str) -> Geometry:
+        """Shapes for the selected device, order `n` and variant."""
+        machine = device.describe()
+        if not machine.is_gpu:
+            blocks = 2 if variant == "tree" else 1
+            return cls(16, 64, 32, 8, 64, blocks, 16, 32, 4)
+        rows = 16 if n <= 4096 else 64
+        if variant == "classical":
+            return cls(256, 256, 128, rows, 1024, 1, 1024, 1024, 16)
+        # Wide frontiers want two blocks a multiprocessor, to have enough loads in flight; below
+        # that the grid barrier counts, and small matrices do not fill all multiprocessors.
+        blocks = min(machine.multiprocessors, max(1, n // 64))
+        if n > 8192:
+            blocks = 2 * machine.multiprocessors
+        return cls(256, 256, 128, rows, 512, blocks, 1024, 1024, 16)
+
+
+def allocate(n: int, dtype: np.dtype, cost: Any, variant: str, shapes: Geometry) -> dict[str, Any]:
+    """Device memory for one problem; the arrays are named as in the table of `kernels.shared`.
+
+    Parameters
+    ----------
+    n : int
+        Order.
+    dtype : dtype
+        Of the costs.
+    cost : device array [n * n]
+    variant : {"classical", "tree"}
+    shapes : Geometry
+
+    Returns
+    -------
+    dict of str to device array
+    """
+    arrays: dict[str, Any] = {"cost": cost}
+    for name in ("row_dual", "column_dual", "slack"):
+        arrays[name] = device.empty(n, dtype)
+    for name in (
+        "row_assignment", "column_assignment", "row_cover", "column_cover",
+        "row_predecessor", "column_predecessor", "row_successor", "column_successor",
+        "row_mark", "column_mark", "frontier_reverse", "frontier_augment",
+    ):  # fmt: skip
+        arrays[name] = device.empty(n, np.int32)
+    arrays["theta"] = device.empty(1, dtype)
+    arrays["flags"] = device.to_device(np.zeros(k.FLAGS, np.int32))
+    if variant == "tree":
+        arrays["frontier"] = device.empty(2 * n, np.int32)
+        return arrays
+    arrays["frontier_in"] = device.empty(n, np.int32)
+    arrays["frontier_out"] = device.empty(n, np.int32)
+    arrays["counts"] = device.empty(n, np.int32)
+    arrays["pointers"] = device.empty(n + 1, np.int32)
+    arrays["staged"] = device.empty(n * shapes.stage_width, np.int32)
+    arrays["adjacency"] = device.empty(n * n, np.int32)
+    return arrays
+
+
+def state_bytes(n: int, itemsize: int, variant: str, stage_width: int = 16) -> int:
+    """Bytes of device memory of a run besides the cost matrix.
+
+    Parameters
+    ----------
+    n : int
+        Order.
+    itemsize : int
+        Bytes of a cost.
+    variant : {"classical", "tree"}
+    stage_width : int
+        See `Geometry`.
+    """
+    shared = n * (3 * itemsize + 12 * 4) + itemsize + 4 * k.FLAGS
+    if variant == "tree":
+        return shared + 8 * n
+    return shared + 4 * (4 * n + 1 + n * stage_width + n * n)
+
+
+def bind_launches(
+    n: int,
+    dtype: np.dtype,
+    a: dict[str, Any],
+    mailbox: Mailbox,
+    variant: str,
+    shapes: Geometry,
+    negligible: float,
+) -> dict[str, Launch]:
+    """Every launch of a run, bound to its grid and its arrays, by its kernel's name.
+
+    `negligible` is the tolerance of the classical variant's test for zero (`half_units`).
+    """
+    order, zero, top = np.int32(n), dtype.type(0), _top(dtype)
+    line = _blocks(n, shapes.line_threads), shapes.line_threads
+    row = _blocks(32 * n, shapes.row_threads), shapes.row_threads
+    columns = _blocks(n, shapes.column_threads) * _blocks(n, shapes.rows_a_block)
+    assignments = a["row_assignment"], a["column_assignment"]
+    covers = a["row_cover"], a["column_cover"]
+    predecessors = a["row_predecessor"], a["column_predecessor"]
+    successors = a["row_successor"], a["column_successor"]
+    marks = a["row_mark"], a["column_mark"]
+    flags = a["flags"]
+    launches = [
+        bind(k.init, *line, order, top, a["column_dual"], *assignments, flags),
+        bind(k.row_reduction, *row, order, top, zero, a["cost"], a["row_dual"]),
+        bind(
+            k.column_reduction, columns, shapes.column_threads, order,
+            np.int32(shapes.rows_a_block), top, zero, a["cost"], a["row_dual"], a["column_dual"],
+        ),
+        bind(
+            k.optimality_check, *line, order, top, a["row_assignment"], *covers, *predecessors,
+            *successors, *marks, a["slack"], flags,
+        ),
+        bind(
+            k.reverse_pass, *line, order, a["frontier_reverse"], *predecessors, *successors,
+            a["row_mark"], a["frontier_augment"], flags,
+        ),
+        bind(
+            k.augmentation, *line, order, a["frontier_augment"], *successors, *assignments, flags
+        ),
+        bind(
+            k.minimum, 1, shapes.reduction_threads, order, top, zero, a["slack"], a["theta"]
+        ),
+    ]  # fmt: skip
+    if variant == "tree":
+        launches += _bind_tree(n, dtype, a, mailbox, shapes)
+    else:
+        launches += _bind_classical(n, dtype, a, mailbox, shapes, dtype.type(negligible))
+    return {launch.name: launch for launch in launches}
+
+
+def _bind_classical(
+    n: int,
+    dtype: np.dtype,
+    a: dict[str, Any],
+    mailbox: Mailbox,
+    shapes: Geometry,
+    negligible: Any,
+) -> list[Launch]:
+    order, top = np.int32(n), _top(dtype)
+    line = _blocks(n, shapes.line_threads), shapes.line_threads
+    row = _blocks(32 * n, shapes.row_threads), shapes.row_threads
+    duals, covers = (a["row_dual"], a["column_dual"]), (a["row_cover"], a["column_cover"])
+    width = np.int32(shapes.stage_width)
+    return [
+        bind(
+            classical.compression_predicate, *row, order, width, negligible, a["cost"], *duals,
+            a["staged"], a["counts"],
+        ),
+        bind(exclusive_scan, 1, shapes.scan_threads, order, a["counts"], a["pointers"]),
+        bind(
+            classical.compression_scatter, *row, order, width, negligible, a["cost"], *duals,
+            a["staged"], a["pointers"], a["adjacency"],
+        ),
+        bind(
+            classical.forward_pass, 1, shapes.search_threads, order, a["pointers"],
+            a["adjacency"], a["column_assignment"], *covers, a["row_predecessor"],
+            a["column_predecessor"], a["row_mark"], a["column_mark"], a["frontier_in"],
+            a["frontier_out"], a["frontier_reverse"], a["flags"], mailbox.device_word,
+        ),
+        bind(
+            classical.dual_update_stage_1, *row, order, top, a["cost"], *duals, *covers, a["slack"]
+        ),
+        bind(
+            k.dual_update_stage_2, *line, order, top, a["theta"], *covers, *duals, a["flags"]
+        ),
+    ]  # fmt: skip
+
+
+def _bind_tree(
+    n: int, dtype: np.dtype, a: dict[str, Any], mailbox: Mailbox, shapes: Geometry
+) -> list[Launch]:
+    order, zero, top = np.int32(n), dtype.type(0), _top(dtype)
+    line = _blocks(n, shapes.line_threads), shapes.line_threads
+    duals, covers = (a["row_dual"], a["column_dual"]), (a["row_cover"], a["column_cover"])
+    return [
+        bind(
+            tree.forward_pass, shapes.search_blocks, shapes.search_threads, order, top, zero,
+            a["cost"], *duals, a["column_assignment"], *covers, a["row_predecessor"],
+            a["column_predecessor"], a["slack"], a["row_mark"], a["column_mark"], a["frontier"],
+            a["frontier_reverse"], a["flags"], mailbox.device_word,
+        ),
+        bind(
+            k.dual_update, *line, order, top, zero, a["theta"], *covers, a["column_predecessor"],
+            *duals, a["slack"], a["row_mark"], a["flags"],
+        ),
+    ]  # fmt: skip
+
+
+def _blocks(threads: int, block: int) -> int:
+    return -(-threads // block)
+
+
+def _top(dtype: np.dtype) -> Any:
+    """Infinity of a type."""
+    return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)

@@ -1,0 +1,283 @@
+"""The tree variant's forward pass on strips of columns, all ranks in step without a host.
+
+Past the paper, which goes back to the host for every level [DN16 sec.5] (4b): one cooperative
+launch a rank makes the whole pass, and the ranks' kernels write into each other's memory
+(`papers.common.mpi.windows`). Notation in `kernels.shared` and `several_gpus.kernels.strips`.
+
+A rank's part of the window, in words of 8 bytes, p ranks:
+
+=================  ============  ==================================================================
+what               where         written by
+=================  ============  ==================================================================
+words              [2 p]         rank r into word ``turn * p + r``: ``exchange << 34 | path << 33 |
+                                 rows``
+thetas             [2 p]         as words: a rank's smallest slack
+lists              [2 p stride]  rank r into list ``turn * p + r``: ``exchange << 32 | row``
+=================  ============  ==================================================================
+
+Every word but a theta says which exchange it belongs to, so that words may come in any order: who
+reads one looks at it until it is the exchange's. Nothing between the ranks is fenced in a search.
+
+An exchange is counted on all ranks alike (``flags[EXCHANGES]``, from 0 in every run, below 2^29:
+the host clears the window before); its turn is its last bit. Nobody writes a turn anew
+before all have read it: a rank writes exchange e + 2 only after it has seen the word of e + 1 of
+all others, which they send when they are done with the lists of e. (To the letter of the memory
+model two GPUs are ordered there by control alone: what they have read has decided a branch.)
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64
+
+from papers.common.gpu.primitives import (
+    FULL_WARP,
+    load_acquire_system,
+    load_relaxed,
+    load_relaxed_system,
+    pause,
+    release_at,
+    store_at,
+    warp_rank,
+)
+from papers.common.mpi.windows import MOST as MOST_RANKS
+from papers.datenagi2016.kernels.shared import ACTIVE, LEVELS, MAX_BLOCK, REVERSE
+from papers.datenagi2016.kernels.tree import append, least_of_rows, least_of_shares, shares_of
+from papers.datenagi2016.several_gpus.kernels.strips import ARRIVED, EXCHANGES, OUT, ROWS
+from papers.datenagi2016.several_gpus.kernels.tree import arrive, lower_slack, tell_rows
+
+ROWS_MASK = (1 << 33) - 1
+
+
+@cuda.jit(device=True)
+def append_at_all(flag, row, epoch, rank, parts, stride, addresses, flags):
+    """Append the rows of a warp's flagged lanes to this rank's list in every rank's memory."""
+    before, total = warp_rank(flag)
+    if total > 0:
+        base = int32(0)
+        if cuda.threadIdx.x & 31 == 0:
+            base = cuda.atomic.add(flags, OUT + (epoch & 1), total)
+        base = cuda.shfl_sync(FULL_WARP, base, 0)
+        if flag:
+            place = 4 * parts + ((epoch & 1) * parts + rank) * stride + base + before
+            for other in range(parts):
+                store_at(addresses[other], place, (epoch << 32) | row)
+
+
+@cuda.jit(device=True)
+def send_word(epoch, rank, parts, addresses, flags):
+    """End this block's part of an exchange; the last block tells all ranks how many rows came.
+
+    Half a barrier of the grid: nobody waits here, for `await_words` waits for this rank, too.
+    The counter of the rows is cleared two exchanges before it is used again; that of the blocks
+    goes on through a pass.
+    """
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        cuda.threadfence()
+        if (cuda.atomic.add(flags, ARRIVED, 1) + 1) % cuda.gridDim.x == 0:
+            cuda.threadfence()
+            word = (epoch << 34) | cuda.atomic.exch(flags, OUT + (epoch & 1), 0)
+            if load_relaxed(flags, REVERSE) > 0:
+                word |= int64(1) << 33
+            for other in range(parts):
+                store_at(addresses[other], (epoch & 1) * parts + rank, word)
+
+
+@cuda.jit(device=True)
+def await_words(epoch, parts, words, counts):
+    """Wait for every rank's word of an exchange; (rows of all, whether a free column is known).
+
+    The first threads of every block wait, each for one rank; ``counts`` is shared int64[32].
+    """
+    if cuda.threadIdx.x < parts:
+        place = (epoch & 1) * parts + cuda.threadIdx.x
+        word = load_relaxed_system(words, place)
+        while word >> 34 != epoch:
+            pause()
+            word = load_relaxed_system(words, place)
+        counts[cuda.threadIdx.x] = word & ((int64(1) << 34) - 1)
+        cuda.threadfence()  # with that of `send_word`: what this rank's blocks have written
+    cuda.syncthreads()
+    total, path = int64(0), False
+    for part in range(parts):
+        total += counts[part] & ROWS_MASK
+        path = path or counts[part] > ROWS_MASK
+    return total, path
+
+
+@cuda.jit(device=True)
+def row_at(k, epoch, parts, stride, counts, lists):
+    """Row k of the ranks' lists, one behind the other, once it has come."""
+    part = 0
+    many = counts[0] & ROWS_MASK
+    while k >= many:
+        k -= many
+        part += 1
+        many = counts[part] & ROWS_MASK
+    place = ((epoch & 1) * parts + part) * stride + k
+    word = load_relaxed_system(lists, place)
+    while word >> 32 != epoch:
+        pause()
+        word = load_relaxed_system(lists, place)
+    return int32(word & 0x7FFFFFFF)
+
+
+@cuda.jit(max_registers=64)
+def forward_pass(
+    first_row,
+    last_row,
+    rank,
+    parts,
+    stride,
+    columns,
+    top,
+    zero,
+    cost,
+    row_dual,
+    column_dual,
+    row_assignment,
+    column_assignment,
+    row_cover,
+    column_cover,
+    row_predecessor,
+    column_predecessor,
+    slack,
+    row_mark,
+    column_mark,
+    words,
+    lists,
+    addresses,
+    frontier_reverse,
+    flags,
+    signal,
+):
+    """The search of `kernels.tree.forward_pass`, shared between the ranks by columns.
+
+    Paper: [DN16 Alg.4] [DN16 sec.5] (4b); the frontier is sent by the kernel that finds it.
+    Launch: cooperative, on all ranks; blocks of a power of two of warps and of at least
+    ``parts`` threads, as many as are resident at once at most.
+    Reads/Writes: as `kernels.tree.forward_pass` on this rank's columns. The first frontier are
+    the active rows in ``first_row .. last_row``: each rank sends its share. Rows that arrive
+    become visited and uncovered, and their own column precedes them, on every rank.
+    Race: none on columns (one warp each); rows arrive once, but for those that a dual update
+    woke on several ranks, which are written alike. What a rank's blocks have written is carried
+    by their fences and atomics to the last of them, and with its word to all of them: no barrier
+    stands between two levels but the words.
+    """
+    grid = cuda.cg.this_grid()
+    shared_least = cuda.shared.array(MAX_BLOCK, cost.dtype)
+    shared_best = cuda.shared.array(MAX_BLOCK, int32)
+    shared_rows = cuda.shared.array(MAX_BLOCK, int32)
+    counts = cuda.shared.array(MOST_RANKS, int64)
+    thread, warps = cuda.threadIdx.x, cuda.blockDim.x >> 5
+    lane, warp = thread & 31, thread >> 5
+    leader = cuda.grid(1) == 0
+    groups = (columns + 31) >> 5
+    epoch = int64(flags[EXCHANGES]) + 1
+    if leader:
+        flags[ARRIVED] = 0
+    grid.sync()  # which makes the launch cooperative, too
+    reached, expanded = int64(0), int64(0)
+    for start in range(first_row, last_row, cuda.gridsize(1)):
+        i = start + cuda.grid(1)
+        active = False
+        if i < last_row:
+            active = row_mark[i] == ACTIVE
+        append_at_all(active, i, epoch, rank, parts, stride, addresses, flags)
+    level = 0
+    while True:
+        send_word(epoch, rank, parts, addresses, flags)
+        size, path = await_words(epoch, parts, words, counts)
+        if size == 0:
+            break
+        reached += size if level > 0 else 0
+        expanded += size
+        # The last blocks have the fewest columns.
+        for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), size, cuda.gridsize(1)):
+            row = row_at(k, epoch, parts, stride, counts, lists)
+            arrive(row, row_assignment, row_cover, row_predecessor, row_mark)
+        split = shares_of(size, groups, warps)
+        here = warps // split
+        for start in range(cuda.blockIdx.x * here, groups, cuda.gridDim.x * here):
+            group = start + warp // split
+            share = warp % split
+            j = group * 32 + lane
+            uncovered = group < groups and j < columns
+            if uncovered:
+                uncovered = column_cover[j] == 0
+            least, best = top, int32(-1)
+            for base in range(0, size, cuda.blockDim.x):
+                some = int32(min(size - base, int64(cuda.blockDim.x)))
+                if thread < some:
+                    shared_rows[thread] = row_at(base + thread, epoch, parts, stride, counts, lists)
+                cuda.syncthreads()
+                if uncovered:
+                    value, row = least_of_rows(
+                        share, split, some, columns, j, column_dual[j], top, cost, row_dual,
+                        shared_rows, 0,
+                    )  # fmt: skip
+                    if value < least:
+                        least, best = value, row
+                cuda.syncthreads()
+            least, best = least_of_shares(share, split, least, best, shared_least, shared_best)
+            if share == 0:
+                grows, ends, found = False, False, int32(-1)
+                if uncovered:
+                    grows, ends, found = lower_slack(
+                        j, least, best, zero, column_assignment, column_cover,
+                        column_predecessor, slack, column_mark,
+                    )  # fmt: skip
+                append_at_all(grows, found, epoch + 1, rank, parts, stride, addresses, flags)
+                append(ends, j, frontier_reverse, 0, flags, REVERSE)
+        epoch += 1
+        level += 1
+    if leader:
+        flags[EXCHANGES] = epoch
+        flags[LEVELS] += level
+        flags[ROWS] += expanded
+        tell_rows(reached, path, flags, signal)
+
+
+@cuda.jit
+def share_theta(rank, parts, words, thetas, addresses, theta, flags):
+    """Make theta the smallest of the ranks' thetas, on every rank.
+
+    Paper: [DN16 sec.5] (5), "the minimum ... is broadcast", without a root.
+    Launch: one block of at least ``parts`` threads, on all ranks.
+    Reads/Writes: ``theta`` as an integer: the bits of a positive double compare as it does.
+    """
+    found = cuda.shared.array(MOST_RANKS, int64)
+    thread = cuda.threadIdx.x
+    epoch = int64(flags[EXCHANGES]) + 1
+    place = (epoch & 1) * parts
+    if thread < parts:
+        store_at(addresses[thread], 2 * parts + place + rank, theta[0])
+        release_at(addresses[thread], place + rank, epoch << 34)
+        while load_acquire_system(words, place + thread) >> 34 != epoch:
+            pause()
+        found[thread] = thetas[place + thread]
+    cuda.syncthreads()
+    if thread == 0:
+        least = found[0]
+        for other in range(1, parts):
+            least = min(least, found[other])
+        theta[0] = least
+        flags[EXCHANGES] = epoch
+
+
+# ---------------------------------------------------------------------------------- types
+
+SLACK_TYPES = ("int32", "int64", "float64")
+
+_LINES = "int32[::1]"
+_WORDS = "int64[::1]"
+SIGNATURES = {
+    forward_pass: (
+        f"void({', '.join(['int32'] * 6)}, T, T, T[::1], T[::1], T[::1], "
+        f"{', '.join([_LINES] * 6)}, T[::1], {_LINES}, {_LINES}, {_WORDS}, {_WORDS}, {_WORDS}, "
+        f"{_LINES}, {_LINES}, {_WORDS})"
+    ),
+    share_theta: f"void(int32, int32, {_WORDS}, {_WORDS}, {_WORDS}, {_LINES}, {_LINES})",
+}
+"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`. `share_theta` takes a
+theta of 64 bits, too."""

@@ -1,0 +1,344 @@
+"""The alternating tree variant on a strip of columns [DN16 sec.5] (4b). Notation in
+`kernels.shared` and
+`several_gpus.kernels.strips`.
+
+A level is one launch and one exchange: `search_level` takes the rows that the last exchange has
+brought for the frontier (the contraction), lowers the slacks of this rank's columns by them, and
+leaves the rows that become active as this rank's message (the expansion). A message is ``[rows,
+free columns, row, row ...]``: count, what `Flag.REVERSE` has come to, the rows; room for as many
+rows as the rank has columns, or as it wakes.
+
+The search begins with an exchange, too: every rank sends its share of the unassigned rows, or those
+that its dual update woke.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64
+
+from papers.common.gpu.primitives import load_relaxed
+from papers.datenagi2016.kernels.half_units import halve
+from papers.datenagi2016.kernels.shared import (
+    ACTIVE,
+    AUGMENT,
+    INACTIVE,
+    MAX_BLOCK,
+    REVERSE,
+    TO_REVERSE,
+    VISITED,
+)
+from papers.datenagi2016.kernels.tree import append, least_of_rows, least_of_shares, shares_of
+from papers.datenagi2016.several_gpus.kernels.strips import OUT, ends_last, tell_host
+
+HEADER = 2
+"""Words of a message before its rows."""
+
+NOTHING, WHAT_CAME, WHAT_GOES = 0, 1, 2
+"""What a kernel tells the host: the rows that it has been brought, or those that it sends."""
+
+
+# ---------------------------------------------------------------------------------- messages
+
+
+@cuda.jit(device=True)
+def tell_rows(rows, path, flags, signal):
+    """Tell the host how many rows, and whether a free column is known."""
+    if path:
+        rows |= int64(1) << 33
+    tell_host(rows, flags, signal)
+
+
+@cuda.jit(device=True)
+def close_message(message, flags, tell, signal):
+    """The last block to end writes the message's header, and clears what counted it."""
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0 and ends_last(flags):
+        count = cuda.atomic.exch(flags, OUT, 0)
+        ends = load_relaxed(flags, REVERSE)
+        message[0] = count
+        message[1] = ends
+        if tell == WHAT_GOES:
+            tell_rows(int64(count), ends > 0, flags, signal)
+
+
+@cuda.jit
+def send_rows(first, last, row_mark, message, flags, tell, signal):
+    """Make this rank's message before the first level: the active rows in ``first .. last``.
+
+    Paper: [DN16 sec.5] (4b), "the initial frontier consists of unassigned row vertices"; and
+    [DN16 Alg.9], the "active" predecessors, of which several ranks may wake one.
+    Launch: whole warps.
+    Reads/Writes: reads marks; writes ``message``, in the host's memory if the host sends it.
+    """
+    for start in range(first, last, cuda.gridsize(1)):
+        i = start + cuda.grid(1)
+        active = False
+        if i < last:
+            active = row_mark[i] == ACTIVE
+        append(active, i, message, HEADER, flags, OUT)
+    close_message(message, flags, tell, signal)
+
+
+@cuda.jit
+def copy_message(source, target):
+    """Copy a message that came, from the host's memory or, of one rank alone, from its own.
+
+    Launch: few blocks, for each read may cross the bus.  Reads/Writes: each word once.
+    """
+    for k in range(cuda.grid(1), HEADER + source[0], cuda.gridsize(1)):
+        target[k] = source[k]
+
+
+# ---------------------------------------------------------------------------------- a level
+
+
+@cuda.jit(device=True)
+def arrive(row, row_assignment, row_cover, row_predecessor, row_mark):
+    """A row of the frontier is visited and uncovered; its own column precedes it."""
+    row_mark[row] = VISITED
+    row_cover[row] = 0
+    row_predecessor[row] = row_assignment[row]
+
+
+@cuda.jit(device=True)
+def lower_slack(
+    j, least, best, zero, column_assignment, column_cover, column_predecessor, slack, column_mark
+):  # fmt: skip
+    """Lower column j's slack; if none is left, take the column into the tree.
+
+    Paper: [DN16 Alg.4], its second half.
+
+    Returns
+    -------
+    grows, ends : bool
+        Whether the column brings a row, and whether it is a free one, met for the first time.
+    row : int32
+    """
+    grows, ends = False, False
+    row = int32(-1)
+    left = slack[j]
+    if least < left:
+        left = least
+        slack[j] = least
+        column_predecessor[j] = best
+    if left <= zero:
+        row = column_assignment[j]
+        if row != -1:
+            grows = True
+            column_cover[j] = 1
+        elif column_mark[j] == INACTIVE:
+            ends = True
+            column_mark[j] = TO_REVERSE
+    return grows, ends, row
+
+
+@cuda.jit(max_registers=64)
+def search_level(
+    parts,
+    stride,
+    columns,
+    top,
+    zero,
+    cost,
+    row_dual,
+    column_dual,
+    row_assignment,
+    column_assignment,
+    row_cover,
+    column_cover,
+    row_predecessor,
+    column_predecessor,
+    slack,
+    row_mark,
+    column_mark,
+    messages,
+    message,
+    frontier_reverse,
+    flags,
+    tell,
+    signal,
+):
+    """One level of the search on this rank's columns.
+
+    Paper: [DN16 Alg.4] [DN16 sec.5] (4b); the columns are shared out as in
+    `kernels.tree.forward_pass`.
+    Launch: blocks of a power of two of warps.
+    Reads/Writes: reads the messages ``messages[part * stride ...]``, the frontier's rows of the
+    strip and the duals; slacks, predecessors, covers and marks of columns, each by the one warp
+    that holds the column; appends rows to ``message`` and free columns to ``frontier_reverse``.
+    Rows that came become visited and uncovered on every rank. Where the device sends the
+    messages, the host hears at once how many rows came.
+    Race: none on columns; a row comes once, but for those that several ranks woke, which are
+    written alike.
+    """
+    shared_least = cuda.shared.array(MAX_BLOCK, cost.dtype)
+    shared_best = cuda.shared.array(MAX_BLOCK, int32)
+    thread, warps = cuda.threadIdx.x, cuda.blockDim.x >> 5
+    lane, warp = thread & 31, thread >> 5
+    groups = (columns + 31) >> 5
+    size, ends = int64(0), int64(0)
+    for part in range(parts):
+        size += messages[part * stride]
+        ends += messages[part * stride + 1]
+    if cuda.grid(1) == 0 and tell == WHAT_CAME:
+        tell_rows(size, ends > 0, flags, signal)
+    for part in range(parts):
+        at = part * stride
+        for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), messages[at], cuda.gridsize(1)):
+            row = messages[at + HEADER + k]
+            arrive(row, row_assignment, row_cover, row_predecessor, row_mark)
+    split = shares_of(size, groups, warps)
+    here = warps // split
+    stop = groups if size > 0 else 0
+    for start in range(cuda.blockIdx.x * here, stop, cuda.gridDim.x * here):
+        group = start + warp // split
+        share = warp % split
+        j = group * 32 + lane
+        uncovered = False
+        if group < groups and j < columns:
+            uncovered = column_cover[j] == 0
+        least, best = top, int32(-1)
+        if uncovered:
+            v = column_dual[j]
+            for part in range(parts):  # each begins with another share: most are short
+                at = part * stride
+                value, row = least_of_rows(
+                    (share + part) % split, split, messages[at], columns, j, v, top, cost,
+                    row_dual, messages, at + HEADER,
+                )  # fmt: skip
+                if value < least:
+                    least, best = value, row
+        least, best = least_of_shares(share, split, least, best, shared_least, shared_best)
+        if share == 0:
+            grows, free, row = False, False, int32(-1)
+            if uncovered:
+                grows, free, row = lower_slack(
+                    j, least, best, zero, column_assignment, column_cover, column_predecessor,
+                    slack, column_mark,
+                )  # fmt: skip
+            append(grows, row, message, HEADER, flags, OUT)
+            append(free, j, frontier_reverse, 0, flags, REVERSE)
+    close_message(message, flags, tell, signal)
+
+
+# ---------------------------------------------------------------------------------- reverse pass
+
+
+@cuda.jit(device=True)
+def predecessor_in_tree(j, column_cover, column_mark, column_predecessor):
+    """Column j's predecessor, -1 if no tree has the column."""
+    inside = column_cover[j] == 1 or column_mark[j] != INACTIVE
+    return column_predecessor[j] if inside else int32(-1)
+
+
+@cuda.jit(device=True)
+def empty_frontiers(root_flags):
+    """F_rev and F_aug of the root's hold nothing."""
+    if cuda.grid(1) == 0:
+        root_flags[REVERSE] = 0
+        root_flags[AUGMENT] = 0
+
+
+@cuda.jit
+def predecessors_of_trees(
+    columns, column_cover, column_mark, column_predecessor, sent, root_flags
+):  # fmt: skip
+    """What the root needs for the reverse pass: predecessors of columns in the trees, else -1.
+
+    Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
+    Launch: one thread a column.
+    Reads/Writes: writes ``sent``; the root's frontiers are empty again.
+    """
+    empty_frontiers(root_flags)
+    j = cuda.grid(1)
+    if j < columns:
+        sent[j] = predecessor_in_tree(j, column_cover, column_mark, column_predecessor)
+
+
+@cuda.jit(device=True)
+def append_free(n, column_predecessor, column_assignment, frontier_reverse, flags):
+    """The body of `free_columns`."""
+    j = cuda.grid(1)
+    ends = False
+    if j < n:
+        ends = column_predecessor[j] != -1 and column_assignment[j] == -1
+    append(ends, j, frontier_reverse, 0, flags, REVERSE)
+
+
+@cuda.jit
+def free_columns(n, column_predecessor, column_assignment, frontier_reverse, flags):
+    """The root: F_rev, the unassigned columns that a tree has reached.
+
+    Paper: [DN16 sec.4.3.2].  Launch: one thread a column, whole warps.
+    Reads/Writes: appends to ``frontier_reverse``; its size in ``flags[REVERSE]``, zero before.
+    """
+    append_free(n, column_predecessor, column_assignment, frontier_reverse, flags)
+
+
+# ---------------------------------------------------------------------------------- dual update
+
+
+@cuda.jit
+def dual_update(
+    rows,
+    columns,
+    top,
+    zero,
+    theta,
+    row_cover,
+    column_cover,
+    column_predecessor,
+    row_dual,
+    column_dual,
+    slack,
+    row_mark,
+):
+    """Move every dual by theta / 2 and every positive slack by theta.
+
+    Paper: [DN16 Alg.9] [DN16 sec.5] (5), "on all devices": all rows, this rank's columns.
+    Launch: one thread a line, the longer side's number.
+    Reads/Writes: as `kernels.shared.dual_update`, but for the flag that an update was: the host
+    knows.
+    """
+    k = cuda.grid(1)
+    if theta[0] >= top:
+        return
+    half = halve(theta[0])
+    if k < rows:
+        if row_cover[k] == 0:
+            row_dual[k] += half
+        else:
+            row_dual[k] -= half
+    if k < columns:
+        if column_cover[k] == 0:
+            column_dual[k] += half
+        else:
+            column_dual[k] -= half
+        left = slack[k]
+        if left > zero and left < top:
+            left -= theta[0]
+            slack[k] = left
+            if left <= zero:
+                row_mark[column_predecessor[k]] = ACTIVE
+
+
+# ---------------------------------------------------------------------------------- types
+
+SLACK_TYPES = ("int32", "int64", "float64")
+
+_LINES = "int32[::1]"
+SIGNATURES = {
+    send_rows: f"void(int32, int32, {', '.join([_LINES] * 3)}, int32, int64[::1])",
+    copy_message: f"void({_LINES}, {_LINES})",
+    search_level: (
+        f"void(int32, int32, int32, T, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 6)}, "
+        f"T[::1], {', '.join([_LINES] * 6)}, int32, int64[::1])"
+    ),
+    predecessors_of_trees: f"void(int32, {', '.join([_LINES] * 5)})",
+    free_columns: f"void(int32, {', '.join([_LINES] * 4)})",
+    dual_update: (
+        f"void(int32, int32, T, T, T[::1], {', '.join([_LINES] * 3)}, T[::1], T[::1], T[::1], "
+        f"{_LINES})"
+    ),
+}
+"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""

@@ -1,0 +1,1 @@
+"""The paper's CPU rivals, sequential and multicore."""

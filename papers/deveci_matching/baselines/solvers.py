@@ -1,0 +1,380 @@
+"""The CPU codes of [D13 sec.4]: sequential and multicore rivals of the GPU, and SciPy's.
+
+| name | what it is | where |
+| --- | --- | --- |
+| `hk`, `hkdw` | Hopcroft-Karp; with Duff and Wiberg's third part | `baselines.hk` |
+| `pfp` | Pothen-Fan with lookahead and fairness | `baselines.pfp` |
+| `p_hk`, `p_pfp`, `p_dbfs` | the multicore codes; `threads` is a parameter | `cpu_p_*` |
+| `scipy` | `scipy.sparse.csgraph.maximum_bipartite_matching` | |
+
+The paper took the programs of others; these are written anew from what is known of the algorithms.
+All start from the same matching, by default the cheap one, and what is timed is `run`: from that
+matching to a maximum one, in memory allocated before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numba
+import numpy as np
+
+from papers.common.model import GivenUpError, Matching, Solver
+from papers.common.problems.graph import Graph, bipartite
+from papers.deveci_matching.baselines import hk, p_dbfs, p_hk, p_pfp, pfp
+from papers.deveci_matching.baselines.pfp import EDGES, LEVELS, OVER, PATHS, PHASES, STUCK, TALLY
+from papers.deveci_matching.start import cheap_matching, start
+
+Trace = Callable[[str], None]
+Code = Callable[[np.ndarray, np.ndarray, np.ndarray, int], int]
+"""Enlarges ``(rmatch, cmatch)``, counts in the tally, keeps to the limit; 0, `OVER` or `STUCK`."""
+
+NO_LIMIT = 2**62
+
+
+class WorkLimitError(GivenUpError):
+    """The code has looked at more edges than ``work_limit`` allows."""
+
+
+@dataclass
+class State:
+    """A graph on its way through the three stages.
+
+    Attributes
+    ----------
+    graph : Graph
+    solve : Code
+        The code, with graph and memory bound to it.
+    start : (int32[rows], int32[columns]) or None
+        The matching to start from; None: the cheap one, computed within `run`.
+    limit : int
+        Edges that may be looked at.
+    threads : int
+        0 for a sequential code.
+    rmatch, cmatch : int32[rows], int32[columns]
+    tally : int64[TALLY]
+    counters : dict of str to int
+        Filled by `run`.
+    solved : bool
+        Whether `run` has ended well.
+    """
+
+    graph: Graph
+    solve: Code
+    start: tuple[np.ndarray, np.ndarray] | None
+    limit: int
+    threads: int
+    rmatch: np.ndarray
+    cmatch: np.ndarray
+    tally: np.ndarray = field(default_factory=lambda: np.zeros(TALLY, np.int64))
+    counters: dict[str, int] = field(default_factory=dict)
+    solved: bool = False
+
+
+# --------------------------------------------------------------------------- the codes
+
+
+def _hk(graph: Graph, threads: int, duff_wiberg: bool = False) -> Code:
+    work = hk.allocate(graph.rows, graph.columns)
+    extra = pfp.allocate(graph.columns, graph.rows) if duff_wiberg else pfp.allocate(0, 0)
+
+    by_rows = graph.by_rows
+    fixed = (work, duff_wiberg, extra)
+    return lambda *rest: hk.hk(graph.cxadj, graph.cadj, *by_rows, *rest[:2], *fixed, *rest[2:])
+
+
+def _pfp(graph: Graph, threads: int) -> Code:
+    work = pfp.allocate(graph.rows, graph.columns)
+    return lambda *rest: pfp.pfp(graph.cxadj, graph.cadj, *_with(work, rest))
+
+
+def _p_pfp(graph: Graph, threads: int) -> Code:
+    work = p_pfp.allocate(graph.rows, graph.columns, threads)
+    return lambda *rest: p_pfp.p_pfp(graph.cxadj, graph.cadj, *_with(work, rest))
+
+
+def _p_dbfs(graph: Graph, threads: int) -> Code:
+    work = p_dbfs.allocate(graph.rows, graph.columns, threads)
+    return lambda *rest: p_dbfs.p_dbfs(graph.cxadj, graph.cadj, *_with(work, rest))
+
+
+def _p_hk(graph: Graph, threads: int) -> Code:
+    work = p_hk.allocate(graph.rows, graph.columns, threads)
+    by_rows = graph.by_rows
+    return lambda *rest: p_hk.p_hk(graph.cxadj, graph.cadj, *by_rows, *_with(work, rest))
+
+
+def _with(work: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Memory between the matching and the tally."""
+    return (*rest[:2], work, *rest[2:])
+
+
+# --------------------------------------------------------------------------- the three stages
+
+
+def upload(
+    graph: Any,
+    initial: Any = None,
+    work_limit: int | None = None,
+    timed_start: bool = False,
+    threads: int | None = None,
+    *,
+    make: Callable[[Graph, int], Code],
+    parallel: bool,
+) -> State:
+    """Check the graph and the options, compute the start, and allocate.
+
+    Parameters
+    ----------
+    graph : Graph or what `papers.common.problems.graph.bipartite` accepts
+    initial : {None, "cheap", "empty"} or (row_match, column_match)
+        See `papers.deveci_matching.start.start`.
+    work_limit : int, optional
+        How many edges the code may look at, counted every time.
+    timed_start : bool
+        Whether the cheap matching is computed within `run`; other starts are copied there anyway.
+    threads : int, optional
+        For a multicore code; by default all that Numba may use
+        (``numba.config.NUMBA_NUM_THREADS``).
+    make, parallel
+        The code; which of `SOLVERS` it is.
+
+    Raises
+    ------
+    GraphError
+        For a bad graph or a bad start.
+    ValueError
+        For a limit below 0, threads less than 1 or more than Numba may use, or threads for a
+        sequential code.
+    """
+    if work_limit is not None and work_limit < 0:
+        raise ValueError(f"work_limit must be at least 0, not {work_limit}")
+    count = _threads(threads, parallel)
+    checked = bipartite(graph)
+    cheap = initial is None or (isinstance(initial, str) and initial == "cheap")
+    return State(
+        graph=checked,
+        solve=make(checked, count),
+        start=None if timed_start and cheap else start(checked, initial),
+        limit=NO_LIMIT if work_limit is None else int(work_limit),
+        threads=count,
+        rmatch=np.empty(checked.rows, np.int32),
+        cmatch=np.empty(checked.columns, np.int32),
+    )
+
+
+def _threads(threads: int | None, parallel: bool) -> int:
+    """How many threads to use; 0 for a sequential code."""
+    if not parallel:
+        if threads is not None:
+            raise ValueError("threads: this code is sequential")
+        return 0
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    count = most if threads is None else int(threads)
+    if count < 1:
+        raise ValueError(f"threads must be at least 1, not {count}")
+    if count > most:
+        raise ValueError(
+            f"{count} threads asked, this machine offers {most} (NUMBA_NUM_THREADS, by default "
+            "the number of cores)"
+        )
+    return count
+
+
+def run(state: State, trace: Trace | None = None) -> None:
+    """Restart from the initial matching and enlarge it to a maximum one.
+
+    Parameters
+    ----------
+    state : State
+        From `upload`; may be run again.
+    trace : callable(str), optional
+        Not called: the codes have no steps.
+
+    Raises
+    ------
+    WorkLimitError
+        If the code has looked at more than ``work_limit`` edges.
+    RuntimeError
+        If a phase finds no path where there must be one.
+    """
+    state.solved = False
+    if state.start is None:
+        graph = state.graph
+        state.rmatch, state.cmatch = cheap_matching(graph.cxadj, graph.cadj, graph.rows)
+    else:
+        state.rmatch[:], state.cmatch[:] = state.start
+    initial = int(np.count_nonzero(state.cmatch >= 0))
+    state.tally[:] = 0
+    outcome = _call(state)
+    if outcome == OVER:
+        raise WorkLimitError(
+            f"stopped after {state.tally[EDGES]} edges: work_limit is {state.limit}"
+        )
+    if outcome == STUCK:
+        raise RuntimeError("a phase found no augmenting path where there must be one")
+    state.counters = {
+        "initial_cardinality": initial,
+        "augmenting_paths": int(state.tally[PATHS]),
+        "phases": int(state.tally[PHASES]),
+        "bfs_levels": int(state.tally[LEVELS]),
+        "edges_scanned": int(state.tally[EDGES]),
+    }
+    if state.threads:
+        state.counters["threads"] = state.threads
+    state.solved = True
+
+
+def _call(state: State) -> int:
+    """Call the code, with as many threads as asked for."""
+    if state.threads == 0:
+        return state.solve(state.rmatch, state.cmatch, state.tally, state.limit)
+    before = numba.get_num_threads()
+    numba.set_num_threads(state.threads)
+    try:
+        return state.solve(state.rmatch, state.cmatch, state.tally, state.limit)
+    finally:
+        numba.set_num_threads(before)
+
+
+def download(state: State) -> Matching:
+    """Return the matching and the counters.
+
+    Counters: ``initial_cardinality``, ``augmenting_paths``, ``phases``, ``bfs_levels`` (of all
+    phases; 0 where there are none), ``edges_scanned``, and ``threads`` of a multicore code.
+
+    Raises
+    ------
+    RuntimeError
+        If the run has not ended well.
+    """
+    if not state.solved:
+        raise RuntimeError("nothing to download: the run has not ended")
+    cardinality = int(np.count_nonzero(state.cmatch >= 0))
+    return Matching(state.rmatch.copy(), state.cmatch.copy(), cardinality, dict(state.counters))
+
+
+# --------------------------------------------------------------------------- SciPy
+
+
+@dataclass
+class SciPyState:
+    """A matrix for SciPy, and its answer.
+
+    Attributes
+    ----------
+    matrix : csr_array[rows, columns]
+    row_match : int32[rows] or None
+    """
+
+    matrix: Any
+    row_match: np.ndarray | None = None
+
+
+def upload_scipy(
+    graph: Any, initial: Any = None, work_limit: None = None, timed_start: bool = False
+) -> SciPyState:
+    """Check the graph and store it as SciPy wants it; the start is checked but not used.
+
+    Raises
+    ------
+    GraphError
+        For a bad graph or a bad start.
+    ValueError
+        For a `work_limit`: SciPy counts no edges and cannot be stopped.
+    """
+    if work_limit is not None:
+        raise ValueError("SciPy's code cannot be stopped: work_limit must be None")
+    checked = bipartite(graph)
+    start(checked, initial)
+    return SciPyState(checked.matrix().tocsr())
+
+
+def run_scipy(state: SciPyState, trace: Trace | None = None) -> None:
+    """Call `scipy.sparse.csgraph.maximum_bipartite_matching`, which starts from nothing."""
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    state.row_match = None
+    if min(state.matrix.shape) == 0:
+        state.row_match = np.full(state.matrix.shape[0], -1, np.int32)
+    else:
+        state.row_match = maximum_bipartite_matching(state.matrix, perm_type="column")
+
+
+def download_scipy(state: SciPyState) -> Matching:
+    """Return the matching; SciPy tells nothing more.
+
+    Raises
+    ------
+    RuntimeError
+        If the run has not ended.
+    """
+    if state.row_match is None:
+        raise RuntimeError("nothing to download: the run has not ended")
+    rmatch = state.row_match.astype(np.int32)
+    cmatch = np.full(state.matrix.shape[1], -1, np.int32)
+    matched = np.flatnonzero(rmatch >= 0)
+    cmatch[rmatch[matched]] = matched
+    counters = {"initial_cardinality": 0, "augmenting_paths": int(matched.size)}
+    return Matching(rmatch, cmatch, int(matched.size), counters)
+
+
+# --------------------------------------------------------------------------- by name
+
+
+def solve(graph: Any, code: str = "hk", **options: Any) -> Matching:
+    """Return a maximum matching of a bipartite graph, found on the CPU.
+
+    Parameters
+    ----------
+    graph : Graph or what `papers.common.problems.graph.bipartite` accepts
+    code : str
+        A key of `SOLVERS`.
+    **options
+        See `upload`.
+
+    Raises
+    ------
+    ValueError
+        From `upload`, or for an unknown code.
+    RuntimeError
+        From `run`.
+    """
+    if code not in SOLVERS:
+        raise ValueError(f"code={code!r} is none of {', '.join(SOLVERS)}")
+    solver = SOLVERS[code]
+    state = solver.upload(graph, **options)
+    solver.run(state)
+    return solver.download(state)
+
+
+def _solver(name: str, title: str, make: Callable[..., Code], parallel: bool = False) -> Solver:
+    return Solver(
+        name=name,
+        title=title,
+        device="cpu",
+        upload=partial(upload, make=make, parallel=parallel),
+        run=run,
+        download=download,
+    )
+
+
+SOLVERS: Mapping[str, Solver] = {
+    "hk": _solver("hk", "HK (CPU)", _hk),
+    "hkdw": _solver("hkdw", "HKDW (CPU)", partial(_hk, duff_wiberg=True)),
+    "pfp": _solver("pfp", "PFP (CPU)", _pfp),
+    "p_hk": _solver("p_hk", "P-HK (multicore CPU)", _p_hk, parallel=True),
+    "p_pfp": _solver("p_pfp", "P-PFP (multicore CPU)", _p_pfp, parallel=True),
+    "p_dbfs": _solver("p_dbfs", "P-DBFS (multicore CPU)", _p_dbfs, parallel=True),
+    "scipy": Solver(
+        name="scipy",
+        title="SciPy (CPU)",
+        device="cpu",
+        upload=upload_scipy,
+        run=run_scipy,
+        download=download_scipy,
+    ),
+}

@@ -1,0 +1,219 @@
+"""Past the paper: a maximum matching in one launch; the algorithm is in `beyond.kernels`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from papers.common.gpu import device
+from papers.common.gpu.launch import Launch, bind, registers_for, resident_blocks
+from papers.common.model import Matching, Solver
+from papers.common.problems.graph import Graph, bipartite
+from papers.deveci_matching import start
+from papers.deveci_matching.beyond import kernels as k
+from papers.deveci_matching.launches import check_size
+
+FAILURES = {
+    k.TOO_MANY_LEVELS: "a search went on for more levels than there are columns",
+    k.TOO_MANY_PHASES: "more phases than columns, each of which should have added a pair",
+}
+
+
+@dataclass
+class State:
+    """Everything `run` touches.
+
+    Attributes
+    ----------
+    graph : Graph
+        The checked graph.
+    initial : None, str or (row_match, column_match)
+        What to start from.
+    timed_start : bool
+        Whether `run` computes the start anew, on the host.
+    initial_cardinality : int
+        Pairs of the start; unknown (-1) when it is made on the device.
+    """
+
+    graph: Graph
+    initial: Any
+    timed_start: bool
+    initial_cardinality: int
+    arrays: dict[str, Any] = field(default_factory=dict)
+    launch: Launch | None = None
+    ran: bool = False
+
+
+def upload(
+    graph: Any,
+    initial: Any = None,
+    timed_start: bool = False,
+    threads: int | None = None,
+    blocks: int | None = None,
+) -> State:
+    """Check the graph, allocate everything, copy graph and start to the device.
+
+    Parameters
+    ----------
+    graph : Graph or anything that `papers.common.problems.graph.bipartite` takes
+    initial : {None, "cheap", "empty", "device"} or (row_match, column_match)
+        ``"device"``: a greedy start made by the kernel, as part of `run`. For the others see
+        `papers.deveci_matching.start.start`.
+    timed_start : bool
+        Compute the start on the host in `run`, so that a clock around it holds the start too.
+    threads : int, optional
+        Threads a block: a power of two from 32 to 1024.
+    blocks : int, optional
+        Blocks; by default and at most as many as are resident at once.
+
+    Returns
+    -------
+    State
+
+    Raises
+    ------
+    GraphError
+        A bad graph or start, or a graph too large for the device.
+    ValueError
+        For impossible threads or blocks.
+    """
+    checked = bipartite(graph)
+    machine = device.describe()
+    width = threads if threads is not None else (512 if machine.is_gpu else 32)
+    if width not in (32, 64, 128, 256, 512, 1024):
+        raise ValueError(f"threads={threads!r} is no power of two from 32 to 1024")
+    if blocks is not None and blocks < 1:
+        raise ValueError(f"blocks={blocks!r} is below 1")
+    check_size(checked, needed_bytes(checked))
+    on_device = isinstance(initial, str) and initial == "device"
+    rmatch, cmatch = start.start(checked, "empty" if on_device else initial)
+    paired = -1 if on_device else int(np.count_nonzero(cmatch >= 0))
+    state = State(checked, initial, timed_start and not on_device, paired)
+    if checked.edges:
+        state.arrays = allocate(checked, rmatch, cmatch)
+        state.launch = _bind(checked, state.arrays, on_device, width, blocks)
+    return state
+
+
+def needed_bytes(graph: Graph) -> int:
+    """Bytes of device memory that `allocate` takes."""
+    return 4 * (2 * graph.edges + 9 * graph.columns + 5 * graph.rows + k.CONTROL + 2)
+
+
+def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, Any]:
+    """Device memory, named as in the table of `beyond.kernels`, in the order of its arguments."""
+    rxadj, radj = graph.by_rows
+    given = {"cxadj": graph.cxadj, "cadj": graph.cadj, "rxadj": rxadj, "radj": radj}
+    given |= {"rstart": rmatch, "cstart": cmatch}
+    sizes = {"rmatch": graph.rows, "cmatch": graph.columns, "parent": graph.rows}
+    sizes |= dict.fromkeys(("root", "end_of_root", "level_of"), graph.columns)
+    sizes |= {"queue": 2 * graph.columns, "ends": graph.columns, "renewable": graph.rows}
+    sizes |= {"control": k.CONTROL}
+    return {name: device.to_device(array) for name, array in given.items()} | {
+        name: device.empty(size, np.int32) for name, size in sizes.items()
+    }
+
+
+def _bind(
+    graph: Graph, arrays: dict[str, Any], on_device: bool, threads: int, blocks: int | None
+) -> Launch:
+    kernel = for_block(threads)
+    arguments = (
+        np.int32(graph.rows), np.int32(graph.columns), np.int32(on_device), *arrays.values()
+    )  # fmt: skip
+    most = resident_blocks(kernel, arguments, threads)
+    wanted = blocks if blocks is not None else _default_blocks()
+    return bind(kernel, min(wanted, most), threads, *arguments)
+
+
+def _default_blocks() -> int:
+    """A block a multiprocessor: more would hide more latency, but meet later at every barrier."""
+    machine = device.describe()
+    return machine.multiprocessors if machine.is_gpu else 3
+
+
+@cache
+def for_block(threads: int) -> Any:
+    """The kernel, limited to the registers of two resident blocks (one of 1024 threads)."""
+    registers = registers_for(threads, max(1, 1024 // threads))
+    return cuda.jit(max_registers=registers)(k.maximum_matching.py_func)
+
+
+def run(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """Find a maximum matching of the device-resident graph, from the start; may be run again.
+
+    The launch is enqueued; its end is a synchronisation of the device. It has no steps to trace.
+    """
+    if state.timed_start and state.arrays:
+        rmatch, cmatch = start.start(state.graph, state.initial)
+        device.overwrite(state.arrays["rstart"], rmatch)
+        device.overwrite(state.arrays["cstart"], cmatch)
+    if state.launch is not None:
+        state.launch()
+    state.ran = True
+
+
+def download(state: State) -> Matching:
+    """Copy the matching to the host.
+
+    Returns
+    -------
+    Matching
+        Counters: ``initial_cardinality`` (of a start made on the host), ``augmenting_paths``,
+        ``bfs_iterations`` (phases, the last one without a path included), ``bfs_launches`` (levels
+        in all), ``levels_alone`` (by one block), ``levels_pulled``, ``phases_grafted``,
+        ``phases_cut`` (short), ``kernel_launches``.
+
+    Raises
+    ------
+    RuntimeError
+        If nothing has been run, or a bound of the kernel was passed.
+    """
+    graph = state.graph
+    if not state.ran:
+        raise RuntimeError("nothing to download: no run has ended")
+    if state.launch is None:
+        empty = np.full(graph.rows, -1, np.int32), np.full(graph.columns, -1, np.int32)
+        return Matching(*empty, 0, {"initial_cardinality": 0, "augmenting_paths": 0})
+    control = device.to_host(state.arrays["control"])
+    if control[k.STATUS] != k.SOLVED:
+        raise RuntimeError(FAILURES.get(int(control[k.STATUS]), "the run did not end"))
+    rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
+    cardinality = int(np.count_nonzero(cmatch >= 0))
+    paths = int(control[k.PATHS])
+    counters = {
+        "initial_cardinality": cardinality - paths,
+        "augmenting_paths": paths,
+        "bfs_iterations": int(control[k.PHASES]) + 1,
+        "bfs_launches": int(control[k.LEVELS]),
+        "levels_alone": int(control[k.LONE]),
+        "levels_pulled": int(control[k.PULLED]),
+        "phases_grafted": int(control[k.GRAFTED]),
+        "phases_cut": int(control[k.CUT]),
+        "kernel_launches": 1,
+    }
+    return Matching(rmatch, cmatch, cardinality, counters)
+
+
+def solve(graph: Any, initial: Any = None, **options: Any) -> Matching:
+    """Find a maximum matching; parameters and errors are those of `upload` and `download`."""
+    state = upload(graph, initial, **options)
+    run(state)
+    return download(state)
+
+
+SOLVERS: dict[str, Solver] = {
+    "beyond": Solver(
+        name="beyond",
+        title="One launch: frontiers, claims, grafting, CUDA",
+        device="cuda",
+        upload=upload,
+        run=run,
+        download=download,
+    ),
+}

@@ -1,0 +1,258 @@
+"""The graphs that are measured, and the paper's sets of them.
+
+Three kinds stand for the paper's matrices. ``real``: a matrix of `instances.csv`, its own or one of
+the paper's twenty, read by name. ``generated``: drawn from the public definition of its family.
+``stand-in``: drawn by the law of its kind of graph, at a size of ours; never compared with print.
+`random` graphs, which other people's programs were run on, belong to no set.
+
+The sets O_S1, RCP_S1, O_Hardest20 and RCP_Hardest20 are rebuilt by the paper's rule [D13 sec.4]
+from the times of HK and PFP on this machine.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from papers.common.model import Instance, Plan
+from papers.deveci_matching.evidence.codes import SEQUENTIAL
+
+REAL, GENERATED, STAND_IN, RANDOM = "real", "generated", "stand-in", "random"
+ORIGINAL, PERMUTED = "original", "permuted"
+ORDERINGS = (ORIGINAL, PERMUTED)
+_RCP = "_rcp"
+
+# ------------------------------------------------------------------------------- facts and names
+
+
+@lru_cache(maxsize=1)
+def facts() -> pd.DataFrame:
+    """Return `instances.csv` by name.
+
+    Columns: ``set`` (``real``: can be had; ``paper``: one of the twenty of [D13 Table 2]),
+    ``group`` in the SuiteSparse collection, ``rows``, ``columns``, ``nonzeros``,
+    ``maximum_matching``, ``symmetric``, ``kind``, ``in_paper`` (the paper's name) and ``instead``
+    (what is drawn where it is absent).
+    """
+    path = Path(__file__).with_name("instances.csv")
+    return pd.read_csv(path, keep_default_na=False, na_values={"maximum_matching": [""]}).set_index(
+        "name"
+    )
+
+
+def ours() -> pd.DataFrame:
+    """Return the facts of the matrices that can be had."""
+    return facts()[facts()["set"] == "real"]
+
+
+def twenty() -> pd.DataFrame:
+    """Return the facts of the matrices of [D13 Table 2], in its order."""
+    return facts()[facts()["set"] == "paper"]
+
+
+def ordering_of(family: str) -> str:
+    """Return whether a family's graphs are permuted."""
+    return PERMUTED if family.endswith(_RCP) else ORIGINAL
+
+
+def kind_of(family: str) -> str:
+    """Return what a family's graphs are to the paper."""
+    base = family.removesuffix(_RCP)
+    kinds = {"matrix": REAL, "stand_in": STAND_IN}
+    return kinds.get(base, RANDOM if base in ("uniform_graph", "skew_graph") else GENERATED)
+
+
+def name_of(family: str, n: int, label: str) -> str:
+    """Return a graph's name, the paper's where it has one; a stand-in says that it is one."""
+    base = family.removesuffix(_RCP)
+    if base == "matrix":
+        known = facts()["in_paper"].get(label, "")
+        return known or label
+    if base == "stand_in":
+        return f"{stood_for(label)} stand-in"
+    if base in ("uniform_graph", "skew_graph"):
+        return f"{base.removesuffix('_graph')}_n{n}_{label}"
+    return f"{'kron_g500-' if base == 'kron' else base + '_'}{label}"
+
+
+def stood_for(label: str) -> str:
+    """Return the paper's name of the matrix that a stand-in's label names."""
+    return facts()["in_paper"].get(label, "") or label
+
+
+def maximum(name: str) -> float:
+    """Return the known maximum matching of a real matrix, NaN where none is."""
+    known = facts()["maximum_matching"]
+    return float(known.get(name, np.nan))
+
+
+# ------------------------------------------------------------------------------- what is planned
+
+LARGE = 200_000
+"""Nonzeros from which a matrix is given to every code; the rest to those of [D13 Table 2]."""
+
+SOME = {
+    "smoke": ["Hamrle3"],
+    "quick": ["roadNet-CA", "amazon0505", "Hamrle3", "hugetrace-00020", "soc-LiveJournal1"],
+}
+"""Stand-ins of the quicker presets: one of a kind."""
+
+STAND_IN_ROWS = {"smoke": 128, "quick": 2000}
+STAND_IN_NONZEROS = 6_000_000
+"""Nonzeros of a stand-in of preset paper, at the mean degree of what it stands for."""
+
+LABELS = {"delaunay": "n{}", "rgg": "n_2_{}_s0", "kron": "logn{}"}
+SIZES = {
+    "smoke": {"delaunay": (8,)},
+    "quick": {"delaunay": (12, 14), "rgg": (12,), "kron": (12,)},
+    "paper": {"delaunay": (18,), "rgg": (18,), "kron": (16,)},
+}
+"""Binary logarithms of the sizes of generated graphs."""
+
+FULL_SIZES = {"delaunay": (23, 24), "rgg": (24,), "kron": (21,)}
+"""The paper's own sizes of what can be generated."""
+
+EXECUTOR_SIZES = {
+    "smoke": {"delaunay": (4,)},
+    "quick": {"delaunay": (5,), "kron": (5,)},
+    "paper": {"delaunay": (5,), "kron": (5,)},
+}
+"""What kernels are given without a GPU."""
+
+EXECUTOR_ROWS = 32
+
+PEERS = {
+    "smoke": (),
+    "quick": (("uniform_graph", 2000, "d3"), ("skew_graph", 2000, "d8"),
+              ("uniform_graph", 10000, "d3"), ("skew_graph", 10000, "d8")),
+    "paper": (("uniform_graph", 100_000, "d4"), ("uniform_graph", 1_000_000, "d3"),
+              ("skew_graph", 1_000_000, "d8")),
+}  # fmt: skip
+
+
+def _family(base: str, ordering: str) -> str:
+    return base + (_RCP if ordering == PERMUTED else "")
+
+
+def matrix(name: str, ordering: str = ORIGINAL) -> Instance:
+    """A real matrix, one of ours or of the paper's."""
+    return Instance(_family("matrix", ordering), int(facts().loc[name, "rows"]), name)
+
+
+def generated(sizes: dict[str, tuple[int, ...]], seed: int = 1) -> list[Instance]:
+    """Graphs of the families with a public definition, original and permuted."""
+    return [
+        Instance(_family(base, ordering), 2**x, LABELS[base].format(x), seed=seed)
+        for base, exponents in sizes.items()
+        for x in exponents
+        for ordering in ORDERINGS
+    ]
+
+
+def stand_in_rows(name: str, preset: str) -> int:
+    """Return the rows of a stand-in: no more than what it stands for has."""
+    of = facts().loc[name]
+    most = STAND_IN_ROWS.get(preset, of["rows"])
+    return int(min(most, of["rows"], of["rows"] * STAND_IN_NONZEROS // of["nonzeros"]))
+
+
+def stand_ins(plan: Plan) -> list[Instance]:
+    """What stands for those of the twenty that have no public definition."""
+    names = [name for name, of in twenty().iterrows() if of["instead"] == STAND_IN]
+    names = SOME.get(plan.preset, names)
+    return [
+        Instance(_family("stand_in", ordering), stand_in_rows(str(name), plan.preset), str(name))
+        for name in names
+        for ordering in ORDERINGS
+    ]
+
+
+def small(plan: Plan) -> list[Instance]:
+    """What kernels are given in the CPU executor; nothing where there is a GPU."""
+    return [] if plan.gpu else generated(EXECUTOR_SIZES[plan.preset], plan.seeds[0])
+
+
+def thorough(plan: Plan) -> list[Instance]:
+    """Graphs for every code: what can be generated, and the large matrices."""
+    found = generated(SIZES[plan.preset], plan.seeds[0])
+    if plan.preset == "paper":
+        names = ours().index[ours()["nonzeros"] >= LARGE]
+        found += [matrix(name, ordering) for name in names for ordering in ORDERINGS]
+    return found
+
+
+def brief(plan: Plan) -> list[Instance]:
+    """The small matrices, for the codes of [D13 Table 2]."""
+    if plan.preset != "paper":
+        return []
+    names = ours().index[ours()["nonzeros"] < LARGE]
+    return [matrix(name, ordering) for name in names for ordering in ORDERINGS]
+
+
+def of_table_2(plan: Plan) -> list[Instance]:
+    """The paper's twenty by name; they are skipped where they are absent."""
+    if plan.preset != "paper":
+        return []
+    return [matrix(str(name), ordering) for name in twenty().index for ordering in ORDERINGS]
+
+
+# ------------------------------------------------------------------------------- what is rebuilt
+
+ONE_SECOND_MS = 1000.0
+HARDEST = 20
+SETS = ("O_S1", "O_Hardest20", "RCP_S1", "RCP_Hardest20", "O_all", "RCP_all")
+"""The paper's four sets and, because few graphs take a second today, all graphs."""
+
+TWINS = "RCP of O_Hardest20"
+"""The permuted half of [D13 Table 2]: the graphs of O_Hardest20, permuted."""
+
+
+def longest(rows: pd.DataFrame) -> pd.Series:
+    """Return the longer of the two sequential times of each graph.
+
+    A code that was run on other graphs of the same source but has no time here gave up beyond
+    its limit of work: longer than any.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One source: a row a graph, columns ``HK`` and ``PFP`` in milliseconds.
+    """
+    ran = [code for code in SEQUENTIAL if rows[code].notna().any()]
+    return rows[ran].fillna(np.inf).max(axis=1) if ran else pd.Series(np.nan, index=rows.index)
+
+
+def rebuilt(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the sets by name: which graphs of one source belong to each.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns ``name``, ``n``, ``seed``, ``ordering``, ``kind``, ``HK``, ``PFP`` (ms). Stand-ins
+        and random graphs are left out, and graphs that neither sequential code has solved.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Rows of each of `SETS` and of `TWINS`, the slowest first.
+    """
+    mine = rows[rows["kind"].isin((REAL, GENERATED))]
+    mine = mine[mine[list(SEQUENTIAL)].notna().any(axis=1)]
+    mine = mine.assign(longest=longest(mine))
+    mine = mine.sort_values(["longest", "name"], ascending=[False, True], kind="stable")
+    found = {}
+    for prefix, ordering in (("O", ORIGINAL), ("RCP", PERMUTED)):
+        whole = mine[mine["ordering"] == ordering]
+        found[f"{prefix}_S1"] = whole[whole["longest"] > ONE_SECOND_MS]
+        found[f"{prefix}_Hardest20"] = whole.head(HARDEST)
+        found[f"{prefix}_all"] = whole
+    hard = found["O_Hardest20"]
+    keys = ["name", "n", "seed"]
+    chosen = set(map(tuple, hard[keys].itertuples(index=False)))
+    permuted = found["RCP_all"]
+    twin = [tuple(row) in chosen for row in permuted[keys].itertuples(index=False)]
+    found[TWINS] = permuted[np.array(twin, bool)]
+    return {name: found[name] for name in (*SETS, TWINS)}

@@ -1,0 +1,324 @@
+"""Tables I to III and Figures 1 to 6 of [K21] as data, and six experiments of our own.
+
+[K21 Table I] [K21 Table II] [K21 Table III] [K21 Fig.1] [K21 Fig.2] [K21 Fig.3] [K21 Fig.4]
+[K21 Fig.5] [K21 Fig.6]; Figure 7 is a diagram, of which `solver.run` is the content. Our own:
+`predictions`, `loads`, `claims`, `counts`, `barriers`, `authors`.
+
+An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
+report's and how to compare it (`verdicts`). Nothing here runs a solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pandas as pd
+
+from papers.common.evidence import plots
+from papers.common.evidence.tables import NOT_MEASURED, best_source, measured_by
+from papers.common.model import Cell, Experiment, Instance, Plan, Scope
+from papers.kawtikwar_opts.evidence import tables, verdicts
+from papers.kawtikwar_opts.evidence.tables import (
+    DOUBLES,
+    FIG_1,
+    HOST_LOOP,
+    LABELS,
+    LAP19,
+    ONE_LAUNCH,
+    VERSIONS,
+)
+
+EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32), "paper": (16, 32)}
+SIZES = {"smoke": (64,), "quick": (256, 512, 1024), "paper": (256, 512, 1024, 2048, 4096)}
+"""Sizes of the report [K21 sec.III.B]."""
+
+LP_SIZES = {"smoke": (), "quick": (256, 512), "paper": (256, 512, tables.LP_LARGEST)}
+"""Sizes of the linear program besides those of the kernels in a smoke run or without a GPU."""
+
+AUTHORS = {"smoke": (), "quick": (512, 1024), "paper": (512, 1024, 2048, 4096, 8192)}
+
+# ------------------------------------------------------------------------------- what to measure
+
+
+def sizes(plan: Plan) -> tuple[int, ...]:
+    """The report's sizes on a GPU, small ones in the executor."""
+    return (SIZES if plan.gpu else EXECUTOR_SIZES)[plan.preset]
+
+
+def doubles(n: int) -> Instance:
+    """The report's costs: doubles, uniform in [0, 1000n), a fixed seed [K21 sec.III.B]."""
+    return Instance(DOUBLES, n, "1000n", seed=1)
+
+
+def _repeats(plan: Plan, n: int) -> int | None:
+    """Three from n = 4096 on, one in the executor; None for the preset's number."""
+    if not plan.gpu:
+        return 1
+    return 3 if n >= 4096 else None
+
+
+def cell(
+    plan: Plan,
+    solver: str,
+    n: int,
+    scopes: tuple[Scope, ...] = ("run",),
+    **options: Any,
+) -> Cell:
+    """One of the report's instances by one solver."""
+    full = solver if ":" in solver else f"kawtikwar_opts:{solver}"
+    return Cell(full, doubles(n), scopes, tuple(options.items()), _repeats(plan, n))
+
+
+def versions(
+    plan: Plan, names: Iterable[str] = VERSIONS, scopes: tuple[Scope, ...] = ("run",)
+) -> list[Cell]:
+    """Versions on the report's instances."""
+    return [cell(plan, name, n, scopes) for n in sizes(plan) for name in names]
+
+
+def fig_1(plan: Plan) -> list[Cell]:
+    """Figure 1: three codes, end to end; HiGHS as far as it goes."""
+    gpu = [
+        cell(plan, solver, n, ("end_to_end",))
+        for n in sizes(plan)
+        for name, solver in FIG_1.items()
+        if name != "CPU"
+    ]
+    alike = sizes(plan) if plan.preset == "smoke" or not plan.gpu else ()
+    orders = {*LP_SIZES[plan.preset], *alike}
+    # Seconds a run, and no kernel whose clock has to warm up.
+    lp = [
+        Cell(FIG_1["CPU"], doubles(n), ("end_to_end",), repeats=3 if n <= 256 else 1)
+        for n in sorted(orders)
+    ]
+    return gpu + lp
+
+
+def table_2(plan: Plan) -> list[Cell]:
+    """Tables II and III, Figure 6: six versions."""
+    scopes: tuple[Scope, ...] = ("run", "end_to_end") if plan.gpu else ("run",)
+    return versions(plan, VERSIONS, scopes)
+
+
+def pie(version: str) -> Callable[[Plan], list[Cell]]:
+    """Figures 2 to 4: device time by kernel at the largest size; a GPU only."""
+
+    def cells(plan: Plan) -> list[Cell]:
+        return [cell(plan, version, sizes(plan)[-1], ("kernels",))] if plan.gpu else []
+
+    return cells
+
+
+def profiled(what: str, version: str = "opt1") -> Callable[[Plan], list[Cell]]:
+    """A profile (`papers.kawtikwar_opts.evidence.profile`) at the largest size."""
+
+    def cells(plan: Plan) -> list[Cell]:
+        n = sizes(plan)[-1] if what != "loads" else EXECUTOR_SIZES["smoke"][0]
+        one = cell(plan, "profile", n, ("run",), what=what, version=version)
+        repeats = one.repeats if what == "calls" else 1
+        return [Cell(one.solver, one.instance, one.scopes, one.options, repeats)]
+
+    return cells
+
+
+def opt_3_loads(plan: Plan) -> list[Cell]:
+    """Opt 3's loads: in the machine code, and executed."""
+    return profiled("loads")(plan) + profiled("ncu")(plan)
+
+
+def predicted(plan: Plan) -> list[Cell]:
+    """All versions, their counters, and the device time of step 6."""
+    found = versions(plan)
+    if plan.gpu:
+        found += versions(plan, HOST_LOOP, ("kernels",))
+        found += [
+            cell(plan, version, n, ("run",), trace_steps=True)
+            for n in sizes(plan)
+            for version in ONE_LAUNCH
+        ]
+    return found
+
+
+def beside_authors(plan: Plan) -> list[Cell]:
+    """The instances that HyLAC was run on, by Opt 4 and `lopes2019`; a GPU only."""
+    seeds = plan.seeds if plan.preset == "paper" else plan.seeds[:1]
+    return [
+        Cell(solver, Instance("uniform", n, label, seed=seed), ("run",))
+        for n in (AUTHORS[plan.preset] if plan.gpu else ())
+        for label in LABELS
+        for seed in seeds
+        for solver in ("kawtikwar_opts:opt4", LAP19)
+    ]
+
+
+def counted(plan: Plan) -> list[Cell]:
+    """Every instance of the report and small ones with integer costs, by all versions."""
+    n = (512 if plan.preset != "smoke" else 64) if plan.gpu else EXECUTOR_SIZES[plan.preset][0]
+    integers = [
+        Cell(f"kawtikwar_opts:{name}" if ":" not in name else name,
+             Instance("uniform", n, label, seed=plan.seeds[0]), ("run",),
+             repeats=None if plan.gpu else 1)
+        for label in LABELS
+        for name in (*VERSIONS, LAP19)
+    ]  # fmt: skip
+    return versions(plan, (*VERSIONS, LAP19)) + integers + beside_authors(plan)
+
+
+def barred(plan: Plan) -> list[Cell]:
+    """Every instance that Opt 4 solves anywhere."""
+    return [one for one in counted(plan) if one.solver == "kawtikwar_opts:opt4"]
+
+
+def claimed(plan: Plan) -> list[Cell]:
+    """Whatever a claim of the text needs."""
+    pies = [one for version in HOST_LOOP for one in pie(version)(plan)]
+    return table_2(plan) + pies + profiled("calls")(plan) + profiled("ncu")(plan)
+
+
+# ------------------------------------------------------------------------------- how to draw
+
+
+def _grouped(series: str, names: Iterable[str], title: str):
+    """Draw grouped bars a size as the report does, linear and log; published above measured."""
+
+    @plots.house_style()
+    def draw(table: pd.DataFrame):
+        shown = best_source(table, "published_ms", "measured_ms")
+        if series == "solver":  # what print alone has keeps its bar
+            more = table[table["source"] == NOT_MEASURED]
+            shown = pd.concat([shown, more]).drop_duplicates(["n", series])
+        orders = sorted(shown["n"].unique())
+        figure, panels = plots.new_figure(columns=2, rows=2, size=(10.4, 6.6))
+        rows = {"published_ms": "published", "measured_ms": measured_by(shown)}
+        listed = list(names)
+        width = 0.8 / len(listed)
+        for line, (column, what) in zip(panels, rows.items(), strict=True):
+            for axes, scale in zip(line, ("linear", "log"), strict=True):
+                for place, name in enumerate(listed):
+                    bars = shown[shown[series] == name].set_index("n")[column].reindex(orders)
+                    at = [i + (place - (len(listed) - 1) / 2) * width for i in range(len(orders))]
+                    axes.bar(at, bars, 0.92 * width, color=plots.COLOURS[place], label=name)
+                if not shown[column].isna().all():
+                    axes.set_yscale(scale)
+                else:
+                    axes.text(0.5, 0.5, "nothing", transform=axes.transAxes, ha="center")
+                axes.set_xticks(range(len(orders)), [str(n) for n in orders])
+                axes.set_xlim(-0.6, len(orders) - 0.4)
+                axes.grid(visible=False, axis="x")
+                axes.set_xlabel("problem size n")
+                axes.set_ylabel("time (ms)")
+                axes.set_title(f"{title}, {scale}\n{what}")
+        panels[0][0].legend()
+        return figure
+
+    return draw
+
+
+def show_ms(value: float) -> str:
+    """Three digits at least, and never an exponent."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _pies(series: str, colours: Iterable[str]):
+    """Draw two pies, as printed and as measured, the times beside the slices."""
+    listed = list(colours)
+
+    @plots.house_style()
+    def draw(table: pd.DataFrame):
+        printed = table.dropna(subset=["published_ms"]).drop_duplicates(series)
+        ours = table.dropna(subset=["measured_ms"])
+        ours = best_source(ours, "measured_ms") if not ours.empty else ours
+        figure, panels = plots.new_figure(columns=2, size=(9.6, 4.2))
+        pairs = (("published_ms", printed, "published"), ("measured_ms", ours, measured_by(ours)))
+        for axes, (column, rows, what) in zip(panels[0], pairs, strict=True):
+            n = f", n = {rows['n'].iloc[0]}" if len(rows) else ""
+            axes.set_title(f"{what}{n}")
+            if rows.empty or not rows[column].sum() > 0:
+                axes.text(0.5, 0.5, "not measured", ha="center", va="center")
+                axes.set_axis_off()
+                continue
+            whole = rows[column].sum()
+            axes.pie(
+                rows[column],
+                labels=[
+                    f"{show_ms(value)} ms, {100 * value / whole:.0f} %"
+                    if value > 0.01 * whole
+                    else ""
+                    for value in rows[column]
+                ],
+                colors=[plots.COLOURS[listed.index(name)] for name in rows[series]],
+                startangle=180, counterclock=False, wedgeprops={"edgecolor": "white"},
+            )  # fmt: skip
+        used = [name for name in listed if name in {*printed[series], *ours[series]}]
+        patches = [plots.Patch(facecolor=plots.COLOURS[listed.index(name)]) for name in used]
+        figure.legend(patches, used, loc="outside lower center", ncols=max(1, len(used)))
+        return figure
+
+    return draw
+
+
+draw_fig_1 = _grouped("solver", FIG_1, "end to end")
+draw_fig_6 = _grouped("version", VERSIONS, "run time")
+draw_kernels = _pies("kernel", (*tables.KERNELS.values(), "others"))
+draw_calls = _pies("call", tables.CALLS)
+
+# ------------------------------------------------------------------------------- the entries
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        "fig01", "A CPU's linear program, LAP16 and LAP19, end to end", "figure",
+        fig_1, tables.fig_1, draw_fig_1, verdicts.fig_1,
+    ),
+    *(
+        Experiment(
+            figure, f"Device time by kernel, {version} (a GPU only)", "figure",
+            pie(version), tables.kernel_shares(figure), draw_kernels, verdicts.kernel_shares,
+        )
+        for figure, version in tables.PIES.items()
+    ),
+    Experiment(
+        "table1", "L1 hit rate and throughputs of three kernels (needs Nsight Compute)", "table",
+        profiled("ncu"), tables.hardware, None, verdicts.hardware,
+    ),
+    Experiment(
+        "fig05", "The host's time by call, Opt 1, by the host's clock", "figure",
+        profiled("calls"), tables.host_calls, draw_calls, verdicts.host_calls,
+    ),
+    Experiment(
+        "table2", "Run times and gains of the six versions, in ms (verdicts: fig06)", "table",
+        table_2, tables.run_times,
+    ),
+    Experiment(
+        "fig06", "Run times of the six versions", "figure",
+        table_2, tables.run_times, draw_fig_6, verdicts.run_times,
+    ),
+    Experiment(
+        "table3", "Incremental and total speedups", "table",
+        table_2, tables.speedups, None, verdicts.speedups,
+    ),
+    Experiment(
+        "predictions", "Bytes and barriers a dual update: predicted beside measured", "table",
+        predicted, tables.predictions, None, verdicts.predictions,
+    ),
+    Experiment(
+        "loads", "Opt 3: global loads in the machine code", "table",
+        opt_3_loads, tables.loads, None, verdicts.loads,
+    ),
+    Experiment(
+        "claims", "Numbers of the text, recomputed", "table",
+        claimed, tables.claims, None, verdicts.claims,
+    ),
+    Experiment(
+        "counts", "Work by version; costs, zeros and dual updates alike", "table",
+        counted, tables.counts, None, verdicts.counts,
+    ),
+    Experiment(
+        "barriers", "Opt 4: its time over its barriers of the grid", "table",
+        barred, tables.barriers, None, verdicts.barriers,
+    ),
+    Experiment(
+        "authors", "Opt 4 beside HyLAC's classical solver and lopes2019 on one H100", "table",
+        beside_authors, tables.authors_code, None, verdicts.authors,
+    ),
+)  # fmt: skip

@@ -1,0 +1,179 @@
+"""How often the compiler reads a slack: the evidence for Opt 3 [K21 Opt 3].
+
+The report finds two LDG and one STG on ``slack[i]`` where the source of Opt 2 reads it twice, and
+one LDG less in Opt 3. `global_loads` counts the same in what Numba's compiler makes, without a GPU:
+PTX always, SASS where ``nvdisasm`` or ``cuobjdump`` and nvJitLink are found.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from numba import cuda
+
+from papers.kawtikwar_opts.kernels.entries import quotient
+from papers.kawtikwar_opts.kernels.near_zero import near_zero
+
+_LINES = "int32[::1]"
+
+
+def probe(version: str) -> Any:
+    """A kernel that is nothing but ``add_sub_compress_matrix`` of a one-launch version.
+
+    Parameters
+    ----------
+    version : {"opt2", "opt3", "opt4"}
+
+    Returns
+    -------
+    callable
+        To be compiled for `signature`.
+    """
+    module = importlib.import_module(f"papers.kawtikwar_opts.kernels.{version}")
+    add_sub_compress_matrix = module.add_sub_compress_matrix
+
+    def kernel(n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v):
+        add_sub_compress_matrix(
+            n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
+        )
+
+    return kernel
+
+
+def one_entry_a_turn(
+    n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
+):
+    """[K21 Listing 3] as printed, an entry a turn: what the compiler makes of the bare source."""
+    i = cuda.grid(1)
+    if i < n * n:
+        cover = covered_row[i % n] + covered_column[i // n]
+        if cover == 2:
+            slack[i] += least
+        elif cover == 0:
+            slack[i] -= least
+        if near_zero(slack[i], eps):
+            b = quotient(i, lines * n)
+            j = cuda.atomic.add(zeros_size_b, b, 1)
+            zeros[b * (lines * n) + j] = i
+
+
+def one_entry_in_a_register(
+    n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
+):
+    """[K21 Listing 4] as printed."""
+    i = cuda.grid(1)
+    if i < n * n:
+        reg = slack[i]
+        cover = covered_row[i % n] + covered_column[i // n]
+        if cover == 2:
+            reg += least
+            slack[i] = reg
+        elif cover == 0:
+            reg -= least
+            slack[i] = reg
+        if near_zero(reg, eps):
+            b = quotient(i, lines * n)
+            j = cuda.atomic.add(zeros_size_b, b, 1)
+            zeros[b * (lines * n) + j] = i
+
+
+def signature(slack: str = "int32") -> str:
+    """What `probe` is compiled for, by the type of the slacks."""
+    dual = "float64" if slack == "float64" else "int64"
+    return (
+        f"void(int32, int32, {slack}, {slack}[::1], {_LINES}, {_LINES}, {slack}, {_LINES}, "
+        f"{_LINES}, {dual}[::1], {dual}[::1])"
+    )
+
+
+def global_loads(kernel: Any, signature: str, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
+    """Loads from and stores to global memory in a kernel's machine code.
+
+    Parameters
+    ----------
+    kernel : callable
+        A kernel, or the function under its decorator.
+    signature : str
+    cc : (int, int)
+        Compute capability.
+
+    Returns
+    -------
+    dict of str to int
+        ``ptx_loads``, ``ptx_stores``; ``sass_loads`` (LDG), ``sass_stores`` (STG) where a
+        disassembler is found. Static counts: the loops over a thread's `UNROLL` entries are
+        unrolled, so that an access to the slack in the source is counted `UNROLL` times.
+
+    Notes
+    -----
+    The difference between Opt 2 and Opt 3 is what counts; both read covers and duals alike. LLVM
+    does not merge Opt 2's second read with the first: between the two stand stores to other
+    entries of ``slack``, which it cannot tell apart from this one. So the reread of `UNROLL`
+    entries is there in PTX and in SASS, as in the report, and Opt 3 saves it. (The code after the
+    reread exists twice, for a bin's size that is zero and one that is not: the rereads count
+    twice in the text, once in a run.) With one entry a turn, Listing 3 as printed, it is there too:
+    `one_entry_a_turn` has a load in each branch and one behind them, so that an entry that changes
+    is loaded twice, as the report found; `one_entry_in_a_register` has one load in all.
+    """
+    with _no_gpu_needed(cc):
+        function = getattr(kernel, "py_func", kernel)
+        ptx, _ = cuda.compile(function, signature, device=False, abi="numba", cc=cc)
+    counts = {
+        "ptx_loads": len(re.findall(r"\bld\.global", ptx)),
+        "ptx_stores": len(re.findall(r"\bst\.global", ptx)),
+    }
+    sass = disassemble(ptx, cc)
+    if sass is not None:
+        counts["sass_loads"] = len(re.findall(r"\bLDG\.", sass))
+        counts["sass_stores"] = len(re.findall(r"\bSTG\.", sass))
+    return counts
+
+
+def disassemble(ptx: str, cc: tuple[int, int] = (9, 0)) -> str | None:
+    """SASS of a PTX text, or None where nvJitLink or a disassembler is missing."""
+    tool = shutil.which("nvdisasm") or shutil.which("cuobjdump")
+    try:
+        from cuda.bindings import nvjitlink
+
+        options = [f"-arch=sm_{cc[0]}{cc[1]}"]
+        handle = nvjitlink.create(len(options), options)
+    except (ImportError, RuntimeError):
+        return None
+    if tool is None:
+        return None
+    text = ptx.encode()
+    nvjitlink.add_data(handle, nvjitlink.InputType.PTX, text, len(text), "probe")
+    nvjitlink.complete(handle)
+    cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
+    nvjitlink.get_linked_cubin(handle, cubin)
+    nvjitlink.destroy(handle)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "probe.cubin"
+        path.write_bytes(cubin)
+        flags = [] if tool.endswith("nvdisasm") else ["-sass"]
+        done = subprocess.run([tool, *flags, path], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+@contextmanager
+def _no_gpu_needed(cc: tuple[int, int]) -> Iterator[None]:
+    """The compiler asks the driver one thing, the compute capability: answer for it."""
+    import numba.cuda.dispatcher as dispatcher
+
+    class Card:
+        compute_capability = cc
+
+    before = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: Card
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = before

@@ -1,0 +1,732 @@
+"""From measurements to the report's tables: what stands beside what.
+
+Every function takes the run's summary (one row a cell and metric, see
+`papers.reproduce.run.measurements`) and the loader of the published numbers, and returns a tidy
+table with both side by side. Rows of the present run and of every recorded run stand below each
+other, told apart by ``source``. Times are in milliseconds, as the report prints them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence import tables
+from papers.common.evidence.tables import (
+    KEY,
+    NOT_MEASURED,
+    Published,
+    beside,
+    beside_authors,
+    joined,
+    median,
+    named,
+)
+from papers.common.gpu.device import EXECUTOR_NAME
+
+HOST_LOOP = ("baseline", "opt0", "opt1")
+ONE_LAUNCH = ("opt2", "opt3", "opt4")
+VERSIONS = (*HOST_LOOP, *ONE_LAUNCH)
+"""The report's versions, each with all optimizations of those before it."""
+
+LABELS = ("0.1n", "n", "10n")
+DOUBLES = "uniform_double"
+"""The family of the report's instances [K21 sec.III.B]; all others are `uniform`, int32."""
+
+LAP19 = "lopes2019:gpu"
+FIG_1 = {"CPU": "kawtikwar_opts:cpu_lp", "LAP16": "datenagi2016:tree", "LAP19": LAP19}
+"""The report's names in Fig. 1: our solvers."""
+
+NCU = ("measured", "no GPU", "no ncu on the path", "not permitted", "failed")
+"""What the counter ``ncu_status`` says, by place."""
+
+NCU_SAYS = {
+    "no GPU": "not measured: no GPU",
+    "no ncu on the path": "not measured: no ncu on the path",
+    "not permitted": "not measured: ncu may not read the counters here (ERR_NVGPUCTRPERM)",
+    "failed": "not measured: ncu failed",
+}
+
+NCU_KERNELS = {
+    "opt0": ("step_6_add_sub", "compress_matrix"),
+    "opt1": ("add_sub_compress_matrix",),
+    **{version: ("hungarian",) for version in ONE_LAUNCH},
+}
+"""Kernels that Nsight Compute is asked about, by version [K21 Table I]."""
+
+METRICS = ("l1_hit_rate", "compute_throughput", "memory_throughput")
+
+order = partial(
+    tables.order, ranked={"cost_range": LABELS, "version": VERSIONS, "solver": tuple(FIG_1)}
+)
+
+
+def by_seed(
+    summary: pd.DataFrame,
+    version: str,
+    metric: str = "time_ms",
+    scope: str = "run",
+    options: str = "",
+    family: str = DOUBLES,
+) -> pd.DataFrame:
+    """One metric of one solver of this paper, as `papers.common.evidence.tables.by_seed`."""
+    return tables.by_seed(summary, f"kawtikwar_opts:{version}", metric, scope, options, family)
+
+
+def printed_sizes(table: pd.DataFrame, sizes: Iterable[int]) -> pd.DataFrame:
+    """Leave out sizes that the report lacks, but for those of the CPU executor."""
+    return table[table["n"].isin(set(sizes)) | (table["device"] == EXECUTOR_NAME)]
+
+
+# ------------------------------------------------------------------------------- Figure 1
+
+LP_LARGEST = 1024
+"""Largest order that HiGHS is asked for: it takes five times as long for twice the order."""
+
+
+def fig_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Figure 1: end-to-end times of the CPU, LAP16 and LAP19; print's right panel, the finer."""
+    printed = published("fig01")
+    printed = printed[printed["panel"].str.startswith("right")]
+    printed = printed.rename(columns={"time_ms": "published_ms"})[["n", "solver", "published_ms"]]
+    parts = []
+    for name, solver in FIG_1.items():
+        rows = tables.by_seed(summary, solver, "time_ms", "end_to_end", "", DOUBLES)
+        part = median(rows, "measured_ms", ["device"]).assign(solver=name)
+        if name != "CPU":
+            part = printed_sizes(part, printed["n"])
+        parts.append(part)
+    measured = pd.concat(parts, ignore_index=True)
+    table = order(beside(printed, measured, ["n", "solver"]), by=("n", "solver"))
+    notes = [_why_no_lp(row) for row in table.itertuples(index=False)]
+    return table.assign(note=notes)[
+        ["n", "solver", "source", "device", "published_ms", "measured_ms", "note"]
+    ]
+
+
+def _why_no_lp(row: Any) -> str:
+    if row.solver == "CPU" and row.source == NOT_MEASURED and row.n > LP_LARGEST:
+        return f"not measured: HiGHS takes minutes above n = {LP_LARGEST}"
+    return ""
+
+
+# ------------------------------------------------------------------------------- Tables II, III
+
+
+def _times(summary: pd.DataFrame) -> pd.DataFrame:
+    """Run and end-to-end times of all versions on the report's instances."""
+    parts = []
+    for version in VERSIONS:
+        run = median(by_seed(summary, version), "measured_ms", ["device"])
+        whole = median(by_seed(summary, version, scope="end_to_end"), "end_to_end_ms", ["device"])
+        part = run.merge(whole, on=[*KEY, "device"], how="left")
+        parts.append(part.assign(version=version))
+    return pd.concat(parts, ignore_index=True)
+
+
+def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Table II and Figure 6: time and gain over the version before.
+
+    ``measured_ms`` has the costs on the device, ``end_to_end_ms`` adds upload and download.
+    """
+    printed = published("table2").rename(
+        columns={"time_ms": "published_ms", "incremental_delta_ms": "published_delta_ms"}
+    )[["n", "version", "published_ms", "published_delta_ms"]]
+    measured = printed_sizes(_times(summary), printed["n"])
+    table = order(beside(printed, measured, ["n", "version"]), by=("n", "version"))
+    before = _previous(table, "measured_ms")
+    table = table.assign(delta_ms=before - table["measured_ms"])
+    return table[
+        ["n", "version", "source", "device", "published_ms", "measured_ms", "published_delta_ms",
+         "delta_ms", "end_to_end_ms"]
+    ]  # fmt: skip
+
+
+def _previous(table: pd.DataFrame, column: str, of: str = "") -> pd.Series:
+    """Return `column` of the version before (or of version `of`), same source, device and size."""
+    keys = ["source", "device", "n"]
+    values = table.set_index([*keys, "version"])[column].to_dict()
+    before = dict((later, earlier) for earlier, later in pairwise(VERSIONS))
+    found = [
+        values.get((row.source, row.device, row.n, of or before.get(row.version, "")), math.nan)
+        for row in table.itertuples(index=False)
+    ]
+    return pd.Series(found, index=table.index, dtype=float)
+
+
+def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Table III: speedup over the version before, and over the baseline.
+
+    ``fell`` is printed over measured time of this version, ``fell_before`` of the one before,
+    ``fell_baseline`` of the baseline: what a ratio that differs from print is made of.
+    """
+    printed = published("table3").rename(
+        columns={
+            "incremental_speedup": "published_incremental",
+            "total_speedup": "published_total",
+        }
+    )[["n", "version", "published_incremental", "published_total"]]
+    times = run_times(summary, published)
+    for column in ("published_ms", "measured_ms", "end_to_end_ms"):
+        for prefix, of in (("before_", ""), ("first_", "baseline")):
+            times[prefix + column] = _previous(times, column, of)
+    measured = times[times["source"] != NOT_MEASURED]
+    measured = measured.assign(
+        incremental=measured["before_measured_ms"] / measured["measured_ms"],
+        total=measured["first_measured_ms"] / measured["measured_ms"],
+        total_end_to_end=measured["first_end_to_end_ms"] / measured["end_to_end_ms"],
+    )
+    measured = measured[measured["version"] != "baseline"]
+    # Print's times, for a note on how far either of the two fell below print.
+    of_print = published("table2").set_index(["n", "version"])["time_ms"].to_dict()
+    before = dict((later, earlier) for earlier, later in pairwise(VERSIONS))
+
+    def fell(row: Any, version: str, ours: float) -> float:
+        return of_print.get((row.n, version), math.nan) / ours
+
+    rows = list(measured.itertuples(index=False))
+    measured = measured.assign(
+        fell=[fell(row, row.version, row.measured_ms) for row in rows],
+        fell_before=[fell(row, before[row.version], row.before_measured_ms) for row in rows],
+        fell_baseline=[fell(row, "baseline", row.first_measured_ms) for row in rows],
+    )[
+        ["n", "version", "source", "device", "incremental", "total", "total_end_to_end", "fell",
+         "fell_before", "fell_baseline"]
+    ]  # fmt: skip
+    table = order(beside(printed, measured, ["n", "version"]), by=("n", "version"))
+    return table[
+        ["n", "version", "source", "device", "published_incremental", "incremental",
+         "published_total", "total", "total_end_to_end", "fell", "fell_before", "fell_baseline"]
+    ]  # fmt: skip
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Geometric mean; NaN of nothing."""
+    logs = [math.log(value) for value in values if value > 0]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+# ------------------------------------------------------------------------------- Figures 2 to 4
+
+KERNELS = {
+    "step_6_reduction_1": "min_reduce_kernel1",
+    "compress_matrix": "compress_matrix",
+    "step_6_add_sub": "step_6_add_sub",
+    "add_sub_compress_matrix": "add_sub_compress_matrix",
+}
+"""Our kernels' names in the report's pies; all others are its "others"."""
+
+PIES = {"fig02": "baseline", "fig03": "opt0", "fig04": "opt1"}
+
+
+def _kernel_times(summary: pd.DataFrame, version: str) -> pd.DataFrame:
+    """Device time by kernel, under the report's names, at the largest order of each source."""
+    rows = summary[
+        (summary["solver"] == f"kawtikwar_opts:{version}")
+        & (summary["options"] == "")
+        & (summary["scope"] == "kernels")
+        & (summary["family"] == DOUBLES)
+        & summary["metric"].str.endswith("_ms")
+        & (summary["metric"] != "time_ms")
+    ]
+    names = rows["metric"].str.removesuffix("_ms").map(KERNELS).fillna("others")
+    rows = rows.assign(kernel=names)
+    keys = ["source", "device", "n", "seed", "kernel"]
+    sums = rows.groupby(keys, sort=False)["median"].sum().rename("measured_ms").reset_index()
+    largest = sums.groupby("source")["n"].transform("max")
+    return sums[sums["n"] == largest].drop(columns="seed")
+
+
+def kernel_shares(figure: str):
+    """Figures 2 to 4: device time by kernel and its share."""
+    version = PIES[figure]
+
+    def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+        printed = published(figure).rename(columns={"total_time_ms": "published_ms"})
+        printed = _with_share(printed, "published_ms", "published_share_pct", ["n"])
+        keys = ["n", "kernel"]
+        names = {name: rank for rank, name in enumerate(printed["kernel"])}
+        measured = _with_share(
+            _kernel_times(summary, version), "measured_ms", "share_pct", ["source", "n"]
+        )
+        printed = printed[[*keys, "published_ms", "published_share_pct"]]
+        found = tables.order(
+            beside(printed, measured, keys), by=("n", "kernel"), ranked={"kernel": tuple(names)}
+        )
+        return found.assign(version=version)[
+            ["n", "version", "kernel", "source", "device", "published_ms", "measured_ms",
+             "published_share_pct", "share_pct"]
+        ]  # fmt: skip
+
+    return table
+
+
+def _with_share(table: pd.DataFrame, value: str, share: str, keys: list[str]) -> pd.DataFrame:
+    whole = table.groupby(keys)[value].transform("sum")
+    return table.assign(**{share: 100 * table[value] / whole})
+
+
+# ------------------------------------------------------------------------------- Figure 5
+
+CALLS = {
+    "copy": "cudaMemcpyToSymbol",
+    "launch": "cudaLaunchKernel",
+    "wait": "",
+    "rest": "others",
+}
+"""Our calls: the report's. It copies flags to the device, our kernels clear them; it does not show
+its waits."""
+
+
+def host_calls(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Figure 5: the host's time by call in Opt 1; ``us_a_call`` is the mean of one.
+
+    Shares leave the waits out, which the report does not show.
+    """
+    printed = published("fig05").rename(columns={"total_time_ms": "published_ms"})
+    names = {theirs: ours for ours, theirs in CALLS.items()}
+    printed = printed.assign(call=printed["cuda_api_call"].map(names))
+    options = "what=calls,version=opt1"
+    parts = []
+    for call in CALLS:
+        time = by_seed(summary, "profile", f"host_{call}_us", "answer", options)
+        count = by_seed(summary, "profile", f"host_{call}_calls", "answer", options)
+        part = median(time, "measured_ms", ["device"], 1e-3)
+        calls = median(count, "calls", ["device"])
+        parts.append(part.merge(calls, on=[*KEY, "device"], how="left").assign(call=call))
+    measured = pd.concat(parts, ignore_index=True).drop(columns="cost_range")
+    largest = measured.groupby("source")["n"].transform("max")
+    measured = measured[measured["n"] == largest]
+    printed = _with_share(printed, "published_ms", "published_share_pct", ["n"])
+    shown = measured[measured["call"] != "wait"]
+    shares = _with_share(shown, "measured_ms", "share_pct", ["source", "n"])["share_pct"]
+    measured = measured.assign(
+        share_pct=shares, us_a_call=1e3 * measured["measured_ms"] / measured["calls"]
+    )
+    keys = ["n", "call"]
+    printed = printed[[*keys, "published_ms", "published_share_pct"]]
+    table = tables.order(
+        beside(printed, measured, keys), by=("n", "call"), ranked={"call": tuple(CALLS)}
+    )
+    table = table.assign(in_print=table["call"].map(CALLS))
+    return table[
+        ["n", "call", "in_print", "source", "device", "published_ms", "measured_ms", "calls",
+         "us_a_call", "published_share_pct", "share_pct"]
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- Table I, loads
+
+
+def _profiled(summary: pd.DataFrame, what: str) -> Iterable[tuple[tuple, dict[str, float]]]:
+    """(source, device, n), counters of every profile of one kind."""
+    rows = summary[
+        (summary["solver"] == "kawtikwar_opts:profile")
+        & summary["options"].astype(str).str.startswith(f"what={what},")
+        & (summary["scope"] == "answer")
+    ]
+    for key, part in rows.groupby(["source", "device", "n"], sort=False):
+        yield key, part.drop_duplicates("metric").set_index("metric")["median"].to_dict()
+
+
+def _ncu_status(values: dict[str, float]) -> str:
+    return NCU[int(values.get("ncu_status", NCU.index("failed")))]
+
+
+def hardware(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Table I: L1 hit rate and throughputs of three kernels, or why there are none."""
+    printed = published("table1").rename(columns={"value_pct": "published_pct"})
+    printed = printed[["n", "kernel", "metric", "published_pct"]]
+    versions = {kernel: version for version in ("opt0", "opt1") for kernel in NCU_KERNELS[version]}
+    rows = []
+    for (source, device, n), values in _profiled(summary, "ncu"):
+        status = _ncu_status(values)
+        for kernel, version in versions.items():
+            for metric in METRICS:
+                value = values.get(f"ncu_{version}_{kernel}_{metric}", math.nan) / 100
+                why = NCU_SAYS.get(status if status != "measured" else "failed", "")
+                rows.append(
+                    (n, kernel, metric, source, device, value, why if math.isnan(value) else "")
+                )
+    measured = pd.DataFrame(
+        rows, columns=["n", "kernel", "metric", "source", "device", "measured_pct", "note"]
+    )
+    table = tables.order(
+        beside(printed, measured, ["n", "kernel", "metric"]), by=("n", "kernel", "metric"),
+        ranked={"kernel": tuple(versions), "metric": METRICS},
+    )  # fmt: skip
+    return table[
+        ["n", "kernel", "metric", "source", "device", "published_pct", "measured_pct", "note"]
+    ]
+
+
+LOADS = {"opt2": "KA-k", "opt3": "KA-l"}
+"""Claims of the text: executed global loads before and after Opt 3; KA-l with KA2's decimal."""
+
+SLIP = 100
+"""Print has 1.94 million where its own cut of 16 % asks for 194 million (KA2)."""
+
+
+def loads(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Opt 3: global loads in the machine code of step 6, and executed ones where ncu counts them.
+
+    ``opt2`` to ``opt4`` hold four entries a thread, in a body that the code has twice; the listings
+    are the report's own, one entry a thread.
+    """
+    claims = published("text_claims").set_index("id")["value"].astype(float)
+    executed: dict[tuple[str, str], float] = {}
+    for (source, _, _), values in _profiled(summary, "ncu"):
+        for version in ONE_LAUNCH:
+            count = values.get(f"ncu_{version}_hungarian_global_loads", math.nan)
+            executed[source, version] = count / 1e6
+    rows = []
+    for (source, device, _), values in _profiled(summary, "loads"):
+        for code in ("listing_3", "listing_4", *ONE_LAUNCH):
+            counts = {
+                name: values.get(f"{code}_{name}", math.nan)
+                for name in ("ptx_loads", "ptx_stores", "sass_loads", "sass_stores")
+            }
+            claim = claims[LOADS[code]] / 1e6 if code in LOADS else math.nan
+            rows.append(
+                {
+                    "code": code, "source": source, "device": device, **counts,
+                    "published_million": claim * (SLIP if code == "opt3" else 1),
+                    "executed_million": executed.get((source, code), math.nan),
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+# ------------------------------------------------------------------------------- claims of the text
+
+
+def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Numbers that the report states in its text, recomputed from our own measurements."""
+    printed = published("text_claims")
+    sources: dict[str, dict[str, float]] = {}
+    for values in (
+        _speedup_claims(summary, published),
+        _kernel_claims(summary, published),
+        _profile_claims(summary, published),
+    ):
+        for source, found in values.items():
+            sources.setdefault(source, {}).update(found)
+    rows = []
+    for claim in printed.itertuples(index=False):
+        for source in sources or {NOT_MEASURED: {}}:
+            value = sources.get(source, {}).get(claim.id, math.nan)
+            rows.append(
+                {
+                    "id": claim.id, "section": claim.section, "quantity": claim.quantity,
+                    "unit": claim.unit, "source": source, "published": float(claim.value),
+                    "measured": value,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+PROFILED_SIZE = 4096
+"""The order that the report's Section IV is about."""
+
+
+def _on_gpu(table: pd.DataFrame) -> pd.DataFrame:
+    return table[(table["source"] != NOT_MEASURED) & (table["device"] != EXECUTOR_NAME)]
+
+
+def _speedup_claims(summary: pd.DataFrame, published: Published) -> dict[str, dict[str, float]]:
+    table = _on_gpu(speedups(summary, published))
+    found = {}
+    for source, rows in table.groupby("source", sort=False):
+        last, zero = (rows[rows["version"] == version] for version in ("opt4", "opt0"))
+        at = rows[rows["n"] == PROFILED_SIZE].set_index("version")["incremental"].to_dict()
+        # Means and extremes are over all sizes of print, or not at all.
+        whole = set(last["n"]) == set(published("table2")["n"])
+        found[str(source)] = {
+            "KA-a": geometric_mean(last["total"]) if whole else math.nan,
+            "KA-b": geometric_mean(zero["total"]) if whole else math.nan,
+            "KA-t": float(last["total"].max()) if whole else math.nan,
+            **{
+                claim: at.get(version, math.nan)
+                for claim, version in (
+                    ("KA-f", "opt0"), ("KA-h", "opt1"), ("KA-j", "opt2"), ("KA-o", "opt3"),
+                    ("KA-r", "opt4"),
+                )
+            },
+            "KA-q": 100 * (at.get("opt4", math.nan) - 1),
+        }  # fmt: skip
+    return found
+
+
+def _kernel_claims(summary: pd.DataFrame, published: Published) -> dict[str, dict[str, float]]:
+    times: dict[str, dict[tuple[str, str], float]] = {}
+    for version in HOST_LOOP:
+        found_times = _kernel_times(summary, version)
+        for row in found_times[found_times["n"] == PROFILED_SIZE].itertuples(index=False):
+            times.setdefault(row.source, {})[version, row.kernel] = row.measured_ms
+    found = {}
+    for source, ms in times.items():
+        whole = sum(value for (version, _), value in ms.items() if version == "baseline")
+        before = ms.get(("baseline", "compress_matrix"), math.nan)
+        after = ms.get(("opt0", "compress_matrix"), math.nan)
+        apart = after + ms.get(("opt0", "step_6_add_sub"), math.nan)
+        fused = ms.get(("opt1", "add_sub_compress_matrix"), math.nan)
+        found[source] = {
+            "KA-c": 100 * before / whole if whole else math.nan,
+            "KA-d": 100 * (1 - after / before), "KA-e": before / after, "KA-g": apart / fused,
+        }  # fmt: skip
+    return found
+
+
+def _profile_claims(summary: pd.DataFrame, published: Published) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    calls = _on_gpu(host_calls(summary, published))
+    calls = calls[(calls["call"] == "launch") & (calls["n"] == PROFILED_SIZE)]
+    for row in calls.itertuples(index=False):
+        found.setdefault(row.source, {})["KA-i"] = row.share_pct
+    for (source, _, n), values in _profiled(summary, "ncu"):
+        if n != PROFILED_SIZE:
+            continue
+        executed = [
+            values.get(f"ncu_{version}_hungarian_global_loads", math.nan) for version in LOADS
+        ]
+        hits = [
+            values.get(f"ncu_{version}_hungarian_l1_hit_rate", math.nan) / 100
+            for version in ("opt3", "opt4")
+        ]
+        found.setdefault(source, {}).update(
+            {
+                "KA-k": executed[0], "KA-l": executed[1],
+                "KA-m": 100 * (1 - executed[1] / executed[0]), "KA-p": hits[0], "KA-s": hits[1],
+            }
+        )  # fmt: skip
+    return found
+
+
+# ------------------------------------------------------------------------------- our own
+
+COUNTERS = ("cost", "iterations_step_6", "zeros_initial", "iterations_step_5", "step_4_restarts",
+            "kernel_launches")  # fmt: skip
+
+
+def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Work by version, and of `lopes2019`, on every instance that several have solved."""
+    parts = []
+    for family in (DOUBLES, "uniform"):
+        for name in (*VERSIONS, LAP19):
+            solver = name if ":" in name else f"kawtikwar_opts:{name}"
+            columns = {
+                counter: tables.by_seed(summary, solver, counter, "answer", "", family)
+                for counter in COUNTERS
+            }
+            parts.append(joined(columns).assign(version=name.partition(":")[0], family=family))
+    table = pd.concat(parts, ignore_index=True)
+    groups = table.groupby([*KEY, "family", "seed"], sort=False)
+    table = table[groups["version"].transform("nunique") > 1]
+    table = order(table, by=("family", "n", "cost_range", "seed", "version"))
+    table = table.rename(
+        columns={"iterations_step_6": "dual_updates", "iterations_step_5": "paths"}
+    )
+    return table[
+        ["family", "n", "cost_range", "seed", "source", "version", "cost", "dual_updates", "paths",
+         "zeros_initial", "step_4_restarts", "kernel_launches"]
+    ]  # fmt: skip
+
+
+GRID_SYNC_US = 1.7
+"""One barrier of the grid on an H100: 132 blocks, 1.3 us (128 threads) to 2.3 us (1024)."""
+
+
+def barriers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Opt 4's time over its barriers of the grid: how near one launch is to their cost."""
+    parts = []
+    for family in (DOUBLES, "uniform"):
+        rows = named(by_seed(summary, "opt4", family=family), "run_ms", "device")
+        for counter in ("barriers", "step_4_restarts", "iterations_step_6", "iterations_step_5"):
+            column = by_seed(summary, "opt4", counter, "answer", family=family)
+            rows = rows.merge(named(column, counter), on=[*KEY, "seed"], how="left")
+        parts.append(rows.assign(family=family))
+    table = pd.concat(parts, ignore_index=True)
+    values = ["run_ms", "barriers", "step_4_restarts", "iterations_step_6", "iterations_step_5"]
+    table = table.groupby([*KEY, "device", "family"], sort=False)[values].median().reset_index()
+    table = table.rename(
+        columns={"step_4_restarts": "restarts", "iterations_step_6": "dual_updates",
+                 "iterations_step_5": "paths"}
+    )  # fmt: skip
+    table = table.assign(
+        us_a_barrier=1e3 * table["run_ms"] / table["barriers"],
+        sync_share_pct=0.1 * GRID_SYNC_US * table["barriers"] / table["run_ms"],
+    )
+    table = order(table, by=("family", "n", "cost_range"))
+    return table[
+        ["family", "n", "cost_range", "source", "device", "barriers", "restarts", "dual_updates",
+         "paths", "run_ms", "us_a_barrier", "sync_share_pct"]
+    ]  # fmt: skip
+
+
+def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Opt 4 beside HyLAC's classical solver and beside `lopes2019`, seed by seed, then medians."""
+    printed = published("authors_code_h100")
+    ours = by_seed(summary, "opt4", family="uniform")
+    table = beside_authors(ours, printed)
+    lopes = tables.by_seed(summary, LAP19)
+    both = ours.merge(named(lopes, "lopes2019_ms"), on=[*KEY, "seed"])
+    both = both.assign(ours_over_lopes2019=both["value"] / both["lopes2019_ms"])
+    grouped = both.groupby([*KEY, "device"], sort=False)[["lopes2019_ms", "ours_over_lopes2019"]]
+    table = table.merge(grouped.median().reset_index(), on=[*KEY, "device"], how="left")
+    table = order(table, by=("n", "cost_range"))
+    return table[
+        ["n", "cost_range", "source", "device", "seeds", "published_authors_ms", "measured_ms",
+         "ours_over_authors", "lopes2019_ms", "ours_over_lopes2019"]
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- predictions
+
+READ_TB_S, COPY_TB_S = 2.96, 2.43
+"""Memory of an H100, read and copied by a Numba kernel."""
+
+LAUNCH_US = 2.0
+"""Back-to-back launches whose kernels do nothing, on an H100."""
+
+ROUND_TRIP_US = 5.0
+"""From the end of a kernel to the start of the next one if the host decides which: a word in mapped
+memory seen, a launch begun."""
+
+TRAFFIC = {
+    "reduction": (0.5, 0.0),
+    "add_sub": (1.0, 1.0),
+    "compress": (1.0, 0.0),
+    "fused": (1.0, 1.0),
+}
+"""Matrices that a kernel reads and writes in a dual update.
+
+As many lines are covered as there are stars, nearly n in most updates; take half of the columns.
+The minimum skips covered columns. Rows are covered at random within a column, and memory moves
+sectors of four doubles, so that additions and subtractions touch nearly every sector."""
+
+PASSES = {
+    **{version: ("reduction", "add_sub", "compress") for version in ("baseline", "opt0")},
+    **{version: ("reduction", "fused") for version in VERSIONS[2:]},
+}
+SMALL_LAUNCHES = {"baseline": 3, "opt0": 4, "opt1": 4}
+"""Launches of a dual update besides `PASSES`: the second reduction, the bins' clearing, step 4;
+from Opt 0 on the sum of the bins."""
+
+BARRIERS_AN_UPDATE = 3
+"""One launch: the word that an update is due, the minimum, the zeros."""
+
+LAUNCHES_A_PATH = 5
+"""Host loop, one augmentation: steps 3 (two), 4, 5 (two); a restart is one launch."""
+
+
+def pass_us(n: int, kernel: str) -> float:
+    """Time of one pass by the bytes that it moves, in microseconds; doubles."""
+    read, written = TRAFFIC[kernel]
+    rate = COPY_TB_S if written else READ_TB_S
+    return (read + written) * 8 * n * n / (rate * 1e6)
+
+
+def predict(n: int, version: str, updates: float, paths: float, restarts: float) -> dict[str, Any]:
+    """Predict a run from bytes and barriers alone, before it is measured.
+
+    Nothing in it knows of contended atomics, of loads within a thread, or of how long a search is:
+    where the measurement is far above, one of these is at work.
+
+    Parameters
+    ----------
+    n : int
+        Order.
+    version : str
+        One of `VERSIONS`.
+    updates, paths, restarts : float
+        Dual updates, augmentations and restarts of step 4: no hardware changes the first.
+
+    Returns
+    -------
+    dict
+        A dual update: ``megabytes``, ``launches``, ``barriers``, ``bytes_us``, ``sync_us`` (what
+        launches, round trips and barriers add) and ``update_us``; the run: ``run_ms``.
+    """
+    passes = [pass_us(n, kernel) for kernel in PASSES[version]]
+    megabytes = sum(8e-6 * n * n * sum(TRAFFIC[kernel]) for kernel in PASSES[version])
+    if version in ONE_LAUNCH:
+        launches, barrier = 0, BARRIERS_AN_UPDATE
+        update = sum(passes) + barrier * GRID_SYNC_US
+        others = 0.0
+    else:
+        launches, barrier = len(passes) + SMALL_LAUNCHES[version], 0
+        # A launch is hidden behind the kernel before it unless that one is shorter.
+        hidden = sum(max(LAUNCH_US, us) for us in passes)
+        update = hidden + SMALL_LAUNCHES[version] * LAUNCH_US + ROUND_TRIP_US
+        path = LAUNCHES_A_PATH * LAUNCH_US + ROUND_TRIP_US
+        others = paths * path + restarts * (LAUNCH_US + ROUND_TRIP_US)
+    return {
+        "megabytes": megabytes, "launches": launches, "barriers": barrier, "bytes_us": sum(passes),
+        "sync_us": update - sum(passes), "update_us": update,
+        "run_ms": 1e-3 * (updates * update + others),
+    }  # fmt: skip
+
+
+STEP_6 = re.compile(r"(step_6_\w+|compress_matrix|add_reduction|add_sub_compress_matrix)_ms")
+"""Device times of a dual update's kernels."""
+
+
+def _step_6_us(summary: pd.DataFrame, version: str) -> pd.DataFrame:
+    """Device time of step 6 over all dual updates: events around kernels, or the kernel's clock."""
+    if version in ONE_LAUNCH:
+        rows = by_seed(summary, version, "step_6_us", "answer", "trace_steps=True")
+        return median(rows, "step_6_us").drop(columns="cost_range")
+    rows = summary[
+        (summary["solver"] == f"kawtikwar_opts:{version}")
+        & (summary["scope"] == "kernels")
+        & (summary["family"] == DOUBLES)
+        & summary["metric"].astype(str).str.fullmatch(STEP_6)
+    ]
+    sums = 1e3 * rows.groupby(["source", "n"], sort=False)["median"].sum()
+    return sums.rename("step_6_us").reset_index()
+
+
+def predictions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Predicted and measured time of a dual update and of a run, on the report's instances.
+
+    ``gain`` is the time of the version before over this one's. ``step_6_us`` is measured on the
+    device, a dual update, without what launches and searches take.
+    """
+    parts = []
+    for version in VERSIONS:
+        part = median(by_seed(summary, version), "measured_ms", ["device"])
+        names = {"iterations_step_6": "dual_updates", "iterations_step_5": "paths",
+                 "step_4_restarts": "restarts"}  # fmt: skip
+        for counter, name in names.items():
+            column = median(by_seed(summary, version, counter, "answer"), name)
+            part = part.merge(column, on=KEY, how="left")
+        part = part.merge(_step_6_us(summary, version), on=["source", "n"], how="left")
+        parts.append(part.assign(version=version))
+    table = pd.concat(parts, ignore_index=True).drop(columns="cost_range")
+    found = [
+        predict(row.n, row.version, row.dual_updates, row.paths, row.restarts)
+        for row in table.itertuples(index=False)
+    ]
+    names = list(predict(1, "opt4", 1, 1, 1))
+    predicted = pd.DataFrame(found, columns=names, index=table.index).add_prefix("predicted_")
+    table = pd.concat([table, predicted], axis=1)
+    table = order(table, by=("n", "version"))
+    table = table.assign(
+        step_6_us=table["step_6_us"] / table["dual_updates"].replace(0, np.nan),
+        predicted_gain=_previous(table, "predicted_run_ms") / table["predicted_run_ms"],
+        measured_gain=_previous(table, "measured_ms") / table["measured_ms"],
+        measured_over_predicted=table["measured_ms"] / table["predicted_run_ms"],
+    )
+    return table[
+        ["n", "version", "source", "device", "dual_updates", "predicted_megabytes",
+         "predicted_launches", "predicted_barriers", "predicted_bytes_us", "predicted_sync_us",
+         "predicted_update_us", "step_6_us", "predicted_run_ms", "measured_ms",
+         "measured_over_predicted", "predicted_gain", "measured_gain"]
+    ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""The kernels of [K21], one module an optimization."""

@@ -1,0 +1,211 @@
+"""What a run needs before its first launch: shapes, memory, bound launches.
+
+`solver` is the algorithm; this is its plumbing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from papers.common.gpu import device
+from papers.common.gpu.launch import Launch, bind, registers_for, resident_blocks
+from papers.common.gpu.signals import Mailbox
+from papers.common.problems.assignment import Problem
+from papers.kawtikwar_opts.kernels import baseline, opt0, opt1, opt2, opt3, opt4
+from papers.kawtikwar_opts.kernels.clock import CLOCKS
+from papers.kawtikwar_opts.kernels.near_zero import threshold
+from papers.kawtikwar_opts.kernels.one_launch import FLAGS
+from papers.lopes2019 import launches as lopes
+from papers.lopes2019.kernels.matrix import MAX_BLOCK
+
+HOST_LOOP = {"baseline": baseline, "opt0": opt0, "opt1": opt1}
+ONE_LAUNCH = {"opt2": opt2, "opt3": opt3, "opt4": opt4}
+VERSIONS = (*HOST_LOOP, *ONE_LAUNCH)
+
+REPORTED_LINES, REPORTED_THREADS = 512, 512
+"""Columns a bin and threads a block in the released code."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Launch shapes.
+
+    Attributes
+    ----------
+    lines_a_bin : int
+        Columns whose zeros form one bin: one block of step 4.
+    threads : int
+        Threads a block.
+    blocks : int
+        Blocks of the matrix-wide kernels at most; of the one launch, where as many as are resident
+        at once is the limit too.
+
+    Raises
+    ------
+    ValueError
+        For a value below 1, or threads that are no power of two or more than 1024.
+    """
+
+    lines_a_bin: int
+    threads: int
+    blocks: int
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not isinstance(value, int | np.integer):
+                raise ValueError(f"{name}={value!r} is no whole number")
+            if value < 1:
+                raise ValueError(f"{name}={value} is out of range")
+        if self.threads > MAX_BLOCK or int(self.threads).bit_count() != 1:
+            raise ValueError(f"threads={self.threads} is no power of two up to {MAX_BLOCK}")
+
+    @classmethod
+    def for_device(cls, n: int, version: str) -> Geometry:
+        """Shapes for the selected device, order `n` and version."""
+        machine = device.describe()
+        if not machine.is_gpu:
+            lines = max(1, -(-n // 3))
+            return cls(lines, 16, 4) if version in HOST_LOOP else cls(lines, 32, 3)
+        if version in HOST_LOOP:
+            return cls(REPORTED_LINES, REPORTED_THREADS, 8 * machine.multiprocessors)
+        # One block searches alone as far as its sweeps over the zeros stay short: no barriers of
+        # the grid within a search, and covers from the multiprocessor's own cache.
+        lines = n if n <= 8192 else 4096
+        tiles = -(-n * n // (4 * MAX_BLOCK))
+        return cls(lines, MAX_BLOCK, min(machine.multiprocessors, max(tiles, -(-n // lines))))
+
+
+def allocate(
+    problem: Problem, shapes: Geometry, version: str, mailbox: Mailbox, trace_steps: bool
+) -> dict[str, Any]:
+    """Device memory for one problem, the costs copied into it."""
+    arrays = lopes.allocate(problem, _lopes_shapes(shapes), mailbox)
+    arrays["zeros_size_b"] = arrays.pop("zeros_size")
+    if version in HOST_LOOP:
+        arrays["zeros_size"] = device.empty(1, np.int32)
+        return arrays
+    arrays["partial"] = device.empty(int(shapes.blocks), problem.matrix.dtype)
+    arrays["flags"] = device.to_device(np.zeros(FLAGS, np.int32))
+    arrays["clocks"] = device.to_device(np.zeros(CLOCKS if trace_steps else 1, np.int64))
+    return arrays
+
+
+def _lopes_shapes(shapes: Geometry) -> lopes.Geometry:
+    """The same shapes for the kernels of `papers.lopes2019`."""
+    threads = int(shapes.threads)
+    return lopes.Geometry(
+        int(shapes.lines_a_bin), threads, threads, min(threads, 256), threads, threads,
+        int(shapes.blocks),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- host loop
+
+
+def bind_host_loop(
+    problem: Problem, arrays: dict[str, Any], shapes: Geometry, version: str
+) -> dict[str, Launch]:
+    """Every launch of a version with a host loop: Lopes's, and the report's in their place."""
+    kernels = HOST_LOOP[version]
+    a, n, threads = arrays, np.int32(problem.size), int(shapes.threads)
+    named = a | {"zeros_size": a["zeros_size_b"]}
+    # Reflected already: what Lopes's kernels see is minimized.
+    launches = lopes.bind_launches(
+        dataclasses.replace(problem, maximize=False), named, _lopes_shapes(shapes), "paper"
+    )
+    for name in ("compress_matrix", "step_6_add_sub"):
+        launches.pop(name)
+    tiles = -(-(problem.size**2) // (4 * threads))
+    matrix = min(int(shapes.blocks), tiles), threads
+    lines, eps = np.int32(shapes.lines_a_bin), threshold(problem)
+    covers = a["covered_row"], a["covered_column"]
+    duals = a["row_dual"], a["column_dual"]
+    bins = a["zeros_size_b"]
+    counted = (a["zeros_size"], bins) if version == "baseline" else (bins,)
+    launches["step_6_init"] = bind(kernels.step_6_init, 1, threads, *counted)
+    launches["compress_matrix"] = bind(
+        kernels.compress_matrix, *matrix, n, lines, eps, a["slack"], a["zeros"], *counted
+    )
+    if version != "baseline":
+        launches["add_reduction"] = bind(kernels.add_reduction, 1, threads, bins, a["zeros_size"])
+    if version == "opt1":
+        launches["add_sub_compress_matrix"] = bind(
+            kernels.add_sub_compress_matrix, *matrix, n, lines, eps, a["slack"], *covers,
+            a["minimum"], a["zeros"], bins, *duals,
+        )  # fmt: skip
+    else:
+        launches["step_6_add_sub"] = bind(
+            kernels.step_6_add_sub, *matrix, n, a["slack"], *covers, a["minimum"], *duals
+        )
+    return launches
+
+
+# ------------------------------------------------------------------------------- one launch
+
+
+def bind_one_launch(
+    problem: Problem, arrays: dict[str, Any], shapes: Geometry, version: str, patience: int
+) -> Launch:
+    """The one launch, with as many blocks as asked for, or as are resident at once.
+
+    Raises
+    ------
+    ValueError
+        If there are more bins than blocks.
+    RuntimeError
+        If not even one block of that size fits a multiprocessor.
+    """
+    a, order, threads = arrays, problem.size, int(shapes.threads)
+    kernel = for_block(version, threads)
+    kind = problem.matrix.dtype
+    multiplier, shift = reciprocal(order)
+    top = kind.type(np.inf if kind.kind == "f" else np.iinfo(kind).max)
+    if threads < 32:
+        raise ValueError(f"threads={threads}: one launch needs whole warps")
+    lines_a_turn = 1
+    while lines_a_turn * int(shapes.blocks) < order and lines_a_turn < threads:
+        lines_a_turn *= 2
+    lines_a_turn = max(lines_a_turn, min(8, threads))  # 8 neighbours: one 32-byte sector
+    arguments = (
+        np.int32(order), np.int32(shapes.lines_a_bin), np.int32(lines_a_turn),
+        np.int64(multiplier), np.int32(shift), np.int32(patience), threshold(problem), top,
+        a["cost"], a["slack"], a["row_extreme"], a["min_in_column"], a["partial"],
+        a["covered_row"], a["covered_column"], a["row_of_star_at_column"],
+        a["column_of_star_at_row"], a["column_of_prime_at_row"], a["row_of_green_at_column"],
+        a["zeros"], a["zeros_size_b"], a["row_dual"], a["column_dual"], a["flags"], a["clocks"],
+        a["signal"],
+    )  # fmt: skip
+    # [K21 sec.IV.C] asks cudaOccupancyMaxPotentialBlockSize; here the block size is given.
+    blocks = min(int(shapes.blocks), resident_blocks(kernel, arguments, threads))
+    bins = a["zeros_size_b"].size
+    if bins > blocks:
+        raise ValueError(
+            f"{bins} bins of {shapes.lines_a_bin} columns need a block each, there are {blocks}: "
+            f"lines_a_bin must be at least {-(-order // blocks)}"
+        )
+    return bind(kernel, blocks, threads, *arguments)
+
+
+@cache
+def for_block(version: str, threads: int) -> Any:
+    """The one kernel, limited to the registers that a block of `threads` threads may have.
+
+    Without a limit the compiler takes 255 a thread, and no block of more than 256 threads starts.
+    """
+    return cuda.jit(max_registers=registers_for(threads))(ONE_LAUNCH[version].hungarian.py_func)
+
+
+def reciprocal(n: int) -> tuple[int, int]:
+    """`(multiplier, shift)` with ``position // n == position * multiplier >> shift`` below 2**31.
+
+    Granlund & Montgomery 1994: with ``l = ceil(log2 n)`` and the multiplier rounded up, exact for
+    31-bit positions; the product stays below 2**63.
+    """
+    shift = 31 + (n - 1).bit_length()
+    return -(-(1 << shift) // n), shift

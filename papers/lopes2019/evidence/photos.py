@@ -1,0 +1,198 @@
+"""The experiments that draw: Figure 2 from a real run, and the rearranged photograph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from papers.common.model import Assignment, Plan
+
+# The solvers load Numba; they are imported where they are used, so that listing the experiments
+# stays instant.
+
+# ------------------------------------------------------------------------------- Figure 2
+
+FIG_2_SIZE = 16
+FIG_2_SEEDS = range(1, 13)
+
+
+@dataclass(frozen=True)
+class Search:
+    """The marks of one search, as steps 4 and 5a left them; -1 where there is none.
+
+    Attributes
+    ----------
+    prime : int32[n]
+        Column of the prime at each row.
+    star_at_row, star_at_column : int32[n]
+        The stars before step 5b moved them.
+    green : int32[n]
+        Row of the green at each column.
+    """
+
+    prime: np.ndarray
+    star_at_row: np.ndarray
+    star_at_column: np.ndarray
+    green: np.ndarray
+
+    def interest(self) -> tuple[int, int]:
+        """Whether paths join (more primes than one to a column), and how many primes there are."""
+        columns = self.prime[self.prime >= 0]
+        return len(columns) - len(np.unique(columns)), len(columns)
+
+
+def searches(cost: np.ndarray) -> list[Search]:
+    """Run the solver and keep the marks of every search that found a path."""
+    from papers.common.gpu import device
+    from papers.lopes2019 import solver
+
+    state = solver.upload(cost)
+    marks: dict[str, np.ndarray] = {}
+    found: list[Search] = []
+
+    def watch(step: str) -> None:
+        device.synchronize()
+        arrays = state.arrays
+        if step == "step_5":
+            for name in (
+                "column_of_prime_at_row",
+                "column_of_star_at_row",
+                "row_of_star_at_column",
+            ):
+                marks[name] = device.to_host(arrays[name])
+        elif step == "step_3" and marks:
+            green = device.to_host(arrays["row_of_green_at_column"])
+            found.append(Search(*marks.values(), green))
+            marks.clear()
+
+    solver.run(state, watch)
+    return found
+
+
+def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
+    """Draw the most branched search of a few small runs [L19 Fig.2]."""
+    from papers.common.instances.generators import uniform
+
+    everything = [
+        (search, seed)
+        for seed in FIG_2_SEEDS
+        for search in searches(uniform(FIG_2_SIZE, seed, cost_range=FIG_2_SIZE))
+    ]
+    search, seed = max(everything, key=lambda pair: pair[0].interest())
+    joined, primes = search.interest()
+    caption = (
+        f"Marks of one search (n = {FIG_2_SIZE}, costs 0 to n, seed {seed}): {primes} primes, "
+        f"{joined} of them joining another's column; greens lead back from a free column without "
+        "a dead end."
+    )
+    path = folder / "fig02.png"
+    draw_search(search).savefig(path, dpi=110, metadata={"Software": None})
+    return [(caption, path)]
+
+
+def draw_search(search: Search) -> Figure:
+    """Draw the forest of primes: free columns right, the search growing leftward."""
+    rows, columns = _layout(search)
+    height = max((y for _, y in [*rows.values(), *columns.values()]), default=0) + 1
+    depth = max((x for x, _ in [*rows.values(), *columns.values()]), default=0)
+    figure = Figure(figsize=(1.3 * depth + 2.6, 0.62 * height + 1.2), layout="constrained")
+    axes = figure.subplots()
+    axes.set_axis_off()
+    for row, at in rows.items():
+        prime = columns[search.prime[row]]
+        green = search.green[search.prime[row]] == row
+        axes.plot(*_line(at, prime), color="tab:green" if green else "tab:blue", lw=2.2, zorder=1)
+        star = search.star_at_row[row]
+        if star in columns:
+            axes.plot(*_line(at, columns[star]), color="tab:red", lw=2.2, zorder=1)
+    for marks, colour, letter in ((rows, "tab:red", "R"), (columns, "tab:blue", "C")):
+        for number, (x, y) in marks.items():
+            axes.plot([-x], [-y], "o", ms=19, color="white", mec=colour, mew=1.8, zorder=2)
+            axes.annotate(f"{letter}{number}", (-x, -y), ha="center", va="center", fontsize=7)
+    for label, colour in (("star", "red"), ("prime", "blue"), ("prime and green", "green")):
+        axes.plot([], [], color=f"tab:{colour}", lw=2.2, label=label)
+    axes.legend(loc="upper left", fontsize=8, frameon=False)
+    axes.margins(0.08)
+    return figure
+
+
+def _line(a: tuple[float, float], b: tuple[float, float]) -> tuple[list[float], list[float]]:
+    return [-a[0], -b[0]], [-a[1], -b[1]]
+
+
+def _layout(search: Search) -> tuple[dict[int, tuple], dict[int, tuple]]:
+    """Places of the primed rows and of their columns: depth in the search, and a free line."""
+    rows: dict[int, tuple] = {}
+    columns: dict[int, tuple] = {}
+    line = 0.0
+
+    def place(column: int, depth: int) -> None:
+        nonlocal line
+        columns[column] = (depth, line)
+        children = [int(row) for row in np.flatnonzero(search.prime == column)]
+        for child, row in enumerate(children):
+            if child:
+                line += 1
+            rows[row] = (depth + 1, line)
+            if search.star_at_row[row] >= 0:
+                place(int(search.star_at_row[row]), depth + 2)
+
+    roots = [c for c in np.unique(search.prime[search.prime >= 0]) if search.star_at_column[c] < 0]
+    for root in roots:
+        place(int(root), 0)
+        line += 1
+    return rows, columns
+
+
+# ------------------------------------------------------------------------------- photographs
+
+
+def photos(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
+    """Solve the largest photograph of the plan, prove it, and draw the rearranged picture."""
+    from papers.common.instances.photographs import colour_distances, photo
+    from papers.common.problems import assignment_proof
+    from papers.lopes2019 import solver
+
+    side = {"smoke": 8, "quick": 32, "paper": 64}[plan.preset]
+    n = side * side
+    cost = colour_distances(n)
+    answer = solver.solve(cost) if plan.gpu else _solve_on_cpu(cost)
+    verdict = assignment_proof.assignment(cost, answer)
+    if not verdict.ok:
+        raise RuntimeError(f"the rearrangement is not proved optimal: {verdict.reason}")
+    source, target = photo("coffee", side), photo("astronaut", side)
+    moved = source.reshape(n, 3)[answer.col_ind].reshape(side, side, 3)
+    rmse = (answer.cost / n) ** 0.5
+    path = folder / "photos.png"
+    _triptych(source, target, moved).savefig(path, dpi=110, metadata={"Software": None})
+    how = "the kernels" if plan.gpu else "the CPU's shortest path code"
+    caption = (
+        f"The {n} pixels of one photograph, each used once, arranged as the other at the least "
+        f"total squared distance, {answer.cost} ({rmse:.1f} of 255 a pixel, root mean square); "
+        f"solved by {how}; {verdict.reason}."
+    )
+    return [(caption, path)]
+
+
+def _solve_on_cpu(cost: np.ndarray) -> Assignment:
+    from papers.lopes2019.baselines import solvers
+
+    state = solvers.upload_shortest_path(cost)
+    solvers.run_shortest_path(state)
+    return solvers.download_shortest_path(state)
+
+
+def _triptych(source: np.ndarray, target: np.ndarray, moved: np.ndarray) -> Figure:
+    figure = Figure(figsize=(9.6, 3.5), layout="constrained")
+    panels = figure.subplots(1, 3)
+    for axes, picture, title in zip(
+        panels, (source, target, moved), ("the pixels", "the target", "the pixels rearranged"),
+        strict=True,
+    ):  # fmt: skip
+        axes.imshow(picture, interpolation="nearest")
+        axes.set_title(title)
+        axes.set_axis_off()
+    return figure

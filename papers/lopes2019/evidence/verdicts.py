@@ -1,0 +1,218 @@
+"""How each table and figure of [L19] is compared with print: rows, curves and rankings.
+
+`judged` turns judges into the function that an experiment wants; a judge looks at the rows of one
+source (this run, or a recorded one) that have both values. Times of the CPU executor are never
+judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence import comparisons as compare
+from papers.common.evidence.comparisons import claim, not_measured
+from papers.common.evidence.judges import (
+    Judge,
+    Verdicts,
+    each,
+    each_time,
+    judged,
+    rankings,
+    without,
+)
+from papers.common.gpu.device import EXECUTOR_NAME
+from papers.common.model import Comparison
+
+LATENCY = compare.if_smaller(
+    "flatter: at small n a run is a chain of launches and waits, which the newer card shortens "
+    "less than the matrix-wide kernels that rule at large n (Figures 10 to 12)"
+)
+
+
+def curves(
+    name: str,
+    published: str,
+    measured: str,
+    series: str,
+    x: str = "n",
+    note: compare.Note = "",
+    tolerance: float = 0.5,
+) -> Judge:
+    """One slope a series."""
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for label, curve in rows.groupby(series, sort=False):
+            yield compare.shape_slope(
+                f"{name.format(label)} ({source})",
+                curve[x], curve[published], curve[measured], tolerance, note,
+            )  # fmt: skip
+
+    return judge
+
+
+# ------------------------------------------------------------------------------- notes
+
+
+def gains(first: str, second: str, what: str, other: str) -> Callable[[Any], compare.Note]:
+    """`papers.common.evidence.comparisons.gains` of two columns of a row."""
+    return lambda row: compare.gains(getattr(row, first), getattr(row, second), what, other)
+
+
+def _share_note(row: Any) -> compare.Note:
+    """A share is larger where the run gained more than the step did."""
+    if row.share_pct == 0:
+        return "no dual update was needed on these instances"
+    return gains("run_gain", "step_gain", "the run's time", "the step's")(row)
+
+
+# ------------------------------------------------------------------------------- tables, figures
+
+
+def times(what: str, published: str, measured: str, note: compare.Note = "") -> Verdicts:
+    """Growth with n (slope), order of the ranges, then absolute times, which prove nothing."""
+    return judged(
+        what, published, measured,
+        curves(f"{what}: slope over n, range {{}}", published, measured, "cost_range", note=note),
+        rankings(f"{what}: order of ranges, n={{}}", published, measured, "cost_range", "n", 0.05),
+        each_time(f"{what}, ms: n={{n}} range {{cost_range}}", published, measured),
+    )  # fmt: skip
+
+
+cuda_times = times("CUDA time", "published_cuda_ms", "cuda_ms", LATENCY)
+c_times = times("C time", "published_c_ms", "c_ms")
+cards = times("CUDA time beside the K20c", "published_k20c_ms", "measured_ms", LATENCY)
+
+_SPEEDUP = ("published_speedup", "speedup")
+speedups = judged(
+    "speedup", *_SPEEDUP,
+    each("speedup: n={n} range {cost_range}", *_SPEEDUP,
+         note=gains("cuda_gain", "c_gain", "CUDA time", "C time")),
+    curves("speedup: slope over n, range {}", *_SPEEDUP, "cost_range"),
+)  # fmt: skip
+step_speedups = judged(
+    "speedup of the steps", *_SPEEDUP,
+    each("speedup: n={n} {step}", *_SPEEDUP,
+         note=gains("cuda_gain", "c_gain", "the step's CUDA time", "its C time")),
+    without(rankings("order of the steps by speedup, n={}", *_SPEEDUP, "step", "n", 0.25),
+            "step", "global"),
+)  # fmt: skip
+
+_SHARE = ("published_share_pct", "share_pct")
+shares = judged(
+    "shares of the steps", *_SHARE,
+    rankings("order of the steps by share, n={}", *_SHARE, "step", "n", 0.25),
+    each("share of {step}, n={n}", *_SHARE, compare.share, _share_note),
+)  # fmt: skip
+
+_RATIO = ("published_ratio", "ratio")
+over_o4 = judged(
+    "time over O4", *_RATIO,
+    each("{algorithm} over O4, n={n}", *_RATIO),
+    rankings("order of the codes, n={}", *_RATIO, "algorithm", "n", 0.2),
+)  # fmt: skip
+
+
+def _range_label(over_n: float) -> str:
+    return f"{over_n:g}n" if over_n >= 1 else f"n/{1 / over_n:g}"
+
+
+_TIME = ("published_ms", "time_ms")
+against_range = judged(
+    "time against the range", *_TIME,
+    rankings("order of the codes, range {}", *_TIME, "algorithm", "range_over_n", 0.2,
+             _range_label),
+    curves("{}: slope over the range", *_TIME, "algorithm", "range_over_n", tolerance=0.15),
+)  # fmt: skip
+
+
+ANOTHER_CODE = (
+    "print's O(n^3) code is not public, ours is another one (the alternating tree of [DN16])"
+)
+
+
+def _other_code(row: Any) -> compare.Note:
+    """The O(n^3) code is another one, and both codes moved away from print."""
+    public = f"the public codes of both papers have {row.authors_ratio:.2g} on an H100"
+    moved = gains("o4_gain", "o3_gain", "the O(n^4) time", "the O(n^3) time")(row)
+    return compare.either(moved, f"{ANOTHER_CODE}; {public}")
+
+
+def _o4_faster(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+    """The text of section 5: O(n^4) faster by more than about two (LO2 has the exceptions)."""
+    cells = rows[rows["n"] >= 512]
+    if cells.empty:
+        return
+    faster = int((cells["ratio"] > 1).sum())
+    yield claim(
+        f"O(n^4) faster than O(n^3) in CUDA ({source})", "all 15 cells",
+        f"{faster} of {len(cells)}", faster == len(cells), note=ANOTHER_CODE,
+    )  # fmt: skip
+
+
+cuda_o3_over_o4 = judged(
+    "CUDA O(n^3) over O(n^4)", *_RATIO,
+    _o4_faster,
+    each("CUDA O(n^3) over O(n^4): n={n} range {cost_range}", *_RATIO, note=_other_code),
+    curves("CUDA O(n^3) over O(n^4): slope over n, range {}", *_RATIO, "cost_range"),
+)  # fmt: skip
+
+# ------------------------------------------------------------------------------- our own
+
+
+def counts(table: pd.DataFrame) -> list[Comparison]:
+    """Optimal costs, initial zeros and dual updates of kernels and CPU code agree, exactly.
+
+    Dual updates too: before each one the stars are a maximum matching of the zeros, and what can
+    be reached from the free columns does not depend on which maximum matching it is.
+    """
+    found = []
+    keys = ["source", "n", "cost_range", "seed"]
+    for (source, n, label, seed), rows in table.groupby(keys, sort=False):
+        ours, cpu = (rows[rows["solver"] == name] for name in ("gpu", "cpu_o4"))
+        for counter in ("cost", "zeros_initial", "iterations_step_6"):
+            expected, got = cpu[counter].iloc[0], ours[counter].iloc[0]
+            found.append(
+                compare.cross_check(
+                    f"{counter}, n={n} range {label} seed {seed}: CPU code, kernels ({source})",
+                    expected, got, expected == got,
+                )
+            )  # fmt: skip
+    return found or not_measured("costs, zeros and dual updates", "cross-check")
+
+
+def authors(table: pd.DataFrame) -> list[Comparison]:
+    """Our goal: geometric mean at or under the authors' code, no cell over 1.5 times it.
+
+    The authors' code ran on seeds 1 to 3, at n = 8192 and 10n on two of them.
+    """
+    found = []
+    for source, rows in table.groupby("source", sort=False):
+        complete = len(rows) == 15 and (rows["seeds"] >= 2).all()
+        if not complete or not rows["device"].str.contains("H100").all():
+            continue
+        ratios = 1 / rows["authors_over_ours"]
+        found += compare.goal("our time over the authors'", str(source), ratios, 1.0, 1.5)
+    return found or not_measured("our time over the authors': all 15 cells, an H100", "cross-check")
+
+
+def appendix_b(table: pd.DataFrame) -> list[Comparison]:
+    """Appendix B gives no numbers, but the paper's kernel was chosen as the fastest."""
+    found = []
+    rows_on_gpu = table[table["device"] != EXECUTOR_NAME]
+    for (source, n), rows in rows_on_gpu.groupby(["source", "n"], sort=False):
+        for choice in ("A", "B", "C"):
+            ratios = rows.loc[rows["step_4"] == choice, "over_paper"].dropna()
+            mean = float(np.exp(np.log(ratios).mean()))
+            slower = mean > 0.95  # within the noise of one seed
+            alone = "one block searches alone at this n: nothing has to be seen by others"
+            found.append(
+                claim(
+                    f"alternative {choice} over the paper's kernel, n={n} ({source})",
+                    "above 1 (text)", round(mean, 3), slower, "ratio", "" if n > 4096 else alone,
+                )
+            )  # fmt: skip
+    return found or not_measured("alternatives over the paper's kernel, on a GPU")

@@ -1,0 +1,1 @@
+"""The kernels of [L19], one a step of the paper."""

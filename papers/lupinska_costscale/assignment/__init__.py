@@ -1,0 +1,1 @@
+"""Cost scaling for the assignment problem [LU11 sec.5]."""

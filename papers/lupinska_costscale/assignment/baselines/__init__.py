@@ -1,0 +1,1 @@
+"""Cost scaling on the CPU."""

@@ -1,0 +1,1 @@
+"""Cost scaling kernels [LU11 sec.5]."""

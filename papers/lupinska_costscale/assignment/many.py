@@ -1,0 +1,230 @@
+"""Many assignments as one measurement, and SciPy's code as a rival.
+
+A measurement has one instance, so a batch is made of it: the matrix itself and matrices with its
+entries shuffled, seeded. Of independent entries a shuffle is as good a draw as any. Every problem
+of a batch is proved optimal at download, by its duals, outside the clocks; the first one's answer
+goes on to the runner, which proves it again, and ``total_cost`` is the sum over all.
+
+`scipy` and `scipy_loop` are `scipy.optimize.linear_sum_assignment`; it yields no duals, so they are
+derived at download from the optimal matching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from papers.common.model import Assignment, Solver
+
+Trace = Callable[[str], None] | None
+
+
+class ProofError(RuntimeError):
+    """An answer of a batch is not optimal, or its duals do not show it."""
+
+
+@dataclass
+class Many:
+    """A batch.
+
+    Attributes
+    ----------
+    costs : int64[k, n, n]
+        To be minimized; negated if `maximize`.
+    maximize : bool
+    columns : int64[k, n]
+        Column of each row.
+    state : Any
+        The device solver's own state, None for SciPy.
+    """
+
+    costs: np.ndarray
+    maximize: bool
+    columns: np.ndarray = field(init=False)
+    state: Any = None
+
+    def __post_init__(self) -> None:
+        self.columns = np.full(self.costs.shape[:2], -1, np.int64)
+
+
+def problems_of(cost: Any, problems: int = 1) -> np.ndarray:
+    """Return a batch: the matrix itself, then `problems` - 1 shuffles of its entries.
+
+    Parameters
+    ----------
+    cost : array_like int[n, n]
+    problems : int
+
+    Returns
+    -------
+    int64[problems, n, n]
+
+    Raises
+    ------
+    ValueError
+        For a matrix that is not square or not of integers, and for fewer problems than one.
+    """
+    cost = np.asarray(cost)
+    if cost.ndim != 2 or cost.shape[0] != cost.shape[1]:
+        raise ValueError(f"a batch is made of a square matrix, not of shape {cost.shape}")
+    if cost.dtype.kind not in "iu":
+        raise ValueError(f"a batch is made of whole numbers, not of {cost.dtype}")
+    if problems < 1:
+        raise ValueError(f"{problems} problems are no batch")
+    flat = np.repeat(cost.astype(np.int64).reshape(1, -1), problems, axis=0)
+    flat[1:] = np.random.default_rng(cost.shape[0]).permuted(flat[1:], axis=1)
+    return flat.reshape(problems, *cost.shape)
+
+
+# ------------------------------------------------------------------------------- proofs
+
+
+def duals_of(costs: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return duals that are tight on optimal matchings, by Bellman and Ford's relaxations.
+
+    ``v[j] <= c[i, j] - c[i, column of i] + v[column of i]`` for all i; n rounds settle it, unless a
+    cycle of negative length shows that the matching is not optimal.
+
+    Parameters
+    ----------
+    costs : int64[k, n, n]
+    columns : int64[k, n]
+
+    Returns
+    -------
+    int64[k, n], int64[k, n]
+        Row and column duals.
+
+    Raises
+    ------
+    ProofError
+        If a matching is not optimal.
+    """
+    k, n = columns.shape
+    chosen = np.take_along_axis(costs, columns[:, :, None], axis=2)
+    steps = costs - chosen
+    v = np.zeros((k, n), np.int64)
+    for _ in range(n + 1):
+        at_rows = np.take_along_axis(v, columns, axis=1)
+        shorter = np.minimum(v, (at_rows[:, :, None] + steps).min(axis=1, initial=2**62))
+        if (shorter == v).all():
+            return chosen[:, :, 0] - at_rows, v
+        v = shorter
+    raise ProofError("a matching of the batch is not optimal: its exchanges have a negative cycle")
+
+
+def prove(costs: np.ndarray, columns: np.ndarray, u: np.ndarray, v: np.ndarray) -> None:
+    """Check every problem of a batch by its duals.
+
+    Parameters
+    ----------
+    costs : int64[k, n, n]
+    columns, u, v : int64[k, n]
+        Assignment, row duals and column duals.
+
+    Raises
+    ------
+    ProofError
+        Naming the first problem whose columns are no permutation, whose duals are not feasible, or
+        whose sums differ.
+    """
+    n = costs.shape[1]
+    permuted = (np.sort(columns, axis=1) == np.arange(n)).all(axis=1)
+    _demand(permuted, "has an assignment that is no permutation")
+    _demand((u[:, :, None] + v[:, None, :] <= costs).all(axis=(1, 2)), "has duals above a cost")
+    spent = np.take_along_axis(costs, columns[:, :, None], axis=2).sum(axis=(1, 2))
+    _demand(spent == u.sum(axis=1) + v.sum(axis=1), "costs more than its duals allow")
+
+
+def _demand(holds: np.ndarray, otherwise: str) -> None:
+    if not holds.all():
+        raise ProofError(f"problem {int(np.argmin(holds))} of {holds.size} {otherwise}")
+
+
+def _answer(many: Many, u: np.ndarray, v: np.ndarray, **counters: int) -> Assignment:
+    """Prove all of a batch and return the first, with the sum over all among the counters."""
+    prove(many.costs, many.columns, u, v)
+    sign = -1 if many.maximize else 1
+    sums = np.take_along_axis(many.costs, many.columns[:, :, None], axis=2).sum(axis=(1, 2))
+    facts = {"problems": len(sums), "total_cost": sign * int(sums.sum()), **counters}
+    return Assignment(
+        np.arange(many.columns.shape[1]), many.columns[0].copy(), sign * int(sums[0]),
+        sign * u[0], sign * v[0], many.maximize, facts,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- SciPy
+
+
+def upload(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
+    """Make a batch of a matrix; see `problems_of`."""
+    costs = problems_of(cost, problems)
+    return Many(-costs if maximize else costs, maximize)
+
+
+def run(many: Many, trace: Trace = None) -> None:
+    """Solve one after another with SciPy, on one core."""
+    from scipy.optimize import linear_sum_assignment
+
+    for cost, columns in zip(many.costs, many.columns, strict=True):
+        columns[:] = linear_sum_assignment(cost)[1]
+
+
+def download(many: Many) -> Assignment:
+    """Return the first answer; all are proved.
+
+    Raises
+    ------
+    ProofError
+        If one is not optimal.
+    """
+    return _answer(many, *duals_of(many.costs, many.columns))
+
+
+# ------------------------------------------------------------------------------- the batch
+
+
+def _batch() -> Solver:
+    from papers.lupinska_costscale.assignment import batch  # Loads kernels.
+
+    return batch.SOLVERS["batch"]
+
+
+def upload_batch(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
+    """Make a batch of a matrix and copy it to the device."""
+    many = upload(cost, problems, maximize)
+    many.state = _batch().upload(many.costs)
+    return many
+
+
+def run_batch(many: Many, trace: Trace = None) -> None:
+    """Solve all in one launch."""
+    _batch().run(many.state)
+
+
+def download_batch(many: Many) -> Assignment:
+    """Return the first answer; all are proved by the duals that the kernel found.
+
+    Raises
+    ------
+    ProofError
+        If one is not optimal, or its duals do not show it.
+    """
+    answers = list(_batch().download(many.state))
+    many.columns[:] = [answer.col_ind for answer in answers]
+    u = np.array([answer.row_duals for answer in answers], np.int64)
+    v = np.array([answer.column_duals for answer in answers], np.int64)
+    return _answer(many, u, v)
+
+
+SOLVERS: dict[str, Solver] = {
+    "scipy": Solver("scipy", "SciPy (CPU)", "cpu", upload, run, download),
+    "scipy_loop": Solver("scipy_loop", "SciPy in a loop (CPU)", "cpu", upload, run, download),
+    "batch_of_many": Solver(
+        "batch_of_many", "Many small assignments in one launch", "cuda",
+        upload_batch, run_batch, download_batch,
+    ),
+}  # fmt: skip

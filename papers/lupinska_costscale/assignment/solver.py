@@ -1,0 +1,385 @@
+"""The host's side of the lock-free cost scaling [LU11 sec.5.5]: upload, the loop, download.
+
+Two loops. ``"host"`` is the paper's: for each epsilon the refine kernel runs until the pseudoflow
+is a flow, CYCLE turns at a time; after its first run come the heuristics, arc fixing as a kernel
+and the price update on the host, for which flows and prices travel. ``"device"`` is ours: all of it
+in one launch, for complete graphs of up to 64 a side, without heuristics.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from papers.common.gpu import device
+from papers.common.gpu.launch import Launch
+from papers.common.model import Assignment, Solver
+from papers.lupinska_costscale.assignment.baselines.cost_scaling import check_options, price_update
+from papers.lupinska_costscale.assignment.costs import Costs, answer, read
+from papers.lupinska_costscale.assignment.kernels import lock_free as k
+from papers.lupinska_costscale.assignment.kernels import one_launch
+from papers.lupinska_costscale.assignment.launches import (
+    SWEEPS,
+    Geometry,
+    allocate,
+    allocate_block,
+    bind_block,
+    bind_refine,
+    bind_start,
+    check_size,
+)
+from papers.lupinska_costscale.assignment.reference import ALPHA, relabel_bound
+
+CYCLE = 500_000
+"""Turns of a node's thread in one run of the kernel [LU11 sec.5.5]."""
+
+LOOPS = ("host", "device")
+PRICE_UPDATES = ("first", "every", "none")
+STEPS = ("start_refine", "refine", "arc_fixing", "price_update")
+COUNTERS = ("refines", "pushes", "relabels", "price_updates", "arcs_fixed", "kernel_launches")
+
+
+@dataclass
+class State:
+    """Everything `run` touches: device arrays, bound launches, counters.
+
+    Attributes
+    ----------
+    costs : Costs
+        The checked problem.
+    loop : {"host", "device"}
+    alpha, cycle : int
+    price_updates : {"first", "every", "none"}
+    arc_fixing : bool
+    operations : int
+        Relabels that a refine may take before it is given up.
+    epsilons : list of int
+        Each refine's epsilon, falling to 1.
+    launches : list of dict of str to Launch
+        One dict an epsilon; of the one launch: one in all.
+    count : Counter
+    tally : int64[3]
+        The device's counters as of the last run of the kernel.
+    solved : bool
+        Whether `run` has ended well.
+    """
+
+    costs: Costs
+    loop: str
+    alpha: int
+    cycle: int
+    price_updates: str
+    arc_fixing: bool
+    operations: int
+    epsilons: list[int] = field(default_factory=list)
+    arrays: dict[str, Any] = field(default_factory=dict)
+    start: Launch | None = None
+    launches: list[dict[str, Launch]] = field(default_factory=list)
+    count: Counter = field(default_factory=Counter)
+    tally: Any = None
+    solved: bool = False
+
+    @property
+    def problem(self) -> Any:
+        """The caller's problem."""
+        return self.costs.problem
+
+
+# ------------------------------------------------------------------------------- upload
+
+
+def upload(
+    cost: Any,
+    maximize: bool = False,
+    alpha: int = ALPHA,
+    cycle: int = CYCLE,
+    price_updates: str = "first",
+    arc_fixing: bool = True,
+    loop: str = "host",
+    operations: int | None = None,
+    geometry: Geometry | None = None,
+) -> State:
+    """Check the input, allocate everything, copy the graph to the device, bind the launches.
+
+    Parameters
+    ----------
+    cost : array_like[n, m] or scipy.sparse[n, m]
+        See `papers.lupinska_costscale.assignment.costs.read`.
+    maximize : bool
+        Whether the sum is to be maximized, as in the paper.
+    alpha : int
+        ALPHA: what epsilon is divided by; at least 2.
+    cycle : int
+        CYCLE: turns of each thread before the control goes back to the host.
+    price_updates : {"first", "every", "none"}
+        After which runs of the kernel, of each refine, the host updates prices. Where the run has
+        left nobody active, there is nothing to update.
+    arc_fixing : bool
+        Whether arcs are fixed, once a refine has its flow.
+    loop : {"host", "device"}
+        The paper's loop, or one launch (complete graphs, at most 64 a side, no heuristics).
+    operations : int, optional
+        Relabels that a refine may take (in the one launch: sweeps of a warp); by default the
+        algorithm's bound.
+    geometry : Geometry, optional
+        Launch shapes; by default those that suit the device.
+
+    Returns
+    -------
+    State
+
+    Raises
+    ------
+    ValueError
+        Bad costs or options, or a problem too large for the card.
+    """
+    check_options(alpha, arc_fixing=arc_fixing)
+    for name, value, known in (
+        ("price_updates", price_updates, PRICE_UPDATES),
+        ("loop", loop, LOOPS),
+    ):
+        if value not in known:
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(known)}")
+    for name, value in (("cycle", cycle), ("operations", operations)):
+        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
+            raise ValueError(f"{name}={value!r} is no whole number from 1 on")
+    costs = read(cost, maximize)
+    if loop == "device":
+        check_block(costs)
+    bound = relabel_bound(2 * costs.n, alpha) if loop == "host" else SWEEPS
+    operations = bound if operations is None else int(operations)
+    state = State(costs, loop, int(alpha), int(cycle), price_updates, arc_fixing, operations)
+    if costs.n:
+        prepare(state, geometry or Geometry.for_device(costs.n, loop))
+    return state
+
+
+def check_block(costs: Costs) -> None:
+    """Refuse what the one launch does not take.
+
+    Raises
+    ------
+    ValueError
+        For more than 64 nodes a side, or absent pairs.
+    """
+    if costs.n > one_launch.LARGEST:
+        raise ValueError(
+            f"loop='device' takes at most {one_launch.LARGEST} nodes a side, not {costs.n}"
+        )
+    if not costs.complete:
+        raise ValueError("loop='device' takes complete graphs: no forbidden or absent pairs")
+
+
+def prepare(state: State, shapes: Geometry) -> None:
+    """Allocate, and bind the launches of every epsilon."""
+    costs = state.costs
+    state.epsilons = epsilons(costs.largest, state.alpha)
+    check_size(costs)
+    if state.loop == "device":
+        state.arrays = allocate_block(costs)
+        start = max(costs.largest, 2)
+        launch = bind_block(costs, state.arrays, shapes, state.alpha, start, state.operations)
+        state.launches = [{"cost_scaling": launch}]
+        return
+    state.arrays = allocate(costs)
+    state.start = bind_start(costs, state.arrays, shapes)
+    state.launches = [
+        bind_refine(costs, state.arrays, shapes, eps, state.cycle) for eps in state.epsilons
+    ]
+
+
+def epsilons(largest: int, alpha: int) -> list[int]:
+    """Each refine's epsilon: C / alpha, and so on, rounded up, to 1 [LU11 Alg.5.0]."""
+    values = [max(largest, 2)]
+    while values[-1] > 1:
+        values.append(-(-values[-1] // alpha))
+    return values[1:]
+
+
+# ------------------------------------------------------------------------------- run
+
+
+def run(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """Refine until epsilon is below 1/n [LU11 Alg.5.0].
+
+    Parameters
+    ----------
+    state : State
+        From `upload`; may be run again.
+    trace : callable, optional
+        Called with the name of each step as it begins.
+
+    Raises
+    ------
+    RuntimeError
+        If a refine exceeds its bound of operations, or an active node finds no operation.
+    """
+    state.solved = False
+    state.count.clear()
+    mark = trace or _no_trace
+    if state.costs.n and state.loop == "device":
+        mark("refine")
+        _launch(state, state.launches[0]["cost_scaling"])
+        ended = int(device.to_host(state.arrays["ended"])[0])
+        if ended != one_launch.DONE:
+            raise RuntimeError(f"a refine exceeded {state.operations} sweeps")
+    elif state.costs.n:
+        _launch(state, state.start)
+        state.tally = np.zeros(k.TALLIES, np.int64)
+        for eps, launches in zip(state.epsilons, state.launches, strict=True):
+            refine(state, eps, launches, mark)
+    state.solved = True
+
+
+def refine(
+    state: State, eps: int, launches: dict[str, Launch], mark: Callable[[str], None]
+) -> None:
+    """The kernel, again and again, until the pseudoflow is a flow; heuristics after its first run.
+
+    Paper: [LU11 Alg.5.2] with the loop of [LU11 sec.5.5].
+    """
+    state.count["refines"] += 1
+    mark("start_refine")
+    _launch(state, launches["start_refine"])
+    before = done = state.tally
+    # A run in which nobody relabels ends the refine or makes pushes alone, of which there are
+    # fewer than arcs in a row: so this many runs are enough.
+    for number in range((state.operations + 1) * (state.costs.cost.size + 1)):
+        mark("refine")
+        _launch(state, launches["refine"])
+        lacks, stuck = device.to_host(state.arrays["flags"]).tolist()
+        if stuck:
+            raise RuntimeError("an active node has no residual arc")
+        last, done = done, device.to_host(state.arrays["tally"])
+        if done[k.RELABELS] - before[k.RELABELS] > state.operations:
+            raise RuntimeError(f"a refine exceeded {state.operations} relabels")
+        if lacks and (done[: k.ARCS_FIXED] == last[: k.ARCS_FIXED]).all():
+            raise RuntimeError(f"a run of {state.cycle} turns did nothing, {lacks} y lack a unit")
+        if state.price_updates == "every" or (state.price_updates == "first" and number == 0):
+            mark("price_update")
+            if lacks:  # where nobody is active, [LU11 Alg.5.3] ends before it begins
+                global_price_update(state, eps)
+        if lacks == 0:
+            break
+    else:
+        raise RuntimeError("the kernel has run too often")
+    state.tally = done
+    if state.arc_fixing and eps > 1:
+        mark("arc_fixing")
+        _launch(state, launches["arc_fixing"])
+
+
+def global_price_update(state: State, eps: int) -> None:
+    """Prices, excesses and flows to the host, [LU11 Alg.5.3] there, prices back.
+
+    Fixed arcs are told by their flow, and have left the lists that travel along.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no residual path from an active node to a lack.
+    """
+    names = ("first", "last", "head", "arc", "flow", "price", "excess")
+    host = {name: device.to_host(state.arrays[name]) for name in names}
+    lists = host["first"], host["last"], host["head"], host["arc"]
+    tables = host["flow"], host["price"], host["excess"]
+    if not price_update(state.costs.n, *lists, state.costs.cost, np.int64(eps), *tables):
+        raise RuntimeError("an active node has no residual path to a lack")
+    device.overwrite(state.arrays["price"], host["price"])
+    state.count["price_updates"] += 1
+
+
+def _launch(state: State, launch: Any) -> None:
+    launch()
+    state.count["kernel_launches"] += 1
+
+
+def _no_trace(step: str) -> None:
+    pass
+
+
+# ------------------------------------------------------------------------------- download
+
+
+def download(state: State) -> Assignment:
+    """Copy the answer to the host: the assignment, exact duals, the counters.
+
+    Raises
+    ------
+    RuntimeError
+        If no run has ended, or the answer turns out not to be optimal.
+    """
+    if not state.solved:
+        raise RuntimeError("nothing to download: no run has ended")
+    costs, a = state.costs, state.arrays
+    if costs.n == 0:
+        return answer(costs, np.zeros(0), np.zeros(0, np.int64), _counters(state, (0, 0, 0)))
+    tally = device.to_host(a["tally"]).tolist()
+    if state.loop == "host":
+        flow, price = device.to_host(a["flow"]), device.to_host(a["price"])
+        return answer(costs, flow, price, _counters(state, tally))
+    flow = (costs.tip == device.to_host(a["mates"])[costs.tail]).astype(np.int32)
+    state.count["refines"] = tally[2]
+    tally[2] = 0
+    return answer(costs, flow, device.to_host(a["prices"]), _counters(state, tally))
+
+
+def _counters(state: State, tally: Any) -> dict[str, int]:
+    state.count["pushes"], state.count["relabels"], state.count["arcs_fixed"] = map(int, tally)
+    return {name: state.count[name] for name in COUNTERS}
+
+
+def solve(cost: Any, maximize: bool = False, **options: Any) -> Assignment:
+    """Solve an assignment problem by lock-free cost scaling [LU11].
+
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for n up to some thirty.
+
+    Parameters
+    ----------
+    cost : array_like[n, m] or scipy.sparse[n, m]
+        Integers, booleans or floats; integers are exact. ``inf`` (``-inf`` when maximizing), or
+        absence from a sparse matrix, forbids a pair. Rectangular matrices assign ``min(n, m)``
+        pairs.
+    maximize : bool
+        Whether the sum is to be maximized.
+    **options
+        ``alpha``, ``cycle``, ``price_updates``, ``arc_fixing``, ``loop``, ``operations``,
+        ``geometry``: see `upload`.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
+        duals that prove it, and counters: ``refines``, ``pushes``, ``relabels``,
+        ``price_updates``, ``arcs_fixed``, ``kernel_launches``.
+
+    Raises
+    ------
+    ValueError
+        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow, a matrix
+        too large for the card, a bad option.
+    RuntimeError
+        If the kernels fail, or exceed their bound of operations.
+
+    Examples
+    --------
+    >>> from papers.lupinska_costscale import solve
+    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
+    5
+    """
+    state = upload(cost, maximize, **options)
+    run(state)
+    return download(state)
+
+
+SOLVERS = {
+    "refine": Solver(
+        "refine", "cost scaling, lock-free refine [LU11 Alg.5.4]", "cuda", upload, run, download,
+        STEPS,
+    )
+}  # fmt: skip

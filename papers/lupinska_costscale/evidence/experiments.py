@@ -1,0 +1,382 @@
+"""What [LU11] states in words, measured, its two diagrams, and what it is for, as data.
+
+The paper has no table and no plot, but a claim (1/20 s for n <= 30, costs <= 100; not efficient for
+large complete graphs) and three constants picked by tests. [LU11 sec.6] is `claim_small`,
+`claim_large` and `operations`, [LU11 sec.5.1] `versions`, [LU11 sec.5.2] `heuristics`,
+[LU11 sec.5.5] `alpha` and half of `cycle`, [LU11 sec.4.6] the other half and `flow_versions`;
+[LU11 Fig.1] and [LU11 Fig.2] are drawn. `batch`, `single` and `ak` are goals of our own;
+`segmentation` and `optical_flow` are the two uses that [LU11 sec.1] names.
+
+An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_flow`), how to draw it
+(`drawings`) and how to judge it (`verdicts`). Nothing here runs a solver.
+"""
+
+from __future__ import annotations
+
+from papers.common.evidence.tables import nothing
+from papers.common.model import Cell, Experiment, Instance, Plan
+from papers.lupinska_costscale.evidence import (
+    demonstrations,
+    diagrams,
+    plots,
+    tables,
+    tables_flow,
+    verdicts,
+)
+from papers.lupinska_costscale.evidence.codes import (
+    ASYNC,
+    BATCH,
+    BLOCKING,
+    CYCLE_ASSIGNMENT,
+    CYCLE_FLOW,
+    FLOW_ON_GPU,
+    HEURISTICS,
+    HONG,
+    HYBRID,
+    KERNELS,
+    LOCK_FREE,
+    LOOP,
+    ON_CPU,
+    ONE_LAUNCH,
+    OURS,
+    PYMAXFLOW,
+    REAL,
+    RIVALS,
+    SCIPY,
+    SCIPY_FLOW,
+    SEQUENTIAL,
+    VERSIONS,
+    cell,
+    costs,
+    grids,
+    segmentation,
+    with_heuristics,
+    worst,
+)
+
+# ------------------------------------------------------------------------------- sizes
+
+SIDES = {"smoke": (5, 10), "quick": (5, 10, 20, 30), "paper": (5, 10, 15, 20, 25, 30)}
+LARGEST_COSTS = {"smoke": (100,), "quick": (10, 100), "paper": (1, 10, 100, 1000)}
+LARGE = {"smoke": (30,), "quick": (30, 60, 100), "paper": (30, 60, 120, 250, 500)}
+EXECUTOR_SIDES = {"smoke": (3,), "quick": (3, 5), "paper": (3, 4, 6)}
+"""Sides of what the executor is given: a kernel's thread polls until all others are done."""
+
+ALPHAS = (2, 4, 8, 10, 16, 32)
+CYCLES_FLOW = (70, 700, CYCLE_FLOW, 70_000)
+CYCLES_ASSIGNMENT = (500, 5000, 50_000, CYCLE_ASSIGNMENT, 5_000_000)
+EXECUTOR_CYCLES = (5, 50, 500)
+MANY = {"smoke": 100, "quick": 1000, "paper": 10_000}
+EXECUTOR_MANY = 3
+EXECUTOR_GRIDS = {"smoke": (4,), "quick": (4, 6), "paper": (4, 6)}
+DRAWN_GRIDS = {
+    "smoke": (32,), "quick": (64, 128), "paper": (64, 128, 256, 512, 1024, 2048),
+}  # fmt: skip
+"""Sides of the segmentations that are drawn from scikit-image's photographs."""
+
+MOST_SIDE = {HONG: 64, ASYNC: 1024, SCIPY_FLOW: 256}
+"""Sides of grids beyond which a version takes minutes. Without relabeling from the sink stranded
+excess climbs to |V| one level after the other, and the steps grow with the square of the pixels."""
+
+PATIENCE_S = 20
+"""Seconds after which `HONG` gives up a real grid: all of them are beyond `MOST_SIDE`."""
+
+ONCE = (HONG, ASYNC, ON_CPU, SCIPY_FLOW)
+"""Timed once: they take seconds."""
+
+ONCE_SIDE = 1024
+"""From this side on all versions but `GPU_RELABEL` are."""
+
+
+def _repeats(plan: Plan, code: str, large: bool = False) -> int | None:
+    """Repetitions: one in the executor, one of what takes long, else the preset's."""
+    return 1 if large or (code in KERNELS and not plan.gpu) else None
+
+
+def _seeds(plan: Plan) -> tuple[int, ...]:
+    """All seeds in preset paper, else the first."""
+    return plan.seeds if plan.preset == "paper" else plan.seeds[:1]
+
+
+def _sides(plan: Plan, code: str, of: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Sides of a code's graphs: the executor has its own."""
+    kernels = code in KERNELS and not plan.gpu
+    return (EXECUTOR_SIDES if kernels else of)[plan.preset]
+
+
+# ------------------------------------------------------------------------------- assignment
+
+
+def claim_small(plan: Plan) -> list[Cell]:
+    """Maximum weight, as in print: n <= 30, costs up to 100 and beyond, by both halves and SciPy.
+
+    The paper does not say what its 1/20 s includes: device-resident and host to host.
+    """
+    return [
+        cell(code, costs(n, largest, seed), ("run", "end_to_end"), _repeats(plan, code),
+             maximize=True)
+        for code in (*OURS, *([ONE_LAUNCH] if plan.gpu else []), SCIPY)
+        for n in _sides(plan, code, SIDES)
+        for largest in LARGEST_COSTS[plan.preset]
+        for seed in _seeds(plan)
+    ]  # fmt: skip
+
+
+def claim_large(plan: Plan) -> list[Cell]:
+    """The same kernel on larger complete graphs, beside solvers made for those."""
+    return [
+        cell(code, costs(n, 100, seed), repeats=_repeats(plan, code, n > 120))
+        for code in (*OURS, *RIVALS, SCIPY)
+        for n in _sides(plan, code, LARGE)
+        for seed in _seeds(plan)[:1]
+    ]
+
+
+def operations(plan: Plan) -> list[Cell]:
+    """Pushes and relabels, counted wherever both halves run."""
+    mine = (LOCK_FREE, SEQUENTIAL)
+    return [
+        one
+        for one in (*claim_small(plan), *claim_large(plan))
+        if one.solver in {cell(code, one.instance).solver for code in mine}
+    ]
+
+
+def heuristics(plan: Plan) -> list[Cell]:
+    """Price updates and arc fixing, alone, together and neither, at the claim's edge and past.
+
+    With the author's CYCLE the first run of a kernel is a small graph's only one, which leaves the
+    price update nothing to do: the kernel is also run with a CYCLE that cuts it short.
+    """
+    sizes = {preset: LARGE[preset][:3] for preset in LARGE}
+    wanted = [(SEQUENTIAL, {}, list(HEURISTICS)[:4])]
+    cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
+    wanted += [(LOCK_FREE, {"cycle": c}, list(HEURISTICS)) for c in cycles]
+    return [
+        cell(code, costs(n, 100, seed), repeats=_repeats(plan, code, n > 60),
+             **with_heuristics(code, name), **more)
+        for code, more, names in wanted
+        for n in _sides(plan, code, sizes)[-2 if plan.gpu else -1 :]
+        for name in names
+        for seed in _seeds(plan)
+    ]  # fmt: skip
+
+
+SHORT_CYCLE = 50
+"""Turns after which a kernel of `heuristics` comes back with nodes still active."""
+
+
+def alpha(plan: Plan) -> list[Cell]:
+    """Refine's divisor from 2 to 32."""
+    sizes = {preset: LARGE[preset][:2] for preset in LARGE}
+    return [
+        cell(code, costs(n, 100, seed), repeats=_repeats(plan, code), alpha=value)
+        for code in OURS
+        for n in _sides(plan, code, sizes)[-1:]
+        for value in ALPHAS
+        for seed in _seeds(plan)
+    ]
+
+
+def versions(plan: Plan) -> list[Cell]:
+    """The three sequential forms, with neither heuristic: the author's is one made of two."""
+    return [
+        cell(SEQUENTIAL, costs(n, 100, seed), repeats=None if n <= 60 else 1,
+             version=version, price_updates=False, arc_fixing=False)
+        for n in LARGE[plan.preset][:3]
+        for version in VERSIONS
+        for seed in _seeds(plan)
+    ]  # fmt: skip
+
+
+def single(plan: Plan) -> list[Cell]:
+    """One assignment of 30 a side: the paper's kernel and one problem of the batch."""
+    n = 30 if plan.gpu else EXECUTOR_SIDES[plan.preset][-1]
+    return [
+        cell(code, costs(n, 100, seed), ("run", "end_to_end"), _repeats(plan, code), **options)
+        for seed in _seeds(plan)
+        for code, options in ((LOCK_FREE, {}), (ONE_LAUNCH, {}), (BATCH, {"problems": 1}),
+                              (SCIPY, {}))
+    ]  # fmt: skip
+
+
+def batch(plan: Plan) -> list[Cell]:
+    """Thousands of assignments in one launch, and SciPy's in a loop."""
+    n = 30 if plan.gpu else EXECUTOR_SIDES[plan.preset][-1]
+    many = MANY[plan.preset] if plan.gpu else EXECUTOR_MANY
+    found = [
+        cell(code, costs(n, 100, plan.seeds[0]), ("run", "end_to_end"), _repeats(plan, code),
+             problems=many)
+        for code in (BATCH, LOOP)
+    ]  # fmt: skip
+    if not plan.gpu:
+        found.append(cell(LOOP, costs(30, 100, plan.seeds[0]), problems=MANY[plan.preset]))
+    return found
+
+
+# ------------------------------------------------------------------------------- maximum flow
+
+
+def _toys(plan: Plan) -> list[Instance]:
+    """Grids for the executor."""
+    sides = () if plan.gpu else EXECUTOR_GRIDS[plan.preset]
+    return [Instance("random_grid", side, "20", seed=plan.seeds[0]) for side in sides]
+
+
+def _drawn(plan: Plan) -> list[Instance]:
+    photos = ("camera",) if plan.preset != "paper" else ("camera", "astronaut")
+    return [segmentation(side, photo) for side in DRAWN_GRIDS[plan.preset] for photo in photos]
+
+
+def _side(instance: Instance) -> int:
+    return instance.n if instance.family == "segmentation" else int(instance.n**0.5)
+
+
+def _too_slow(code: str, instance: Instance) -> bool:
+    if code == HONG and instance.family == REAL:
+        return False
+    return code in MOST_SIDE and _side(instance) > MOST_SIDE[code]
+
+
+def _options(code: str, instance: Instance) -> dict[str, int]:
+    """What a version is given on a grid: see `REDRAWN` and `PATIENCE_S`."""
+    if code == HONG and instance.family == REAL:
+        return {"seconds": PATIENCE_S}
+    return REDRAWN if code == BLOCKING else {}
+
+
+def _once(code: str, instance: Instance) -> bool:
+    return code in ONCE or (_side(instance) >= ONCE_SIDE and code in (HYBRID, BLOCKING))
+
+
+REDRAWN = {"redraw_every": 16}
+"""Of the blocking version on a GPU: the host draws heights anew now and then, or else what holds of
+`MOST_SIDE` holds of it too."""
+
+
+def flow_versions(plan: Plan) -> list[Cell]:
+    """Every version on every grid that it can be given, beside PyMaxflow on one core.
+
+    The real grids are given to all: to the plain lock-free kernel with a limit of time.
+    """
+    graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
+    on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
+    found = [cell(code, one, repeats=1) for one in _toys(plan) for code in (*FLOW_ON_GPU, *on_cpu)]
+    codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
+    return found + [
+        cell(
+            code,
+            one,
+            repeats=_repeats(plan, code, _once(code, one)),
+            **_options(code, one),
+        )
+        for one in graphs
+        for code in codes
+        if not _too_slow(code, one)
+    ]
+
+
+def cycle(plan: Plan) -> list[Cell]:
+    """Kernel iterations before control returns: 7000 for flow, 500,000 for assignment."""
+    if not plan.gpu:
+        n = EXECUTOR_SIDES[plan.preset][-1]
+        found = [cell(HYBRID, one, repeats=1, cycle=c) for one in _toys(plan)[-1:]
+                 for c in EXECUTOR_CYCLES]  # fmt: skip
+        one = costs(n, 100, plan.seeds[0])
+        return found + [cell(LOCK_FREE, one, repeats=1, cycle=c) for c in EXECUTOR_CYCLES]
+    graphs = _drawn(plan)[:2]
+    if plan.preset == "paper":
+        graphs = [one for one in grids() if one.label in CYCLE_GRIDS]
+    found = [cell(HYBRID, one, repeats=3, cycle=c) for one in graphs for c in CYCLES_FLOW]
+    return found + [
+        cell(LOCK_FREE, costs(30, 100, seed), repeats=_repeats(plan, LOCK_FREE), cycle=c)
+        for seed in _seeds(plan)
+        for c in CYCLES_ASSIGNMENT
+    ]
+
+
+CYCLE_GRIDS = ("seg_chelsea", "den_page", "stereo_tsukuba_it0_a05", "oflow_rubberwhale_dy+0_dx+0")
+"""One of each kind, for the sweep over CYCLE."""
+
+
+def ak(plan: Plan) -> list[Cell]:
+    """A worst case for many solvers, no grid: it must end, with the right value.
+
+    `GPU_RELABEL` is left out: its searches take a barrier of the grid for each of some 5000 levels,
+    and thousands of searches minutes.
+    """
+    if plan.preset != "paper":
+        return []
+    kernels = (HYBRID,) if plan.gpu else ()
+    return [cell(code, worst(), repeats=1) for code in (*kernels, ON_CPU, PYMAXFLOW, SCIPY_FLOW)]
+
+
+# ------------------------------------------------------------------------------- the entries
+
+
+def _none(plan: Plan) -> list[Cell]:
+    return []
+
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        "fig01", "Which problem is reduced to which", "picture",
+        _none, nothing, artifacts=diagrams.fig_1,
+    ),
+    Experiment(
+        "fig02", "The loop of cost scaling", "picture",
+        _none, nothing, artifacts=diagrams.fig_2,
+    ),
+    Experiment(
+        "claim_small", "Complete bipartite graphs of up to 30 a side against the claimed 1/20 s",
+        "figure", claim_small, tables.claim_small, plots.claim_small, verdicts.claim_small,
+    ),
+    Experiment(
+        "claim_large", "Larger complete graphs, in ms: where the kernel stops paying", "figure",
+        claim_large, tables.claim_large, plots.claim_large, verdicts.claim_large,
+    ),
+    Experiment(
+        "operations", "Pushes and relabels against the bound n^2 m of a refine", "figure",
+        operations, tables.operations, plots.operations, verdicts.operations,
+    ),
+    Experiment(
+        "heuristics", "What price updates and arc fixing save", "table",
+        heuristics, tables.heuristics, None, verdicts.heuristics,
+    ),
+    Experiment(
+        "versions", "Algorithms 5.0, 5.1 and 5.2 without heuristics", "table",
+        versions, tables.versions, None, verdicts.versions,
+    ),
+    Experiment(
+        "alpha", "Time by ALPHA, over that of 10", "figure",
+        alpha, tables.alpha, plots.alpha, verdicts.alpha,
+    ),
+    Experiment(
+        "cycle", "Time by CYCLE, over that of the author's", "figure",
+        cycle, tables.cycle, plots.cycle, verdicts.cycle,
+    ),
+    Experiment(
+        "flow_versions", "The versions of push-relabel beside PyMaxflow on grids, in ms", "figure",
+        flow_versions, tables_flow.flow_versions, plots.flow_versions, verdicts.flow_versions,
+    ),
+    Experiment(
+        "ak", "ak-4102, a worst case for many solvers", "table",
+        ak, tables_flow.ak, None, verdicts.ak,
+    ),
+    Experiment(
+        "single", "One assignment of 30 a side, in ms", "table",
+        single, tables.single, None, verdicts.single,
+    ),
+    Experiment(
+        "batch", "Many assignments of 30 a side at once, in ms", "table",
+        batch, tables.batch, None, verdicts.batch,
+    ),
+    Experiment(
+        "segmentation", "A photograph cut in two by a minimum cut", "picture",
+        _none, nothing, artifacts=demonstrations.segmentation,
+    ),
+    Experiment(
+        "optical_flow", "Displacements between two frames: by assignment, and by cuts", "picture",
+        _none, nothing, artifacts=demonstrations.optical_flow,
+    ),
+)  # fmt: skip

@@ -1,0 +1,382 @@
+"""From measurements to the assignment's tables: what stands beside what.
+
+Every function takes the run's summary (one row a cell and metric, see
+`papers.reproduce.run.measurements`) and the loader of the published numbers, and returns a tidy
+table. Rows of the present run and of every recorded run stand below each other, told apart by
+``source``. Print has one time, so most columns are ours; seconds where print has seconds, else
+milliseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence import tables
+from papers.common.evidence.tables import NOT_MEASURED, Published
+from papers.lupinska_costscale.evidence.codes import (
+    ALPHA,
+    BATCH,
+    CLAIMED_C,
+    CLAIMED_N,
+    CYCLE_ASSIGNMENT,
+    CYCLE_FLOW,
+    HEURISTICS,
+    HYBRID,
+    LOCK_FREE,
+    LOOP,
+    ONE_LAUNCH,
+    OURS,
+    RIVALS,
+    SCIPY,
+    SEQUENTIAL,
+    SOLVER_OF,
+    VERSIONS,
+    code_of,
+    heuristics_of,
+    options_of,
+)
+
+INSTANCE = ["family", "n", "label", "seed"]
+"""The columns that tell one instance from another."""
+
+order = partial(tables.order, ranked={"code": tuple(SOLVER_OF), "heuristics": tuple(HEURISTICS)})
+
+# ------------------------------------------------------------------------------- from a summary
+
+
+def measured(
+    summary: pd.DataFrame,
+    codes: Sequence[str],
+    metric: str = "time_ms",
+    scope: str = "run",
+) -> pd.DataFrame:
+    """Return one metric of some codes, a row a cell.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Columns `papers.reproduce.run.measurements.SUMMARY`.
+    codes : sequence of str
+        Keys of `SOLVER_OF`.
+    metric, scope : str
+        What the rows must have.
+
+    Returns
+    -------
+    DataFrame
+        ``source``, ``device``, ``code``, `INSTANCE`, ``options`` (the text of the measurement),
+        ``value`` (the median), ``count``.
+    """
+    rows = summary[(summary["scope"] == scope) & (summary["metric"] == metric)]
+    texts = rows["options"].fillna("").astype(str)
+    asked = [code_of(*pair) for pair in zip(rows["solver"].astype(str), texts, strict=True)]
+    rows = rows.assign(
+        code=pd.Series([code for code, _ in asked], rows.index, object),
+        options=pd.Series([options for _, options in asked], rows.index, object),
+        value=rows["median"],
+    )
+    columns = ["source", "device", "code", *INSTANCE, "options", "value", "count"]
+    return rows.loc[rows["code"].isin(list(codes)), columns].reset_index(drop=True)
+
+
+def with_options(
+    rows: pd.DataFrame, ignored: Iterable[str] = (), **asked: Callable[[dict[str, str]], Any]
+) -> pd.DataFrame:
+    """Keep the rows whose options are among those asked for or ignored; add a column for each.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As from `measured`.
+    ignored : iterable of str
+        Options that may be there and make no difference to the table.
+    **asked : callable(options) -> value
+        Names of the columns, each with what makes its value of the options. An option that is
+        neither one of these nor ignored drops the row.
+    """
+    options = [options_of(text) for text in rows["options"]]
+    allowed = {*ignored, *asked}
+    keep = [set(of) <= allowed for of in options]
+    columns = {
+        name: pd.Series([make(of) for of in options], rows.index, object)
+        for name, make in asked.items()
+    }
+    return rows.assign(**columns)[pd.Series(keep, rows.index, bool)].reset_index(drop=True)
+
+
+def _exactly(rows: pd.DataFrame, names: set[str]) -> pd.DataFrame:
+    """Keep the rows that were measured with these options and no others."""
+    keep = [set(options_of(text)) == names for text in rows["options"]]
+    return rows[pd.Series(keep, rows.index, bool)].reset_index(drop=True)
+
+
+def plain(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep what was measured with a solver's own options, whichever way it optimized."""
+    return with_options(rows, ("maximize",))
+
+
+def largest_cost(rows: pd.DataFrame) -> pd.Series:
+    """Return C: the label of `uniform` is the number of costs, 0 among them."""
+    return rows["label"].astype(int) - 1 if len(rows) else pd.Series([], rows.index, dtype=int)
+
+
+def over_seeds(rows: pd.DataFrame, index: Sequence[str], value: str = "value") -> pd.DataFrame:
+    """Return the median over the seeds, and how many there were, a row for each of `index`."""
+    grouped = rows.groupby(list(index), sort=False, dropna=False)["value"]
+    found = grouped.agg(["median", "size"]).reset_index()
+    return found.rename(columns={"median": value, "size": "seeds"})
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Geometric mean of the positive values; NaN of nothing."""
+    logs = [math.log(value) for value in values if value > 0]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+# ------------------------------------------------------------------------------- the claim
+
+
+def claim_small(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Times in seconds by n and C beside the one that the paper prints, where it speaks of them.
+
+    ``share`` is the slower of the two scopes over print's time: at most 1 keeps the claim.
+    """
+    constants = published("constants").set_index("name")["value"]
+    seconds = float(constants["run_time"])
+    index = ["code", "n", "C", "source", "device"]
+    parts = []
+    for scope, column in (("run", "run_s"), ("end_to_end", "end_to_end_s")):
+        rows = measured(summary, (*OURS, ONE_LAUNCH, SCIPY), scope=scope)
+        rows = with_options(rows[rows["family"] == "uniform"], maximize=_true("maximize"))
+        rows = rows[rows["maximize"].astype(bool)]
+        rows = rows.assign(C=largest_cost(rows), value=rows["value"] / 1e3)
+        parts.append(over_seeds(rows, index, column).drop(columns="seeds"))
+    table = parts[0].merge(parts[1], on=index, how="outer")
+    claimed = (table["n"] <= CLAIMED_N) & (table["C"] <= CLAIMED_C)
+    table["published_s"] = np.where(claimed, seconds, np.nan)
+    table["share"] = table[["run_s", "end_to_end_s"]].max(axis=1) / table["published_s"]
+    table = order(table, by=("code", "C", "n"))
+    return table[["code", "C", "n", "source", "device", "published_s", "run_s", "end_to_end_s",
+                  "share"]]  # fmt: skip
+
+
+def _true(name: str) -> Callable[[dict[str, str]], bool]:
+    return lambda options: options.get(name) == "True"
+
+
+def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Times in ms against n, a column a code, and our kernel's over the fastest other's.
+
+    Maximum and minimum take alike long on uniform costs; only minima are compared here.
+    """
+    rows = measured(summary, (*OURS, *RIVALS, SCIPY))
+    rows = with_options(rows[(rows["family"] == "uniform") & (rows["label"] == "101")])
+    found = over_seeds(rows, ["source", "n", "code"])
+    wide = found.pivot(index=["source", "n"], columns="code", values="value")
+    columns = [*OURS, *RIVALS, SCIPY]
+    wide = wide.reindex(columns=columns)
+    others = [code for code in columns if code != LOCK_FREE]
+    table = wide.reset_index()
+    table.columns.name = None
+    table["over_fastest"] = table[LOCK_FREE] / table[others].min(axis=1)
+    table["fastest"] = [
+        row.dropna().astype(float).idxmin() if row.notna().any() else ""
+        for _, row in table[columns].iterrows()
+    ]
+    devices = rows[rows["code"] == LOCK_FREE].drop_duplicates("source").set_index("source")
+    table["device"] = table["source"].map(devices["device"].to_dict()).astype(object).fillna("")
+    table = order(table, by=("n",))
+    return table[["n", "source", "device", *columns, "fastest", "over_fastest"]]
+
+
+# ------------------------------------------------------------------------------- operations
+
+
+def operations(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Pushes and relabels by n and C, and the operations of a refine over the bound n^2 m.
+
+    As the bound's n stand the 2 n nodes and as m the n^2 edges of a complete graph.
+    """
+    index = ["code", "n", "C", "source"]
+    parts: list[pd.DataFrame] = []
+    for metric in ("pushes", "relabels", "refines"):
+        rows = measured(summary, OURS, metric, "answer")
+        rows = plain(rows[rows["family"] == "uniform"])
+        rows = rows.assign(C=largest_cost(rows))
+        parts.append(over_seeds(rows, index, metric).drop(columns="seeds"))
+    table = parts[0].merge(parts[1], on=index).merge(parts[2], on=index)
+    table["operations"] = table["pushes"] + table["relabels"]
+    table["a_refine"] = table["operations"] / table["refines"]
+    table["bound"] = 4.0 * table["n"] ** 4
+    table["share"] = table["a_refine"] / table["bound"]
+    table = order(table, by=("code", "C", "n"))
+    return table[["code", "C", "n", "source", "refines", "pushes", "relabels", "operations",
+                  "a_refine", "bound", "share"]]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- heuristics
+
+
+def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Times and operations with each combination of the heuristics, over those with none.
+
+    ``cycle`` is 0 for the sequential form.
+    """
+    at = ["code", "cycle", "n", "source", "device"]
+    found = None
+    metrics = (("time_ms", "run"), ("pushes", "answer"), ("relabels", "answer"),
+               ("price_updates", "answer"), ("arcs_fixed", "answer"))  # fmt: skip
+    for metric, scope in metrics:
+        rows = measured(summary, OURS, metric, scope)
+        rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
+        rows = with_options(
+            rows, ("price_updates", "arc_fixing"),
+            cycle=lambda of: int(of.get("cycle", 0)),
+        )  # fmt: skip
+        asked = [options_of(text) for text in rows["options"]]
+        names = [heuristics_of(of) if "arc_fixing" in of else "" for of in asked]
+        rows["heuristics"] = pd.Series(names, rows.index, object)
+        part = over_seeds(rows[rows["heuristics"] != ""], [*at, "heuristics"], metric)
+        part = part.drop(columns="seeds")
+        found = part if found is None else found.merge(part, on=[*at, "heuristics"], how="left")
+    assert found is not None
+    found["operations"] = found["pushes"] + found["relabels"]
+    bare = found[found["heuristics"] == "none"][[*at, "time_ms", "operations"]]
+    table = found.merge(bare, on=at, how="left", suffixes=("", "_none"))
+    table["time_over_none"] = table["time_ms"] / table["time_ms_none"]
+    table["operations_over_none"] = table["operations"] / table["operations_none"]
+    table = order(table, by=("code", "cycle", "n", "source", "heuristics"))
+    return table[[*at, "heuristics", "time_ms", "time_over_none", "operations",
+                  "operations_over_none", "price_updates", "arcs_fixed"]]  # fmt: skip
+
+
+def versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Times and operations of the three sequential algorithms, over those of the author's."""
+    index = ["n", "source", "device", "version"]
+    found = None
+    for metric, scope in (("time_ms", "run"), ("pushes", "answer"), ("relabels", "answer")):
+        rows = measured(summary, (SEQUENTIAL,), metric, scope)
+        rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
+        rows = with_options(rows, ("price_updates", "arc_fixing"), version=lambda of: of["version"]
+                            if "version" in of and heuristics_of(of) == "none" else "")  # fmt: skip
+        part = over_seeds(rows[rows["version"] != ""], index, metric).drop(columns="seeds")
+        found = part if found is None else found.merge(part, on=index, how="left")
+    assert found is not None
+    found["operations"] = found["pushes"] + found["relabels"]
+    at = index[:-1]
+    own = found[found["version"] == VERSIONS[-1]][[*at, "time_ms", "operations"]]
+    table = found.merge(own, on=at, how="left", suffixes=("", "_own"))
+    table["time_over_own"] = table["time_ms"] / table["time_ms_own"]
+    table["operations_over_own"] = table["operations"] / table["operations_own"]
+    return order(table, by=("n", "version"))[
+        [*index, "time_ms", "time_over_own", "operations", "operations_over_own"]
+    ]
+
+
+# ------------------------------------------------------------------------------- constants
+
+
+def _sweep(
+    rows: pd.DataFrame, option: str, theirs: Callable[[str], int], same: Sequence[str]
+) -> pd.DataFrame:
+    """Return times by the value of one option, over that of the author's value.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As from `measured`; those without the option as their only one are left out.
+    option : str
+    theirs : callable(code) -> int
+        The author's value.
+    same : sequence of str
+        Columns that name what is swept, ``code`` among them.
+
+    Returns
+    -------
+    DataFrame
+        `same`, ``source``, ``device``, the option's value, ``published_best``, ``time_ms``,
+        ``over_published`` (geometric mean over the seeds of the time over that of the author's
+        value), ``seeds``.
+    """
+    rows = _exactly(rows, {option})
+    rows = with_options(rows, **{option: lambda of: int(of[option])})
+    rows["published_best"] = [theirs(code) for code in rows["code"]]
+    index = list(dict.fromkeys([*same, "source", "device"]))
+    at = [*index, "family", "seed"]
+    base = rows[rows[option] == rows["published_best"]][[*at, "value"]]
+    rows = rows.merge(base, on=at, how="left", suffixes=("", "_base"))
+    rows["ratio"] = rows["value"] / rows["value_base"]
+    grouped = rows.groupby([*index, option, "published_best"], sort=False)
+    found = grouped.agg(
+        time_ms=("value", "median"), over_published=("ratio", geometric_mean),
+        seeds=("seed", "nunique"),
+    ).reset_index()  # fmt: skip
+    found[option] = found[option].astype("int64") if len(found) else found[option]
+    return order(found, by=("code", *[name for name in same if name != "code"], option))
+
+
+def alpha(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Time by ALPHA, and over that of 10, the author's."""
+    rows = measured(summary, OURS)
+    rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
+    return _sweep(rows, "alpha", lambda code: ALPHA, ("code", "n"))
+
+
+def cycle(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Time by CYCLE of either kernel, and over that of the author's value."""
+    best = {HYBRID: CYCLE_FLOW, LOCK_FREE: CYCLE_ASSIGNMENT}
+    rows = measured(summary, tuple(best))
+    rows = rows.assign(instance=rows["label"].where(rows["code"] == HYBRID, "costs up to 100"))
+    return _sweep(rows, "cycle", best.__getitem__, ("code", "instance", "n"))
+
+
+# ------------------------------------------------------------------------------- many
+
+
+def single(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """One assignment by the paper's kernel, by a batch of one, and by SciPy, in ms."""
+    index = ["code", "n", "source", "device"]
+    parts = []
+    for scope, column in (("run", "run_ms"), ("end_to_end", "end_to_end_ms")):
+        rows = measured(summary, (LOCK_FREE, ONE_LAUNCH, BATCH, SCIPY), scope=scope)
+        rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
+        rows = with_options(rows, problems=lambda of: int(of.get("problems", 1)))
+        rows = rows[rows["problems"] == 1]
+        parts.append(over_seeds(rows, index, column).drop(columns="seeds"))
+    table = parts[0].merge(parts[1], on=index, how="inner")
+    return order(table, by=("n", "code"))[[*index, "run_ms", "end_to_end_ms"]]
+
+
+def batch(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Many assignments, in one launch and in SciPy's loop: ms, us each, and the sums of costs."""
+    at = ["n", "problems", "source"]
+    table = None
+    wanted = (("time_ms", "run", "ms"), ("time_ms", "end_to_end", "end_to_end_ms"),
+              ("total_cost", "answer", "total_cost"))  # fmt: skip
+    for metric, scope, column in wanted:
+        rows = measured(summary, (BATCH, LOOP), metric, scope)
+        rows = with_options(rows, problems=lambda of: int(of.get("problems", 1)))
+        rows = rows[rows["problems"] > 1]
+        index = ["code", *at] if table is not None else ["code", *at, "device"]
+        part = over_seeds(rows, index, column).drop(columns="seeds")
+        table = part if table is None else table.merge(part, on=["code", *at], how="left")
+    assert table is not None
+    loop = table[table["code"] == LOOP][[*at, "ms", "total_cost"]]
+    table = table.merge(loop, on=at, how="left", suffixes=("", "_loop"))
+    table["us_each"] = 1e3 * table["ms"] / table["problems"].astype(float)
+    table["loop_over_this"] = table["ms_loop"] / table["ms"]
+    table["same_costs"] = (table["total_cost"] == table["total_cost_loop"]).astype(bool)
+    table = order(table, by=("n", "problems", "code"))
+    return table[["code", "n", "problems", "source", "device", "ms", "us_each", "loop_over_this",
+                  "end_to_end_ms", "total_cost", "same_costs"]]  # fmt: skip
+
+
+def ours_only(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out what nobody measured."""
+    return table[table["source"] != NOT_MEASURED] if len(table) else table

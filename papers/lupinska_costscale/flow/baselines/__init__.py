@@ -1,0 +1,1 @@
+"""Push-relabel on the CPU, and other people's maximum flow codes."""

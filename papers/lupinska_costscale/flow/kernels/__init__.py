@@ -1,0 +1,1 @@
+"""Push-relabel kernels [LU11 sec.4]."""

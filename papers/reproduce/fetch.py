@@ -1,0 +1,76 @@
+"""``reproduce fetch``: the real matrices that a paper's experiments name, into the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from papers.common.instances import files
+from papers.common.instances.graphs.suitesparse import REAL
+from papers.common.model import Plan
+from papers.reproduce import registry
+from papers.reproduce.registry import UsageError
+
+_FAMILIES = ("matrix", "stand_in")
+
+
+def named(paper: str) -> list[str]:
+    """Return the real matrices that the paper's experiments name, those of stand-ins included.
+
+    Raises
+    ------
+    UsageError
+        If the paper is unknown, or if its experiments name no matrix.
+    """
+    found = {
+        cell.instance.label: None
+        for experiment in registry.experiments(paper).values()
+        if not experiment.unavailable
+        for cell in experiment.cells(Plan("paper", gpu=True))
+        if cell.instance.family.removesuffix("_rcp") in _FAMILIES
+    }
+    if not found:
+        raise UsageError(f"the experiments of {paper} name no matrices")
+    return list(found)
+
+
+def absent(paper: str) -> list[str]:
+    """Return those of `named` that no file has yet."""
+
+    def is_here(name: str) -> bool:
+        try:
+            return files.find(name).is_file()
+        except files.MissingInstanceError:
+            return False
+
+    return [name for name in named(paper) if not is_here(name)]
+
+
+def fetch(paper: str, names: Sequence[str], report: Callable[[str], Any]) -> list[str]:
+    """Fetch matrices one by one, and return what went wrong, a line each.
+
+    Parameters
+    ----------
+    paper : str
+        Their paper.
+    names : sequence of str
+        ``NAME`` or ``GROUP/NAME``; of a name of `REAL` the group is known.
+    report : callable(str)
+        Told what begins, and where each file is.
+
+    Raises
+    ------
+    UsageError
+        If the paper is unknown, or if nothing can be fetched at all.
+    """
+    registry.card(paper)
+    failures = []
+    for name in names:
+        full = f"{REAL[name].group}/{name}" if name in REAL else name
+        try:
+            report(f"{files.fetch(full, report)}")
+        except files.NoCollectionError as error:
+            raise UsageError(str(error)) from None
+        except files.InstanceError as error:
+            failures.append(f"{name}: {error}")
+    return failures

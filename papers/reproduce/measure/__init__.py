@@ -1,0 +1,1 @@
+"""The measuring protocol, for one process and for several ranks."""

@@ -1,0 +1,1 @@
+"""What a run measures, and how long it may take."""

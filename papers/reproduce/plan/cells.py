@@ -1,0 +1,255 @@
+"""What a run measures: the union of the cells of the chosen experiments, and how long it may take.
+
+Two experiments that need the same cell share one measurement, so a run is a list of `Job`s
+without duplicates, smallest instances first: the first results come early, an instance is drawn
+once for all its solvers, and the times of small cells predict those of large ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast, get_args
+
+import pandas as pd
+
+from papers.common.instances.graphs.families import GRAPHS
+from papers.common.model import Cell, Experiment, Instance, Plan, Scope
+from papers.reproduce.registry import UsageError
+
+SCOPES: tuple[str, ...] = get_args(Scope)
+REPEATS = {"smoke": 2, "quick": 5, "paper": 5}
+"""Repetitions of a timed scope. Two give no quartiles: a smoke run shows that things work."""
+
+BUDGET_S = {"smoke": 2.0, "quick": 2.0, "paper": 60.0}
+"""Seconds after which a scope of a cell starts no further repetition (at least one is made).
+
+The `count` column of the summary says how many were made."""
+
+TIMEOUT_S = {"smoke": 60.0, "quick": 120.0, "paper": 1800.0}
+"""Seconds a cell may take in all, unless the command line says otherwise."""
+
+_ONLY = ("n", "range", "seed", "solver", "family")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell to measure: scopes merged, repeats settled, and the experiments that read it."""
+
+    cell: Cell
+    experiments: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """The cell's key."""
+        return self.cell.key
+
+    @property
+    def options(self) -> str:
+        """The cell's options as the column ``options`` has them."""
+        return ",".join(f"{name}={value}" for name, value in self.cell.options)
+
+
+def _merge(old: Job, cell: Cell, name: str) -> Job:
+    """Return `old` with the scopes of `cell` added."""
+    if old.cell.instance != cell.instance:
+        raise ValueError(
+            f"two instances share the key {cell.key!r}: "
+            f"{old.cell.instance.params} and {cell.instance.params}"
+        )
+    wanted = {*old.cell.scopes, *cell.scopes}
+    scopes = cast(tuple[Scope, ...], tuple(scope for scope in SCOPES if scope in wanted))
+    repeats = max(old.cell.repeats or 1, cell.repeats or 1)
+    experiments = old.experiments if name in old.experiments else (*old.experiments, name)
+    return Job(replace(old.cell, scopes=scopes, repeats=repeats), experiments)
+
+
+def jobs(
+    experiments: Iterable[tuple[str, Experiment]], plan: Plan, repeats: int | None = None
+) -> list[Job]:
+    """Return the cells of `experiments`, each once, smallest instance first.
+
+    Parameters
+    ----------
+    experiments : iterable of (paper, Experiment)
+        Those that are unavailable are left out.
+    plan : Plan
+        Preset, device and seeds.
+    repeats : int, optional
+        Repetitions for every cell, whatever preset and experiments say.
+
+    Raises
+    ------
+    ValueError
+        If two cells with one key ask for different instances.
+    """
+    found: dict[str, Job] = {}
+    for paper, experiment in experiments:
+        name = f"{paper}:{experiment.name}"
+        for cell in () if experiment.unavailable else experiment.cells(plan):
+            settled = replace(cell, repeats=repeats or cell.repeats or REPEATS[plan.preset])
+            # A new job goes through `_merge` too: it puts the scopes in their order.
+            found[cell.key] = _merge(found.get(cell.key, Job(settled, ())), settled, name)
+    return sorted(found.values(), key=_smallest_first)
+
+
+def _smallest_first(job: Job) -> tuple[int, str, str, int]:
+    instance = job.cell.instance
+    return instance.n, instance.family, instance.label, instance.seed
+
+
+# ------------------------------------------------------------------------------ --only
+
+
+def parse_only(words: Sequence[str]) -> dict[str, set[str]]:
+    """Return the ``key=value,value`` filters of the command line as sets of values by key.
+
+    Raises
+    ------
+    UsageError
+        For a word without ``=``, an unknown key or an empty value.
+    """
+    filters: dict[str, set[str]] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        key = "range" if key == "label" else key
+        if not equals or key not in _ONLY:
+            raise UsageError(f"--only {word!r}: it takes KEY=VALUE with KEY of {', '.join(_ONLY)}")
+        values = [part.strip() for part in value.split(",")]
+        if not all(values):
+            raise UsageError(f"--only {word!r}: a value is empty")
+        filters.setdefault(key, set()).update(values)
+    return filters
+
+
+def _values(job: Job) -> dict[str, set[str]]:
+    """Return what a filter may ask of `job`; a solver answers to its full and its short name."""
+    instance = job.cell.instance
+    solver = job.cell.solver
+    return {
+        "n": {str(instance.n)},
+        "range": {instance.label},
+        "seed": {str(instance.seed)},
+        "solver": {solver, solver.partition(":")[2]},
+        "family": {instance.family},
+    }
+
+
+def select(planned: Sequence[Job], filters: dict[str, set[str]]) -> list[Job]:
+    """Return the jobs that match: any value of a key, all keys.
+
+    Raises
+    ------
+    UsageError
+        If a value matches no planned cell at all (the message lists those that do), or if no
+        cell matches all keys.
+    """
+    for key, wanted in filters.items():
+        known = {value for job in planned for value in _values(job)[key]}
+        if missing := sorted(wanted - known):
+            listed = ", ".join(sorted(known, key=_numbers_first)) or "none"
+            raise UsageError(f"--only {key}={missing[0]}: the plan has {key} {listed}")
+    kept = [
+        job for job in planned if all(_values(job)[key] & wanted for key, wanted in filters.items())
+    ]
+    if planned and not kept:
+        raise UsageError("--only: each value occurs in the plan, but no cell has all of them")
+    return kept
+
+
+def _numbers_first(text: str) -> tuple[float, str]:
+    return (float(text), "") if text.isdigit() else (math.inf, text)
+
+
+# ------------------------------------------------------------------------------ estimates
+
+
+class Estimator:
+    """Predicts the time of a cell from cells already measured, scaled by n cubed, graphs by n.
+
+    A prediction needs a measured cell of the same solver and options whose size is within a
+    factor of 16; one of the same family and range is preferred, then the nearest size.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], list[tuple[str, str, int, float]]] = {}
+
+    def learn(self, summary: pd.DataFrame, devices: set[str] | None = None) -> None:
+        """Add the ``run`` medians of a summary, of the given devices only."""
+        timed = summary[(summary["scope"] == "run") & (summary["metric"] == "time_ms")]
+        for row in timed.itertuples():
+            if (devices is None or row.device in devices) and row.n > 0:
+                self.add(row.solver, row.options, row.family, row.label, row.n, row.median)
+
+    def add(self, solver: str, options: str, family: str, label: str, n: int, ms: float) -> None:
+        """Add one measured time."""
+        self._known.setdefault((solver, options), []).append((family, label, n, ms))
+
+    def run_ms(self, job: Job) -> float | None:
+        """Return the predicted time of one run in milliseconds, or None."""
+        instance = job.cell.instance
+        n = max(instance.n, 1)
+        known = self._known.get((job.cell.solver, job.options), [])
+        near = [entry for entry in known if 1 / 16 <= n / entry[2] <= 16]
+        if not near:
+            return None
+
+        def distance(entry: tuple[str, str, int, float]) -> tuple[bool, float]:
+            return entry[:2] != (instance.family, instance.label), abs(math.log(n / entry[2]))
+
+        best = min(near, key=distance)
+        return best[3] * (n / best[2]) ** (1 if instance.family in GRAPHS else 3)
+
+    def seconds(self, job: Job, budget_s: float) -> float | None:
+        """Return the predicted time of the whole cell in seconds, or None."""
+        one = self.run_ms(job)
+        if one is None:
+            return None
+        once = one / 1e3
+        repeats = min(job.cell.repeats or 1, max(1, math.ceil(budget_s / max(once, 1e-9))))
+        return 0.05 + once * (1 + repeats * len(job.cell.scopes))
+
+    def total(self, planned: Sequence[Job], budget_s: float) -> tuple[float, int]:
+        """Return the sum of the predictions in seconds, and how many jobs have none."""
+        predicted = [self.seconds(job, budget_s) for job in planned]
+        return sum(p for p in predicted if p is not None), predicted.count(None)
+
+
+# ------------------------------------------------------------------------------ JSON
+
+
+def to_json(planned: Sequence[Job]) -> list[dict[str, Any]]:
+    """Return the jobs as dicts for `meta.json`."""
+    return [
+        {
+            "solver": job.cell.solver,
+            "family": job.cell.instance.family,
+            "n": job.cell.instance.n,
+            "label": job.cell.instance.label,
+            "seed": job.cell.instance.seed,
+            "params": job.cell.instance.params,
+            "options": job.cell.options,
+            "scopes": job.cell.scopes,
+            "repeats": job.cell.repeats,
+            "experiments": job.experiments,
+        }
+        for job in planned
+    ]
+
+
+def _tuples(value: Any) -> Any:
+    """Return `value` with every list turned back into a tuple."""
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+def from_json(rows: Sequence[dict[str, Any]]) -> list[Job]:
+    """Return the jobs that `to_json` wrote."""
+    planned = []
+    for row in rows:
+        data = {key: _tuples(value) for key, value in row.items()}
+        names = ("family", "n", "label", "params", "seed")
+        instance = Instance(**{name: data[name] for name in names})
+        cell = Cell(data["solver"], instance, data["scopes"], data["options"], data["repeats"])
+        planned.append(Job(cell, data["experiments"]))
+    return planned

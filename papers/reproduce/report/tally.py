@@ -1,0 +1,55 @@
+"""Counts of verdicts: this run and each recorded run apart, cross-checks apart from print."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from papers.common.evidence.comparisons import THIS_RUN, source
+from papers.common.model import Comparison
+
+VERDICTS = ("agrees", "differs", "open", "not comparable", "not measured")
+
+
+@dataclass
+class Tally:
+    """The verdicts of one source.
+
+    Attributes
+    ----------
+    source : str
+        ``"this run"`` or ``"recorded <slug>"``.
+    with_print : Counter
+        Number of comparisons with print by verdict.
+    cross_checks : Counter
+        Number of cross-checks by verdict.
+    """
+
+    source: str
+    with_print: Counter[str] = field(default_factory=Counter)
+    cross_checks: Counter[str] = field(default_factory=Counter)
+
+    def text(self) -> str:
+        """Return e.g. ``"12 agrees, 3 differs; cross-checks: 4 agrees"``."""
+        checks = f"; cross-checks: {listed(self.cross_checks)}" if self.cross_checks else ""
+        return listed(self.with_print) + checks
+
+
+def is_cross_check(item: Comparison) -> bool:
+    """Whether a comparison is ours against ours, not against print."""
+    return item.kind == "cross-check"
+
+
+def tallies(comparisons: Iterable[Comparison]) -> list[Tally]:
+    """Return one `Tally` a source: this run first, always, then the recorded runs by name."""
+    found = {THIS_RUN: Tally(THIS_RUN)}
+    for item in comparisons:
+        tally = found.setdefault(source(item), Tally(source(item)))
+        (tally.cross_checks if is_cross_check(item) else tally.with_print)[item.verdict] += 1
+    return sorted(found.values(), key=lambda tally: (tally.source != THIS_RUN, tally.source))
+
+
+def listed(counts: Counter[str]) -> str:
+    """Return ``"12 agrees, 3 differs"``, best verdict first, or ``"none"``."""
+    return ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name]) or "none"

@@ -1,0 +1,226 @@
+"""The table of measurements: its columns, its reading, its reduction to medians."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence.comparisons import THIS_RUN
+from papers.common.gpu.clocks import quartiles
+from papers.common.model import GAVE_UP
+from papers.reproduce.registry import UsageError
+from papers.reproduce.run import json_files
+
+COLUMNS = (
+    "cell",
+    "solver",
+    "options",
+    "device",
+    "family",
+    "n",
+    "label",
+    "seed",
+    "repeat",
+    "scope",
+    "metric",
+    "value",
+    "status",
+    "certificate",
+    "reason",
+)
+"""Columns of `measurements.csv`; one row a value. Times are in milliseconds."""
+
+IDENTITY = ("cell", "solver", "options", "device", "family", "n", "label", "seed")
+"""The columns that say which cell a row belongs to."""
+
+GROUP = ("source", *IDENTITY, "scope", "metric")
+SUMMARY = (*GROUP, "median", "q1", "q3", "count", "status", "certificate", "reason")
+"""Columns of `summary.csv`."""
+
+STATUSES = ("ok", "not-certified", "failed", "timeout", "out-of-memory", "skipped")
+_WHOLE = ("n", "seed", "repeat")
+_AT = {name: place for place, name in enumerate(COLUMNS)}
+
+
+@dataclass
+class Finished:
+    """The finished cells of a `measurements.csv`.
+
+    Attributes
+    ----------
+    rows : list of list of str
+        Their rows, in the order of the file; each cell's last one is its ``done`` row.
+    statuses : dict of str to str
+        Status by cell.
+    """
+
+    rows: list[list[str]] = field(default_factory=list)
+    statuses: dict[str, str] = field(default_factory=dict)
+
+
+def parse(path: Path) -> Finished:
+    """Read the finished cells of a `measurements.csv` as text; a missing file holds none.
+
+    All rows of a cell stand together and end with its ``done`` row. What a kill or a failing disk
+    may leave is passed over: a torn or unreadable line, and the whole cell that it belongs to.
+
+    Raises
+    ------
+    UsageError
+        If the file's header is not `COLUMNS`.
+    """
+    found = Finished()
+    data = path.read_bytes() if path.is_file() else b""
+    *whole, _torn = data.split(b"\n")
+    if whole and _fields(whole[0]) != list(COLUMNS):
+        raise UsageError(
+            f"{path} is damaged: its first line does not name the columns {', '.join(COLUMNS)}"
+        )
+    cell: list[list[str]] = []
+    broken = False
+    for line in whole[1:]:
+        row = _row(line)
+        if row is None:
+            broken = True
+            continue
+        cell.append(row)
+        if row[_AT["metric"]] == "done":
+            if not broken:
+                found.rows += [kept for kept in cell if kept[0] == row[0]]
+                found.statuses[row[0]] = row[_AT["status"]]
+            cell, broken = [], False
+    return found
+
+
+def _fields(line: bytes) -> list[str] | None:
+    """Return the fields of one line, None if it is no text or no CSV."""
+    try:
+        return next(csv.reader([line.decode("utf-8").rstrip("\r")], strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        return None
+
+
+def _row(line: bytes) -> list[str] | None:
+    """Return the fields of one row of measurements, None if it is not whole."""
+    row = _fields(line)
+    if row is None or len(row) != len(COLUMNS) or not row[0]:
+        return None
+    try:
+        for name in _WHOLE:
+            int(row[_AT[name]])
+    except ValueError:
+        return None
+    return row
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Read a `measurements.csv`: text columns as str, whole numbers as int64, ``value`` as float64.
+
+    Only finished cells are returned; see `parse`. The file is left as it is.
+
+    Raises
+    ------
+    UsageError
+        As in `parse`.
+    """
+    frame = pd.DataFrame(parse(path).rows, columns=list(COLUMNS))
+    frame["value"] = [_number(text) for text in frame["value"]]
+    frame["value"] = frame["value"].astype("float64")
+    return frame.astype(dict.fromkeys(_WHOLE, "int64"))
+
+
+def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFrame:
+    """Reduce a long table to one row per cell, scope and metric.
+
+    Parameters
+    ----------
+    measurements : DataFrame
+        Columns `COLUMNS`, and ``source`` if it holds more than one run.
+    source : str
+        The source of rows in a table without that column.
+
+    Returns
+    -------
+    DataFrame
+        Columns `SUMMARY`: median, q1 and q3 over the repeats, count, and the cell's status,
+        certificate and reason. Rows are sorted by source, size, instance, solver and metric.
+    """
+    if measurements.empty:
+        return pd.DataFrame(columns=list(SUMMARY))
+    if "source" not in measurements:
+        measurements = measurements.assign(source=source)
+    # By hand: a group is a few rows, and there are tens of thousands.
+    group = measurements.groupby(list(GROUP), sort=False, dropna=False).ngroup().to_numpy()
+    places = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[places], prepend=-1))
+    values = measurements["value"].to_numpy(np.float64)[places]
+    rows = []
+    for part in np.split(values, starts[1:]):
+        known = part[~np.isnan(part)].tolist()
+        low, middle, high = quartiles(known) if len(known) > 1 else (*known, math.nan)[:1] * 3
+        rows.append((middle, low, high, len(known)))
+    last = measurements.iloc[places[np.append(starts[1:], len(places)) - 1]]
+    numbers = pd.DataFrame(rows, last.index, columns=["median", "q1", "q3", "count"])
+    frame = pd.concat([last[list(GROUP)], numbers, last[list(SUMMARY[-3:])]], axis=1)
+    order = ["source", "family", "n", "label", "seed", "solver", "options", "scope", "metric"]
+    # Stable, so that steps and counters keep the order in which the solver names them.
+    return frame.sort_values(order[:-1], kind="stable").reset_index(drop=True)
+
+
+def usable(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that tables may show: of cells that ran and were certified, and `GAVE_UP`."""
+    kept = ((summary["status"] == "ok") & (summary["metric"] != "done")) | (
+        summary["metric"] == GAVE_UP
+    )
+    return summary[kept].reset_index(drop=True)
+
+
+def cells(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per cell: its identity, status, certificate, reason and ``run_ms``.
+
+    ``run_ms`` is the median in the scope ``run``, or in the first scope that was timed, and
+    ``timed`` names that scope and the number of repetitions.
+    """
+    kept = ["source", *IDENTITY, "status", "certificate", "reason"]
+    cell = ["source", "cell"]
+    done = summary[summary["metric"] == "done"].drop_duplicates(cell, keep="last")
+    timed = summary[summary["metric"] == "time_ms"]
+    timed = timed.assign(other=timed["scope"] != "run").sort_values("other", kind="stable")
+    timed = timed.drop_duplicates(cell)[[*cell, "median", "scope", "count"]]
+    names = {"median": "run_ms", "scope": "timed"}
+    table = done[kept].merge(timed.rename(columns=names), on=cell, how="left")
+    # In the order in which the cells began.
+    table = summary[cell].drop_duplicates().merge(table, on=cell)
+    filled = table["timed"].fillna(""), table["count"].fillna(0).astype("int64")
+    return table.assign(timed=filled[0], count=filled[1])[[*kept, "run_ms", "timed", "count"]]
+
+
+def recorded_runs(results: Path) -> Iterable[tuple[str, pd.DataFrame, dict[str, Any]]]:
+    """Yield (source, long table, environment) of the runs recorded under a `results` folder.
+
+    Parameters
+    ----------
+    results : Path
+        ``papers/<paper>/results``; each subfolder with a `measurements.csv` is a recorded run.
+        A missing folder holds none.
+    """
+    for path in sorted(results.glob("*/measurements.csv")):
+        environment = json_files.read_optional(
+            path.with_name("environment.json"), json_files.ENVIRONMENT
+        )
+        source = f"recorded {path.parent.name}"
+        yield source, read(path).assign(source=source), environment

@@ -1,0 +1,431 @@
+"""A run from start to end: its folder, its cells, its artifacts.
+
+A run's folder is made of `meta.json` (what was asked, the plan), `environment.json`,
+`measurements.csv` (see `papers.reproduce.run.measurements`) and, after the last cell, the files
+that
+`papers.reproduce.report.report` derives from these.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import pandas as pd
+
+import papers
+from papers.common.gpu import environment
+from papers.common.model import Experiment, Plan
+from papers.reproduce import registry
+from papers.reproduce.measure.protocol import Outcome
+from papers.reproduce.measure.worker import Worker
+from papers.reproduce.plan import cells
+from papers.reproduce.plan.cells import Job
+from papers.reproduce.registry import UsageError
+from papers.reproduce.run import folder as store
+from papers.reproduce.run import json_files, measurements
+from papers.reproduce.run.folder import Journal, Lock, RunStore
+from papers.reproduce.run.measurements import recorded_runs, summarize
+
+if TYPE_CHECKING:
+    from papers.reproduce.measure.team import Team
+
+Measurer: TypeAlias = "Worker | Team"
+"""Who measures cells: a child process, or all ranks of an MPI job."""
+
+__all__ = ["Choice", "Listener", "Run", "create", "estimator", "recorded_runs", "summarize"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the command line asked for.
+
+    Attributes
+    ----------
+    targets : tuple of str
+        Papers and experiments; empty for all.
+    preset : str
+        ``smoke``, ``quick`` or ``paper``.
+    only : tuple of str
+        ``key=value`` filters.
+    repeats : int or None
+        Repetitions; None for the preset's.
+    seeds : tuple of int
+        Instance seeds; empty for the default of `Plan`.
+    timeout_s : float or None
+        Limit of a cell; None for the preset's.
+    device : str
+        ``auto``, ``gpu`` or ``cpu``.
+    """
+
+    targets: tuple[str, ...] = ()
+    preset: str = "quick"
+    only: tuple[str, ...] = ()
+    repeats: int | None = None
+    seeds: tuple[int, ...] = ()
+    timeout_s: float | None = None
+    device: str = "auto"
+
+    def plan(self, gpu: bool) -> Plan:
+        """Return the `Plan` that experiments receive."""
+        seeds = self.seeds or Plan("quick", gpu).seeds
+        return Plan(self.preset, gpu, seeds)  # type: ignore[arg-type]
+
+
+class Listener(Protocol):
+    """Who watches a run; see `papers.reproduce.terminal.Live`."""
+
+    def begins(self, job: Job) -> None:
+        """A cell begins."""
+
+    def stage(self, text: str) -> None:
+        """The cell reached a stage."""
+
+    def ended(self, job: Job, outcome: Outcome) -> None:
+        """A cell ended and is on the disk."""
+
+
+TRIES = 2
+"""How often a cell may end a job of several ranks: the first time may have been the user."""
+
+RETRIED = ("failed", "timeout", "out-of-memory", "not-certified")
+"""Statuses that ``--retry`` measures again."""
+
+
+@dataclass
+class Run:
+    """A run's folder and plan; as a context it gives its lock back on leaving.
+
+    Attributes
+    ----------
+    folder : Path
+        The run folder.
+    meta : dict
+        The content of `meta.json`.
+    jobs : list of Job
+        The whole plan.
+    lock : Lock or None
+        Held by whoever measures or reports; None for a run that is only read.
+    """
+
+    folder: Path
+    meta: dict[str, Any]
+    jobs: list[Job] = field(default_factory=list)
+    lock: Lock | None = None
+
+    @classmethod
+    def load(cls, folder: Path) -> Run:
+        """Read the run in `folder`, to look at it; raise `UsageError` if there is none."""
+        meta = store.read_meta(folder)
+        return cls(folder, meta, cells.from_json(meta["plan"]))
+
+    @classmethod
+    def take(cls, folder: Path) -> Run:
+        """Read the run in `folder` and lock it, to change it.
+
+        Raises
+        ------
+        UsageError
+            If there is none, or if it is in use.
+        """
+        store.read_meta(folder)  # No lock file in what is no run folder.
+        lock = Lock(folder)
+        try:
+            run = cls.load(folder)
+        except BaseException:
+            lock.release()
+            raise
+        run.lock = lock
+        return run
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.lock is not None:
+            self.lock.release()
+
+    @property
+    def preset(self) -> str:
+        """The preset."""
+        return self.meta["options"]["preset"]
+
+    @property
+    def timeout_s(self) -> float:
+        """The limit of a cell in seconds."""
+        return self.meta["options"]["timeout_s"]
+
+    def experiments(self) -> list[tuple[str, Experiment]]:
+        """Return the (paper, experiment) pairs of the run; the code may know more by now."""
+        pairs = []
+        for name in self.meta["experiments"]:
+            paper, _, experiment = name.partition(":")
+            known = registry.experiments(paper)
+            if experiment not in known:
+                raise UsageError(f"the run holds {name}, which {paper} does not have any more")
+            pairs.append((paper, known[experiment]))
+        return pairs
+
+    def measured(self) -> pd.DataFrame:
+        """Return the rows of all finished cells."""
+        return measurements.read(self.folder / "measurements.csv")
+
+    def check_device(self, worker: Measurer) -> None:
+        """Refuse to go on on another device than the run began on: it would mix two machines."""
+        began = self.meta["device"]
+        if began["name"] != worker.device.name:
+            raise UsageError(
+                f"this run began on {began['name']!r}, here is {worker.device.name!r}: "
+                "start a new run"
+            )
+        if began.get("ranks", 1) != worker.device.ranks:
+            raise UsageError(
+                f"this run began with {began.get('ranks', 1)} ranks, here are "
+                f"{worker.device.ranks}: start a new run"
+            )
+
+    def set_timeout(self, seconds: float) -> None:
+        """Change the limit of a cell, here and in `meta.json`."""
+        self.meta["options"]["timeout_s"] = seconds
+        store.write_meta(self.folder, self.meta)
+
+    def left(self, retry: Collection[str] = ()) -> list[Job]:
+        """Return the jobs to measure, after dropping finished cells of the statuses `retry`."""
+        results = RunStore(self.folder, retry)
+        results.close()
+        return [job for job in self.jobs if job.key not in results.finished]
+
+    def execute(self, worker: Measurer, listener: Listener) -> None:
+        """Measure what is not finished yet; every finished cell is on the disk at once.
+
+        A cell in which a job of several ranks has ended `TRIES` times is not measured again: it
+        has failed.
+        """
+        results = RunStore(self.folder)
+        journal = Journal(self.folder) if worker.device.ranks > 1 else None
+        try:
+            for job in self.jobs:
+                if job.key in results.finished:
+                    continue
+                listener.begins(job)
+                worker.on_timeout = partial(_keep, results, job)
+                tries = journal.begins(job.key) if journal else 0
+                if tries < TRIES:
+                    outcome = worker.measure(
+                        job.cell, cells.BUDGET_S[self.preset], self.timeout_s, listener.stage
+                    )
+                else:
+                    reason = f"the job has ended {tries} times while it was measured"
+                    outcome = Outcome("failed", "none", reason, device=worker.device.name)
+                results.append(_rows(job, outcome))
+                if journal:
+                    journal.ended()
+                listener.ended(job, outcome)
+        finally:
+            results.close()
+
+    def make_artifacts(self) -> list[str]:
+        """Have the experiments write their own pictures; return what went wrong, a line each.
+
+        The pictures' captions and names are kept in `artifacts.json` for the report.
+        """
+        made: dict[str, list[list[str]]] = {}
+        problems = []
+        wanted = Choice(preset=self.preset, seeds=tuple(self.meta["options"]["seeds"]))
+        folder = self.folder / "artifacts"
+        for paper, experiment in self.experiments():
+            if experiment.artifacts is None or experiment.unavailable:
+                continue
+            folder.mkdir(exist_ok=True)
+            try:
+                pictures = experiment.artifacts(folder, wanted.plan(self.meta["device"]["is_gpu"]))
+            except Exception as error:
+                problems.append(f"{paper}:{experiment.name}: {type(error).__name__}: {error}")
+                continue
+            made[f"{paper}:{experiment.name}"] = [
+                [caption, Path(path).name] for caption, path in pictures
+            ]
+        if made:
+            store.write_atomically(self.folder / "artifacts.json", store.dump_json(made))
+        return problems
+
+
+def _keep(results: RunStore, job: Job, outcome: Outcome) -> None:
+    results.append(_rows(job, outcome))
+
+
+def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:
+    """Return the lines of `measurements.csv` for one cell, its ``done`` row last."""
+    instance = job.cell.instance
+    common = {
+        "cell": job.key,
+        "solver": job.cell.solver,
+        "options": job.options,
+        "device": outcome.device,
+        "family": instance.family,
+        "n": instance.n,
+        "label": instance.label,
+        "seed": instance.seed,
+        "status": outcome.status,
+        "certificate": outcome.certificate,
+        "reason": outcome.reason,
+    }
+    values = [*outcome.values, ("answer", 0, "done", 1)]
+    names = ("scope", "repeat", "metric", "value")
+    return [{**common, **dict(zip(names, value, strict=True))} for value in values]
+
+
+def demand_ranks(jobs: Sequence[Job]) -> None:
+    """Refuse experiments that are measured in one process; for runs on several ranks.
+
+    Raises
+    ------
+    UsageError
+        Names them.
+    """
+    alone = [job for job in jobs if not registry.solver(job.cell.solver).ranks]
+    names = dict.fromkeys(name for job in alone for name in job.experiments)
+    if names:
+        raise UsageError(
+            f"{', '.join(names)}: measured in one process, start the command without mpiexec"
+        )
+
+
+def planned(choice: Choice, gpu: bool) -> tuple[list[tuple[str, Experiment]], list[Job]]:
+    """Return the experiments and the jobs that `choice` asks for.
+
+    Raises
+    ------
+    UsageError
+        For unknown names or filters, or when nothing is left to measure.
+    """
+    pairs = registry.resolve(list(choice.targets))
+    all_jobs = cells.jobs(pairs, choice.plan(gpu), choice.repeats)
+    kept = cells.select(all_jobs, cells.parse_only(choice.only))
+    closed = [f"{paper}:{e.name}: {e.unavailable}" for paper, e in pairs if e.unavailable]
+    pictures = any(e.artifacts and not e.unavailable for _, e in pairs)
+    if not kept and not pictures and closed:
+        raise UsageError(f"nothing can be measured: {'; '.join(closed)}")
+    if choice.only:
+        wanted = {name for job in kept for name in job.experiments}
+        pairs = [(paper, e) for paper, e in pairs if f"{paper}:{e.name}" in wanted]
+    return pairs, kept
+
+
+def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
+    """Make the folder of a new run, locked.
+
+    Parameters
+    ----------
+    choice : Choice
+        What is asked.
+    worker : Worker
+        Whose device the run will use.
+    folder : Path, optional
+        The run folder, which must be new or empty; default
+        ``runs/<paper>-<preset>-<time>``.
+
+    Raises
+    ------
+    UsageError
+        For an impossible choice, or a folder that holds something or is in use.
+    """
+    pairs, jobs = planned(choice, worker.device.is_gpu)
+    if worker.device.ranks > 1:
+        demand_ranks(jobs)
+    if folder is None:
+        names = list(dict.fromkeys(paper for paper, _ in pairs))
+        which = names[0] if len(names) == 1 else "all"
+        folder = Path("runs") / f"{which}-{choice.preset}-{time.strftime('%Y%m%d-%H%M%S')}"
+    lock = _claim(folder)
+    try:
+        meta = _meta(choice, worker, pairs, jobs)
+        card = worker.device
+        record = {"device": card.name, **card.extent(), **environment.record()}
+        store.write_atomically(folder / "environment.json", store.dump_json(record))
+        store.write_meta(folder, meta)
+    except BaseException:
+        lock.release()
+        raise
+    return Run(folder, meta, jobs, lock)
+
+
+def _claim(folder: Path) -> Lock:
+    """Make an empty folder and lock it; of two commands that ask for the same one, one gets it."""
+
+    def demand_empty() -> None:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"--out {folder} is no folder")
+        if folder.is_dir() and any(path.name != store.LOCK for path in folder.iterdir()):
+            raise UsageError(
+                f"--out {folder} is not empty; to go on with a run use --resume {folder}"
+            )
+
+    demand_empty()  # Before a lock file is left in what is somebody's folder.
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = Lock(folder)
+    try:
+        demand_empty()
+    except UsageError:
+        lock.release()
+        raise
+    return lock
+
+
+def _meta(
+    choice: Choice, worker: Measurer, pairs: list[tuple[str, Experiment]], jobs: list[Job]
+) -> dict[str, Any]:
+    """Return the content of `meta.json`."""
+    card = worker.device
+    options = {
+        "preset": choice.preset,
+        "only": list(choice.only),
+        "repeats": choice.repeats,
+        "seeds": list(choice.seeds),
+        "timeout_s": choice.timeout_s or cells.TIMEOUT_S[choice.preset],
+        "device": choice.device,
+    }
+    return {
+        "format": store.FORMAT,
+        "version": papers.__version__,
+        "experiments": [f"{paper}:{e.name}" for paper, e in pairs],
+        "options": options,
+        "device": {"name": card.name, "is_gpu": card.is_gpu, "slug": card.slug, **card.extent()},
+        "plan": cells.to_json(jobs),
+    }
+
+
+def estimator(names: Sequence[str], device_name: str) -> cells.Estimator:
+    """Return an estimator that knows the recorded runs of the named papers.
+
+    A recorded time counts if it was taken on this device, or on a CPU: CPUs differ by small
+    factors, a GPU and the CPU executor by large ones.
+    """
+    guess = cells.Estimator()
+    for name in names:
+        for _, table, record in recorded_runs(registry.folder(name) / "results"):
+            guess.learn(summarize(table), {device_name, str(record.get("cpu"))})
+    return guess
+
+
+def statuses(run: Run) -> list[str]:
+    """Return the status of every planned cell; ``missing`` for those that are not finished."""
+    found = measurements.parse(run.folder / "measurements.csv").statuses
+    return [found.get(job.key, "missing") for job in run.jobs]
+
+
+def exit_code(found: Sequence[str], problems: Sequence[str] = ()) -> int:
+    """Return 1 if a status is ``not-certified``, else 3 for any failure or gap, else 0."""
+    if "not-certified" in found:
+        return 1
+    failed = {"failed", "timeout", "out-of-memory", "missing"}
+    return 3 if problems or failed & set(found) else 0
+
+
+def load_environment(folder: Path) -> dict[str, Any]:
+    """Return a run's `environment.json`, or {} if it is missing."""
+    return json_files.read_optional(folder / "environment.json", json_files.ENVIRONMENT)

@@ -1,0 +1,428 @@
+"""The strips' kernels beside those of one GPU; the one that races, under interleavings."""
+
+import dataclasses
+import re
+import threading
+import types
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from papers.common.executor.scheduler import Executor
+from papers.common.gpu import device
+from papers.common.gpu.launch import bind
+from papers.common.instances.generators import uniform
+from papers.datenagi2016.kernels import shared
+from papers.datenagi2016.launches import Geometry
+from papers.datenagi2016.several_gpus import launches
+from papers.datenagi2016.several_gpus.exchange import window_words
+from papers.datenagi2016.several_gpus.kernels import peers, tree
+from papers.datenagi2016.several_gpus.kernels import peers_paths as paths
+from papers.datenagi2016.several_gpus.kernels import strips as mpi_kernels
+from papers.datenagi2016.several_gpus.kernels.strips import MPI_FLAGS
+from papers.datenagi2016.several_gpus.launches import Strip
+
+TOP = np.int32(2**31 - 1)
+i32 = np.int32
+
+
+@pytest.fixture(autouse=True)
+def _on_executor():
+    device.select("cpu")
+
+
+@pytest.mark.parametrize("n", [1, 33, 130])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_minima_of_strips_make_those_of_the_whole(n, ranks):
+    if n < ranks:
+        return
+    cost = uniform(n, 5, cost_range=10 * n)
+    whole_rows = np.zeros(n, i32)
+    flat = cost.reshape(-1)
+    bind(shared.row_reduction, -(-32 * n // 64), 64, i32(n), TOP, i32(0), flat, whole_rows)()
+    whole_columns = np.full(n, TOP)
+    groups = -(-n // 32) * -(-n // 8)
+    bind(shared.column_reduction, groups, 32, i32(n), i32(8), TOP, i32(0), flat, whole_rows,
+         whole_columns)()  # fmt: skip
+    for by_rows in (True, False):
+        rows, columns = [], []
+        for rank in range(ranks):
+            strip = Strip(n, by_rows, ranks, rank)
+            k, m = strip.shape
+            part = np.ascontiguousarray(cost[slice(*strip.rows), slice(*strip.columns)]).ravel()
+            part = part if part.size else np.zeros(1, i32)
+            found = np.zeros(max(k, 1), i32)
+            bind(mpi_kernels.row_minima, max(1, -(-32 * k // 64)), 64, i32(k), i32(m), TOP, i32(0),
+                 part, found)()  # fmt: skip
+            rows.append(found[:k])
+            least = np.full(max(m, 1), TOP)
+            shape = max(1, -(-m // 32) * -(-k // 8)), 32
+            bind(mpi_kernels.column_minima, *shape, i32(k), i32(m), i32(8), i32(strip.rows[0]),
+                 TOP, i32(0), part, whole_rows, least)()  # fmt: skip
+            columns.append(least[:m])
+        if by_rows:
+            assert np.array_equal(np.concatenate(rows), whole_rows)
+            assert np.array_equal(np.min(columns, axis=0), whole_columns)
+        else:
+            least = np.zeros(n, i32)
+            bind(mpi_kernels.least_of_parts, -(-n // 16), 16, i32(n), i32(ranks), i32(n), TOP,
+                 np.concatenate(rows), least)()  # fmt: skip
+            assert np.array_equal(least, whole_rows)
+            assert np.array_equal(np.concatenate(columns), whole_columns)
+
+
+def level_of(seed, cost, messages, parts, tell):
+    """One level on a strip that is the whole, and what it had before and has after."""
+    draw = np.random.default_rng(seed)
+    n = len(cost)
+    rows_of = draw.permutation(n).astype(i32)
+    rows_of[draw.random(n) < 0.3] = -1
+    of_columns = np.full(n, -1, i32)
+    of_columns[rows_of[rows_of >= 0]] = np.flatnonzero(rows_of >= 0)
+    covered = (draw.random(n) < 0.3).astype(i32)
+    slack = draw.integers(0, 9, n).astype(i32)
+    slack[draw.random(n) < 0.4] = TOP
+    marks = np.where(draw.random(n) < 0.2, shared.TO_REVERSE, shared.INACTIVE).astype(i32)
+    before = {"covered": covered.copy(), "slack": slack.copy(), "marks": marks.copy(),
+              "rows_of": rows_of, "of_columns": of_columns}  # fmt: skip
+    row_cover, row_before, row_mark = np.ones(n, i32), np.full(n, -7, i32), np.zeros(n, i32)
+    column_before, out = np.full(n, -7, i32), np.full(n + 2, -7, i32)
+    reverse, flags, word = np.full(n, -7, i32), np.zeros(MPI_FLAGS, i32), np.zeros(1, np.int64)
+    stride = len(messages) // parts
+    bind(tree.search_level, 3, 64, i32(parts), i32(stride), i32(n), TOP, i32(0),
+         cost.reshape(-1), np.zeros(n, i32), np.zeros(n, i32), rows_of, of_columns, row_cover,
+         covered, row_before, column_before, slack, row_mark, marks, messages, out, reverse,
+         flags, i32(tell), word)()  # fmt: skip
+    after = {"covered": covered, "slack": slack, "marks": marks, "row_cover": row_cover,
+             "row_before": row_before, "row_mark": row_mark,
+             "column_before": column_before}  # fmt: skip
+    return before, after, out, reverse, flags, int(word[0])
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_level_of_the_rows_that_several_ranks_send(seed):
+    """Beside the definition; a row may come twice; messages may be empty, all of them."""
+    draw = np.random.default_rng(seed)
+    n, parts, room = 40, 1 + seed % 4, 20
+    stride = room + tree.HEADER
+    messages = np.full(parts * stride, -7, i32)
+    wanted, total = set(), 0
+    for part in range(parts):
+        many = 0 if seed % 5 == 0 else draw.integers(0, room + 1)
+        rows = draw.permutation(n)[:many]
+        messages[part * stride : part * stride + 2] = many, part == 1
+        messages[part * stride + 2 : part * stride + 2 + many] = rows
+        wanted |= set(rows.tolist())
+        total += int(many)
+    cost = draw.integers(0, 6, (n, n)).astype(i32)
+    by_host = seed // 4 % 2
+    tell = (tree.WHAT_CAME, tree.WHAT_GOES)[by_host]
+    with device.executing(Executor(seed=seed, switch=0.2)):
+        before, after, out, reverse, flags, word = level_of(seed, cost, messages, parts, tell)
+    inside = np.isin(np.arange(n), list(wanted))
+    assert np.array_equal(after["row_cover"] == 0, inside)
+    assert np.array_equal(after["row_mark"] == shared.VISITED, inside)
+    assert np.array_equal(after["row_before"][inside], before["rows_of"][inside])
+    found, ends = [], []
+    for j in range(n):
+        least = min((2 * int(cost[i, j]) for i in wanted), default=int(TOP))
+        old, left = int(before["slack"][j]), int(after["slack"][j])
+        if before["covered"][j] or not wanted:
+            assert (left, after["covered"][j]) == (old, before["covered"][j])
+            continue
+        assert left == min(old, least)
+        if left < old:
+            assert 2 * cost[after["column_before"][j], j] == least
+            assert after["column_before"][j] in wanted
+        row = before["of_columns"][j]
+        assert after["covered"][j] == (left == 0 and row != -1)
+        if left == 0 and row != -1:
+            found.append(int(row))
+        elif left == 0 and before["marks"][j] == shared.INACTIVE:
+            ends.append(j)
+    assert out[0] == len(found)
+    assert sorted(out[2 : 2 + len(found)].tolist()) == sorted(found)
+    assert sorted(reverse[: len(ends)].tolist()) == ends
+    assert out[1] == flags[shared.REVERSE] == len(ends)
+    assert flags[mpi_kernels.OUT] == flags[mpi_kernels.ARRIVED] == 0
+    path, rows = (len(ends) > 0, len(found)) if by_host else (parts > 1, total)
+    assert word == 1 << 34 | path << 33 | rows
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("variant", ["classical", "tree"])
+def test_a_whole_run_under_interleavings(seed, variant):
+    pytest.importorskip("mpi4py")
+    from papers.common.problems import assignment_proof
+    from papers.datenagi2016.several_gpus import solver
+
+    cost = uniform(9, seed, cost_range=20)
+    shapes = dataclasses.replace(
+        Geometry.for_device(9, variant), line_threads=9, row_threads=32, column_threads=8,
+        rows_a_block=5, scan_threads=32, stage_width=2, search_blocks=3,
+    )  # fmt: skip
+    with device.executing(Executor(seed=seed, switch=0.2)):
+        answer = solver.solve(cost, variant=variant, geometry=shapes)
+    assert assignment_proof.assignment(cost, answer).ok
+
+
+def at_once(work, parts):
+    """Call ``work(rank)`` in a thread for every rank; fail if one waits for ever."""
+    threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(parts)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(90)
+        assert not one.is_alive(), "a rank waits for what does not come"
+
+
+def passes_of_peers(seed, parts, cost, matched):
+    """One first forward pass on `parts` ranks, each a thread with an executor of its own.
+
+    Returns each rank's signal, rows' covers and columns' predecessors, and their slacks.
+    """
+    n = len(cost)
+    strips = [Strip(n, False, parts, rank) for rank in range(parts)]
+    block = strips[0].block
+    turns = 2 * parts
+    windows = [np.zeros(2 * turns + turns * block, np.int64) for _ in range(parts)]
+    addresses = np.array([window.ctypes.data for window in windows], np.int64)
+    rows_of = np.full(parts * block, -1, i32)  # columns of rows
+    rows_of[: len(matched)] = matched
+    found = [None] * parts
+
+    def search(rank):
+        strip = strips[rank]
+        first, last = strip.columns
+        columns = last - first
+        part = np.ascontiguousarray(2 * cost[:, first:last]).ravel()
+        of_columns = np.full(block, -1, i32)
+        for row, column in enumerate(matched):
+            if first <= column < last:
+                of_columns[column - first] = row
+        cover = (rows_of >= 0).astype(i32)
+        mark = np.where(rows_of >= 0, 0, shared.ACTIVE).astype(i32)
+        row_before = rows_of.copy()
+        column_cover, column_before = np.zeros(block, i32), np.full(block, -1, i32)
+        column_mark, reverse = np.zeros(block, i32), np.full(block, -1, i32)
+        slack, flags = np.full(block, TOP), np.zeros(MPI_FLAGS, i32)
+        word, mine = np.zeros(1, np.int64), windows[rank]
+        share = Strip(n, True, parts, rank).bounds
+        arguments = (
+            i32(share[0]), i32(share[1]), i32(rank), i32(parts), i32(block), i32(columns), TOP,
+            i32(0), part if columns else np.zeros(1, i32), np.zeros(parts * block, i32),
+            np.zeros(block, i32), rows_of, of_columns, cover, column_cover, row_before,
+            column_before, slack, mark, column_mark, mine[:turns], mine[2 * turns :], addresses,
+            reverse, flags, word,
+        )  # fmt: skip
+        one = Executor(seed=10 * seed + rank, switch=0.1)
+        one.launch(peers.forward_pass, 2, 64, arguments, 0)
+        found[rank] = (
+            int(word[0]), cover[:n], row_before[:n], column_before[:columns],
+            column_cover[:columns], slack[:columns], int(flags[shared.LEVELS]),
+            int(flags[mpi_kernels.ROWS]),
+        )  # fmt: skip
+
+    at_once(search, parts)
+    return found
+
+
+def reached_by(cost, matched):
+    """Rows and columns that alternating paths of zero costs from unmatched rows reach."""
+    of_columns = {column: row for row, column in enumerate(matched) if column >= 0}
+    rows = {row for row, column in enumerate(matched) if column < 0}
+    columns, last, levels, expanded = {}, rows, 0, 0
+    while last:
+        levels += 1
+        expanded += len(last)
+        fresh = set()
+        for row in last:
+            for column in np.flatnonzero(cost[row] == 0):
+                columns.setdefault(int(column), set()).add(row)
+        for column in columns:
+            row = of_columns.get(column)
+            if row is not None and row not in rows:
+                fresh.add(row)
+        rows |= fresh
+        last = fresh
+    return rows, columns, levels, expanded
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ranks_that_write_each_others_lists_search_the_same_trees(seed):
+    """Threads stand for ranks: executors' seeds and the system's scheduler interleave them."""
+    draw = np.random.default_rng(seed)
+    parts = 1 + seed % 4
+    n = int(draw.integers(parts, 70))
+    cost = draw.integers(0, max(2, n // 2), (n, n)).astype(i32)
+    matched = np.full(n, -1, i32)
+    for row in range(n):
+        free = np.setdiff1d(np.flatnonzero(cost[row] == 0), matched)
+        if len(free) and draw.random() < 0.8:
+            matched[row] = free[0]
+    rows, columns, levels, expanded = reached_by(cost, matched)
+    free = [column for column in columns if column not in set(matched.tolist())]
+    found = passes_of_peers(seed, parts, cost, matched)
+    at = 0
+    new = len(rows) - int((matched < 0).sum())
+    for word, cover, row_before, before, column_cover, slack, of_levels, of_rows in found:
+        assert word == 1 << 34 | bool(free) << 33 | new
+        assert set(np.flatnonzero(cover == 0).tolist()) == rows
+        assert np.array_equal(row_before, matched)
+        assert (of_levels, of_rows) == (levels, expanded)
+        for j, (parent, covered, left) in enumerate(zip(before, column_cover, slack, strict=True)):
+            column = at + j
+            assert covered == (column in columns and column not in free)
+            assert (column in columns) == (left == 0)
+            if column in columns:
+                assert parent in columns[column]
+        at += len(before)
+    assert at == n
+
+
+def between_searches(seed, parts, n, rounds):
+    """What lies between `rounds` searches, on ranks that are threads with an executor each.
+
+    A barrier stands for a search.
+
+    Returns what went in (by round), and what each rank had after each round.
+    """
+    draw = np.random.default_rng(seed)
+    strips = [Strip(n, False, parts, rank) for rank in range(parts)]
+    block = strips[0].block
+    whole, begin = parts * block, 4 * parts + 2 * parts * block
+    windows = [np.zeros(window_words(parts, block), np.int64) for _ in range(parts)]
+    addresses = np.array([window.ctypes.data for window in windows], np.int64)
+    given = [
+        {
+            "before": draw.integers(-1, n, n).astype(i32),
+            "cover": draw.integers(0, 2, n).astype(i32),
+            "mark": draw.choice([shared.INACTIVE, shared.TO_REVERSE], n).astype(i32),
+            "free": draw.integers(0, 2, n).astype(bool),
+            "rows": np.where(draw.random(n) < 0.8, draw.permutation(n), -1).astype(i32),
+        }
+        for _ in range(rounds)
+    ]
+    found, barrier = [[] for _ in range(parts)], threading.Barrier(parts)
+
+    def work(rank):
+        first, last = strips[rank].columns
+        columns, one = last - first, Executor(seed=10 * seed + rank, switch=0.1)
+        flags, root_flags = np.zeros(MPI_FLAGS, i32), np.zeros(MPI_FLAGS, i32)
+        mine, word = windows[rank], np.zeros(1, np.int64)
+        trees = mine[begin : begin + whole]
+        assignment = mine[begin + whole :]
+        rows_of, of_columns = np.full(whole, -1, i32), np.full(block, -1, i32)
+
+        def go(kernel, *arguments):
+            one.launch(kernel, -(-n // 32), 32, arguments, 0)
+
+        for turn, here in enumerate(given):
+            barrier.wait(60)
+            flags[mpi_kernels.EXCHANGES] = 3 * turn + 2
+            flags[mpi_kernels.ARRIVED] = 5  # as a search leaves it
+            cover, mark, before = (
+                np.resize(here[name][first:last], block).astype(i32) if columns
+                else np.zeros(block, i32) for name in ("cover", "mark", "before")
+            )  # fmt: skip
+            root_flags[shared.AUGMENT] = root_flags[shared.REVERSE] = 3
+            go(paths.send_trees, i32(columns), i32(begin + first), cover, mark, before, addresses,
+               flags, root_flags)  # fmt: skip
+            assert not root_flags.any()
+            if rank == 0:
+                all_before, reverse = np.full(whole, -7, i32), np.full(whole, -1, i32)
+                inverse = np.where(here["free"], -1, 0).astype(i32)
+                go(paths.free_columns, i32(n), trees, all_before, inverse, reverse, flags,
+                   root_flags)  # fmt: skip
+                ends = reverse[: root_flags[shared.REVERSE]]
+                found[0].append((all_before[:n].copy(), sorted(ends.tolist())))
+                rows_of[:n] = here["rows"]
+                go(paths.send_assignment, i32(n), i32(parts), i32(begin + whole), rows_of,
+                   addresses, flags)  # fmt: skip
+            flags[shared.MATCHES] = 9
+            go(paths.take_assignment, i32(n), i32(columns), i32(first), assignment, rows_of,
+               of_columns, flags)  # fmt: skip
+            row_lines = [np.full(whole, 7, i32) for _ in range(4)]
+            column_lines = [np.full(whole, 7, i32) for _ in range(4)]
+            slack = np.zeros(block, i32)
+            go(mpi_kernels.optimality_check_of_all, i32(n), i32(columns), TOP, rows_of,
+               row_lines[0],
+               column_lines[0], row_lines[1], column_lines[1], row_lines[2], column_lines[2],
+               row_lines[3], column_lines[3], slack, flags, word)  # fmt: skip
+            found[rank].append(
+                (rows_of[:n].copy(), of_columns[:columns].copy(), int(word[0]),
+                 row_lines[0][:n].copy(), slack[:columns].copy())
+            )  # fmt: skip
+
+    at_once(work, parts)
+    return given, found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ranks_send_trees_and_take_the_assignment_through_windows(seed):
+    """Threads stand for ranks: executors' seeds and the system's scheduler interleave them."""
+    parts, n, rounds = 1 + seed % 4, (5, 40, 66)[seed % 3], 4
+    given, found = between_searches(seed, parts, n, rounds)
+    owned = np.full(n, -1, i32)
+    for turn, here in enumerate(given):
+        inside = (here["cover"] == 1) | (here["mark"] != shared.INACTIVE)
+        before = np.where(inside, here["before"], -1)
+        assert np.array_equal(found[0][2 * turn][0], before)
+        assert found[0][2 * turn][1] == np.flatnonzero((before != -1) & here["free"]).tolist()
+        for row, column in enumerate(here["rows"]):
+            if column != -1:
+                owned[column] = row
+        at, matches = 0, int((here["rows"] != -1).sum())
+        for rank in range(parts):
+            rows, columns, word, cover, slack = found[rank][2 * turn + 1 if rank == 0 else turn]
+            assert np.array_equal(rows, here["rows"])
+            assert np.array_equal(columns, owned[at : at + len(columns)])
+            assert word == (turn + 1) << 34 | matches
+            assert np.array_equal(cover, (here["rows"] != -1).astype(i32))
+            assert (slack == TOP).all()
+            at += len(columns)
+        assert at == n
+
+
+def test_the_kernels_take_what_they_are_given(monkeypatch):
+    """Types of the bound arguments beside `SIGNATURES`; a theta of 64 bits, too."""
+    bound = []
+    monkeypatch.setattr(launches, "bind", lambda kernel, *args: bound.append((kernel, args[2:])))
+    strip = Strip(20, False, 2, 0)
+    shapes = Geometry.for_device(20, "tree")
+    modules = mpi_kernels, peers, tree, paths
+    signatures = {kernel: text for one in modules for kernel, text in one.SIGNATURES.items()}
+    bound_elsewhere = {paths.clear, tree.copy_message}
+    for dtype in (np.int32, np.int64, np.float64):
+        kind = np.dtype(dtype)
+        arrays = launches.allocate(strip, kind, np.zeros(200, kind), shapes, root=True)
+        words, lines = np.zeros(4, np.int64), np.zeros(4, i32)
+        exchange = types.SimpleNamespace(
+            words=words, thetas=words, lists=words, addresses=words, stride=10, trees=words,
+            trees_at=1, assignment=words, assignment_at=2, by_host=False,
+            mailbox=types.SimpleNamespace(device_word=words),
+            buffers=types.SimpleNamespace(message=lines, messages=lines, parts=2, stride=10),
+        )  # fmt: skip
+        bound.clear()
+        launches.bind_shared(strip, kind, arrays, shapes, root=True)
+        launches.bind_tree(strip, kind, arrays, exchange, shapes, root=True)
+        launches.bind_peers(strip, kind, arrays, exchange, shapes, root=True)
+        mine = [one for one in bound if one[0] in signatures]
+        assert {kernel for kernel, _ in mine} == set(signatures) - bound_elsewhere
+        for kernel, arguments in mine:
+            found = [numba_name(argument) for argument in arguments]
+            wanted = re.sub(r"\bT\b", kind.name, signatures[kernel][5:-1]).split(", ")
+            if kernel is peers.share_theta:
+                wanted[5] = "int32[::1]" if kind.itemsize == 4 else "int64[::1]"
+                compiles = f"void({', '.join(wanted)})"
+                ptx, _ = cuda.compile(
+                    kernel.py_func, compiles, device=False, abi="numba", cc=(9, 0)
+                )
+                assert "st.release.sys" in ptx
+            assert found == wanted
+
+
+def numba_name(argument):
+    name = argument.dtype.name
+    return f"{name}[::1]" if isinstance(argument, np.ndarray) else name

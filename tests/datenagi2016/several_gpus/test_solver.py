@@ -1,0 +1,87 @@
+"""Both variants on 1 to 4 ranks of the executor; what ends a job, and how [DN16 sec.5].
+
+The assertions are in `mpi_driver.py`, which every rank runs; here ranks are started and their end
+is awaited. One start has many cases, for starting takes longer than solving.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DRIVER = Path(__file__).with_name("mpi_driver.py")
+BESIDE = Path(sys.executable).with_name("mpiexec")
+MPIEXEC = str(BESIDE) if BESIDE.is_file() else shutil.which("mpiexec")
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("mpi4py") is None or MPIEXEC is None,
+    reason="needs mpi4py and mpiexec (pip install 'papers[mpi]')",
+)
+
+
+def start(ranks, *command, **environment):
+    root = str(DRIVER.parents[3])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    return subprocess.Popen(
+        [MPIEXEC, "-n", str(ranks), sys.executable, *map(str, command)],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1",
+             **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def ended(process, limit=120):
+    try:
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise AssertionError(f"no end within {limit} s") from None
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_solves(ranks, tmp_path):
+    path = tmp_path / "costs.npy"
+    np.save(path, np.random.default_rng(1).integers(0, 90, (13, 13)).astype(np.int32))
+    cases = ["solves", "errors", "certificates", "peers"]
+    if ranks in (1, 3):
+        cases += ["forms", f"file={path}"] if ranks == 3 else ["forms"]
+    cases += {
+        1: ["interrupted", "stuck"], 2: ["windows", "stuck", "nccl"], 3: ["lists"], 4: ["nccl"],
+    }[ranks]  # fmt: skip
+    cases += ["aware"] if ranks < 3 else []
+    patience = {"PAPERS_MPI_TIMEOUT_S": "2"} if ranks == 1 else {}
+    code, out, err = ended(start(ranks, DRIVER, *cases, **patience))
+    assert code == 0, err
+    assert out.split("\n")[:-1] == [f"ok {c.partition('=')[0]} {ranks}" for c in cases], err
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("alone_raises", "rank 1: OSError: the driver is gone"),
+        ("killed", ""),
+        ("silent", "Allgather has waited 2 s for the other ranks"),
+        ("silent_nccl", "NCCL all-gather has waited 2 s for the other ranks"),
+        ("silent_peers", "a forward pass of all ranks has waited 2 s for the other ranks"),
+    ],
+)
+def test_a_fault_of_one_rank_ends_the_job(case, message):
+    began = time.monotonic()
+    code, out, err = ended(start(2, DRIVER, case, PAPERS_MPI_TIMEOUT_S="2"), 60)
+    assert code != 0
+    assert "ok" not in out
+    assert time.monotonic() - began < 30
+    if message:
+        lines = [line for line in err.split("\n") if line.startswith("rank ")]
+        assert len(lines) == 1, err
+        assert message in lines[0]
+    else:
+        assert "KILLED" in err + out or "signal 9" in err + out, (out, err)  # the launcher's line

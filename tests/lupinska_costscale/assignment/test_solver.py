@@ -1,0 +1,201 @@
+"""The GPU's cost scaling as a whole: both loops, all heuristics, errors."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+
+from papers.common.gpu import device
+from papers.common.instances.generators import uniform
+from papers.common.problems import assignment_proof
+from papers.lupinska_costscale import PAPER, solve
+from papers.lupinska_costscale.assignment import launches, solver
+from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
+
+HEURISTICS = [
+    {},
+    {"cycle": 8, "price_updates": "every"},
+    {"cycle": 8, "price_updates": "first", "arc_fixing": False},
+    {"price_updates": "none", "arc_fixing": False, "alpha": 3},
+    {"loop": "device"},
+]
+
+
+@pytest.fixture(autouse=True)
+def _on_executor():
+    device.select("cpu")
+
+
+def certified(cost, maximize=False, **options):
+    answer = solve(cost, maximize, **options)
+    verdict = assignment_proof.assignment(np.asarray(cost), answer, maximize)
+    assert verdict.ok, verdict
+    return answer
+
+
+@pytest.mark.parametrize("options", HEURISTICS)
+def test_optimal(options):
+    for seed in range(6):
+        draw = np.random.default_rng(seed)
+        n, m = draw.integers(1, 7, 2)
+        shape = n, (n if seed % 2 else m)
+        cost = (draw.integers(-50, 50, shape), draw.random(shape))[seed // 2 % 2]
+        answer = certified(cost, seed % 3 == 0, **options)
+        best = cost[linear_sum_assignment(cost, seed % 3 == 0)].sum()
+        assert answer.cost == pytest.approx(best, rel=1e-10)
+
+
+def test_orders_of_the_paper():
+    """30 a side, costs up to 100 [LU11 sec.6], with the heuristics of each run's first kernel."""
+    cost = uniform(30, 1, cost_range=101)
+    counters = certified(cost, True, cycle=20).counters
+    assert counters["refines"] == 4
+    assert counters["price_updates"] == 4
+    assert counters["arcs_fixed"] > 450
+    every = certified(cost, True, cycle=20, price_updates="every").counters
+    assert every["relabels"] < counters["relabels"]
+
+
+def test_a_whole_run_leaves_nothing_to_update():
+    """CYCLE as in the paper: the first run ends with a flow, and prices stay."""
+    counters = certified(uniform(6, 1, cost_range=101)).counters
+    assert counters["price_updates"] == 0
+    refines = counters["refines"]
+    assert counters["kernel_launches"] == 1 + 2 * refines + (refines - 1)
+
+
+def test_forbidden_and_sparse():
+    dense = np.where(uniform(7, 5, cost_range=4) > 1, np.inf, 3.0)
+    dense[np.arange(7), np.arange(7)[::-1]] = 7.0
+    certified(dense)
+    stored = csr_array(np.where(np.isfinite(dense), dense, 0).astype(int))
+    for options in HEURISTICS[:3]:
+        assert assignment_proof.assignment(dense, solve(stored, **options)).ok
+    with pytest.raises(ValueError, match="complete graphs"):
+        solve(stored, loop="device")
+
+
+def test_more_nodes_than_a_block_holds():
+    certified(uniform(9, 2, cost_range=20), geometry=launches.Geometry(5), cycle=50)
+
+
+@pytest.mark.parametrize("loop", solver.LOOPS)
+def test_run_twice(loop):
+    cost = uniform(6, 3, cost_range=200)
+    state = solver.upload(cost, loop=loop)
+    counts = []
+    for _ in range(2):
+        solver.run(state)
+        answer = solver.download(state)
+        assert assignment_proof.assignment(cost, answer).ok
+        counts.append((answer.cost, answer.counters["refines"], answer.counters["kernel_launches"]))
+    assert counts[0] == counts[1]  # operations depend on the interleaving
+
+
+def test_steps_are_traced():
+    seen = []
+    state = solver.upload(uniform(10, 3, cost_range=120), cycle=5)
+    solver.run(state, seen.append)
+    assert set(seen) == set(solver.STEPS)
+    assert seen[:2] == ["start_refine", "refine"]
+
+
+def test_epsilons():
+    assert solver.epsilons(6100, 10) == [610, 61, 7, 1]
+    assert solver.epsilons(0, 10) == [1]
+    assert solver.epsilons(5, 2) == [3, 2, 1]
+
+
+def test_empty_and_constant():
+    assert solve(np.zeros((0, 2))).cost == 0
+    assert certified(np.full((5, 5), 7)).counters["refines"] == 1
+    assert certified(np.full((5, 5), 7), loop="device").cost == 35
+
+
+def test_the_card():
+    assert (PAPER.tag, PAPER.year) == ("LU11", 2011)
+    assert solver.SOLVERS["refine"].steps == solver.STEPS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"alpha": 1}, "alpha=1"),
+        ({"cycle": 0}, "cycle=0"),
+        ({"cycle": 1.5}, r"cycle=1\.5"),
+        ({"operations": 0}, "operations=0"),
+        ({"price_updates": "host"}, "price_updates='host'"),
+        ({"loop": "gpu"}, "loop='gpu'"),
+        ({"arc_fixing": None}, "arc_fixing=None"),
+        ({"loop": "device", "geometry": launches.Geometry(33)}, "whole warps"),
+    ],
+)
+def test_bad_options_are_named(wrong, named):
+    with pytest.raises(ValueError, match=named):
+        solve([[1, 2], [2, 1]], **wrong)
+
+
+def test_what_is_too_large(monkeypatch):
+    for threads in (0, 1025, 2.0):
+        with pytest.raises(ValueError, match="threads="):
+            launches.Geometry(threads)
+    with pytest.raises(ValueError, match="at most 64"):
+        solver.upload(np.zeros((65, 65), int), loop="device")
+    monkeypatch.setattr(device, "free_bytes", lambda: 1000)
+    with pytest.raises(ValueError, match="are free"):
+        solver.upload(np.zeros((20, 20), int))
+
+
+def test_an_exceeded_bound_raises():
+    state = solver.upload(np.ones((5, 5), int), operations=1)
+    with pytest.raises(RuntimeError, match="exceeded 1 relabels"):
+        solver.run(state)
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+
+
+def test_what_cannot_happen_is_named():
+    """A node that lost its arcs, and a run that does nothing: raised, not waited for."""
+    state = solver.upload(uniform(4, 1, cost_range=9))
+    start = state.launches[0]["start_refine"]
+
+    def without_arcs():
+        start()
+        state.arrays["last"][2] = state.arrays["first"][2]
+
+    state.launches[0]["start_refine"] = without_arcs
+    with pytest.raises(RuntimeError, match="no residual arc"):
+        solver.run(state)
+
+    state = solver.upload(uniform(4, 1, cost_range=9))
+    state.launches[0]["refine"] = lambda: None
+    with pytest.raises(RuntimeError, match="did nothing"):
+        solver.run(state)
+
+
+def test_bound_arguments_are_what_the_kernels_are_compiled_for():
+    """On a GPU a launch is compiled for its arguments' types: they are the listed signatures."""
+    for module, loop in ((lock_free, "host"), (one_launch, "device")):
+        state = solver.upload(uniform(9, 1, cost_range=90), loop=loop)
+        bound = {launch.name: launch for launch in state.launches[0].values()}
+        if state.start is not None:
+            bound["start"] = state.start
+        assert set(bound) == {kernel.py_func.__name__ for kernel in module.SIGNATURES}
+        for kernel, text in module.SIGNATURES.items():
+            kinds = text.removeprefix("void(").removesuffix(")").split(", ")
+            arguments, _ = bound[kernel.py_func.__name__]._flat
+            wanted = [re.match(r"\w+", kind)[0] for kind in kinds]
+            assert [a.dtype.name for a in arguments] == wanted, kernel
+            arrays = [kind.endswith("[::1]") for kind in kinds]
+            assert [isinstance(a, np.ndarray) for a in arguments] == arrays, kernel
+
+
+def test_shapes_on_a_gpu(monkeypatch):
+    card = device.Device("card", True, 132, 1 << 36, (9, 0))
+    monkeypatch.setattr(device, "describe", lambda: card)
+    assert launches.Geometry.for_device(30, "host").threads == 32 * 16
+    assert launches.Geometry.for_device(30, "device").threads == 1024
+    assert launches.Geometry.for_device(5, "device").threads == 320
+    assert launches.Geometry.for_device(1000, "host").blocks(2000) == 4

@@ -1,0 +1,203 @@
+"""Push-relabel on the CPU: as printed, fast, and beside other people's codes."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from papers.common.gpu.environment import MissingPackageError
+from papers.common.instances import generators
+from papers.common.model import Instance
+from papers.common.problems import flow_proof
+from papers.common.problems.network import FOUR, Network, NetworkError, grid, network
+from papers.common.problems.residuals import split
+from papers.lupinska_costscale.flow import reference
+from papers.lupinska_costscale.flow.baselines import push_relabel, rivals
+
+HEURISTICS = push_relabel.HEURISTICS
+
+
+def problems():
+    for seed in range(1, 5):
+        yield Instance("random_grid", 4, "9", seed=seed)
+        yield Instance("random_grid", 4, "9", (("directions", 8),), seed)
+        yield Instance("random_network", 12, "9", seed=seed)
+
+
+PROBLEMS = list(problems())
+
+
+def as_network(problem):
+    return problem if isinstance(problem, Network) else problem.network()
+
+
+def solve(name, problem, **options):
+    solver = push_relabel.SOLVERS[name]
+    state = solver.upload(problem, **options)
+    solver.run(state)
+    first = solver.download(state)
+    solver.run(state)
+    answer = solver.download(state)
+    assert answer.value == first.value
+    assert answer.counters == first.counters
+    verdict = flow_proof.flow(problem, answer)
+    assert verdict.ok, verdict.reason
+    return answer
+
+
+def by_scipy(problem):
+    return solve("scipy_flow", problem).value
+
+
+# ------------------------------------------------------------------------------- as printed
+
+
+def check_distances(operation, state, x):
+    """Definition 4.1: h(x) <= h(y) + 1 along every residual arc, and no excess below 0."""
+    net = state.net
+    for y in range(net.nodes):
+        assert y == net.source or state.excess[y] >= 0
+        for a in state.arcs(y):
+            assert state.height[y] <= state.height[net.head[a]] + 1, (operation, x)
+    assert (state.height[net.source], state.height[net.sink]) == (net.nodes, 0)
+
+
+@pytest.mark.parametrize("heuristics", HEURISTICS)
+@pytest.mark.parametrize("instance", PROBLEMS, ids=lambda i: i.key)
+def test_the_printed_algorithm(instance, heuristics):
+    net = as_network(generators.draw(instance))
+    seen = []
+
+    def step(operation, state, x):
+        check_distances(operation, state, x)
+        seen.append(operation)
+
+    answer = reference.push_relabel(net, heuristics, step)
+    assert flow_proof.flow(net, answer).ok
+    assert answer.value == by_scipy(net)
+    assert answer.counters == {"pushes": seen.count("push"), "relabels": seen.count("relabel")}
+    assert ("gap" in seen) <= (heuristics == "global+gap")
+
+
+def test_heights_never_fall():
+    net = as_network(generators.draw(Instance("random_grid", 5, "9", seed=3)))
+    before = [0] * net.nodes
+
+    def step(operation, state, x):
+        assert all(old <= new for old, new in zip(before, state.height, strict=True))
+        before[:] = state.height
+
+    reference.push_relabel(net, "global+gap", step)
+    assert max(before) >= net.nodes
+
+
+def test_what_global_relabeling_as_printed_would_break():
+    """Node 1 reaches the sink by 2, not so 3: once 1 rises, 3 at height 0 would lie too low."""
+    net = network([0, 1, 1, 2], [1, 2, 3, 4], [5, 1, 1, 1], 5, 0, 4)
+    state = reference.init(net)
+    unreached = reference.global_relabel(state)
+    assert unreached == [3]
+    assert (state.height[1], state.height[3]) == (2, 2)
+    check_distances("global", state, 4)
+    reference.gap(state, unreached)
+    assert state.height[3] == net.nodes
+
+
+# ------------------------------------------------------------------------------- at speed
+
+
+@pytest.mark.parametrize("heuristics", HEURISTICS)
+@pytest.mark.parametrize("instance", PROBLEMS, ids=lambda i: i.key)
+def test_push_relabel(instance, heuristics):
+    problem = generators.draw(instance)
+    answer = solve("push_relabel", problem, heuristics=heuristics)
+    assert answer.value == by_scipy(problem)
+    used = answer.counters["host_relabels"] > 0
+    assert used == (heuristics != "none")
+    bound = push_relabel.operation_bound(problem.nodes, split(problem).between.size)
+    assert answer.counters["pushes"] + answer.counters["relabels"] <= bound
+
+
+@pytest.mark.parametrize("name", ["push_relabel", "pymaxflow", "scipy_flow"])
+@pytest.mark.parametrize("family", ["segmentation", "stereo_move", "random_grid"])
+def test_all_codes_agree_on_images(name, family):
+    if name == "pymaxflow":
+        pytest.importorskip("maxflow")
+    label = {"segmentation": "coffee", "stereo_move": "a09", "random_grid": "50"}[family]
+    problem = generators.draw(Instance(family, 60, label))
+    answer = solve(name, problem)
+    assert answer.value == by_scipy(problem) > 0
+    assert solve(name, problem.network()).value == answer.value
+
+
+def edge_cases():
+    one = {name: np.zeros((1, 1), int) for name in FOUR}
+    yield "one pixel", grid([[3]], [[5]], one), 3
+    yield "nothing flows", grid([[3]], [[0]], one), 0
+    line = {name: np.zeros((1, 3), int) for name in FOUR}
+    line["right"] = np.array([[2, 9, 0]])
+    yield "a line", grid([[7, 0, 0]], [[0, 0, 8]], line), 2
+    yield "no arcs", network([], [], [], 2, 0, 1), 0
+    yield "one arc", network([0], [1], [2**40], 2, 0, 1), 2**40
+    yield "backwards only", network([1, 2], [0, 1], [4, 4], 3, 0, 2), 0
+    both = network([0, 1, 1, 0], [1, 0, 2, 2], [4, 9, 3, 6], 3, 0, 2)
+    yield "straight and both ways", both, 9
+    yield "a terminal in the middle", network([1, 1, 0], [0, 2, 2], [4, 3, 1], 3, 1, 2), 4
+
+
+@pytest.mark.parametrize("name", ["push_relabel", "pymaxflow", "scipy_flow"])
+@pytest.mark.parametrize(("problem", "value"), [c[1:] for c in edge_cases()],
+                         ids=[c[0] for c in edge_cases()])  # fmt: skip
+def test_edge_cases(name, problem, value):
+    if name == "pymaxflow":
+        pytest.importorskip("maxflow")
+    if name == "scipy_flow" and value > 2**31:
+        with pytest.raises(NetworkError, match="32 bits"):
+            solve(name, problem)
+        return
+    assert solve(name, problem).value == value
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+def test_a_run_that_needs_more_than_allowed():
+    problem = generators.draw(PROBLEMS[0])
+    state = push_relabel.upload(problem, max_operations=3)
+    with pytest.raises(push_relabel.OperationLimitError, match="more than 3"):
+        push_relabel.run(state)
+    with pytest.raises(RuntimeError, match="nothing to download"):
+        push_relabel.download(state)
+
+
+def test_options_and_problems():
+    problem = generators.draw(PROBLEMS[0])
+    for options in ({"heuristics": "gap"}, {"max_operations": -1}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            push_relabel.upload(problem, **options)
+    with pytest.raises(ValueError, match="heuristics"):
+        reference.push_relabel(problem.network(), "gap")
+    for solver in push_relabel.SOLVERS.values():
+        with pytest.raises((NetworkError, MissingPackageError)):
+            solver.upload(np.zeros((3, 3)))
+    state = rivals.upload_scipy(problem)
+    with pytest.raises(RuntimeError, match="nothing to download"):
+        rivals.download_scipy(state)
+
+
+def test_without_pymaxflow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "maxflow", None)
+    with pytest.raises(MissingPackageError, match="not installed"):
+        rivals.upload_pymaxflow(generators.draw(PROBLEMS[0]))
+
+
+def test_a_wrong_answer_of_pymaxflow_is_found():
+    """Its value and its cut are its own: the flow they are proved with does not cover for them."""
+    pytest.importorskip("maxflow")
+    problem = generators.draw(PROBLEMS[0])
+    state = rivals.upload_pymaxflow(problem)
+    with pytest.raises(RuntimeError, match="nothing to download"):
+        rivals.download_pymaxflow(state)
+    rivals.run_pymaxflow(state)
+    state.value += 1
+    assert not flow_proof.flow(problem, rivals.download_pymaxflow(state)).ok

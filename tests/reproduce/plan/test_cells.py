@@ -1,0 +1,123 @@
+"""Plans: shared cells, filters, estimates."""
+
+import json
+
+import pytest
+
+from papers.common.model import Cell, Experiment, Instance, Plan
+from papers.reproduce.plan import cells as plan
+from papers.reproduce.plan.cells import Estimator, Job
+from papers.reproduce.registry import UsageError
+
+QUICK = Plan("quick", gpu=False, seeds=(1,))
+
+
+def instance(n=8, label="n", seed=1, **params):
+    return Instance("uniform", n, label, tuple(params.items()), seed)
+
+
+def experiment(name, *cells, unavailable=""):
+    return "toy", Experiment(name, name, "table", lambda _: cells, None, unavailable=unavailable)
+
+
+def test_shared_cells_merge_scopes_repeats_and_readers():
+    first = experiment("a", Cell("toy:x", instance(), ("end_to_end",), repeats=3))
+    second = experiment("b", Cell("toy:x", instance(), ("steps", "run")))
+    (job,) = plan.jobs([first, second], QUICK)
+    assert job.cell.scopes == ("run", "end_to_end", "steps")
+    assert job.cell.repeats == plan.REPEATS["quick"] == 5
+    assert job.experiments == ("toy:a", "toy:b")
+
+
+def test_options_make_another_cell():
+    cells = [Cell("toy:x", instance(), options=(("step4", s),)) for s in "AB"]
+    assert len(plan.jobs([experiment("a", *cells)], QUICK)) == 2
+
+
+def test_one_key_for_two_instances_is_an_error():
+    cells = [Cell("toy:x", instance(cost_range=r)) for r in (8, 9)]
+    with pytest.raises(ValueError, match="two instances share the key"):
+        plan.jobs([experiment("a", *cells)], QUICK)
+
+
+def test_small_first_and_unavailable_left_out():
+    cells = [Cell("toy:x", instance(n)) for n in (32, 8, 16)]
+    jobs = plan.jobs([experiment("a", *cells), experiment("b", cells[0], unavailable="no")], QUICK)
+    assert [job.cell.instance.n for job in jobs] == [8, 16, 32]
+    assert all(job.experiments == ("toy:a",) for job in jobs)
+
+
+def test_repeats_of_the_command_line_win():
+    (job,) = plan.jobs([experiment("a", Cell("toy:x", instance(), repeats=9))], QUICK, repeats=2)
+    assert job.cell.repeats == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["n=8"], 2),
+        (["n=8", "n=16"], 4),
+        (["n=8,16"], 4),
+        (["n=8, 16", "range=0.1n"], 2),
+        (["n=8", "range=0.1n"], 1),
+        (["label=0.1n"], 2),
+        (["solver=x"], 4),
+        (["solver=toy:x"], 4),
+        (["family=uniform", "seed=1"], 4),
+    ],
+)
+def test_only(words, kept):
+    cells = [Cell("toy:x", instance(n, label)) for n in (8, 16) for label in ("n", "0.1n")]
+    jobs = plan.jobs([experiment("a", *cells)], QUICK)
+    assert len(plan.select(jobs, plan.parse_only(words))) == kept
+
+
+def test_only_says_what_there_is():
+    jobs = plan.jobs([experiment("a", *(Cell("toy:x", instance(n)) for n in (128, 16)))], QUICK)
+    with pytest.raises(UsageError, match="n=8: the plan has n 16, 128"):
+        plan.select(jobs, plan.parse_only(["n=16", "n=8"]))
+
+
+def test_only_without_a_common_cell():
+    jobs = plan.jobs(
+        [experiment("a", Cell("toy:x", instance(8)), Cell("toy:y", instance(9)))], QUICK
+    )
+    with pytest.raises(UsageError, match="no cell has all"):
+        plan.select(jobs, plan.parse_only(["n=8", "solver=y"]))
+
+
+def test_plans_survive_json():
+    params = (("cost_range", 8), ("shape", (2, 3)), ("nested", ((1, "a"), ())))
+    cell = Cell("toy:x", Instance("f", 8, "n", params, 2), ("run",), (("step4", "A"),), 3)
+    jobs = [Job(cell, ("toy:a",))]
+    assert plan.from_json(json.loads(json.dumps(plan.to_json(jobs)))) == jobs
+
+
+def job(n, label="n", solver="toy:x", repeats=5, scopes=("run",)):
+    return Job(Cell(solver, instance(n, label), scopes, (), repeats), ())
+
+
+def test_estimates_scale_by_n_cubed_from_the_nearest_size():
+    guess = Estimator()
+    guess.add("toy:x", "", "uniform", "n", 16, 10.0)
+    guess.add("toy:x", "", "uniform", "n", 64, 200.0)
+    assert guess.run_ms(job(128)) == pytest.approx(1600)
+    assert guess.run_ms(job(8)) == pytest.approx(1.25)
+    # The same range is preferred to the same size.
+    guess.add("toy:x", "", "uniform", "10n", 128, 9999.0)
+    assert guess.run_ms(job(128)) == pytest.approx(1600)
+
+
+def test_no_estimate_for_strangers_or_far_sizes():
+    guess = Estimator()
+    guess.add("toy:x", "", "uniform", "n", 16, 10.0)
+    assert guess.run_ms(job(16, solver="toy:y")) is None
+    assert guess.run_ms(job(512)) is None
+    assert guess.total([job(16), job(512)], 6.0)[1] == 1
+
+
+def test_estimates_respect_the_budget():
+    guess = Estimator()
+    guess.add("toy:x", "", "uniform", "n", 16, 4000.0)
+    # Warm-up and two of five repetitions: no third begins after six seconds.
+    assert guess.seconds(job(16), 6.0) == pytest.approx(12, abs=0.2)

@@ -1,0 +1,109 @@
+"""Filling a README's results blocks from recorded runs, on the toy paper."""
+
+import shutil
+
+import pandas as pd
+import pytest
+
+from papers.reproduce.registry import UsageError
+from papers.reproduce.report import readme
+
+PAGE = """# Toy
+
+<!-- results: steps -->
+old
+<!-- end -->
+between
+<!-- results: table1 -->
+<!-- end -->
+last
+"""
+
+
+@pytest.fixture
+def paper(finished_run, toy, tmp_path, monkeypatch):
+    """The toy paper's folder, with the session's run as its one recorded run."""
+    record = tmp_path / "toy" / "results" / "some-gpu"
+    record.mkdir(parents=True)
+    shutil.copy(finished_run[0] / "measurements.csv", record)
+    monkeypatch.setattr("papers.reproduce.registry.folder", lambda name: tmp_path / "toy")
+    (tmp_path / "toy" / "README.md").write_text(PAGE)
+    return tmp_path / "toy"
+
+
+def test_blocks_are_filled_and_the_rest_is_kept(paper):
+    text = readme.filled("toy")
+    head, steps, between, table1, last = readme_parts(text)
+    assert (head, between, last) == ("# Toy\n\n", "\nbetween\n", "\nlast\n")
+    lines = steps.splitlines()
+    assert lines[:2] == [
+        "| n | seed | metric | median | count |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    assert lines[2].startswith("| 8 | 1 | prepare_ms | ")
+    assert "old" not in text
+    # Column names are words, published numbers keep their decimals.
+    assert table1.splitlines()[0] == "| n | range | published speedup | speedup |"
+    assert table1.splitlines()[2].startswith("| 8 | n | 0.50 | ")
+    paper.joinpath("README.md").write_text(text)
+    assert readme.filled("toy") == text
+
+
+def readme_parts(text):
+    """Split at the marks: text, block, text, block, text."""
+    parts = []
+    for piece in text.split("<!-- results: "):
+        name, mark, rest = piece.partition(" -->\n")
+        parts += rest.split("<!-- end -->") if mark and name in ("steps", "table1") else [piece]
+    return parts
+
+
+def test_rows_of_recorded_runs_only_named_where_there_are_two(paper, monkeypatch):
+    from papers.reproduce import registry
+
+    def table(measurements, published):
+        sources = ["this run", "recorded a", "recorded b", "published"]
+        return pd.DataFrame({"source": sources, "device": "x", "time_ms": [1.5, 2.5, 3.5, 4.5]})
+
+    entry = registry.experiments("toy")["steps"]
+    changed = {"steps": entry.__class__(**{**vars(entry), "table": table})}
+    monkeypatch.setattr(registry, "experiments", lambda name: changed)
+    paper.joinpath("README.md").write_text(PAGE.partition("between")[0])
+    block = readme.filled("toy").splitlines()[3:-1]
+    assert block == ["| run | time ms |", "| --- | --- |", "| a | 2.5 |", "| b | 3.5 |"]
+
+
+def test_recorded_runs_of_another_papers_solvers_count_too():
+    """Figure 6 of one paper measures a solver of another."""
+    assert readme._owners("lopes2019") == ["lopes2019", "datenagi2016"]
+    block = readme.filled("lopes2019").split("<!-- results: fig06 -->")[1].split("<!-- end -->")[0]
+    assert len([line for line in block.splitlines() if line.startswith("| 8192 |")]) == 3
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("<!-- results: nothing -->\n<!-- end -->\n", "no experiment 'nothing'"),
+        (
+            "<!-- results: steps -->\ntext of mine\n<!-- results: table1 -->\n<!-- end -->\n",
+            "lacks",
+        ),
+        ("<!-- results: steps -->\ntext of mine\n", "lacks"),
+    ],
+)
+def test_a_wrong_mark_changes_nothing(paper, page, message):
+    path = paper / "README.md"
+    path.write_text(page)
+    with pytest.raises(UsageError, match=message):
+        readme.fill("toy")
+    assert path.read_text() == page
+
+
+def test_the_command_writes_the_page(paper, reproduce):
+    expected = readme.filled("toy")
+    result = reproduce("readme", "toy")
+    assert result.code == 0
+    assert paper.joinpath("README.md").read_text() == expected
+    shutil.rmtree(paper / "results")
+    result = reproduce("readme", "toy")
+    assert (result.code, result.err) == (2, "reproduce: toy has no recorded run\n")

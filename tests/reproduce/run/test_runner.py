@@ -1,0 +1,264 @@
+"""Runs of the toy paper: every way to end a cell, kills, resumes, exit codes."""
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from papers.reproduce.run import measurements, runner
+
+
+def table(folder):
+    return measurements.read(folder / "measurements.csv")
+
+
+def status(folder, cell):
+    done = table(folder).query("metric == 'done'").set_index("cell")
+    return done.loc[f"toy:{cell}/uniform/n=8/range=n/seed=1"]
+
+
+def measured_cells(folder):
+    """The done rows in file order, from the raw text: a duplicate would show."""
+    lines = (folder / "measurements.csv").read_text().splitlines()
+    return [line.split(",")[0] for line in lines if ",answer,done," in line]
+
+
+def test_a_clean_run_exits_0_and_measures_shared_cells_once(reproduce, tmp_path):
+    result = reproduce("run", "toy:table1", "fig1", "--seed", 1, "--repeats", 3, "--out", tmp_path)
+    assert result.code == 0, result.err
+    cells = measured_cells(tmp_path)
+    assert len(cells) == len(set(cells)) == 6
+    rows = table(tmp_path).query("cell == 'toy:good/uniform/n=8/range=n/seed=1'")
+    # table1 asks for run and end_to_end, fig1 for steps and run: one cell with all three.
+    assert set(rows["scope"]) == {"run", "end_to_end", "steps", "answer"}
+    counts = rows.groupby(["scope", "metric"]).size()
+    assert counts["run", "time_ms"] == counts["end_to_end", "time_ms"] == 3
+    assert counts["steps", "prepare_ms"] == 3
+    assert (rows.query("metric == 'never_ms'")["value"] == 0).all()
+    assert set(rows["certificate"]) == {"lp-duals"}
+
+
+def test_what_the_clock_says_is_what_the_solver_took(smoke_run):
+    slow = table(smoke_run[0]).query("solver == 'toy:slow' and metric == 'time_ms'")["value"]
+    assert ((slow >= 50) & (slow < 1000)).all()
+
+
+@pytest.mark.parametrize(
+    ("solver", "expected", "reason"),
+    [
+        ("fail", "failed", 'ValueError: planted, with a line break, "quotes" and a comma'),
+        ("exhaust", "out-of-memory", "MemoryError: planted"),
+        ("killed", "out-of-memory", "signal 9"),
+        ("crash", "failed", "exit 7"),
+        ("wrong", "not-certified", "run: "),
+        ("unsteady", "not-certified", "run: "),
+        ("nobody", "failed", "unknown solver 'toy:nobody'"),
+        ("kernel", "skipped", "device time needs a GPU"),
+    ],
+)
+def test_every_bad_end_is_a_status_and_the_run_goes_on(all_bad, solver, expected, reason):
+    folder, result = all_bad
+    row = status(folder, solver)
+    assert row["status"] == expected
+    assert reason in row["reason"]
+    cell = f"toy:{solver}/uniform/n=8/range=n/seed=1"
+    (line,) = [line for line in result.out.splitlines() if f" {cell}" in line and "/10 " in line]
+    assert expected in line
+    assert f"| {cell} | {expected} |" in (folder / "report.md").read_text()
+    assert len(measured_cells(folder)) == 10
+    assert status(folder, "good")["status"] == status(folder, "slow")["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("found", "problems", "code"),
+    [
+        (["ok", "skipped"], [], 0),
+        (["ok", "failed"], [], 3),
+        (["timeout"], [], 3),
+        (["out-of-memory"], [], 3),
+        (["ok", "missing"], [], 3),
+        (["ok"], ["a table"], 3),
+        (["failed", "not-certified", "missing"], ["a table"], 1),
+    ],
+)
+def test_exit_codes(found, problems, code):
+    assert runner.exit_code(found, problems) == code
+
+
+def test_the_exit_code_of_a_run(all_bad, finished_run, smoke_run):
+    """Not certified wins over failed; failed over ok."""
+    assert [made[1].code for made in (all_bad, finished_run, smoke_run)] == [1, 3, 0]
+
+
+def test_a_hanging_cell_is_killed_and_says_where_it_was(reproduce, tmp_path):
+    begin = time.monotonic()
+    words = ["toy:hang", "table1", "--preset", "smoke", "--seed", 1, "--timeout", 8]
+    result = reproduce("run", *words, "--out", tmp_path)
+    assert result.code == 3
+    assert time.monotonic() - begin < 60
+    row = status(tmp_path, "hang")
+    assert (row["status"], row["reason"]) == ("timeout", "over 8 s, in: upload and warm-up")
+    assert status(tmp_path, "good")["status"] == "ok"
+
+
+def test_uncertified_times_enter_no_table(all_bad):
+    summary = pd.read_csv(all_bad[0] / "summary.csv")
+    wrong = summary[summary["solver"] == "toy:wrong"]
+    assert (wrong["metric"] == "time_ms").any()
+    assert set(measurements.usable(summary)["solver"]) == {"toy:good", "toy:slow"}
+
+
+def test_counters_that_differ_are_kept_one_a_repeat(reproduce, tmp_path):
+    reproduce("run", "toy:jittery", "--repeats", 3, "--out", tmp_path)
+    rows = table(tmp_path).query("metric == 'augmentations'")
+    # The warm-up was the first run on the state.
+    assert list(rows["value"]) == [2, 3, 4]
+    assert list(rows["repeat"]) == [0, 1, 2]
+    assert list(table(tmp_path).query("metric == 'cost'")["repeat"]) == [0]
+
+
+def test_a_broken_table_is_told_and_exits_3(reproduce, tmp_path):
+    result = reproduce("run", "toy:broken", "--preset", "smoke", "--out", tmp_path)
+    assert result.code == 3
+    assert "no published numbers 'nothing'; there are: paper_inconsistencies, speed" in result.err
+    assert "no published numbers" in (tmp_path / "report.html").read_text()
+
+
+def test_only_keeps_matching_cells(reproduce, tmp_path):
+    words = ["--only", "n=16,32", "--only", "solver=good", "--seed", 4]
+    assert reproduce("run", "toy:table1", *words, "--out", tmp_path).code == 0
+    assert measured_cells(tmp_path) == [
+        "toy:good/uniform/n=16/range=n/seed=4",
+        "toy:good/uniform/n=32/range=n/seed=4",
+    ]
+
+
+def test_dry_run_measures_nothing(reproduce, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = reproduce("run", "toy:table1", "--dry-run")
+    assert result.code == 0
+    assert "18 cells" in result.out
+    assert "unknown" in result.out
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------ kills
+
+
+def wait_for_cells(folder, number, process, limit=60):
+    end = time.monotonic() + limit
+    path = folder / "measurements.csv"
+    while time.monotonic() < end:
+        if path.is_file() and path.read_text().count(",answer,done,") >= number:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    raise AssertionError("the run made no progress")
+
+
+def stat(pid):
+    """State and parent of a process, from /proc; ("Z", 0) if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "Z", 0
+    return fields[0], int(fields[1])
+
+
+def children(pid):
+    return [int(e) for e in os.listdir("/proc") if e.isdigit() and stat(e)[1] == pid]
+
+
+def is_running(pid):
+    return stat(pid)[0] != "Z"
+
+
+def test_sigkill_loses_and_repeats_nothing(reproduce, start, tmp_path):
+    folder = tmp_path / "run"
+    process = start("run", "toy:table1", "--repeats", 4, "--out", folder)
+    wait_for_cells(folder, 5, process)
+    workers = children(process.pid)
+    for words in (["report", folder], ["run", "--resume", folder]):
+        refused = reproduce(*words)
+        assert (refused.code, "in use" in refused.err) == (2, True)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = (folder / "measurements.csv").read_bytes()
+    finished = measured_cells(folder)
+    assert 5 <= len(finished) < 18
+    assert not (folder / "report.html").exists()
+    # The child must not live on and hold the device.
+    assert workers
+    end = time.monotonic() + 10
+    while any(map(is_running, workers)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(map(is_running, workers))
+    with (folder / "measurements.csv").open("ab") as file:
+        file.write(b"toy:good/uniform/n=32/range=n/seed=3,toy:good,,a torn li")
+    assert reproduce("run", "--resume", folder).code == 0
+    after = (folder / "measurements.csv").read_bytes()
+    whole = before[: before.rfind(b"\n") + 1]
+    assert after.startswith(whole)
+    cells = measured_cells(folder)
+    assert cells[: len(finished)] == finished
+    assert len(cells) == len(set(cells)) == 18
+    assert set(table(folder)["status"]) == {"ok"}
+
+
+def test_resuming_a_finished_run_changes_nothing(reproduce, smoke):
+    before = (smoke / "measurements.csv").read_bytes()
+    result = reproduce("run", "--resume", smoke)
+    assert result.code == 0
+    assert (smoke / "measurements.csv").read_bytes() == before
+
+
+def test_retry_measures_again_what_was_not_ok_and_nothing_else(reproduce, all_bad, tmp_path):
+    folder = shutil.copytree(all_bad[0], tmp_path / "run")
+    before = table(folder)
+    result = reproduce("run", "--resume", folder, "--retry", "--timeout", 50)
+    assert result.code == 1
+    assert "7 of 10 cells" in result.out
+    cells = measured_cells(folder)
+    assert len(cells) == len(set(cells)) == 10
+    good = before["status"].isin(["ok", "skipped"])
+    kept = table(folder).iloc[: good.sum()]
+    assert kept.equals(before[good].reset_index(drop=True))
+    assert json.loads((folder / "meta.json").read_text())["options"]["timeout_s"] == 50
+
+
+def test_a_longer_timeout_rescues_a_cell(reproduce, tmp_path):
+    """The slow solver sleeps 50 ms a run, so 20 ms are not enough for it."""
+    words = ["toy:table1", "--preset", "smoke", "--seed", 1, "--only", "solver=slow"]
+    assert reproduce("run", *words, "--timeout", 0.02, "--out", tmp_path).code == 3
+    assert status(tmp_path, "slow")["status"] == "timeout"
+    assert reproduce("run", "--resume", tmp_path, "--retry", "--timeout", 60).code == 0
+    assert status(tmp_path, "slow")["status"] == "ok"
+
+
+def test_ctrl_c_keeps_finished_cells_and_exits_130(start, tmp_path):
+    folder = tmp_path / "run"
+    process = start(
+        "run", "toy:table1", "hang", "--only", "seed=1", "--only", "n=8", "--out", folder
+    )
+    wait_for_cells(folder, 2, process)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert f"--resume {folder}" in err
+    assert "Traceback" not in err
+    assert len(measured_cells(folder)) == 2
+
+
+def test_resume_refuses_another_device(reproduce, smoke):
+    meta = json.loads((smoke / "meta.json").read_text())
+    meta["device"]["name"] = "Another GPU"
+    (smoke / "meta.json").write_text(json.dumps(meta))
+    result = reproduce("run", "--resume", smoke)
+    assert result.code == 2
+    assert "'Another GPU'" in result.err

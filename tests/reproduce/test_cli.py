@@ -1,0 +1,122 @@
+"""Errors of usage: exit 2, one line, which names what is allowed."""
+
+import subprocess
+import sys
+
+import pytest
+
+import papers
+from papers.reproduce import cli, solve
+from papers.reproduce.run import folder
+
+UNKNOWN = [
+    (["run", "nobody2020"], "unknown paper 'nobody2020'; there are: toy"),
+    (["run", "toy:table9"], "no experiment 'table9'; it has: table1, fig1"),
+    (["run", "toy:table1", "table9"], "no experiment 'table9'; it has: table1, fig1"),
+    (["run", "toy", "--only", "colour=red"], "KEY of n, range, seed, solver, family"),
+    (["run", "toy", "--only", "n"], "KEY=VALUE"),
+    (["run", "toy", "--only", "n=8,"], "a value is empty"),
+    (["run", "toy", "--seed", "-1"], "--seed"),
+    (["run", "toy", "--retry"], "--retry goes with --resume"),
+    (["readme", "toy"], "README.md: No such file"),
+    (["readme", "nobody2020"], "unknown paper"),
+    (["run", "toy:table1", "--only", "n=9"], "--only n=9: the plan has n 8, 16, 32"),
+    (["run", "toy:later"], "nothing can be measured: toy:later: needs more"),
+    (["run", "toy", "--preset", "huge"], "'smoke', 'quick', 'paper'"),
+    (["run", "toy", "--repeats", "0"], "--repeats"),
+    (["run", "toy", "--nonsense"], "--nonsense"),
+    (["list", "nobody2020"], "unknown paper"),
+    (["report", "nowhere"], "nowhere is no run folder"),
+    (["compare", "nowhere", "nowhere"], "nowhere is no run folder"),
+    (["run", "--resume", "nowhere"], "nowhere is no run folder"),
+    (["run", "toy", "--resume", "nowhere"], "takes only --device, --timeout and --retry"),
+    (["solve", "nowhere.npy", "--with", "toy"], "No such file"),
+    (["solve", "costs.txt", "--with", "toy"], ".npy or .csv"),
+    (["solve", "costs.npy"], "--with"),
+    (["plot"], "plot"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), UNKNOWN, ids=lambda v: " ".join(v)[:40])
+def test_usage_errors_are_one_line_and_exit_2(reproduce, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = reproduce(*words)
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_use_is_not_overwritten(reproduce, tmp_path):
+    (tmp_path / "precious").write_text("x")
+    result = reproduce("run", "toy:table1", "--out", tmp_path)
+    assert result.code == 2
+    assert "is not empty" in result.err
+    assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+
+
+def test_two_runs_cannot_claim_one_folder(reproduce, tmp_path):
+    lock = folder.Lock(tmp_path)
+    result = reproduce("run", "toy:table1", "--out", tmp_path)
+    lock.release()
+    assert (result.code, "in use" in result.err) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == [folder.LOCK]
+
+
+def test_an_unwritable_place_is_one_line_that_names_it(reproduce, tmp_path):
+    (tmp_path / "file").touch()
+    result = reproduce("run", "toy:table1", "--out", tmp_path / "file" / "run")
+    assert (result.code, result.err) == (2, "reproduce: run: Not a directory\n")
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_nobody_foresaw_is_one_line_and_exits_3(reproduce, monkeypatch, debug):
+    def stumble(*_):
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setenv(cli.DEBUG, "")
+    monkeypatch.setattr(solve, "read", stumble)
+    result = reproduce(*["--debug"] * debug, "solve", "a.npy", "--with", "toy")
+    assert result.code == 3
+    assert "reproduce: internal error: ZeroDivisionError: planted" in result.err
+    assert ("Traceback" in result.err) == debug
+    assert (result.err.count("\n") == 1) != debug
+
+
+def test_the_version(reproduce):
+    result = reproduce("--version")
+    assert (result.code, result.out) == (0, f"reproduce {papers.__version__}\n")
+
+
+def test_no_gpu_where_one_is_asked_for(reproduce, tmp_path):
+    from papers.common.gpu import device
+
+    if device.gpu_present():
+        pytest.skip("there is a GPU")
+    result = reproduce("run", "toy:table1", "--device", "gpu", "--out", tmp_path / "run")
+    assert result.code == 2
+    assert "--device gpu" in result.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_list_shows_experiments_solvers_and_what_is_missing(reproduce):
+    result = reproduce("list", "toy")
+    assert result.code == 0
+    for text in ("toy:table1", "toy:later", "needs more", "toy:good", "cuda"):
+        assert text in result.out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["list"]])
+def test_help_and_list_load_nothing_heavy(words):
+    """Numba takes a second to import, and a listing must not wait for it."""
+    program = (
+        "import sys\n"
+        "from papers.reproduce import cli, registry\n"
+        "try: cli.main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print('LOADED', sorted({'numba', 'numba_cuda', 'skimage'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
+    )
+    assert "LOADED []" in done.stdout

@@ -1,0 +1,204 @@
+"""`reproduce solve`: files of one's own."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.io import mmwrite
+from scipy.sparse import coo_array, csr_array, save_npz
+
+from papers.reproduce import solve
+from papers.reproduce.registry import UsageError
+
+COSTS = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+
+
+@pytest.fixture
+def file(tmp_path):
+    np.save(tmp_path / "costs.npy", COSTS)
+    return tmp_path / "costs.npy"
+
+
+@pytest.mark.parametrize(("words", "cost"), [([], 5), (["--maximize"], 11)])
+def test_cost_proof_times_and_assignment(reproduce, file, words, cost):
+    target = file.with_name("answer.csv")
+    result = reproduce("solve", file, "--with", "toy:good", "--output", target, *words)
+    assert result.code == 0, result.err
+    lines = {line[:12].strip(): line[12:] for line in result.out.splitlines()}
+    assert lines["cost"] == str(cost)
+    assert lines["proof"].startswith("proved optimal (lp-duals)")
+    assert lines["run"].endswith("ms")
+    assert lines["end to end"].endswith("ms")
+    table = pd.read_csv(target)
+    assert list(table.columns) == ["row", "column", "cost"]
+    assert table["cost"].sum() == cost
+    assert sorted(table["column"]) == [0, 1, 2]
+    assert (COSTS[table["row"], table["column"]] == table["cost"]).all()
+
+
+def test_a_wrong_answer_exits_1(reproduce, file):
+    result = reproduce("solve", file, "--with", "toy:wrong")
+    assert result.code == 1
+    assert "NOT PROVED" in result.out
+
+
+def test_a_refused_matrix_exits_2_with_the_reason(reproduce, file, monkeypatch):
+    from toybox import toy
+
+    def refuse(cost, **options):
+        raise ValueError("cost[0, 1] is NaN")
+
+    monkeypatch.setattr(toy, "upload", refuse)
+    result = reproduce("solve", file, "--with", "toy:good")
+    assert (result.code, result.err) == (2, "reproduce: cost[0, 1] is NaN\n")
+
+
+def test_unknown_solver(reproduce, file):
+    result = reproduce("solve", file, "--with", "toy:nobody")
+    assert result.code == 2
+    assert "there are: toy:kernel, toy:good" in result.err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("4,1\n2,0\n", np.array([[4, 1], [2, 0]])),
+        ("# costs\n4 1\n2 0\n", np.array([[4, 1], [2, 0]])),
+        ("4,1.5\n2,inf\n", np.array([[4, 1.5], [2, np.inf]])),
+        ("\ufeff4,1\n", np.array([[4, 1]])),
+        ("9007199254740993,1\n", np.array([[9007199254740993, 1]])),
+    ],
+)
+def test_text_keeps_its_type(tmp_path, text, expected):
+    path = tmp_path / "costs.csv"
+    path.write_text(text, encoding="utf-8")
+    found = solve.read(path)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1,2\n3,9223372036854775808\n", "row 2: 9223372036854775808"),
+        ("1.5 -99999999999999999999\n", "row 1: -99999999999999999999"),
+    ],
+)
+def test_whole_numbers_beyond_int64_are_refused(tmp_path, text, number):
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=f"{number} does not fit a 64-bit integer"):
+        solve.read(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.12345678901234567890\n", "1.2345678901234567890123e30\n", "1e5 # 99999999999999999999\n"],
+)
+def test_long_decimals_are_no_whole_numbers(tmp_path, text):
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    assert solve.read(path).dtype == np.float64
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "1,2\n3\n"])
+def test_unreadable_text(tmp_path, text):
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="cannot be read as a matrix"):
+        solve.read(path)
+
+
+def test_pickles_are_refused(tmp_path):
+    np.save(tmp_path / "costs.npy", np.array([{}], dtype=object))
+    with pytest.raises(UsageError, match="cannot be read"):
+        solve.read(tmp_path / "costs.npy")
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "gpu", "solver", "told"),
+    [
+        ("toy", 128, False, "toy:kernel", False),
+        ("toy", 129, False, "toy:good", True),
+        ("toy", 129, True, "toy:kernel", False),
+        ("toy:kernel", 129, False, "toy:kernel", False),
+    ],
+)
+def test_a_paper_alone_names_what_can_run_here(toy, name, n, gpu, solver, told):
+    found, _, note = solve.choose(name, n, gpu)
+    assert found == solver
+    assert ("--with toy:kernel" in note) == told
+    assert bool(note) == told
+
+
+def test_a_solver_taken_for_want_of_a_gpu_is_told(reproduce, file, monkeypatch):
+    monkeypatch.setattr(solve, "EXECUTOR_N", 2)
+    result = reproduce("solve", file, "--with", "toy", "--device", "cpu")
+    assert result.code == 0
+    (line,) = [line for line in result.out.splitlines() if line.startswith("no GPU")]
+    assert "n = 3 is above 2" in line
+    assert "--with toy:kernel runs the kernels" in line
+
+
+# ------------------------------------------------------------------------------- graphs
+
+EDGES = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
+
+
+@pytest.fixture(params=["g.mtx", "g.mtx.gz", "g.npz", "g.npy", "g.csv"])
+def graph_file(tmp_path, request):
+    path = tmp_path / request.param
+    if path.suffix == ".npz":
+        save_npz(path, csr_array(EDGES))
+    elif path.suffix == ".npy":
+        np.save(path, EDGES)
+    elif path.suffix == ".csv":
+        np.savetxt(path, EDGES, fmt="%d", delimiter=",")
+    else:
+        mmwrite(tmp_path / "g.mtx", coo_array(EDGES))
+        if path.suffix == ".gz":
+            path.write_bytes(gzip.compress((tmp_path / "g.mtx").read_bytes()))
+    return path
+
+
+def test_a_graph_is_matched_and_proved(reproduce, graph_file):
+    result = reproduce("solve", graph_file, "--with", "toy:matcher")
+    assert result.code == 0, result.err
+    lines = {line[:12].strip(): line[12:] for line in result.out.splitlines()}
+    assert lines["cardinality"] == "2"
+    assert lines["proof"].startswith("proved optimal (koenig-cover): 2 pairs")
+    assert lines["matching"].endswith("g_matching.csv")
+    pairs = pd.read_csv(graph_file.with_name("g_matching.csv"))
+    assert list(pairs.columns) == ["row", "column"]
+    assert len(pairs) == 2
+    assert EDGES[pairs["row"], pairs["column"]].all()
+
+
+def test_a_matching_that_is_too_small_exits_1(reproduce, graph_file):
+    result = reproduce("solve", graph_file, "--with", "toy:mismatcher")
+    assert result.code == 1
+    assert "NOT PROVED" in result.out
+
+
+def test_what_a_solver_does_not_take(reproduce, tmp_path):
+    save_npz(tmp_path / "g.npz", csr_array(EDGES))
+    result = reproduce("solve", tmp_path / "g.npz", "--with", "toy:matcher", "--maximize")
+    assert (result.code, result.err) == (2, "reproduce: toy:matcher does not take --maximize\n")
+    result = reproduce("solve", tmp_path / "g.npz", "--with", "lopes2019:cpu_sp")
+    assert result.code == 2
+
+
+def test_a_solver_of_costs_takes_no_graph(tmp_path):
+    save_npz(tmp_path / "g.npz", csr_array(EDGES))
+    graph = solve.read(tmp_path / "g.npz")
+    with pytest.raises(UsageError, match="lopes2019:cpu_sp takes no graph"):
+        solve.solve(graph, "lopes2019:cpu_sp", False, "cpu")
+
+
+def test_a_broken_graph_file(reproduce, tmp_path):
+    (tmp_path / "g.mtx").write_text("nothing")
+    result = reproduce("solve", tmp_path / "g.mtx", "--with", "toy:matcher")
+    assert result.code == 2
+    assert "cannot be read as a graph" in result.err
+    assert result.err.count("\n") == 1
