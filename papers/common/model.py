@@ -134,6 +134,9 @@ class Flow:
 
 # --------------------------------------------------------------------------- papers and solvers
 
+ProblemName = Literal["assignment", "matching", "flow"]
+"""The keys of `papers.common.problems.PROBLEMS`."""
+
 
 @dataclass(frozen=True)
 class Solver:
@@ -147,6 +150,8 @@ class Solver:
         What it is, for tables and legends.
     device : {"cuda", "cpu"}
         ``"cuda"``: kernels (a GPU, or the CPU executor when there is none); ``"cpu"``: njit code.
+    problem : {"assignment", "matching", "flow"}
+        What it solves: a key of `papers.common.problems.PROBLEMS`.
     upload : callable(costs, graph or network, **options) -> state
         Checks the input and allocates everything; host memory to device memory.
     run : callable(state, trace=None) -> None
@@ -165,6 +170,7 @@ class Solver:
     name: str
     title: str
     device: Literal["cuda", "cpu"]
+    problem: ProblemName
     upload: Callable[..., Any]
     run: Callable[..., None]
     download: Callable[[Any], Assignment | Matching | Flow]
@@ -173,10 +179,28 @@ class Solver:
 
 
 @dataclass(frozen=True)
+class Defaults:
+    """The solvers a paper takes for one problem when its caller names none.
+
+    Attributes
+    ----------
+    gpu : str
+        The name of a solver with kernels.
+    cpu : str
+        The name of a CPU solver, for sizes that the CPU executor would take too long for;
+        ``"PAPER:SOLVER"`` where it is another paper's.
+    """
+
+    gpu: str
+    cpu: str
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper's card.
 
-    ``experiments`` and ``solvers`` are callables so that the card itself imports nothing heavy.
+    ``experiments`` and ``solvers`` are callables so that the card itself imports nothing heavy;
+    ``defaults`` names, by problem, the solvers that its public calls and the command take.
     """
 
     name: str
@@ -189,6 +213,7 @@ class Paper:
     summary: str
     experiments: Callable[[], Sequence[Experiment]]
     solvers: Callable[[], Mapping[str, Solver]]
+    defaults: Mapping[ProblemName, Defaults]
 
 
 # --------------------------------------------------------------------------- experiments

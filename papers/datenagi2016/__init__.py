@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from papers.common.model import Experiment, Paper, Solver
+from papers.common.model import Defaults, Experiment, Paper, Solver
 
 __all__ = ["PAPER", "solve"]
 
@@ -57,6 +57,7 @@ def _solvers() -> Mapping[str, Solver]:
             name=name,
             title=title,
             device="cuda",
+            problem="assignment",
             upload=partial(solver.upload, variant=name),
             run=solver.run,
             download=solver.download,
@@ -69,6 +70,7 @@ def _solvers() -> Mapping[str, Solver]:
             name=f"mpi_{name}",
             title=f"{variants[name][0]}, a rank of MPI a GPU",
             device="cuda",
+            problem="assignment",
             upload=partial(mpi_solver.upload, variant=name),
             run=mpi_solver.run,
             download=mpi_solver.download,
@@ -97,4 +99,5 @@ PAPER = Paper(
     ),
     experiments=_experiments,
     solvers=_solvers,
+    defaults={"assignment": Defaults(gpu="tree", cpu="cpu_omp")},
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from papers.common.model import Experiment, Paper, Solver
+from papers.common.model import Defaults, Experiment, Paper, Solver
 
 __all__ = ["PAPER", "solve"]
 
@@ -52,4 +52,5 @@ PAPER = Paper(
     ),
     experiments=_experiments,
     solvers=_solvers,
+    defaults={"matching": Defaults(gpu="gpu", cpu="hkdw")},
 )

@@ -338,6 +338,7 @@ SOLVERS = {
         name="gpu",
         title="APFB and APsB, CUDA",
         device="cuda",
+        problem="matching",
         upload=upload,
         run=run,
         download=download,

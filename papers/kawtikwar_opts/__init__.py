@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from papers.common.model import Experiment, Paper, Solver
+from papers.common.model import Defaults, Experiment, Paper, Solver
 
 __all__ = ["PAPER", "solve"]
 
@@ -49,6 +49,7 @@ def _solvers() -> Mapping[str, Solver]:
             name=name,
             title=title,
             device="cuda",
+            problem="assignment",
             upload=partial(solver.upload, version=name),
             run=solver.run,
             download=solver.download,
@@ -73,4 +74,5 @@ PAPER = Paper(
     ),
     experiments=_experiments,
     solvers=_solvers,
+    defaults={"assignment": Defaults(gpu="opt4", cpu="lopes2019:cpu_o4")},
 )

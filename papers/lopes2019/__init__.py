@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from papers.common.model import Experiment, Paper, Solver
+from papers.common.model import Defaults, Experiment, Paper, Solver
 
 __all__ = ["PAPER", "solve"]
 
@@ -37,6 +37,7 @@ def _solvers() -> Mapping[str, Solver]:
         name="gpu",
         title="Block distributed Hungarian, CUDA",
         device="cuda",
+        problem="assignment",
         upload=solver.upload,
         run=solver.run,
         download=solver.download,
@@ -60,4 +61,5 @@ PAPER = Paper(
     ),
     experiments=_experiments,
     solvers=_solvers,
+    defaults={"assignment": Defaults(gpu="gpu", cpu="cpu_o4")},
 )

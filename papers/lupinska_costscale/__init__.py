@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from papers.common.model import Experiment, Paper, Solver
+from papers.common.model import Defaults, Experiment, Paper, Solver
 
 __all__ = ["PAPER", "solve", "solve_batch"]
 
@@ -64,4 +64,8 @@ PAPER = Paper(
     ),
     experiments=_experiments,
     solvers=_solvers,
+    defaults={
+        "assignment": Defaults(gpu="refine", cpu="cost_scaling"),
+        "flow": Defaults(gpu="hybrid", cpu="push_relabel"),
+    },
 )

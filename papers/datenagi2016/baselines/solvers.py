@@ -293,6 +293,7 @@ SOLVERS: dict[str, Solver] = {
         name="cpu_omp",
         title="Alternating tree, OpenMP (CPU)",
         device="cpu",
+        problem="assignment",
         upload=upload,
         run=run,
         download=download,

@@ -212,6 +212,7 @@ SOLVERS: dict[str, Solver] = {
         name="beyond",
         title="One launch: frontiers, claims, grafting, CUDA",
         device="cuda",
+        problem="matching",
         upload=upload,
         run=run,
         download=download,

@@ -208,6 +208,7 @@ SOLVERS: dict[str, Solver] = {
         name="cpu_lp",
         title="LP, HiGHS (CPU)",
         device="cpu",
+        problem="assignment",
         upload=upload,
         run=run,
         download=download,

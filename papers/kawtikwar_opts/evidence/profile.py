@@ -302,6 +302,7 @@ SOLVERS: dict[str, Solver] = {
         name="profile",
         title="A version under a profiler",
         device="cuda",
+        problem="assignment",
         upload=upload,
         run=run,
         download=download,

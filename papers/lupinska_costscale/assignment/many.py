@@ -221,10 +221,12 @@ def download_batch(many: Many) -> Assignment:
 
 
 SOLVERS: dict[str, Solver] = {
-    "scipy": Solver("scipy", "SciPy (CPU)", "cpu", upload, run, download),
-    "scipy_loop": Solver("scipy_loop", "SciPy in a loop (CPU)", "cpu", upload, run, download),
+    "scipy": Solver("scipy", "SciPy (CPU)", "cpu", "assignment", upload, run, download),
+    "scipy_loop": Solver(
+        "scipy_loop", "SciPy in a loop (CPU)", "cpu", "assignment", upload, run, download
+    ),
     "batch_of_many": Solver(
-        "batch_of_many", "Many small assignments in one launch", "cuda",
+        "batch_of_many", "Many small assignments in one launch", "cuda", "assignment",
         upload_batch, run_batch, download_batch,
     ),
 }  # fmt: skip

@@ -517,7 +517,7 @@ def download(state: State) -> Flow:
 
 
 def _solver(name: str, title: str, upload: Any, run: Any) -> Solver:
-    return Solver(name, title, "cuda", upload, run, download, STEPS)
+    return Solver(name, title, "cuda", "flow", upload, run, download, STEPS)
 
 
 SOLVERS = {

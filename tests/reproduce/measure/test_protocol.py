@@ -38,7 +38,7 @@ def counted(monkeypatch):
 
 
 def solver(run=toy.run, upload=toy.upload, device="cpu"):
-    return Solver("x", "x", device, upload, run, toy.download, ("prepare", "search"))
+    return Solver("x", "x", device, "assignment", upload, run, toy.download, ("prepare", "search"))
 
 
 def a_cell(*scopes, repeats=4, n=8):
@@ -188,7 +188,9 @@ def download_resident(state):
 
 
 def resident_solver(run=run_resident):
-    return Solver("r", "r", "cuda", upload_resident, run, download_resident, ("search",))
+    return Solver(
+        "r", "r", "cuda", "assignment", upload_resident, run, download_resident, ("search",)
+    )
 
 
 def resident_cell(*scopes, n=8, repeats=2):
@@ -337,7 +339,7 @@ def proofs(monkeypatch):
 
 
 def matcher(run=toy.match, upload=toy.upload_graph):
-    return Solver("m", "m", "cpu", upload, run, toy.download)
+    return Solver("m", "m", "cpu", "matching", upload, run, toy.download)
 
 
 def graph_cell(*scopes, repeats=3, n=60, family="uniform_graph", label="d2"):
@@ -436,7 +438,13 @@ def test_a_permuted_graph_is_made_of_the_one_at_hand(monkeypatch):
 
 def flow_solver(spoil=lambda flow: flow, upload=push_relabel.upload):
     return Solver(
-        "f", "f", "cpu", upload, push_relabel.run, lambda state: spoil(push_relabel.download(state))
+        "f",
+        "f",
+        "cpu",
+        "flow",
+        upload,
+        push_relabel.run,
+        lambda state: spoil(push_relabel.download(state)),
     )
 
 

@@ -15,7 +15,16 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.evidence import comparisons as compare
 from papers.common.evidence import plots
-from papers.common.model import Assignment, Cell, Experiment, Instance, Matching, Paper, Solver
+from papers.common.model import (
+    Assignment,
+    Cell,
+    Defaults,
+    Experiment,
+    Instance,
+    Matching,
+    Paper,
+    Solver,
+)
 from papers.common.problems.graph import bipartite
 
 
@@ -144,7 +153,14 @@ def match_too_few(state, trace=None):
 
 def _solver(name, work, device="cpu"):
     return Solver(
-        name, name.capitalize(), device, upload, work, download, ("prepare", "search", "never")
+        name,
+        name.capitalize(),
+        device,
+        "assignment",
+        upload,
+        work,
+        download,
+        ("prepare", "search", "never"),
     )
 
 
@@ -165,7 +181,7 @@ WORK = {
 def solvers():
     found = {name: _solver(name, work) for name, work in WORK.items()}
     for name, work in (("matcher", match), ("mismatcher", match_too_few)):
-        found[name] = Solver(name, name, "cpu", upload_graph, work, download)
+        found[name] = Solver(name, name, "cpu", "matching", upload_graph, work, download)
     return {"kernel": _solver("kernel", run, "cuda"), **found}
 
 
@@ -289,4 +305,5 @@ PAPER = Paper(
     summary="For tests.",
     experiments=experiments,
     solvers=solvers,
+    defaults={"assignment": Defaults(gpu="kernel", cpu="good")},
 )
