@@ -33,7 +33,7 @@ def counted(monkeypatch):
         seen.append(arguments[1])
         return true(*arguments, **keywords)
 
-    monkeypatch.setattr(cells.certify, "assignment", count)
+    monkeypatch.setattr(cells.assignment_proof, "assignment", count)
     return seen
 
 
@@ -333,7 +333,9 @@ def proofs(monkeypatch):
     seen = []
     true = matching_proof.matching
     monkeypatch.setattr(
-        cells.koenig, "matching", lambda graph, answer: seen.append(answer) or true(graph, answer)
+        cells.matching_proof,
+        "matching",
+        lambda graph, answer: seen.append(answer) or true(graph, answer),
     )
     return seen
 
@@ -456,7 +458,7 @@ def flow_cell(*scopes, family="random_grid", label="9", n=6):
 def test_every_flow_is_certified(monkeypatch, family):
     seen, true = [], flow_proof.flow
     monkeypatch.setattr(
-        cells.cut, "flow", lambda problem, flow: seen.append(flow) or true(problem, flow)
+        cells.flow_proof, "flow", lambda problem, flow: seen.append(flow) or true(problem, flow)
     )
     outcome = go(flow_solver(), flow_cell("run", "end_to_end", family=family))
     assert (outcome.status, outcome.certificate) == ("ok", "minimum-cut")
