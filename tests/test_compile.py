@@ -25,7 +25,7 @@ def kernel_modules():
 def cases():
     for module in kernel_modules():
         for kernel, signature in module.SIGNATURES.items():
-            kinds = module.SLACK_TYPES if re.search(r"\bT\b", signature) else ("int32",)
+            kinds = module.ELEMENT_TYPES if re.search(r"\bT\b", signature) else ("int32",)
             for kind in kinds:
                 name = f"{module.__name__.removeprefix('papers.')}.{kernel.py_func.__name__}-{kind}"
                 dual = "float64" if kind == "float64" else "int64"

@@ -44,6 +44,6 @@ def exclusive_scan(n, values, sums):
         sums[n] = carry
 
 
-SLACK_TYPES = ("int32",)
+ELEMENT_TYPES = ("int32",)
 SIGNATURES = {exclusive_scan: "void(int32, int32[::1], int32[::1])"}
 """What the kernel is compiled for."""

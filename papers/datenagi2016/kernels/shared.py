@@ -386,7 +386,7 @@ def dual_update(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -403,4 +403,4 @@ SIGNATURES = {
         f"{_LINES}, {_LINES})"
     ),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

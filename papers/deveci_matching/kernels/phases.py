@@ -380,7 +380,7 @@ def fix_matching(nr, cmatch, rmatch):
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32",)
+ELEMENT_TYPES = ("int32",)
 
 _LINES = "int32[::1]"
 _REPORT = "int32[::1], int64[::1], int64[::1]"

@@ -164,7 +164,7 @@ def hungarian(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -173,5 +173,5 @@ SIGNATURES = {
         f"{', '.join([_LINES] * 8)}, D[::1], D[::1], {_LINES}, int64[::1], int64[::1])"
     ),
 }
-"""What the kernel is compiled for: T stands for each of `SLACK_TYPES`, D for float64 beside
+"""What the kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64 beside
 float64 and for int64 beside integers."""

@@ -361,7 +361,7 @@ def step_5b(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32",)
+ELEMENT_TYPES = ("int32",)
 
 _LINES = "int32[::1]"
 SIGNATURES = {

@@ -226,7 +226,7 @@ def step_4_c(
 
 
 _ARGUMENTS = f"int32, int32, {', '.join(['int32[::1]'] * 7)}, int64[::1]"
-SLACK_TYPES = ("int32",)
+ELEMENT_TYPES = ("int32",)
 SIGNATURES = {
     step_4_a: f"void({_ARGUMENTS})",
     step_4_b: f"void({_ARGUMENTS}, int32[::1])",

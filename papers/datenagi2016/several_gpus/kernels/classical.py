@@ -136,7 +136,7 @@ def dual_update_stage_1(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 _STRIP = "void(int32, int32, int32"
@@ -147,4 +147,4 @@ SIGNATURES = {
     ),
     dual_update_stage_1: f"{_STRIP}, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

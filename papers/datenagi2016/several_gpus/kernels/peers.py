@@ -267,7 +267,7 @@ def share_theta(rank, parts, words, thetas, addresses, theta, flags):
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 _WORDS = "int64[::1]"
@@ -279,5 +279,5 @@ SIGNATURES = {
     ),
     share_theta: f"void(int32, int32, {_WORDS}, {_WORDS}, {_WORDS}, {_LINES}, {_LINES})",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`. `share_theta` takes a
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`. `share_theta` takes a
 theta of 64 bits, too."""

@@ -290,7 +290,7 @@ def accept_assignment(n, columns, first, row_assignment, column_assignment, flag
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -306,4 +306,4 @@ SIGNATURES = {
     ),
     accept_assignment: f"void(int32, int32, int32, {', '.join([_LINES] * 3)})",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -33,7 +33,7 @@ LARGEST = 64
 BIDS = 3
 """Bids of the row reduction, in multiples of n; a tie ends a row's, so that fewer are usual."""
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 
 @cuda.jit(device=True)

@@ -26,7 +26,7 @@ from papers.lupinska_costscale.flow.kernels.one_launch import (
     inside,
     pixel_of,
 )
-from papers.lupinska_costscale.flow.kernels.one_launch import SLACK_TYPES as SLACK_TYPES
+from papers.lupinska_costscale.flow.kernels.one_launch import ELEMENT_TYPES as ELEMENT_TYPES
 
 PASSIVE, ACTIVE, INACTIVE = 0, 1, 2
 """Relabel masks: excess but no lower neighbour; both; no excess (or none that can still go)."""

@@ -282,7 +282,7 @@ def hybrid(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64")
+ELEMENT_TYPES = ("int32", "int64")
 """Of residual capacities."""
 
 ARCS = ", ".join(["int32[::1]"] * 3 + ["int64[::1]"])

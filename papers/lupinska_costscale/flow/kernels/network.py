@@ -33,7 +33,7 @@ from papers.lupinska_costscale.flow.kernels.lock_free import (
     operate,
     report,
 )
-from papers.lupinska_costscale.flow.kernels.lock_free import SLACK_TYPES as SLACK_TYPES
+from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 
 ACTIVE, TAIL, LIFTED, MOVED = 3, 4, 5, 6
 """Words of ``control`` after the lengths of three frontiers: active nodes; the asynchronous
