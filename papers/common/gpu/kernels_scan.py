@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import block_scan
+from papers.common.gpu.reductions import block_scan
 
 ITEMS = 4
 """Entries a thread takes at a time."""

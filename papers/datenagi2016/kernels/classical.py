@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import FULL_WARP, block_scan, warp_min, warp_rank
+from papers.common.gpu.reductions import FULL_WARP, block_scan, warp_min, warp_rank
 from papers.datenagi2016.kernels.half_units import no_slack, reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,

@@ -31,7 +31,8 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import block_min, store_release_system, warp_min
+from papers.common.gpu.memory_order import store_release_system
+from papers.common.gpu.reductions import block_min, warp_min
 from papers.datenagi2016.kernels.half_units import halve, reduced_cost
 
 

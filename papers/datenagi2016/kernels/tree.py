@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import FULL_WARP, warp_rank
+from papers.common.gpu.reductions import FULL_WARP, warp_rank
 from papers.datenagi2016.kernels.half_units import reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,

@@ -17,15 +17,14 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import (
-    block_min,
+from papers.common.gpu.memory_order import (
     load_relaxed,
     load_relaxed_block,
     store_relaxed,
     store_relaxed_block,
     store_release_system,
-    warp_min,
 )
+from papers.common.gpu.reductions import block_min, warp_min
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.kawtikwar_opts.kernels.clock import mark, start_clock
 from papers.kawtikwar_opts.kernels.entries import UNROLL, advance, place, quotient

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import cuda
 
-from papers.common.gpu.primitives import block_max, block_min
+from papers.common.gpu.reductions import block_max, block_min
 
 MAX_BLOCK = 1024
 """Threads a block at most; sizes the shared arrays."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, uint8
 
-from papers.common.gpu.primitives import (
+from papers.common.gpu.memory_order import (
     load_relaxed,
     load_relaxed_block,
     store_relaxed,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import FULL_WARP, warp_min, warp_rank
+from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_rank
 from papers.datenagi2016.kernels.classical import stage_edges
 from papers.datenagi2016.kernels.half_units import no_slack, reduced_cost
 

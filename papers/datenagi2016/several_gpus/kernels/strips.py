@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_relaxed, store_release_system, warp_min
+from papers.common.gpu.memory_order import load_relaxed, store_release_system
+from papers.common.gpu.reductions import warp_min
 from papers.datenagi2016.kernels.half_units import reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,

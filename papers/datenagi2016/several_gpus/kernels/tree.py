@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_relaxed
+from papers.common.gpu.memory_order import load_relaxed
 from papers.datenagi2016.kernels.half_units import halve
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import FULL_WARP, warp_min
+from papers.common.gpu.reductions import FULL_WARP, warp_min
 
 LARGEST = 64
 """Rows at most: two a lane."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
 from papers.lupinska_costscale.flow.kernels.lock_free import (
     ARCS,
     FLOW,

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.primitives import load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
 from papers.lupinska_costscale.flow.kernels.lock_free import report_block
 
 MAX_TILE = 1024
