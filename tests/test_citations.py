@@ -12,6 +12,7 @@ from papers.reproduce.report import readme
 ROOT = Path(papers.__file__).parent
 HEADINGS = (
     "The problem and the idea",
+    "What this page is not about",
     "A worked 4x4 example",
     "The algorithm in our own words",
     "Correspondence table",
@@ -19,7 +20,7 @@ HEADINGS = (
     "Gaps",
     "What the GPU does",
     "Reproduce",
-    "Results",
+    "What we found",
     "Exercises",
 )
 # Every algorithm and numbered statement a paper has; OCR and print agree on them.
@@ -108,9 +109,25 @@ def test_readme_has_the_same_headings_as_all(name):
     assert tuple(re.findall(r"^## (.+)$", text, re.MULTILINE)) == HEADINGS
 
 
+def anchors_of(page):
+    """The anchors that a Markdown page's headings have on a web page."""
+    headings = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
+    words = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {text.replace(" ", "-") for text in words}
+
+
 @pytest.mark.parametrize("name", papers.PAPERS)
-def test_readme_results_come_from_the_recorded_runs(name):
+def test_readme_links_into_results_that_are_there(name):
     text = (ROOT / name / "README.md").read_text(encoding="utf-8")
+    links = set(re.findall(r"\]\(RESULTS\.md#([^)]+)\)", text))
+    assert links <= anchors_of((ROOT / name / "RESULTS.md").read_text(encoding="utf-8"))
+    assert links, "the verdict links to its tables"
+    assert "<!-- results:" not in text, "generated tables stand in RESULTS.md"
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_results_come_from_the_recorded_runs(name):
+    text = (ROOT / name / "RESULTS.md").read_text(encoding="utf-8")
     assert readme.filled(name) == text, f"run python -m papers.reproduce.report.readme {name}"
     assert len(readme.BLOCK.findall(text)) > 3
 

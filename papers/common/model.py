@@ -376,6 +376,9 @@ class Comparison:
         ``differs`` must come with a `note` that explains it, else it is ``open``.
     note : str
         Explanation.
+    origin : str
+        Whose measurement it is: ``"this run"`` or ``"recorded <slug>"``. Experiments may leave it
+        empty: `papers.common.evidence.judges.by_origin`, which calls them, sets it.
     """
 
     quantity: str
@@ -384,6 +387,7 @@ class Comparison:
     measured: float | str | None
     verdict: Literal["agrees", "differs", "open", "not comparable", "not measured"]
     note: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -408,7 +412,7 @@ class Experiment:
     figure : callable(table) -> matplotlib Figure, or None
         Drawn from the table alone, like the paper's.
     compare : callable(table) -> sequence of Comparison
-        From the table alone.
+        From the table alone; it is given the rows of one origin at a time.
     artifacts : callable(run directory, Plan) -> sequence of (caption, PNG path), or None
         For pictures: writes files of its own under the given directory.
     unavailable : str

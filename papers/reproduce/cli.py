@@ -285,7 +285,7 @@ def record(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a 
 
 @app.command()
 def readme(paper: Annotated[str, typer.Argument(help="A paper with recorded runs.")]) -> int:
-    """Fill the results blocks of a paper's README from its recorded runs."""
+    """Fill a paper's RESULTS.md from its recorded runs."""
     from papers.reproduce import terminal
     from papers.reproduce.report import readme as pages
 

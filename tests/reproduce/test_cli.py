@@ -18,7 +18,7 @@ UNKNOWN = [
     (["run", "toy", "--only", "n=8,"], "a value is empty"),
     (["run", "toy", "--seed", "-1"], "--seed"),
     (["run", "toy", "--retry"], "--retry goes with --resume"),
-    (["readme", "toy"], "README.md: No such file"),
+    (["readme", "toy"], "toy has no recorded run"),
     (["readme", "nobody2020"], "unknown paper"),
     (["run", "toy:table1", "--only", "n=9"], "--only n=9: the plan has n 8, 16, 32"),
     (["run", "toy:later"], "nothing can be measured: toy:later: needs more"),
