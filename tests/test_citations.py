@@ -49,8 +49,6 @@ NUMBERED = {
     + [f"sec.4.{i}" for i in range(1, 7)]
     + ["Def.4.1", "Fig.1", "Fig.2", "sec.1", "sec.5", "sec.6"],
 }
-# Arrows between papers: one starts from another's kernels, as the report itself does.
-STARTS_FROM = {"kawtikwar_opts": {"lopes2019"}}
 
 
 def tags_in(text, tag):
@@ -138,14 +136,3 @@ def test_every_table_and_figure_has_an_entry(name):
     published = {p.stem for p in (ROOT / name / "published").glob("*.csv")}
     wanted = {stem for stem in published if re.fullmatch(r"(table|fig)\d+", stem)}
     assert wanted <= set(registry.experiments(name))
-
-
-def test_common_imports_no_paper_and_papers_import_not_each_other():
-    for path in ROOT.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        imported = set(re.findall(r"^\s*(?:from|import) papers\.(\w+)", text, re.MULTILINE))
-        room = path.relative_to(ROOT).parts[0]
-        allowed = {"common": {"common"}, "reproduce": {"common", "reproduce"}}
-        if room in (*papers.PAPERS, *allowed):
-            own = {"common", room} | STARTS_FROM.get(room, set())
-            assert imported <= allowed.get(room, own), path
