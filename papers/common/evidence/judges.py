@@ -35,7 +35,8 @@ Verdicts = Callable[[pd.DataFrame], list[Comparison]]
 def by_origin(
     verdicts: Callable[[pd.DataFrame], Sequence[Comparison]], table: pd.DataFrame
 ) -> list[Comparison]:
-    """Compare a table, the rows of each origin by themselves, and say in each comparison whose it is.
+    """Compare a table, the rows of each origin by themselves, and say in each comparison whose it
+    is.
 
     Parameters
     ----------
