@@ -390,7 +390,7 @@ def fetch(
 
 
 @app.command()
-def draw(
+def prepare(
     targets: Annotated[
         list[str] | None,
         typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="Whose graphs; default all."),
@@ -400,11 +400,12 @@ def draw(
 ) -> int:
     """Draw large graphs into the cache beforehand; a run draws what it does not find there."""
     from papers.common.model import Plan
-    from papers.reproduce import prepare, registry, terminal
+    from papers.reproduce import prepare as preparing
+    from papers.reproduce import registry, terminal
 
     out = terminal.console()
-    graphs = prepare.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
-    prepare.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
+    graphs = preparing.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
+    preparing.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
     return 0
 
 
