@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 import papers
+from papers.common.gpu.signatures import argument_types, names_element
 
 cuda = pytest.importorskip("numba.cuda")
 
@@ -25,12 +26,10 @@ def kernel_modules():
 def cases():
     for module in kernel_modules():
         for kernel, signature in module.SIGNATURES.items():
-            kinds = module.ELEMENT_TYPES if re.search(r"\bT\b", signature) else ("int32",)
+            kinds = module.ELEMENT_TYPES if names_element(signature) else ("int32",)
             for kind in kinds:
                 name = f"{module.__name__.removeprefix('papers.')}.{kernel.py_func.__name__}-{kind}"
-                dual = "float64" if kind == "float64" else "int64"
-                typed = re.sub(r"\bT\b", kind, re.sub(r"\bD\b", dual, signature))
-                yield pytest.param(kernel, typed, kind, id=name)
+                yield pytest.param(kernel, argument_types(signature, kind), kind, id=name)
 
 
 def dispatchers_of(module):
