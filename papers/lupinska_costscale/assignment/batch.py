@@ -376,6 +376,7 @@ def solve_batch(costs: Any, maximize: bool = False, dtype: Any = None, **options
 
 SOLVERS = {
     "batch": Solver(
-        "batch", "shortest augmenting paths, a warp a problem", "cuda", upload, run, download
+        "batch", "shortest augmenting paths, a warp a problem", "cuda", "assignment", upload, run,
+        download,
     )
-}
+}  # fmt: skip
