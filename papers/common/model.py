@@ -179,6 +179,65 @@ class Solver:
 
 
 @dataclass(frozen=True)
+class Problem:
+    """Everything that differs between assignment, matching and flow.
+
+    The three records are `papers.common.problems.kinds.PROBLEMS`. Whoever measures, solves, plans
+    or reports asks the record, never for the kind of an instance or of an answer.
+
+    Attributes
+    ----------
+    name : {"assignment", "matching", "flow"}
+    answer : type
+        `Assignment`, `Matching` or `Flow`.
+    objective : str
+        What is optimized: the answer's attribute and the metric's name.
+    growth : int
+        A run's time is predicted to grow with ``n**growth``, unless a family knows better.
+    endings : tuple of str
+        What the names of files end with that `read` takes.
+    states : callable(Any) -> bool
+        Whether a value is data of this problem in its own form. A matrix states an assignment.
+    adopt : callable(Any) -> data
+        Data in the problem's own form: a matrix becomes a graph for a matching. Raises ValueError
+        for data that state another problem.
+    shape : callable(data) -> tuple of int
+        Rows and columns of a matrix or a graph, height and width of a grid, nodes of a network.
+    size_bytes : callable(data) -> int
+        Bytes that the data take.
+    compiled_for : callable(data) -> str
+        What compiled code depends on: the type of the costs, or of the data.
+    fits_executor : callable(data) -> bool
+        Whether the CPU executor of kernels answers within seconds.
+    each_is_proved : callable(data) -> bool
+        Whether every repetition's answer is proved, or the last one only, because a proof costs as
+        much as a run.
+    prove : callable(data, answer, maximize) -> Verdict
+        The proof of an answer, outside every clock. Costs may be given as row strips, too.
+    read : callable(path) -> data
+        Reads a file; raises `papers.common.problems.files.FileFormatError`.
+    write : callable(path, data, answer) -> None
+        Writes an answer as text, one line an assigned pair, a matched pair, an arc or a pixel row.
+    """
+
+    name: ProblemName
+    answer: type
+    objective: str
+    growth: int
+    endings: tuple[str, ...]
+    states: Callable[[Any], bool]
+    adopt: Callable[[Any], Any]
+    shape: Callable[[Any], tuple[int, ...]]
+    size_bytes: Callable[[Any], int]
+    compiled_for: Callable[[Any], str]
+    fits_executor: Callable[[Any], bool]
+    each_is_proved: Callable[[Any], bool]
+    prove: Callable[[Any, Any, bool], Verdict]
+    read: Callable[[Any], Any]
+    write: Callable[[Any, Any, Any], None]
+
+
+@dataclass(frozen=True)
 class Defaults:
     """The solvers a paper takes for one problem when its caller names none.
 
@@ -317,6 +376,9 @@ class Comparison:
         ``differs`` must come with a `note` that explains it, else it is ``open``.
     note : str
         Explanation.
+    origin : str
+        Whose measurement it is: ``"this run"`` or ``"recorded <slug>"``. Experiments may leave it
+        empty: `papers.common.evidence.judges.by_origin`, which calls them, sets it.
     """
 
     quantity: str
@@ -325,6 +387,7 @@ class Comparison:
     measured: float | str | None
     verdict: Literal["agrees", "differs", "open", "not comparable", "not measured"]
     note: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -349,7 +412,7 @@ class Experiment:
     figure : callable(table) -> matplotlib Figure, or None
         Drawn from the table alone, like the paper's.
     compare : callable(table) -> sequence of Comparison
-        From the table alone.
+        From the table alone; it is given the rows of one origin at a time.
     artifacts : callable(run directory, Plan) -> sequence of (caption, PNG path), or None
         For pictures: writes files of its own under the given directory.
     unavailable : str

@@ -19,8 +19,8 @@ from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
 from papers.kawtikwar_opts.kernels import baseline, opt0, opt1, opt2, opt3, opt4
 from papers.kawtikwar_opts.kernels.clock import CLOCKS
+from papers.kawtikwar_opts.kernels.flags import FLAGS
 from papers.kawtikwar_opts.kernels.near_zero import threshold
-from papers.kawtikwar_opts.kernels.one_launch import FLAGS
 from papers.lopes2019 import launches as lopes
 from papers.lopes2019.kernels.matrix import MAX_BLOCK
 

@@ -20,7 +20,7 @@ from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox
 from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
-from papers.kawtikwar_opts.kernels.one_launch import Flag, Status
+from papers.kawtikwar_opts.kernels.flags import Flag, Status
 from papers.kawtikwar_opts.launches import (
     HOST_LOOP,
     ONE_LAUNCH,

@@ -22,7 +22,7 @@ from papers.reproduce.report.tally import listed, tallies
 if TYPE_CHECKING:  # `reproduce list` must not wait for Numba, pandas and Matplotlib.
     import pandas as pd
 
-    from papers.reproduce.measure.protocol import Outcome
+    from papers.reproduce.measure.outcome import Outcome
     from papers.reproduce.plan.cells import Estimator, Job
     from papers.reproduce.report.report import Section
 
@@ -213,7 +213,7 @@ def section(out: Console, part: Section) -> None:
     _comparisons(out, ("published", "measured"), part.lines(False, THIS_RUN))
     _comparisons(out, ("expected", "found"), part.lines(True, THIS_RUN))
     for tally in tallies(part.comparisons)[1:]:
-        out.print(Text(f"{tally.source}: {tally.text()}", style="dim"), soft_wrap=True)
+        out.print(Text(f"{tally.origin}: {tally.text()}", style="dim"), soft_wrap=True)
 
 
 def _comparisons(out: Console, headings: tuple[str, str], lines: list[list[str]]) -> None:
@@ -231,7 +231,7 @@ def _comparisons(out: Console, headings: tuple[str, str], lines: list[list[str]]
 
 
 def closing(out: Console, found: Sequence[str], sections: Sequence[Section]) -> None:
-    """Print the number of cells by status, and of comparisons by verdict, a line a source."""
+    """Print the number of cells by status, and of comparisons by verdict, a line an origin."""
     cells = ", ".join(f"{number} {name}" for name, number in Counter(found).items()) or "none"
     mine, *recorded = tallies(c for part in sections for c in part.comparisons)
     out.print()
@@ -240,7 +240,7 @@ def closing(out: Console, found: Sequence[str], sections: Sequence[Section]) -> 
     if mine.cross_checks:
         out.print(Text(f"cross-checks: {listed(mine.cross_checks)}", style="bold"), soft_wrap=True)
     for tally in recorded:
-        out.print(Text(f"{tally.source}: {tally.text()}"), soft_wrap=True)
+        out.print(Text(f"{tally.origin}: {tally.text()}"), soft_wrap=True)
 
 
 def frame(out: Console, table: pd.DataFrame) -> None:

@@ -34,7 +34,7 @@ class Mailbox:
     Attributes
     ----------
     device_word : int64[size]
-        What kernels store into, with `papers.common.gpu.primitives.store_release_system`.
+        What kernels store into, with `papers.common.gpu.memory_order.store_release_system`.
     """
 
     def __init__(self, size: int = 1) -> None:
