@@ -148,7 +148,15 @@ def inner(shape: tuple[int, int], name: str) -> np.ndarray:
     return (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
 
 
-def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: int) -> Network:
+def network(
+    tail: Any,
+    head: Any,
+    capacity: Any,
+    nodes: int,
+    source: int,
+    sink: int,
+    keep: bool = False,
+) -> Network:
     """Check arcs given one by one and pair them.
 
     Parameters
@@ -157,6 +165,8 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
         Ends of each arc. Loops are dropped; parallel arcs are one arc of their sum.
     capacity : array_like int[k]
     nodes, source, sink : int
+    keep : bool
+        Whether `Network.given` holds the arcs as they are given here.
 
     Raises
     ------
@@ -179,7 +189,7 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
     for name, ends in (("tail", tail), ("head", head)):
         if ends.size and (ends.dtype.kind not in "iu" or ends.min() < 0 or ends.max() >= nodes):
             raise NetworkError(f"a {name} is no node of 0 .. {nodes - 1}")
-    amounts = _whole(capacity, "capacity")
+    amounts = whole_numbers(capacity, "capacity")
     keep = tail != head
     low = np.minimum(tail, head)[keep].astype(np.int64)
     high = np.maximum(tail, head)[keep].astype(np.int64)
@@ -199,6 +209,7 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
     return Network(
         nodes, source, sink, first.astype(np.int32), end[order].astype(np.int32),
         mate.astype(np.int32), both.ravel()[order],
+        ArcList(tail, head, amounts) if keep else None,
     )  # fmt: skip
 
 
@@ -265,7 +276,7 @@ def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
     for name, array in arrays.items():
         if np.shape(array) != shape:
             raise NetworkError(f"{name} has shape {np.shape(array)}, source {shape}")
-        checked[name] = _whole(np.asarray(array), name)
+        checked[name] = whole_numbers(np.asarray(array), name)
         whole += int(checked[name].sum())
         if whole >= CAPACITY_LIMIT:
             raise NetworkError("the capacities add up to 2**62 or more")
@@ -274,8 +285,21 @@ def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
     return Grid(checked["source"], checked["sink"], {name: checked[name] for name in names})
 
 
-def _whole(values: np.ndarray, name: str) -> np.ndarray:
-    """Capacities as int64."""
+def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Check capacities and return them as int64.
+
+    Parameters
+    ----------
+    values : ndarray
+        Booleans, integers, or floats that are whole numbers.
+    name : str
+        What the message calls them.
+
+    Raises
+    ------
+    NetworkError
+        For values that are negative, no whole numbers, or too large together.
+    """
     if values.size and values.dtype.kind not in "biu":
         fits = values.dtype.kind == "f" and np.isfinite(values).all()
         if not fits or (values != np.floor(values)).any():

@@ -7,12 +7,12 @@ import pytest
 
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.instances import generators
-from papers.common.model import Instance
+from papers.common.model import GivenUpError, Instance
 from papers.common.problems import flow_proof
 from papers.common.problems.network import FOUR, Network, NetworkError, grid, network
-from papers.common.problems.residuals import split
 from papers.lupinska_costscale.flow import reference
 from papers.lupinska_costscale.flow.baselines import push_relabel, rivals
+from papers.lupinska_costscale.flow.residuals import split
 
 HEURISTICS = push_relabel.HEURISTICS
 
@@ -163,8 +163,8 @@ def test_edge_cases(name, problem, value):
 
 def test_a_run_that_needs_more_than_allowed():
     problem = generators.draw(PROBLEMS[0])
-    state = push_relabel.upload(problem, max_operations=3)
-    with pytest.raises(push_relabel.OperationLimitError, match="more than 3"):
+    state = push_relabel.upload(problem, operations=3)
+    with pytest.raises(GivenUpError, match="more than 3"):
         push_relabel.run(state)
     with pytest.raises(RuntimeError, match="nothing to download"):
         push_relabel.download(state)
@@ -172,7 +172,7 @@ def test_a_run_that_needs_more_than_allowed():
 
 def test_options_and_problems():
     problem = generators.draw(PROBLEMS[0])
-    for options in ({"heuristics": "gap"}, {"max_operations": -1}):
+    for options in ({"heuristics": "gap"}, {"operations": -1}):
         with pytest.raises(ValueError, match=next(iter(options))):
             push_relabel.upload(problem, **options)
     with pytest.raises(ValueError, match="heuristics"):

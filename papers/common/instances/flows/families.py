@@ -16,7 +16,6 @@ the cache (see `papers.common.instances.files`).
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -28,16 +27,8 @@ from papers.common.instances import files
 from papers.common.instances.flows import image_energies
 from papers.common.instances.graphs.edge_lists import Draws
 from papers.common.model import Instance
-from papers.common.problems.network import (
-    EIGHT,
-    FOUR,
-    Grid,
-    Network,
-    NetworkError,
-    grid,
-    inner,
-    network,
-)
+from papers.common.problems import network_files
+from papers.common.problems.network import EIGHT, FOUR, Grid, Network, grid, inner, network
 
 SUBFOLDER = "maxflow"
 
@@ -55,7 +46,9 @@ def grid_cut(n: int, seed: int = 1, *, name: str) -> Grid:
         If no grid can be read from it, or one without `n` nodes.
     """
     path = files.find(name, (".npz",), SUBFOLDER)
-    drawn = _read(path, _of_npz)
+    drawn = _read(path)
+    if not isinstance(drawn, Grid):
+        raise files.BrokenInstanceError(f"{path.name} holds a network, no grid")
     if drawn.nodes != n:
         raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
     return drawn
@@ -72,54 +65,19 @@ def dimacs_flow(n: int, seed: int = 1, *, name: str) -> Network:
         If no network can be read from it, or one without `n` nodes.
     """
     path = files.find(name, (".max", ".max.gz"), SUBFOLDER)
-    drawn = _read(path, _of_dimacs)
+    drawn = _read(path)
+    if not isinstance(drawn, Network):
+        raise files.BrokenInstanceError(f"{path.name} holds a grid, no network")
     if drawn.nodes != n:
         raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
     return drawn
 
 
-def _read(path: Path, read: Callable[[Path], Any]) -> Any:
-    """Call a reader; whatever a damaged file makes it raise becomes one error."""
+def _read(path: Path) -> Network | Grid:
     try:
-        return read(path)
-    except MemoryError:
-        raise
-    except Exception as error:
-        # Zip, zlib, NumPy and the readers each have errors of their own for a damaged file.
-        what = (str(error) or type(error).__name__).replace(str(path), path.name)
-        raise files.BrokenInstanceError(f"{path.name}: {what}") from None
-
-
-def _of_npz(path: Path) -> Grid:
-    with np.load(path, allow_pickle=False) as file:
-        names = EIGHT if EIGHT[-1] in file.files else FOUR
-        missing = [name for name in ("source", "sink", *names) if name not in file.files]
-        if missing:
-            raise NetworkError(f"no array {', '.join(missing)}")
-        arcs = {name: file[name] for name in names}
-        return grid(file["source"], file["sink"], arcs)
-
-
-def _of_dimacs(path: Path) -> Network:
-    """``p max NODES ARCS``, ``n NODE s``, ``n NODE t``, ``a TAIL HEAD CAPACITY``; from 1."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="ascii") as file:
-        lines = [line.split() for line in file]
-    kinds: dict[str, list[list[str]]] = {"p": [], "n": [], "a": []}
-    for words in lines:
-        if words and words[0] != "c":
-            if words[0] not in kinds:
-                raise NetworkError(f"a line begins with {words[0]!r}")
-            kinds[words[0]].append(words[1:])
-    if len(kinds["p"]) != 1 or kinds["p"][0][0] != "max":
-        raise NetworkError('there must be one line "p max NODES ARCS"')
-    nodes, count = (int(word) for word in kinds["p"][0][1:])
-    if len(kinds["a"]) != count:
-        raise NetworkError(f"{len(kinds['a'])} arcs, {count} announced")
-    ends = {which: int(node) - 1 for node, which in kinds["n"]}
-    if set(ends) != {"s", "t"} or len(kinds["n"]) != 2:
-        raise NetworkError('there must be one line "n NODE s" and one "n NODE t"')
-    tail, head, capacity = np.array(kinds["a"], np.int64).reshape(-1, 3).T
-    return network(tail - 1, head - 1, capacity, nodes, ends["s"], ends["t"])
+        return network_files.read(path)
+    except network_files.NetworkFileError as error:
+        raise files.BrokenInstanceError(str(error)) from None
 
 
 # ------------------------------------------------------------------------------- pictures

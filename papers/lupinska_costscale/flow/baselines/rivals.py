@@ -22,7 +22,7 @@ import numpy as np
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.model import Flow
 from papers.common.problems.network import STEP, Grid, Network, NetworkError
-from papers.common.problems.residuals import settle
+from papers.lupinska_costscale.flow.settle import settle
 
 Trace = Callable[[str], None]
 
