@@ -25,7 +25,7 @@ class GivenUpError(RuntimeError):
     ----------
     message : str
     after_ms : float, optional
-        How long the run took until it stopped, where that was the limit.
+        Milliseconds that the run took until it stopped, where time was the limit.
     """
 
     def __init__(self, message: str, after_ms: float | None = None) -> None:
@@ -39,7 +39,7 @@ GAVE_UP = "gave_up_ms"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a certifier found out about one answer.
+    """The proof of one answer, or the reason why there is none.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Assignment:
     maximize : bool
         Whether the cost was maximized.
     counters : mapping of str to int
-        What the solver counted on the way (iterations, launches, zeros ...).
+        Counts that the solver made on the way (iterations, launches, zeros ...).
     """
 
     row_ind: np.ndarray
@@ -98,7 +98,7 @@ class Matching:
     cardinality : int
         Number of matched pairs.
     counters : mapping of str to int
-        What the solver counted on the way (searches, levels, launches, paths ...).
+        Counts that the solver made on the way (searches, levels, launches, paths ...).
     """
 
     row_match: np.ndarray
@@ -114,7 +114,7 @@ class Flow:
     Attributes
     ----------
     value : int
-        What arrives at the sink.
+        The units that arrive at the sink.
     residual : int64[arcs], or mapping of str to int64[height, width]
         Residual capacities in the instance's own form: by arc of a
         `papers.common.problems.network.Network`; of a `Grid` by its arrays' names (``source``,
@@ -123,7 +123,7 @@ class Flow:
     source_side : bool[nodes] or bool[height, width]
         A minimum cut: the nodes (pixels) that the sink cannot be reached from.
     counters : mapping of str to int
-        What the solver counted on the way (pushes, relabels, kernel runs ...).
+        Counts that the solver made on the way (pushes, relabels, kernel runs ...).
     """
 
     value: int
@@ -147,11 +147,11 @@ class Solver:
     name : str
         Unique within its paper, e.g. ``"gpu"`` or ``"cpu_o4"``.
     title : str
-        What it is, for tables and legends.
+        Its name in tables and legends.
     device : {"cuda", "cpu"}
         ``"cuda"``: kernels (a GPU, or the CPU executor when there is none); ``"cpu"``: njit code.
     problem : {"assignment", "matching", "flow"}
-        What it solves: a key of `papers.common.problems.PROBLEMS`.
+        The problem that it solves: a key of `papers.common.problems.kinds.PROBLEMS`.
     upload : callable(costs, graph or network, **options) -> state
         Checks the input and allocates everything; host memory to device memory.
     run : callable(state, trace=None) -> None
@@ -163,8 +163,9 @@ class Solver:
     steps : tuple of str
         The names that `run` passes to ``trace``.
     ranks : {"", "rows", "columns"}
-        What is split among several MPI ranks: then all ranks of a communicator, which `upload`
-        takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says how many.
+        The lines that are split among several MPI ranks: then all ranks of a communicator, which
+        `upload` takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says
+        how many.
     """
 
     name: str
@@ -191,11 +192,11 @@ class Problem:
     answer : type
         `Assignment`, `Matching` or `Flow`.
     objective : str
-        What is optimized: the answer's attribute and the metric's name.
+        The optimized quantity: the answer's attribute and the metric's name.
     growth : int
         A run's time is predicted to grow with ``n**growth``, unless a family knows better.
     endings : tuple of str
-        What the names of files end with that `read` takes.
+        The endings of the files that `read` takes.
     states : callable(Any) -> bool
         Whether a value is data of this problem in its own form. A matrix states an assignment.
     adopt : callable(Any) -> data
@@ -206,7 +207,7 @@ class Problem:
     size_bytes : callable(data) -> int
         Bytes that the data take.
     compiled_for : callable(data) -> str
-        What compiled code depends on: the type of the costs, or of the data.
+        The type that compiled code depends on: that of the costs, or of the data.
     fits_executor : callable(data) -> bool
         Whether the CPU executor of kernels answers within seconds.
     each_is_proved : callable(data) -> bool
@@ -341,7 +342,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an experiment is asked to plan for.
+    """The circumstances that an experiment plans its cells for.
 
     Attributes
     ----------
@@ -366,10 +367,11 @@ class Comparison:
     Attributes
     ----------
     quantity : str
-        What is compared, with its cell, e.g. ``"speedup n=512 range=n"``.
+        The compared quantity with its cell, e.g. ``"speedup n=512 range=n"``.
     kind : {"count", "ratio", "shape", "time", "cross-check"}
-        How comparable it is across machines, best first. A ``cross-check`` is no comparison with
-        print: two solvers of ours, or a goal of ours; `published` then holds what is expected.
+        The kind of comparison, the most comparable across machines first. A ``cross-check`` is no
+        comparison with print: two solvers of ours, or a goal of ours; `published` then holds what
+        is expected.
     published, measured : float or str or None
         The two values; None where one is missing.
     verdict : {"agrees", "differs", "open", "not comparable", "not measured"}
@@ -403,7 +405,7 @@ class Experiment:
     kind : {"table", "figure", "picture"}
         Figures and pictures also write a PNG.
     cells : callable(Plan) -> sequence of Cell
-        What must be measured.
+        The cells that must be measured.
     table : callable(measurements, published) -> DataFrame
         `measurements`: the certified rows of the run and of the recorded runs, reduced to medians
         per cell and metric (columns: `papers.reproduce.run.measurements.SUMMARY`); `published`:

@@ -47,8 +47,9 @@ def maximum_flow(
     Parameters
     ----------
     csgraph : scipy.sparse array or matrix of int[n, n]
-        Entry (x, y) is the capacity of an arc from node x to node y: whole numbers from 0 on (floats
-        if they are whole) with a sum below 2**62. Every stored entry is an arc of its own. So in a
+        Entry (x, y) is the capacity of an arc from node x to node y: whole numbers from 0 on
+        (floats if they are whole) with a sum below 2**62. Every stored entry is an arc of its own.
+        So in a
         `coo_array` two entries of one place are two parallel arcs, and both (x, y) and (y, x) may
         be there; entries (x, x) carry nothing.
     source, sink : int
@@ -166,8 +167,8 @@ def grid_cut(
         Capacities from the source to each pixel and from each pixel to the sink.
     arcs : int, array_like of int[height, width], or mapping of str to either
         Capacities between neighbours. A number: of every arc. An array: of all arcs that leave a
-        pixel. A mapping has one of these for every direction: ``right``, ``left``, ``down``, ``up``,
-        with 8 neighbours also ``down_right``, ``up_left``, ``down_left`` and ``up_right``.
+        pixel. A mapping has one of these for every direction: ``right``, ``left``, ``down``,
+        ``up``, with 8 neighbours also ``down_right``, ``up_left``, ``down_left`` and ``up_right``.
         Capacities of arcs that would leave the image are ignored.
     connectivity : {4, 8}
         Neighbours of a pixel.

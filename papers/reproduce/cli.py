@@ -38,7 +38,7 @@ app = typer.Typer(
 
 
 class Preset(StrEnum):
-    """How much to measure."""
+    """The amount of work: three sizes of a run."""
 
     smoke = "smoke"
     quick = "quick"
@@ -109,7 +109,9 @@ def run(
         list[str] | None,
         typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="What to run; default all."),
     ] = None,
-    preset: Annotated[Preset, typer.Option(help="How much to measure.")] = Preset.quick,
+    preset: Annotated[
+        Preset, typer.Option(help="The amount of work: three sizes of a run.")
+    ] = Preset.quick,
     only: Annotated[
         list[str] | None,
         typer.Option(

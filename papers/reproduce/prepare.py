@@ -1,4 +1,4 @@
-"""``reproduce prepare``: the large graphs that experiments need, several at a time, into the cache."""
+"""``reproduce prepare``: large graphs that experiments need, drawn ahead into the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the terminal sees: the plan, the live bar, a line a cell, the comparison tables."""
+"""The terminal's side: the plan, the live bar, a line a cell, the comparison tables."""
 
 from __future__ import annotations
 

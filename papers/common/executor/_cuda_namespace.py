@@ -1,4 +1,4 @@
-"""What a kernel sees when it runs in the CPU executor: arrays, casts, and the `cuda` namespace.
+"""The world of a kernel in the CPU executor: arrays, casts, and the `cuda` namespace.
 
 Four parts, from the bottom up: `ArrayView` (checked arrays), the atomics, `SimulatedCuda` (the
 stand-in for `numba.cuda`) and `Rebinder` (the copy of a kernel that uses the stand-ins). When a
@@ -322,7 +322,7 @@ class _Atomics:
 
 
 class _GridGroup:
-    """What `cuda.cg.this_grid()` returns."""
+    """The object that `cuda.cg.this_grid()` returns."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -574,7 +574,7 @@ class Rebinder:
         return copy
 
     def value(self, value: Any) -> Any:
-        """What a global, a closure variable or a module attribute becomes inside a kernel."""
+    """Return the value that a global or an attribute has inside a kernel."""
         if isinstance(value, ModuleType):
             return self._modules.setdefault(value, _ModuleView(value, self))
         if hasattr(value, "__executor__"):

@@ -1,4 +1,4 @@
-"""What the machine is: the one place that knows a GPU from the CPU executor.
+"""The machine: the one place that knows a GPU from the CPU executor.
 
 Kernels are written once. On a CUDA GPU `papers.common.gpu.launch` compiles and enqueues them;
 without one it hands the same functions to `papers.common.executor.scheduler`. Nothing else in the

@@ -87,7 +87,7 @@ class Launch:
 
     @property
     def on_enqueue(self) -> Hook | None:
-        """What is called in place of enqueuing; see the class."""
+        """Called in place of enqueuing; see the class."""
         return self._on_enqueue
 
     @on_enqueue.setter

@@ -50,7 +50,7 @@ def assignment(
     by_rows : bool
         Whether the strips are rows or columns.
     maximize : bool
-        What was asked for.
+        The choice of the caller.
     tolerance : float
         As in `papers.common.problems.assignment_proof.assignment`.
 

@@ -207,7 +207,7 @@ def prepare_resident(costs: ResidentCosts, factor: int = 2) -> ResidentProblem:
         To be minimized, as they are: the shift of `papers.common.problems.assignment.prepare` would
         need a second matrix, so here the largest cost counts, not the range.
     factor : int
-        How many times the largest cost the solver's slacks and duals may reach; 2 for the
+        The multiple of the largest cost that the solver's slacks and duals may reach; 2 for the
         Hungarian method (see `papers.common.problems.assignment`).
 
     Returns
@@ -240,7 +240,7 @@ def finish_resident(
     Parameters
     ----------
     problem : ResidentProblem
-        What `prepare_resident` returned.
+        The value that `prepare_resident` returned.
     column_of_row : int[n]
         The column matched to each row; on the host, as the duals.
     row_duals, column_duals : int[n], optional

@@ -117,4 +117,4 @@ SIGNATURES = {
     bound_costs: f"void(int64, {_COSTS}, {_COSTS})",
     gather_chosen: f"void(int64, {_COSTS}, {_COSTS}, {_COSTS})",
 }
-"""What each kernel is compiled for."""
+"""The signature of each kernel."""

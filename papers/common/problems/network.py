@@ -32,7 +32,7 @@ STEP = {
 
 
 class NetworkError(ValueError):
-    """What is wrong with a network."""
+    """A network is wrong; the message says where."""
 
 
 class ArcList(NamedTuple):
@@ -293,7 +293,7 @@ def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
     values : ndarray
         Booleans, integers, or floats that are whole numbers.
     name : str
-        What the message calls them.
+        Their name in the message.
 
     Raises
     ------

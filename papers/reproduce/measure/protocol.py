@@ -63,11 +63,11 @@ class Clockwork:
     upload : callable(Solver, data, options) -> state
     prove : callable(Instance, data, answer, maximize) -> Verdict
     remark : callable(state) -> str
-        What the reason of a good cell adds about this state, or "".
+        Returns the words that a good cell's reason adds about this state, or "".
     agreed : callable(error) -> bool
         Whether every rank has met this error at the same place, so that the next cell may follow.
     ranks : int
-        How many ranks measure together.
+        The number of ranks that measure together.
     times_kernels : bool
         Whether device time can be read by kernel.
     """

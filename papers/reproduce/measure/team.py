@@ -37,7 +37,7 @@ _STOP = ("stop",)
 
 
 def wanted_ranks(cell: Cell) -> int:
-    """How many ranks a cell is for."""
+    """Return the number of ranks that a cell is for."""
     return int(dict(cell.options).get("ranks", 1))
 
 
@@ -157,7 +157,7 @@ def serve() -> None:
 
 
 class _Crew:
-    """What rank 0 and the others do alike."""
+    """The part of the job that rank 0 and the others do alike."""
 
     def __init__(self, world: Any) -> None:
         self._world = world

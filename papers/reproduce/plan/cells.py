@@ -1,4 +1,4 @@
-"""What a run measures: the union of the cells of the chosen experiments, and how long it may take.
+"""The plan of a run: the union of the cells of the chosen experiments.
 
 Two experiments that need the same cell share one measurement, so a run is a list of `Job`s
 without duplicates, smallest instances first: the first results come early, an instance is drawn
