@@ -574,7 +574,7 @@ class Rebinder:
         return copy
 
     def value(self, value: Any) -> Any:
-    """Return the value that a global or an attribute has inside a kernel."""
+        """Return the value that a global or an attribute has inside a kernel."""
         if isinstance(value, ModuleType):
             return self._modules.setdefault(value, _ModuleView(value, self))
         if hasattr(value, "__executor__"):
