@@ -33,12 +33,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from papers.common import instances
 from papers.common.gpu import device, environment
 from papers.common.gpu.clocks import StepClock, stopwatch
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators
 from papers.common.instances.files import MissingInstanceError
-from papers.common.instances.graphs import families
 from papers.common.model import (
     GAVE_UP,
     Assignment,
@@ -94,14 +93,14 @@ class Laboratory:
         if instance != self._instance:
             before, old = self._instance, self._matrix
             self._matrix = self._instance = None
-            if before is not None and families.is_permuted(before, instance):
+            if before is not None and instances.is_permuted(before, instance):
                 self._matrix = old.permuted(instance.seed)
             else:
                 large = old is not None and _bytes(old) > COLLECT_BYTES
                 del old
                 if large:
                     gc.collect()  # Free it before the new one is made; it takes 0.1 s.
-                self._matrix = generators.draw(instance)
+                self._matrix = instances.draw(instance)
             self._instance = instance
         return self._matrix
 
@@ -197,8 +196,8 @@ class _Judge:
     def __init__(self, instance: Instance, matrix: Matrix, maximize: bool) -> None:
         self._problem: Any = matrix
         self._rows = 0 if isinstance(matrix, Network) else matrix.shape[0]
-        if instance.family in generators.RESIDENT:
-            self._problem = generators.host_strips(instance)
+        if instance.storage != "host":
+            self._problem = instances.host_strips(instance)
         self._maximize = maximize
         if isinstance(matrix, Graph):
             self._each = matrix.edges <= CERTIFY_ALL_EDGES

@@ -26,10 +26,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+from papers.common import instances
 from papers.common.gpu import device
 from papers.common.gpu.clocks import StepClock, stopwatch
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators, parts
+from papers.common.instances.matrices import sources
 from papers.common.model import Assignment, Cell, Solver, Verdict
 from papers.common.mpi import ranks
 from papers.common.problems import assignment_proof_by_strips
@@ -234,7 +235,7 @@ def _measure(
         unknown = set(cell.scopes) - {*_ON_STATE, "end_to_end"}
         if unknown:
             raise ValueError(f"{', '.join(unknown)}: not measured on several ranks")
-        source = parts.as_source(generators.draw(cell.instance))
+        source = sources.as_source(instances.draw(cell.instance))
     book = _Book(solver, cell, comm, source, budget_s, report)
     signature = (cell.solver, cell.options, str(source.dtype))
     cold = device.describe().is_gpu or signature not in warmed
@@ -282,8 +283,8 @@ class _Book:
     def end_to_end(self) -> tuple[Mapping[str, float], Any]:
         """One repetition: from a source to the answer on the host.
 
-        Of a family that is drawn in device memory (`uniform_parts`) the upload is that drawing, on
-        each rank its own strip, and no copy from the host.
+        Where the storage is strips, the upload is the drawing: each rank draws its own strip on its
+        GPU, and nothing is copied from the host.
         """
         with stopwatch(self.synchronize) as lap:
             state = self.upload()
