@@ -287,6 +287,10 @@ step boundary (so their sum exceeds ``run``).
 """
 
 
+Storage = Literal["host", "device", "strips"]
+"""Where an instance's data is."""
+
+
 @dataclass(frozen=True)
 class Instance:
     """An instance by name, so that a row of measurements says how to draw it again.
@@ -294,18 +298,21 @@ class Instance:
     Attributes
     ----------
     family : str
-        A key of `papers.common.instances.generators.FAMILIES`,
-        `papers.common.instances.graphs.families.GRAPHS` or
-        `papers.common.instances.flows.families.FLOWS`.
+        A key of `papers.common.instances.FAMILIES`.
     n : int
         Rows (and, but for matrices from files, columns).
     label : str
-        The cost range as the paper names it, e.g. ``"0.1n"``, ``"n"``, ``"10n"``; free text. Of a
-        graph: its degree (``"d3"``) or the name it has in the paper.
+        The text that the paper gives to it: a cost range (``"0.1n"``, ``"n"``, ``"10n"``), the
+        degree of a graph (``"d3"``), or a name. `papers.common.instances.labels` reads it.
     params : tuple of (str, value) pairs
-        Keyword arguments of the family's generator besides ``n`` and ``seed``.
+        Keyword arguments of the family besides ``n`` and ``seed``; they overrule the label.
     seed : int
         Seed.
+    storage : {"host", "device", "strips"}
+        Where its data is: in the host's memory; drawn in the device's; or with several ranks, each
+        of which draws its own strip.
+    permuted : bool
+        Whether rows and columns are in random order, by the same seed; for graphs.
     """
 
     family: str
@@ -313,11 +320,18 @@ class Instance:
     label: str
     params: tuple[tuple[str, Any], ...] = ()
     seed: int = 1
+    storage: Storage = "host"
+    permuted: bool = False
 
     @property
     def key(self) -> str:
-        """Canonical id, e.g. ``uniform/n=512/range=10n/seed=1``."""
-        return f"{self.family}/n={self.n}/range={self.label}/seed={self.seed}"
+        """Canonical id, e.g. ``uniform/n=512/range=10n/seed=1``, then storage and permutation.
+
+        ``/storage=device`` and ``/permuted`` stand at its end where the fields are not the usual.
+        """
+        stored = "" if self.storage == "host" else f"/storage={self.storage}"
+        order = "/permuted" if self.permuted else ""
+        return f"{self.family}/n={self.n}/range={self.label}/seed={self.seed}{stored}{order}"
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,8 @@ def run(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE,...", help="Keep cells by n, range, seed, solver or family."
+            metavar="KEY=VALUE,...",
+            help="Keep cells by n, range, seed, solver, family, storage, permuted.",
         ),
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions of a clock.")] = None,

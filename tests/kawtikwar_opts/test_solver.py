@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from papers.common.executor.scheduler import Executor, Scheduler
 from papers.common.gpu import device, launch
 from papers.common.gpu.signatures import argument_types
-from papers.common.instances.generators import uniform, uniform_double
+from papers.common.instances.matrices import uniform, uniform_double
 from papers.common.problems import assignment_proof
 from papers.kawtikwar_opts import PAPER, launches, reference, solve, solver
 from papers.kawtikwar_opts.kernels import opt4

@@ -28,8 +28,8 @@ from papers.common.model import Comparison
 Judge = Callable[[pd.DataFrame, str], Iterable[Comparison]]
 """Compares the rows of one origin, which is its second argument; all of them have both values."""
 
+Verdicts = Callable[[pd.DataFrame], list[Comparison]]
 """Compares a table, origin by origin; the type of `papers.common.model.Experiment.compare`."""
-"""Compares a whole table, origin by origin; the type of `papers.common.model.Experiment.compare`."""
 
 
 def by_origin(

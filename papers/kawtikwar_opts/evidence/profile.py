@@ -312,10 +312,10 @@ SOLVERS: dict[str, Solver] = {
 
 def main(n: str, version: str) -> None:
     """Solve the report's instance of order `n` once [K21 sec.III.B]."""
-    from papers.common.instances import generators
+    from papers.common import instances
     from papers.common.model import Instance
 
-    solver.solve(generators.draw(Instance("uniform_double", int(n), "1000n")), version=version)
+    solver.solve(instances.draw(Instance("uniform_double", int(n), "1000n")), version=version)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def searches(cost: np.ndarray) -> list[Search]:
 
 def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
     """Draw the most branched search of a few small runs [L19 Fig.2]."""
-    from papers.common.instances.generators import uniform
+    from papers.common.instances.matrices import uniform
 
     everything = [
         (search, seed)

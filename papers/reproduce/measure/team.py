@@ -21,9 +21,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
+from papers.common import instances
 from papers.common.gpu import device
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators, parts
+from papers.common.instances.matrices import sources
 from papers.common.model import Cell, Instance, Solver, Verdict
 from papers.common.mpi import ranks
 from papers.common.problems import assignment_proof_by_strips
@@ -208,7 +209,7 @@ class _Crew:
 
 def _source_of(instance: Instance) -> Any:
     """Return an instance's costs as blocks, of which each rank takes its own strip."""
-    return parts.as_source(generators.draw(instance))
+    return sources.as_source(instances.draw(instance))
 
 
 def clockwork(comm: Any, solver: Solver) -> Clockwork:

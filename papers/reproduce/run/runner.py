@@ -270,6 +270,8 @@ def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:
         "n": instance.n,
         "label": instance.label,
         "seed": instance.seed,
+        "storage": instance.storage,
+        "permuted": instance.permuted,
         "status": outcome.status,
         "certificate": outcome.certificate,
         "reason": outcome.reason,

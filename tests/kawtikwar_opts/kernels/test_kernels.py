@@ -11,7 +11,7 @@ from numba import cuda
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import launch
 from papers.common.gpu.signatures import argument_types, names_element
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.kawtikwar_opts import launches, reference
 from papers.kawtikwar_opts.evidence import sass
 from papers.kawtikwar_opts.kernels import near_zero
@@ -147,7 +147,7 @@ def test_near_zero_takes_what_is_nearer_than_eps():
 
 
 def test_threshold_stays_below_what_the_certificate_allows():
-    from papers.common.instances.generators import uniform_double
+    from papers.common.instances.matrices import uniform_double
     from papers.common.problems.assignment import prepare
 
     assert near_zero.threshold(prepare([[3, 4], [5, 6]])) == 1

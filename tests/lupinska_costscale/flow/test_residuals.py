@@ -30,9 +30,9 @@ def test_distances_are_those_of_a_breadth_first_search():
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import shortest_path
 
-    from papers.common.instances import generators
+    from papers.common import instances
 
-    image = generators.draw(Instance("random_grid", 6, "2", seed=3))
+    image = instances.draw(Instance("random_grid", 6, "2", seed=3))
     for instance in (image, image.network()):
         parts = split(instance)
         height, levels = distances(parts.arcs, parts.between, parts.sink, 99)
