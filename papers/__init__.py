@@ -14,3 +14,10 @@ PAPERS: tuple[str, ...] = (
     "lupinska_costscale",
 )
 """Names of the subpackages that hold a paper; CONTRIBUTING.md says how one is added."""
+
+DEFAULT_PAPERS: dict[str, str] = {
+    "assignment": "kawtikwar_opts",
+    "matching": "deveci_matching",
+    "flow": "lupinska_costscale",
+}
+"""The paper whose default solver ``reproduce solve FILE`` takes, by the file's problem."""

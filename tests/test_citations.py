@@ -114,15 +114,3 @@ def test_every_table_and_figure_has_an_entry(name):
     published = {p.stem for p in (ROOT / name / "published").glob("*.csv")}
     wanted = {stem for stem in published if re.fullmatch(r"(table|fig)\d+", stem)}
     assert wanted <= set(registry.experiments(name))
-
-
-def test_common_imports_no_paper_and_papers_import_not_each_other():
-    for path in ROOT.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        imported = set(re.findall(r"^\s*(?:from|import) papers\.(\w+)", text, re.MULTILINE))
-        room = path.relative_to(ROOT).parts[0]
-        allowed = {"common": {"common"}, "reproduce": {"common", "reproduce"}}
-        allowed["_template"] = {"common", "_template"}
-        if room in (*papers.PAPERS, *allowed):
-            own = {"common", room} | (facts.starts_from(room) if room in papers.PAPERS else set())
-            assert imported <= allowed.get(room, own), path

@@ -11,6 +11,7 @@ import facts
 import pytest
 
 import papers
+from papers.common.gpu.signatures import argument_types, names_element
 
 cuda = pytest.importorskip("numba.cuda")
 
@@ -28,12 +29,10 @@ def kernel_modules():
 def cases():
     for module in kernel_modules():
         for kernel, signature in module.SIGNATURES.items():
-            kinds = module.SLACK_TYPES if re.search(r"\bT\b", signature) else ("int32",)
+            kinds = module.ELEMENT_TYPES if names_element(signature) else ("int32",)
             for kind in kinds:
                 name = f"{module.__name__.removeprefix('papers.')}.{kernel.py_func.__name__}-{kind}"
-                dual = "float64" if kind == "float64" else "int64"
-                typed = re.sub(r"\bT\b", kind, re.sub(r"\bD\b", dual, signature))
-                yield pytest.param(kernel, typed, kind, id=name)
+                yield pytest.param(kernel, argument_types(signature, kind), kind, id=name)
 
 
 def dispatchers_of(module):
@@ -129,9 +128,9 @@ def compiled(function, kinds):
 @pytest.mark.usefixtures("_no_gpu_needed")
 @pytest.mark.parametrize("name", ["load_relaxed", "load_acquire", "load_relaxed_block"])
 def test_loads_are_not_moved_out_of_loops(name):
-    from papers.common.gpu import primitives
+    from papers.common.gpu import memory_order
 
-    load = getattr(primitives, name)
+    load = getattr(memory_order, name)
 
     def spin(flag, out):
         while load(flag, 0) == 0:
@@ -150,13 +149,13 @@ def test_loads_are_not_moved_out_of_loops(name):
 
 @pytest.mark.usefixtures("_no_gpu_needed")
 def test_stores_name_their_order_and_scope():
-    from papers.common.gpu import primitives
+    from papers.common.gpu import memory_order
 
     def store(a, b, c, d):
-        primitives.store_relaxed(a, 0, 1)
-        primitives.store_release(b, 0, 1)
-        primitives.store_release_system(c, 0, 1)
-        primitives.store_relaxed_block(d, 0, 1)
+        memory_order.store_relaxed(a, 0, 1)
+        memory_order.store_release(b, 0, 1)
+        memory_order.store_release_system(c, 0, 1)
+        memory_order.store_relaxed_block(d, 0, 1)
 
     ptx = compiled(store, ["int32[::1]", "int32[::1]", "int64[::1]", "uint8[::1]"])
     for text in (

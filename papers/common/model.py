@@ -180,6 +180,65 @@ class Solver:
 
 
 @dataclass(frozen=True)
+class Problem:
+    """Everything that differs between assignment, matching and flow.
+
+    The three records are `papers.common.problems.kinds.PROBLEMS`. Whoever measures, solves, plans
+    or reports asks the record, never for the kind of an instance or of an answer.
+
+    Attributes
+    ----------
+    name : {"assignment", "matching", "flow"}
+    answer : type
+        `Assignment`, `Matching` or `Flow`.
+    objective : str
+        What is optimized: the answer's attribute and the metric's name.
+    growth : int
+        A run's time is predicted to grow with ``n**growth``, unless a family knows better.
+    endings : tuple of str
+        What the names of files end with that `read` takes.
+    states : callable(Any) -> bool
+        Whether a value is data of this problem in its own form. A matrix states an assignment.
+    adopt : callable(Any) -> data
+        Data in the problem's own form: a matrix becomes a graph for a matching. Raises ValueError
+        for data that state another problem.
+    shape : callable(data) -> tuple of int
+        Rows and columns of a matrix or a graph, height and width of a grid, nodes of a network.
+    size_bytes : callable(data) -> int
+        Bytes that the data take.
+    compiled_for : callable(data) -> str
+        What compiled code depends on: the type of the costs, or of the data.
+    fits_executor : callable(data) -> bool
+        Whether the CPU executor of kernels answers within seconds.
+    each_is_proved : callable(data) -> bool
+        Whether every repetition's answer is proved, or the last one only, because a proof costs as
+        much as a run.
+    prove : callable(data, answer, maximize) -> Verdict
+        The proof of an answer, outside every clock. Costs may be given as row strips, too.
+    read : callable(path) -> data
+        Reads a file; raises `papers.common.problems.files.FileFormatError`.
+    write : callable(path, data, answer) -> None
+        Writes an answer as text, one line an assigned pair, a matched pair, an arc or a pixel row.
+    """
+
+    name: ProblemName
+    answer: type
+    objective: str
+    growth: int
+    endings: tuple[str, ...]
+    states: Callable[[Any], bool]
+    adopt: Callable[[Any], Any]
+    shape: Callable[[Any], tuple[int, ...]]
+    size_bytes: Callable[[Any], int]
+    compiled_for: Callable[[Any], str]
+    fits_executor: Callable[[Any], bool]
+    each_is_proved: Callable[[Any], bool]
+    prove: Callable[[Any, Any, bool], Verdict]
+    read: Callable[[Any], Any]
+    write: Callable[[Any, Any, Any], None]
+
+
+@dataclass(frozen=True)
 class Defaults:
     """The solvers a paper takes for one problem when its caller names none.
 

@@ -10,17 +10,18 @@ nothing is ever moved.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from papers.common.gpu import device
-from papers.common.gpu.launch import Launch
+from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
-from papers.kawtikwar_opts.kernels.one_launch import Flag, Status
+from papers.kawtikwar_opts.kernels.flags import Flag, Status
 from papers.kawtikwar_opts.launches import (
     HOST_LOOP,
     ONE_LAUNCH,
@@ -62,7 +63,7 @@ FAILURES = {
 
 
 @dataclass
-class State:
+class State(DeviceState):
     """Everything `run` touches: device arrays, bound launches, counters.
 
     Attributes
@@ -75,27 +76,12 @@ class State:
         Order.
     patience : int
         Augmentations, restarts and dual updates in a row before a run gives up.
-    solved : bool
-        Whether `run` has ended well.
     """
 
     problem: Problem
     version: str
     n: int
     patience: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launches: dict[str, Launch] = field(default_factory=dict)
-    mailbox: Any = None
-    counters: dict[str, int] = field(default_factory=dict)
-    solved: bool = False
-
-    def forget(self) -> None:
-        """Start counting anew: also right after a run that was interrupted between two signals."""
-        self.mailbox.forget()
-        self.solved = False
-        self.counters.clear()
-        for launch in self.launches.values():
-            launch.reset()
 
 
 # ------------------------------------------------------------------------------- upload
@@ -195,12 +181,12 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     if state.version in ONE_LAUNCH:
         _run_one_launch(state)
     else:
-        _run_host_loop(state, trace or _no_trace)
+        _run_host_loop(state, trace or no_trace)
 
 
 def _run_one_launch(state: State) -> None:
     state.launches["hungarian"]()
-    status = state.mailbox.wait()
+    status = state.payload()
     if status != Status.SOLVED:
         raise RuntimeError(FAILURES[status].format(state.patience))
     state.solved = True
@@ -220,7 +206,7 @@ def _run_host_loop(state: State, mark: Callable[[str], None]) -> None:
         mark("step_4")
         launches["step_4"]()
         # With every column covered step 4 finds nothing, so its signal carries step 3's answer too.
-        signal = decode_signal(state.mailbox.wait())
+        signal = decode_signal(state.payload())
         if iteration == 0:
             state.counters["matches_initial"] = signal.matches
         if signal.matches == state.n:
@@ -248,12 +234,8 @@ def _search(state: State, signal: Any, mark: Callable[[str], None]) -> None:
                 launches[name]()
             mark("step_4")
         launches["step_4"]()
-        signal = decode_signal(state.mailbox.wait())
+        signal = decode_signal(state.payload())
     raise RuntimeError(FAILURES[Status.UPDATES].format(3 * state.patience))
-
-
-def _no_trace(step: str) -> None:
-    pass
 
 
 # ------------------------------------------------------------------------------- download

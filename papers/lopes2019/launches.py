@@ -12,6 +12,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
+from papers.common.gpu.limits import grid_for, largest, smallest
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
 from papers.lopes2019.kernels import matrix as m
@@ -112,9 +113,9 @@ def bind_launches(
     launches: dict[str, Launch] = {}
     order = problem.size
     a, n = arrays, np.int32(order)
-    top, _ = _extremes(problem.matrix.dtype)
+    top = largest(problem.matrix.dtype)
     lines = np.int32(shapes.lines_a_bin)
-    line = _rounded_up(order, shapes.line_threads)
+    line = grid_for(order, shapes.line_threads)
     matrix = (
         min(shapes.matrix_blocks, -(-order * order // shapes.matrix_threads)),
         shapes.matrix_threads,
@@ -175,7 +176,7 @@ def _bind_step_1(
     """Row and column reductions: lines a block such that the blocks fill the GPU [L19 Fig.3]."""
     a, order = arrays, problem.size
     n = np.int32(order)
-    top, bottom = _extremes(problem.matrix.dtype)
+    top, bottom = largest(problem.matrix.dtype), smallest(problem.matrix.dtype)
     launches: dict[str, Launch] = {}
     threads = shapes.step_2_threads
     blocks_wanted = max(1, shapes.matrix_blocks // 4)
@@ -206,16 +207,3 @@ def _bind_step_1(
         m.step_1_column_sub, *matrix, n, a["slack"], a["min_in_column"], a["column_dual"]
     )
     return launches
-
-
-def _rounded_up(items: int, threads: int) -> tuple[int, int]:
-    """Grid and block for one thread an item."""
-    return -(-items // threads), threads
-
-
-def _extremes(dtype: np.dtype) -> tuple[Any, Any]:
-    """The largest and the smallest value of a type, as scalars of that type."""
-    if dtype.kind == "f":
-        return dtype.type(np.inf), dtype.type(-np.inf)
-    limits = np.iinfo(dtype)
-    return dtype.type(limits.max), dtype.type(limits.min)

@@ -8,14 +8,16 @@ the caller's rows are the paper's columns, and nothing is ever moved (deviation 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from papers.common.gpu import device
+from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
-from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.signals import Mailbox, unpack
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.lopes2019.kernels.search import Flag
@@ -33,7 +35,15 @@ MAX_SHARED_SIZE = 24576
 
 
 class Signal(NamedTuple):
-    """What step 4 tells the host (`kernels.search.send_signals` packs it)."""
+    """The word from step 4 to the host; `kernels.search.send_signals` packs it.
+
+    Attributes
+    ----------
+    matches : int
+        Starred zeros.
+    zero_found, path_found : bool
+        Whether a block uncovered a column, and whether one found a path.
+    """
 
     matches: int
     zero_found: bool
@@ -42,32 +52,27 @@ class Signal(NamedTuple):
 
 def decode_signal(payload: int) -> Signal:
     """Unpack the payload of step 4's word (`papers.common.gpu.signals`)."""
-    return Signal(payload & 0xFFFFFFFF, bool(payload >> 32 & 1), bool(payload >> 33 & 1))
+    return Signal(*unpack(payload))
 
 
 @dataclass
-class State:
-    """Everything `run` touches: device arrays, bound launches, counters."""
+class State(DeviceState):
+    """Everything `run` touches: device arrays, bound launches, counters.
+
+    Attributes
+    ----------
+    problem : Problem
+        The checked costs.
+    n : int
+        Order.
+    """
 
     problem: Problem
     n: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launches: dict[str, Launch] = field(default_factory=dict)
-    mailbox: Any = None
-    counters: dict[str, int] = field(default_factory=dict)
-    solved: bool = False
 
     def wait(self) -> Signal:
         """Wait for the signal of the latest launch of step 4."""
-        return decode_signal(self.mailbox.wait())
-
-    def forget(self) -> None:
-        """Start counting anew: also right after a run that was interrupted between two signals."""
-        self.mailbox.forget()
-        self.solved = False
-        self.counters.clear()
-        for launch in self.launches.values():
-            launch.reset()
+        return decode_signal(self.payload())
 
 
 def upload(
@@ -163,7 +168,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """
     if state.n == 0:
         return
-    mark = trace or _no_trace
+    mark = trace or no_trace
     launches = state.launches
     state.forget()
     step_1(launches, mark)
@@ -290,13 +295,6 @@ def solve(
     state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry)
     run(state)
     return download(state)
-
-
-# ------------------------------------------------------------------------------- the state
-
-
-def _no_trace(step: str) -> None:
-    pass
 
 
 # ------------------------------------------------------------------------------- the answer

@@ -327,42 +327,47 @@ def solve(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A cost matrix (.npy, .csv) or a graph (.mtx, .mtx.gz, .npz)."
+            metavar="FILE",
+            help="A cost matrix (.npy, .csv), a graph (.mtx, .mtx.gz, .npz), or a grid or network "
+            "(.npz, .max, .max.gz).",
         ),
     ],
-    with_: Annotated[str, typer.Option("--with", metavar="PAPER[:SOLVER]", help="Solver.")],
+    with_: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="PAPER[:SOLVER]", help="Solver; default by the file's problem."
+        ),
+    ] = None,
     maximize: Annotated[bool, typer.Option("--maximize", help="Maximize the cost.")] = False,
     output: Annotated[
-        Path | None, typer.Option(help="The pairs; default FILE_assignment.csv or _matching.csv.")
+        Path | None,
+        typer.Option(help="The answer; default FILE_assignment.csv, _matching.csv or _cut.csv."),
     ] = None,
     device: DeviceOption = Device.auto,
 ) -> int:
-    """Solve your own matrix or graph: prints optimum, proof and times, writes the pairs."""
-    from papers.reproduce import solve as matrix
+    """Solve your own matrix, graph or network: print optimum, proof and times, write the answer."""
+    from papers.common.problems import kinds
+    from papers.reproduce import solve as command
     from papers.reproduce import terminal
-    from papers.reproduce.measure.protocol import objective
 
-    problem = matrix.read(file)
-    result = matrix.solve(problem, with_, maximize, device.value)
-    optimum, value = objective(result.answer)
-    name = "matching" if optimum == "cardinality" else "assignment"
-    stem = file.name.removesuffix(".gz").rpartition(".")[0]
-    target = output or file.with_name(f"{stem}_{name}.csv")
-    matrix.write(target, problem, result.answer)
+    solved = command.solve(command.read(file), with_, maximize, device.value)
     out = terminal.console()
-    shape = " x ".join(map(str, result.shape))
-    out.print(f"{shape} matrix, {result.solver} on {result.device}", soft_wrap=True)
-    if result.note:
-        out.print(result.note, soft_wrap=True)
-    out.print(f"{optimum:<11} {value}")
-    verdict = "proved optimal" if result.verdict.ok else "NOT PROVED"
+    shape = " x ".join(map(str, solved.problem.shape(solved.data)))
     out.print(
-        f"proof       {verdict} ({result.verdict.kind}): {result.verdict.reason}", soft_wrap=True
+        f"{solved.problem.name} of {shape}, {solved.solver} on {solved.device}", soft_wrap=True
     )
-    out.print(f"run         {terminal.milliseconds(result.run_ms)}")
-    out.print(f"end to end  {terminal.milliseconds(result.end_to_end_ms)}")
-    out.print(f"{name:<11} {target}", soft_wrap=True)
-    return 0 if result.verdict.ok else NOT_CERTIFIED
+    if solved.note:
+        out.print(solved.note, soft_wrap=True)
+    optimum, value = kinds.objective(solved.answer)
+    out.print(f"{optimum:<11} {value}")
+    proved = "proved optimal" if solved.proof.ok else "NOT PROVED"
+    out.print(f"proof       {proved} ({solved.proof.kind}): {solved.proof.reason}", soft_wrap=True)
+    out.print(f"run         {terminal.milliseconds(solved.run_ms)}")
+    out.print(f"end to end  {terminal.milliseconds(solved.end_to_end_ms)}")
+    target = output or command.target_of(file, solved.problem)
+    command.write(target, solved)
+    out.print(f"{command.ANSWERS[solved.problem.name]:<11} {target}", soft_wrap=True)
+    return 0 if solved.proof.ok else NOT_CERTIFIED
 
 
 @app.command()
@@ -388,7 +393,7 @@ def fetch(
 
 
 @app.command()
-def draw(
+def prepare(
     targets: Annotated[
         list[str] | None,
         typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="Whose graphs; default all."),
@@ -398,11 +403,12 @@ def draw(
 ) -> int:
     """Draw large graphs into the cache beforehand; a run draws what it does not find there."""
     from papers.common.model import Plan
-    from papers.reproduce import prepare, registry, terminal
+    from papers.reproduce import prepare as preparing
+    from papers.reproduce import registry, terminal
 
     out = terminal.console()
-    graphs = prepare.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
-    prepare.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
+    graphs = preparing.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
+    preparing.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
     return 0
 
 

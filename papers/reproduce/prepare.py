@@ -1,4 +1,4 @@
-"""``reproduce draw``: the large graphs that experiments need, several at a time, into the cache."""
+"""``reproduce prepare``: the large graphs that experiments need, several at a time, into the cache."""
 
 from __future__ import annotations
 

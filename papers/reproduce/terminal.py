@@ -22,7 +22,7 @@ from papers.reproduce.report.tally import listed, tallies
 if TYPE_CHECKING:  # `reproduce list` must not wait for Numba, pandas and Matplotlib.
     import pandas as pd
 
-    from papers.reproduce.measure.protocol import Outcome
+    from papers.reproduce.measure.outcome import Outcome
     from papers.reproduce.plan.cells import Estimator, Job
     from papers.reproduce.report.report import Section
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import load_npz
 
-from papers.common.gpu import device, launch
+from papers.common.gpu import clocks, device
+from papers.common.gpu.signatures import argument_types
 from papers.common.instances.generators import uniform
 from papers.common.problems import assignment_proof
 from papers.lopes2019 import reference, solve, solver
@@ -206,7 +206,7 @@ def test_download_refuses_an_unfinished_run():
 
 
 def test_device_time_needs_a_gpu():
-    with pytest.raises(RuntimeError, match="CUDA GPU"), launch.KernelClock():
+    with pytest.raises(RuntimeError, match="CUDA GPU"), clocks.KernelClock():
         pass
 
 
@@ -305,22 +305,17 @@ def test_bound_arguments_are_what_the_kernels_are_compiled_for(step_4, maximize,
     from papers.lopes2019.kernels import step_4 as kernels_step_4
 
     signatures = {
-        kernel.py_func.__name__: text
+        kernel.py_func.__name__: (kernel, signature)
         for module in (kernels, matrix, kernels_step_4)
-        for kernel, text in module.SIGNATURES.items()
+        for kernel, signature in module.SIGNATURES.items()
     }
-    dual = "float64" if dtype == "float64" else "int64"
     cost = uniform(9, 1, cost_range=90)
     state = solver.upload(cost.astype(float) if dtype == "float64" else cost, maximize, dtype,
                           step_4)  # fmt: skip
     for bound in state.launches.values():
-        text = signatures[bound.name].removeprefix("void(").removesuffix(")")
-        wanted = [{"T": dtype, "D": dual}.get(k, k) for k in re.findall(r"(\w+)(?:\[::1\])?", text)
-                  if k != "1"]  # fmt: skip
-        arrays = [kind.strip().endswith("[::1]") for kind in text.split(", ")]
-        arguments, _ = bound._flat
-        assert [a.dtype.name for a in arguments] == wanted, bound.name
-        assert [isinstance(a, np.ndarray) for a in arguments] == arrays, bound.name
+        kernel, signature = signatures[bound.name]
+        typed = tuple(map(kernel.typeof_pyval, bound.arguments))
+        assert typed == argument_types(signature, dtype), bound.name
 
 
 def test_device_times_table():

@@ -31,8 +31,9 @@ UNKNOWN = [
     (["run", "--resume", "nowhere"], "nowhere is no run folder"),
     (["run", "toy", "--resume", "nowhere"], "takes only --device, --timeout and --retry"),
     (["solve", "nowhere.npy", "--with", "toy"], "No such file"),
-    (["solve", "costs.txt", "--with", "toy"], ".npy or .csv"),
-    (["solve", "costs.npy"], "--with"),
+    (["solve", "costs.txt", "--with", "toy"], "assignment: .npy, .csv"),
+    (["solve", "nowhere.npz"], "No such file"),
+    (["solve", "nowhere.max"], "No such file"),
     (["plot"], "plot"),
 ]
 

@@ -1,4 +1,4 @@
-"""`reproduce draw`, and graphs that are read from the cache instead of drawn."""
+"""`reproduce prepare`, and graphs that are read from the cache instead of drawn."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_what_is_kept_is_what_is_drawn(experiments, reproduce, monkeypatch):
     assert np.array_equal(again.cadj, fresh.cadj)
     permuted = families.draw(Instance("kron_rcp", 128, "logn7"))
     assert np.array_equal(permuted.cadj, fresh.permuted(1).cadj)
-    result = reproduce("draw", "toy")
+    result = reproduce("prepare", "toy")
     assert (result.code, result.out) == (0, "no large graph is left to draw\n")
 
 
@@ -84,6 +84,6 @@ def test_a_damaged_file_is_named():
 
 
 def test_jobs_below_one(experiments, reproduce):
-    result = reproduce("draw", "toy", "--jobs", "0")
+    result = reproduce("prepare", "toy", "--jobs", "0")
     assert result.code == 2
     assert "--jobs 0 is below 1" in result.err

@@ -15,7 +15,7 @@ import dis
 import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache, partial
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -585,8 +585,8 @@ class Rebinder:
             return self._casts.get(as_dtype(value), value)
         if isinstance(value, type) and issubclass(value, np.generic):
             return self._casts.get(np.dtype(value), value)
-        if isinstance(value, tuple) and type(value) is tuple:
-            return tuple(map(self.value, value))
+        if isinstance(value, tuple):
+            return _like(value, map(self.value, value))
         return value.item() if isinstance(value, np.generic) else self._constant(value)
 
     def _substitute(self, substitute: Any) -> Any:
@@ -608,17 +608,28 @@ class Rebinder:
         Raises
         ------
         TypeError
-            It is neither an array, a number, nor a tuple of these.
+            It is neither an array, a number, nor a tuple (named or not) of these.
         """
         if isinstance(value, np.ndarray):
             return view(value, name, self._scheduler)
         if isinstance(value, np.generic):
             return value.item()
         if isinstance(value, tuple):
-            return tuple(self.argument(v, f"{name}[{k}]") for k, v in enumerate(value))
+            fields = getattr(value, "_fields", None)
+            names = (
+                [f"{name}.{f}" for f in fields]
+                if fields
+                else [f"{name}[{k}]" for k in range(len(value))]
+            )
+            return _like(value, map(self.argument, value, names))
         if isinstance(value, int | float):
             return value
         raise TypeError(f"argument {name!r}: expected an array or a number, not {type(value)}")
+
+
+def _like(value: tuple, parts: Iterable[Any]) -> tuple:
+    """A tuple of the same class as `value`: a named tuple keeps its names in a kernel."""
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
 
 
 def _names(code: CodeType) -> set[str]:

@@ -50,6 +50,11 @@ class MissingPackageError(ImportError):
     """An optional package is not installed."""
 
 
+def install_command(extra: str) -> str:
+    """Return the command that installs an optional package's extra, from the clone's folder."""
+    return f"make install EXTRAS={extra}"
+
+
 def _output(*command: str, cwd: Path | None = None) -> str:
     """Return the standard output of `command`, or "" if it is missing, slow or fails."""
     try:

@@ -38,6 +38,24 @@ _TOO_LARGE = "a cost exceeds 2**60: the exact check would overflow"
 RowStrips = Callable[[int, int], np.ndarray]
 
 
+@dataclass(frozen=True)
+class Strips:
+    """A matrix in row strips that says how many rows it has.
+
+    Attributes
+    ----------
+    rows : int
+    draw : callable(start, stop) -> array[stop - start, m]
+    """
+
+    rows: int
+    draw: RowStrips
+
+    def __call__(self, start: int, stop: int) -> np.ndarray:
+        """Return rows `start` to `stop` (excluded)."""
+        return self.draw(start, stop)
+
+
 class Refuted(Exception):
     """What is wrong with an answer."""
 
@@ -109,6 +127,8 @@ def assignment(
     """
     if answer.row_duals is None or answer.column_duals is None:
         return unchecked("the answer carries no duals")
+    if isinstance(cost, Strips):
+        rows = cost.rows
     if callable(cost) and rows is None:
         raise ValueError("a matrix in strips does not say how many rows it has: pass rows=")
     n = len(np.asarray(cost)) if not callable(cost) else int(rows or 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from papers.common.gpu.primitives import block_max, block_min
+from papers.common.gpu.reductions import block_max, block_min
 
 BLOCK = 256
 """Threads a block at most; sizes the shared arrays."""

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 CAPACITY_LIMIT = 2**62
 """The sum of all capacities stays below it, so that no excess overflows 64 bits."""
+
+LARGEST_INDEX = 2**31 - 1
+"""Nodes and arcs, mates included, are numbered in 32 bits."""
 
 FOUR = ("right", "left", "down", "up")
 EIGHT = (*FOUR, "down_right", "up_left", "down_left", "up_right")
@@ -30,6 +33,21 @@ STEP = {
 
 class NetworkError(ValueError):
     """What is wrong with a network."""
+
+
+class ArcList(NamedTuple):
+    """Arcs one by one, as a caller gave them; parallel arcs and loops are kept apart.
+
+    Attributes
+    ----------
+    tail, head : int[k]
+        Ends of each arc.
+    capacity : int[k]
+    """
+
+    tail: np.ndarray
+    head: np.ndarray
+    capacity: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +67,9 @@ class Network:
         The arc back: ``head[mate[a]]`` is where ``a`` starts, ``mate[mate[a]] == a``.
     capacity : int64[arcs]
         Not negative; 0 for an arc that exists only as another's mate.
+    given : ArcList or None
+        The arcs before parallel ones were added up, where somebody wants the flow on each: see
+        `flow_on_arcs`.
     """
 
     nodes: int
@@ -58,6 +79,7 @@ class Network:
     head: np.ndarray
     mate: np.ndarray
     capacity: np.ndarray
+    given: ArcList | None = None
 
     @property
     def arcs(self) -> int:
@@ -140,7 +162,7 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
     ------
     NetworkError
         For lengths that differ, nodes outside, equal terminals, capacities that are negative, no
-        whole numbers, or too large together.
+        whole numbers, or too large together, and for more arcs than 32 bits number.
     """
     tail, head, capacity = (np.asarray(x) for x in (tail, head, capacity))
     if not (tail.ndim == head.ndim == capacity.ndim == 1 and tail.size == head.size):
@@ -151,7 +173,9 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
     if not (0 <= source < nodes and 0 <= sink < nodes):
         raise NetworkError(f"source {source} or sink {sink} lies outside 0 .. {nodes - 1}")
     if source == sink:
-        raise NetworkError("source and sink are one node")
+        raise NetworkError(f"source and sink are one node, {source}")
+    if max(nodes, 2 * tail.size) > LARGEST_INDEX:
+        raise NetworkError(f"{nodes} nodes and {tail.size} arcs: too many to number in 32 bits")
     for name, ends in (("tail", tail), ("head", head)):
         if ends.size and (ends.dtype.kind not in "iu" or ends.min() < 0 or ends.max() >= nodes):
             raise NetworkError(f"a {name} is no node of 0 .. {nodes - 1}")
@@ -176,6 +200,43 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
         nodes, source, sink, first.astype(np.int32), end[order].astype(np.int32),
         mate.astype(np.int32), both.ravel()[order],
     )  # fmt: skip
+
+
+def flow_on_arcs(net: Network, residual: np.ndarray, arcs: ArcList) -> np.ndarray:
+    """Lay the flow of a network on the arcs that it was made of.
+
+    A pair of nodes carries flow one way only; parallel arcs that way are filled in their order,
+    arcs the other way and loops carry nothing.
+
+    Parameters
+    ----------
+    net : Network
+        Made of `arcs` by `network`.
+    residual : int64[net.arcs]
+        Residual capacities of a flow, as in `papers.common.model.Flow`.
+    arcs : ArcList
+
+    Returns
+    -------
+    int64[k]
+        Flow on each arc, from 0 to its capacity.
+    """
+    flow = np.zeros(len(arcs.tail), np.int64)
+    chosen = np.flatnonzero(np.asarray(arcs.tail) != np.asarray(arcs.head))
+    if chosen.size == 0:
+        return flow
+    tail, head = (np.asarray(ends)[chosen].astype(np.int64) for ends in (arcs.tail, arcs.head))
+    capacity = np.asarray(arcs.capacity)[chosen].astype(np.int64)
+    keys = net.tail.astype(np.int64) * net.nodes + net.head
+    place = np.searchsorted(keys, tail * net.nodes + head)
+    order = np.argsort(place, kind="stable")
+    place, capacity = place[order], capacity[order]
+    before = np.cumsum(capacity) - capacity  # by the arcs of all pairs so far
+    begins = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
+    before -= np.repeat(before[begins], np.diff(np.append(begins, place.size)))
+    sent = (net.capacity - residual)[place]
+    flow[chosen[order]] = np.clip(sent - before, 0, capacity)
+    return flow
 
 
 def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
@@ -218,7 +279,9 @@ def _whole(values: np.ndarray, name: str) -> np.ndarray:
     if values.size and values.dtype.kind not in "biu":
         fits = values.dtype.kind == "f" and np.isfinite(values).all()
         if not fits or (values != np.floor(values)).any():
-            raise NetworkError(f"{name} holds what is no whole number")
+            raise NetworkError(
+                f"{name} holds a value that is no whole number: scale and round the capacities"
+            )
     if values.size and values.min() < 0:
         raise NetworkError(f"{name} is negative somewhere")
     if values.size and float(values.astype(np.float64).sum()) >= CAPACITY_LIMIT:

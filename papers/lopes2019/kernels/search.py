@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import load_relaxed, store_relaxed, store_release_system
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_release_system
 
 
 class Flag:
@@ -361,7 +361,7 @@ def step_5b(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32",)
+ELEMENT_TYPES = ("int32",)
 
 _LINES = "int32[::1]"
 SIGNATURES = {

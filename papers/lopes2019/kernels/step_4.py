@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, uint8
 
-from papers.common.gpu.primitives import (
+from papers.common.gpu.memory_order import (
     load_relaxed,
     load_relaxed_block,
     store_relaxed,
@@ -226,7 +226,7 @@ def step_4_c(
 
 
 _ARGUMENTS = f"int32, int32, {', '.join(['int32[::1]'] * 7)}, int64[::1]"
-SLACK_TYPES = ("int32",)
+ELEMENT_TYPES = ("int32",)
 SIGNATURES = {
     step_4_a: f"void({_ARGUMENTS})",
     step_4_b: f"void({_ARGUMENTS}, int32[::1])",

@@ -14,7 +14,7 @@ from papers.common.model import Assignment, Solver
 from papers.common.problems.assignment import INTEGER_LIMIT, prepare, total_cost
 from papers.lupinska_costscale.assignment.kernels import batch as k
 
-DTYPES = k.SLACK_TYPES
+DTYPES = k.ELEMENT_TYPES
 FACTOR = 8
 """How many times the range of the costs the kernel's intermediate values may reach.
 
@@ -376,6 +376,12 @@ def solve_batch(costs: Any, maximize: bool = False, dtype: Any = None, **options
 
 SOLVERS = {
     "batch": Solver(
-        "batch", "shortest augmenting paths, a warp a problem", "cuda", upload, run, download
+        "batch",
+        "shortest augmenting paths, a warp a problem",
+        "cuda",
+        "assignment",
+        upload,
+        run,
+        download,
     )
 }

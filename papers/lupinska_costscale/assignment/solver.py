@@ -379,7 +379,7 @@ def solve(cost: Any, maximize: bool = False, **options: Any) -> Assignment:
 
 SOLVERS = {
     "refine": Solver(
-        "refine", "cost scaling, lock-free refine [LU11 Alg.5.4]", "cuda", upload, run, download,
-        STEPS,
+        "refine", "cost scaling, lock-free refine [LU11 Alg.5.4]", "cuda", "assignment", upload,
+        run, download, STEPS,
     )
 }  # fmt: skip

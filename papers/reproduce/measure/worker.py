@@ -26,7 +26,9 @@ from typing import Any, cast
 from papers.common.model import Cell
 from papers.common.mpi import job
 from papers.reproduce import registry
-from papers.reproduce.measure.protocol import Laboratory, Outcome, device_name, measure
+from papers.reproduce.measure.laboratory import Laboratory
+from papers.reproduce.measure.outcome import Outcome
+from papers.reproduce.measure.protocol import device_name, measure
 
 START_LIMIT_S = 300.0
 """Seconds for the child's imports and the driver's initialisation, outside every cell's limit."""

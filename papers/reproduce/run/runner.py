@@ -21,7 +21,7 @@ import papers
 from papers.common.gpu import environment
 from papers.common.model import Experiment, Plan
 from papers.reproduce import registry
-from papers.reproduce.measure.protocol import Outcome
+from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.measure.worker import Worker
 from papers.reproduce.plan import cells
 from papers.reproduce.plan.cells import Job

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from papers.common.gpu import device, primitives
+from papers.common.gpu import device, memory_order
 from papers.common.instances import generators, parts
 from papers.common.model import Assignment, Instance
 from papers.common.mpi import ranks
@@ -177,7 +177,7 @@ def windows():
     for window in (small, large):
         assert len(window.addresses) == SIZE
         for rank, address in enumerate(window.addresses):
-            primitives.store_at.__executor__(address, RANK + 2, 10 * rank + RANK)
+            memory_order.store_at.__executor__(address, RANK + 2, 10 * rank + RANK)
             COMM.Barrier()
         size = min(SIZE, window.words.size - 2)
         assert window.words[2 : 2 + size].tolist() == [10 * RANK + r for r in range(size)]

@@ -2,7 +2,6 @@
 
 import difflib
 import importlib
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from numba import cuda
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import launch
+from papers.common.gpu.signatures import argument_types, names_element
 from papers.common.instances.generators import uniform
 from papers.kawtikwar_opts import launches, reference
 from papers.kawtikwar_opts.evidence import sass
@@ -207,11 +207,10 @@ def _no_gpu_needed(monkeypatch):
 def cases():
     for version in VERSIONS:
         for kernel, signature in module(version).SIGNATURES.items():
-            for kind in KINDS if re.search(r"\bT\b", signature) else ("int32",):
-                dual = "float64" if kind == "float64" else "int64"
-                typed = re.sub(r"\bT\b", kind, re.sub(r"\bD\b", dual, signature))
+            for kind in KINDS if names_element(signature) else ("int32",):
                 # tests/test_compile.py compiles for the older card too; here the text is looked at.
                 name = f"{version}.{kernel.py_func.__name__}-{kind}"
+                typed = argument_types(signature, kind)
                 yield pytest.param(kernel, typed, kind, (9, 0), id=name)
 
 

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.primitives import load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
 from papers.lupinska_costscale.flow.kernels.lock_free import report_block
 
 MAX_TILE = 1024
@@ -413,7 +413,7 @@ relabel_tiles_8 = make(8)
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64")
+ELEMENT_TYPES = ("int32", "int64")
 
 _TILES = (
     "void(" + "int32, " * 8 + "T[::1], T[::1], int64[::1]" + ", int32[::1]" * 4 + ", int64[::1])"

@@ -122,9 +122,7 @@ class GraphState:
     runs: int = 0
 
 
-def upload_graph(graph, **options):
-    if options:
-        raise TypeError(f"no such option: {options}")
+def upload_graph(graph):
     return GraphState(bipartite(graph))
 
 
