@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import facts
 import pytest
 
 import papers as package
@@ -25,8 +26,8 @@ MOST_MODULES = 14
 ROOMS = ("model", "executor", "gpu", "mpi", "problems", "instances", "evidence")
 """The rooms of `papers.common`: each imports itself and what stands left of it."""
 
-STARTS_FROM = {"kawtikwar_opts": {"lopes2019"}}
-"""Arrows between papers: one starts from another's kernels, as the report itself does."""
+STARTS_FROM = {name: facts.starts_from(name) for name in package.PAPERS}
+"""Arrows between papers, from their `paper.toml`: one may start from another's kernels."""
 
 KINDS = ("Graph", "Network", "Grid")
 """The forms of an instance's data that only `papers.common.problems` may ask for."""

@@ -1,11 +1,12 @@
 """The vocabulary: what a paper, an experiment, an answer and a proof are.
 
-Dataclasses without logic, so that every other module can import them without cost: this file
-imports neither Numba nor CUDA.
+Dataclasses without logic, and `lazily`, with which a card is written. Every other module can import
+them without cost: this file imports neither Numba nor CUDA.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -255,12 +256,33 @@ class Defaults:
     cpu: str
 
 
+def lazily(module: str, attribute: str) -> Callable[[], Any]:
+    """Return a function that imports `module` when it is called and returns that attribute."""
+    return lambda: getattr(importlib.import_module(module), attribute)
+
+
 @dataclass(frozen=True)
 class Paper:
     """A paper's card.
 
-    ``experiments`` and ``solvers`` are callables so that the card itself imports nothing heavy;
-    ``defaults`` names, by problem, the solvers that its public calls and the command take.
+    Attributes
+    ----------
+    name : str
+        The subpackage of `papers`.
+    tag : str
+        The tag of citations in the code: ``"L19"`` for ``[L19 Alg.2]``.
+    title, authors, venue, year, doi
+        The publication; `doi` may be empty.
+    summary : str
+        One sentence.
+    experiments : callable() -> sequence of Experiment
+        A callable, as `solvers`, so that the card itself imports nothing heavy; see `lazily`.
+    solvers : callable() -> mapping of str to Solver
+        By name.
+    defaults : mapping of problem to Defaults
+        The solvers that its public calls and the command take.
+    status : {"complete", "draft"}
+        A draft needs no recorded runs and no `RESULTS.md`; the tests ask everything else of it.
     """
 
     name: str
@@ -274,6 +296,7 @@ class Paper:
     experiments: Callable[[], Sequence[Experiment]]
     solvers: Callable[[], Mapping[str, Solver]]
     defaults: Mapping[ProblemName, Defaults]
+    status: Literal["complete", "draft"] = "complete"
 
 
 # --------------------------------------------------------------------------- experiments

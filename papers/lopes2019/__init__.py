@@ -8,10 +8,9 @@ memory and launches), `cpu` (the paper's baselines),
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from papers.common.model import Defaults, Experiment, Paper, Solver
+from papers.common.model import Defaults, Paper, lazily
 
 __all__ = ["PAPER", "solve"]
 
@@ -21,29 +20,6 @@ def solve(*args: Any, **options: Any) -> Any:
     from papers.lopes2019 import solver
 
     return solver.solve(*args, **options)
-
-
-def _experiments() -> Sequence[Experiment]:
-    from papers.lopes2019.evidence.experiments import EXPERIMENTS
-
-    return EXPERIMENTS
-
-
-def _solvers() -> Mapping[str, Solver]:
-    from papers.lopes2019 import solver
-    from papers.lopes2019.baselines import solvers
-
-    gpu = Solver(
-        name="gpu",
-        title="Block distributed Hungarian, CUDA",
-        device="cuda",
-        problem="assignment",
-        upload=solver.upload,
-        run=solver.run,
-        download=solver.download,
-        steps=solver.STEPS,
-    )
-    return {"gpu": gpu, **solvers.SOLVERS}
 
 
 PAPER = Paper(
@@ -59,7 +35,7 @@ PAPER = Paper(
         "that need no global synchronisation while they have work, many paths are applied at once, "
         "and the search runs on a compressed list of zeros."
     ),
-    experiments=_experiments,
-    solvers=_solvers,
+    experiments=lazily(f"{__name__}.evidence.experiments", "EXPERIMENTS"),
+    solvers=lazily(f"{__name__}.solvers", "SOLVERS"),
     defaults={"assignment": Defaults(gpu="gpu", cpu="cpu_o4")},
 )

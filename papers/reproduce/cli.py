@@ -30,7 +30,7 @@ DEBUG = "REPRODUCE_DEBUG"
 
 app = typer.Typer(
     name="reproduce",
-    help="Regenerate the tables and figures of five GPU papers and set them beside the print.",
+    help="Regenerate the tables and figures of GPU papers and set them beside the print.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -74,7 +74,7 @@ def common_options(
         bool, typer.Option("--debug", help="Show the traceback of an internal error.")
     ] = False,
 ) -> None:
-    """Regenerate the tables and figures of five GPU papers and set them beside the print."""
+    """Regenerate the tables and figures of GPU papers and set them beside the print."""
     if debug:
         os.environ[DEBUG] = "1"
 
@@ -90,7 +90,10 @@ def list_(
     names = [paper] if paper else list(registry.MODULES)
     for name in names:
         card = registry.card(name)
-        out.print(f"[bold]{name}[/]  {card.authors}: {card.title}. {card.venue}, {card.year}")
+        draft = " (draft)" if card.status == "draft" else ""
+        out.print(
+            f"[bold]{name}[/]{draft}  {card.authors}: {card.title}. {card.venue}, {card.year}"
+        )
         lines = [["experiment", "kind", "what it shows"]]
         for key, experiment in registry.experiments(name).items():
             note = f" (not yet: {experiment.unavailable})" if experiment.unavailable else ""

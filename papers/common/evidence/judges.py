@@ -20,6 +20,7 @@ from papers.common.evidence.comparisons import (
     not_measured,
     ranking,
     ratio,
+    shape_slope,
 )
 from papers.common.evidence.tables import NOT_MEASURED
 from papers.common.gpu.device import EXECUTOR_NAME
@@ -35,8 +36,7 @@ Verdicts = Callable[[pd.DataFrame], list[Comparison]]
 def by_origin(
     verdicts: Callable[[pd.DataFrame], Sequence[Comparison]], table: pd.DataFrame
 ) -> list[Comparison]:
-    """Compare a table, the rows of each origin by themselves, and say in each comparison whose it
-    is.
+    """Compare a table, the rows of each origin by themselves, and name the origin in the result.
 
     Parameters
     ----------
@@ -167,6 +167,39 @@ def rankings(
                 f"{name.format(*map(label, key))} ({source})",
                 dict(zip(column[items], column[published], strict=True)),
                 dict(zip(column[items], column[measured], strict=True)), slack,
+            )  # fmt: skip
+
+    return judge
+
+
+def curves(
+    name: str,
+    published: str,
+    measured: str,
+    series: str,
+    x: str = "n",
+    note: Note = "",
+    tolerance: float = 0.5,
+) -> Judge:
+    """Return a judge that compares the growth of every curve on doubly logarithmic axes.
+
+    Parameters
+    ----------
+    name : str
+        Format string with a place ``{}`` for the curve's name.
+    published, measured : str
+        Columns of the two values.
+    series, x : str
+        Columns of the curves' names and of the abscissa.
+    note, tolerance
+        As in `papers.common.evidence.comparisons.shape_slope`.
+    """
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for label, curve in rows.groupby(series, sort=False):
+            yield shape_slope(
+                f"{name.format(label)} ({source})",
+                curve[x], curve[published], curve[measured], tolerance, note,
             )  # fmt: skip
 
     return judge
