@@ -1,6 +1,6 @@
-"""What a run of [L19] needs before its first launch: shapes, memory, bound launches.
+"""Launch shapes, device memory and bound launches of a run of [L19].
 
-`solver` is the algorithm; this is its plumbing.
+`solver` is the algorithm; this module is its plumbing.
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
 [L19 Table 1] [L19 Table 2] [L19 Table 3] [L19 Table 4] [L19 Fig.2] [L19 Fig.4] [L19 Fig.5]
 [L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12]; Figures 1
-and 3 are diagrams, of which `solver.run` and `kernels.search.step_1_min_in_rows` are the content.
-Our own:
-`appendix_b`, `counts`, `kernels.search`, `authors`, `photos`.
+and 3 are diagrams: `solver.run` and `kernels.matrix.step_1_min_in_rows` do what they show. Our own:
+`appendix_b`, `counts`, `kernels`, `authors`, `photos`.
 
-An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
-paper's and how to compare it (`verdicts`). Nothing here runs a solver.
+An entry states its cells, its table (`tables`), a plot like the paper's, and its comparison with
+print (`verdicts`). Nothing here runs a solver.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32, 64), "paper": (16, 32, 64)}
 GPU_SIZES = {"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES}
 CPU_SIZES = {"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES}
 
-# ------------------------------------------------------------------------------- what to measure
+# ------------------------------------------------------------------------------- the cells
 
 
 def uniform(n: int, label: str, seed: int) -> Instance:
@@ -147,18 +146,18 @@ def photo_cells(plan: Plan) -> list[Cell]:
     ]
 
 
-# ------------------------------------------------------------------------------- how to draw
+# ------------------------------------------------------------------------------- how to plot
 
 
 def _titled(shown: pd.DataFrame, title: str) -> str:
-    """A title that says whose measurements are drawn."""
+    """A title that says whose measurements are plotted."""
     return f"{title}\n{measured_by(shown)}"
 
 
 def _curves(published: str, measured: str, yscale: str, ylabel: str, title: str):
-    """Draw a curve a cost range against n."""
+    """Plot a curve a cost range against n."""
 
-    def draw(table: pd.DataFrame):
+    def plot(table: pd.DataFrame):
         shown = best_source(table, published, measured)
         return plots.line_plot(
             shown, x="n", y_published=published, y_measured=measured, series="cost_range",
@@ -166,12 +165,12 @@ def _curves(published: str, measured: str, yscale: str, ylabel: str, title: str)
             title=_titled(shown, title),
         )  # fmt: skip
 
-    return draw
+    return plot
 
 
-draw_fig_7 = _curves("published_cuda_ms", "cuda_ms", "log", "time (ms)", "CUDA run time")
-draw_fig_8 = _curves("published_c_ms", "c_ms", "log", "time (ms)", "CPU run time")
-draw_fig_9 = _curves("published_speedup", "speedup", "log2", "speedup", "CPU time over CUDA time")
+plot_fig_7 = _curves("published_cuda_ms", "cuda_ms", "log", "time (ms)", "CUDA run time")
+plot_fig_8 = _curves("published_c_ms", "c_ms", "log", "time (ms)", "CPU run time")
+plot_fig_9 = _curves("published_speedup", "speedup", "log2", "speedup", "CPU time over CUDA time")
 
 ALGORITHMS = {"O4": "O(n^4) Hungarian", "O3": "O(n^3) Hungarian", "SP": "shortest path",
               "A": "auction"}  # fmt: skip
@@ -181,8 +180,8 @@ def _spelled_out(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(algorithm=table["algorithm"].map(ALGORITHMS))
 
 
-def draw_fig_4(table: pd.DataFrame):
-    """Draw time over the O(n^4) code's, both axes binary logs."""
+def plot_fig_4(table: pd.DataFrame):
+    """Plot time over the O(n^4) code's, both axes binary logs."""
     shown = best_source(table, "published_ratio", "ratio")
     return plots.line_plot(
         _spelled_out(shown),
@@ -192,8 +191,8 @@ def draw_fig_4(table: pd.DataFrame):
     )  # fmt: skip
 
 
-def draw_fig_5(table: pd.DataFrame):
-    """Draw time against cost range, binary log axes."""
+def plot_fig_5(table: pd.DataFrame):
+    """Plot time against cost range, binary log axes."""
     shown = best_source(table, "published_ms", "time_ms")
     sizes = ", ".join(str(n) for n in sorted(shown["n"].unique()))
     return plots.line_plot(
@@ -204,15 +203,15 @@ def draw_fig_5(table: pd.DataFrame):
     )  # fmt: skip
 
 
-draw_fig_6 = _curves(
+plot_fig_6 = _curves(
     "published_ratio", "ratio", "linear", "time of O(n^3) / time of O(n^4)", "CUDA codes"
 )
 
 
-def draw_shares(title: str):
-    """Draw stacked shares of the steps."""
+def plot_shares(title: str):
+    """Plot stacked shares of the steps."""
 
-    def draw(table: pd.DataFrame):
+    def plot(table: pd.DataFrame):
         shown = best_source(table, "published_share_pct", "share_pct")
         return plots.stacked_bars(
             shown.assign(step=shown["step"].str.replace("_", " ")),
@@ -221,7 +220,7 @@ def draw_shares(title: str):
             ylim=(0, 100),
         )  # fmt: skip
 
-    return draw
+    return plot
 
 
 # ------------------------------------------------------------------------------- the entries
@@ -233,15 +232,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "fig04", "CPU codes against n, relative to the O(n^4) Hungarian", "figure",
-        fig_4, tables.over_o4, draw_fig_4, verdicts.over_o4,
+        fig_4, tables.over_o4, plot_fig_4, verdicts.over_o4,
     ),
     Experiment(
         "fig05", "CPU codes against the cost range", "figure",
-        fig_5, tables.against_range, draw_fig_5, verdicts.against_range,
+        fig_5, tables.against_range, plot_fig_5, verdicts.against_range,
     ),
     Experiment(
         "fig06", "CUDA O(n^3) (datenagi2016:tree) over CUDA O(n^4)", "figure",
-        fig_6, tables.cuda_o3_over_o4, draw_fig_6, verdicts.cuda_o3_over_o4,
+        fig_6, tables.cuda_o3_over_o4, plot_fig_6, verdicts.cuda_o3_over_o4,
     ),
     Experiment(
         "table1", "Run times in CUDA and C, in ms (verdicts: fig07, fig08)", "table",
@@ -249,11 +248,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "fig07", "CUDA run time against n", "figure",
-        times, tables.run_times, draw_fig_7, verdicts.cuda_times,
+        times, tables.run_times, plot_fig_7, verdicts.cuda_times,
     ),
     Experiment(
         "fig08", "C run time against n", "figure",
-        times, tables.run_times, draw_fig_8, verdicts.c_times,
+        times, tables.run_times, plot_fig_8, verdicts.c_times,
     ),
     Experiment(
         "table2", "Speedup of CUDA over C", "table",
@@ -261,7 +260,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "fig09", "Speedup of CUDA over C against n (verdicts: table2)", "figure",
-        times, tables.speedups, draw_fig_9,
+        times, tables.speedups, plot_fig_9,
     ),
     Experiment(
         "table3", "Speedup of each step, costs 0 to n", "table",
@@ -271,7 +270,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         Experiment(
             f"fig{number}", f"Share of each step in the CUDA time, costs 0 to {label}", "figure",
             shares(label), tables.step_shares(label, f"fig{number}"),
-            draw_shares(f"Steps' shares, costs 0 to {label}"), verdicts.shares,
+            plot_shares(f"Steps' shares, costs 0 to {label}"), verdicts.shares,
         )
         for number, label in ((10, "0.1n"), (11, "n"), (12, "10n"))
     ),
@@ -284,7 +283,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         alternatives, tables.appendix_b, None, verdicts.appendix_b,
     ),
     Experiment(
-        "counts", "What no hardware changes: zeros, iterations, optimal costs", "table",
+        "counts", "Counts that no hardware changes: zeros, iterations, optimal costs", "table",
         times, tables.counts, None, verdicts.counts,
     ),
     Experiment(

@@ -1,4 +1,4 @@
-"""How each table and figure of [L19] is compared with print: rows, curves and rankings.
+"""Comparisons of each table and figure of [L19] with print: rows, curves and rankings.
 
 `judged` turns judges into the function that an experiment wants; a judge looks at the rows of one
 source (this run, or a recorded one) that have both values. Times of the CPU executor are never

@@ -1,7 +1,8 @@
 """Arrays that the kernels of step 4 take together: named tuples, a field an array or a number.
 
-A named tuple costs a kernel what its fields cost. Its class states the types that the kernels are
-compiled for (`papers.common.gpu.signatures`); shapes are those of the table in `kernels.search`.
+A named tuple costs a kernel no more than its fields. Its class states the types that the kernels
+are compiled for (`papers.common.gpu.signatures`); shapes are those of the table in
+`kernels.search`.
 """
 
 from __future__ import annotations

@@ -255,8 +255,8 @@ def step_4(order, zeros, covers, marks, words):
     32-bit store; S2, S3 and S4, ``fence.sc`` (`fence`; scope gpu, or cta when the block is alone):
     each check and each cover has one such fence between its two accesses, these fences have a
     single order, and a check that saw a column uncovered stands after the cover that uncovered it
-    in that order. So whoever comes later in it sees the row covered, which is what the proof's
-    step 3 asks for. The loads are ``ld.relaxed.gpu``: never moved, never from a stale L1 line.
+    in that order. So a later check sees the row covered, as the proof's step 3 asks. The loads are
+    ``ld.relaxed.gpu``: never moved, never from a stale L1 line.
     """
     n, lines = order
     thread = cuda.threadIdx.x
@@ -359,4 +359,4 @@ SIGNATURES = {
     step_5a: f"void(int32, {', '.join([_LINES] * 4)})",
     step_5b: f"void(int32, {', '.join([_LINES] * 3)})",
 }
-"""What each kernel is compiled for; none of these reads the slack matrix."""
+"""Types that each kernel is compiled for; none of these reads the slack matrix."""

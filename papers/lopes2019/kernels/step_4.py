@@ -3,7 +3,7 @@
 All three split the zeros by rows (bins of rows), so that the zeros of one row are checked by one
 block. A and C hold the covers in shared memory: cheap to read, but another block's changes are
 seen only after the kernel is restarted. B and C first pick one uncovered zero a row, then process
-what was picked.
+the picked ones.
 
 In shared memory a block's ``fence.sc`` between the two accesses of each check and of each cover
 keeps S2, S3 and, having one order in the block, S4: a row's zeros live in one block [L19 app.A].
@@ -36,7 +36,7 @@ def read_covers(n, covers, shared):
 
 @cuda.jit(device=True)
 def write_covers(n, covers, shared):
-    """Write back what this block changed: rows covered and columns uncovered, nothing else.
+    """Write back this block's changes: rows covered and columns uncovered, nothing else.
 
     Rows covered are the union over the blocks, columns covered the intersection [L19 app.B (A)];
     several blocks may store the same value to one word.
