@@ -143,7 +143,8 @@ def test_duals_are_those_of_the_slacks():
 
 def test_the_public_call_is_the_solver_s():
     """Equal parameters, equal defaults; the options of `upload` are all there."""
-    public, inner = (inspect.signature(call).parameters for call in (lopes2019.solve, solver.solve))
+    public = inspect.signature(lopes2019.solve).parameters
+    inner = inspect.signature(solver.solve).parameters
     assert [(p.name, p.default) for p in public.values()] == [
         (p.name, p.default) for p in inner.values()
     ]
