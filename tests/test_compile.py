@@ -95,21 +95,22 @@ def test_every_kernel_has_a_signature(module):
 def test_a_check_is_load_fence_load_and_a_cover_store_fence_store():
     """S2 and S3 of Theorem 1 in the machine's own words, in their order."""
     from papers.lopes2019.kernels import search
+    from papers.lopes2019.kernels.arguments import Covers, Marks
 
     lines = "int32[::1]"
 
-    def check(covered_row, covered_column, out):
-        if search.uncovered(covered_row, covered_column, 3, 4):
+    def check(covers, out):
+        if search.uncovered(covers, 3, 4):
             out[0] = 7
 
-    def cover(row, column, star, prime, flags, out):
-        out[0] = search.process(row, column, star, prime, 3, 4, flags)
+    def cover(covers, marks, flags, out):
+        out[0] = search.process(covers, marks, 3, 4, flags)
 
-    ptx = compiled(check, 3 * [lines])
+    ptx = compiled(check, [Covers, lines])
     wanted = r"ld\.relaxed\.gpu.*(membar\.gl|fence\.sc\.gpu|membar\.cta).*ld\.relaxed\.gpu"
     assert re.search(wanted, ptx, re.DOTALL)
     assert ptx.count("ld.relaxed.gpu") == 2
-    ptx = compiled(cover, 6 * [lines])
+    ptx = compiled(cover, [Covers, Marks, lines, lines])
     after = ptx[ptx.index("st.relaxed.gpu") :]
     stores = [m.start() for m in re.finditer("st.relaxed.gpu", after)]
     fences = [m.start() for m in re.finditer(r"membar\.(gl|cta)|fence\.sc", after)]
@@ -121,8 +122,8 @@ def test_a_check_is_load_fence_load_and_a_cover_store_fence_store():
 
 
 def compiled(function, kinds):
-    signature = f"void({', '.join(kinds)})"
-    return cuda.compile(function, signature, device=False, abi="numba", cc=(9, 0))[0]
+    typed = argument_types(kinds)
+    return cuda.compile(function, typed, device=False, abi="numba", cc=(9, 0))[0]
 
 
 @pytest.mark.usefixtures("_no_gpu_needed")

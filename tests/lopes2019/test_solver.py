@@ -1,6 +1,7 @@
 """The solver as a whole: limits, options, counters, the README's example, real instances."""
 
 import dataclasses
+import inspect
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import load_npz
 
+from papers import lopes2019
 from papers.common.gpu import clocks, device
 from papers.common.gpu.signatures import argument_types
 from papers.common.instances.matrices import uniform
@@ -137,6 +139,17 @@ def test_duals_are_those_of_the_slacks():
         sign = -1 if maximize else 1
         slack = state.arrays["slack"].reshape(15, 15)
         assert np.array_equal(slack, sign * state.problem.matrix - u[:, None] - v[None, :])
+
+
+def test_the_public_call_is_the_solver_s():
+    """Equal parameters, equal defaults; the options of `upload` are all there."""
+    public = inspect.signature(lopes2019.solve).parameters
+    inner = inspect.signature(solver.solve).parameters
+    assert [(p.name, p.default) for p in public.values()] == [
+        (p.name, p.default) for p in inner.values()
+    ]
+    assert list(public) == list(inspect.signature(solver.upload).parameters)
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in public.values())
 
 
 def test_counters_count():

@@ -230,7 +230,7 @@ def test_kernel_compiles(kernel, signature, kind, capability):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_compiler_keeps_the_second_load_that_opt_3_saves(kind):
-    """What is found: the reread is in PTX (and SASS), in the unrolled and in the printed form."""
+    """The reread is in PTX (and SASS), in the unrolled and in the printed form."""
     counts = [sass.global_loads(sass.probe(v), sass.signature(kind)) for v in ("opt2", "opt3")]
     assert counts[0]["ptx_loads"] - counts[1]["ptx_loads"] == 8  # 4 entries, in two copies
     assert counts[0]["ptx_stores"] == counts[1]["ptx_stores"]
