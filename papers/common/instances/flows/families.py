@@ -28,7 +28,16 @@ from papers.common.instances.flows import image_energies
 from papers.common.instances.graphs.edge_lists import Draws
 from papers.common.model import Instance
 from papers.common.problems import network_files
-from papers.common.problems.network import EIGHT, FOUR, Grid, Network, grid, inner, network
+from papers.common.problems.network import (
+    EIGHT,
+    FOUR,
+    Grid,
+    Network,
+    grid,
+    image_of,
+    inner,
+    network,
+)
 
 SUBFOLDER = "maxflow"
 
@@ -46,12 +55,10 @@ def grid_cut(n: int, seed: int = 1, *, name: str) -> Grid:
         If no grid can be read from it, or one without `n` nodes.
     """
     path = files.find(name, (".npz",), SUBFOLDER)
-    drawn = _read(path)
-    if not isinstance(drawn, Grid):
+    image = image_of(_read(path, n))
+    if image is None:
         raise files.BrokenInstanceError(f"{path.name} holds a network, no grid")
-    if drawn.nodes != n:
-        raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
-    return drawn
+    return image
 
 
 def dimacs_flow(n: int, seed: int = 1, *, name: str) -> Network:
@@ -65,19 +72,17 @@ def dimacs_flow(n: int, seed: int = 1, *, name: str) -> Network:
         If no network can be read from it, or one without `n` nodes.
     """
     path = files.find(name, (".max", ".max.gz"), SUBFOLDER)
-    drawn = _read(path)
-    if not isinstance(drawn, Network):
-        raise files.BrokenInstanceError(f"{path.name} holds a grid, no network")
+    return _read(path, n).network()
+
+
+def _read(path: Path, n: int) -> Network | Grid:
+    try:
+        drawn = network_files.read(path)
+    except network_files.NetworkFileError as error:
+        raise files.BrokenInstanceError(str(error)) from None
     if drawn.nodes != n:
         raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
     return drawn
-
-
-def _read(path: Path) -> Network | Grid:
-    try:
-        return network_files.read(path)
-    except network_files.NetworkFileError as error:
-        raise files.BrokenInstanceError(str(error)) from None
 
 
 # ------------------------------------------------------------------------------- pictures
