@@ -42,16 +42,15 @@ def maximum_flow(
     It is called as `scipy.sparse.csgraph.maximum_flow` is, and takes capacities of 64 bits. Runs on
     the selected device (`papers.common.gpu.device.select`). On a GPU the default is `gpu_relabel`,
     push-relabel with its global relabeling on the GPU. Without a GPU the same kernels run in the
-    CPU executor on up to 128 nodes; a larger network goes to `push_relabel`, on one core.
+    CPU executor where that takes seconds; a larger network goes to `push_relabel`, on one core.
 
     Parameters
     ----------
     csgraph : scipy.sparse array or matrix of int[n, n]
         Entry (x, y) is the capacity of an arc from node x to node y: whole numbers from 0 on
         (floats if they are whole) with a sum below 2**62. Every stored entry is an arc of its own.
-        So in a
-        `coo_array` two entries of one place are two parallel arcs, and both (x, y) and (y, x) may
-        be there; entries (x, x) carry nothing.
+        So in a `coo_array` two entries of one place are two parallel arcs, and both (x, y) and
+        (y, x) may be there; entries (x, x) carry nothing.
     source, sink : int
         Two different nodes.
     solver : str, optional
@@ -97,7 +96,7 @@ def maximum_flow(
     """
     from papers.lupinska_costscale.flow import calls
 
-    wishes = calls.Wishes(PAPER.defaults["flow"], solver, seconds, operations, prove)
+    wishes = calls.Wishes(PAPER, solver, seconds, operations, prove)
     return calls.maximum_flow(csgraph, source, sink, wishes)
 
 
@@ -140,7 +139,7 @@ def minimum_cut(
     """
     from papers.lupinska_costscale.flow import calls
 
-    wishes = calls.Wishes(PAPER.defaults["flow"], solver, seconds, operations, prove)
+    wishes = calls.Wishes(PAPER, solver, seconds, operations, prove)
     return calls.minimum_cut(csgraph, source, sink, wishes)
 
 
@@ -168,7 +167,7 @@ def grid_cut(
     arcs : int, array_like of int[height, width], or mapping of str to either
         Capacities between neighbours. A number: of every arc. An array: of all arcs that leave a
         pixel. A mapping has one of these for every direction: ``right``, ``left``, ``down``,
-        ``up``, with 8 neighbours also ``down_right``, ``up_left``, ``down_left`` and ``up_right``.
+        ``up``, with 8 neighbours also ``down_right``, ``up_left``, ``down_left``, ``up_right``.
         Capacities of arcs that would leave the image are ignored.
     connectivity : {4, 8}
         Neighbours of a pixel.
@@ -199,9 +198,171 @@ def grid_cut(
     >>> bright = np.array([[9, 8, 1], [7, 2, 0]])
     >>> cut = grid_cut(bright, 9 - bright, arcs=2)
     >>> cut.value, cut.mask.tolist()
-    (14, [[True, True, False], [True, False, False]])
+    (12, [[True, True, False], [True, False, False]])
     """
     from papers.lupinska_costscale.flow import calls
 
-    wishes = calls.Wishes(PAPER.defaults["flow"], solver, seconds, operations, prove)
+    wishes = calls.Wishes(PAPER, solver, seconds, operations, prove)
     return calls.grid_cut(source, sink, arcs, connectivity, wishes)
+
+
+def solve(
+    cost: Any,
+    maximize: bool = False,
+    *,
+    alpha: int = 10,
+    cycle: int = 500_000,
+    price_updates: Literal["first", "every", "none"] = "first",
+    arc_fixing: bool = True,
+    loop: Literal["host", "device"] = "host",
+    operations: int | None = None,
+    seconds: float | None = None,
+    geometry: Geometry | None = None,
+) -> Assignment:
+    """Solve an assignment problem by lock-free cost scaling [LU11 sec.5].
+
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for n up to some thirty.
+
+    Parameters
+    ----------
+    cost : array_like[n, m] or scipy.sparse[n, m]
+        Integers, booleans or floats; integers are exact. ``inf`` (``-inf`` when maximizing), or
+        absence from a sparse matrix, forbids a pair. Rectangular matrices assign ``min(n, m)``
+        pairs.
+    maximize : bool
+        Whether the sum is to be maximized, as in the paper.
+    alpha : int
+        The paper's ALPHA: the number, at least 2, that epsilon is divided by.
+    cycle : int
+        The paper's CYCLE: turns of each thread before the control goes back to the host.
+    price_updates : {"first", "every", "none"}
+        The runs of the kernel, of each refine, after which the host updates prices.
+    arc_fixing : bool
+        Whether arcs are fixed once a refine has its flow.
+    loop : {"host", "device"}
+        The paper's loop, or all refines in one launch (complete graphs, at most 64 a side, no
+        heuristics).
+    operations : int, optional
+        Relabels after which a refine is given up (in the one launch: sweeps of a warp); by default
+        the algorithm's bound.
+    seconds : float, optional
+        The time after which a run without an answer is given up; it is looked at after every run
+        of the kernel.
+    geometry : Geometry, optional
+        Shapes of the launches; by default those that suit the device.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
+        duals that prove it, and counters: ``refines``, ``pushes``, ``relabels``,
+        ``price_updates``, ``arcs_fixed``, ``kernel_launches``.
+
+    Raises
+    ------
+    ValueError
+        For NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow, a
+        matrix too large for the device, a bad option.
+    papers.common.model.GivenUpError
+        At one of the limits.
+    RuntimeError
+        If a kernel fails, or the answer turns out not to be optimal.
+
+    Examples
+    --------
+    >>> from papers.lupinska_costscale import solve
+    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
+    5
+    """
+    from papers.lupinska_costscale.assignment import solver
+
+    return solver.solve(
+        cost, maximize, alpha, cycle, price_updates, arc_fixing, loop, operations, seconds, geometry
+    )  # fmt: skip
+
+
+def solve_batch(
+    costs: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    *,
+    copies: int = 1,
+    threads: int = 128,
+) -> BatchAnswer | Assignment:
+    """Solve many small dense assignment problems in one launch, a warp each, exactly.
+
+    Parameters
+    ----------
+    costs : array_like[k, n, m]
+        Integers, booleans or floats, n and m at most 64; ``inf`` (``-inf`` when maximizing)
+        forbids a pair. Two-dimensional: one problem.
+    maximize : bool
+        Whether the sums are to be maximized.
+    dtype : {"int32", "int64", "float64"}, optional
+        Working type; by default the narrowest that cannot overflow.
+    copies : int
+        How often each problem is solved, its columns rotated anew each time.
+    threads : int
+        Threads a block, whole warps, up to 1024.
+
+    Returns
+    -------
+    BatchAnswer
+        Assignments, exact costs and the duals that prove each (see
+        `papers.common.problems.assignment_proof.assignment`). For a two-dimensional `costs` an
+        `Assignment`.
+
+    Raises
+    ------
+    ValueError
+        For bad costs, a side above 64, a bad option, a batch too large for the device.
+    RuntimeError
+        If the kernel fails.
+
+    Examples
+    --------
+    >>> from papers.lupinska_costscale import solve_batch
+    >>> solve_batch([[[4, 1, 3], [2, 0, 5], [3, 2, 2]], [[1, 2, 3], [2, 4, 6], [3, 6, 9]]]).cost
+    (5, 10)
+    """
+    from papers.lupinska_costscale.assignment import batch
+
+    return batch.solve_batch(costs, maximize, dtype, copies, threads)
+
+
+def _experiments() -> Sequence[Experiment]:
+    from papers.lupinska_costscale.evidence.experiments import EXPERIMENTS
+
+    return EXPERIMENTS
+
+
+def _solvers() -> Mapping[str, Solver]:
+    from papers.lupinska_costscale.assignment import batch, many, solver
+    from papers.lupinska_costscale.assignment.baselines import cost_scaling
+    from papers.lupinska_costscale.flow import solver as flow_solver
+    from papers.lupinska_costscale.flow.baselines import solvers as flows_on_cpu
+
+    flows = {**flow_solver.SOLVERS, **flows_on_cpu.SOLVERS}
+    return {**flows, **solver.SOLVERS, **batch.SOLVERS, **many.SOLVERS, **cost_scaling.SOLVERS}
+
+
+PAPER = Paper(
+    name="lupinska_costscale",
+    tag="LU11",
+    title="Parallel implementation of flow and matching algorithms",
+    authors="Agnieszka Łupińska",
+    venue="arXiv 1110.6231",
+    year=2011,
+    doi="10.48550/arXiv.1110.6231",
+    summary=(
+        "Two lock-free push-relabel algorithms in CUDA: maximum flow on grid graphs, and cost "
+        "scaling for the assignment problem, whose refine step runs one thread a vertex."
+    ),
+    experiments=_experiments,
+    solvers=_solvers,
+    defaults={
+        "assignment": Defaults(gpu="refine", cpu="cost_scaling"),
+        "flow": Defaults(gpu="gpu_relabel", cpu="push_relabel"),
+    },
+)

@@ -66,7 +66,3 @@ def check_count(name: str, value: Any, least: int = 1, most: int = LARGEST_COUNT
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or not least <= value <= most:
         raise ValueError(f"{name}={value!r} is no whole number from {least} to {most}")
-
-
-def no_trace(step: str) -> None:
-    """Take the place of a ``trace`` that was not given."""

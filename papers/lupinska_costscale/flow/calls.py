@@ -6,29 +6,19 @@ Callers' arrays become a `Network` or a `Grid` (`forms`), one of the solvers mak
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from papers.common.gpu import device
-from papers.common.model import Defaults, Flow, Solver, Verdict
-from papers.common.problems import flow_proof
+from papers.common.model import Flow, Paper, Verdict
+from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import Grid, Network, flow_on_arcs
-from papers.lupinska_costscale.flow import solver as on_gpu
-from papers.lupinska_costscale.flow.baselines import push_relabel
 from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.lupinska_costscale.limits import check_seconds
-
-SOLVERS: dict[str, Solver] = {**on_gpu.SOLVERS, **push_relabel.SOLVERS}
-"""All solvers of maximum flows, by name."""
-
-EXECUTOR_NODES = 128
-"""Nodes of the largest instance that the CPU executor gets unless its solver is named."""
 
 # ------------------------------------------------------------------------------- answers
 
@@ -144,19 +134,19 @@ class GridCut(_Answer):
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a caller wants of the solution, besides the instance.
+    """The wishes of a caller about the solution, besides the instance.
 
     Attributes
     ----------
-    defaults : Defaults
-        The paper's solvers, if none is named.
+    paper : Paper
+        It states the solver that is taken if none is named.
     solver : str or None
     seconds : float or None
     operations : int or None
     prove : bool
     """
 
-    defaults: Defaults
+    paper: Paper
     solver: str | None = None
     seconds: float | None = None
     operations: int | None = None
@@ -204,36 +194,12 @@ def solve(instance: Network | Grid, wishes: Wishes) -> Solved:
         If the proof fails.
     """
     check_seconds(wishes.seconds)
-    solver = SOLVERS[_known(wishes.solver or _default(instance, wishes.defaults))]
-    state = solver.upload(instance, **_limits(solver, wishes))
-    solver.run(state)
-    flow = solver.download(state)
-    assert isinstance(flow, Flow)
+    name = wishes.solver or kinds.default_solver(wishes.paper, kinds.FLOW, instance)[0]
+    limits = {"seconds": wishes.seconds, "operations": wishes.operations}
+    flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, **limits)
     proof = Verdict(False, "none", "no proof was asked for")
     if wishes.prove:
         proof = flow_proof.flow(instance, flow)
         if not proof.ok:
-            raise FlowError(f"{solver.name}: {proof.reason}")
-    return Solved(instance, flow, proof, solver.name)
-
-
-def _known(name: str) -> str:
-    if name not in SOLVERS:
-        raise ValueError(f"solver={name!r} is none of {', '.join(SOLVERS)}")
-    return name
-
-
-def _default(instance: Network | Grid, defaults: Defaults) -> str:
-    on_executor = not device.describe().is_gpu
-    return defaults.cpu if on_executor and instance.nodes > EXECUTOR_NODES else defaults.gpu
-
-
-def _limits(solver: Solver, wishes: Wishes) -> dict[str, Any]:
-    """Return the limits that were asked for, if the solver takes them."""
-    asked = {"seconds": wishes.seconds, "operations": wishes.operations}
-    limits = {name: value for name, value in asked.items() if value is not None}
-    upload: Callable[..., Any] = solver.upload
-    refused = [name for name in limits if name not in inspect.signature(upload).parameters]
-    if refused:
-        raise ValueError(f"solver {solver.name!r} takes no limit of {' and '.join(refused)}")
-    return limits
+            raise FlowError(f"{name}: {proof.reason}")
+    return Solved(instance, flow, proof, name)

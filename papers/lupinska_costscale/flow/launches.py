@@ -63,7 +63,8 @@ def bind_tiles(
     most : int or None
         Blocks at most.
     """
-    image = prepared.padded_grid
+    image = prepared.image
+    assert image is not None
     across = image.shape[1] // tile.columns
     tiles = across * (image.shape[0] // tile.rows)
     sizes = {"waiting": tiles, "queue": one_launch.QUEUES * tiles, "control": one_launch.CONTROL}
@@ -110,7 +111,9 @@ def bind_blocking(
     prepared: Prepared, arrays: dict[str, Any], tile: Tile, pull: bool
 ) -> dict[str, Launch]:
     """The launches of `flow.kernels.blocking` by their phase, ``pull`` only if asked for."""
-    height, width = prepared.padded_grid.shape
+    image = prepared.image
+    assert image is not None
+    height, width = image.shape
     across, n = width // tile.columns, np.int32(prepared.n)
     shape = np.int32(across), np.int32(tile.shift)
     grid = across * (height // tile.rows), tile.threads

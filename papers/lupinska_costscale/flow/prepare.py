@@ -13,7 +13,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.model import Flow
-from papers.common.problems.network import Grid, Network, NetworkError
+from papers.common.problems.network import Grid, Network, NetworkError, image_of
 from papers.lupinska_costscale.flow.residuals import Arcs, Split, join, split
 from papers.lupinska_costscale.flow.settle import settle
 
@@ -99,17 +99,9 @@ class Prepared:
         return self.parts.arcs.nodes
 
     @property
-    def padded_grid(self) -> Grid:
-        """`padded`, where it is a grid.
-
-        Raises
-        ------
-        NetworkError
-            For a network.
-        """
-        if isinstance(self.padded, Grid):
-            return self.padded
-        raise NetworkError("tiles are of grids, and this is a network")
+    def image(self) -> Grid | None:
+        """`padded`, where it is a grid."""
+        return image_of(self.padded)
 
 
 def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> Prepared:
@@ -133,9 +125,9 @@ def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> P
     """
     if operations is not None and (not isinstance(operations, int) or operations < 1):
         raise ValueError(f"operations={operations!r} is no positive whole number")
-    padded = _pad(instance, tile) if isinstance(instance, Grid) else instance
-    if isinstance(padded, Grid | Network):
-        _check_size(padded)
+    image = image_of(instance)
+    padded = instance if image is None else _pad(image, tile)
+    _check_size(padded)
     parts = split(padded)
     nodes, arcs = instance.nodes, parts.between.size + 2 * parts.source.size
     bound = min(4 * nodes * nodes * max(arcs, 1), MOST_OPERATIONS)
@@ -155,10 +147,8 @@ def _pad(grid: Grid, tile: Tile) -> Grid:
 
 
 def _check_size(instance: Network | Grid) -> None:
-    nodes = instance.nodes
-    arcs = (
-        len(instance.arcs) * instance.source.size if isinstance(instance, Grid) else instance.arcs
-    )
+    image, nodes = image_of(instance), instance.nodes
+    arcs = instance.network().arcs if image is None else len(image.arcs) * image.source.size
     if nodes >= LARGEST or arcs >= 2 * LARGEST:
         raise NetworkError(f"{nodes} nodes and {arcs} arcs: too many to number in 32 bits")
     needed, free = 32 * arcs + 64 * nodes, device.free_bytes()
@@ -217,7 +207,8 @@ def answer(prepared: Prepared, arrays: dict[str, Any], counters: dict[str, int])
     )
     left = Split(parts.arcs, between, parts.source - returned, sink, 0)
     residual = join(prepared.padded, left)
-    if isinstance(prepared.instance, Grid):
-        height, width = prepared.instance.shape
+    image = image_of(prepared.instance)
+    if image is not None:
+        height, width = image.shape
         residual = {name: array[:height, :width] for name, array in residual.items()}
     return settle(prepared.instance, residual, counters)

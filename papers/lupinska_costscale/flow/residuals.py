@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from papers.common.problems.network import STEP, Grid, Network, NetworkError
+from papers.common.problems.network import STEP, Grid, Network, NetworkError, image_of
 
 
 class Arcs(NamedTuple):
@@ -87,13 +87,10 @@ def split(instance: Network | Grid, values: Any = None) -> Split:
     NetworkError
         If `instance` is neither, or `values` are not of its form.
     """
-    if isinstance(instance, Grid):
-        return _split_grid(instance, values)
-    if isinstance(instance, Network):
-        return _split_network(instance, values)
-    raise NetworkError(
-        f"a flow is asked of a Network or a Grid, not of a {type(instance).__name__}"
-    )
+    image = image_of(instance)
+    if image is None:
+        return _split_network(instance.network(), values)
+    return _split_grid(image, values)
 
 
 def _split_grid(grid: Grid, values: Mapping[str, Any] | None) -> Split:
@@ -156,19 +153,20 @@ def join(instance: Network | Grid, left: Split) -> Any:
     -------
     int64[arcs], or dict of str to int64[height, width]
     """
-    if isinstance(instance, Grid):
-        parts = left.between.reshape(-1, *instance.shape)
+    image = image_of(instance)
+    if image is not None:
+        parts = left.between.reshape(-1, *image.shape)
         residual = {"source": left.source, "sink": left.sink}
-        shaped = {name: array.reshape(instance.shape) for name, array in residual.items()}
-        return {**shaped, **dict(zip(instance.arcs, parts, strict=True))}
-    flat: np.ndarray = left.between.copy()
-    out, into, direct = _terminal_arcs(instance)
-    flat[out] = left.source[instance.head[out]]
-    flat[into] = left.sink[instance.tail[into]]
+        shaped = {name: array.reshape(image.shape) for name, array in residual.items()}
+        return {**shaped, **dict(zip(image.arcs, parts, strict=True))}
+    net, flat = instance.network(), left.between.copy()
+    out, into, direct = _terminal_arcs(net)
+    flat[out] = left.source[net.head[out]]
+    flat[into] = left.sink[net.tail[into]]
     flat[direct] = left.direct
     for arcs in (out, into, direct):
-        back = instance.mate[arcs]
-        flat[back] = instance.capacity[arcs] + instance.capacity[back] - flat[arcs]
+        back = net.mate[arcs]
+        flat[back] = net.capacity[arcs] + net.capacity[back] - flat[arcs]
     return flat
 
 

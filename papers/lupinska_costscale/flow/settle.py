@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit, prange
 
 from papers.common.model import Flow
-from papers.common.problems.network import Grid, Network
+from papers.common.problems.network import Grid, Network, image_of
 from papers.lupinska_costscale.flow.residuals import (
     Split,
     arc,
@@ -93,9 +93,11 @@ def excesses(whole: Split, left: Split) -> np.ndarray:
 
 def _side(instance: Network | Grid, behind: np.ndarray) -> np.ndarray:
     """The source's side of the cut in the instance's form."""
-    if isinstance(instance, Grid):
-        return behind.reshape(instance.shape)
-    behind[instance.source], behind[instance.sink] = True, False
+    image = image_of(instance)
+    if image is not None:
+        return behind.reshape(image.shape)
+    net = instance.network()
+    behind[net.source], behind[net.sink] = True, False
     return behind
 
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from papers.common.gpu import device
+from papers.common.gpu.clocks import no_trace
 from papers.common.model import Flow, Solver
-from papers.common.problems.network import Grid
 from papers.lupinska_costscale.flow import global_relabeling
 from papers.lupinska_costscale.flow.kernels import lock_free, network, one_launch
 from papers.lupinska_costscale.flow.prepare import answer
@@ -35,7 +35,6 @@ from papers.lupinska_costscale.flow.upload import (
     upload_lock_free,
     upload_operations,
 )
-from papers.lupinska_costscale.limits import no_trace
 
 STEPS = ("init", "kernel", "push", "pull", "relabel", "host_relabel")
 """Names that `run` passes to ``trace``."""
@@ -170,7 +169,7 @@ def run_gpu_relabel(state: State, trace: Trace = None) -> None:
     mark = trace or no_trace
     if state.prepared.total:
         state.begin(mark)
-        words = one_launch if isinstance(state.prepared.instance, Grid) else network
+        words = network if state.prepared.image is None else one_launch
         while True:
             state.check_time("excess can still reach the sink")
             mark("kernel")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from papers.common.problems.network import Grid, Network, NetworkError
+from papers.common.problems.network import NetworkError, image_of
 from papers.lupinska_costscale.flow import launches
 from papers.lupinska_costscale.flow.kernels import lock_free
 from papers.lupinska_costscale.flow.prepare import ONE, Tile, allocate, prepare
@@ -117,7 +117,7 @@ def upload_gpu_relabel(
         As `upload_operations`.
     """
     if sweeps is None:
-        sweeps = 4 if isinstance(instance, Grid) else SWEEPS
+        sweeps = SWEEPS if image_of(instance) is None else 4
     for name, value in (("rounds", rounds), ("sweeps", sweeps), ("inner", inner)):
         check_count(name, value, most=10**6)
     if blocks is not None:
@@ -125,7 +125,7 @@ def upload_gpu_relabel(
     tile = tile or Tile(16, 32)
     state = _begin_upload(instance, tile, operations, seconds)
     prepared, limits = state.prepared, (rounds, sweeps, inner)
-    if prepared.total and isinstance(instance, Grid):
+    if prepared.total and prepared.image is not None:
         kernel = launches.bind_tiles(prepared, state.arrays, tile, limits, blocks)
         state.launches["kernel"] = kernel
     elif prepared.total:
@@ -205,7 +205,7 @@ def upload_blocking(
     check_count("m", m)
     check_count("patience", patience)
     check_count("redraw_every", redraw_every, least=0)
-    if isinstance(instance, Network):
+    if image_of(instance) is None:
         raise NetworkError("the blocking version takes grids only [LU11 sec.4.3]")
     tile = tile or Tile(8, 32)
     state = _begin_upload(instance, tile, operations, seconds)

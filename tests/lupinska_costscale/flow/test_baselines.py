@@ -11,7 +11,7 @@ from papers.common.model import GivenUpError, Instance
 from papers.common.problems import flow_proof
 from papers.common.problems.network import FOUR, Network, NetworkError, grid, network
 from papers.lupinska_costscale.flow import reference
-from papers.lupinska_costscale.flow.baselines import push_relabel, rivals
+from papers.lupinska_costscale.flow.baselines import push_relabel, rivals, solvers
 from papers.lupinska_costscale.flow.residuals import split
 
 HEURISTICS = push_relabel.HEURISTICS
@@ -32,7 +32,7 @@ def as_network(problem):
 
 
 def solve(name, problem, **options):
-    solver = push_relabel.SOLVERS[name]
+    solver = solvers.SOLVERS[name]
     state = solver.upload(problem, **options)
     solver.run(state)
     first = solver.download(state)
@@ -177,7 +177,7 @@ def test_options_and_problems():
             push_relabel.upload(problem, **options)
     with pytest.raises(ValueError, match="heuristics"):
         reference.push_relabel(problem.network(), "gap")
-    for solver in push_relabel.SOLVERS.values():
+    for solver in solvers.SOLVERS.values():
         with pytest.raises((NetworkError, MissingPackageError)):
             solver.upload(np.zeros((3, 3)))
     state = rivals.upload_scipy(problem)

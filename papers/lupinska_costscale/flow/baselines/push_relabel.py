@@ -1,12 +1,6 @@
-"""Maximum flow on the CPU: push-relabel as [LU11 sec.4.1] and [LU11 sec.4.2] have it, and rivals.
+"""Push-relabel on the CPU as [LU11 sec.4.1] and [LU11 sec.4.2] have it, with a queue.
 
-| name | what it is |
-| --- | --- |
-| `push_relabel` | [LU11 Alg.4.2] with a queue; option `heuristics` |
-| `pymaxflow` | PyMaxflow: Boykov and Kolmogorov's augmenting paths (an optional package) |
-| `scipy_flow` | `scipy.sparse.csgraph.maximum_flow` (Dinic) |
-
-`push_relabel` works on terminals apart from the other nodes (see `flow.residuals`), so one code
+It works on terminals apart from the other nodes (see `flow.residuals`), so one code
 serves networks and grids. A node at height ``|V|`` or above is left alone, as in line 3 of
 [LU11 Alg.4.8]: the sink cannot be reached from it.
 `download` returns what is stranded there; the flow's value and the cut are known before that.
@@ -14,16 +8,15 @@ serves networks and grids. A node at height ``|V|`` or above is left alone, as i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from papers.common.model import Flow, GivenUpError, Solver
+from papers.common.model import Flow, GivenUpError
 from papers.common.problems.network import Grid, Network
-from papers.lupinska_costscale.flow.baselines import rivals
 from papers.lupinska_costscale.flow.residuals import (
     Split,
     arc,
@@ -354,37 +347,3 @@ def global_relabel(arcs, between, sink, vertices, gap, height, tally):
             height[x] = vertices if gap else max(height[x], levels)
     tally[GLOBALS] += 1
     tally[LEVELS] += levels
-
-
-# --------------------------------------------------------------------------- by name
-
-
-SOLVERS: Mapping[str, Solver] = {
-    "push_relabel": Solver(
-        name="push_relabel",
-        title="push-relabel (CPU)",
-        device="cpu",
-        problem="flow",
-        upload=upload,
-        run=run,
-        download=download,
-    ),
-    "pymaxflow": Solver(
-        name="pymaxflow",
-        title="PyMaxflow (CPU)",
-        device="cpu",
-        problem="flow",
-        upload=rivals.upload_pymaxflow,
-        run=rivals.run_pymaxflow,
-        download=rivals.download_pymaxflow,
-    ),
-    "scipy_flow": Solver(
-        name="scipy_flow",
-        title="SciPy (CPU)",
-        device="cpu",
-        problem="flow",
-        upload=rivals.upload_scipy,
-        run=rivals.run_scipy,
-        download=rivals.download_scipy,
-    ),
-}
