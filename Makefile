@@ -28,13 +28,17 @@ endif
 DEFAULT_PRESET := paper
 endif
 
-.PHONY: reproduce test lint clean
+.PHONY: reproduce test test-all lint clean
 
 reproduce: $(VENV)/.stamp-run
 	$(BIN)/reproduce run --preset $(or $(PRESET),$(DEFAULT_PRESET))
 
 test: $(VENV)/.stamp-test lint
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+# With the cases that `make test` leaves out because they take long.
+test-all: $(VENV)/.stamp-test lint
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "nightly or not nightly"
 
 lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .

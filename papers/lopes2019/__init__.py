@@ -42,6 +42,7 @@ def _solvers() -> Mapping[str, Solver]:
         run=solver.run,
         download=solver.download,
         steps=solver.STEPS,
+        variants={choice: {"step_4": choice} for choice in "ABC"},
     )
     return {"gpu": gpu, **solvers.SOLVERS}
 

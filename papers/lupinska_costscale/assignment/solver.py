@@ -379,7 +379,14 @@ def solve(cost: Any, maximize: bool = False, **options: Any) -> Assignment:
 
 SOLVERS = {
     "refine": Solver(
-        "refine", "cost scaling, lock-free refine [LU11 Alg.5.4]", "cuda", "assignment", upload, run, download,
-        STEPS,
+        name="refine",
+        title="cost scaling, lock-free refine [LU11 Alg.5.4]",
+        device="cuda",
+        problem="assignment",
+        upload=upload,
+        run=run,
+        download=download,
+        steps=STEPS,
+        limits=dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude"),
     )
-}  # fmt: skip
+}

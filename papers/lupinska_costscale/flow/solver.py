@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
-from papers.common.model import Flow, GivenUpError, Solver
+from papers.common.model import Flow, GivenUpError, Limit, Solver
 from papers.common.problems.network import Grid, Network, NetworkError
 from papers.lupinska_costscale.flow import host
 from papers.lupinska_costscale.flow import launches as binding
@@ -516,8 +516,10 @@ def download(state: State) -> Flow:
     return binding.answer(problem, arrays, counters)
 
 
-def _solver(name: str, title: str, upload: Any, run: Any) -> Solver:
-    return Solver(name, title, "cuda", "flow", upload, run, download, STEPS)
+def _solver(
+    name: str, title: str, upload: Any, run: Any, limits: Mapping[Limit, str] | None = None
+) -> Solver:
+    return Solver(name, title, "cuda", "flow", upload, run, download, STEPS, limits=limits or {})
 
 
 SOLVERS = {
@@ -525,7 +527,13 @@ SOLVERS = {
     for solver in (
         _solver("lock_free", "Hong, lock-free", upload_lock_free, run_lock_free),
         _solver("hybrid", "Hong and He, hybrid", partial(upload_operations, k.hybrid), run_hybrid),
-        _solver("blocking", "Vineet and Narayanan, blocking", upload_blocking, run_blocking),
+        _solver(
+            "blocking",
+            "Vineet and Narayanan, blocking",
+            upload_blocking,
+            run_blocking,
+            {"networks": "grids only"},
+        ),
         _solver("async_relabel", "Asynchronous relabeling", upload_async, run_hybrid),
         _solver("gpu_relabel", "Relabeling on the GPU", upload_gpu_relabel, run_gpu_relabel),
     )

@@ -346,5 +346,6 @@ SOLVERS: Mapping[str, Solver] = {
         upload=rivals.upload_scipy,
         run=rivals.run_scipy,
         download=rivals.download_scipy,
+        limits={"wide capacities": "32 bits"},
     ),
 }
