@@ -145,8 +145,8 @@ Limit = Literal[
 """Inputs that a solver may refuse by name, though its problem has them; see `Solver.limits`.
 
 ``large integers`` lie beyond 2**53 and ``wide integers`` differ by 2**52 or more; ``wide floats``
-differ by many orders of magnitude, as the forbidding costs of a big-M method do; ``wide capacities``
-allow flows of 2**31 or more. A solver that refuses ``networks`` takes grids alone.
+differ by many orders of magnitude, as the forbidding costs of a big-M method do. Flows of
+``wide capacities`` reach 2**31 or more. A solver that refuses ``networks`` takes grids alone.
 """
 
 
