@@ -139,9 +139,23 @@ ProblemName = Literal["assignment", "matching", "flow"]
 """The keys of `papers.common.problems.PROBLEMS`."""
 
 
+Limit = Literal[
+    "floats", "booleans", "rectangles", "large integers", "wide integers", "wide floats",
+    "sides above 64", "networks", "wide capacities",
+]  # fmt: skip
+"""Inputs that a solver may refuse by name, though its problem has them; see `Solver.limits`.
+
+``large integers`` lie beyond 2**53 and ``wide integers`` differ by 2**52 or more; ``wide floats``
+differ by many orders of magnitude, as the forbidding costs of a big-M method do. Flows of
+``wide capacities`` reach 2**31 or more. A solver that refuses ``networks`` takes grids alone.
+"""
+
+
 @dataclass(frozen=True)
 class Solver:
     """One solver of a paper as the runner sees it: three stages, timed from outside.
+
+    One suite of tests runs every solver of a problem by what is declared here.
 
     Attributes
     ----------
@@ -167,6 +181,15 @@ class Solver:
         The lines that are split among several MPI ranks: then all ranks of a communicator, which
         `upload` takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says
         how many.
+    variants : mapping of str to mapping
+        Options of `upload` by a name: the forms of the solver, beside the default one, that are
+        to be right as well, e.g. ``{"A": {"step_4": "A"}}``.
+    limits : mapping of str to str
+        Inputs that `upload` refuses with a `ValueError`, and a regular expression that its message
+        contains: the paper's method, or the types it is compiled for, do not reach further.
+    stack : bool
+        Whether `upload` also takes a stack of matrices ``[k, n, m]``; `download` then returns a
+        sequence of `k` answers.
     """
 
     name: str
@@ -178,6 +201,9 @@ class Solver:
     download: Callable[[Any], Assignment | Matching | Flow]
     steps: tuple[str, ...] = ()
     ranks: Literal["", "rows", "columns"] = ""
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    limits: Mapping[Limit, str] = field(default_factory=dict, hash=False)
+    stack: bool = False
 
 
 @dataclass(frozen=True)

@@ -351,12 +351,14 @@ def solve_batch(
 
 SOLVERS = {
     "batch": Solver(
-        "batch",
-        "shortest augmenting paths, a warp a problem",
-        "cuda",
-        "assignment",
-        upload,
-        run,
-        download,
+        name="batch",
+        title="shortest augmenting paths, a warp a problem",
+        device="cuda",
+        problem="assignment",
+        upload=upload,
+        run=run,
+        download=download,
+        limits={"sides above 64": "64"},
+        stack=True,
     )
 }

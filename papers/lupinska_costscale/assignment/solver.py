@@ -369,7 +369,14 @@ def solve(
 
 SOLVERS = {
     "refine": Solver(
-        "refine", "cost scaling, lock-free refine [LU11 Alg.5.4]", "cuda", "assignment", upload,
-        run, download, STEPS,
+        name="refine",
+        title="cost scaling, lock-free refine [LU11 Alg.5.4]",
+        device="cuda",
+        problem="assignment",
+        upload=upload,
+        run=run,
+        download=download,
+        steps=STEPS,
+        limits=dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude"),
     )
-}  # fmt: skip
+}
