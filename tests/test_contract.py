@@ -30,7 +30,7 @@ def solvers():
     for paper in (name for name in papers.PAPERS if name not in MATCHING):
         for name, solver in importlib.import_module(f"papers.{paper}").PAPER.solvers().items():
             if solver.ranks and importlib.util.find_spec("mpi4py") is None:
-                continue  # tests/datenagi2016/test_mpi_solver.py says so
+                continue  # tests/datenagi2016/several_gpus/test_solver.py says so
             if name not in ONLY.get(paper, (name,)):
                 continue
             yield pytest.param(solver, {}, id=f"{paper}:{name}")
@@ -208,7 +208,7 @@ def blocks():
     """Every solver with its instances, thirty at a time; kernels in the executor get a tenth."""
     for solver in SOLVERS:
         if solver.values[0].ranks:
-            continue  # on several ranks: tests/datenagi2016/test_mpi_solver.py
+            continue  # on several ranks: tests/datenagi2016/several_gpus/test_solver.py
         for block in range(1 if solver.values[0].device == "cuda" else 10):
             yield pytest.param(*solver.values, block, id=f"{block}-{solver.id}")
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from papers.common.gpu import device
-from papers.common.gpu.launch import Launch
+from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
@@ -50,7 +51,7 @@ def decode_report(payload: int) -> Report:
 
 
 @dataclass
-class State:
+class State(DeviceState):
     """Everything `run` touches: device arrays, bound launches, counters.
 
     Attributes
@@ -65,14 +66,10 @@ class State:
         Whether `run` computes the start anew.
     initial_cardinality : int
         Number of pairs of the start.
-    mailbox : Mailbox
-        Receives the signals; not set for a graph without edges, which launches nothing.
     levels_kept : int
         The number of iterations whose levels `download` reports one by one.
     levels : list of int
         Launches of the BFS kernel in each iteration of line 2 of [D13 Alg.1].
-    solved : bool
-        Whether `run` has ended well.
     """
 
     graph: Graph
@@ -82,20 +79,17 @@ class State:
     initial: Any
     timed_start: bool
     initial_cardinality: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launches: dict[str, Launch] = field(default_factory=dict)
-    mailbox: Mailbox = field(init=False, repr=False)
     levels_kept: int = LEVELS_KEPT
     levels: list[int] = field(default_factory=list)
-    solved: bool = False
 
     def forget(self) -> None:
         """Start counting anew, also after a run that was interrupted between two signals."""
-        self.mailbox.forget()
-        self.solved = False
+        super().forget()
         self.levels.clear()
-        for launch in self.launches.values():
-            launch.reset()
+
+    def wait(self) -> Report:
+        """Wait for the signal of the latest launch of the BFS kernel."""
+        return decode_report(self.payload())
 
 
 # ------------------------------------------------------------------------------- upload
@@ -190,7 +184,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """
     if not state.graph.edges:
         return
-    mark, launches = trace or _no_trace, state.launches
+    mark, launches = trace or no_trace, state.launches
     state.forget()
     mark("init")
     if state.timed_start:
@@ -220,7 +214,7 @@ def _search(state: State) -> bool:
     augmenting_path_found = False
     for level in range(1, columns + 2):  # each but the last inserts a column
         launches["bfs"]()
-        report = decode_report(state.mailbox.wait())
+        report = state.wait()
         if report.stuck:
             raise RuntimeError(f"a path has more than {columns} columns")
         augmenting_path_found |= report.augmenting_path_found
@@ -236,10 +230,6 @@ def _start_anew(state: State) -> None:
     rmatch, cmatch = start.start(state.graph, state.initial)
     device.overwrite(state.arrays["rmatch_start"], rmatch)
     device.overwrite(state.arrays["cmatch_start"], cmatch)
-
-
-def _no_trace(step: str) -> None:
-    pass
 
 
 def _pairs(matches: np.ndarray) -> int:

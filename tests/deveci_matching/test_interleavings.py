@@ -9,7 +9,7 @@ from deveci_matching.examples import check, pairs_of, variants
 from scipy.sparse import random_array
 
 from papers.common.executor.scheduler import Executor
-from papers.common.gpu import device, primitives
+from papers.common.gpu import device, memory_order
 from papers.common.problems.graph import bipartite
 from papers.deveci_matching import solver
 from papers.deveci_matching.launches import Geometry
@@ -117,8 +117,8 @@ class Relaxed(Executor):
     def __init__(self, seed, monkeypatch, **options):
         super().__init__(seed, **options)
         self.random, self.late = random.Random(seed), 0
-        monkeypatch.setattr(primitives.load_relaxed, "__executor__", self.load)
-        monkeypatch.setattr(primitives.store_relaxed, "__executor__", self.store)
+        monkeypatch.setattr(memory_order.load_relaxed, "__executor__", self.load)
+        monkeypatch.setattr(memory_order.store_relaxed, "__executor__", self.store)
 
     def launch(self, *args, **options):
         self.values, self.seen = {}, {}
@@ -164,17 +164,16 @@ def test_every_phase_with_a_path_gains(variant):
     for seed in range(10):
         with device.executing(Executor(seed, 0.3)):
             state = solver.upload(graph, initial=initial, geometry=Geometry(2, 8), **variant)
-            sizes, fix = [], state.launches["fix_matching"]
+            sizes = []
 
-            def fixing(fix=fix, state=state, sizes=sizes):
-                fix()
-                a = state.arrays
-                sizes.append(np.count_nonzero(a["cmatch"] >= 0))
-                assert np.count_nonzero(a["rmatch"] >= 0) == sizes[-1]
-                assert a["rmatch"].min() >= -1
+            def fixing(enqueue, state=state, sizes=sizes):
+                enqueue()
+                rmatch, cmatch = state.arrays["rmatch"], state.arrays["cmatch"]
+                sizes.append(np.count_nonzero(cmatch >= 0))
+                assert np.count_nonzero(rmatch >= 0) == sizes[-1]
+                assert rmatch.min() >= -1
 
-            fixing.reset, fixing.count = fix.reset, 0
-            state.launches["fix_matching"] = fixing
+            state.launches["fix_matching"].on_enqueue = fixing
             solver.run(state)
             assert sizes == sorted(set(sizes))
             assert sizes[0] > 0

@@ -54,9 +54,8 @@ def test_bound_arguments_are_what_the_kernels_are_compiled_for(variant):
     state = solver.upload(GRAPHS["wide"], **variant)
     for launch in state.launches.values():
         kinds = listed[launch.name].removeprefix("void(").removesuffix(")").split(", ")
-        arguments, _ = launch._flat
-        assert len(arguments) == len(kinds)
-        for argument, kind in zip(arguments, kinds, strict=True):
+        assert len(launch.arguments) == len(kinds)
+        for argument, kind in zip(launch.arguments, kinds, strict=True):
             assert argument.dtype.name == kind.removesuffix("[::1]"), (launch.name, kind)
             assert isinstance(argument, np.ndarray) == kind.endswith("[::1]")
 
@@ -72,4 +71,4 @@ def test_the_variants_are_what_they_are_called():
         assert names["bfs"] == ("gpubfs_wr" if wr else "gpubfs")
         assert names["alternate"] == ("alternate_from_ends" if ends else "alternate")
         if wr:
-            assert state.launches["bfs"]._flat[0][1] == ends
+            assert state.launches["bfs"].arguments[1] == ends

@@ -73,24 +73,11 @@ def test_levels_of_a_path_graph():
 # ------------------------------------------------------------------------------- loops that end
 
 
-class Planted:
-    """A launch with something else in its place."""
-
-    def __init__(self, action):
-        self.action, self.count = action, 0
-
-    def __call__(self):
-        self.action()
-
-    def reset(self):
-        self.count = 0
-
-
 @variants
 def test_a_matching_that_does_not_grow_is_named(variant):
     """ALTERNATE planted to do nothing; FIXMATCHING frees the ends, and all begins again."""
     state = solver.upload(np.ones((4, 4)), initial="empty", **variant)
-    state.launches["alternate"] = Planted(lambda: None)
+    state.launches["alternate"].on_enqueue = lambda enqueue: None
     with pytest.raises(RuntimeError, match="did not grow in each of 5 iterations"):
         solver.run(state)
     with pytest.raises(RuntimeError, match="no run has ended"):
@@ -109,7 +96,7 @@ def test_a_search_without_end_is_named(monkeypatch):
 def test_a_walk_without_end_is_named():
     state = solver.upload(np.ones((4, 4)), initial="empty")
     flags = state.arrays["flags"]
-    state.launches["alternate"] = Planted(lambda: flags.__setitem__(STUCK, 1))
+    state.launches["alternate"].on_enqueue = lambda enqueue: flags.__setitem__(STUCK, 1)
     with pytest.raises(RuntimeError, match="a path has more than 4 columns"):
         solver.run(state)
 
@@ -117,16 +104,15 @@ def test_a_walk_without_end_is_named():
 def test_a_run_after_a_broken_one_starts_anew():
     graph = GRAPHS["random"]
     state = solver.upload(graph, initial="empty")
-    bfs = state.launches["bfs"]
 
-    def broken():
-        bfs()
+    def broken(enqueue):
+        enqueue()
         raise KeyboardInterrupt
 
-    state.launches["bfs"] = Planted(broken)
+    state.launches["bfs"].on_enqueue = broken
     with pytest.raises(KeyboardInterrupt):
         solver.run(state)
-    state.launches["bfs"] = bfs
+    state.launches["bfs"].on_enqueue = None
     state.arrays["tally"][0] = 12345  # as if some blocks had not ended
     solver.run(state)
     check(graph, solver.download(state))

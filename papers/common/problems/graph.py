@@ -22,7 +22,7 @@ FILLED = ("dia", "bsr")
 
 
 class GraphError(ValueError):
-    """A graph, or a matching to start from, is not valid."""
+    """A graph, or a matching to start from, is wrong; the message says where."""
 
 
 @dataclass(frozen=True, eq=False)

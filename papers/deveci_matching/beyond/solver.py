@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from numba import cuda
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind, registers_for, resident_blocks
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
@@ -26,7 +27,7 @@ FAILURES = {
 
 
 @dataclass
-class State:
+class State(DeviceState):
     """Everything `run` touches.
 
     Attributes
@@ -45,9 +46,6 @@ class State:
     initial: Any
     timed_start: bool
     initial_cardinality: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launch: Launch | None = None
-    ran: bool = False
 
 
 def upload(
@@ -97,7 +95,7 @@ def upload(
     state = State(checked, initial, timed_start and not on_device, paired)
     if checked.edges:
         state.arrays = allocate(checked, rmatch, cmatch)
-        state.launch = _bind(checked, state.arrays, on_device, width, blocks)
+        state.launches["matching"] = _bind(checked, state.arrays, on_device, width, blocks)
     return state
 
 
@@ -164,9 +162,10 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         rmatch, cmatch = start.start(state.graph, state.initial)
         device.overwrite(state.arrays["rstart"], rmatch)
         device.overwrite(state.arrays["cstart"], cmatch)
-    if state.launch is not None:
-        state.launch()
-    state.ran = True
+    state.forget()
+    for launch in state.launches.values():
+        launch()
+    state.solved = True
 
 
 def download(state: State) -> Matching:
@@ -186,9 +185,9 @@ def download(state: State) -> Matching:
         If nothing has been run, or a bound of the kernel was passed.
     """
     graph = state.graph
-    if not state.ran:
+    if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    if state.launch is None:
+    if not state.launches:
         empty = np.full(graph.rows, -1, np.int32), np.full(graph.columns, -1, np.int32)
         return Matching(*empty, 0, {"initial_cardinality": 0, "augmenting_paths": 0})
     words = device.to_host(state.arrays["control"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
 from papers.deveci_matching.kernels.notation import END, FREE, L0, STUCK
 
 

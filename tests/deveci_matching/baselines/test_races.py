@@ -23,7 +23,7 @@ from papers.deveci_matching.baselines.atomics import (
 )
 
 
-@njit(cache=True)
+@njit
 def _once(sums, seen, baton, given, raised, flags, i):
     """Change the same few elements as many other threads do."""
     seen[atomic_add(sums, 0, 1)] += 1
@@ -39,7 +39,7 @@ def _once(sums, seen, baton, given, raised, flags, i):
         atomic_add(sums, 2, 1)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _all_at_once(sums, seen, baton, given, raised, flags):
     for i in prange(seen.size):
         _once(sums, seen, baton, given, raised, flags, np.int64(i))

@@ -33,7 +33,7 @@ def twenty():
     times = printed_ms()
     return summary(
         cells,
-        lambda code, graph: times[code, name_of(graph), sets.ordering_of(graph.family)],
+        lambda code, graph: times[code, name_of(graph), sets.ordering_of(graph.permuted)],
         lambda code, graph: {"cardinality": graph.n // 2, "initial_cardinality": graph.n // 3},
     )
 

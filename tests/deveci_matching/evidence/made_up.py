@@ -29,7 +29,7 @@ def summary(cells, milliseconds, counters=lambda code, graph: {}, card=CARD, spr
         code, _ = codes.code_of(one.solver, options)
         machine = card if code in ON_GPU else CPU
         common = (one.key, one.solver, options, machine, graph.family, graph.n, graph.label,
-                  graph.seed)  # fmt: skip
+                  graph.seed, graph.storage, graph.permuted)  # fmt: skip
         ms = milliseconds(code, graph)
         if ms is None:
             continue
@@ -103,7 +103,7 @@ def plausible(code, graph):
     """Milliseconds that differ by code and graph; some graphs take HK more than a second."""
     place = sum(map(ord, name_of(graph))) % 97 + 1
     base = {BEST: 2.0, BEYOND: 1.0, "HK": 40.0, "PFP": 30.0}.get(code, 5.0)
-    return base * place * (2 if graph.family.endswith("_rcp") else 1)
+    return base * place * (2 if graph.permuted else 1)
 
 
 def every_counter(code, graph):

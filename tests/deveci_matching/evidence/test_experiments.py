@@ -44,7 +44,7 @@ def test_preset_paper_has_all_real_matrices():
         graph = job.cell.instance
         if graph.family.startswith("matrix"):
             code = codes.code_of(job.cell.solver, job.options)[0]
-            planned.setdefault((graph.label, sets.ordering_of(graph.family)), set()).add(code)
+            planned.setdefault((graph.label, sets.ordering_of(graph.permuted)), set()).add(code)
     for ordering in sets.ORDERINGS:
         for name, of in sets.ours().iterrows():
             codes_there = planned[name, ordering]

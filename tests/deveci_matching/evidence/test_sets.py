@@ -55,11 +55,11 @@ def test_stand_ins_are_no_larger_than_what_they_stand_for():
     ("family", "n", "label", "name", "kind"),
     [
         ("matrix", 55476, "copter2", "copter2", "real"),
-        ("matrix_rcp", 3997962, "com-LiveJournal", "com-livejournal", "real"),
+        ("matrix", 3997962, "com-LiveJournal", "com-livejournal", "real"),
         ("stand_in", 2000, "com-LiveJournal", "com-livejournal stand-in", "stand-in"),
-        ("stand_in_rcp", 2000, "italy_osm", "italy_osm stand-in", "stand-in"),
+        ("stand_in", 2000, "italy_osm", "italy_osm stand-in", "stand-in"),
         ("delaunay", 2**23, "n23", "delaunay_n23", "generated"),
-        ("rgg_rcp", 2**24, "n_2_24_s0", "rgg_n_2_24_s0", "generated"),
+        ("rgg", 2**24, "n_2_24_s0", "rgg_n_2_24_s0", "generated"),
         ("kron", 2**21, "logn21", "kron_g500-logn21", "generated"),
         ("skew_graph", 2000, "d8", "skew_n2000_d8", "random"),
     ],
@@ -67,7 +67,6 @@ def test_stand_ins_are_no_larger_than_what_they_stand_for():
 def test_names_and_kinds(family, n, label, name, kind):
     assert sets.name_of(family, n, label) == name
     assert sets.kind_of(family) == kind
-    assert sets.ordering_of(family) == ("permuted" if family.endswith("_rcp") else "original")
 
 
 def test_membership_by_the_papers_rule():

@@ -151,7 +151,9 @@ def test_full_size_graphs_stand_beside_print(monkeypatch):
     times = printed_ms()
     rows = summary(
         BY_NAME["full_size"].cells(PAPER),
-        lambda code, graph: times.get((code, name_of(graph), sets.ordering_of(graph.family)), 1.0),
+        lambda code, graph: times.get(
+            (code, name_of(graph), sets.ordering_of(graph.permuted)), 1.0
+        ),
     )
     found = table("full_size", rows)
     assert len(found) == 8

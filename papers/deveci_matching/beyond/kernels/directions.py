@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import FULL_WARP, load_relaxed
+from papers.common.gpu.memory_order import load_relaxed
+from papers.common.gpu.reductions import FULL_WARP
 from papers.deveci_matching.beyond.kernels.control import (
     ALONE,
     EDGES,

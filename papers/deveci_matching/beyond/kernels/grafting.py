@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import FULL_WARP, load_relaxed, warp_rank
+from papers.common.gpu.memory_order import load_relaxed
+from papers.common.gpu.reductions import FULL_WARP, warp_rank
 from papers.deveci_matching.beyond.kernels.control import (
     CONTROL,
     CUT,

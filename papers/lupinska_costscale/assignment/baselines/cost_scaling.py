@@ -356,6 +356,12 @@ def fix_arcs(n, first, last, head, arc, cost, limit, flow, price):
 
 SOLVERS = {
     "cost_scaling": Solver(
-        "cost_scaling", "cost scaling, one core [LU11 Alg.5.2]", "cpu", upload, run, download
+        "cost_scaling",
+        "cost scaling, one core [LU11 Alg.5.2]",
+        "cpu",
+        "assignment",
+        upload,
+        run,
+        download,
     )
 }
