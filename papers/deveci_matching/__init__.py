@@ -1,10 +1,9 @@
 """Deveci, Kaya, Uçar, Çatalyürek 2013: maximum cardinality matching on the GPU [D13].
 
-Reading order: `start` (the cheap matching), `reference` (the sequential form), `kernels.phases`
-(the paper's functions, and why their races are harmless), `solver` (the host loop, eight variants)
-and
-`launches` (its memory and launches), `cpu` (the rivals), `beyond.kernels` and `beyond` (our own
-solver), `experiments`. `README.md` beside this file is the teaching page.
+Reading order: `start` (the cheap matching), `reference` (the sequential form), `kernels` (the
+paper's functions, and why their races are harmless), `solver` (the host loop, eight variants) and
+`launches` (its memory and launches), `baselines` (the rivals), `beyond` (our own solver),
+`evidence`. `README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations
@@ -12,16 +11,62 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from papers.common.model import Defaults, Experiment, Paper, Solver
+from papers.common.model import Defaults, Experiment, Matching, Paper, Solver
 
 __all__ = ["PAPER", "solve"]
 
 
-def solve(*args: Any, **options: Any) -> Any:
-    """Find a maximum cardinality matching; see `papers.deveci_matching.solver.solve`."""
+def solve(
+    graph: Any,
+    initial: Any = None,
+    algorithm: str = "apfb",
+    bfs: str = "wr",
+    threads: str = "ct",
+) -> Matching:
+    """Find a matching of maximum cardinality in a bipartite graph [D13].
+
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for a few hundred vertices.
+
+    Parameters
+    ----------
+    graph : scipy sparse array or matrix, array_like[rows, columns], Graph, or tuple
+        Structure counts: every stored entry of a sparse matrix is an edge, zeros too; of a dense
+        one every entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``.
+    initial : {None, "cheap", "empty"} or (row_match, column_match), optional
+        The matching to start from; None is ``"cheap"``, the paper's start. A pair holds int[rows]
+        and int[columns] with -1 for unmatched.
+    algorithm : {"apfb", "apsb"}
+        Search to the end in each phase, or to the first level with a path.
+    bfs : {"wr", "plain"}
+        With the root array and its early exit, or without.
+    threads : {"ct", "mt"}
+        256 x 256 threads, or one a column as far as the device holds them at once.
+
+    Returns
+    -------
+    Matching
+        ``row_match`` int32[rows] and ``column_match`` int32[columns] with -1 for unmatched,
+        ``cardinality``, and the counters that `solver.download` names.
+
+    Raises
+    ------
+    GraphError
+        A bad graph, a bad start, or a graph too large for the device's memory.
+    ValueError
+        An unknown variant.
+    RuntimeError
+        If the kernels fail.
+
+    Examples
+    --------
+    >>> from papers.deveci_matching import solve
+    >>> solve([[1, 1], [1, 0]]).row_match.tolist()
+    [1, 0]
+    """
     from papers.deveci_matching import solver
 
-    return solver.solve(*args, **options)
+    return solver.solve(graph, initial, algorithm, bfs, threads)
 
 
 def _experiments() -> Sequence[Experiment]:

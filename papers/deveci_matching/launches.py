@@ -1,7 +1,4 @@
-"""What a run of the eight variants [D13 sec.4] needs before its first launch.
-
-`solver` is the algorithm; this is its plumbing: shapes, memory, bound launches.
-"""
+"""Grids, memory and bound launches of the eight variants [D13 sec.4]; `solver` is the algorithm."""
 
 from __future__ import annotations
 
@@ -14,7 +11,20 @@ from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.graph import Graph, GraphError
-from papers.deveci_matching.kernels import phases as k
+from papers.deveci_matching.kernels.bfs import (
+    COUNT_BITS,
+    gpubfs,
+    gpubfs_wr,
+    init_bfs_array,
+    init_bfs_array_wr,
+    restore_start,
+)
+from papers.deveci_matching.kernels.fix_matching import (
+    alternate,
+    alternate_from_ends,
+    fix_matching,
+)
+from papers.deveci_matching.kernels.notation import FLAGS
 
 ALGORITHMS = ("apfb", "apsb")
 BFS = ("wr", "plain")
@@ -25,12 +35,12 @@ MAX_BLOCK = 1024
 
 @dataclass(frozen=True)
 class Geometry:
-    """The grid of all kernels of a run: tot_thread_num = blocks * threads.
+    """The grid of all kernels of a run, with tot_thread_num = blocks * threads.
 
     Attributes
     ----------
     blocks : int
-        Blocks, below ``2**kernels.COUNT_BITS``.
+        Blocks, below ``2**COUNT_BITS``.
     threads : int
         Threads a block, at most 1024.
 
@@ -44,14 +54,14 @@ class Geometry:
     threads: int
 
     def __post_init__(self) -> None:
-        for name, most in (("blocks", (1 << k.COUNT_BITS) - 1), ("threads", MAX_BLOCK)):
+        for name, most in (("blocks", (1 << COUNT_BITS) - 1), ("threads", MAX_BLOCK)):
             value = getattr(self, name)
             if not isinstance(value, int) or not 1 <= value <= most:
                 raise ValueError(f"{name}={value!r} is no whole number from 1 to {most}")
 
     @classmethod
     def for_device(cls, columns: int, mode: str) -> Geometry:
-        """The grid for the selected device.
+        """Return the grid for the selected device.
 
         Parameters
         ----------
@@ -69,7 +79,7 @@ class Geometry:
 
 
 def hardware_threads() -> int:
-    """#threads of [D13 sec.4]: what the selected GPU's multiprocessors hold at once."""
+    """Return #threads of [D13 sec.4]: the threads that the selected GPU holds at once."""
     from numba import cuda
 
     each = cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR
@@ -77,10 +87,10 @@ def hardware_threads() -> int:
 
 
 def needed_bytes(graph: Graph, bfs: str) -> int:
-    """Bytes of device memory that `allocate` takes."""
+    """Return the bytes of device memory that `allocate` takes."""
     lines = 3 if bfs == "plain" else 4  # cmatch, its start, bfs_array, root
     vertices = (graph.columns + 1) + lines * graph.columns + 3 * graph.rows
-    return 4 * (vertices + graph.edges + k.FLAGS) + 8
+    return 4 * (vertices + graph.edges + FLAGS) + 8
 
 
 def check_size(graph: Graph, needed: int) -> None:
@@ -89,7 +99,7 @@ def check_size(graph: Graph, needed: int) -> None:
     Raises
     ------
     GraphError
-        With what is needed and what is free.
+        It names the bytes that are needed and those that are free.
     """
     free = device.free_bytes()
     if needed > free:
@@ -100,8 +110,7 @@ def check_size(graph: Graph, needed: int) -> None:
 
 
 def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray, bfs: str) -> dict[str, Any]:
-    """Device memory of a run, named as in the table of `kernels.phases`; graph and start copied
-    into it.
+    """Allocate the device memory of a run, and copy graph and start into it.
 
     Parameters
     ----------
@@ -113,13 +122,14 @@ def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray, bfs: str) -> 
     Returns
     -------
     dict of str to device array
+        Named as in the table of `kernels.notation`.
     """
     arrays = {
         "cxadj": device.to_device(graph.cxadj),
         "cadj": device.to_device(graph.cadj),
         "rmatch_start": device.to_device(rmatch),
         "cmatch_start": device.to_device(cmatch),
-        "flags": device.to_device(np.zeros(k.FLAGS, np.int32)),
+        "flags": device.to_device(np.zeros(FLAGS, np.int32)),
         "tally": device.to_device(np.zeros(1, np.int64)),
     }
     sizes = {"rmatch": graph.rows, "predecessor": graph.rows}
@@ -131,59 +141,59 @@ def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray, bfs: str) -> 
 
 def bind_launches(
     graph: Graph,
-    a: dict[str, Any],
+    arrays: dict[str, Any],
     mailbox: Mailbox,
     algorithm: str,
     bfs: str,
     shapes: Geometry,
 ) -> dict[str, Launch]:
-    """The launches of a variant, by their part in [D13 Alg.1].
+    """Bind the launches of a variant.
 
     Parameters
     ----------
     graph : Graph
-    a : dict of str to device array
+    arrays : dict of str to device array
         From `allocate`.
     mailbox : Mailbox
-    algorithm, bfs : str
-        Of `ALGORITHMS` and `BFS`.
+    algorithm : {"apfb", "apsb"}
+    bfs : {"wr", "plain"}
     shapes : Geometry
 
     Returns
     -------
     dict of str to Launch
-        ``restore_start``, ``init_bfs_array``, ``bfs``, ``alternate``, ``fix_matching``.
+        By their part in [D13 Alg.1]: ``restore_start``, ``init_bfs_array``, ``bfs``,
+        ``alternate``, ``fix_matching``.
     """
     grid = int(shapes.blocks), int(shapes.threads)
     nr, nc = np.int32(graph.rows), np.int32(graph.columns)
-    edges = a["cxadj"], a["cadj"]
-    told = a["flags"], a["tally"], mailbox.device_word
-    found = a["cmatch"], a["rmatch"], a["predecessor"], a["flags"]
+    cmatch, rmatch, predecessor = arrays["cmatch"], arrays["rmatch"], arrays["predecessor"]
+    bfs_array, flags, tally = arrays["bfs_array"], arrays["flags"], arrays["tally"]
+    columns = arrays["cxadj"], arrays["cadj"]
+    signal = flags, tally, mailbox.device_word
+    paths = cmatch, rmatch, predecessor, flags
     ends = algorithm == "apsb" and bfs == "wr"
     if bfs == "wr":
-        init = bind(
-            k.init_bfs_array_wr, *grid, nc, a["cmatch"], a["bfs_array"], a["root"], a["flags"]
-        )
+        root = arrays["root"]
+        init = bind(init_bfs_array_wr, *grid, nc, cmatch, bfs_array, root, flags)
         search = bind(
-            k.gpubfs_wr, *grid, nc, np.int32(ends), a["bfs_array"], *edges, a["rmatch"], a["root"],
-            a["predecessor"], *told,
+            gpubfs_wr, *grid, nc, np.int32(ends), bfs_array, *columns, rmatch, root, predecessor,
+            *signal,
         )  # fmt: skip
     else:
-        init = bind(k.init_bfs_array, *grid, nc, a["cmatch"], a["bfs_array"], a["flags"])
-        search = bind(
-            k.gpubfs, *grid, nc, a["bfs_array"], *edges, a["rmatch"], a["predecessor"], *told
-        )
+        init = bind(init_bfs_array, *grid, nc, cmatch, bfs_array, flags)
+        search = bind(gpubfs, *grid, nc, bfs_array, *columns, rmatch, predecessor, *signal)
     if ends:
-        alternate = bind(k.alternate_from_ends, *grid, nc, a["bfs_array"], *found)
+        augment = bind(alternate_from_ends, *grid, nc, bfs_array, *paths)
     else:
-        alternate = bind(k.alternate, *grid, nc, nr, *found)
+        augment = bind(alternate, *grid, nc, nr, *paths)
     return {
         "restore_start": bind(
-            k.restore_start, *grid, nr, nc, a["rmatch_start"], a["cmatch_start"], a["rmatch"],
-            a["cmatch"], a["flags"], a["tally"],
+            restore_start, *grid, nr, nc, arrays["rmatch_start"], arrays["cmatch_start"], rmatch,
+            cmatch, flags, tally,
         ),
         "init_bfs_array": init,
         "bfs": search,
-        "alternate": alternate,
-        "fix_matching": bind(k.fix_matching, *grid, nr, a["cmatch"], a["rmatch"]),
+        "alternate": augment,
+        "fix_matching": bind(fix_matching, *grid, nr, cmatch, rmatch),
     }  # fmt: skip

@@ -1,21 +1,21 @@
 """The paper's algorithms one after the other, in plain NumPy: the oracle for the kernels.
 
-Read it beside [D13 sec.3]: the functions are the paper's, `gpubfs` being Algorithm 2, `gpubfs_wr`
-Algorithm 4 and `alternate` Algorithm 3, and so are the names of the arrays. A kernel's threads
-become a loop over vertices, whose order is a parameter: with one thread a vertex the hardware may
-take them in any order, and every order must end with a maximum matching. What two threads do to
-each other in the midst of a loop body is not shown here.
+Read it beside [D13 sec.3]: the functions are the paper's (`gpubfs` is Algorithm 2, `gpubfs_wr`
+Algorithm 4, `alternate` Algorithm 3), and so are the names of the arrays. A kernel's threads become
+a loop over vertices, whose order is a parameter: with one thread a vertex the hardware may take
+them in any order, and every order must end with a maximum matching. Interleavings within a loop
+body are not shown here.
 
-Why every round gains: the first path to be alternated meets nothing that another has changed, and
-adds an edge to the matching. A later one does so, too, or runs into an earlier one and stops: it
-has then matched its free row and leaves another row free, or has changed nothing. So a round that
-finds a path ends with a larger matching, and there are at most as many such rounds as columns.
+Every round that finds a path gains. The first path to be alternated meets nothing that another has
+changed, and adds an edge to the matching. A later one does so, too, or runs into an earlier one and
+stops: it has then matched its free row and leaves another row free, or has changed nothing. So such
+a round ends with a larger matching, and there are at most as many of them as columns.
 
-Where the printed listings leave something out:
+The printed listings leave three things open:
 
 - Algorithm 1 sets both flags but never clears them. Here `bfs` clears them: ``vertex_inserted``
   before each level, ``augmenting_path_found`` before each search.
-- A path ends where ``matched_row`` is -1, and line 8 of Algorithm 3 would then read
+- A path ends if ``matched_row`` is -1, and line 8 of Algorithm 3 would then read
   ``predecessor[-1]``. Here that line is skipped for -1.
 - `fix_matching` is told to compare ``cmatch[rmatch[r]]``, but ``rmatch[r]`` may be -2 still (the
   path was not alternated). Such a row becomes -1.
@@ -47,7 +47,7 @@ def init_bfs_array(cmatch: np.ndarray) -> np.ndarray:
 
 
 def init_root(cmatch: np.ndarray) -> np.ndarray:
-    """Return ``root``: free columns are their own, for others it is 0 as yet [D13 sec.3]."""
+    """Return ``root``: a free column is its own root; the others have 0 for now [D13 sec.3]."""
     return np.where(cmatch > UNMATCHED, 0, np.arange(cmatch.size))
 
 
@@ -113,14 +113,14 @@ def gpubfs_wr(
 
     With `improved` [D13 sec.3] the root's entry of ``bfs_array`` becomes not L0 - 2 but minus the
     row at the end of its path. Since L0 is 2, levels and "not visited" are 1 or more, so that 0
-    can only be row 0: that is how it is told apart, and why L0 = 1 would not do.
+    can only be row 0. With L0 = 1 it could not be told apart.
 
     Parameters
     ----------
     bfs_level, bfs_array, cxadj, cadj, rmatch, predecessor, order
-        As of `gpubfs`.
+        See `gpubfs`.
     root : int[columns]
-        Free column from which each column was reached.
+        The free column from which each column was reached.
     improved : bool
         Whether `alternate_wr` follows.
 
@@ -154,9 +154,10 @@ def gpubfs_wr(
 def _walk(row_vertex: int, rmatch: Any, cmatch: Any, predecessor: Any) -> None:
     """Swap the edges from one free row back towards its root: the inner loop of [D13 Alg.3].
 
-    Line 8: the column's match is a row that was reached from this very column only if a walk has
-    been here, this one or another. Matches of before were reached from elsewhere, since a search
-    visits a column's own row on the way to it. So no walk takes a column twice, and each one ends.
+    Line 8 asks whether the column's match is a row that was reached from this very column. That is
+    so only if a walk has been here, this one or another: earlier matches were reached from other
+    columns, since a search visits a column's own row on the way to the column. So no walk takes a
+    column twice, and each one ends.
     """
     while row_vertex != UNMATCHED:
         matched_col = predecessor[row_vertex]
@@ -177,7 +178,7 @@ def alternate(
     ----------
     rmatch, cmatch : int[rows], int[columns]
     predecessor : int[rows]
-        Entries of earlier rounds do no harm: of all rows on a path they are of this one.
+        Entries of earlier rounds do no harm: the rows on a path have entries of this round.
     order : int[rows]
         The rows in the order in which their threads run.
     """
@@ -196,12 +197,12 @@ def alternate_wr(
 ) -> None:
     """Alternate one path a root, the one whose end its ``bfs_array`` names [D13 sec.3].
 
-    Columns of different roots are different ones, so these paths do not meet.
+    No column has two roots, so these paths do not meet.
 
     Parameters
     ----------
     rmatch, cmatch, predecessor, order
-        As of `alternate`.
+        See `alternate`.
     bfs_array, root : int[columns]
         From the improved `gpubfs_wr`.
     """
@@ -213,7 +214,7 @@ def alternate_wr(
 
 
 def fix_matching(rmatch: np.ndarray, cmatch: np.ndarray) -> None:
-    """Free the rows whose column is matched with another one, or that still are -2 [D13 sec.3]."""
+    """Free the rows whose column is matched with another row, or that are still -2 [D13 sec.3]."""
     for row in range(rmatch.size):
         column = rmatch[row]
         if column == FOUND or (column != UNMATCHED and cmatch[column] != row):
@@ -229,21 +230,21 @@ def bfs(
     shortest: bool,
     variant: str,
 ) -> tuple[bool, int, np.ndarray, np.ndarray]:
-    """Search from all free columns: lines 3 to 11 of [D13 Alg.1].
+    """Search from all free columns, as lines 3 to 11 of [D13 Alg.1] do.
 
     Parameters
     ----------
     graph, rmatch, cmatch, predecessor, order
-        As of `gpubfs`.
+        See `gpubfs`.
     shortest : bool
-        Whether to stop after the first level that reaches a free row: lines 9 and 10, APsB.
+        Whether to stop after the first level that reaches a free row, as lines 9 and 10 of APsB do.
     variant : {"plain", "wr"}
 
     Returns
     -------
     augmenting_path_found : bool
     levels : int
-        How many levels were expanded.
+        The number of levels that were expanded.
     bfs_array, root : int[columns]
     """
     bfs_level, levels = L0, 0
@@ -264,7 +265,7 @@ def bfs(
 
 
 def _match(graph: Graph, shortest: bool, initial: Any, variant: str, *orders: Any) -> Matching:
-    """Both drivers: [D13 Alg.1], with or without its lines 9 and 10."""
+    """Run [D13 Alg.1] with its lines 9 and 10 (APsB) or without them (APFB)."""
     if variant not in ("plain", "wr"):
         raise ValueError(f"variant={variant!r} is neither plain nor wr")
     sizes = (graph.columns, graph.rows)
@@ -312,7 +313,7 @@ def apsb(
     variant : {"plain", "wr"}
         `gpubfs` and `alternate`; or the improved `gpubfs_wr` and `alternate_wr`.
     column_order, row_order : int[columns], int[rows], optional
-        Permutations: the order of the threads. By default 0, 1, 2 ...
+        Permutations, the orders of the threads; by default 0, 1, 2 ...
 
     Returns
     -------
@@ -327,7 +328,7 @@ def apsb(
     ValueError
         For an unknown variant.
     RuntimeError
-        If it does not end.
+        If the algorithm does not end.
     """
     return _match(graph, True, initial, variant, column_order, row_order)
 

@@ -1,6 +1,6 @@
-"""The host's side of [D13 Alg.1]: upload, the loop over the phases, download.
+"""The host's part of [D13 Alg.1]: upload, the loop over the phases, download.
 
-Eight variants: APsB or APFB, GPUBFS or GPUBFS-WR, CT or MT threads [D13 sec.4].
+There are eight variants: APsB or APFB, GPUBFS or GPUBFS-WR, CT or MT threads [D13 sec.4].
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from papers.common.gpu import device
-from papers.common.gpu.launch import Launch
+from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
-from papers.deveci_matching.kernels.phases import Signal
+from papers.deveci_matching.kernels.notation import Signal
 from papers.deveci_matching.launches import (
     ALGORITHMS,
     BFS,
@@ -30,14 +31,14 @@ from papers.deveci_matching.launches import (
 )
 
 STEPS = ("init", "bfs", "alternate", "fix")
-"""What `run` passes to ``trace``."""
+"""The names that `run` passes to ``trace``."""
 
 LEVELS_KEPT = 400
-"""Iterations whose levels are reported one by one (``levels_001`` ...) [D13 Fig.2]."""
+"""Iterations whose levels are reported one by one, as ``levels_001`` ... [D13 Fig.2]."""
 
 
 class Report(NamedTuple):
-    """What a launch of the BFS kernel tells the host (`kernels.phases.report` packs it)."""
+    """The signal of a launch of the BFS kernel, which `kernels.bfs.report` packs."""
 
     vertex_inserted: bool
     augmenting_path_found: bool
@@ -45,12 +46,12 @@ class Report(NamedTuple):
 
 
 def decode_report(payload: int) -> Report:
-    """Unpack the payload of a launch's word."""
+    """Unpack the payload of a signal."""
     return Report(*(bool(payload & b) for b in (Signal.INSERTED, Signal.FOUND, Signal.STUCK)))
 
 
 @dataclass
-class State:
+class State(DeviceState):
     """Everything `run` touches: device arrays, bound launches, counters.
 
     Attributes
@@ -60,17 +61,15 @@ class State:
     algorithm, bfs, threads : str
         The variant.
     initial : None, str or (row_match, column_match)
-        What to start from, for `papers.deveci_matching.start.start`.
+        The matching to start from, for `papers.deveci_matching.start.start`.
     timed_start : bool
         Whether `run` computes the start anew.
     initial_cardinality : int
-        Pairs of the start.
+        Number of pairs of the start.
     levels_kept : int
-        How many iterations' levels `download` reports one by one.
+        The number of iterations whose levels `download` reports one by one.
     levels : list of int
         Launches of the BFS kernel in each iteration of line 2 of [D13 Alg.1].
-    solved : bool
-        Whether `run` has ended well.
     """
 
     graph: Graph
@@ -80,20 +79,17 @@ class State:
     initial: Any
     timed_start: bool
     initial_cardinality: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launches: dict[str, Launch] = field(default_factory=dict)
-    mailbox: Any = None
     levels_kept: int = LEVELS_KEPT
     levels: list[int] = field(default_factory=list)
-    solved: bool = False
 
     def forget(self) -> None:
-        """Start counting anew: also right after a run that was interrupted between two words."""
-        self.mailbox.forget()
-        self.solved = False
+        """Start counting anew, also after a run that was interrupted between two signals."""
+        super().forget()
         self.levels.clear()
-        for launch in self.launches.values():
-            launch.reset()
+
+    def wait(self) -> Report:
+        """Wait for the signal of the latest launch of the BFS kernel."""
+        return decode_report(self.payload())
 
 
 # ------------------------------------------------------------------------------- upload
@@ -127,9 +123,9 @@ def upload(
     timed_start : bool
         Whether `run` computes the start anew, so that a clock around it includes that.
     geometry : Geometry, optional
-        Instead of what `threads` says.
+        The grid, instead of the one that `threads` names.
     levels_kept : int
-        How many iterations' levels are counters of the answer.
+        The number of iterations whose levels are counters of the answer.
 
     Returns
     -------
@@ -164,12 +160,13 @@ def upload(
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
-    """The algorithm on a device-resident graph [D13 Alg.1].
+    """Run the algorithm on a device-resident graph [D13 Alg.1].
 
-    Each iteration that finds a path makes the matching larger (`kernels.phases.alternate_path`), so
-    there is at most one more than the matching can grow by. The last one finds no free row in a
-    search from all free columns, which proves the matching maximum: no row holds a stale -2 then
-    (`kernels.phases.fix_matching`), and no tree was left early (`kernels.phases.gpubfs_wr`).
+    Each iteration that finds a path makes the matching larger
+    (`kernels.fix_matching.alternate_path`), so the number of iterations exceeds the growth of the
+    matching by one at most. The last iteration finds no free row in a search from all free columns,
+    which proves the matching maximum: no row holds a stale -2 then
+    (`kernels.fix_matching.fix_matching`), and no tree was left early (`kernels.bfs.gpubfs_wr`).
 
     Parameters
     ----------
@@ -187,7 +184,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """
     if not state.graph.edges:
         return
-    mark, launches = trace or _no_trace, state.launches
+    mark, launches = trace or no_trace, state.launches
     state.forget()
     mark("init")
     if state.timed_start:
@@ -209,15 +206,15 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
 
 def _search(state: State) -> bool:
-    """Lines 5 to 11 of [D13 Alg.1]: search level by level; whether there are augmenting paths.
+    """Search level by level; return whether there are augmenting paths.
 
-    APFB is APsB without lines 9 and 10.
+    These are lines 5 to 11 of [D13 Alg.1]. APFB is APsB without lines 9 and 10.
     """
     columns, launches = state.graph.columns, state.launches
     augmenting_path_found = False
     for level in range(1, columns + 2):  # each but the last inserts a column
         launches["bfs"]()
-        report = decode_report(state.mailbox.wait())
+        report = state.wait()
         if report.stuck:
             raise RuntimeError(f"a path has more than {columns} columns")
         augmenting_path_found |= report.augmenting_path_found
@@ -233,10 +230,6 @@ def _start_anew(state: State) -> None:
     rmatch, cmatch = start.start(state.graph, state.initial)
     device.overwrite(state.arrays["rmatch_start"], rmatch)
     device.overwrite(state.arrays["cmatch_start"], cmatch)
-
-
-def _no_trace(step: str) -> None:
-    pass
 
 
 def _pairs(matches: np.ndarray) -> int:
@@ -288,46 +281,7 @@ def solve(
     bfs: str = "wr",
     threads: str = "ct",
 ) -> Matching:
-    """Find a matching of maximum cardinality in a bipartite graph [D13].
-
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for a few hundred vertices.
-
-    Parameters
-    ----------
-    graph : scipy sparse array or matrix, array_like[rows, columns], Graph, or tuple
-        Structure counts: every stored entry of a sparse matrix is an edge, zeros too; of a dense
-        one every entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``.
-    initial : {None, "cheap", "empty"} or (row_match, column_match), optional
-        The matching to start from; by default the cheap matching, as in the paper.
-    algorithm : {"apfb", "apsb"}
-        Search to the end in each phase, or to the first level with a path.
-    bfs : {"wr", "plain"}
-        With the root array and its early exit, or without.
-    threads : {"ct", "mt"}
-        256 x 256 threads, or one a column as far as the device holds them at once.
-
-    Returns
-    -------
-    Matching
-        ``row_match`` int32[rows] and ``column_match`` int32[columns] with -1 for unmatched,
-        ``cardinality``, and the counters that `download` names.
-
-    Raises
-    ------
-    GraphError
-        A bad graph, a bad start, or a graph too large for the device's memory.
-    ValueError
-        An unknown variant.
-    RuntimeError
-        If the kernels fail.
-
-    Examples
-    --------
-    >>> from papers.deveci_matching import solve
-    >>> solve([[1, 1], [1, 0]]).row_match.tolist()
-    [1, 0]
-    """
+    """Upload, run, download; `papers.deveci_matching.solve` names parameters and errors."""
     state = upload(graph, algorithm, bfs, threads, initial)
     run(state)
     return download(state)
@@ -351,4 +305,4 @@ SOLVERS = {
         },
     )
 }
-"""The paper's; the variant is chosen by options of `upload`."""
+"""The paper's solver; options of `upload` choose its variant."""

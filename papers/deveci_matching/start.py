@@ -1,7 +1,7 @@
 """The matching that all algorithms start from [D13 sec.4].
 
-The paper starts every algorithm from the same cheap matching and times what follows. Here a start
-is a choice of the caller: that heuristic, nothing, or any matching that is one.
+The paper starts every algorithm from the same cheap matching and times the rest. Here the caller
+chooses the start: that heuristic, the empty matching, or any other matching.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def cheap_matching(cxadj, cadj, rows):
 
 
 def start(graph: Graph, initial: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matching to start from, as arrays of its own.
+    """Return the matching to start from, as new arrays.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def start(graph: Graph, initial: Any = None) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     GraphError
-        If the arrays have other lengths, are no integers, name vertices that do not exist, are not
-        inverse to each other, or match along what is no edge.
+        If the arrays have other lengths, hold no integers, name vertices that do not exist, are not
+        inverse to each other, or match a pair that is no edge.
     """
     if initial is None or (isinstance(initial, str) and initial == "cheap"):
         return cheap_matching(graph.cxadj, graph.cadj, graph.rows)
@@ -86,7 +86,7 @@ def start(graph: Graph, initial: Any = None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _line(values: Any, size: int, across: int, name: str) -> np.ndarray:
-    """One side of a matching, as int32."""
+    """Return one side of a matching as int32."""
     array = np.asarray(values)
     if array.shape != (size,):
         raise GraphError(f"{name} has shape {array.shape}, not ({size},)")
@@ -99,7 +99,7 @@ def _line(values: Any, size: int, across: int, name: str) -> np.ndarray:
 
 @njit(cache=True)
 def _first_stranger(cxadj, cadj, cmatch):
-    """First column whose match is no neighbour of it, or -1."""
+    """Return the first column whose match is no neighbour of it, or -1."""
     for column in range(cmatch.size):
         if cmatch[column] >= 0:
             found = False

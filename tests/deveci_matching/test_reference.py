@@ -1,4 +1,4 @@
-"""The paper's algorithms in NumPy end maximum, whatever the order of the threads."""
+"""The paper's algorithms in NumPy end maximum under any order of the threads."""
 
 import numpy as np
 import pytest
@@ -189,7 +189,7 @@ def test_every_round_that_finds_a_path_gains(seed, variant, shortest):
     graph = random_graph(seed)
     rng = np.random.default_rng(seed)
     rmatch, cmatch = np.full(graph.rows, -1), np.full(graph.columns, -1)
-    predecessor = rng.integers(-1, graph.columns, graph.rows)  # Of whatever rounds before.
+    predecessor = rng.integers(-1, graph.columns, graph.rows)  # Left by earlier rounds.
     size, found = 0, True
     while found:
         found, _, bfs_array, root = bfs(

@@ -1,4 +1,4 @@
-"""Bipartite graphs: what a matching solver takes, checked once.
+"""Bipartite graphs, the instances of the matching problem, checked once.
 
 The vertices are the rows and columns of a sparse matrix, the edges its stored entries. Structure
 counts and values do not: a stored zero is an edge. Two entries at one place are one edge.
@@ -18,7 +18,7 @@ EDGE_LIMIT = 2**31 - 1
 
 
 FILLED = ("dia", "bsr")
-"""Sparse formats that fill diagonals or blocks up with zeros: there, zeros are no edges."""
+"""Sparse formats that fill diagonals or blocks up with zeros, so that zeros are no edges there."""
 
 
 class GraphError(ValueError):
@@ -27,16 +27,16 @@ class GraphError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A bipartite graph by columns; `bipartite` makes one of anything and checks it.
+    """A bipartite graph by columns; `bipartite` makes one of any input and checks it.
 
     Attributes
     ----------
     rows, columns : int
-        Vertices of each side; either may be 0.
+        Number of vertices of each side; either may be 0.
     cxadj : int32[columns + 1]
         Column ``c`` has the neighbours ``cadj[cxadj[c]:cxadj[c + 1]]``.
     cadj : int32[edges]
-        Row indices, increasing within a column.
+        Row indices, which increase within a column.
     """
 
     rows: int
@@ -46,12 +46,12 @@ class Graph:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns, as of the matrix."""
+        """The numbers of rows and columns of the matrix."""
         return self.rows, self.columns
 
     @property
     def edges(self) -> int:
-        """Number of edges."""
+        """The number of edges."""
         return int(self.cadj.size)
 
     @cached_property
@@ -68,12 +68,12 @@ class Graph:
         return csc_array((ones, self.cadj, self.cxadj), shape=self.shape)
 
     def permuted(self, seed: int) -> Graph:
-        """Rows and columns in random order (the papers' RCP); the permutations follow from `seed`.
+        """Return the graph with rows and columns in random order (the papers' RCP).
 
         Parameters
         ----------
         seed : int
-            Seed of `numpy.random.default_rng`; rows are shuffled first.
+            Seed of `numpy.random.default_rng`, which shuffles the rows first, then the columns.
         """
         random = np.random.default_rng(seed)
         row_to = random.permutation(self.rows).astype(np.int32)
@@ -100,9 +100,9 @@ def bipartite(graph: Any, by: str = "rows") -> Graph:
     Raises
     ------
     GraphError
-        If it is not two-dimensional, holds objects, has an ``indptr`` that does not start at 0,
-        decreases or does not end at the number of indices, indices outside the shape, or more than
-        `EDGE_LIMIT` edges or vertices of a side.
+        If the graph is not two-dimensional or holds objects, if ``indptr`` does not start at 0,
+        decreases or does not end at the number of indices, if an index lies outside the shape, or
+        if there are more than `EDGE_LIMIT` edges or vertices of a side.
     """
     from scipy import sparse
 
@@ -192,7 +192,7 @@ def _of_arrays(graph: tuple[Any, ...], by: str) -> Any:
 
 
 def _array(values: Any, name: str) -> np.ndarray:
-    """NumPy's array of it; masked entries have no meaning here."""
+    """Return the values as a NumPy array; masked entries have no meaning here."""
     if isinstance(values, np.ma.MaskedArray):
         raise GraphError(f"{name} is masked: say which entries are edges")
     try:
@@ -202,7 +202,7 @@ def _array(values: Any, name: str) -> np.ndarray:
 
 
 def _check(indptr: np.ndarray, indices: np.ndarray, shape: Any, by: str) -> None:
-    """Whether these arrays are a compressed matrix at all; SciPy looks at their ends only."""
+    """Check that the arrays form a compressed matrix; SciPy looks at their ends only."""
     lines, across = shape if by == "rows" else shape[::-1]
     for name, array in (("indptr", indptr), ("indices", indices)):
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):

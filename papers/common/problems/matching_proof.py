@@ -22,15 +22,15 @@ from papers.common.problems.graph import Graph, bipartite
 
 
 def matching(graph: Any, answer: Matching) -> Verdict:
-    """Prove a matching maximum by a Koenig vertex cover, or say what is wrong with it.
+    """Prove a matching maximum by a Koenig vertex cover, or name its fault.
 
-    Takes time and memory in proportion to vertices and edges.
+    The proof takes time and memory in proportion to vertices and edges.
 
     Parameters
     ----------
-    graph : Graph or whatever `papers.common.problems.graph.bipartite` takes
+    graph : Graph or anything that `papers.common.problems.graph.bipartite` takes
     answer : Matching
-        ``row_match`` int[rows], ``column_match`` int[columns], -1 for free vertices, and
+        ``row_match`` int[rows] and ``column_match`` int[columns] with -1 for free vertices, and
         ``cardinality``.
 
     Returns
@@ -46,7 +46,7 @@ def matching(graph: Any, answer: Matching) -> Verdict:
 
 
 def _prove(graph: Graph, answer: Matching) -> str:
-    """The proof in words."""
+    """Return the proof in words."""
     row_match = _line(answer.row_match, graph.rows, graph.columns, "row_match")
     column_match = _line(answer.column_match, graph.columns, graph.rows, "column_match")
     matched = _count_pairs(graph, row_match, column_match)
@@ -63,7 +63,7 @@ def _prove(graph: Graph, answer: Matching) -> str:
 
 
 def _line(values: Any, size: int, across: int, name: str) -> np.ndarray:
-    """One side of the matching, as int32."""
+    """Return one side of the matching as int32."""
     array = np.asarray(values)
     if array.shape != (size,):
         raise Refuted(f"{name} has shape {array.shape}, not ({size},)")
@@ -75,7 +75,7 @@ def _line(values: Any, size: int, across: int, name: str) -> np.ndarray:
 
 
 def _count_pairs(graph: Graph, row_match: np.ndarray, column_match: np.ndarray) -> int:
-    """Number of matched pairs, if both sides tell of the same ones and all are edges."""
+    """Return the number of matched pairs; both sides must name the same pairs, all edges."""
     columns = np.flatnonzero(column_match >= 0)
     rows = column_match[columns]
     wrong = np.flatnonzero(row_match[rows] != columns)
@@ -95,7 +95,7 @@ def _count_pairs(graph: Graph, row_match: np.ndarray, column_match: np.ndarray) 
 
 
 def check_cover(graph: Graph, row_in: np.ndarray, column_in: np.ndarray, cardinality: int) -> None:
-    """Check that vertices cover every edge, and that they are as many as matched pairs.
+    """Check that the vertices cover every edge, and that there are as many as matched pairs.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def check_cover(graph: Graph, row_in: np.ndarray, column_in: np.ndarray, cardina
     row_in, column_in : bool[rows], bool[columns]
         The vertices of the cover.
     cardinality : int
-        Number of pairs.
+        The number of matched pairs.
 
     Raises
     ------
@@ -118,13 +118,13 @@ def check_cover(graph: Graph, row_in: np.ndarray, column_in: np.ndarray, cardina
         raise Refuted(f"a cover of {size} vertices proves nothing of {cardinality} pairs")
 
 
-# The two loops over all columns write one flag a column: Numba loses a reduction that stands in a
-# loop inside of a prange (0.68), and a lost finding would be a false proof.
+# The two loops over all columns write one flag a column: Numba 0.68 loses a reduction that stands
+# in a loop inside a prange, and a lost finding would be a false proof.
 
 
 @njit(cache=True, parallel=True)
 def _strangers(cxadj, cadj, column_match):
-    """Say for each column whether its match is no neighbour of it."""
+    """Return for each column whether its match is no neighbour of it."""
     strange = np.empty(column_match.size, np.bool_)
     for column in prange(column_match.size):
         row = column_match[column]
@@ -139,7 +139,7 @@ def _strangers(cxadj, cadj, column_match):
 
 @njit(cache=True)
 def _reach(cxadj, cadj, row_match, column_match):
-    """The rows and columns that alternating paths reach from the free columns, breadth first.
+    """Find the vertices that alternating paths reach from the free columns, breadth first.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def _reach(cxadj, cadj, row_match, column_match):
             partner = row_match[row]
             if partner < 0:
                 return row_reached, column_reached, row
-            # Its only row is reached once, so it enters the queue once.
+            # The partner's only row is reached once, so the partner enters the queue once.
             column_reached[partner] = True
             queue[filled] = partner
             filled += 1
@@ -176,7 +176,7 @@ def _reach(cxadj, cadj, row_match, column_match):
 
 @njit(cache=True, parallel=True)
 def _uncovered(cxadj, cadj, row_in, column_in):
-    """Say for each column whether one of its edges has no end in the cover."""
+    """Return for each column whether one of its edges has no end in the cover."""
     left_out = np.empty(column_in.size, np.bool_)
     for column in prange(column_in.size):
         covered = True

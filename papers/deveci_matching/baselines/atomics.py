@@ -2,9 +2,9 @@
 
 Numba has atomics for its GPU target only. These are the same few instructions for njit code, as
 LLVM has them: `atomic_add`, `exchange` and `compare_and_swap` are sequentially consistent
-(``atomicrmw`` and ``cmpxchg``); `load` and `store` are relaxed (``monotonic``), which on common
-processors costs no more than a plain access, but may race with the others: the compiler neither
-tears nor invents nor hoists them.
+(``atomicrmw`` and ``cmpxchg``); `load` and `store` are relaxed (``monotonic``). On common
+processors a relaxed access costs no more than a plain one, but it may race with the others: the
+compiler neither tears nor invents nor hoists it.
 
 All take a one-dimensional array of integers and an index that is not negative and within bounds:
 nothing is checked.
@@ -47,7 +47,7 @@ def _bytes(signature: Any) -> int:
 
 @intrinsic
 def atomic_add(typing_context, array, index, value):
-    """``array[index] += value``; return what was there before."""
+    """``array[index] += value``; return the value before."""
 
     def code(context, builder, signature, args):
         where = _element(context, builder, signature, args)
@@ -58,7 +58,7 @@ def atomic_add(typing_context, array, index, value):
 
 @intrinsic
 def exchange(typing_context, array, index, value):
-    """``array[index] = value``; return what was there before."""
+    """``array[index] = value``; return the value before."""
 
     def code(context, builder, signature, args):
         where = _element(context, builder, signature, args)
@@ -69,7 +69,7 @@ def exchange(typing_context, array, index, value):
 
 @intrinsic
 def compare_and_swap(typing_context, array, index, expected, value):
-    """``array[index] = value`` if `expected` is there; return what was there before."""
+    """``array[index] = value`` if `expected` is there; return the value before."""
 
     def code(context, builder, signature, args):
         where = _element(context, builder, signature, args)

@@ -1,6 +1,6 @@
 """HK and HKDW: Hopcroft and Karp's algorithm, and Duff and Wiberg's extension of it.
 
-HK is the other sequential rival of [D13 sec.4]; the GPU algorithms APsB and APFB correspond to HK
+HK is the second sequential rival of [D13 sec.4]; the GPU algorithms APsB and APFB correspond to HK
 and HKDW [D13 sec.2]. A phase of HK has two parts:
 
 1. breadth first from all free columns at once, level by level, up to the first level that has free
@@ -10,10 +10,10 @@ and HKDW [D13 sec.2]. A phase of HK has two parts:
    do as well, but there are many more of them, most of which lead nowhere.)
 
 HKDW adds a third part: depth first from each row that is still free, along any edges, each column
-once; what it finds need not be shortest. That is a phase of `baselines.pfp` with the sides swapped.
+once; its paths need not be shortest. That is a phase of `baselines.pfp` with the sides swapped.
 
 **Levels are kept by row.** A matched column is entered through its own row only, so the row's level
-says all about it, and part 1 looks at ``level[row]`` alone for most edges. Levels grow from phase
+serves for both, and part 1 looks at ``level[row]`` alone for most edges. Levels grow from phase
 to phase: a row counts as new when its level is below the `base` of the phase, so that nothing has
 to be cleared in between. A row that part 2 has tried becomes level 0.
 """
@@ -40,15 +40,15 @@ from papers.deveci_matching.baselines.pfp import (
     unmatched,
 )
 
-FIRST = np.int64(2)  # Of NumPy: Numba compiles anew for each literal.
+FIRST = np.int64(2)  # A NumPy number, because Numba compiles anew for each literal.
 """The first base. No row ever has level ``base - 1``, which part 2 relies on."""
 
 MOST = 2**31 - 3
-"""No level exceeds it."""
+"""The largest level that is given."""
 
 
 class Work(NamedTuple):
-    """Memory of HK."""
+    """The memory of HK."""
 
     level: np.ndarray  # int32[rows]: from the phase's base on, if met in this phase
     queue: np.ndarray  # int32[columns]: the free columns, then the others as they are met
@@ -68,7 +68,7 @@ def allocate(rows: int, columns: int) -> Work:
 def next_base(base, last, level, columns):
     """Return the base of the next phase, after one with levels up to ``base + last``.
 
-    It leaves one number out: see `FIRST`. Where levels could exceed `MOST` they begin anew.
+    It leaves one number out (see `FIRST`). Levels begin anew before they could exceed `MOST`.
     """
     base += last + 2
     if base > MOST - columns:
@@ -100,7 +100,7 @@ def levels_of(cxadj, cadj, rmatch, level, base, queue, count, ends, tally):
     last : int
         The level of the nearest free rows, from 0 on.
     found : int
-        How many they are. 0: no free row can be reached, the matching is maximum.
+        Their number; 0 if no free row can be reached, so that the matching is maximum.
     """
     first, last, tail = 0, count, count
     depth = 0
@@ -155,7 +155,7 @@ def search_levels(end, last, rxadj, radj, rmatch, cmatch, level, base, stack, ed
     stack[0] = end
     edge_at[0] = rxadj[end]
     level[end] = 0
-    edges = 0
+    edges: int | np.int64 = 0
     while depth >= 0:
         row = stack[depth]
         stop = rxadj[row + 1]
@@ -219,7 +219,7 @@ def hk(cxadj, cadj, rxadj, radj, rmatch, cmatch, work, duff_wiberg, extra, tally
     work : Work
     duff_wiberg : bool
         Whether part 3 follows: HKDW.
-    extra : cpu_pfp.Work
+    extra : pfp.Work
         Memory of part 3, of the swapped graph; without it, of any size.
     tally : int64[TALLY]
         Counts, added to.

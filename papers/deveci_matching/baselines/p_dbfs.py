@@ -4,11 +4,11 @@ The best of the multicore rivals in [D13 sec.4], from its reference 1. In a phas
 grows a search of its own, breadth first, over rows that it claims one by one, atomically, once a
 phase; where it claims a free row it augments at once and ends. Each search runs on one thread.
 
-Why any interleaving is right. Searches share no row, hence no matched column: a thread reads and
-writes ``rmatch`` of rows that it holds and ``cmatch`` of their columns, nothing else but the marks.
+Any interleaving is right. Searches share no row, hence no matched column: besides the marks, a
+thread reads and writes only ``rmatch`` of rows that it holds and ``cmatch`` of their columns.
 
 The last phase finds no path. The matching was then the same all the time, and each neighbour of a
-free column or of a claimed row's column was claimed by someone, who then went through all
+free column or of a claimed row's column was claimed by some thread, which then went through all
 neighbours of its column: all rows that can be reached were claimed, none was free, and the matching
 is maximum.
 """
@@ -35,7 +35,7 @@ from papers.deveci_matching.baselines.pfp import JIT, OVER, mark_of, still_unmat
 
 
 class Work(NamedTuple):
-    """Memory of the searches; queues by thread, of which only what is used costs memory."""
+    """The memory of the searches; unused parts of a thread's queue cost no memory."""
 
     visited: np.ndarray  # uint8[rows]: the mark of the phase that last claimed the row, or 0
     came_from: np.ndarray  # int32[rows]: the column from which a row was claimed
@@ -95,7 +95,7 @@ def _search(root, xadj, adj, rmatch, cmatch, visited, mark, came_from, queue):
 
 @njit(**JIT)
 def _help(xadj, adj, rmatch, cmatch, work, count, mark, limit, thread):
-    """One thread's part of a phase; return the paths found."""
+    """Do one thread's part of a phase; return the paths found."""
     visited, came_from, free, queues, counters = work
     queue = queues[thread]
     chunk = chunk_of(count, queues.shape[0])

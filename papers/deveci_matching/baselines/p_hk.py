@@ -9,7 +9,7 @@ A multicore rival of [D13 sec.4], from its reference 1. The parts are those of `
    level before is claimed by lowering its level to 0 atomically, a free column by writing its match
    in place of -1.
 
-Why any interleaving of part 2 is right. A path enters a matched column only through a claim of the
+Any interleaving of part 2 is right. A path enters a matched column only through a claim of the
 row that the thread read as its match. That match changes only on a path through the column, whose
 thread claimed the row first; and a claim succeeds once a phase. So if the claim succeeds the match
 is still the one read, and row and column are this thread's. If the match read is a newer one, that
@@ -54,7 +54,7 @@ FEW = 1024
 
 
 class Work(NamedTuple):
-    """Memory of P-HK; stacks by thread, of which only what is used costs memory."""
+    """The memory of P-HK; unused parts of a thread's stack cost no memory."""
 
     level: np.ndarray  # int32[rows]: from the phase's base on, if met in this phase
     queue: np.ndarray  # int32[columns]: the free columns, then the others as they are met
@@ -76,7 +76,7 @@ def allocate(rows: int, columns: int, threads: int) -> Work:
 
 @njit(**JIT)
 def _append(queue, counters, gathered, size):
-    """Move what a thread has gathered to places of the queue that are its own."""
+    """Move the gathered columns of a thread to places of the queue that no other thread has."""
     to = atomic_add(counters, TAIL, size)
     for k in range(size):
         queue[to + k] = gathered[k]
@@ -84,7 +84,7 @@ def _append(queue, counters, gathered, size):
 
 @njit(**JIT)
 def _expand(cxadj, cadj, rmatch, work, base, depth, first, last, limit, thread):
-    """One thread's part of a level: take columns off ``queue[first:last]``, claim their rows."""
+    """Do one thread's part of a level: take columns of ``queue[first:last]``, claim their rows."""
     level, queue, ends, _, _, all_gathered, counters = work
     gathered = all_gathered[thread]
     size = 0
@@ -117,14 +117,14 @@ def _expand(cxadj, cadj, rmatch, work, base, depth, first, last, limit, thread):
 
 @njit(**PARALLEL)
 def _expand_together(cxadj, cadj, rmatch, work, base, depth, first, last, limit):
-    """All threads' parts of a level."""
+    """Do all threads' parts of a level."""
     for thread in prange(work.stack.shape[0]):
         _expand(cxadj, cadj, rmatch, work, base, depth, first, last, limit, np.int64(thread))
 
 
 @njit(**JIT)
 def _levels_of(cxadj, cadj, rmatch, work, base, count, limit):
-    """Part 1: `baselines.hk.levels_of`; the free rows of the last level are counted in ``ENDS``.
+    """Part 1, as `baselines.hk.levels_of`; ``ENDS`` counts the free rows of the last level.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def _search(end, last, rxadj, radj, rmatch, cmatch, level, base, stack, edge_at)
     depth = 0
     stack[0] = end
     edge_at[0] = rxadj[end]
-    edges = 0
+    edges: int | np.int64 = 0
     while depth >= 0:
         row = stack[depth]
         stop = rxadj[row + 1]
@@ -183,7 +183,7 @@ def _search(end, last, rxadj, radj, rmatch, cmatch, level, base, stack, edge_at)
 
 @njit(**JIT)
 def _help(rxadj, radj, rmatch, cmatch, work, base, last, limit, thread):
-    """One thread's share of part 2; return the paths found."""
+    """Do one thread's share of part 2; return the paths found."""
     level, _, ends, stacks, edges_at, _, counters = work
     stack, edge_at = stacks[thread], edges_at[thread]
     count = counters[ENDS]
@@ -206,7 +206,7 @@ def _help(rxadj, radj, rmatch, cmatch, work, base, last, limit, thread):
 
 @njit(**PARALLEL)
 def _search_together(rxadj, radj, rmatch, cmatch, work, base, last, limit):
-    """All threads' parts of part 2; return the paths found."""
+    """Do all threads' parts of part 2; return the paths found."""
     paths = 0
     for thread in prange(work.stack.shape[0]):
         paths += _help(rxadj, radj, rmatch, cmatch, work, base, last, limit, np.int64(thread))

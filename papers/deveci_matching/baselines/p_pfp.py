@@ -5,15 +5,17 @@ columns, depth first with lookahead and fairness as in `baselines.pfp`. A search
 only after an atomic claim of it, once a phase: the searches' rows are disjoint, and with them the
 columns matched to those rows.
 
-Why any interleaving is right. Who holds a row holds its column, too; both sides of an augmenting
-path are thus written by one thread. What a thread reads of others' is whether a row is free, in the
-lookahead. If it is told "free", it claims the row, and a claim that succeeds means that nobody has
-matched it in this phase; one that fails means that its holder matches it. If it is told "matched",
-that remains so. Either way the lookahead may pass on for good.
+Any interleaving is right. The thread that holds a row holds its column, too, so both sides of an
+augmenting path are written by one thread. The only thing that it reads of other threads is whether
+a row is free, in the lookahead. If it reads "free", it claims the row: a claim that succeeds means
+that no thread has matched the row in this phase, and one that fails means that the row's holder
+matches it. If it reads "matched", the row remains matched. Either way the lookahead may pass on for
+good.
 
 The last phase finds no path. The matching was then the same all the time; each neighbour of a free
-column or of a claimed row's column was claimed by someone, who then went through all neighbours of
-its column, and none of them was free. So no free row can be reached: the matching is maximum.
+column or of a claimed row's column was claimed by some thread, which then went through all
+neighbours of its column, and none of them was free. So no free row can be reached, and the matching
+is maximum.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from papers.deveci_matching.baselines.pfp import JIT, OVER, mark_of, prepare, st
 
 
 class Work(NamedTuple):
-    """Memory of the searches; stacks by thread, of which only what is used costs memory."""
+    """The memory of the searches; unused parts of a thread's stack cost no memory."""
 
     visited: np.ndarray  # uint8[rows]: the mark of the phase that last claimed the row, or 0
     look: np.ndarray  # int32[columns]: the edge where each lookahead resumes
@@ -64,7 +66,7 @@ def _search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack
     depth = 0
     column = root
     entered = True
-    edges = 0
+    edges: int | np.int64 = 0
     while True:
         end = xadj[column + 1]
         if entered:
@@ -106,7 +108,7 @@ def _search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack
 
 @njit(**JIT)
 def _help(xadj, adj, rmatch, cmatch, work, count, mark, forward, limit, thread):
-    """One thread's part of a phase; return the paths found."""
+    """Do one thread's part of a phase; return the paths found."""
     visited, look, free, stacks, edges_at, counters = work
     stack, edge_at = stacks[thread], edges_at[thread]
     chunk = chunk_of(count, stacks.shape[0])
@@ -128,7 +130,7 @@ def _help(xadj, adj, rmatch, cmatch, work, count, mark, forward, limit, thread):
 
 @njit(**PARALLEL)
 def _phase(xadj, adj, rmatch, cmatch, work, count, mark, forward, limit):
-    """All threads' parts; return the paths found."""
+    """Do all threads' parts of a phase; return the paths found."""
     paths = 0
     for thread in prange(work.stack.shape[0]):
         paths += _help(

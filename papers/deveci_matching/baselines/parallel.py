@@ -1,9 +1,9 @@
-"""What the multicore codes share: threads that help themselves to work, and atomic claims.
+"""The common parts of the multicore codes: a counter that hands out work, and atomic claims.
 
-A parallel part is a ``prange`` over the threads, each of which takes items, a chunk at a time,
-off a common counter until none are left: searches differ far too much in length for equal shares.
-No thread ever waits for another, so a part is right with any number of threads, even one after
-the other; its end is the only barrier.
+A parallel part is a ``prange`` over the threads. Each thread takes items, a chunk at a time, by a
+common counter until none are left: searches differ far too much in length for equal shares. No
+thread ever waits for another, so a part is right with any number of threads, even one after the
+other; its end is the only barrier.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COUNTERS = 64
 
 @njit(**JIT)
 def chunk_of(count, threads):
-    """How many items a thread takes at a time: at least eight helpings each, if there are many."""
+    """Return the number of items that a thread takes at a time, an eighth of its share or 64."""
     return max(1, min(64, count // (8 * threads)))
 
 
@@ -33,7 +33,7 @@ def chunk_of(count, threads):
 def claim(visited, row, mark):
     """Return whether this thread, and no other one, gets the row for this phase.
 
-    Looks before it swaps: most rows that are looked at are visited already.
+    It loads the mark before it swaps, because most rows that are looked at are visited already.
     """
     seen = load(visited, row)
     return seen != mark and compare_and_swap(visited, row, seen, mark) == seen
@@ -58,7 +58,7 @@ def augment_shared(row, depth, stack, cmatch, rmatch):
 
 @njit(**JIT)
 def count_phase(tally, counters, paths, levels):
-    """Enter what a phase did in the tally."""
+    """Add the counts of a phase to the tally."""
     tally[PHASES] += 1
     tally[PATHS] += paths
     tally[LEVELS] += levels

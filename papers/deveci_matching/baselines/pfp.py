@@ -5,11 +5,11 @@ every free column, depth first, and augments at once where it finds a free row. 
 row is visited twice, so a phase costs no more than two looks at every edge.
 
 Lookahead: before a search goes deeper from a column it looks for a free row among the neighbours.
-Matched rows stay matched, so that each column resumes this where it left off, ever since the
-start: over the whole run it looks ahead along each edge once.
+Matched rows stay matched, so each column resumes its lookahead where it left off: over the whole
+run it looks ahead along each edge once.
 
-Fairness: every other phase tries the neighbours in the opposite order, lest all searches go down
-the same few rows.
+Fairness: every other phase tries the neighbours in the opposite order, so that not all searches go
+down the same few rows.
 
 All functions may be given the two sides of the graph swapped: they search from rows then.
 """
@@ -23,21 +23,21 @@ from numba import njit
 
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-# What the codes count, by place in their `tally`, int64[TALLY].
+# Places of the counts in the codes' `tally`, int64[TALLY].
 PATHS, EDGES, PHASES, LEVELS = range(4)
 TALLY = 4
 
 OVER = -1
-"""What a code returns when it has looked at more edges than it may."""
+"""A code returns it after it has looked at more edges than it may."""
 
 STUCK = -2
-"""What a code returns that finds no path where there must be one: never, if it is right."""
+"""A code returns it if it finds no path where there must be one: never, if the code is right."""
 
 MARKS = 255
 
 
 class Work(NamedTuple):
-    """Memory of the searches from columns."""
+    """The memory of the searches from columns."""
 
     visited: np.ndarray  # uint8[rows]: the mark of the phase that last visited the row, or 0
     look: np.ndarray  # int32[columns]: the edge where each lookahead resumes
@@ -70,7 +70,7 @@ def augment(row, depth, stack, cmatch, rmatch):
 def search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack, edge_at):
     """Look for a free row from the free column `root`, depth first, and augment along the path.
 
-    A loop over a stack instead of recursion: paths may be as long as the graph.
+    It is a loop over a stack, not a recursion, because paths may be as long as the graph.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack,
     xadj, adj : int32[columns + 1], int32[edges]
     rmatch, cmatch : int32[rows], int32[columns]
     visited : uint8[rows]
-        Rows that bear the mark of this phase are not visited again. A byte, so that they all stay
-        in a near cache: every look at an edge reads one.
+        Rows that bear the mark of this phase are not visited again. A mark is one byte, so that
+        all marks stay in a near cache: every look at an edge reads one.
     mark : uint8
     look : int32[columns]
     forward : bool
@@ -95,7 +95,7 @@ def search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack,
     depth = 0
     column = root
     entered = True
-    edges = 0
+    edges: int | np.int64 = 0
     while True:
         end = xadj[column + 1]
         if entered:
@@ -155,7 +155,7 @@ def mark_of(phase, visited):
 
 @njit(**JIT)
 def unmatched(match, into):
-    """List in `into` who has no partner, in increasing order; return how many."""
+    """List the vertices without a partner in `into`, in increasing order; return their number."""
     count = 0
     for vertex in range(match.size):
         if match[vertex] < 0:
@@ -166,7 +166,7 @@ def unmatched(match, into):
 
 @njit(**JIT)
 def still_unmatched(match, free, count):
-    """Keep those of the first `count` in `free` that have no partner; return how many."""
+    """Keep those of the first `count` in `free` that have no partner; return their number."""
     kept = 0
     for k in range(count):
         if match[free[k]] < 0:
@@ -177,7 +177,7 @@ def still_unmatched(match, free, count):
 
 @njit(**JIT)
 def prepare(xadj, cmatch, work):
-    """Reset the lookahead and list the free columns; return how many."""
+    """Reset the lookahead and list the free columns; return their number."""
     for column in range(cmatch.size):
         work.look[column] = xadj[column]
     return unmatched(cmatch, work.free)
@@ -185,7 +185,7 @@ def prepare(xadj, cmatch, work):
 
 @njit(**JIT)
 def search_all(xadj, adj, rmatch, cmatch, work, count, phase, tally, limit):
-    """One phase, from the first `count` columns of ``work.free``.
+    """Run one phase, from the first `count` columns of ``work.free``.
 
     Returns
     -------

@@ -4,12 +4,12 @@
 | --- | --- | --- |
 | `hk`, `hkdw` | Hopcroft-Karp; with Duff and Wiberg's third part | `baselines.hk` |
 | `pfp` | Pothen-Fan with lookahead and fairness | `baselines.pfp` |
-| `p_hk`, `p_pfp`, `p_dbfs` | the multicore codes; `threads` is a parameter | `cpu_p_*` |
+| `p_hk`, `p_pfp`, `p_dbfs` | multicore codes, with the parameter `threads` | `baselines.p_hk` ... |
 | `scipy` | `scipy.sparse.csgraph.maximum_bipartite_matching` | |
 
-The paper took the programs of others; these are written anew from what is known of the algorithms.
-All start from the same matching, by default the cheap one, and what is timed is `run`: from that
-matching to a maximum one, in memory allocated before.
+The paper took the programs of other authors; these are written anew from descriptions of the
+algorithms. All start from the same matching, by default the cheap one. The clock covers `run`,
+which goes from that matching to a maximum one, in memory that was allocated before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -30,7 +30,7 @@ from papers.deveci_matching.start import cheap_matching, start
 
 Trace = Callable[[str], None]
 Code = Callable[[np.ndarray, np.ndarray, np.ndarray, int], int]
-"""Enlarges ``(rmatch, cmatch)``, counts in the tally, keeps to the limit; 0, `OVER` or `STUCK`."""
+"""Enlarges ``(rmatch, cmatch)`` and counts in the tally; returns 0, `OVER` or `STUCK`."""
 
 NO_LIMIT = 2**62
 
@@ -41,7 +41,7 @@ class WorkLimitError(GivenUpError):
 
 @dataclass
 class State:
-    """A graph on its way through the three stages.
+    """A graph with its code, its memory and its matching.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class State:
     start : (int32[rows], int32[columns]) or None
         The matching to start from; None: the cheap one, computed within `run`.
     limit : int
-        Edges that may be looked at.
+        Number of edges that the code may look at.
     threads : int
         0 for a sequential code.
     rmatch, cmatch : int32[rows], int32[columns]
@@ -108,7 +108,7 @@ def _p_hk(graph: Graph, threads: int) -> Code:
 
 
 def _with(work: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Memory between the matching and the tally."""
+    """Put the memory between the matching and the tally."""
     return (*rest[:2], work, *rest[2:])
 
 
@@ -129,18 +129,18 @@ def upload(
 
     Parameters
     ----------
-    graph : Graph or what `papers.common.problems.graph.bipartite` accepts
+    graph : Graph or anything that `papers.common.problems.graph.bipartite` accepts
     initial : {None, "cheap", "empty"} or (row_match, column_match)
         See `papers.deveci_matching.start.start`.
     work_limit : int, optional
-        How many edges the code may look at, counted every time.
+        The number of edges that the code may look at; an edge counts every time.
     timed_start : bool
         Whether the cheap matching is computed within `run`; other starts are copied there anyway.
     threads : int, optional
         For a multicore code; by default all that Numba may use
         (``numba.config.NUMBA_NUM_THREADS``).
     make, parallel
-        The code; which of `SOLVERS` it is.
+        The code, and whether it is a multicore code; `SOLVERS` binds both.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def upload(
 
 
 def _threads(threads: int | None, parallel: bool) -> int:
-    """How many threads to use; 0 for a sequential code."""
+    """Return the number of threads to use; 0 for a sequential code."""
     if not parallel:
         if threads is not None:
             raise ValueError("threads: this code is sequential")
@@ -243,8 +243,9 @@ def _call(state: State) -> int:
 def download(state: State) -> Matching:
     """Return the matching and the counters.
 
-    Counters: ``initial_cardinality``, ``augmenting_paths``, ``phases``, ``bfs_levels`` (of all
-    phases; 0 where there are none), ``edges_scanned``, and ``threads`` of a multicore code.
+    The counters are ``initial_cardinality``, ``augmenting_paths``, ``phases``, ``bfs_levels`` (of
+    all phases; 0 for a code without levels), ``edges_scanned``, and ``threads`` for a multicore
+    code.
 
     Raises
     ------
@@ -275,7 +276,11 @@ class SciPyState:
 
 
 def upload_scipy(
-    graph: Any, initial: Any = None, work_limit: None = None, timed_start: bool = False
+    graph: Any,
+    initial: Any = None,
+    work_limit: int | None = None,
+    timed_start: bool = False,
+    threads: int | None = None,
 ) -> SciPyState:
     """Check the graph and store it as SciPy wants it; the start is checked but not used.
 
@@ -284,10 +289,11 @@ def upload_scipy(
     GraphError
         For a bad graph or a bad start.
     ValueError
-        For a `work_limit`: SciPy counts no edges and cannot be stopped.
+        For a `work_limit`, because SciPy counts no edges and cannot be stopped, or for threads.
     """
     if work_limit is not None:
         raise ValueError("SciPy's code cannot be stopped: work_limit must be None")
+    _threads(threads, parallel=False)
     checked = bipartite(graph)
     start(checked, initial)
     return SciPyState(checked.matrix().tocsr())
@@ -305,7 +311,7 @@ def run_scipy(state: SciPyState, trace: Trace | None = None) -> None:
 
 
 def download_scipy(state: SciPyState) -> Matching:
-    """Return the matching; SciPy tells nothing more.
+    """Return the matching; SciPy reports nothing else.
 
     Raises
     ------
@@ -325,30 +331,45 @@ def download_scipy(state: SciPyState) -> Matching:
 # --------------------------------------------------------------------------- by name
 
 
-def solve(graph: Any, code: str = "hk", **options: Any) -> Matching:
+def solve(
+    graph: Any,
+    code: str = "hk",
+    initial: Any = None,
+    work_limit: int | None = None,
+    timed_start: bool = False,
+    threads: int | None = None,
+) -> Matching:
     """Return a maximum matching of a bipartite graph, found on the CPU.
 
     Parameters
     ----------
-    graph : Graph or what `papers.common.problems.graph.bipartite` accepts
+    graph : Graph or anything that `papers.common.problems.graph.bipartite` accepts
     code : str
         A key of `SOLVERS`.
-    **options
+    initial, work_limit, timed_start, threads
         See `upload`.
+
+    Returns
+    -------
+    Matching
+        ``row_match`` int32[rows] and ``column_match`` int32[columns] with -1 for unmatched,
+        ``cardinality``, and the counters that `download` names.
 
     Raises
     ------
-    ValueError
-        From `upload`, or for an unknown code.
-    RuntimeError
+    GraphError, ValueError
+        From `upload`; ValueError also for an unknown code.
+    WorkLimitError, RuntimeError
         From `run`.
     """
     if code not in SOLVERS:
         raise ValueError(f"code={code!r} is none of {', '.join(SOLVERS)}")
     solver = SOLVERS[code]
-    state = solver.upload(graph, **options)
+    state = solver.upload(
+        graph, initial=initial, work_limit=work_limit, timed_start=timed_start, threads=threads
+    )
     solver.run(state)
-    return solver.download(state)
+    return cast(Matching, solver.download(state))
 
 
 def _solver(name: str, title: str, make: Callable[..., Code], parallel: bool = False) -> Solver:

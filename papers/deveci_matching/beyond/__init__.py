@@ -1,12 +1,67 @@
-"""Ours, past the paper: a maximum matching in one launch."""
+"""Ours, past the paper: a maximum matching in one launch.
+
+Reading order: `kernels` (the idea, its arrays and its parts), `solver` (memory and the launch).
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from papers.common.model import Matching
 
-def solve(*args: Any, **options: Any) -> Any:
-    """Find a maximum matching in one launch; see `papers.deveci_matching.beyond.solver.solve`."""
+__all__ = ["solve"]
+
+
+def solve(
+    graph: Any,
+    initial: Any = None,
+    timed_start: bool = False,
+    threads: int | None = None,
+    blocks: int | None = None,
+) -> Matching:
+    """Find a matching of maximum cardinality in a bipartite graph, in one launch.
+
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for a few hundred vertices.
+
+    Parameters
+    ----------
+    graph : scipy sparse array or matrix, array_like[rows, columns], Graph, or tuple
+        Structure counts: every stored entry of a sparse matrix is an edge, zeros too; of a dense
+        one every entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``.
+    initial : {None, "cheap", "empty", "device"} or (row_match, column_match), optional
+        The matching to start from. None is ``"cheap"``, the paper's start; ``"device"`` is a
+        greedy start that the kernel makes; a pair holds int[rows] and int[columns] with -1 for
+        unmatched.
+    timed_start : bool
+        Whether a start of the host is computed within `solver.run` too, so that a clock around it
+        includes the start.
+    threads : int, optional
+        Threads a block: a power of two from 32 to 1024.
+    blocks : int, optional
+        Blocks; at most as many as are resident at once. By default one a multiprocessor.
+
+    Returns
+    -------
+    Matching
+        ``row_match`` int32[rows] and ``column_match`` int32[columns] with -1 for unmatched,
+        ``cardinality``, and the counters that `solver.download` names.
+
+    Raises
+    ------
+    GraphError
+        A bad graph, a bad start, or a graph too large for the device's memory.
+    ValueError
+        An impossible number of threads or blocks.
+    RuntimeError
+        If the kernel fails.
+
+    Examples
+    --------
+    >>> from papers.deveci_matching import beyond
+    >>> beyond.solve([[1, 1], [1, 0]]).row_match.tolist()
+    [1, 0]
+    """
     from papers.deveci_matching.beyond import solver
 
-    return solver.solve(*args, **options)
+    return solver.solve(graph, initial, timed_start, threads, blocks)

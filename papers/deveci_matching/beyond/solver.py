@@ -1,9 +1,9 @@
-"""Past the paper: a maximum matching in one launch; the algorithm is in `beyond.kernels`."""
+"""Upload, the one launch, download; the algorithm is in `beyond.kernels`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,20 +12,22 @@ from numba import cuda
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind, registers_for, resident_blocks
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
-from papers.deveci_matching.beyond import kernels as k
+from papers.deveci_matching.beyond.kernels import control
+from papers.deveci_matching.beyond.kernels.grafting import maximum_matching
 from papers.deveci_matching.launches import check_size
 
 FAILURES = {
-    k.TOO_MANY_LEVELS: "a search went on for more levels than there are columns",
-    k.TOO_MANY_PHASES: "more phases than columns, each of which should have added a pair",
+    control.TOO_MANY_LEVELS: "a search went on for more levels than there are columns",
+    control.TOO_MANY_PHASES: "more phases than columns, each of which should have added a pair",
 }
 
 
 @dataclass
-class State:
+class State(DeviceState):
     """Everything `run` touches.
 
     Attributes
@@ -33,20 +35,17 @@ class State:
     graph : Graph
         The checked graph.
     initial : None, str or (row_match, column_match)
-        What to start from.
+        The matching to start from.
     timed_start : bool
         Whether `run` computes the start anew, on the host.
     initial_cardinality : int
-        Pairs of the start; unknown (-1) when it is made on the device.
+        Number of pairs of the start; -1 (unknown) when it is made on the device.
     """
 
     graph: Graph
     initial: Any
     timed_start: bool
     initial_cardinality: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launch: Launch | None = None
-    ran: bool = False
 
 
 def upload(
@@ -65,7 +64,7 @@ def upload(
         ``"device"``: a greedy start made by the kernel, as part of `run`. For the others see
         `papers.deveci_matching.start.start`.
     timed_start : bool
-        Compute the start on the host in `run`, so that a clock around it holds the start too.
+        Whether `run` computes a start of the host anew, so that a clock around it includes that.
     threads : int, optional
         Threads a block: a power of two from 32 to 1024.
     blocks : int, optional
@@ -96,24 +95,30 @@ def upload(
     state = State(checked, initial, timed_start and not on_device, paired)
     if checked.edges:
         state.arrays = allocate(checked, rmatch, cmatch)
-        state.launch = _bind(checked, state.arrays, on_device, width, blocks)
+        state.launches["matching"] = _bind(checked, state.arrays, on_device, width, blocks)
     return state
 
 
 def needed_bytes(graph: Graph) -> int:
-    """Bytes of device memory that `allocate` takes."""
-    return 4 * (2 * graph.edges + 9 * graph.columns + 5 * graph.rows + k.CONTROL + 2)
+    """Return the bytes of device memory that `allocate` takes."""
+    return 4 * (2 * graph.edges + 9 * graph.columns + 5 * graph.rows + control.CONTROL + 2)
 
 
 def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, Any]:
-    """Device memory, named as in the table of `beyond.kernels`, in the order of its arguments."""
+    """Allocate the device memory of a run, and copy graph and start into it.
+
+    Returns
+    -------
+    dict of str to device array
+        Named as in the table of `beyond.kernels`, in the order of the kernel's arguments.
+    """
     rxadj, radj = graph.by_rows
     given = {"cxadj": graph.cxadj, "cadj": graph.cadj, "rxadj": rxadj, "radj": radj}
     given |= {"rstart": rmatch, "cstart": cmatch}
     sizes = {"rmatch": graph.rows, "cmatch": graph.columns, "parent": graph.rows}
     sizes |= dict.fromkeys(("root", "end_of_root", "level_of"), graph.columns)
     sizes |= {"queue": 2 * graph.columns, "ends": graph.columns, "renewable": graph.rows}
-    sizes |= {"control": k.CONTROL}
+    sizes |= {"control": control.CONTROL}
     return {name: device.to_device(array) for name, array in given.items()} | {
         name: device.empty(size, np.int32) for name, size in sizes.items()
     }
@@ -132,30 +137,35 @@ def _bind(
 
 
 def _default_blocks() -> int:
-    """A block a multiprocessor: more would hide more latency, but meet later at every barrier."""
+    """Return one block a multiprocessor.
+
+    More blocks would hide more latency, but all of them would meet later at every barrier.
+    """
     machine = device.describe()
     return machine.multiprocessors if machine.is_gpu else 3
 
 
 @cache
 def for_block(threads: int) -> Any:
-    """The kernel, limited to the registers of two resident blocks (one of 1024 threads)."""
+    """Return the kernel with so few registers that a multiprocessor holds 1024 threads."""
     registers = registers_for(threads, max(1, 1024 // threads))
-    return cuda.jit(max_registers=registers)(k.maximum_matching.py_func)
+    return cuda.jit(max_registers=registers)(maximum_matching.py_func)
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """Find a maximum matching of the device-resident graph, from the start; may be run again.
 
-    The launch is enqueued; its end is a synchronisation of the device. It has no steps to trace.
+    It enqueues the launch and does not wait: synchronise the device for that. The launch has no
+    steps, so `trace` is not called.
     """
     if state.timed_start and state.arrays:
         rmatch, cmatch = start.start(state.graph, state.initial)
         device.overwrite(state.arrays["rstart"], rmatch)
         device.overwrite(state.arrays["cstart"], cmatch)
-    if state.launch is not None:
-        state.launch()
-    state.ran = True
+    state.forget()
+    for launch in state.launches.values():
+        launch()
+    state.solved = True
 
 
 def download(state: State) -> Matching:
@@ -175,34 +185,40 @@ def download(state: State) -> Matching:
         If nothing has been run, or a bound of the kernel was passed.
     """
     graph = state.graph
-    if not state.ran:
+    if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    if state.launch is None:
+    if not state.launches:
         empty = np.full(graph.rows, -1, np.int32), np.full(graph.columns, -1, np.int32)
         return Matching(*empty, 0, {"initial_cardinality": 0, "augmenting_paths": 0})
-    control = device.to_host(state.arrays["control"])
-    if control[k.STATUS] != k.SOLVED:
-        raise RuntimeError(FAILURES.get(int(control[k.STATUS]), "the run did not end"))
+    words = device.to_host(state.arrays["control"])
+    if words[control.STATUS] != control.SOLVED:
+        raise RuntimeError(FAILURES.get(int(words[control.STATUS]), "the run did not end"))
     rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
     cardinality = int(np.count_nonzero(cmatch >= 0))
-    paths = int(control[k.PATHS])
+    paths = int(words[control.PATHS])
     counters = {
         "initial_cardinality": cardinality - paths,
         "augmenting_paths": paths,
-        "bfs_iterations": int(control[k.PHASES]) + 1,
-        "bfs_launches": int(control[k.LEVELS]),
-        "levels_alone": int(control[k.LONE]),
-        "levels_pulled": int(control[k.PULLED]),
-        "phases_grafted": int(control[k.GRAFTED]),
-        "phases_cut": int(control[k.CUT]),
+        "bfs_iterations": int(words[control.PHASES]) + 1,
+        "bfs_launches": int(words[control.LEVELS]),
+        "levels_alone": int(words[control.LONE]),
+        "levels_pulled": int(words[control.PULLED]),
+        "phases_grafted": int(words[control.GRAFTED]),
+        "phases_cut": int(words[control.CUT]),
         "kernel_launches": 1,
     }
     return Matching(rmatch, cmatch, cardinality, counters)
 
 
-def solve(graph: Any, initial: Any = None, **options: Any) -> Matching:
-    """Find a maximum matching; parameters and errors are those of `upload` and `download`."""
-    state = upload(graph, initial, **options)
+def solve(
+    graph: Any,
+    initial: Any = None,
+    timed_start: bool = False,
+    threads: int | None = None,
+    blocks: int | None = None,
+) -> Matching:
+    """Upload, run, download; `papers.deveci_matching.beyond.solve` names parameters and errors."""
+    state = upload(graph, initial, timed_start, threads, blocks)
     run(state)
     return download(state)
 

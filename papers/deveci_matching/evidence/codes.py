@@ -1,7 +1,7 @@
 """The codes that [D13] compares, by the names of its tables, and how a cell asks for each.
 
-A code is a solver with options. What a table is about is read back from a measurement's solver and
-options, so that a recorded run needs no list of its own.
+A code is a solver with options. The code of a measurement is read back from its solver and options,
+so that a recorded run needs no list of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VARIANTS = {
 """The eight variants, in the order of [D13 Table 1]."""
 
 BEST = "APFB GPUBFS-WR CT"
-"""What the paper calls GPU from Table 2 on: its best variant."""
+"""The paper's best variant, which it calls GPU from Table 2 on."""
 
 BEYOND = "beyond"
 SEQUENTIAL = {"HK": "hk", "PFP": "pfp"}
@@ -37,13 +37,13 @@ CODES = (*VARIANTS, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE, "SciPy")
 ON_GPU = (*VARIANTS, BEYOND)
 
 WORK_LIMIT = 1_000_000_000
-"""Edges that a CPU code may look at before it gives up: several seconds, whatever the graph."""
+"""Edges that a CPU code may look at before it stops: several seconds on any graph."""
 
 THREADS = 8
 """Threads of the multicore codes in print."""
 
 EXCLUDED, INCLUDED, ON_DEVICE = "excluded", "included", "on the device"
-"""Where the start is made: before the clock as in print, in it, or in it and by the GPU."""
+"""The place of the start: before the clock as in print, within the clock, or there by the GPU."""
 
 _STARTS: dict[str, tuple[tuple[str, object], ...]] = {
     EXCLUDED: (),
@@ -53,7 +53,7 @@ _STARTS: dict[str, tuple[tuple[str, object], ...]] = {
 
 
 def threads(wanted: int) -> int:
-    """Return `wanted`, or the cores of this machine where they are fewer (Numba's number)."""
+    """Return `wanted`, or Numba's number of cores of this machine if that is smaller."""
     allowed = getattr(os, "sched_getaffinity", None)
     cores = len(allowed(0)) if allowed else os.cpu_count() or 1
     return min(wanted, int(os.environ.get("NUMBA_NUM_THREADS") or cores))
@@ -76,20 +76,21 @@ def cell(
         One of `CODES`.
     instance : Instance
     repeats : int, optional
-        Repetitions; None for the preset's.
+        Number of repetitions; None takes the preset's.
     start : {"excluded", "included", "on the device"}
-        Where the start is made; the last is `beyond`'s.
+        The place of the start; only `beyond` takes the last one.
     cores : int
-        Threads of a multicore code; fewer where the machine has fewer.
+        Threads of a multicore code; fewer if the machine has fewer cores.
     scopes : tuple of Scope
-        Clocks.
+        The clocks.
     levels : bool
-        Whether a variant counts the levels of each iteration one by one: hundreds of numbers.
+        Whether a variant counts the levels of each iteration one by one, which gives hundreds of
+        numbers.
     """
     options: tuple[tuple[str, object], ...] = ()
     if code in VARIANTS:
         names = zip(VARIANTS[code], (ALGORITHMS, KERNELS, MODES), strict=True)
-        values = [of[name] for name, of in names]
+        values = [option_of[name] for name, option_of in names]
         options = tuple(zip(("algorithm", "bfs", "threads"), values, strict=True))
         options += () if levels else (("levels_kept", 0),)
     if code in MULTICORE:
@@ -103,8 +104,8 @@ def cell(
 def code_of(solver: str, options: str) -> tuple[str, str]:
     """Return the code and the start that a measurement's solver and options name.
 
-    More threads than in print make another code, ``"P-DBFS-16"``. Of a solver that is none of
-    ours, and of an option that no code has, the code is ``""``.
+    More threads than in print make another code, ``"P-DBFS-16"``. A solver that is none of ours and
+    an option that no code has give the code ``""``.
     """
     owner, _, name = solver.partition(":")
     given = dict(part.partition("=")[::2] for part in options.split(",") if part)
@@ -113,14 +114,15 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
         start = INCLUDED
     if given.pop("initial", "") == "device":
         start = ON_DEVICE
-    for alike in ("work_limit", "levels_kept"):
-        given.pop(alike, None)
+    for ignored in ("work_limit", "levels_kept"):
+        given.pop(ignored, None)
     if owner != PAPER:
         return "", start
     if name == "gpu":
         chosen = tuple(given.pop(key, "") for key in ("algorithm", "bfs", "threads"))
-        codes = {
-            (ALGORITHMS[a], KERNELS[k], MODES[m]): code for code, (a, k, m) in VARIANTS.items()
+        codes: dict[tuple[str, ...], str] = {
+            (ALGORITHMS[algorithm], KERNELS[kernel], MODES[mode]): code
+            for code, (algorithm, kernel, mode) in VARIANTS.items()
         }
         code = codes.get(chosen, "")
     else:

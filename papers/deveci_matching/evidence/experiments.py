@@ -1,10 +1,10 @@
 """Tables 1 and 2 and Figures 1 to 5 of [D13] as data, and six experiments of our own.
 
-[D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13 Fig.4] [D13 Fig.5]. Our own:
-`claims`, `counts`, `peers`, `copter2`, `beyond`, `full_size`.
+From print: [D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13 Fig.4] [D13 Fig.5].
+Our own: `claims`, `counts`, `peers`, `copter2`, `beyond`, `full_size`.
 
-An entry says what to measure (`cells`), how to lay it out (`tables`, `profiles`), how to draw it
-like the paper's (`drawings`) and how to compare it (`verdicts`). Nothing here runs a solver.
+An experiment names the cells to measure, their table (`tables`, `profiles`), the plot like the
+paper's (`plots`) and the comparisons (`verdicts`). Nothing here runs a solver.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from papers.deveci_matching.evidence.codes import (
 from papers.deveci_matching.evidence.tables import OF_FIG_2, OF_TABLE_2
 
 FULL_SIZE = "PAPERS_FULL_SIZE"
-"""Environment variable: if set, generated graphs are measured at the paper's own sizes too."""
+"""If this environment variable is set, graphs are generated at the paper's own sizes too."""
 
 SCIPY_NONZEROS = 500_000
-"""SciPy's code, which knows no limit of work, is given matrices up to this size."""
+"""SciPy's code, which knows no limit of work, gets matrices of at most so many nonzeros."""
 
 SCIPY_HARD = ("copter2",)
-"""It takes minutes on these."""
+"""SciPy's code takes minutes on these."""
 
 MORE_CORES = 16
 
 MANY = 500_000
-"""Columns from which a graph of `peers` is given to the GPU's codes only."""
+"""Columns from which only the GPU's codes get a graph of `peers`."""
 
-# ------------------------------------------------------------------------------- what to measure
+# ------------------------------------------------------------------------------- the cells
 
 
 def repeats(plan: Plan, code: str, instance: Instance) -> int:
-    """Repetitions: one in the executor and on a CPU, three of the kernels on a GPU.
+    """Return the number of repetitions: three for kernels on a GPU, otherwise one.
 
     In preset paper seven of the eight variants are timed once, after a warm-up.
     """
@@ -56,7 +56,7 @@ def repeats(plan: Plan, code: str, instance: Instance) -> int:
 
 
 def sweep(plan: Plan, names: Iterable[str], graphs: Iterable[Instance]) -> list[Cell]:
-    """Codes on graphs; without a GPU those of the GPU on none but `sets.small`'s."""
+    """Return cells of codes on graphs; without a GPU, kernels get those of `sets.small` only."""
     toys = sets.small(plan)
     return [
         cell(code, graph, repeats(plan, code, graph))
@@ -67,18 +67,18 @@ def sweep(plan: Plan, names: Iterable[str], graphs: Iterable[Instance]) -> list[
 
 
 def variants(plan: Plan) -> list[Cell]:
-    """Table 1: the eight variants, and the sequential codes whose times make the sets."""
+    """Return the cells of Table 1: the eight variants, and the codes whose times make the sets."""
     return sweep(plan, (*VARIANTS, *SEQUENTIAL), sets.thorough(plan))
 
 
 def compared(plan: Plan) -> list[Cell]:
-    """Figures 3 to 5 and the claims: the best variant beside all rivals."""
+    """Return the cells of Figures 3 to 5 and the claims: the best variant beside all rivals."""
     found = sweep(plan, (BEST, *SEQUENTIAL, *MULTICORE), sets.thorough(plan))
     return found + sweep(plan, OF_TABLE_2.values(), sets.brief(plan))
 
 
 def table_2(plan: Plan) -> list[Cell]:
-    """Table 2: the paper's twenty, what is generated, and stand-ins."""
+    """Return the cells of Table 2: the paper's twenty, generated graphs, and stand-ins."""
     drawn = sets.generated(sets.SIZES[plan.preset], plan.seeds[0])
     found = sweep(plan, OF_TABLE_2.values(), sets.of_table_2(plan))
     found += sweep(plan, (*OF_TABLE_2.values(), BEYOND), drawn + sets.stand_ins(plan))
@@ -88,7 +88,7 @@ def table_2(plan: Plan) -> list[Cell]:
 
 
 def full_size(plan: Plan) -> list[Cell]:
-    """The paper's own sizes of what can be generated: minutes to draw, so only if asked for."""
+    """Return cells at the paper's own sizes, only on request: the draws take minutes."""
     if not (plan.gpu and plan.preset == "paper" and os.environ.get(FULL_SIZE)):
         return []
     graphs = sets.generated(sets.FULL_SIZES, plan.seeds[0])
@@ -96,7 +96,7 @@ def full_size(plan: Plan) -> list[Cell]:
 
 
 def fig_2(plan: Plan) -> list[Cell]:
-    """Figure 2: four variants on Hamrle3, on its stand-in and on a Delaunay graph."""
+    """Return the cells of Figure 2: four variants on Hamrle3, its stand-in and a Delaunay graph."""
     circuit = Instance("stand_in", sets.stand_in_rows("Hamrle3", plan.preset), "Hamrle3")
     graphs = [circuit] if plan.gpu else [Instance("stand_in", sets.EXECUTOR_ROWS, "Hamrle3")]
     graphs += [sets.matrix("Hamrle3")] if plan.preset == "paper" and plan.gpu else []
@@ -107,15 +107,15 @@ def fig_2(plan: Plan) -> list[Cell]:
 
 
 def beyond(plan: Plan) -> list[Cell]:
-    """`beyond` beside the eight variants."""
+    """Return the cells of `beyond` beside the eight variants."""
     found = sweep(plan, (*VARIANTS, BEYOND), sets.thorough(plan))
     return found + sweep(plan, (BEST, BEYOND), sets.brief(plan))
 
 
 def peers(plan: Plan) -> list[Cell]:
-    """The graphs of other people's GPU codes, with the start before the clock and in it."""
+    """Return cells on the graphs of other people's GPU codes, the start untimed and timed."""
     graphs = [Instance(family, n, label) for family, n, label in sets.PEERS[plan.preset]]
-    # The CPU's codes take up to twenty seconds on a million columns.
+    # The CPU codes take up to twenty seconds on a million columns.
     found = [
         cell(code, graph)
         for graph in graphs
@@ -135,7 +135,7 @@ def peers(plan: Plan) -> list[Cell]:
 
 
 def copter2(plan: Plan) -> list[Cell]:
-    """`copter2`, original and permuted, by every code but SciPy's."""
+    """Return the cells of `copter2`, original and permuted, by every code except SciPy's."""
     if plan.preset != "paper":
         return []
     graphs = [sets.matrix("copter2", ordering) for ordering in sets.ORDERINGS]
@@ -149,7 +149,7 @@ def copter2(plan: Plan) -> list[Cell]:
 
 
 def counted(plan: Plan) -> list[Cell]:
-    """Every graph and code, and two codes more on the original graphs."""
+    """Return the cells of all graphs and codes, and of two more codes on the original graphs."""
     found = variants(plan) + compared(plan) + table_2(plan) + fig_2(plan) + beyond(plan)
     found += peers(plan) + copter2(plan)
     originals = [graph for graph in [*sets.thorough(plan), *sets.brief(plan)] if not graph.permuted]
@@ -158,7 +158,7 @@ def counted(plan: Plan) -> list[Cell]:
 
 
 def scipy_can(graph: Instance) -> bool:
-    """Whether SciPy's code is quick on a graph."""
+    """Return whether SciPy's code is fast on a graph."""
     if graph.label in SCIPY_HARD:
         return False
     return sets.facts()["nonzeros"].get(graph.label, 0) <= SCIPY_NONZEROS
@@ -173,55 +173,111 @@ def _none(plan: Plan) -> list[Cell]:
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
-        "fig01", "Two augmenting paths from one column, by our kernels", "picture",
-        _none, nothing, artifacts=plots.fig_1,
+        name="fig01",
+        title="Two augmenting paths from one column, by our kernels",
+        kind="picture",
+        cells=_none,
+        table=nothing,
+        artifacts=plots.fig_1,
     ),
     Experiment(
-        "table1", "Geometric means of the eight variants over the sets, in s", "table",
-        variants, tables.table_1, None, verdicts.table_1,
+        name="table1",
+        title="Geometric means of the eight variants over the sets, in s",
+        kind="table",
+        cells=variants,
+        table=tables.table_1,
+        compare=verdicts.table_1,
     ),
     Experiment(
-        "fig02", "BFS kernel executions in each iteration", "figure",
-        fig_2, tables.fig_2, plots.fig_2, verdicts.fig_2,
+        name="fig02",
+        title="BFS kernel executions in each iteration",
+        kind="figure",
+        cells=fig_2,
+        table=tables.fig_2,
+        figure=plots.fig_2,
+        compare=verdicts.fig_2,
     ),
     Experiment(
-        "fig03", "Speedup profiles", "figure",
-        compared, profiles.fig_3, plots.fig_3, verdicts.fig_3,
+        name="fig03",
+        title="Speedup profiles",
+        kind="figure",
+        cells=compared,
+        table=profiles.fig_3,
+        figure=plots.fig_3,
+        compare=verdicts.fig_3,
     ),
     Experiment(
-        "fig04", "Performance profiles", "figure",
-        compared, profiles.fig_4, plots.fig_4, verdicts.fig_4,
+        name="fig04",
+        title="Performance profiles",
+        kind="figure",
+        cells=compared,
+        table=profiles.fig_4,
+        figure=plots.fig_4,
+        compare=verdicts.fig_4,
     ),
     Experiment(
-        "fig05", "Overall speedups of the best variant over PFP and HK", "figure",
-        compared, profiles.fig_5, plots.fig_5, verdicts.fig_5,
+        name="fig05",
+        title="Overall speedups of the best variant over PFP and HK",
+        kind="figure",
+        cells=compared,
+        table=profiles.fig_5,
+        figure=plots.fig_5,
+        compare=verdicts.fig_5,
     ),
     Experiment(
-        "table2", "Times of the paper's twenty matrices and of what stands for them, in s", "table",
-        table_2, tables.table_2, None, verdicts.table_2,
+        name="table2",
+        title="Times of the paper's twenty matrices and of what stands for them, in s",
+        kind="table",
+        cells=table_2,
+        table=tables.table_2,
+        compare=verdicts.table_2,
     ),
     Experiment(
-        "full_size", f"Generated graphs at the paper's own sizes, in s (if {FULL_SIZE} is set)",
-        "table", full_size, tables.full_size, None, verdicts.full_size,
+        name="full_size",
+        title=f"Generated graphs at the paper's own sizes, in s (if {FULL_SIZE} is set)",
+        kind="table",
+        cells=full_size,
+        table=tables.full_size,
+        compare=verdicts.full_size,
     ),
     Experiment(
-        "claims", "Numbers of the text, recomputed", "table",
-        compared, profiles.claims, None, verdicts.claims,
+        name="claims",
+        title="Numbers of the text, recomputed",
+        kind="table",
+        cells=compared,
+        table=profiles.claims,
+        compare=verdicts.claims,
     ),
     Experiment(
-        "counts", "Matching sizes by graph: all codes alike, and the known ones", "table",
-        counted, tables.counts, None, verdicts.counts,
+        name="counts",
+        title="Matching sizes by graph: all codes alike, and the known ones",
+        kind="table",
+        cells=counted,
+        table=tables.counts,
+        compare=verdicts.counts,
     ),
     Experiment(
-        "peers", "Beside ECL-MM and WBPR on one H100", "table",
-        peers, tables.peers, None, verdicts.peers,
+        name="peers",
+        title="Beside ECL-MM and WBPR on one H100",
+        kind="table",
+        cells=peers,
+        table=tables.peers,
+        compare=verdicts.peers,
     ),
     Experiment(
-        "copter2", "copter2, on which SciPy takes minutes, in s", "table",
-        copter2, tables.copter2, None, verdicts.copter2,
+        name="copter2",
+        title="copter2, on which SciPy takes minutes, in s",
+        kind="table",
+        cells=copter2,
+        table=tables.copter2,
+        compare=verdicts.copter2,
     ),
     Experiment(
-        "beyond", "Our own solver beside the best of the eight", "table",
-        beyond, tables.beyond, None, verdicts.beyond,
+        name="beyond",
+        title="Our own solver beside the best of the eight",
+        kind="table",
+        cells=beyond,
+        table=tables.beyond,
+        compare=verdicts.beyond,
     ),
-)  # fmt: skip
+)

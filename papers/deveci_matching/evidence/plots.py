@@ -1,4 +1,4 @@
-"""Figures 1 to 5 of [D13], drawn from their tables; where print has numbers, they stand above."""
+"""Plots of Figures 1 to 5 of [D13] from their tables, with print's numbers, if any, above ours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _empty(axes: Any, text: str = "not measured") -> None:
 
 
 def _ours(table: pd.DataFrame, column: str = "source") -> pd.DataFrame:
-    """The rows of one source: that with the most of `column`, the present run before others."""
+    """Return the rows of the source with the most of `column`; the present run wins a tie."""
     mine = table[table["source"] != NOT_MEASURED]
     return mine if mine.empty else best_source(mine, column)
 
@@ -39,9 +39,9 @@ EDGES = (("c1", "r1"), ("c2", "r1"), ("c2", "r2"), ("c2", "r3"))
 
 def _graph(axes: Any, matched: set[tuple[str, str]], title: str) -> None:
     for ends in EDGES:
-        x, y = zip(*(PLACES[end] for end in ends), strict=True)
+        across, up = zip(*(PLACES[end] for end in ends), strict=True)
         thick = ends in matched
-        axes.plot(x, y, color=plots.COLOURS[1] if thick else "#999999", zorder=1,
+        axes.plot(across, up, color=plots.COLOURS[1] if thick else "#999999", zorder=1,
                   linewidth=3 if thick else 1.2)  # fmt: skip
     for name, (x, y) in PLACES.items():
         axes.scatter([x], [y], s=420, color="white", edgecolors="black", zorder=2)
@@ -54,12 +54,13 @@ def _graph(axes: Any, matched: set[tuple[str, str]], title: str) -> None:
 
 @plots.house_style()
 def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
-    """Draw the graph of [D13 Fig.1] with its start, and what our kernels make of it.
+    """Plot the graph of [D13 Fig.1] with its start, and the matchings that our kernels find.
 
-    One thread walks back from r2, another from r3; both want c2. Whoever wins, the matching that
-    is left must have two edges.
+    One thread walks back from r2, another from r3; both want c2. The matching that is left must
+    have two edges, whichever thread wins.
     """
-    from papers.deveci_matching import solver  # Loads kernels, which a list of names need not.
+    # A list of experiments needs no kernels: they are loaded here.
+    from papers.deveci_matching import solver
 
     graph = [[1, 1], [0, 1], [0, 1]]
     started = (np.array([1, -1, -1]), np.array([-1, 0]))
@@ -81,9 +82,8 @@ def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
 
 @plots.house_style()
 def fig_2(table: pd.DataFrame):
-    """Draw BFS kernel executions over the iterations, a panel a graph; print has no numbers."""
+    """Plot BFS kernel executions over the iterations, a panel a graph; print has no numbers."""
     shown = _ours(table[table["what"] == "levels"])
-    # Of what stands for one matrix the real one, else the larger.
     names = list(dict.fromkeys(shown["name"])) or [""]
     figure, panels = plots.new_figure(columns=len(names), size=(5.2 * len(names), 3.8))
     styles = {"GPUBFS": "--", "GPUBFS-WR": "-"}
@@ -114,15 +114,15 @@ def fig_2(table: pd.DataFrame):
 # ------------------------------------------------------------------------------- Figures 3 and 4
 
 
-def _drawn_set(ours: pd.DataFrame, prefix: str) -> str:
-    """The set that a panel shows: that over one second if it is large enough, else all graphs."""
+def _shown_set(ours: pd.DataFrame, prefix: str) -> str:
+    """Return the set that a panel shows: that over one second if it is large enough, else all."""
     slow = ours[ours["instance_set"] == f"{prefix}_S1"]
     enough = len(slow) and slow["graphs"].iloc[0] >= FEW
     return f"{prefix}_{'S1' if enough else 'all'}"
 
 
 def _profile(axes: Any, rows: pd.DataFrame, x: str, columns: dict[str, str], title: str) -> None:
-    """Draw a curve a code of one panel; a single point stands alone."""
+    """Plot one panel, a curve a code; a single point stands alone."""
     rows = rows.sort_values(x)
     for name, column in columns.items():
         points = rows.dropna(subset=[column])
@@ -142,21 +142,21 @@ def _profile(axes: Any, rows: pd.DataFrame, x: str, columns: dict[str, str], tit
 
 
 def _over(rows: pd.DataFrame, column: str) -> str:
-    """Name the code that speedups are over, if the table has one."""
+    """Name the code that the speedups refer to, if the table has one."""
     return f", over {rows[column].iloc[0]}" if column in rows and len(rows) else ""
 
 
 def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets: dict[str, str]):
-    """Draw published profiles above measured ones, original graphs beside permuted ones.
+    """Plot published profiles above measured ones, original graphs beside permuted ones.
 
     Parameters
     ----------
     table : DataFrame
-        As `profiles.fig_3` and `profiles.fig_4` make it.
+        From `profiles.fig_3` or `profiles.fig_4`.
     x : str
         Column of the abscissa.
     labels : (str, str)
-        Of the axes.
+        The labels of the axes.
     printed_sets : dict of str to str
         The set whose published curve each column of panels shows, by prefix.
     """
@@ -168,7 +168,7 @@ def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets
         columns = {code: f"published_{code}" for code in SHOWN if f"published_{code}" in table}
         known = f"{name}{_over(printed, 'published_over')}"
         _profile(panels[0][place], printed, x, columns, f"{what} graphs, published ({known})")
-        name = _drawn_set(ours, prefix)
+        name = _shown_set(ours, prefix)
         mine = ours[ours["instance_set"] == name]
         graphs = f"{name}, {mine['graphs'].iloc[0]:.0f} graphs" if len(mine) else name
         graphs += _over(mine, "over")
@@ -183,14 +183,14 @@ def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets
 
 @plots.house_style()
 def fig_3(table: pd.DataFrame):
-    """Draw the speedup profiles; print's curves are recomputed from Table 2."""
+    """Plot the speedup profiles; print's curves are recomputed from Table 2."""
     labels = ("$x$", r"share of graphs with a speedup $\geq 2^x$")
     return _two_rows(table, "log2_speedup", labels, {"O": "O_Hardest20", "RCP": sets.TWINS})
 
 
 @plots.house_style()
 def fig_4(table: pd.DataFrame):
-    """Draw the performance profiles; of print only the share of fastest runs is known."""
+    """Plot the performance profiles; print tells only the share of fastest runs."""
     labels = ("times the fastest of the four", "share of graphs")
     return _two_rows(table, "factor", labels, {"O": "O_S1", "RCP": "RCP_S1"})
 
@@ -200,7 +200,7 @@ def fig_4(table: pd.DataFrame):
 
 @plots.house_style()
 def fig_5(table: pd.DataFrame):
-    """Draw the overall speedups, PFP left and HK right, published above measured."""
+    """Plot the overall speedups, PFP left and HK right, published above measured."""
     ours = _ours(table, "speedup")
     names = [name for name in (*sets.SETS, sets.TWINS) if name in set(table["instance_set"])]
     figure, panels = plots.new_figure(rows=2, size=(8.4, 6.4))

@@ -1,9 +1,8 @@
 """Speedup profiles, performance profiles, overall speedups, and the numbers of the text.
 
 [D13 Fig.3] [D13 Fig.4] [D13 Fig.5]. All are about sets of graphs (`sets.rebuilt`); within a set
-only the graphs count that every code shown has solved. What print gives as curves and bars is
-known from Table 2 (the twenty of O_Hardest20, original and permuted) and from single numbers of
-the text.
+only those graphs count that every code shown has solved. Print has curves and bars only; their
+numbers come from Table 2 (the twenty of O_Hardest20, original and permuted) and from the text.
 """
 
 from __future__ import annotations
@@ -31,20 +30,20 @@ from papers.deveci_matching.evidence.tables import (
 )
 
 SHOWN = {"GPU": BEST, **{name: name for name in MULTICORE}}
-"""The codes of [D13 Fig.3] and [D13 Fig.4]: ours."""
+"""Our code for each curve of [D13 Fig.3] and [D13 Fig.4]."""
 
 IN_PRINT = {"O": "HK", "RCP": "PFP"}
 """The faster sequential code of original and of permuted graphs [D13 sec.4]."""
 
 LOG_2 = tuple(np.arange(-3, 7.01, 0.5).tolist())
-"""Abscissae of Figure 3: a speedup of at least 2^x."""
+"""The abscissae x of Figure 3, for a speedup of at least 2^x."""
 
 FACTORS = tuple(np.arange(1, 10.01, 0.5).tolist())
-"""Abscissae of Figure 4: at most x times the fastest."""
+"""The abscissae x of Figure 4, for at most x times the fastest time."""
 
 
 def text_numbers(published: Published) -> dict[str, float]:
-    """Return the numbers of the text by id, but for those that are no single number."""
+    """Return the numbers of the text by id, except those that are no single number."""
     values = published("text_claims").set_index("id")["value"].astype(str)
     return {str(key): float(value) for key, value in values.items() if "/" not in value}
 
@@ -59,7 +58,8 @@ def baseline(rows: pd.DataFrame) -> str:
     Parameters
     ----------
     rows : DataFrame
-        Columns ``HK`` and ``PFP``; with no graph that both solved, the one that solved more.
+        Columns ``HK`` and ``PFP``. If there is no graph that both solved, the code that solved more
+        graphs is returned.
     """
     both = rows.dropna(subset=[*SEQUENTIAL])
     if both.empty:
@@ -68,7 +68,7 @@ def baseline(rows: pd.DataFrame) -> str:
 
 
 def at_least(ratios: pd.Series, bounds: tuple[float, ...]) -> list[float]:
-    """Return the share of `ratios` that is at least each of `bounds`; NaN of nothing."""
+    """Return the share of `ratios` that is at least each of `bounds`; NaN if there are none."""
     values = ratios.to_numpy(float)
     return [float((values >= bound).mean()) if values.size else math.nan for bound in bounds]
 
@@ -77,14 +77,14 @@ def at_least(ratios: pd.Series, bounds: tuple[float, ...]) -> list[float]:
 
 
 def _of_table_2(published: Published, ordering: str) -> pd.DataFrame:
-    """Times of [D13 Table 2], a row a matrix, a column a code."""
+    """Return the times of [D13 Table 2], a row a matrix, a column a code."""
     printed = published("table2")
     printed = printed[printed["ordering"] == ordering]
     return printed.pivot(index="matrix", columns="algorithm", values="time_s")
 
 
 def _profile(times: pd.DataFrame, slow: str, codes: dict[str, str], prefix: str) -> pd.DataFrame:
-    """Share of graphs with a speedup over `slow` of at least 2^x, by code."""
+    """Return the share of graphs with a speedup over `slow` of at least 2^x, by code."""
     bounds = tuple(2.0**x for x in LOG_2)
     shares = {
         f"{prefix}{name}": at_least(times[slow] / times[code], bounds)
@@ -94,7 +94,7 @@ def _profile(times: pd.DataFrame, slow: str, codes: dict[str, str], prefix: str)
 
 
 def _published_profiles(published: Published) -> pd.DataFrame:
-    """What print says of Figure 3: Table 2's twenty, and two points of the text."""
+    """Return the published points of Figure 3: Table 2's twenty, and two points of the text."""
     parts = []
     for name, ordering in (("O_Hardest20", sets.ORIGINAL), (TWINS, sets.PERMUTED)):
         slow = IN_PRINT[_prefix(name)]
@@ -120,9 +120,9 @@ def _sets(summary: pd.DataFrame) -> Any:
 
 
 def fig_3(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 3: share of graphs with a speedup of at least 2^x over the faster sequential code.
+    """Return Figure 3: the share of graphs with a speedup of at least 2^x.
 
-    ``over`` names that code, chosen a set.
+    The speedup is over the faster sequential code of the set, which ``over`` names.
     """
     parts = []
     for source, device, name, members in _sets(summary):
@@ -148,9 +148,10 @@ def fig_3(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def fig_4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 4: share of graphs on which a code takes at most x times the fastest of the four.
+    """Return Figure 4: the share of graphs on which a code takes at most x times the fastest.
 
-    Print's only numbers are those at x = 1: how often the GPU is the fastest.
+    The fastest is that of the four codes shown. Print's only numbers are those at x = 1: how often
+    the GPU is the fastest.
     """
     text = text_numbers(published)
     printed = pd.DataFrame(
@@ -164,7 +165,7 @@ def fig_4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     for source, device, name, members in _sets(summary):
         times = members[list(SHOWN.values())]
         over = times.div(times.min(axis=1), axis=0)
-        # A share at most x is one of reciprocals at least 1 / x.
+        # A ratio is at most x if its reciprocal is at least 1 / x.
         inverse = tuple(1 / x for x in FACTORS)
         shares = {shown: at_least(1 / over[code], inverse) for shown, code in SHOWN.items()}
         part = pd.DataFrame({"factor": FACTORS, **shares})
@@ -185,7 +186,7 @@ def fig_4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def _published_speedups(published: Published) -> pd.DataFrame:
-    """Overall speedups: the text's, and what Table 2 gives besides."""
+    """Return the published overall speedups: those of the text, and the others from Table 2."""
     text = text_numbers(published)
     rows = [
         ("O_S1", "HK", text["DE-e"], "text"),
@@ -204,7 +205,7 @@ def _published_speedups(published: Published) -> pd.DataFrame:
 
 
 def fig_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 5: geometric mean of a sequential code's time over the GPU's, by set."""
+    """Return Figure 5: the geometric mean of a sequential code's time over the GPU's, by set."""
     rows = []
     for source, device, graphs in by_source(summary):
         rebuilt = sets.rebuilt(graphs)
@@ -230,17 +231,17 @@ def fig_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def chosen(rebuilt: dict[str, pd.DataFrame], name: str) -> str:
-    """Return a set's name, or that of the twenty slowest where it has fewer than `FEW` graphs."""
+    """Return a set's name, or that of the twenty slowest if it has fewer than `FEW` graphs."""
     if name.endswith("_S1") and len(rebuilt[name]) < FEW:
         return name.replace("S1", "Hardest20")
     return name
 
 
 def deviation(rows: pd.DataFrame) -> pd.Series:
-    """Return standard deviation over mean, in percent, of times measured three times.
+    """Return the standard deviation over the mean, in percent, of times measured three times.
 
-    Quartiles by linear interpolation of three values give back the smallest and the largest; of
-    any other number of values they do not, and the result is NaN.
+    Quartiles by linear interpolation give back the smallest and the largest of three values. They
+    do not for any other number of values, and the result is NaN.
     """
     low, high = 2 * rows["q1"] - rows["value"], 2 * rows["q3"] - rows["value"]
     values = np.stack([low, rows["value"], high]).astype(float)
@@ -249,7 +250,7 @@ def deviation(rows: pd.DataFrame) -> pd.Series:
 
 
 BOUNDS = (10, 18, 47)
-"""Percent: the bounds of the text's three groups of deviations."""
+"""The bounds of the text's three groups of deviations, in percent."""
 
 
 def steady(deviations: pd.Series) -> str:
@@ -264,29 +265,29 @@ def _share(holds: pd.Series) -> float:
 
 
 def _of_sets(rebuilt: dict[str, pd.DataFrame]) -> dict[str, tuple[str, int, float]]:
-    """Claims about a set: its name, its size, our value."""
+    """Return the claims about a set: its name, its size, our value."""
     found = {}
     for claim, name, code in (("DE-a", "O_S1", "HK"), ("DE-b", "RCP_S1", "PFP")):
-        of = chosen(rebuilt, name)
-        rows = rebuilt[of].dropna(subset=[code])
-        found[claim] = (of, len(rows), _share(rows[BEST] < rows[code]))
+        instance_set = chosen(rebuilt, name)
+        rows = rebuilt[instance_set].dropna(subset=[code])
+        found[claim] = (instance_set, len(rows), _share(rows[BEST] < rows[code]))
     for claim, name in (("DE-c", "O_S1"), ("DE-d", "RCP_S1")):
-        of = chosen(rebuilt, name)
-        rows = rebuilt[of].dropna(subset=list(SHOWN.values()))
+        instance_set = chosen(rebuilt, name)
+        rows = rebuilt[instance_set].dropna(subset=list(SHOWN.values()))
         others = rows[list(MULTICORE)].min(axis=1)
-        found[claim] = (of, len(rows), _share(rows[BEST] < others))
+        found[claim] = (instance_set, len(rows), _share(rows[BEST] < others))
     speedups = (("DE-e", "O_S1"), ("DE-f", "RCP_S1"), ("DE-g", "O_Hardest20"),
                 ("DE-h", "RCP_Hardest20"))  # fmt: skip
     for claim, name in speedups:
-        of = chosen(rebuilt, name)
-        slow = baseline(rebuilt[of])
-        rows = rebuilt[of].dropna(subset=[slow])
-        found[claim] = (of, len(rows), geometric_mean(rows[slow] / rows[BEST]))
+        instance_set = chosen(rebuilt, name)
+        slow = baseline(rebuilt[instance_set])
+        rows = rebuilt[instance_set].dropna(subset=[slow])
+        found[claim] = (instance_set, len(rows), geometric_mean(rows[slow] / rows[BEST]))
     return found
 
 
 def _of_twenty(rebuilt: dict[str, pd.DataFrame]) -> dict[str, tuple[str, int, float]]:
-    """Claims about the twenty of Table 2: counts of graphs, extremes."""
+    """Return the claims about the twenty of Table 2: counts of graphs, and extremes."""
     found = {}
     for claim, name in (("DE-i", "O_Hardest20"), ("DE-j", TWINS)):
         rows = rebuilt[name].dropna(subset=[*SEQUENTIAL], how="all")
@@ -299,14 +300,14 @@ def _of_twenty(rebuilt: dict[str, pd.DataFrame]) -> dict[str, tuple[str, int, fl
     ratios = rows[[*SEQUENTIAL]].div(rows[BEST], axis=0)
     found["DE-l"] = ("O_Hardest20", len(rows), float(ratios.min().min()))
     found["DE-m"] = ("O_Hardest20", len(rows), float(ratios.max().max()))
-    for claim in ("DE-i", "DE-j", "DE-k"):  # A count out of twenty needs twenty.
+    for claim in ("DE-i", "DE-j", "DE-k"):  # A count out of twenty needs twenty graphs.
         name, count, value = found[claim]
         found[claim] = (name, count, value if count == sets.HARDEST else math.nan)
     return found
 
 
 def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Numbers of the text, recomputed from our own measurements; on a GPU only."""
+    """Return the numbers of the text beside our own measurements, on a GPU only."""
     printed = published("text_claims")
     sources: dict[str, dict[str, tuple[str, int, Any]]] = {}
     timed = measured(summary)

@@ -1,9 +1,10 @@
 """The graphs that are measured, and the paper's sets of them.
 
-Three kinds stand for the paper's matrices. ``real``: a matrix of `instances.csv`, its own or one of
-the paper's twenty, read by name. ``generated``: drawn from the public definition of its family.
-``stand-in``: drawn by the law of its kind of graph, at a size of ours; never compared with print.
-`random` graphs, which other people's programs were run on, belong to no set.
+Three kinds stand for the paper's matrices. A ``real`` matrix of `instances.csv`, ours or one of the
+paper's twenty, is read by name. A ``generated`` graph is drawn from the public definition of its
+family. A ``stand-in`` is drawn by the law of its kind of graph, at a size of ours, and is never
+compared with print. The ``random`` graphs, on which other people's programs were run, belong to no
+set.
 
 The sets O_S1, RCP_S1, O_Hardest20 and RCP_Hardest20 are rebuilt by the paper's rule [D13 sec.4]
 from the times of HK and PFP on this machine.
@@ -11,6 +12,7 @@ from the times of HK and PFP on this machine.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,10 +33,10 @@ ORDERINGS = (ORIGINAL, PERMUTED)
 def facts() -> pd.DataFrame:
     """Return `instances.csv` by name.
 
-    Columns: ``set`` (``real``: can be had; ``paper``: one of the twenty of [D13 Table 2]),
-    ``group`` in the SuiteSparse collection, ``rows``, ``columns``, ``nonzeros``,
+    The columns are ``set`` (``real`` for a matrix that can be had, ``paper`` for one of the twenty
+    of [D13 Table 2]), ``group`` in the SuiteSparse collection, ``rows``, ``columns``, ``nonzeros``,
     ``maximum_matching``, ``symmetric``, ``kind``, ``in_paper`` (the paper's name) and ``instead``
-    (what is drawn where it is absent).
+    (the kind of graph that is drawn if the matrix is absent).
     """
     path = Path(__file__).with_name("instances.csv")
     return pd.read_csv(path, keep_default_na=False, na_values={"maximum_matching": [""]}).set_index(
@@ -58,13 +60,13 @@ def ordering_of(permuted: bool) -> str:
 
 
 def kind_of(family: str) -> str:
-    """Return what a family's graphs are to the paper."""
+    """Return the kind of a family's graphs, as they stand to the paper's matrices."""
     kinds = {"matrix": REAL, "stand_in": STAND_IN}
     return kinds.get(family, RANDOM if family in ("uniform_graph", "skew_graph") else GENERATED)
 
 
 def name_of(family: str, n: int, label: str) -> str:
-    """Return a graph's name, the paper's where it has one; a stand-in says that it is one."""
+    """Return a graph's name, the paper's if there is one; a stand-in is named as such."""
     if family == "matrix":
         known = facts()["in_paper"].get(label, "")
         return known or label
@@ -81,47 +83,47 @@ def stood_for(label: str) -> str:
 
 
 def maximum(name: str) -> float:
-    """Return the known maximum matching of a real matrix, NaN where none is."""
+    """Return the size of the maximum matching of a real matrix, NaN if it is unknown."""
     known = facts()["maximum_matching"]
     return float(known.get(name, np.nan))
 
 
-# ------------------------------------------------------------------------------- what is planned
+# ------------------------------------------------------------------------------- the plan
 
 LARGE = 200_000
-"""Nonzeros from which a matrix is given to every code; the rest to those of [D13 Table 2]."""
+"""Nonzeros from which every code gets a matrix; smaller ones go to those of [D13 Table 2] only."""
 
 SOME = {
     "smoke": ["Hamrle3"],
     "quick": ["roadNet-CA", "amazon0505", "Hamrle3", "hugetrace-00020", "soc-LiveJournal1"],
 }
-"""Stand-ins of the quicker presets: one of a kind."""
+"""The stand-ins of the quicker presets: one of each kind."""
 
 STAND_IN_ROWS = {"smoke": 128, "quick": 2000}
 STAND_IN_NONZEROS = 6_000_000
-"""Nonzeros of a stand-in of preset paper, at the mean degree of what it stands for."""
+"""Nonzeros of a stand-in of preset paper, at the mean degree of the matrix that it stands for."""
 
 LABELS = {"delaunay": "n{}", "rgg": "n_2_{}_s0", "kron": "logn{}"}
-SIZES = {
+SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "smoke": {"delaunay": (8,)},
     "quick": {"delaunay": (12, 14), "rgg": (12,), "kron": (12,)},
     "paper": {"delaunay": (18,), "rgg": (18,), "kron": (16,)},
 }
 """Binary logarithms of the sizes of generated graphs."""
 
-FULL_SIZES = {"delaunay": (23, 24), "rgg": (24,), "kron": (21,)}
-"""The paper's own sizes of what can be generated."""
+FULL_SIZES: dict[str, tuple[int, ...]] = {"delaunay": (23, 24), "rgg": (24,), "kron": (21,)}
+"""The paper's own sizes of the graphs that can be generated."""
 
-EXECUTOR_SIZES = {
+EXECUTOR_SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "smoke": {"delaunay": (4,)},
     "quick": {"delaunay": (5,), "kron": (5,)},
     "paper": {"delaunay": (5,), "kron": (5,)},
 }
-"""What kernels are given without a GPU."""
+"""The sizes of the graphs that kernels get without a GPU."""
 
 EXECUTOR_ROWS = 32
 
-PEERS = {
+PEERS: dict[str, tuple[tuple[str, int, str], ...]] = {
     "smoke": (),
     "quick": (("uniform_graph", 2000, "d3"), ("skew_graph", 2000, "d8"),
               ("uniform_graph", 10000, "d3"), ("skew_graph", 10000, "d8")),
@@ -131,13 +133,13 @@ PEERS = {
 
 
 def matrix(name: str, ordering: str = ORIGINAL) -> Instance:
-    """A real matrix, one of ours or of the paper's."""
+    """Return the instance of a real matrix, one of ours or of the paper's."""
     rows = int(facts().loc[name, "rows"])
     return Instance("matrix", rows, name, permuted=ordering == PERMUTED)
 
 
-def generated(sizes: dict[str, tuple[int, ...]], seed: int = 1) -> list[Instance]:
-    """Graphs of the families with a public definition, original and permuted."""
+def generated(sizes: Mapping[str, tuple[int, ...]], seed: int = 1) -> list[Instance]:
+    """Return graphs of the families with a public definition, original and permuted."""
     return [
         Instance(family, 2**x, LABELS[family].format(x), seed=seed, permuted=ordering == PERMUTED)
         for family, exponents in sizes.items()
@@ -147,15 +149,15 @@ def generated(sizes: dict[str, tuple[int, ...]], seed: int = 1) -> list[Instance
 
 
 def stand_in_rows(name: str, preset: str) -> int:
-    """Return the rows of a stand-in: no more than what it stands for has."""
-    of = facts().loc[name]
-    most = STAND_IN_ROWS.get(preset, of["rows"])
-    return int(min(most, of["rows"], of["rows"] * STAND_IN_NONZEROS // of["nonzeros"]))
+    """Return the rows of a stand-in: no more than the matrix that it stands for has."""
+    fact = facts().loc[name]
+    most = STAND_IN_ROWS.get(preset, fact["rows"])
+    return int(min(most, fact["rows"], fact["rows"] * STAND_IN_NONZEROS // fact["nonzeros"]))
 
 
 def stand_ins(plan: Plan) -> list[Instance]:
-    """What stands for those of the twenty that have no public definition."""
-    names = [name for name, of in twenty().iterrows() if of["instead"] == STAND_IN]
+    """Return the stand-ins for those of the twenty that have no public definition."""
+    names = [name for name, fact in twenty().iterrows() if fact["instead"] == STAND_IN]
     names = SOME.get(plan.preset, names)
     sizes = {str(name): stand_in_rows(str(name), plan.preset) for name in names}
     return [
@@ -166,12 +168,12 @@ def stand_ins(plan: Plan) -> list[Instance]:
 
 
 def small(plan: Plan) -> list[Instance]:
-    """What kernels are given in the CPU executor; nothing where there is a GPU."""
+    """Return the graphs that kernels get in the CPU executor; none if there is a GPU."""
     return [] if plan.gpu else generated(EXECUTOR_SIZES[plan.preset], plan.seeds[0])
 
 
 def thorough(plan: Plan) -> list[Instance]:
-    """Graphs for every code: what can be generated, and the large matrices."""
+    """Return the graphs for every code: the generated ones and the large matrices."""
     found = generated(SIZES[plan.preset], plan.seeds[0])
     if plan.preset == "paper":
         names = ours().index[ours()["nonzeros"] >= LARGE]
@@ -180,7 +182,7 @@ def thorough(plan: Plan) -> list[Instance]:
 
 
 def brief(plan: Plan) -> list[Instance]:
-    """The small matrices, for the codes of [D13 Table 2]."""
+    """Return the small matrices, for the codes of [D13 Table 2]."""
     if plan.preset != "paper":
         return []
     names = ours().index[ours()["nonzeros"] < LARGE]
@@ -188,13 +190,13 @@ def brief(plan: Plan) -> list[Instance]:
 
 
 def of_table_2(plan: Plan) -> list[Instance]:
-    """The paper's twenty by name; they are skipped where they are absent."""
+    """Return the paper's twenty by name; a run skips those that are absent."""
     if plan.preset != "paper":
         return []
     return [matrix(str(name), ordering) for name in twenty().index for ordering in ORDERINGS]
 
 
-# ------------------------------------------------------------------------------- what is rebuilt
+# ------------------------------------------------------------------------------- rebuilt sets
 
 ONE_SECOND_MS = 1000.0
 HARDEST = 20
@@ -208,31 +210,31 @@ TWINS = "RCP of O_Hardest20"
 def longest(rows: pd.DataFrame) -> pd.Series:
     """Return the longer of the two sequential times of each graph.
 
-    A code that was run on other graphs of the same source but has no time here gave up beyond
-    its limit of work: longer than any.
+    A code that was run on other graphs of the same source but has no time here has stopped at its
+    limit of work: its time counts as longer than any other.
 
     Parameters
     ----------
     rows : DataFrame
-        One source: a row a graph, columns ``HK`` and ``PFP`` in milliseconds.
+        The graphs of one source, a row each, with columns ``HK`` and ``PFP`` in milliseconds.
     """
     ran = [code for code in SEQUENTIAL if rows[code].notna().any()]
     return rows[ran].fillna(np.inf).max(axis=1) if ran else pd.Series(np.nan, index=rows.index)
 
 
 def rebuilt(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the sets by name: which graphs of one source belong to each.
+    """Return the sets by name, each with the graphs of one source that belong to it.
 
     Parameters
     ----------
     rows : DataFrame
-        Columns ``name``, ``n``, ``seed``, ``ordering``, ``kind``, ``HK``, ``PFP`` (ms). Stand-ins
-        and random graphs are left out, and graphs that neither sequential code has solved.
+        Columns ``name``, ``n``, ``seed``, ``ordering``, ``kind``, ``HK``, ``PFP`` (ms). Stand-ins,
+        random graphs and graphs that neither sequential code has solved belong to no set.
 
     Returns
     -------
     dict of str to DataFrame
-        Rows of each of `SETS` and of `TWINS`, the slowest first.
+        The rows of each of `SETS` and of `TWINS`, the slowest first.
     """
     mine = rows[rows["kind"].isin((REAL, GENERATED))]
     mine = mine[mine[list(SEQUENTIAL)].notna().any(axis=1)]

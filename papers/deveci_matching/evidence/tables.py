@@ -1,9 +1,10 @@
-"""From measurements to the report's tables: what stands beside what.
+"""The report's tables: our measurements beside the published numbers.
 
 Every function takes the run's summary (one row a cell and metric, see
 `papers.reproduce.run.measurements`) and the loader of the published numbers, and returns a tidy
 table with both side by side. Rows of the present run and of every recorded run stand below each
-other, told apart by ``source``. Seconds as in print, milliseconds where print has nothing.
+other, with their ``source``. Times are in seconds as in print, or in milliseconds if print has
+none.
 
 Profiles, overall speedups and the claims of the text are in `profiles`.
 """
@@ -72,7 +73,7 @@ def measured(
     summary : DataFrame
         Columns `papers.reproduce.run.measurements.SUMMARY`.
     metric, scope : str
-        What the rows must have.
+        The metric and the clock of the rows.
     prefix : bool
         Whether `metric` is the beginning of many metrics' names.
 
@@ -97,7 +98,7 @@ def measured(
         "ordering": [sets.ordering_of(bool(permuted)) for permuted in rows["permuted"]],
         "kind": [sets.kind_of(family) for family, _, _ in graphs],
     }
-    # Text even where there is no row: tables are merged and compared on these columns.
+    # These columns hold text even if there is no row: tables are merged and compared on them.
     texts = {name: pd.Series(values, rows.index, object) for name, values in more.items()}
     rows = rows.rename(columns={"median": "value"}).assign(**texts)
     columns = ["source", "device", *GRAPH, "code", "start", "metric", "value", "q1", "q3", "count"]
@@ -107,7 +108,8 @@ def measured(
 def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `measured`'s values by code: a row a source and graph, a column for each of `CODES`.
 
-    Only what starts before the clock; ``device`` is that of the kernels, of each source.
+    Only measurements whose start is made before the clock count; ``device`` is the device of the
+    kernels of each source.
     """
     rows = rows[rows["start"] == EXCLUDED].drop_duplicates(["source", *GRAPH, "code"])
     index = ["source", *GRAPH]
@@ -127,7 +129,7 @@ def by_source(summary: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Geometric mean; NaN of nothing."""
+    """Return the geometric mean of the positive values; NaN if there are none."""
     logs = [math.log(value) for value in values if value > 0]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
@@ -135,13 +137,13 @@ def geometric_mean(values: Iterable[float]) -> float:
 # ------------------------------------------------------------------------------- Table 1
 
 FEW = 5
-"""A set with fewer graphs than this says little; a note says so."""
+"""A set with fewer graphs than this gets a note and no comparison."""
 
 _OF_TABLE_1 = ["instance_set", "algorithm", "bfs_kernel", "thread_mode"]
 
 
 def set_note(name: str, count: int, whole: int) -> str:
-    """Say what a set lacks: it is empty, small, or not one of the paper's."""
+    """Return a note on a set that is empty, small, or not one of the paper's."""
     if name.endswith("_all"):
         return "not in print: all graphs that all of these codes solved"
     if not count and name.endswith("S1"):
@@ -154,10 +156,10 @@ def set_note(name: str, count: int, whole: int) -> str:
 
 
 def table_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 1: geometric means of the eight variants over the paper's sets, and over all graphs.
+    """Return Table 1: geometric means of the eight variants over the paper's sets and all graphs.
 
-    ``over_best`` is the mean over that of the best variant, ``us_a_launch`` the mean time of a BFS
-    launch with all that belongs to it.
+    ``over_best`` is the mean divided by that of the best variant, ``us_a_launch`` the mean of each
+    run's time divided by its BFS launches.
     """
     printed = published("table1").rename(
         columns={"instances": "published_graphs", "geomean_time_s": "published_s"}
@@ -193,7 +195,7 @@ def table_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 # ------------------------------------------------------------------------------- Table 2
 
 OF_TABLE_2 = {"GPU": BEST, "P-DBFS": "P-DBFS", "PFP": "PFP", "HK": "HK"}
-"""The columns of [D13 Table 2]: our codes."""
+"""Our code for each column of [D13 Table 2]."""
 
 
 def _column(code: str) -> str:
@@ -210,7 +212,7 @@ def printed_times(published: Published) -> pd.DataFrame:
 
 
 def _times(summary: pd.DataFrame, full_size: bool) -> pd.DataFrame:
-    """Times in seconds of the twenty, of what is generated and of stand-ins."""
+    """Return times in seconds of the twenty, of generated graphs and of stand-ins."""
     wide = side_by_side(measured(summary))
     of_paper = wide["name"].isin(sets.twenty()["in_paper"])
     generated = (wide["kind"] == GENERATED) & (of_paper == full_size)
@@ -229,7 +231,7 @@ def _table_2(summary: pd.DataFrame, published: Published, full_size: bool) -> pd
     if full_size:
         drawn = sets.twenty()["in_paper"][sets.twenty()["instead"] == GENERATED]
         printed = printed[printed["matrix"].isin(drawn)]
-    # Print is about the matrices themselves, or their definition at its own size: never stand-ins.
+    # Print is about the matrices themselves, or their definition at its own size, not stand-ins.
     printed = printed.assign(instance=GENERATED if full_size else REAL)
     table = beside(printed, _times(summary, full_size), ["matrix", "ordering", "instance"])
     names = list(sets.twenty()["in_paper"])
@@ -247,12 +249,12 @@ def _table_2(summary: pd.DataFrame, published: Published, full_size: bool) -> pd
 
 
 def table_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 2: times of the paper's twenty, of generated graphs and of stand-ins."""
+    """Return Table 2: times of the paper's twenty, of generated graphs and of stand-ins."""
     return _table_2(summary, published, full_size=False)
 
 
 def full_size(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 2's rows of what can be generated at the paper's own size."""
+    """Return the rows of Table 2 whose graphs can be generated at the paper's own size."""
     return _table_2(summary, published, full_size=True)
 
 
@@ -264,10 +266,10 @@ SHOWN_ITERATIONS = 100
 
 
 def fig_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 2: BFS kernel executions in each iteration, of Hamrle3 and of a Delaunay graph.
+    """Return Figure 2: BFS kernel executions in each iteration, on Hamrle3 and a Delaunay graph.
 
-    Rows whose ``what`` is ``iterations`` or ``launches`` hold the sums, the others one iteration;
-    no more than `SHOWN_ITERATIONS` of them. Print has no numbers.
+    Rows whose ``what`` is ``iterations`` or ``launches`` hold the sums. Each other row holds one
+    iteration, up to `SHOWN_ITERATIONS`. Print has no numbers.
     """
     levels = measured(summary, _LEVELS, "answer", prefix=True)
     numbers = levels["metric"].str.removeprefix(_LEVELS)
@@ -280,7 +282,7 @@ def fig_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     rows = pd.concat(parts, ignore_index=True)
     rows = rows[rows["code"].isin(OF_FIG_2) & (rows["ordering"] == ORIGINAL)]
     rows = rows[(rows["start"] == EXCLUDED) & rows["name"].map(_in_fig_2).astype(bool)]
-    # Graphs that all four ran on, of each family the largest of a source.
+    # Keep the graphs that all four ran on, and of these the largest of each family and source.
     codes = rows.groupby(["source", "name", "n"])["code"].transform("nunique")
     rows = rows[codes == len(OF_FIG_2)]
     family = rows["name"].str.split("_").str[0]
@@ -302,10 +304,10 @@ def _in_fig_2(name: str) -> bool:
 
 
 def known_maxima(published: Published) -> dict[tuple[str, int, int], int]:
-    """Return what the peers' programs found, by name, n and seed."""
+    """Return the matching sizes that the peers' programs found, by name, n and seed."""
     found = {}
     peers = published("peers")
-    # One peer's answer on one graph is larger than all others': what most of them found counts.
+    # On one graph one peer's answer is larger than all others, so the most frequent answer counts.
     for (graph, n, seed), rows in peers.groupby(["graph", "n", "seed"]):
         common = rows["cardinality"].mode().iloc[0]
         found[graph.removesuffix(f"_s{seed}"), int(n), int(seed)] = int(common)
@@ -313,9 +315,10 @@ def known_maxima(published: Published) -> dict[tuple[str, int, int], int]:
 
 
 def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Matching sizes of all codes on every graph that several have solved, and the known ones.
+    """Return the matching sizes of all codes on every graph that several have solved.
 
-    ``initial`` is the size that the cheap matching gave all codes to start from.
+    ``initial`` is the size of the cheap matching from which all codes start, ``known`` the known
+    maximum.
     """
     sizes = measured(summary, "cardinality", "answer")
     starts = measured(summary, "initial_cardinality", "answer")
@@ -347,7 +350,7 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def peers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Our codes beside ECL-MM and WBPR, other people's GPU codes, graph by graph.
+    """Return our codes beside ECL-MM and WBPR, other people's GPU codes, graph by graph.
 
     ``published_wbpr_ms`` is the fastest of WBPR's versions.
     """
@@ -372,9 +375,9 @@ def peers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def copter2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """`copter2`, on which SciPy takes minutes, by our codes.
+    """Return the times of our codes on `copter2`, on which SciPy takes minutes.
 
-    ``bound`` says whether SciPy's published time is exact or was not the end yet.
+    ``bound`` tells whether SciPy's published time is exact or a lower bound.
     """
     printed = published("copter2").rename(columns={"seconds": "published_scipy_s"})
     printed = printed[["ordering", "published_scipy_s", "bound"]]
@@ -393,7 +396,7 @@ def copter2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def beyond(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """`beyond` beside the fastest of the eight variants and of the CPU codes, graph by graph."""
+    """Return `beyond` beside the fastest of the eight variants and of the CPU codes, by graph."""
     wide = side_by_side(measured(summary)).dropna(subset=[*VARIANTS, BEYOND])
     on_cpu = wide[[code for code in CODES if code not in ON_GPU]]
     eight = wide[[*VARIANTS]]

@@ -1,9 +1,8 @@
-"""From tables to verdicts: what agrees with print, what differs and why.
+"""Comparisons of our tables with print, and notes on the differences.
 
 Ratios redone on our machine come first, then claims of the text, then times, which prove nothing.
-Print's sets are others than ours, but for its twenty matrices where they are at hand; a stand-in
-is never judged. A note says why a difference is none of the code, and only where it does explain
-it.
+Our sets differ from print's, except for its twenty matrices if they are at hand; a stand-in is
+never judged. A note names a cause outside the code, and only if that cause explains the difference.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from papers.common.evidence import comparisons as compare
+from papers.common.evidence import comparisons
 from papers.common.evidence.comparisons import claim, gains, not_measured
 from papers.common.evidence.judges import Judge, Verdicts, each, each_time, judged
 from papers.common.evidence.tables import NOT_MEASURED
@@ -35,18 +34,18 @@ def _on_gpu(table: pd.DataFrame) -> pd.DataFrame:
 # ------------------------------------------------------------------------------- Table 1
 
 HOST_US = 40.0
-"""A BFS launch that takes less, its report to the host included, is mostly that: the threads'
-work is hidden in it, and the variants come nearer to one another."""
+"""A BFS launch that takes less time is mostly launch and signal: they hide the threads' work, and
+the variants come nearer to one another."""
 
 
-def _near_one(row: Row) -> compare.Note:
+def _near_one(row: Row) -> comparisons.Note:
     text = f"{row.us_a_launch:.3g} us a BFS launch: most of it is the launch and its report"
     small = row.us_a_launch < HOST_US
-    return compare.if_smaller(text) if small and row.published_over_best > 1 else ""
+    return comparisons.if_smaller(text) if small and row.published_over_best > 1 else ""
 
 
 def _means(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Each variant's mean over the best one's, on a set with enough graphs."""
+    """Compare each variant's mean over that of the best variant, on sets with enough graphs."""
     named = rows.assign(
         variant=rows["algorithm"] + " " + rows["bfs_kernel"] + " " + rows["thread_mode"]
     )
@@ -59,11 +58,11 @@ def _means(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 SLACK = 1.05
-"""Times within five per cent of one another are equal."""
+"""Times within five per cent of one another count as equal."""
 
 
 def _pairs(rows: pd.DataFrame, column: str, better: str, worse: str) -> tuple[int, int]:
-    """In how many pairs of variants that differ in one choice `better` is no slower."""
+    """Return how often `better` is no slower, and the number of pairs that differ in one choice."""
     names = ["algorithm", "bfs_kernel", "thread_mode"]
     others = [name for name in names if name != column]
     wide = rows.pivot(index=["instance_set", *others], columns=column, values="measured_s").dropna()
@@ -71,7 +70,7 @@ def _pairs(rows: pd.DataFrame, column: str, better: str, worse: str) -> tuple[in
 
 
 def _always(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """What the text says of Table 1: CT, GPUBFS-WR and APFB win."""
+    """Judge the text's claims about Table 1: CT, GPUBFS-WR and APFB win."""
     rows = rows[rows["graphs"] >= FEW]
     said = (
         ("thread_mode", "CT", "MT", "always"),
@@ -102,7 +101,7 @@ _GPU = ("published_gpu_s", "gpu_s")
 
 
 def _ratios(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """A CPU code's time over the GPU's, redone on one machine."""
+    """Compare a CPU code's time over the GPU's, redone on one machine."""
     for code in OF_TABLE_2:
         name = code.lower().replace("-", "_")
         printed, ours = f"published_{name}_s", f"{name}_s"
@@ -111,7 +110,7 @@ def _ratios(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         for row in rows.dropna(subset=[printed, ours]).itertuples(index=False):
             theirs, mine = getattr(row, printed), getattr(row, ours)
             fell = theirs / mine, row.published_gpu_s / row.gpu_s
-            yield compare.ratio(
+            yield comparisons.ratio(
                 f"{code} over GPU, {row.matrix} {row.ordering} ({source})",
                 round(theirs / row.published_gpu_s, 4), round(mine / row.gpu_s, 4),
                 note=gains(fell[1], fell[0], "the GPU's time", f"{code}'s"),
@@ -119,7 +118,7 @@ def _ratios(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 def _judged_times(what: str) -> Verdicts:
-    """Ratios and times of Table 2's graphs; of a stand-in none, whatever stands beside it."""
+    """Compare ratios and times of Table 2's graphs; a stand-in is never judged."""
     verdicts = judged(what, *_GPU, _ratios, each_time("GPU, s: {matrix} {ordering}", *_GPU))
 
     def judge(table: pd.DataFrame) -> list[Comparison]:
@@ -135,9 +134,9 @@ full_size = _judged_times("times of Table 2 on graphs drawn at the paper's own s
 
 
 def fig_2(table: pd.DataFrame) -> list[Comparison]:
-    """What the text reads off Figure 2: APFB needs fewer iterations; on Hamrle3 fewer launches."""
+    """Judge the text on Figure 2: APFB needs fewer iterations, and fewer launches on Hamrle3."""
     found = []
-    # Counts hold wherever they were made, in the executor too.
+    # Counts do not depend on the device: those of the executor hold, too.
     for (source, name), rows in table.groupby(["source", "name"], sort=False):
         sums = rows[rows["what"] != "levels"].drop_duplicates("what").set_index("what")
         if not {"iterations", "launches"} <= {*sums.index} or sums[list(OF_FIG_2)].isna().any(
@@ -172,15 +171,15 @@ def fig_2(table: pd.DataFrame) -> list[Comparison]:
 
 
 POINTS = 15
-"""Points that two shares may lie apart: three graphs of twenty."""
+"""Percentage points that two shares may lie apart: three graphs of twenty."""
 
 
 JUDGED = (0.0, 1.0, 2.0, 3.0)
-"""Abscissae at which speedup profiles are compared."""
+"""The abscissae at which speedup profiles are compared."""
 
 
 def _enough(judge: Judge) -> Judge:
-    """Leave out sets of too few graphs."""
+    """Leave out sets with too few graphs."""
     return lambda rows, source: judge(rows[rows["graphs"] >= FEW], source)
 
 
@@ -188,8 +187,8 @@ def _at_some(judge: Judge) -> Judge:
     return lambda rows, source: judge(rows[rows["log2_speedup"].isin(JUDGED)], source)
 
 
-def _percent(what: str, published: float, measured: float, note: compare.Note) -> Comparison:
-    return compare.share(what, 100 * published, round(100 * measured, 2), POINTS, note=note)
+def _percent(what: str, published: float, measured: float, note: comparisons.Note) -> Comparison:
+    return comparisons.share(what, 100 * published, round(100 * measured, 2), POINTS, note=note)
 
 
 fig_3 = judged(
@@ -214,11 +213,11 @@ fig_5 = judged(
 WHY_NOT = {
     "DE-n": "our clocks have no copies without the start: end to end includes the cheap matching",
 }
-"""Claims that nothing here can redo."""
+"""Claims that no experiment here can redo."""
 
 
 def _steadiness(row: Row, what: str) -> Comparison:
-    """At least as large a share of graphs below 10 % as in print."""
+    """Judge whether at least as large a share of graphs is below 10 % as in print."""
     below = []
     for text in (row.published, row.measured):
         counts = [int(part) for part in str(text).split("/")]
@@ -227,26 +226,26 @@ def _steadiness(row: Row, what: str) -> Comparison:
 
 
 def claims(table: pd.DataFrame) -> list[Comparison]:
-    """Each number of the text beside ours; what cannot be redone is not measured."""
+    """Compare each number of the text with ours; those that cannot be redone are not measured."""
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         mine = f", {row.instance_set}" if row.instance_set else ""
         origin = "" if row.source == NOT_MEASURED else f" ({row.source})"
         what = f"{row.id}, {row.quantity}{mine}{origin}"
         small = row.graphs < FEW
-        if compare.missing(row.measured) or small:
+        if comparisons.missing(row.measured) or small:
             why = WHY_NOT.get(row.id, "fewer than five graphs on a GPU")
             found.append(Comparison(what, "ratio", row.published, None, "not measured", why))
         elif row.id == "DE-o":
             found.append(_steadiness(row, what))
         elif row.unit == "%":
-            found.append(compare.share(what, row.published, round(row.measured, 2), POINTS))
+            found.append(comparisons.share(what, row.published, round(row.measured, 2), POINTS))
         elif row.unit == "instances":
-            # Of twenty graphs that are not print's: two more or fewer are the same.
+            # The twenty graphs are not print's, so two more or fewer count as the same.
             near = abs(row.measured - row.published) <= 2
             found.append(claim(what, row.published, row.measured, near, "ratio"))
         else:
-            found.append(compare.ratio(what, row.published, round(row.measured, 4)))
+            found.append(comparisons.ratio(what, row.published, round(row.measured, 4)))
     return found or not_measured("claims of the text")
 
 
@@ -254,27 +253,27 @@ def claims(table: pd.DataFrame) -> list[Comparison]:
 
 
 def counts(table: pd.DataFrame) -> list[Comparison]:
-    """All codes find matchings of one size, the known one where there is one, from one start."""
+    """Check that all codes start alike and find matchings of one size, the known one if any."""
     found = []
     for (source, kind), rows in table.groupby(["source", "kind"], sort=False):
         equal = int(rows["equal"].sum())
         known = int(rows["known"].notna().sum())
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"{kind} graphs on which all codes find the maximum, known on {known} ({source})",
                 len(rows), equal, equal == len(rows),
             )
         )  # fmt: skip
         alike = int(rows["same_start"].sum())
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"{kind} graphs on which all codes start from as many pairs ({source})",
                 len(rows), alike, alike == len(rows),
             )
         )  # fmt: skip
         for row in rows[~rows["equal"]].itertuples(index=False):
             found.append(
-                compare.cross_check(
+                comparisons.cross_check(
                     f"matching size of {row.name} {row.ordering} ({source})", row.known,
                     row.cardinality, False,
                 )
@@ -283,7 +282,7 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
 
 
 GOALS = {"best variant": 3.0, BEYOND: 1.0}
-"""Times ECL-MM's."""
+"""The largest allowed multiples of ECL-MM's time."""
 
 
 def _goal(source: str, graph: str, rows: pd.DataFrame) -> Iterable[Comparison]:
@@ -293,14 +292,14 @@ def _goal(source: str, graph: str, rows: pd.DataFrame) -> Iterable[Comparison]:
     names = {"best variant": f"best variant ({eight.idxmin()})" if len(eight) else "best variant"}
     for name, bound in GOALS.items():
         if values[name] == values[name]:
-            yield compare.cross_check(
+            yield comparisons.cross_check(
                 f"{names.get(name, name)} over ECL-MM, {graph} ({source})", f"at most {bound:g}",
                 round(values[name], 4), values[name] <= bound,
             )  # fmt: skip
 
 
 def peers(table: pd.DataFrame) -> list[Comparison]:
-    """Our goals beside ECL-MM: the graph on the device and the start made, on an H100."""
+    """Check our goals beside ECL-MM, on an H100: the clock excludes the upload and the start."""
     found: list[Comparison] = []
     ours = _on_gpu(table)
     goals = {f"{name}_s1" for name in ("uniform_n100000_d4", "uniform_n1000000_d3",
@@ -313,12 +312,12 @@ def peers(table: pd.DataFrame) -> list[Comparison]:
 
 
 def copter2(table: pd.DataFrame) -> list[Comparison]:
-    """Every code of ours is faster than SciPy's minutes."""
+    """Check that every code of ours is faster than SciPy, which takes minutes."""
     found = []
     for row in _on_gpu(table).itertuples(index=False):
         sign = "below" if row.bound == "exact" else "below (SciPy had not ended)"
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"{row.code} on copter2, s, {row.ordering} ({row.source})",
                 f"{sign} {row.published_scipy_s}", round(row.measured_s, 4),
                 row.measured_s < row.published_scipy_s,
@@ -328,7 +327,7 @@ def copter2(table: pd.DataFrame) -> list[Comparison]:
 
 
 def _in_the_mean(column: str, what: str) -> Callable[[pd.DataFrame], list[Comparison]]:
-    """Our own goal: a ratio of at most 1 in the geometric mean of all graphs of an ordering."""
+    """Check a goal of ours: in the geometric mean, a ratio is at most 1 for each ordering."""
 
     def verdicts(table: pd.DataFrame) -> list[Comparison]:
         found = []
@@ -337,7 +336,7 @@ def _in_the_mean(column: str, what: str) -> Callable[[pd.DataFrame], list[Compar
             if len(ratios):
                 mean = geometric_mean(ratios)
                 found.append(
-                    compare.cross_check(
+                    comparisons.cross_check(
                         f"{what}, geometric mean of {len(ratios)} {ordering} graphs ({source})",
                         "at most 1", round(mean, 4), mean <= 1,
                     )

@@ -8,7 +8,9 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.problems.graph import GraphError, bipartite
-from papers.deveci_matching.beyond import kernels, solver
+from papers.deveci_matching import beyond
+from papers.deveci_matching.beyond import solver
+from papers.deveci_matching.beyond.kernels import directions, frontier
 
 STARTS = ("cheap", "empty", "device")
 SEEDS = 40
@@ -101,6 +103,16 @@ def test_any_matching_is_a_start_and_a_run_can_be_repeated():
     check(graph, timed)
 
 
+def test_the_public_call_takes_every_option_and_names_bad_ones():
+    graph = random_graph(7)
+    for options in ({}, {"initial": "device"}, {"timed_start": True}, {"threads": 64, "blocks": 2}):
+        check(graph, beyond.solve(graph, **options))
+    with pytest.raises(ValueError, match="threads=48"):
+        beyond.solve(graph, threads=48)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        beyond.solve(graph, thread=64)
+
+
 def test_errors_come_before_a_launch():
     for bad in ({"threads": 48}, {"threads": 0}, {"blocks": 0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
@@ -115,9 +127,9 @@ def test_errors_come_before_a_launch():
 @pytest.mark.parametrize("kind", ["heavy", "light"])
 def test_interleavings(kind, lone, monkeypatch):
     """Several blocks, with and without block 0 alone, heavy columns shared by all."""
-    monkeypatch.setattr(kernels, "LONE_EDGES", lone)
+    monkeypatch.setattr(directions, "LONE_EDGES", lone)
     if kind == "heavy":
-        monkeypatch.setattr(kernels, "HEAVY_DEGREE", 3)
+        monkeypatch.setattr(frontier, "HEAVY_DEGREE", 3)
     graphs = [ladder(9), crossing(10), *(random_graph(seed, 14) for seed in (3, 4, 5))]
     found, seen = set(), {"levels_alone": 0, "levels_pulled": 0, "phases_grafted": 0}
     for seed in range(SEEDS):
@@ -136,7 +148,7 @@ def test_interleavings(kind, lone, monkeypatch):
 
 def test_trees_that_found_nothing_stay_and_take_rows(monkeypatch):
     """Grafting happens, and ends maximum: a wide barren tree, and paths beside it."""
-    monkeypatch.setattr(kernels, "LONE_EDGES", 0)
+    monkeypatch.setattr(directions, "LONE_EDGES", 0)
     grafted = 0
     for seed in range(60):
         random = np.random.default_rng(seed)
@@ -153,7 +165,7 @@ def test_trees_that_found_nothing_stay_and_take_rows(monkeypatch):
 @pytest.mark.parametrize("lone", [0, 4])
 def test_a_phase_ends_early_where_paths_are_short(monkeypatch, lone):
     """Twelve paths of one edge, and a long one that would keep the phase busy for 30 levels."""
-    monkeypatch.setattr(kernels, "LONE_EDGES", lone)
+    monkeypatch.setattr(directions, "LONE_EDGES", lone)
     dense = np.zeros((43, 43), bool)
     dense[:31, :31] = ladder(31).matrix().toarray()
     short = np.arange(31, 43)
@@ -169,7 +181,7 @@ def test_a_phase_ends_early_where_paths_are_short(monkeypatch, lone):
 
 def test_a_long_row_is_pulled_by_a_warp(monkeypatch):
     """A free row of more than 32 edges finds the one frontier column that can reach it."""
-    monkeypatch.setattr(kernels, "LONE_EDGES", 0)
+    monkeypatch.setattr(directions, "LONE_EDGES", 0)
     dense = np.zeros((3, 120), bool)
     dense[0, 0] = dense[0, 1] = True
     dense[1, 1] = True
@@ -214,7 +226,7 @@ def contested(barren, wide, lonely):
 @pytest.mark.parametrize("lonely", [0, 60])
 @pytest.mark.parametrize("wide", [0, 40])
 def test_a_row_that_one_tree_refuses_belongs_to_the_other(monkeypatch, wide, lonely):
-    monkeypatch.setattr(kernels, "LONE_EDGES", 0)
+    monkeypatch.setattr(directions, "LONE_EDGES", 0)
     graph, start = contested(6, wide, lonely)
     for seed in range(60):
         with device.executing(Executor(seed=seed, switch=0.3)):
@@ -247,7 +259,7 @@ def long_last_row(first_tree, barren=6, wide=40, crowd=120):
 
 @pytest.mark.parametrize("first_tree", [False, True])
 def test_a_warp_looks_at_all_columns_of_a_long_row(monkeypatch, first_tree):
-    monkeypatch.setattr(kernels, "LONE_EDGES", 0)
+    monkeypatch.setattr(directions, "LONE_EDGES", 0)
     graph, start, largest_one = long_last_row(first_tree)
     pulled = 0
     for seed in range(30):

@@ -1,0 +1,39 @@
+"""The words of the array ``control``: counters that all blocks share, and a run's totals."""
+
+from __future__ import annotations
+
+from numba import cuda
+
+# The words of a slot, which a step of the grid hands to the next step.
+LIGHT, HEAVY, EDGES, FOUND, LEVEL, SIDE, SEEN, WORK, MARK = range(9)
+SLOT = 9
+ALONE = 3 * SLOT
+"""Place of block 0's own slots: the grid uses three slots in turn, and block 0 three more."""
+
+ENDS, RENEWABLE, KEPT = 6 * SLOT, 6 * SLOT + 2, 6 * SLOT + 4
+"""Two words each, for even and odd phases."""
+
+STATUS = 6 * SLOT + 6
+PHASES, LEVELS, PULLED, LONE, GRAFTED, PATHS, CUT = range(6 * SLOT + 7, 6 * SLOT + 14)
+CONTROL = 6 * SLOT + 14
+
+SOLVED, TOO_MANY_LEVELS, TOO_MANY_PHASES = 1, 2, 3
+
+
+@cuda.jit(device=True)
+def clear(at, control):
+    """Set the counts of a slot to zero."""
+    control[at + LIGHT] = 0
+    control[at + HEAVY] = 0
+    control[at + EDGES] = 0
+    control[at + FOUND] = 0
+
+
+@cuda.jit(device=True)
+def hand_over(into, level, side, seen, work, mark, control):
+    """Write the words of the next step that are no counts; one thread calls it."""
+    control[into + LEVEL] = level
+    control[into + SIDE] = side
+    control[into + SEEN] = seen
+    control[into + WORK] = work
+    control[into + MARK] = mark

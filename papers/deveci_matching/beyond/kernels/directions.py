@@ -1,0 +1,284 @@
+"""The levels of a phase: expanded from columns, from rows, or by block 0 alone.
+
+The arrays are in the table of `beyond.kernels`.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64
+
+from papers.common.gpu.memory_order import load_relaxed
+from papers.common.gpu.reductions import FULL_WARP
+from papers.deveci_matching.beyond.kernels.control import (
+    ALONE,
+    EDGES,
+    FOUND,
+    HEAVY,
+    LEVEL,
+    LEVELS,
+    LIGHT,
+    LONE,
+    MARK,
+    PULLED,
+    SEEN,
+    SIDE,
+    SLOT,
+    STATUS,
+    TOO_MANY_LEVELS,
+    WORK,
+    clear,
+    hand_over,
+)
+from papers.deveci_matching.beyond.kernels.frontier import (
+    NOTHING,
+    REFUSED,
+    add_up,
+    append,
+    join,
+    push,
+)
+
+CUT_SHARE, CUT_WORK = 4, 1
+"""A phase is cut short once a `CUT_SHARE`-th of its trees has a path, and the edges since the last
+one are more than `CUT_WORK` times those before."""
+
+NEVER = 2**62
+"""A number of edges that no phase reaches."""
+
+LONE_EDGES = 4
+"""Block 0 expands a frontier alone if it has at most this many edges a thread."""
+
+# ---------------------------------------------------------------------------------- pull
+
+
+@cuda.jit(device=True)
+def tree_to_join(column, grafting, level, root, end_of_root, level_of):
+    """Return the tree that a row may join through a column, or -1.
+
+    The tree must still search, and the column must be of the frontier; when grafting, any column of
+    the tree will do.
+    Race: another thread may bring the column into a tree just now; its root is read once. A column
+    that joins has a level above this one, and when grafting it is as good as any other of its tree.
+    """
+    if not grafting and load_relaxed(level_of, column) != level:
+        return int32(-1)
+    tree = int32(load_relaxed(root, column))
+    if tree >= 0 and load_relaxed(end_of_root, tree) >= 0:
+        return int32(-1)
+    return tree
+
+
+@cuda.jit(device=True)
+def pull(
+    grafting, worker, workers, count, level, columns, odd, into, side, cxadj, rxadj, radj, rmatch,
+    parent, root, end_of_root, level_of, queue, ends, renewable, control,
+):  # fmt: skip
+    """Let unclaimed rows look for a column to join: a thread each, or a warp each if they are long.
+
+    Only the thread or warp that a row belongs to writes the row's claim, so no atomic is needed. A
+    row of a million edges is the work of one warp, while such a column is shared by all blocks: the
+    row stops at the first column that fits.
+
+    Parameters
+    ----------
+    grafting : bool
+        If true, the rows are the first `count` of ``renewable``, and they may join any tree
+        through any of its columns. If false, all rows look, and only columns of the frontier count.
+    """
+    thread, width = cuda.threadIdx.x, cuda.blockDim.x
+    lane, there = thread & 31, int32(1 - side)
+    grown = int32(0)
+    for base in range(worker * width, count, workers * width):
+        row, first, last = int32(-1), int32(0), int32(0)
+        if base + thread < count:
+            row = renewable[base + thread] if grafting else int32(base + thread)
+            if parent[row] == -1:
+                first, last = rxadj[row], rxadj[row + 1]
+        found = int32(NOTHING)
+        if last - first <= 32:
+            for edge in range(first, last):
+                column = radj[edge]
+                tree = tree_to_join(column, grafting, level, root, end_of_root, level_of)
+                if tree >= 0:
+                    found = join(
+                        row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends,
+                        control,
+                    )  # fmt: skip
+                    if found != REFUSED:
+                        parent[row] = column
+                        break
+        crowd = int64(cuda.ballot_sync(FULL_WARP, last - first > 32)) & FULL_WARP
+        while crowd != 0:
+            source = cuda.ffs(crowd) - 1
+            crowd &= crowd - 1
+            its_found = pull_by_warp(
+                grafting, cuda.shfl_sync(FULL_WARP, row, source),
+                cuda.shfl_sync(FULL_WARP, first, source), cuda.shfl_sync(FULL_WARP, last, source),
+                level, odd, into, radj, rmatch, parent, root, end_of_root, level_of, ends, control,
+            )  # fmt: skip
+            if lane == source:
+                found = its_found
+        grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
+    add_up(grown, into + EDGES, control)
+
+
+@cuda.jit(device=True)
+def pull_by_warp(
+    grafting, row, first, last, level, odd, into, radj, rmatch, parent, root, end_of_root, level_of,
+    ends, control,
+):  # fmt: skip
+    """Pull one long row, 32 of its columns at a time; every lane gets the result of `join`."""
+    lane = cuda.threadIdx.x & 31
+    found = int32(REFUSED)
+    for start in range(int64(first), last, 32):  # 64 bits: the last turn may end past 2**31
+        if found != REFUSED:
+            break
+        tree, column = int32(-1), int32(-1)
+        if start + lane < last:
+            column = radj[start + lane]
+            tree = tree_to_join(column, grafting, level, root, end_of_root, level_of)
+        votes = int64(cuda.ballot_sync(FULL_WARP, tree >= 0)) & FULL_WARP
+        while votes != 0 and found == REFUSED:
+            leader = cuda.ffs(votes) - 1
+            votes &= votes - 1
+            if lane == leader:
+                found = join(
+                    row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control
+                )  # fmt: skip
+                if found != REFUSED:
+                    parent[row] = column
+            found = cuda.shfl_sync(FULL_WARP, found, leader)
+    return found
+
+
+# ---------------------------------------------------------------------------------- levels
+
+
+@cuda.jit(device=True)
+def is_small(light, heavy, edges):
+    """Tell whether one block alone is faster than all blocks with a barrier of the grid."""
+    width = cuda.blockDim.x
+    return heavy == 0 and light <= width and edges <= LONE_EDGES * width
+
+
+@cuda.jit(device=True)
+def alone(
+    light, edges, level, side, seen, work, mark, most, into, columns, odd, cxadj, cadj, rmatch,
+    parent, root, end_of_root, level_of, queue, ends, control,
+):  # fmt: skip
+    """Expand levels by block 0 while the frontier stays small; hand the last one to the grid.
+
+    It also returns after a path or after `most` edges, so that the phase can end. It uses its own
+    counters, because other blocks may still read this step's slot.
+    """
+    thread = cuda.threadIdx.x
+    if thread == 0:
+        clear(ALONE + SLOT, control)
+    cuda.syncthreads()
+    heavy, found, done = int32(0), int32(0), int32(0)
+    for _ in range(columns + 1):
+        inner = ALONE + SLOT * ((done + 1) % 3)
+        if thread == 0:
+            clear(ALONE + SLOT * ((done + 2) % 3), control)
+        push(
+            0, 1, light, 0, level, columns, odd, inner, side, cxadj, cadj, rmatch, parent, root,
+            end_of_root, level_of, queue, ends, control,
+        )  # fmt: skip
+        cuda.syncthreads()
+        level, side, done = int32(level + 1), int32(1 - side), int32(done + 1)
+        work = int32(work + edges)
+        light = load_relaxed(control, inner + LIGHT)
+        heavy = load_relaxed(control, inner + HEAVY)
+        edges = load_relaxed(control, inner + EDGES)
+        found = load_relaxed(control, inner + FOUND)
+        if light == 0 or found > 0 or work + edges > most or not is_small(light, heavy, edges):
+            break
+        seen = int32(seen + light)
+    if thread == 0:
+        control[into + LIGHT] = light
+        control[into + HEAVY] = heavy
+        control[into + EDGES] = edges
+        control[into + FOUND] = found
+        hand_over(into, level, side, seen, work, mark, control)
+        control[LEVELS] += done
+        control[LONE] += done
+
+
+@cuda.jit(device=True)
+def levels(
+    step, living, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent, root, end_of_root,
+    level_of, queue, ends, renewable, control,
+):  # fmt: skip
+    """Expand the frontier until it is empty, or until the rest is not worth its edges.
+
+    Every step of the grid reads slot ``step % 3``, counts in the next slot and clears the one after
+    that, which all blocks have read before the last barrier. `living` is the number of trees that
+    search, or 0 if the columns of the frontier are their roots.
+
+    Returns
+    -------
+    (int32, int32, bool)
+        The number of the step after the last; the number of trees that searched; whether the phase
+        was cut short.
+    """
+    grid = cuda.cg.this_grid()
+    first = cuda.grid(1) == 0
+    worker, workers = cuda.blockIdx.x, cuda.gridDim.x
+    found = int32(0)
+    for _ in range(columns + 2):
+        slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
+        light, heavy = load_relaxed(control, slot + LIGHT), load_relaxed(control, slot + HEAVY)
+        edges, level = load_relaxed(control, slot + EDGES), load_relaxed(control, slot + LEVEL)
+        side = load_relaxed(control, slot + SIDE)
+        seen = int32(load_relaxed(control, slot + SEEN) + light + heavy)
+        work, mark = load_relaxed(control, slot + WORK), load_relaxed(control, slot + MARK)
+        news = load_relaxed(control, slot + FOUND)
+        if living == 0:
+            living = int32(light + heavy)
+        if light + heavy == 0:
+            return step, living, False
+        if news > 0:
+            found, mark = int32(found + news), work
+        most = int64(NEVER)
+        if int64(found) * CUT_SHARE >= living:
+            most = int64(mark) * (1 + CUT_WORK)
+            if int64(work) + edges > most:
+                return step, living, True
+        if first:
+            clear(SLOT * ((step + 2) % 3), control)
+        if is_small(light, heavy, edges):
+            if cuda.blockIdx.x == 0:
+                alone(
+                    light, edges, level, side, seen, work, mark, most, into, columns, odd, cxadj,
+                    cadj, rmatch, parent, root, end_of_root, level_of, queue, ends, control,
+                )  # fmt: skip
+        else:
+            if edges > rows - seen and edges > rows >> 3:
+                pull(
+                    False, worker, workers, rows, level, columns, odd, into, side, cxadj, rxadj,
+                    radj, rmatch, parent, root, end_of_root, level_of, queue, ends, renewable,
+                    control,
+                )  # fmt: skip
+                if first:
+                    control[PULLED] += 1
+            else:
+                push(
+                    worker, workers, light, heavy, level, columns, odd, into, side, cxadj, cadj,
+                    rmatch, parent, root, end_of_root, level_of, queue, ends, control,
+                )  # fmt: skip
+            if first:
+                control[LEVELS] += 1
+                hand_over(
+                    into,
+                    int32(level + 1),
+                    int32(1 - side),
+                    seen,
+                    int32(work + edges),
+                    mark,
+                    control,
+                )
+        grid.sync()
+        step = int32(step + 1)
+    if first:
+        control[STATUS] = TOO_MANY_LEVELS
+    return step, living, False

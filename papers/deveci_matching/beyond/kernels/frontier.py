@@ -1,0 +1,162 @@
+"""Queues of columns, claims of rows, and the search from columns to rows.
+
+The arrays are in the table of `beyond.kernels`.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64
+
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.common.gpu.reductions import FULL_WARP, block_scan, warp_rank, warp_sum
+from papers.deveci_matching.beyond.kernels.control import EDGES, ENDS, FOUND, HEAVY, LIGHT
+
+MAX_BLOCK = 1024
+HEAVY_DEGREE = 2048
+"""Columns of more edges than this are shared by all blocks."""
+
+NOTHING, REFUSED = -1, -2
+"""Results of `join` that are no column of the next frontier."""
+
+# ---------------------------------------------------------------------------------- joining
+
+
+@cuda.jit(device=True)
+def append(column, least, columns, into, side, cxadj, queue, control):
+    """Append one column for each lane to the next frontier, -1 for none; whole warps call it.
+
+    A warp makes one atomic for all its light columns; the few heavy ones fill the queue from its
+    other end. A column of fewer than `least` edges stays out: a matched column of a single edge
+    leads nowhere.
+
+    Returns
+    -------
+    int32
+        The number of edges that the lane's column adds to the frontier.
+    """
+    degree = int32(0)
+    if column >= 0:
+        degree = int32(cxadj[column + 1] - cxadj[column])
+    if degree < least:
+        degree = int32(0)
+    light = 0 < degree <= HEAVY_DEGREE
+    rank, total = warp_rank(light)
+    if total > 0:
+        place = int32(0)
+        if cuda.threadIdx.x & 31 == 0:
+            place = cuda.atomic.add(control, into + LIGHT, total)
+        place = cuda.shfl_sync(FULL_WARP, place, 0)
+        if light:
+            queue[int64(side) * columns + place + rank] = column
+    if degree > HEAVY_DEGREE:
+        place = cuda.atomic.add(control, into + HEAVY, 1)
+        queue[int64(side) * columns + columns - 1 - place] = column
+    return degree
+
+
+@cuda.jit(device=True)
+def add_up(value, at, control):
+    """Add the lanes' values to a counter, with one atomic a warp; whole warps call it."""
+    total = warp_sum(value)
+    if cuda.threadIdx.x & 31 == 0 and total > 0:
+        cuda.atomic.add(control, at, total)
+
+
+@cuda.jit(device=True)
+def join(row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control):
+    """Take a row, which only this thread may take, into a tree.
+
+    A free row ends the tree's path, unless the tree has an end already: the atomic lets one win.
+
+    Returns
+    -------
+    int32
+        The row's column, which belongs to the next frontier; `NOTHING` for a free row; `REFUSED`
+        for a free row whose tree had an end.
+    """
+    other = rmatch[row]
+    if other < 0:
+        if cuda.atomic.cas(end_of_root, tree, -1, row) != -1:
+            return int32(REFUSED)
+        ends[cuda.atomic.add(control, ENDS + odd, 1)] = tree
+        cuda.atomic.add(control, into + FOUND, 1)
+        return int32(NOTHING)
+    store_relaxed(root, other, tree)
+    store_relaxed(level_of, other, int32(level + 1))
+    return int32(other)
+
+
+# ---------------------------------------------------------------------------------- push
+
+
+@cuda.jit(device=True)
+def reach(
+    row, column, tree, level, odd, into, rmatch, parent, root, end_of_root, level_of, ends, control
+):
+    """Follow one edge of the frontier; return the column of the next frontier, or a value below 0.
+
+    Race: the atomic lets one of the columns that reach the row claim it. A free row whose tree has
+    found an end meanwhile stays claimed for this phase: if it were given back, a search that passed
+    it in between would have missed it and would still count as finished. `grafting.sort_rows` gives
+    it back.
+    """
+    if load_relaxed(parent, row) != -1 or cuda.atomic.cas(parent, row, -1, column) != -1:
+        return int32(NOTHING)
+    return join(row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control)
+
+
+@cuda.jit(device=True)
+def push(
+    worker, workers, light, heavy, level, columns, odd, into, side, cxadj, cadj, rmatch, parent,
+    root, end_of_root, level_of, queue, ends, control,
+):  # fmt: skip
+    """Follow all edges of the frontier; a block shares them evenly, all blocks the heavy columns.
+
+    A block takes as many columns as it has threads and adds their degrees up; thread t then follows
+    the edges t, t + width ... of these columns, and finds the column of each edge by bisection.
+    """
+    totals = cuda.shared.array(32, int32)
+    offset = cuda.shared.array(MAX_BLOCK, int32)
+    member = cuda.shared.array(MAX_BLOCK, int32)
+    thread, width = cuda.threadIdx.x, cuda.blockDim.x
+    here, there = int64(side) * columns, int32(1 - side)
+    grown = int32(0)
+    for base in range(worker * width, light, workers * width):
+        column, degree = int32(-1), int32(0)
+        if base + thread < light:
+            column = queue[here + base + thread]
+            if load_relaxed(end_of_root, root[column]) < 0:
+                degree = int32(cxadj[column + 1] - cxadj[column])
+        before, total = block_scan(degree, totals)
+        offset[thread] = before
+        member[thread] = column
+        cuda.syncthreads()
+        for start in range(0, total, width):
+            edge, found = int32(start + thread), int32(NOTHING)
+            if edge < total:
+                low, high = int32(0), int32(width)
+                while high - low > 1:
+                    middle = int32((low + high) >> 1)
+                    if offset[middle] <= edge:
+                        low = middle
+                    else:
+                        high = middle
+                owner = member[low]
+                found = reach(
+                    cadj[cxadj[owner] + int32(edge - offset[low])], owner, root[owner], level, odd,
+                    into, rmatch, parent, root, end_of_root, level_of, ends, control,
+                )  # fmt: skip
+            grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
+        cuda.syncthreads()
+    for k in range(heavy):
+        owner = queue[here + columns - 1 - k]
+        tree, last = root[owner], cxadj[owner + 1]
+        for start in range(int64(cxadj[owner]) + worker * width, last, workers * width):
+            found = int32(NOTHING)
+            if start + thread < last and load_relaxed(end_of_root, tree) < 0:
+                found = reach(
+                    cadj[start + thread], owner, tree, level, odd, into, rmatch, parent, root,
+                    end_of_root, level_of, ends, control,
+                )  # fmt: skip
+            grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
+    add_up(grown, into + EDGES, control)

@@ -1,0 +1,215 @@
+"""The phases: plant trees, search, augment, graft; the one kernel.
+
+The arrays are in the table of `beyond.kernels`.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32
+
+from papers.common.gpu.memory_order import load_relaxed
+from papers.common.gpu.reductions import FULL_WARP, warp_rank
+from papers.deveci_matching.beyond.kernels.control import (
+    CONTROL,
+    CUT,
+    EDGES,
+    ENDS,
+    GRAFTED,
+    KEPT,
+    LEVEL,
+    PATHS,
+    PHASES,
+    RENEWABLE,
+    SIDE,
+    SLOT,
+    SOLVED,
+    STATUS,
+    TOO_MANY_PHASES,
+    clear,
+    hand_over,
+)
+from papers.deveci_matching.beyond.kernels.directions import levels, pull
+from papers.deveci_matching.beyond.kernels.frontier import add_up, append
+
+
+@cuda.jit(device=True)
+def plant(
+    level, columns, rows, into, side, cxadj, cmatch, parent, root, end_of_root, level_of, queue,
+    control,
+):  # fmt: skip
+    """Forget all trees, and make every free column with edges the root of a new one."""
+    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
+        parent[row] = -1
+    there, grown = int32(1 - side), int32(0)
+    for base in range(cuda.blockIdx.x * cuda.blockDim.x, columns, cuda.gridsize(1)):
+        column, sown = int32(base + cuda.threadIdx.x), int32(-1)
+        if column < columns:
+            root[column] = -1
+            if cmatch[column] < 0 and cxadj[column + 1] > cxadj[column]:
+                end_of_root[column] = -1
+                root[column] = column
+                level_of[column] = int32(level + 1)
+                sown = column
+        grown = int32(grown + append(sown, 1, columns, into, there, cxadj, queue, control))
+    add_up(grown, into + EDGES, control)
+
+
+@cuda.jit(device=True)
+def augment(found, columns, cmatch, rmatch, parent, end_of_root, ends):
+    """Apply the paths of this phase, a thread each: they are disjoint, because trees are."""
+    for k in range(cuda.grid(1), found, cuda.gridsize(1)):
+        row = end_of_root[ends[k]]
+        for _ in range(columns):  # a path visits a column once
+            column = parent[row]
+            row_before = cmatch[column]
+            cmatch[column] = row
+            rmatch[row] = column
+            if row_before < 0:
+                break
+            row = row_before
+
+
+@cuda.jit(device=True)
+def sort_rows(rows, odd, parent, root, end_of_root, renewable, control):
+    """Free the rows of the trees that found a path; count the rows of the other trees.
+
+    The columns of a finished tree keep its root: the end of the tree tells that it is finished.
+    """
+    kept = int32(0)
+    for base in range(cuda.blockIdx.x * cuda.blockDim.x, rows, cuda.gridsize(1)):
+        row, done = int32(base + cuda.threadIdx.x), False
+        if row < rows and parent[row] >= 0:
+            if end_of_root[root[parent[row]]] >= 0:
+                parent[row] = -1
+                done = True
+            else:
+                kept = int32(kept + 1)
+        rank, total = warp_rank(done)
+        if total > 0:
+            place = int32(0)
+            if cuda.threadIdx.x & 31 == 0:
+                place = cuda.atomic.add(control, RENEWABLE + odd, total)
+            place = cuda.shfl_sync(FULL_WARP, place, 0)
+            if done:
+                renewable[place + rank] = row
+    add_up(kept, KEPT + odd, control)
+
+
+@cuda.jit(device=True)
+def greedy(leaves, columns, cxadj, cadj, rmatch, cmatch):
+    """Let every column take a free row, so that in the end no edge has two free vertices.
+
+    It is called twice: with `leaves` for the columns of one edge, then for all others.
+
+    Race: the atomic gives a row to one of the columns that want it; the others go on looking.
+    """
+    for start in range(cuda.grid(1), columns, cuda.gridsize(1)):
+        column = int32(start)
+        first, last = cxadj[column], cxadj[column + 1]
+        if (last - first == 1) == leaves:
+            for edge in range(first, last):
+                row = cadj[edge]
+                if load_relaxed(rmatch, row) == -1 and cuda.atomic.cas(rmatch, row, -1, column) == (
+                    -1
+                ):
+                    cmatch[column] = row
+                    break
+
+
+@cuda.jit
+def maximum_matching(
+    rows, columns, from_greedy, cxadj, cadj, rxadj, radj, rstart, cstart, rmatch, cmatch, parent,
+    root, end_of_root, level_of, queue, ends, renewable, control,
+):  # fmt: skip
+    """Repeat phases until one finds no path: search, augment, sort, and graft or plant anew.
+
+    It is longer than a kernel should be, because it is the whole algorithm and passes all arrays
+    on to every part.
+
+    Paper: none; [D13 Alg.1] without its inner break is the frame.
+    Launch: cooperative; whole warps, at most `frontier.MAX_BLOCK` threads a block.
+    Reads/Writes: reads the graph and the start, writes everything else.
+    Race: see the device functions; barriers of the grid stand between the stages.
+
+    The answer is maximum for this reason. A tree is living if it has no end. At the end of every
+    phase that is not cut short, an unclaimed row touches no column of a living tree, because such a
+    column was expanded while its tree lived. If it was pushed, it left none of its rows unclaimed
+    (a row that its tree could not take stays claimed until the phase ends). If the level was
+    pulled, each unclaimed row tried all its columns, and a living tree refuses no row. A phase that
+    is cut short has found a path, and the next one forgets all trees. `sort_rows` unclaims the rows
+    of finished trees only, and exactly these rows look at the living trees again before the next
+    phase searches on: rows that were unclaimed before cannot touch a living tree. So when a phase
+    ends without a path, no tree is finished, every row that a column of a tree touches is claimed,
+    and none of these rows is free: no augmenting path starts from a free column (Berge).
+    """
+    grid = cuda.cg.this_grid()
+    first = cuda.grid(1) == 0
+    for k in range(cuda.grid(1), CONTROL, cuda.gridsize(1)):
+        control[k] = 0
+    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
+        rmatch[row] = -1 if from_greedy != 0 else rstart[row]
+    for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
+        cmatch[column] = -1 if from_greedy != 0 else cstart[column]
+    grid.sync()
+    if from_greedy != 0:
+        greedy(True, columns, cxadj, cadj, rmatch, cmatch)
+        grid.sync()
+        greedy(False, columns, cxadj, cadj, rmatch, cmatch)
+        grid.sync()
+    step, renewed, living, replant = int32(0), int32(0), int32(0), True
+    for phase in range(columns + 2):  # every phase but the last adds a pair
+        odd = int32(phase & 1)
+        slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
+        level, side = load_relaxed(control, slot + LEVEL), load_relaxed(control, slot + SIDE)
+        kept = load_relaxed(control, KEPT + 1 - odd)
+        if first:
+            clear(SLOT * ((step + 2) % 3), control)
+        if replant:
+            kept, living = int32(0), int32(0)
+            plant(
+                level, columns, rows, into, side, cxadj, cmatch, parent, root, end_of_root,
+                level_of, queue, control,
+            )  # fmt: skip
+        else:
+            pull(
+                True, cuda.blockIdx.x, cuda.gridDim.x, renewed, level, columns, odd, into, side,
+                cxadj, rxadj, radj, rmatch, parent, root, end_of_root, level_of, queue, ends,
+                renewable, control,
+            )  # fmt: skip
+        if first:
+            hand_over(into, int32(level + 1), int32(1 - side), kept, 0, 0, control)
+        grid.sync()
+        step, living, cut = levels(
+            int32(step + 1), living, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent,
+            root, end_of_root, level_of, queue, ends, renewable, control,
+        )  # fmt: skip
+        found = load_relaxed(control, ENDS + odd)
+        if found == 0:
+            if first and control[STATUS] == 0:
+                control[STATUS] = SOLVED
+            return
+        augment(found, columns, cmatch, rmatch, parent, end_of_root, ends)
+        if first:
+            control[ENDS + 1 - odd] = 0
+            control[RENEWABLE + 1 - odd] = 0
+            control[KEPT + 1 - odd] = 0
+            control[PHASES] += 1
+            control[PATHS] += found
+            control[GRAFTED] += int32(0) if replant else int32(1)
+            control[CUT] += int32(1) if cut else int32(0)
+        grid.sync()
+        if cut:
+            replant = True
+        else:
+            sort_rows(rows, odd, parent, root, end_of_root, renewable, control)
+            grid.sync()
+            living = int32(living - found)
+            renewed = load_relaxed(control, RENEWABLE + odd)
+            replant = load_relaxed(control, KEPT + odd) < renewed
+    if first:
+        control[STATUS] = TOO_MANY_PHASES
+
+
+_LINE = "int32[::1]"
+SIGNATURES = {maximum_matching: f"void(int32, int32, int32, {', '.join([_LINE] * 16)})"}
+"""The types that the kernel is compiled for."""

@@ -1,0 +1,108 @@
+"""Matching sizes, other people's GPU codes, SciPy and `beyond`: the experiments of our own."""
+
+import pytest
+from deveci_matching.evidence.made_up import (
+    BY_NAME,
+    NUMBERS,
+    PAPER,
+    compared,
+    eight,
+    matrices,
+    summary,
+    table,
+)
+
+from papers.deveci_matching.evidence import sets, tables
+from papers.deveci_matching.evidence.codes import BEST, BEYOND, cell
+
+
+def sized(change=None):
+    cells = [cell(code, g) for g in matrices(3) for code in (BEST, "HK", "SciPy")]
+
+    def counters(code, graph):
+        size = int(sets.maximum(graph.label))
+        wrong = change(code, graph) if change else 0
+        return {"cardinality": size + wrong, "initial_cardinality": 0 if code == "SciPy" else 7}
+
+    return summary(cells, lambda code, graph: 1.0, counters)
+
+
+def test_matching_sizes_are_the_known_ones():
+    found = table("counts", sized())
+    assert len(found) == 6
+    assert found["equal"].all()
+    assert found["same_start"].all()
+    assert set(found["cells"]) == {3}
+    assert set(found["known"]) == set(sets.ours()["maximum_matching"][:3])
+    assert {c.verdict for c in compared("counts", sized())} == {"agrees"}
+
+
+@pytest.mark.parametrize("who", [("HK",), (BEST, "HK", "SciPy")])
+def test_a_wrong_size_is_seen(who):
+    """One code off, or all of them off the known maximum."""
+    real = [graph for graph in sets.thorough(PAPER) + sets.brief(PAPER) if graph.family == "matrix"]
+    off = {graph for graph in real if not graph.permuted}
+    rows = sized(lambda code, graph: -1 if code in who and graph in off else 0)
+    bad = [c for c in compared("counts", rows) if c.verdict == "open"]
+    assert len(bad) == 1 + 3
+    assert sum("original" in c.quantity for c in bad) == 3
+
+
+def test_peers_know_the_sizes_of_their_graphs():
+    known = tables.known_maxima(NUMBERS)
+    assert known["uniform_n2000_d3", 2000, 1] == 1862
+    assert known["skew_n10000_d8", 10000, 1] == 9216  # one peer's 9217 is wrong
+    assert known["skew_n1000000_d8", 1000000, 1] == 925322
+
+
+def test_the_goals_beside_ecl_mm():
+    theirs = {"d4": 7.799, "d3": 40.763, "d8": 84.495}
+    cells = BY_NAME["peers"].cells(PAPER)
+
+    def milliseconds(best, beyond):
+        def of(code, graph):
+            return theirs[graph.label] * {BEST: best, BEYOND: beyond}.get(code, 9.0)
+
+        return of
+
+    rows = summary(cells, milliseconds(2.9, 0.99))
+    found = compared("peers", rows)
+    assert [c.verdict for c in found] == ["agrees"] * 6
+    assert any("best variant (APFB GPUBFS-WR CT)" in c.quantity for c in found)
+    peers = table("peers", rows)
+    starts = peers[peers["code"] == BEYOND].groupby("graph")["start"].apply(list)
+    assert set(map(tuple, starts)) == {("excluded", "included", "on the device")}
+    medians = peers.drop_duplicates("graph").set_index("graph")["published_ecl_mm_ms"]
+    assert medians.round(1).to_dict() == {
+        "uniform_n100000_d4_s1": 7.8, "uniform_n1000000_d3_s1": 40.8, "skew_n1000000_d8_s1": 84.5,
+    }  # fmt: skip
+    found = compared("peers", summary(cells, milliseconds(3.1, 1.01)))
+    assert [c.verdict for c in found] == ["open"] * 6
+    other = compared("peers", summary(cells, milliseconds(1, 1), card="Another card"))
+    assert {c.verdict for c in other} == {"not measured"}
+
+
+def test_copter2_beside_scipy():
+    rows = summary(BY_NAME["copter2"].cells(PAPER), lambda code, graph: 4460.0)
+    found = table("copter2", rows)
+    mine = found[found["source"] == "this run"].set_index(["ordering", "code"])
+    assert mine.loc[("original", BEST), "scipy_over_ours"] == pytest.approx(50)
+    assert mine.loc[("permuted", "HK"), "published_scipy_s"] == 780
+    assert set(mine["bound"]) == {"exact", "above"}
+    assert {c.verdict for c in compared("copter2", rows)} == {"agrees"}
+    slow = summary(BY_NAME["copter2"].cells(PAPER), lambda code, graph: 3e5)
+    judged = {c.quantity: c.verdict for c in compared("copter2", slow)}
+    assert judged["HK on copter2, s, original (this run)"] == "open"
+    assert judged["HK on copter2, s, permuted (this run)"] == "agrees"
+
+
+def test_beyond_beside_the_best_of_the_eight():
+    rows = eight(matrices(4), lambda place: 0.25)
+    found = table("beyond", rows)
+    assert set(found["best_variant"]) == {"APFB GPUBFS MT"}
+    first = found[found["name"] == sets.ours().index[1]].iloc[0]
+    assert (first["best_ms"], first["beyond_ms"], first["cpu_ms"]) == (2, 0.5, 0.25)
+    assert (first["beyond_over_best"], first["beyond_over_cpu"]) == (0.25, 2)
+    judged = compared("beyond", rows)
+    assert [c.measured for c in judged] == [pytest.approx(0.5 / 24**0.25, abs=1e-4)] * 2
+    assert {c.verdict for c in judged} == {"agrees"}

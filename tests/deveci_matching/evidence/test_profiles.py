@@ -1,0 +1,118 @@
+"""Figures 3 to 5 and the claims of the text, on made-up measurements and on print's own."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from deveci_matching.evidence.made_up import (
+    at,
+    compared,
+    graphs_of,
+    table,
+)
+
+from papers.deveci_matching.evidence import profiles, sets
+
+
+def test_points_of_the_speedup_profiles(profiled):
+    found = table("fig03", profiled)
+    row = at(found, "O_all", "log2_speedup", 0.0)
+    assert (row["over"], row["graphs"]) == ("HK", 6)  # HK is the faster of the two
+    assert row["GPU"] == pytest.approx(5 / 6)
+    assert (row["P-DBFS"], row["P-HK"], row["P-PFP"]) == (1, 1, 0)
+    assert at(found, "O_all", "log2_speedup", 1.0)["P-DBFS"] == 1
+    assert at(found, "O_all", "log2_speedup", 1.5)["P-DBFS"] == 0
+    assert at(found, "O_all", "log2_speedup", 4.0)["GPU"] == pytest.approx(1 / 6)
+    assert at(found, "O_all", "log2_speedup", 4.5)["GPU"] == 0
+    printed = found.dropna(subset=["published_GPU"])
+    zero = printed[printed["log2_speedup"] == 0].set_index("instance_set")["published_GPU"]
+    assert zero.to_dict() == {
+        "O_Hardest20": pytest.approx(0.85), "O_S1": pytest.approx(0.86),
+        "RCP_S1": pytest.approx(0.76), sets.TWINS: pytest.approx(0.90),
+    }  # fmt: skip
+
+
+def test_the_baseline_is_the_faster_one_overall():
+    rows = graphs_of([(1.0, 100.0), (10.0, 5.0)])
+    assert profiles.baseline(rows) == "HK"  # geometric means 3.16 and 22.4
+    assert profiles.baseline(graphs_of([(9.0, 8.0), (9.0, 10.0)])) == "PFP"
+    assert profiles.baseline(graphs_of([(math.nan, 8.0)])) == "PFP"
+
+
+def test_points_of_the_performance_profiles(profiled):
+    found = table("fig04", profiled)
+    one = at(found, "O_all", "factor", 1.0)
+    # The GPU is the fastest at 1, 2, 4 and (with P-DBFS) 8 ms; P-DBFS from there on.
+    assert one["GPU"] == pytest.approx(4 / 6)
+    assert one["P-DBFS"] == pytest.approx(3 / 6)
+    two = at(found, "O_all", "factor", 2.0)
+    assert (two["GPU"], two["P-HK"]) == (pytest.approx(5 / 6), pytest.approx(3 / 6))
+    assert at(found, "O_all", "factor", 4.0)["GPU"] == 1
+    printed = found.dropna(subset=["published_GPU"])
+    assert sorted(printed["published_GPU"]) == [0.61, 0.74]
+
+
+def test_overall_speedups(profiled, twenty):
+    found = table("fig05", profiled)
+    mine = found[(found["source"] == "this run") & (found["instance_set"] == "O_all")]
+    speedups = mine.set_index("over")["speedup"]
+    assert speedups["HK"] == pytest.approx(16 / 2**2.5)
+    assert speedups["PFP"] == pytest.approx(64 / 2**2.5)
+    found = table("fig05", twenty)
+    both = found[found["source"] == "this run"].dropna(subset=["published_speedup", "speedup"])
+    hard = both[both["instance_set"] == "O_Hardest20"].set_index("over")
+    assert hard.loc["HK", "published_speedup"] == 3.96
+    assert hard.loc["HK", "speedup"] == pytest.approx(3.954, abs=1e-3)
+    assert hard.loc["PFP", "speedup"] == pytest.approx(5.613, abs=1e-3)
+    twins = both[both["instance_set"] == sets.TWINS].set_index("over")["speedup"]
+    assert twins["HK"] == pytest.approx(10.143, abs=1e-3)
+    assert {c.verdict for c in compared("fig05", twenty)} <= {"agrees", "open"}
+
+
+def test_the_text_follows_from_the_twenty_as_printed(twenty):
+    found = {row.id: row for row in table("claims", twenty).itertuples(index=False)}
+    assert found["DE-g"].measured == pytest.approx(3.954, abs=1e-3)
+    assert found["DE-i"].measured == 6
+    assert found["DE-j"].measured == 2
+    assert found["DE-k"].measured == 6  # DE1: print says five
+    assert round(found["DE-l"].measured, 2) == 0.03
+    assert found["DE-m"].measured == pytest.approx(628.7, abs=0.1)
+    assert found["DE-o"].measured == "20 / 0 / 0"
+    judged = {c.quantity.partition(",")[0]: c.verdict for c in compared("claims", twenty)}
+    assert {judged[f"DE-{letter}"] for letter in "gijlmo"} == {"agrees"}
+    assert judged["DE-n"] == judged["DE-c"] == "not measured"
+
+
+def test_shares_of_the_text(profiled):
+    found = {row.id: row for row in table("claims", profiled).itertuples(index=False)}
+    # No graph takes a second: the twenty slowest stand for O_S1, six of them here.
+    assert (found["DE-a"].instance_set, found["DE-a"].graphs) == ("O_Hardest20", 6)
+    assert found["DE-a"].measured == pytest.approx(100 * 4 / 6)  # a tie is no win
+    assert found["DE-c"].measured == pytest.approx(100 * 3 / 6)
+    assert found["DE-e"].measured == pytest.approx(16 / 2**2.5)
+    assert math.isnan(found["DE-i"].measured)  # six are no twenty
+    assert found["DE-o"].measured == "0 / 6 / 0"
+    judged = {c.quantity.partition(",")[0]: c for c in compared("claims", profiled)}
+    assert judged["DE-b"].verdict == "not measured"  # nothing permuted was measured
+    assert judged["DE-o"].verdict == "open"
+
+
+def test_deviations_come_back_from_quartiles():
+    values = np.array([10.0, 11.0, 14.0])
+    low, middle, high = np.percentile(values, [25, 50, 75])
+    row = {"value": middle, "q1": low, "q3": high, "count": 3}
+    rows = pd.DataFrame([row, {**row, "count": 5}])
+    found = profiles.deviation(rows)
+    assert found[0] == pytest.approx(100 * values.std(ddof=1) / values.mean())
+    assert math.isnan(found[1])
+    assert profiles.steady(pd.Series([1.0, 9.9, 10.0, 17.0, 40.0, 90.0])) == "2 / 2 / 1"
+
+
+def test_sources_do_not_mix(profiled):
+    recorded = profiled.assign(source="recorded some-card")
+    both = pd.concat([profiled, recorded], ignore_index=True)
+    found = table("fig05", both)
+    rows = found[found["instance_set"] == "O_all"]
+    assert list(rows["source"]) == ["this run", "recorded some-card"] * 2
+    assert rows["graphs"].max() == 6

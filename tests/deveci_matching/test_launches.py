@@ -1,0 +1,74 @@
+"""Grids, device memory and bound launches of the eight variants."""
+
+import numpy as np
+import pytest
+from deveci_matching.examples import GRAPHS, VARIANTS, variants
+
+from papers.common.gpu import device
+from papers.common.problems.graph import GraphError, bipartite
+from papers.deveci_matching import launches, solver
+from papers.deveci_matching.kernels import bfs as search_kernels
+from papers.deveci_matching.kernels import fix_matching as repair_kernels
+from papers.deveci_matching.launches import Geometry
+
+SIGNATURES = {**search_kernels.SIGNATURES, **repair_kernels.SIGNATURES}
+
+
+@pytest.mark.parametrize("bfs", launches.BFS)
+def test_what_does_not_fit_is_named(bfs, monkeypatch):
+    """The formula is what is allocated; one byte less is refused before anything is copied."""
+    graph = bipartite(GRAPHS["wide"])
+    needed = launches.needed_bytes(graph, bfs)
+    allocated = solver.upload(graph, bfs=bfs).arrays
+    assert sum(array.nbytes for array in allocated.values()) == needed
+    monkeypatch.setattr(device, "free_bytes", lambda: needed)
+    solver.upload(graph, bfs=bfs)
+    monkeypatch.setattr(device, "free_bytes", lambda: needed - 1)
+    monkeypatch.setattr(launches, "allocate", None)
+    with pytest.raises(GraphError, match=f"needs {needed} bytes of device memory, {needed - 1}"):
+        solver.upload(graph, bfs=bfs)
+
+
+@pytest.mark.parametrize("wrong", [(0, 8), (1 << 20, 8), (2, 0), (2, 1025), (2.0, 8)])
+def test_bad_geometry_is_named(wrong):
+    with pytest.raises(ValueError, match="whole number"):
+        Geometry(*wrong)
+
+
+def test_shapes_on_a_gpu(monkeypatch):
+    """CT: 256 x 256. MT: one thread a column, as far as they are resident."""
+    card = device.Device("card", True, 132, 1 << 36, (9, 0))
+    monkeypatch.setattr(device, "describe", lambda: card)
+    monkeypatch.setattr(launches, "hardware_threads", lambda: 132 * 2048)
+    for columns in (1, 256, 257, 10**5, 10**7):
+        assert Geometry.for_device(columns, "ct") == Geometry(256, 256)
+        mt = Geometry.for_device(columns, "mt")
+        wanted = min(columns, 270336)
+        assert wanted <= mt.blocks * mt.threads < wanted + mt.threads
+
+
+@variants
+def test_bound_arguments_are_what_the_kernels_are_compiled_for(variant):
+    """On a GPU a launch is compiled for its arguments' types: they are the listed signatures."""
+    listed = {kernel.py_func.__name__: text for kernel, text in SIGNATURES.items()}
+    state = solver.upload(GRAPHS["wide"], **variant)
+    for launch in state.launches.values():
+        kinds = listed[launch.name].removeprefix("void(").removesuffix(")").split(", ")
+        assert len(launch.arguments) == len(kinds)
+        for argument, kind in zip(launch.arguments, kinds, strict=True):
+            assert argument.dtype.name == kind.removesuffix("[::1]"), (launch.name, kind)
+            assert isinstance(argument, np.ndarray) == kind.endswith("[::1]")
+
+
+def test_the_variants_are_what_they_are_called():
+    """Each variant launches the kernels that its options name."""
+    for variant in VARIANTS:
+        state = solver.upload(GRAPHS["wide"], **variant)
+        names = {part: launch.name for part, launch in state.launches.items()}
+        wr = variant["bfs"] == "wr"
+        ends = wr and variant["algorithm"] == "apsb"
+        assert names["init_bfs_array"] == ("init_bfs_array_wr" if wr else "init_bfs_array")
+        assert names["bfs"] == ("gpubfs_wr" if wr else "gpubfs")
+        assert names["alternate"] == ("alternate_from_ends" if ends else "alternate")
+        if wr:
+            assert state.launches["bfs"].arguments[1] == ends
