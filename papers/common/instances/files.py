@@ -45,15 +45,15 @@ _BLOCK = 1 << 20
 
 
 class InstanceError(ValueError):
-    """What is wrong with an instance that should come from a file."""
+    """An instance cannot be had from its file."""
 
 
 class MissingInstanceError(InstanceError):
-    """There is no such file, in no place that is looked at."""
+    """None of the folders has such a file."""
 
 
 class BrokenInstanceError(InstanceError):
-    """There is a file, but no graph can be read from it, or another one than was asked for."""
+    """A file holds no graph, or another one than was asked for."""
 
 
 class FetchError(InstanceError):
@@ -121,7 +121,7 @@ def load(name: str) -> Graph:
     MissingInstanceError
         If no file has that name.
     BrokenInstanceError
-        If the file is no matrix, or if a fetched one is not any more what was fetched.
+        If the file is no matrix, or if a fetched one has changed since.
     """
     path = find(name)
     if path.parent == cache():
@@ -200,7 +200,7 @@ def _sum(path: Path) -> str:
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    """Checksum by file name."""
+    """Return the checksums by file name."""
     with contextlib.suppress(FileNotFoundError):
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
         pairs = (line.partition("  ") for line in lines)
@@ -231,7 +231,7 @@ def fetch(name: str, report: Callable[[str], Any] = lambda text: None) -> Path:
     name : str
         ``NAME`` or ``GROUP/NAME``, exactly as the collection has it.
     report : callable(str)
-        Told what begins.
+        It is told each step that begins.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def fetch(name: str, report: Callable[[str], Any] = lambda text: None) -> Path:
     FetchError
         If the file cannot be had, or if no matrix or more than one is called so.
     BrokenInstanceError
-        If what was downloaded is no such matrix.
+        If the downloaded file is no such matrix.
     """
     report(f"looking up {name}")
     entry = _look_up(name)
@@ -319,7 +319,7 @@ def _of_archive(archive: Path, name: str) -> Graph:
 
 
 def _keep(graph: Graph, scratch: Path, path: Path) -> Path:
-    """Write a graph's pattern; whoever reads it sees all of it or nothing."""
+    """Write a graph's pattern; a reader sees all of it or nothing."""
     from scipy.sparse import save_npz
 
     part = scratch / path.name
