@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # One worker more than two cores: some tests wait for processes that they have started.
 JOBS ?= 3
 PRESET ?=
+# More extras of pyproject.toml, e.g. EXTRAS=mpi,suitesparse; `make install EXTRAS=...` adds them later.
+EXTRAS ?=
 
 # The driver's CUDA version, e.g. 13.0; empty without a GPU. Compiler and linker must not be newer
 # than the driver, so the toolkit is pinned to it.
@@ -28,7 +30,7 @@ endif
 DEFAULT_PRESET := paper
 endif
 
-.PHONY: reproduce test test-all lint clean
+.PHONY: reproduce test test-all lint install clean
 
 reproduce: $(VENV)/.stamp-run
 	$(BIN)/reproduce run --preset $(or $(PRESET),$(DEFAULT_PRESET))
@@ -39,6 +41,10 @@ test: $(VENV)/.stamp-test lint
 # With the cases that `make test` leaves out because they take long.
 test-all: $(VENV)/.stamp-test lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "nightly or not nightly"
+
+# What a message of the command asks for, into the same environment.
+install: $(VENV)/.stamp-run
+	$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]"
 
 lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .

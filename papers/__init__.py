@@ -1,4 +1,4 @@
-"""Five GPU papers on assignment and matching, reimplemented in ``numba.cuda``.
+"""GPU papers on assignment, matching and flow, reimplemented in ``numba.cuda``.
 
 Importing this package loads neither Numba nor CUDA, so that ``reproduce --help`` is instant.
 Each paper is a subpackage; `PAPERS` lists those that have landed, in the order of the reading tour.
@@ -13,4 +13,11 @@ PAPERS: tuple[str, ...] = (
     "deveci_matching",
     "lupinska_costscale",
 )
-"""Names of the subpackages that hold a paper."""
+"""Names of the subpackages that hold a paper; CONTRIBUTING.md says how one is added."""
+
+DEFAULT_PAPERS: dict[str, str] = {
+    "assignment": "kawtikwar_opts",
+    "matching": "deveci_matching",
+    "flow": "lupinska_costscale",
+}
+"""The paper whose default solver ``reproduce solve FILE`` takes, by the file's problem."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import facts
 import pytest
 
 import papers as package
@@ -25,8 +26,8 @@ MOST_MODULES = 14
 ROOMS = ("model", "executor", "gpu", "mpi", "problems", "instances", "evidence")
 """The rooms of `papers.common`: each imports itself and what stands left of it."""
 
-STARTS_FROM = {"kawtikwar_opts": {"lopes2019"}}
-"""Arrows between papers: one starts from another's kernels, as the report itself does."""
+STARTS_FROM = {name: facts.starts_from(name) for name in package.PAPERS}
+"""Arrows between papers, from their `paper.toml`: one may start from another's kernels."""
 
 KINDS = ("Graph", "Network", "Grid")
 """The forms of an instance's data that only `papers.common.problems` may ask for."""
@@ -49,20 +50,12 @@ KNOWN: dict[str, set[str]] = {
         "papers.common.instances.generators <-> papers.common.instances.parts"
         " <-> papers.common.problems.costs_on_device",
         "papers.common.instances.graphs.families <-> papers.common.instances.graphs.stand_ins",
-        "papers.lupinska_costscale.flow.baselines.push_relabel"
-        " <-> papers.lupinska_costscale.flow.baselines.rivals",
     },
     "arrows_between_rooms": {
         "papers.common.problems.assignment_proof_by_strips imports papers.common.instances.parts",
         "papers.common.problems.costs_on_device imports papers.common.instances.generators",
     },
     "questions_of_kind": {
-        "papers.lupinska_costscale.flow.baselines.rivals asks for a Grid",
-        "papers.lupinska_costscale.flow.baselines.rivals asks for a Network",
-        "papers.lupinska_costscale.flow.launches asks for a Grid",
-        "papers.lupinska_costscale.flow.launches asks for a Network",
-        "papers.lupinska_costscale.flow.solver asks for a Grid",
-        "papers.lupinska_costscale.flow.solver asks for a Network",
         "papers.reproduce.measure.protocol asks for a Graph",
         "papers.reproduce.measure.protocol asks for a Grid",
         "papers.reproduce.measure.protocol asks for a Network",

@@ -1,11 +1,12 @@
 """The vocabulary: what a paper, an experiment, an answer and a proof are.
 
-Dataclasses without logic, so that every other module can import them without cost: this file
-imports neither Numba nor CUDA.
+Dataclasses without logic, and `lazily`, with which a card is written. Every other module can import
+them without cost: this file imports neither Numba nor CUDA.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +26,7 @@ class GivenUpError(RuntimeError):
     ----------
     message : str
     after_ms : float, optional
-        How long the run took until it stopped, where that was the limit.
+        Milliseconds that the run took until it stopped, where time was the limit.
     """
 
     def __init__(self, message: str, after_ms: float | None = None) -> None:
@@ -39,7 +40,7 @@ GAVE_UP = "gave_up_ms"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a certifier found out about one answer.
+    """The proof of one answer, or the reason why there is none.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class Assignment:
     maximize : bool
         Whether the cost was maximized.
     counters : mapping of str to int
-        What the solver counted on the way (iterations, launches, zeros ...).
+        Counts that the solver made on the way (iterations, launches, zeros ...).
     """
 
     row_ind: np.ndarray
@@ -98,7 +99,7 @@ class Matching:
     cardinality : int
         Number of matched pairs.
     counters : mapping of str to int
-        What the solver counted on the way (searches, levels, launches, paths ...).
+        Counts that the solver made on the way (searches, levels, launches, paths ...).
     """
 
     row_match: np.ndarray
@@ -114,7 +115,7 @@ class Flow:
     Attributes
     ----------
     value : int
-        What arrives at the sink.
+        The units that arrive at the sink.
     residual : int64[arcs], or mapping of str to int64[height, width]
         Residual capacities in the instance's own form: by arc of a
         `papers.common.problems.network.Network`; of a `Grid` by its arrays' names (``source``,
@@ -123,7 +124,7 @@ class Flow:
     source_side : bool[nodes] or bool[height, width]
         A minimum cut: the nodes (pixels) that the sink cannot be reached from.
     counters : mapping of str to int
-        What the solver counted on the way (pushes, relabels, kernel runs ...).
+        Counts that the solver made on the way (pushes, relabels, kernel runs ...).
     """
 
     value: int
@@ -161,11 +162,11 @@ class Solver:
     name : str
         Unique within its paper, e.g. ``"gpu"`` or ``"cpu_o4"``.
     title : str
-        What it is, for tables and legends.
+        Its name in tables and legends.
     device : {"cuda", "cpu"}
         ``"cuda"``: kernels (a GPU, or the CPU executor when there is none); ``"cpu"``: njit code.
     problem : {"assignment", "matching", "flow"}
-        What it solves: a key of `papers.common.problems.PROBLEMS`.
+        The problem that it solves: a key of `papers.common.problems.kinds.PROBLEMS`.
     upload : callable(costs, graph or network, **options) -> state
         Checks the input and allocates everything; host memory to device memory.
     run : callable(state, trace=None) -> None
@@ -177,8 +178,9 @@ class Solver:
     steps : tuple of str
         The names that `run` passes to ``trace``.
     ranks : {"", "rows", "columns"}
-        What is split among several MPI ranks: then all ranks of a communicator, which `upload`
-        takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says how many.
+        The lines that are split among several MPI ranks: then all ranks of a communicator, which
+        `upload` takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says
+        how many.
     variants : mapping of str to mapping
         Options of `upload` by a name: the forms of the solver, beside the default one, that are
         to be right as well, e.g. ``{"A": {"step_4": "A"}}``.
@@ -205,6 +207,65 @@ class Solver:
 
 
 @dataclass(frozen=True)
+class Problem:
+    """Everything that differs between assignment, matching and flow.
+
+    The three records are `papers.common.problems.kinds.PROBLEMS`. Whoever measures, solves, plans
+    or reports asks the record, never for the kind of an instance or of an answer.
+
+    Attributes
+    ----------
+    name : {"assignment", "matching", "flow"}
+    answer : type
+        `Assignment`, `Matching` or `Flow`.
+    objective : str
+        The optimized quantity: the answer's attribute and the metric's name.
+    growth : int
+        A run's time is predicted to grow with ``n**growth``, unless a family knows better.
+    endings : tuple of str
+        The endings of the files that `read` takes.
+    states : callable(Any) -> bool
+        Whether a value is data of this problem in its own form. A matrix states an assignment.
+    adopt : callable(Any) -> data
+        Data in the problem's own form: a matrix becomes a graph for a matching. Raises ValueError
+        for data that state another problem.
+    shape : callable(data) -> tuple of int
+        Rows and columns of a matrix or a graph, height and width of a grid, nodes of a network.
+    size_bytes : callable(data) -> int
+        Bytes that the data take.
+    compiled_for : callable(data) -> str
+        The type that compiled code depends on: that of the costs, or of the data.
+    fits_executor : callable(data) -> bool
+        Whether the CPU executor of kernels answers within seconds.
+    each_is_proved : callable(data) -> bool
+        Whether every repetition's answer is proved, or the last one only, because a proof costs as
+        much as a run.
+    prove : callable(data, answer, maximize) -> Verdict
+        The proof of an answer, outside every clock. Costs may be given as row strips, too.
+    read : callable(path) -> data
+        Reads a file; raises `papers.common.problems.files.FileFormatError`.
+    write : callable(path, data, answer) -> None
+        Writes an answer as text, one line an assigned pair, a matched pair, an arc or a pixel row.
+    """
+
+    name: ProblemName
+    answer: type
+    objective: str
+    growth: int
+    endings: tuple[str, ...]
+    states: Callable[[Any], bool]
+    adopt: Callable[[Any], Any]
+    shape: Callable[[Any], tuple[int, ...]]
+    size_bytes: Callable[[Any], int]
+    compiled_for: Callable[[Any], str]
+    fits_executor: Callable[[Any], bool]
+    each_is_proved: Callable[[Any], bool]
+    prove: Callable[[Any, Any, bool], Verdict]
+    read: Callable[[Any], Any]
+    write: Callable[[Any, Any, Any], None]
+
+
+@dataclass(frozen=True)
 class Defaults:
     """The solvers a paper takes for one problem when its caller names none.
 
@@ -221,12 +282,33 @@ class Defaults:
     cpu: str
 
 
+def lazily(module: str, attribute: str) -> Callable[[], Any]:
+    """Return a function that imports `module` when it is called and returns that attribute."""
+    return lambda: getattr(importlib.import_module(module), attribute)
+
+
 @dataclass(frozen=True)
 class Paper:
     """A paper's card.
 
-    ``experiments`` and ``solvers`` are callables so that the card itself imports nothing heavy;
-    ``defaults`` names, by problem, the solvers that its public calls and the command take.
+    Attributes
+    ----------
+    name : str
+        The subpackage of `papers`.
+    tag : str
+        The tag of citations in the code: ``"L19"`` for ``[L19 Alg.2]``.
+    title, authors, venue, year, doi
+        The publication; `doi` may be empty.
+    summary : str
+        One sentence.
+    experiments : callable() -> sequence of Experiment
+        A callable, as `solvers`, so that the card itself imports nothing heavy; see `lazily`.
+    solvers : callable() -> mapping of str to Solver
+        By name.
+    defaults : mapping of problem to Defaults
+        The solvers that its public calls and the command take.
+    status : {"complete", "draft"}
+        A draft needs no recorded runs and no `RESULTS.md`; the tests ask everything else of it.
     """
 
     name: str
@@ -240,6 +322,7 @@ class Paper:
     experiments: Callable[[], Sequence[Experiment]]
     solvers: Callable[[], Mapping[str, Solver]]
     defaults: Mapping[ProblemName, Defaults]
+    status: Literal["complete", "draft"] = "complete"
 
 
 # --------------------------------------------------------------------------- experiments
@@ -253,6 +336,10 @@ step boundary (so their sum exceeds ``run``).
 """
 
 
+Storage = Literal["host", "device", "strips"]
+"""Where an instance's data is."""
+
+
 @dataclass(frozen=True)
 class Instance:
     """An instance by name, so that a row of measurements says how to draw it again.
@@ -260,18 +347,21 @@ class Instance:
     Attributes
     ----------
     family : str
-        A key of `papers.common.instances.generators.FAMILIES`,
-        `papers.common.instances.graphs.families.GRAPHS` or
-        `papers.common.instances.flows.families.FLOWS`.
+        A key of `papers.common.instances.FAMILIES`.
     n : int
         Rows (and, but for matrices from files, columns).
     label : str
-        The cost range as the paper names it, e.g. ``"0.1n"``, ``"n"``, ``"10n"``; free text. Of a
-        graph: its degree (``"d3"``) or the name it has in the paper.
+        The text that the paper gives to it: a cost range (``"0.1n"``, ``"n"``, ``"10n"``), the
+        degree of a graph (``"d3"``), or a name. `papers.common.instances.labels` reads it.
     params : tuple of (str, value) pairs
-        Keyword arguments of the family's generator besides ``n`` and ``seed``.
+        Keyword arguments of the family besides ``n`` and ``seed``; they overrule the label.
     seed : int
         Seed.
+    storage : {"host", "device", "strips"}
+        Where its data is: in the host's memory; drawn in the device's; or with several ranks, each
+        of which draws its own strip.
+    permuted : bool
+        Whether rows and columns are in random order, by the same seed; for graphs.
     """
 
     family: str
@@ -279,11 +369,18 @@ class Instance:
     label: str
     params: tuple[tuple[str, Any], ...] = ()
     seed: int = 1
+    storage: Storage = "host"
+    permuted: bool = False
 
     @property
     def key(self) -> str:
-        """Canonical id, e.g. ``uniform/n=512/range=10n/seed=1``."""
-        return f"{self.family}/n={self.n}/range={self.label}/seed={self.seed}"
+        """Canonical id, e.g. ``uniform/n=512/range=10n/seed=1``, then storage and permutation.
+
+        ``/storage=device`` and ``/permuted`` stand at its end where the fields are not the usual.
+        """
+        stored = "" if self.storage == "host" else f"/storage={self.storage}"
+        order = "/permuted" if self.permuted else ""
+        return f"{self.family}/n={self.n}/range={self.label}/seed={self.seed}{stored}{order}"
 
 
 @dataclass(frozen=True)
@@ -308,7 +405,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an experiment is asked to plan for.
+    """The circumstances that an experiment plans its cells for.
 
     Attributes
     ----------
@@ -333,16 +430,20 @@ class Comparison:
     Attributes
     ----------
     quantity : str
-        What is compared, with its cell, e.g. ``"speedup n=512 range=n"``.
+        The compared quantity with its cell, e.g. ``"speedup n=512 range=n"``.
     kind : {"count", "ratio", "shape", "time", "cross-check"}
-        How comparable it is across machines, best first. A ``cross-check`` is no comparison with
-        print: two solvers of ours, or a goal of ours; `published` then holds what is expected.
+        The kind of comparison, the most comparable across machines first. A ``cross-check`` is no
+        comparison with print: two solvers of ours, or a goal of ours; `published` then holds what
+        is expected.
     published, measured : float or str or None
         The two values; None where one is missing.
     verdict : {"agrees", "differs", "open", "not comparable", "not measured"}
         ``differs`` must come with a `note` that explains it, else it is ``open``.
     note : str
         Explanation.
+    origin : str
+        Whose measurement it is: ``"this run"`` or ``"recorded <slug>"``. Experiments may leave it
+        empty: `papers.common.evidence.judges.by_origin`, which calls them, sets it.
     """
 
     quantity: str
@@ -351,6 +452,7 @@ class Comparison:
     measured: float | str | None
     verdict: Literal["agrees", "differs", "open", "not comparable", "not measured"]
     note: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -366,7 +468,7 @@ class Experiment:
     kind : {"table", "figure", "picture"}
         Figures and pictures also write a PNG.
     cells : callable(Plan) -> sequence of Cell
-        What must be measured.
+        The cells that must be measured.
     table : callable(measurements, published) -> DataFrame
         `measurements`: the certified rows of the run and of the recorded runs, reduced to medians
         per cell and metric (columns: `papers.reproduce.run.measurements.SUMMARY`); `published`:
@@ -375,7 +477,7 @@ class Experiment:
     figure : callable(table) -> matplotlib Figure, or None
         Drawn from the table alone, like the paper's.
     compare : callable(table) -> sequence of Comparison
-        From the table alone.
+        From the table alone; it is given the rows of one origin at a time.
     artifacts : callable(run directory, Plan) -> sequence of (caption, PNG path), or None
         For pictures: writes files of its own under the given directory.
     unavailable : str

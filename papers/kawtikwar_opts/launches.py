@@ -1,6 +1,6 @@
-"""What a run needs before its first launch: shapes, memory, bound launches.
+"""Launch shapes, device memory and bound launches of a run of [K21].
 
-`solver` is the algorithm; this is its plumbing.
+`solver` is the algorithm; this module is its plumbing.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from numba import cuda
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind, registers_for, resident_blocks
+from papers.common.gpu.limits import largest
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
 from papers.kawtikwar_opts.kernels import baseline, opt0, opt1, opt2, opt3, opt4
 from papers.kawtikwar_opts.kernels.clock import CLOCKS
+from papers.kawtikwar_opts.kernels.flags import FLAGS
 from papers.kawtikwar_opts.kernels.near_zero import threshold
-from papers.kawtikwar_opts.kernels.one_launch import FLAGS
 from papers.lopes2019 import launches as lopes
 from papers.lopes2019.kernels.matrix import MAX_BLOCK
 
@@ -115,7 +116,7 @@ def bind_host_loop(
     kernels = HOST_LOOP[version]
     a, n, threads = arrays, np.int32(problem.size), int(shapes.threads)
     named = a | {"zeros_size": a["zeros_size_b"]}
-    # Reflected already: what Lopes's kernels see is minimized.
+    # The costs are reflected already, so Lopes's kernels minimize.
     launches = lopes.bind_launches(
         dataclasses.replace(problem, maximize=False), named, _lopes_shapes(shapes), "paper"
     )
@@ -163,9 +164,7 @@ def bind_one_launch(
     """
     a, order, threads = arrays, problem.size, int(shapes.threads)
     kernel = for_block(version, threads)
-    kind = problem.matrix.dtype
     multiplier, shift = reciprocal(order)
-    top = kind.type(np.inf if kind.kind == "f" else np.iinfo(kind).max)
     if threads < 32:
         raise ValueError(f"threads={threads}: one launch needs whole warps")
     lines_a_turn = 1
@@ -174,7 +173,8 @@ def bind_one_launch(
     lines_a_turn = max(lines_a_turn, min(8, threads))  # 8 neighbours: one 32-byte sector
     arguments = (
         np.int32(order), np.int32(shapes.lines_a_bin), np.int32(lines_a_turn),
-        np.int64(multiplier), np.int32(shift), np.int32(patience), threshold(problem), top,
+        np.int64(multiplier), np.int32(shift), np.int32(patience), threshold(problem),
+        largest(problem.matrix.dtype),
         a["cost"], a["slack"], a["row_extreme"], a["min_in_column"], a["partial"],
         a["covered_row"], a["covered_column"], a["row_of_star_at_column"],
         a["column_of_star_at_row"], a["column_of_prime_at_row"], a["row_of_green_at_column"],

@@ -10,17 +10,18 @@ nothing is ever moved.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from papers.common.gpu import device
-from papers.common.gpu.launch import Launch
+from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
-from papers.kawtikwar_opts.kernels.one_launch import Flag, Status
+from papers.kawtikwar_opts.kernels.flags import Flag, Status
 from papers.kawtikwar_opts.launches import (
     HOST_LOOP,
     ONE_LAUNCH,
@@ -34,7 +35,7 @@ from papers.lopes2019.kernels.search import Flag as LopesFlag
 from papers.lopes2019.solver import check_size, decode_signal
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
-"""What `run` passes to ``trace`` in the versions with a host loop; one launch shows nothing."""
+"""Steps that `run` names to ``trace`` in the versions with a host loop; one launch names none."""
 
 DTYPES = ("int32", "int64", "float64")
 
@@ -62,7 +63,7 @@ FAILURES = {
 
 
 @dataclass
-class State:
+class State(DeviceState):
     """Everything `run` touches: device arrays, bound launches, counters.
 
     Attributes
@@ -75,27 +76,12 @@ class State:
         Order.
     patience : int
         Augmentations, restarts and dual updates in a row before a run gives up.
-    solved : bool
-        Whether `run` has ended well.
     """
 
     problem: Problem
     version: str
     n: int
     patience: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launches: dict[str, Launch] = field(default_factory=dict)
-    mailbox: Any = None
-    counters: dict[str, int] = field(default_factory=dict)
-    solved: bool = False
-
-    def forget(self) -> None:
-        """Start counting anew: also right after a run that was interrupted between two signals."""
-        self.mailbox.forget()
-        self.solved = False
-        self.counters.clear()
-        for launch in self.launches.values():
-            launch.reset()
 
 
 # ------------------------------------------------------------------------------- upload
@@ -134,8 +120,8 @@ def upload(
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
     patience : int, optional
-        Augmentations, restarts and dual updates in a row before a run gives up; by default what no
-        valid input needs, n + 1.
+        Augmentations, restarts and dual updates in a row before a run gives up; by default n + 1,
+        which no valid input needs.
 
     Returns
     -------
@@ -195,12 +181,12 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     if state.version in ONE_LAUNCH:
         _run_one_launch(state)
     else:
-        _run_host_loop(state, trace or _no_trace)
+        _run_host_loop(state, trace or no_trace)
 
 
 def _run_one_launch(state: State) -> None:
     state.launches["hungarian"]()
-    status = state.mailbox.wait()
+    status = state.payload()
     if status != Status.SOLVED:
         raise RuntimeError(FAILURES[status].format(state.patience))
     state.solved = True
@@ -220,7 +206,7 @@ def _run_host_loop(state: State, mark: Callable[[str], None]) -> None:
         mark("step_4")
         launches["step_4"]()
         # With every column covered step 4 finds nothing, so its signal carries step 3's answer too.
-        signal = decode_signal(state.mailbox.wait())
+        signal = decode_signal(state.payload())
         if iteration == 0:
             state.counters["matches_initial"] = signal.matches
         if signal.matches == state.n:
@@ -248,12 +234,8 @@ def _search(state: State, signal: Any, mark: Callable[[str], None]) -> None:
                 launches[name]()
             mark("step_4")
         launches["step_4"]()
-        signal = decode_signal(state.mailbox.wait())
+        signal = decode_signal(state.payload())
     raise RuntimeError(FAILURES[Status.UPDATES].format(3 * state.patience))
-
-
-def _no_trace(step: str) -> None:
-    pass
 
 
 # ------------------------------------------------------------------------------- download
@@ -338,45 +320,22 @@ def barriers(paths: int, searches: int, updates: int, alone: bool) -> int:
     return 3 + 1 + paths + searches + 2 * updates
 
 
-def solve(cost: Any, maximize: bool = False, dtype: Any = None, **options: Any) -> Assignment:
-    """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
-
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for n up to a few hundred.
-
-    Parameters
-    ----------
-    cost : array_like[n, m]
-        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
-        pair. Rectangular matrices assign ``min(n, m)`` pairs.
-    maximize : bool
-        Whether the sum is to be maximized.
-    dtype : {"int32", "int64", "float64"}, optional
-        Type of the slack matrix. Integer slacks are exact.
-    **options
-        ``version``, ``lines_a_bin``, ``threads``, ``blocks``, ``trace_steps``, ``geometry``,
-        ``patience``: see `upload`.
-
-    Returns
-    -------
-    Assignment
-        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
-        duals that prove it, and the counters that `download` names.
-
-    Raises
-    ------
-    ValueError
-        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
-        working type, a matrix too large for the card, a bad option.
-    RuntimeError
-        If the kernels fail.
-
-    Examples
-    --------
-    >>> from papers.kawtikwar_opts import solve
-    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
-    5
-    """
-    state = upload(cost, maximize, dtype, **options)
+def solve(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    version: str = "opt4",
+    lines_a_bin: int | None = None,
+    threads: int | None = None,
+    blocks: int | None = None,
+    trace_steps: bool = False,
+    geometry: Geometry | None = None,
+    patience: int | None = None,
+) -> Assignment:
+    """Upload, run and download; see `papers.kawtikwar_opts.solve`."""
+    state = upload(
+        cost, maximize, dtype, version, lines_a_bin, threads, blocks, trace_steps, geometry,
+        patience,
+    )  # fmt: skip
     run(state)
     return download(state)

@@ -1,6 +1,6 @@
-"""What a run of [L19] needs before its first launch: shapes, memory, bound launches.
+"""Launch shapes, device memory and bound launches of a run of [L19].
 
-`solver` is the algorithm; this is its plumbing.
+`solver` is the algorithm; this module is its plumbing.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
+from papers.common.gpu.limits import grid_for, largest, smallest
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
 from papers.lopes2019.kernels import matrix as m
 from papers.lopes2019.kernels import search as k
 from papers.lopes2019.kernels import step_4 as alternatives
+from papers.lopes2019.kernels.arguments import Covers, Marks, Order, Words, Zeros
 
 
 @dataclass(frozen=True)
@@ -112,15 +114,15 @@ def bind_launches(
     launches: dict[str, Launch] = {}
     order = problem.size
     a, n = arrays, np.int32(order)
-    top, _ = _extremes(problem.matrix.dtype)
+    top = largest(problem.matrix.dtype)
     lines = np.int32(shapes.lines_a_bin)
-    line = _rounded_up(order, shapes.line_threads)
+    line = grid_for(order, shapes.line_threads)
     matrix = (
         min(shapes.matrix_blocks, -(-order * order // shapes.matrix_threads)),
         shapes.matrix_threads,
     )
     stars = a["row_of_star_at_column"], a["column_of_star_at_row"]
-    covers = a["covered_row"], a["covered_column"]
+    covers = Covers(a["covered_row"], a["covered_column"])
     prime, green, flags = a["column_of_prime_at_row"], a["row_of_green_at_column"], a["flags"]
     zeros, sizes = a["zeros"], a["zeros_size"]
     slack, partial = a["slack"], a["partial"]
@@ -144,7 +146,8 @@ def bind_launches(
     }[step_4]
     launches["step_4"] = bind(
         search, sizes.size, shapes.step_4_threads,
-        n, lines, zeros, sizes, *covers, stars[1], prime, flags, a["signal"], *extra,
+        Order(n, lines), Zeros(zeros, sizes), covers, Marks(stars[1], prime),
+        Words(flags, a["signal"]), *extra,
         shared_bytes=2 * order if step_4 in ("A", "C") else 0,
     )  # fmt: skip
     launches["step_5a"] = bind(k.step_5a, *line, n, *stars, prime, green)
@@ -175,7 +178,7 @@ def _bind_step_1(
     """Row and column reductions: lines a block such that the blocks fill the GPU [L19 Fig.3]."""
     a, order = arrays, problem.size
     n = np.int32(order)
-    top, bottom = _extremes(problem.matrix.dtype)
+    top, bottom = largest(problem.matrix.dtype), smallest(problem.matrix.dtype)
     launches: dict[str, Launch] = {}
     threads = shapes.step_2_threads
     blocks_wanted = max(1, shapes.matrix_blocks // 4)
@@ -206,16 +209,3 @@ def _bind_step_1(
         m.step_1_column_sub, *matrix, n, a["slack"], a["min_in_column"], a["column_dual"]
     )
     return launches
-
-
-def _rounded_up(items: int, threads: int) -> tuple[int, int]:
-    """Grid and block for one thread an item."""
-    return -(-items // threads), threads
-
-
-def _extremes(dtype: np.dtype) -> tuple[Any, Any]:
-    """The largest and the smallest value of a type, as scalars of that type."""
-    if dtype.kind == "f":
-        return dtype.type(np.inf), dtype.type(-np.inf)
-    limits = np.iinfo(dtype)
-    return dtype.type(limits.max), dtype.type(limits.min)

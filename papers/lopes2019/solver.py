@@ -8,14 +8,16 @@ the caller's rows are the paper's columns, and nothing is ever moved (deviation 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from papers.common.gpu import device
+from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
-from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.signals import Mailbox, unpack
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.lopes2019.kernels.search import Flag
@@ -33,7 +35,15 @@ MAX_SHARED_SIZE = 24576
 
 
 class Signal(NamedTuple):
-    """What step 4 tells the host (`kernels.search.send_signals` packs it)."""
+    """The word from step 4 to the host; `kernels.search.send_signals` packs it.
+
+    Attributes
+    ----------
+    matches : int
+        Starred zeros.
+    zero_found, path_found : bool
+        Whether a block uncovered a column, and whether one found a path.
+    """
 
     matches: int
     zero_found: bool
@@ -42,32 +52,27 @@ class Signal(NamedTuple):
 
 def decode_signal(payload: int) -> Signal:
     """Unpack the payload of step 4's word (`papers.common.gpu.signals`)."""
-    return Signal(payload & 0xFFFFFFFF, bool(payload >> 32 & 1), bool(payload >> 33 & 1))
+    return Signal(*unpack(payload))
 
 
 @dataclass
-class State:
-    """Everything `run` touches: device arrays, bound launches, counters."""
+class State(DeviceState):
+    """Everything `run` touches: device arrays, bound launches, counters.
+
+    Attributes
+    ----------
+    problem : Problem
+        The checked costs.
+    n : int
+        Order.
+    """
 
     problem: Problem
     n: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launches: dict[str, Launch] = field(default_factory=dict)
-    mailbox: Any = None
-    counters: dict[str, int] = field(default_factory=dict)
-    solved: bool = False
 
     def wait(self) -> Signal:
         """Wait for the signal of the latest launch of step 4."""
-        return decode_signal(self.mailbox.wait())
-
-    def forget(self) -> None:
-        """Start counting anew: also right after a run that was interrupted between two signals."""
-        self.mailbox.forget()
-        self.solved = False
-        self.counters.clear()
-        for launch in self.launches.values():
-            launch.reset()
+        return decode_signal(self.payload())
 
 
 def upload(
@@ -163,7 +168,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """
     if state.n == 0:
         return
-    mark = trace or _no_trace
+    mark = trace or no_trace
     launches = state.launches
     state.forget()
     step_1(launches, mark)
@@ -245,58 +250,10 @@ def solve(
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
 ) -> Assignment:
-    """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
-
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for n up to a few hundred.
-
-    Parameters
-    ----------
-    cost : array_like[n, m]
-        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
-        pair. Rectangular matrices assign ``min(n, m)`` pairs.
-    maximize : bool
-        Whether the sum is to be maximized.
-    dtype : {"int32", "int64", "float64", "uint8"}, optional
-        Type of the slack matrix. Integer slacks are exact.
-    step_4 : {"paper", "A", "B", "C"}
-        The search kernel: the paper's or one of Appendix B's.
-    lines_a_bin : int, optional
-        Columns (rows) to a block of step 4; the authors' code has 512.
-    geometry : Geometry, optional
-        Launch shapes; by default those that suit the device.
-
-    Returns
-    -------
-    Assignment
-        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
-        duals that prove it, and counters: ``iterations_step_3``, ``iterations_step_4``,
-        ``iterations_step_6``, ``zeros_initial``, ``matches_initial``, ``kernel_launches``.
-
-    Raises
-    ------
-    ValueError
-        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
-        working type, a matrix too large for the card.
-    RuntimeError
-        If the kernels fail.
-
-    Examples
-    --------
-    >>> from papers.lopes2019 import solve
-    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
-    5
-    """
+    """Upload, run and download; parameters, answer and errors are `papers.lopes2019.solve`'s."""
     state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry)
     run(state)
     return download(state)
-
-
-# ------------------------------------------------------------------------------- the state
-
-
-def _no_trace(step: str) -> None:
-    pass
 
 
 # ------------------------------------------------------------------------------- the answer

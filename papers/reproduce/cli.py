@@ -30,7 +30,7 @@ DEBUG = "REPRODUCE_DEBUG"
 
 app = typer.Typer(
     name="reproduce",
-    help="Regenerate the tables and figures of five GPU papers and set them beside the print.",
+    help="Regenerate the tables and figures of GPU papers and set them beside the print.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,7 +38,7 @@ app = typer.Typer(
 
 
 class Preset(StrEnum):
-    """How much to measure."""
+    """The amount of work: three sizes of a run."""
 
     smoke = "smoke"
     quick = "quick"
@@ -74,7 +74,7 @@ def common_options(
         bool, typer.Option("--debug", help="Show the traceback of an internal error.")
     ] = False,
 ) -> None:
-    """Regenerate the tables and figures of five GPU papers and set them beside the print."""
+    """Regenerate the tables and figures of GPU papers and set them beside the print."""
     if debug:
         os.environ[DEBUG] = "1"
 
@@ -90,7 +90,10 @@ def list_(
     names = [paper] if paper else list(registry.MODULES)
     for name in names:
         card = registry.card(name)
-        out.print(f"[bold]{name}[/]  {card.authors}: {card.title}. {card.venue}, {card.year}")
+        draft = " (draft)" if card.status == "draft" else ""
+        out.print(
+            f"[bold]{name}[/]{draft}  {card.authors}: {card.title}. {card.venue}, {card.year}"
+        )
         lines = [["experiment", "kind", "what it shows"]]
         for key, experiment in registry.experiments(name).items():
             note = f" (not yet: {experiment.unavailable})" if experiment.unavailable else ""
@@ -109,11 +112,14 @@ def run(
         list[str] | None,
         typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="What to run; default all."),
     ] = None,
-    preset: Annotated[Preset, typer.Option(help="How much to measure.")] = Preset.quick,
+    preset: Annotated[
+        Preset, typer.Option(help="The amount of work: three sizes of a run.")
+    ] = Preset.quick,
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE,...", help="Keep cells by n, range, seed, solver or family."
+            metavar="KEY=VALUE,...",
+            help="Keep cells by n, range, seed, solver, family, storage, permuted.",
         ),
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions of a clock.")] = None,
@@ -285,7 +291,7 @@ def record(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a 
 
 @app.command()
 def readme(paper: Annotated[str, typer.Argument(help="A paper with recorded runs.")]) -> int:
-    """Fill the results blocks of a paper's README from its recorded runs."""
+    """Fill a paper's RESULTS.md from its recorded runs."""
     from papers.reproduce import terminal
     from papers.reproduce.report import readme as pages
 
@@ -324,42 +330,47 @@ def solve(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A cost matrix (.npy, .csv) or a graph (.mtx, .mtx.gz, .npz)."
+            metavar="FILE",
+            help="A cost matrix (.npy, .csv), a graph (.mtx, .mtx.gz, .npz), or a grid or network "
+            "(.npz, .max, .max.gz).",
         ),
     ],
-    with_: Annotated[str, typer.Option("--with", metavar="PAPER[:SOLVER]", help="Solver.")],
+    with_: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="PAPER[:SOLVER]", help="Solver; default by the file's problem."
+        ),
+    ] = None,
     maximize: Annotated[bool, typer.Option("--maximize", help="Maximize the cost.")] = False,
     output: Annotated[
-        Path | None, typer.Option(help="The pairs; default FILE_assignment.csv or _matching.csv.")
+        Path | None,
+        typer.Option(help="The answer; default FILE_assignment.csv, _matching.csv or _cut.csv."),
     ] = None,
     device: DeviceOption = Device.auto,
 ) -> int:
-    """Solve your own matrix or graph: prints optimum, proof and times, writes the pairs."""
-    from papers.reproduce import solve as matrix
+    """Solve your own matrix, graph or network: print optimum, proof and times, write the answer."""
+    from papers.common.problems import kinds
+    from papers.reproduce import solve as command
     from papers.reproduce import terminal
-    from papers.reproduce.measure.protocol import objective
 
-    problem = matrix.read(file)
-    result = matrix.solve(problem, with_, maximize, device.value)
-    optimum, value = objective(result.answer)
-    name = "matching" if optimum == "cardinality" else "assignment"
-    stem = file.name.removesuffix(".gz").rpartition(".")[0]
-    target = output or file.with_name(f"{stem}_{name}.csv")
-    matrix.write(target, problem, result.answer)
+    solved = command.solve(command.read(file), with_, maximize, device.value)
     out = terminal.console()
-    shape = " x ".join(map(str, result.shape))
-    out.print(f"{shape} matrix, {result.solver} on {result.device}", soft_wrap=True)
-    if result.note:
-        out.print(result.note, soft_wrap=True)
-    out.print(f"{optimum:<11} {value}")
-    verdict = "proved optimal" if result.verdict.ok else "NOT PROVED"
+    shape = " x ".join(map(str, solved.problem.shape(solved.data)))
     out.print(
-        f"proof       {verdict} ({result.verdict.kind}): {result.verdict.reason}", soft_wrap=True
+        f"{solved.problem.name} of {shape}, {solved.solver} on {solved.device}", soft_wrap=True
     )
-    out.print(f"run         {terminal.milliseconds(result.run_ms)}")
-    out.print(f"end to end  {terminal.milliseconds(result.end_to_end_ms)}")
-    out.print(f"{name:<11} {target}", soft_wrap=True)
-    return 0 if result.verdict.ok else NOT_CERTIFIED
+    if solved.note:
+        out.print(solved.note, soft_wrap=True)
+    optimum, value = kinds.objective(solved.answer)
+    out.print(f"{optimum:<11} {value}")
+    proved = "proved optimal" if solved.proof.ok else "NOT PROVED"
+    out.print(f"proof       {proved} ({solved.proof.kind}): {solved.proof.reason}", soft_wrap=True)
+    out.print(f"run         {terminal.milliseconds(solved.run_ms)}")
+    out.print(f"end to end  {terminal.milliseconds(solved.end_to_end_ms)}")
+    target = output or command.target_of(file, solved.problem)
+    command.write(target, solved)
+    out.print(f"{command.ANSWERS[solved.problem.name]:<11} {target}", soft_wrap=True)
+    return 0 if solved.proof.ok else NOT_CERTIFIED
 
 
 @app.command()
@@ -385,7 +396,7 @@ def fetch(
 
 
 @app.command()
-def draw(
+def prepare(
     targets: Annotated[
         list[str] | None,
         typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="Whose graphs; default all."),
@@ -395,11 +406,12 @@ def draw(
 ) -> int:
     """Draw large graphs into the cache beforehand; a run draws what it does not find there."""
     from papers.common.model import Plan
-    from papers.reproduce import prepare, registry, terminal
+    from papers.reproduce import prepare as preparing
+    from papers.reproduce import registry, terminal
 
     out = terminal.console()
-    graphs = prepare.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
-    prepare.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
+    graphs = preparing.large(registry.resolve(list(targets or ())), Plan(preset.value, gpu=True))
+    preparing.draw(graphs, jobs, lambda text: out.print(text, soft_wrap=True))
     return 0
 
 

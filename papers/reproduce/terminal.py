@@ -1,4 +1,4 @@
-"""What the terminal sees: the plan, the live bar, a line a cell, the comparison tables."""
+"""The terminal's side: the plan, the live bar, a line a cell, the comparison tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from papers.reproduce.report.tally import listed, tallies
 if TYPE_CHECKING:  # `reproduce list` must not wait for Numba, pandas and Matplotlib.
     import pandas as pd
 
-    from papers.reproduce.measure.protocol import Outcome
+    from papers.common.model import Instance
+    from papers.reproduce.measure.outcome import Outcome
     from papers.reproduce.plan.cells import Estimator, Job
     from papers.reproduce.report.report import Section
 
@@ -84,7 +85,7 @@ def plan(out: Console, jobs: Sequence[Job], guess: Estimator, budget_s: float) -
         table.add_row(
             cell.solver,
             job.options,
-            instance.family,
+            _family(instance),
             str(instance.n),
             instance.label,
             str(instance.seed),
@@ -93,6 +94,12 @@ def plan(out: Console, jobs: Sequence[Job], guess: Estimator, budget_s: float) -
             "unknown" if seconds is None else duration(seconds),
         )
     out.print(table)
+
+
+def _family(instance: Instance) -> str:
+    """Return the family, and storage and permutation where they are not the usual."""
+    stored = [instance.storage] if instance.storage != "host" else []
+    return ", ".join([instance.family, *stored, *(["permuted"] if instance.permuted else [])])
 
 
 # ------------------------------------------------------------------------------ live
@@ -213,7 +220,7 @@ def section(out: Console, part: Section) -> None:
     _comparisons(out, ("published", "measured"), part.lines(False, THIS_RUN))
     _comparisons(out, ("expected", "found"), part.lines(True, THIS_RUN))
     for tally in tallies(part.comparisons)[1:]:
-        out.print(Text(f"{tally.source}: {tally.text()}", style="dim"), soft_wrap=True)
+        out.print(Text(f"{tally.origin}: {tally.text()}", style="dim"), soft_wrap=True)
 
 
 def _comparisons(out: Console, headings: tuple[str, str], lines: list[list[str]]) -> None:
@@ -231,7 +238,7 @@ def _comparisons(out: Console, headings: tuple[str, str], lines: list[list[str]]
 
 
 def closing(out: Console, found: Sequence[str], sections: Sequence[Section]) -> None:
-    """Print the number of cells by status, and of comparisons by verdict, a line a source."""
+    """Print the number of cells by status, and of comparisons by verdict, a line an origin."""
     cells = ", ".join(f"{number} {name}" for name, number in Counter(found).items()) or "none"
     mine, *recorded = tallies(c for part in sections for c in part.comparisons)
     out.print()
@@ -240,7 +247,7 @@ def closing(out: Console, found: Sequence[str], sections: Sequence[Section]) -> 
     if mine.cross_checks:
         out.print(Text(f"cross-checks: {listed(mine.cross_checks)}", style="bold"), soft_wrap=True)
     for tally in recorded:
-        out.print(Text(f"{tally.source}: {tally.text()}"), soft_wrap=True)
+        out.print(Text(f"{tally.origin}: {tally.text()}"), soft_wrap=True)
 
 
 def frame(out: Console, table: pd.DataFrame) -> None:

@@ -292,7 +292,7 @@ def test_solvers():
 # --------------------------------------------------------------------------- atomics, races
 
 
-@njit(cache=True)
+@njit
 def _once(sums, seen, baton, given, raised, flags, i):
     """What each of many threads does to the same few elements."""
     seen[atomic_add(sums, 0, 1)] += 1
@@ -308,7 +308,7 @@ def _once(sums, seen, baton, given, raised, flags, i):
         atomic_add(sums, 2, 1)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _all_at_once(sums, seen, baton, given, raised, flags):
     for i in prange(seen.size):
         _once(sums, seen, baton, given, raised, flags, np.int64(i))

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array, random_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.executor.scheduler import Executor
-from papers.common.gpu import device, primitives
+from papers.common.gpu import device, memory_order
 from papers.common.problems.graph import GraphError, bipartite
 from papers.deveci_matching import PAPER, solve, solver
 from papers.deveci_matching import launches as binding
@@ -269,8 +269,8 @@ class Relaxed(Executor):
     def __init__(self, seed, monkeypatch, **options):
         super().__init__(seed, **options)
         self.random, self.late = random.Random(seed), 0
-        monkeypatch.setattr(primitives.load_relaxed, "__executor__", self.load)
-        monkeypatch.setattr(primitives.store_relaxed, "__executor__", self.store)
+        monkeypatch.setattr(memory_order.load_relaxed, "__executor__", self.load)
+        monkeypatch.setattr(memory_order.store_relaxed, "__executor__", self.store)
 
     def launch(self, *args, **options):
         self.values, self.seen = {}, {}

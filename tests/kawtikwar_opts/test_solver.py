@@ -1,15 +1,17 @@
 """The six versions as a whole: optimal, certified, the same dual updates; interleavings; errors."""
 
 import dataclasses
-import re
+import inspect
 
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from papers import kawtikwar_opts
 from papers.common.executor.scheduler import Executor, Scheduler
 from papers.common.gpu import device, launch
-from papers.common.instances.generators import uniform, uniform_double
+from papers.common.gpu.signatures import argument_types
+from papers.common.instances.matrices import uniform, uniform_double
 from papers.common.problems import assignment_proof
 from papers.kawtikwar_opts import PAPER, launches, reference, solve, solver
 from papers.kawtikwar_opts.kernels import opt4
@@ -106,6 +108,18 @@ def test_an_empty_matrix():
     assert PAPER.solvers()["opt4"].upload([[3]]).version == "opt4"
 
 
+def test_the_public_call_is_the_solver_s():
+    """Equal parameters, equal defaults; the options of `upload` are all there."""
+    public, inner = (
+        inspect.signature(call).parameters for call in (kawtikwar_opts.solve, solver.solve)
+    )
+    assert [(p.name, p.default) for p in public.values()] == [
+        (p.name, p.default) for p in inner.values()
+    ]
+    assert list(public) == list(inspect.signature(solver.upload).parameters)
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in public.values())
+
+
 def test_the_card():
     solvers = PAPER.solvers()
     assert tuple(solvers)[: len(VERSIONS)] == VERSIONS
@@ -150,20 +164,14 @@ def test_steps_are_traced():
 def test_bound_arguments_are_what_the_kernels_are_compiled_for(version):
     """On a GPU a launch is compiled for its arguments' types: they are the listed signatures."""
     module = (solver.HOST_LOOP | solver.ONE_LAUNCH)[version]
-    listed = {kernel.py_func.__name__: text for kernel, text in module.SIGNATURES.items()}
     for dtype in solver.DTYPES:
-        dual = "float64" if dtype == "float64" else "int64"
         cost = uniform(9, 1, cost_range=90)
         state = solver.upload(cost.astype(dtype), dtype=dtype, version=version)
         bound = {launch.name: launch for launch in state.launches.values()}
-        for name, text in listed.items():
-            kinds = text.removeprefix("void(").removesuffix(")").split(", ")
-            arguments, _ = bound[name]._flat
-            wanted = [{"T": dtype, "D": dual}.get(k, k) for k in
-                      (re.match(r"\w+", kind)[0] for kind in kinds)]  # fmt: skip
-            assert [a.dtype.name for a in arguments] == wanted, name
-            arrays = [kind.endswith("[::1]") for kind in kinds]
-            assert [isinstance(a, np.ndarray) for a in arguments] == arrays, name
+        for kernel, signature in module.SIGNATURES.items():
+            name = kernel.py_func.__name__
+            typed = tuple(map(kernel.typeof_pyval, bound[name].arguments))
+            assert typed == argument_types(signature, dtype), name
 
 
 # ------------------------------------------------------------------------------- one launch

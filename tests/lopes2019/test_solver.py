@@ -1,8 +1,8 @@
 """The solver as a whole: limits, options, counters, the README's example, real instances."""
 
 import dataclasses
+import inspect
 import os
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +11,10 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import load_npz
 
-from papers.common.gpu import device, launch
-from papers.common.instances.generators import uniform
+from papers import lopes2019
+from papers.common.gpu import clocks, device
+from papers.common.gpu.signatures import argument_types
+from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
 from papers.lopes2019 import reference, solve, solver
 from papers.lopes2019.baselines import solvers
@@ -139,6 +141,17 @@ def test_duals_are_those_of_the_slacks():
         assert np.array_equal(slack, sign * state.problem.matrix - u[:, None] - v[None, :])
 
 
+def test_the_public_call_is_the_solver_s():
+    """Equal parameters, equal defaults; the options of `upload` are all there."""
+    public = inspect.signature(lopes2019.solve).parameters
+    inner = inspect.signature(solver.solve).parameters
+    assert [(p.name, p.default) for p in public.values()] == [
+        (p.name, p.default) for p in inner.values()
+    ]
+    assert list(public) == list(inspect.signature(solver.upload).parameters)
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in public.values())
+
+
 def test_counters_count():
     cost = uniform(24, 3, cost_range=240)
     state = solver.upload(cost)
@@ -206,7 +219,7 @@ def test_download_refuses_an_unfinished_run():
 
 
 def test_device_time_needs_a_gpu():
-    with pytest.raises(RuntimeError, match="CUDA GPU"), launch.KernelClock():
+    with pytest.raises(RuntimeError, match="CUDA GPU"), clocks.KernelClock():
         pass
 
 
@@ -224,7 +237,8 @@ def test_figure_2_shows_joins_and_greens(tmp_path):
 @pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
 @pytest.mark.parametrize("gpu", [False, True])
 def test_cells_of_every_experiment_can_be_drawn(preset, gpu):
-    from papers.common.instances.generators import FAMILIES, label_range
+    from papers.common.instances import FAMILIES
+    from papers.common.instances.labels import label_range
     from papers.common.model import Plan
     from papers.lopes2019 import PAPER
 
@@ -305,22 +319,17 @@ def test_bound_arguments_are_what_the_kernels_are_compiled_for(step_4, maximize,
     from papers.lopes2019.kernels import step_4 as kernels_step_4
 
     signatures = {
-        kernel.py_func.__name__: text
+        kernel.py_func.__name__: (kernel, signature)
         for module in (kernels, matrix, kernels_step_4)
-        for kernel, text in module.SIGNATURES.items()
+        for kernel, signature in module.SIGNATURES.items()
     }
-    dual = "float64" if dtype == "float64" else "int64"
     cost = uniform(9, 1, cost_range=90)
     state = solver.upload(cost.astype(float) if dtype == "float64" else cost, maximize, dtype,
                           step_4)  # fmt: skip
     for bound in state.launches.values():
-        text = signatures[bound.name].removeprefix("void(").removesuffix(")")
-        wanted = [{"T": dtype, "D": dual}.get(k, k) for k in re.findall(r"(\w+)(?:\[::1\])?", text)
-                  if k != "1"]  # fmt: skip
-        arrays = [kind.strip().endswith("[::1]") for kind in text.split(", ")]
-        arguments, _ = bound._flat
-        assert [a.dtype.name for a in arguments] == wanted, bound.name
-        assert [isinstance(a, np.ndarray) for a in arguments] == arrays, bound.name
+        kernel, signature = signatures[bound.name]
+        typed = tuple(map(kernel.typeof_pyval, bound.arguments))
+        assert typed == argument_types(signature, dtype), bound.name
 
 
 def test_device_times_table():
@@ -329,7 +338,8 @@ def test_device_times_table():
     from papers.reproduce.run.measurements import COLUMNS, summarize
 
     def row(metric, value):
-        cell = ("c", "lopes2019:gpu", "", "a card", "uniform", 512, "n", 1, 0, "kernels")
+        cell = ("c", "lopes2019:gpu", "", "a card", "uniform", 512, "n", 1, "host", False, 0,
+                "kernels")  # fmt: skip
         return (*cell, metric, value, "ok", "lp-duals", "")
 
     rows = [row("time_ms", 3.0), row("step_4_ms", 2.0), row("step_4_launches", 40.0),
@@ -346,7 +356,8 @@ def test_the_clock_s_own_time_is_taken_out_of_the_steps():
     from papers.reproduce.run.measurements import COLUMNS, summarize
 
     def rows(seed, total, **steps):
-        cell = (f"c{seed}", "lopes2019:cpu_o4", "", "a CPU", "uniform", 512, "n", seed, 0)
+        cell = (f"c{seed}", "lopes2019:cpu_o4", "", "a CPU", "uniform", 512, "n", seed, "host",
+                False, 0)  # fmt: skip
         tail = ("ok", "lp-duals", "")
         found = [(*cell, "run", "time_ms", total, *tail)]
         found += [(*cell, "steps", f"{step}_ms", ms, *tail) for step, (ms, _) in steps.items()]

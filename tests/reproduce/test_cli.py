@@ -18,7 +18,7 @@ UNKNOWN = [
     (["run", "toy", "--only", "n=8,"], "a value is empty"),
     (["run", "toy", "--seed", "-1"], "--seed"),
     (["run", "toy", "--retry"], "--retry goes with --resume"),
-    (["readme", "toy"], "README.md: No such file"),
+    (["readme", "toy"], "toy has no recorded run"),
     (["readme", "nobody2020"], "unknown paper"),
     (["run", "toy:table1", "--only", "n=9"], "--only n=9: the plan has n 8, 16, 32"),
     (["run", "toy:later"], "nothing can be measured: toy:later: needs more"),
@@ -31,8 +31,9 @@ UNKNOWN = [
     (["run", "--resume", "nowhere"], "nowhere is no run folder"),
     (["run", "toy", "--resume", "nowhere"], "takes only --device, --timeout and --retry"),
     (["solve", "nowhere.npy", "--with", "toy"], "No such file"),
-    (["solve", "costs.txt", "--with", "toy"], ".npy or .csv"),
-    (["solve", "costs.npy"], "--with"),
+    (["solve", "costs.txt", "--with", "toy"], "assignment: .npy, .csv"),
+    (["solve", "nowhere.npz"], "No such file"),
+    (["solve", "nowhere.max"], "No such file"),
     (["plot"], "plot"),
 ]
 

@@ -8,6 +8,8 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
+from papers.common.gpu import device
+from papers.common.problems import kinds
 from papers.reproduce import solve
 from papers.reproduce.registry import UsageError
 
@@ -125,20 +127,22 @@ def test_pickles_are_refused(tmp_path):
         ("toy:kernel", 129, False, "toy:kernel", False),
     ],
 )
-def test_a_paper_alone_names_what_can_run_here(toy, name, n, gpu, solver, told):
-    found, _, note = solve.choose(name, n, gpu)
-    assert found == solver
-    assert ("--with toy:kernel" in note) == told
+def test_a_paper_alone_names_what_can_run_here(toy, monkeypatch, name, n, gpu, solver, told):
+    card = device.Device("a card", gpu, 1, 1 << 30, (9, 0))
+    monkeypatch.setattr(kinds.device, "describe", lambda: card)
+    found, problem, note = solve.choose(name, np.zeros((n, n)))
+    assert (found, problem.name) == (solver, "assignment")
+    assert ("toy:kernel runs the kernels" in note) == told
     assert bool(note) == told
 
 
 def test_a_solver_taken_for_want_of_a_gpu_is_told(reproduce, file, monkeypatch):
-    monkeypatch.setattr(solve, "EXECUTOR_N", 2)
+    monkeypatch.setattr(kinds, "EXECUTOR_N", 2)
     result = reproduce("solve", file, "--with", "toy", "--device", "cpu")
     assert result.code == 0
-    (line,) = [line for line in result.out.splitlines() if line.startswith("no GPU")]
-    assert "n = 3 is above 2" in line
-    assert "--with toy:kernel runs the kernels" in line
+    (line,) = [line for line in result.out.splitlines() if line.startswith("there is no GPU")]
+    assert "3 x 3 is too large for the CPU executor" in line
+    assert "toy:kernel runs the kernels" in line
 
 
 # ------------------------------------------------------------------------------- graphs
@@ -192,7 +196,7 @@ def test_what_a_solver_does_not_take(reproduce, tmp_path):
 def test_a_solver_of_costs_takes_no_graph(tmp_path):
     save_npz(tmp_path / "g.npz", csr_array(EDGES))
     graph = solve.read(tmp_path / "g.npz")
-    with pytest.raises(UsageError, match="lopes2019:cpu_sp takes no graph"):
+    with pytest.raises(UsageError, match="lopes2019:cpu_sp: costs are a matrix, not a Graph"):
         solve.solve(graph, "lopes2019:cpu_sp", False, "cpu")
 
 
@@ -200,5 +204,5 @@ def test_a_broken_graph_file(reproduce, tmp_path):
     (tmp_path / "g.mtx").write_text("nothing")
     result = reproduce("solve", tmp_path / "g.mtx", "--with", "toy:matcher")
     assert result.code == 2
-    assert "cannot be read as a graph" in result.err
+    assert result.err.startswith("reproduce: g.mtx: ")
     assert result.err.count("\n") == 1

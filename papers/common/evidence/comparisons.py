@@ -28,7 +28,6 @@ this difference: a faster card explains a larger speedup, never a smaller one.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
@@ -43,7 +42,7 @@ Note = str | Callable[[Any, Any], str]
 """Explanation of a difference, or a callable(published, measured) that returns one or ``""``."""
 
 THIS_RUN = "this run"
-_SOURCE = re.compile(r"\((this run|recorded [^()]+)\)$")
+"""The origin of what is measured now; a record's origin is ``"recorded <slug>"``."""
 
 
 def missing(value: Any) -> bool:
@@ -113,15 +112,6 @@ def _above(first: Any, second: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------ comparisons
-
-
-def source(item: Comparison) -> str:
-    """Return ``"this run"`` or ``"recorded <slug>"``: what a comparison's quantity ends with.
-
-    A quantity without a source, such as one that was not measured at all, is of this run.
-    """
-    found = _SOURCE.search(item.quantity)
-    return found[1] if found else THIS_RUN
 
 
 def _comparison(

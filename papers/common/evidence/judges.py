@@ -1,30 +1,74 @@
-"""Makes comparisons of the rows of a table: what the papers' `verdicts.py` are built of.
+"""Makes comparisons of the rows of a table: the parts of which the papers build their verdicts.
 
-A judge looks at the rows of one source, this run or a recorded one; `judged` turns judges into the
-function that an experiment wants. What two values amount to is
-`papers.common.evidence.comparisons`'s.
+A judge looks at the rows of one origin, this run or a record; `judged` turns judges into the
+function that an experiment wants, and `by_origin` calls that function. How two values compare is
+decided in `papers.common.evidence.comparisons`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from papers.common.evidence.comparisons import Note, absolute_time, not_measured, ranking, ratio
+from papers.common.evidence.comparisons import (
+    THIS_RUN,
+    Note,
+    absolute_time,
+    not_measured,
+    ranking,
+    ratio,
+    shape_slope,
+)
+from papers.common.evidence.tables import NOT_MEASURED
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
 
 Judge = Callable[[pd.DataFrame, str], Iterable[Comparison]]
-"""Compares the rows of one source, which is its second argument; all of them have both values."""
+"""Compares the rows of one origin, which is its second argument; all of them have both values."""
 
 Verdicts = Callable[[pd.DataFrame], list[Comparison]]
-"""Compares a whole table, source by source: what `papers.common.model.Experiment.compare` wants."""
+"""Compares a table, origin by origin; the type of `papers.common.model.Experiment.compare`."""
+
+
+def by_origin(
+    verdicts: Callable[[pd.DataFrame], Sequence[Comparison]], table: pd.DataFrame
+) -> list[Comparison]:
+    """Compare a table, the rows of each origin by themselves, and name the origin in the result.
+
+    Parameters
+    ----------
+    verdicts : callable(table) -> sequence of Comparison
+        An experiment's `compare`. A comparison that names its origin keeps it.
+    table : DataFrame
+        The experiment's table. Its column ``source`` holds the origin; a table without that column
+        is of this run, and so is what print has and nobody measured.
+
+    Returns
+    -------
+    list of Comparison
+        Where no origin has anything to compare, the one comparison that says so.
+    """
+    if table.empty or "source" not in table:
+        return [_of(THIS_RUN, item) for item in verdicts(table)]
+    found: list[Comparison] = []
+    nothing: list[Comparison] = []
+    for source, rows in table.groupby("source", sort=False):
+        origin = THIS_RUN if source == NOT_MEASURED else str(source)
+        for item in verdicts(rows):
+            blank = (item.verdict, item.published, item.measured) == ("not measured", None, None)
+            (nothing if blank else found).append(_of(THIS_RUN if blank else origin, item))
+    return found or nothing[:1]
+
+
+def _of(origin: str, item: Comparison) -> Comparison:
+    return replace(item, origin=item.origin or origin)
 
 
 def judged(what: str, published: str, measured: str, *judges: Judge) -> Verdicts:
-    """Apply judges to every source's rows that have both values; say so where there are none.
+    """Apply judges to every origin's rows that have both values; say so where there are none.
 
     Times of the CPU executor are never judged: rows whose ``device`` it is are left out.
 
@@ -35,7 +79,7 @@ def judged(what: str, published: str, measured: str, *judges: Judge) -> Verdicts
     published, measured : str
         The columns of which both must have a value.
     *judges : Judge
-        Each is given the rows of one source at a time.
+        Each is given the rows of one origin at a time.
     """
 
     def verdicts(table: pd.DataFrame) -> list[Comparison]:
@@ -123,6 +167,39 @@ def rankings(
                 f"{name.format(*map(label, key))} ({source})",
                 dict(zip(column[items], column[published], strict=True)),
                 dict(zip(column[items], column[measured], strict=True)), slack,
+            )  # fmt: skip
+
+    return judge
+
+
+def curves(
+    name: str,
+    published: str,
+    measured: str,
+    series: str,
+    x: str = "n",
+    note: Note = "",
+    tolerance: float = 0.5,
+) -> Judge:
+    """Return a judge that compares the growth of every curve on doubly logarithmic axes.
+
+    Parameters
+    ----------
+    name : str
+        Format string with a place ``{}`` for the curve's name.
+    published, measured : str
+        Columns of the two values.
+    series, x : str
+        Columns of the curves' names and of the abscissa.
+    note, tolerance
+        As in `papers.common.evidence.comparisons.shape_slope`.
+    """
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for label, curve in rows.groupby(series, sort=False):
+            yield shape_slope(
+                f"{name.format(label)} ({source})",
+                curve[x], curve[published], curve[measured], tolerance, note,
             )  # fmt: skip
 
     return judge

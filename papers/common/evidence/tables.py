@@ -18,6 +18,9 @@ from papers.common.evidence.comparisons import THIS_RUN
 Published = Callable[[str], pd.DataFrame]
 """Loads one CSV of published numbers by its name (`papers.common.evidence.published.loader`)."""
 
+Printed = Callable[[Published], pd.DataFrame]
+"""Loads printed numbers: the columns that rows are told apart by, and ``published_...`` ones."""
+
 KEY = ["source", "n", "cost_range"]
 """The columns that tell one row of a table from another, the seeds put together."""
 
@@ -34,7 +37,7 @@ def by_seed(
     options: str | re.Pattern[str] = "",
     family: str = "uniform",
 ) -> pd.DataFrame:
-    """Return one metric of one solver, a row a seed.
+    """Return one metric of one solver on instances of the host, a row a seed.
 
     Parameters
     ----------
@@ -62,6 +65,7 @@ def by_seed(
         & (summary["scope"] == scope)
         & (summary["metric"] == metric)
         & (summary["family"] == family)
+        & (summary["storage"] == "host")
     ]
     rows = rows.rename(columns={"label": "cost_range", "median": "value"})
     return rows[["source", "device", "n", "cost_range", "seed", "value"]]
@@ -119,6 +123,48 @@ def joined(columns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 # ------------------------------------------------------------------------------- beside print
+
+
+def printed_values(name: str, by: Sequence[str], columns: Mapping[str, str]) -> Printed:
+    """Return a loader of some columns of a CSV.
+
+    Parameters
+    ----------
+    name : str
+        The CSV in the paper's `published/`, without its ending.
+    by : sequence of str
+        The columns that tell its rows apart.
+    columns : mapping of str to str
+        Column of the CSV to column of the table.
+    """
+    return lambda published: published(name)[[*by, *columns]].rename(columns=dict(columns))
+
+
+def printed_times(
+    name: str, by: Sequence[str], who: str, labels: Mapping[str, str], value: str = "time_ms"
+) -> Printed:
+    """Return a loader of a CSV with a row for each code, as columns ``published_<label>_ms``.
+
+    Parameters
+    ----------
+    name, by
+        As in `printed_values`.
+    who : str
+        The column that names the code.
+    labels : mapping of str to str
+        A code's name in that column to its `Code.label`; other codes are left out.
+    value : str
+        The column of the times, in milliseconds.
+    """
+
+    def load(published: Published) -> pd.DataFrame:
+        rows = published(name)
+        rows = rows[rows[who].isin(list(labels))]
+        wide = rows.pivot_table(index=list(by), columns=who, values=value)
+        columns = {code: f"published_{label}_ms" for code, label in labels.items()}
+        return wide.rename(columns=columns).reset_index()[[*by, *columns.values()]]
+
+    return load
 
 
 def beside(published: pd.DataFrame, measured: pd.DataFrame, on: Sequence[str]) -> pd.DataFrame:

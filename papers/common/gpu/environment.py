@@ -1,4 +1,4 @@
-"""The environment record: what a measurement ran on, without names of hosts, users or folders."""
+"""The environment record: a measurement's machine, without names of hosts, users or folders."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ class MissingPackageError(ImportError):
     """An optional package is not installed."""
 
 
+def install_command(extra: str) -> str:
+    """Return the command that installs an optional package's extra, from the clone's folder."""
+    return f"make install EXTRAS={extra}"
+
+
 def _output(*command: str, cwd: Path | None = None) -> str:
     """Return the standard output of `command`, or "" if it is missing, slow or fails."""
     try:
@@ -90,9 +95,10 @@ def _commit() -> str:
 
 
 def sources() -> str:
-    """Return the SHA-256 of the package's Python files, by name: what `_commit` cannot say.
+    """Return the SHA-256 of the package's Python files, by name.
 
-    A copy of the sources may lie outside version control, or beside a history of another commit.
+    `_commit` is not enough: a copy of the sources may lie outside version control, or beside a
+    history of another commit.
     """
     folder = _ROOT / "papers"
     digest = hashlib.sha256()

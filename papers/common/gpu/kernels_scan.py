@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import block_scan
+from papers.common.gpu.reductions import block_scan
 
 ITEMS = 4
 """Entries a thread takes at a time."""
@@ -44,6 +44,6 @@ def exclusive_scan(n, values, sums):
         sums[n] = carry
 
 
-SLACK_TYPES = ("int32",)
+ELEMENT_TYPES = ("int32",)
 SIGNATURES = {exclusive_scan: "void(int32, int32[::1], int32[::1])"}
-"""What the kernel is compiled for."""
+"""Types that the kernel is compiled for."""

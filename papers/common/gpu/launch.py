@@ -2,23 +2,23 @@
 
 Numba unpacks every array argument anew at every launch (8 to 12 us each). The kernels of these
 papers run thousands of times on the same arrays, so `bind` unpacks the arguments once and keeps
-the launch configuration: what is left of a launch is one call into the driver.
+the launch configuration; a launch is then one call into the driver.
 
 On a machine without a GPU the same bound launch runs in the CPU executor.
 """
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from papers.common.gpu import device
+from papers.common.gpu import clocks, device
+from papers.common.gpu.clocks import KernelClock as KernelClock
 
 REGISTERS = 65536
 """32-bit registers of a multiprocessor, on every card since Kepler."""
 
-_clock: KernelClock | None = None
+Hook = Callable[[Callable[[], object]], object]
 
 
 class Launch:
@@ -28,11 +28,19 @@ class Launch:
     ----------
     name : str
         The kernel's name.
+    arguments : tuple
+        Device arrays, scalars and named tuples of these, as they were bound.
     count : int
         How often it was enqueued; `reset` sets it to zero.
+    on_enqueue : callable(enqueue), optional
+        Called in place of enqueuing, with a function that enqueues the kernel: it may look at the
+        arrays before and after, or leave the kernel out. None, the default, takes it away.
     """
 
-    __slots__ = ("_config", "_flat", "_go", "_handle", "_keep", "_stream", "count", "name")
+    __slots__ = (
+        "_config", "_flat", "_go", "_handle", "_launcher", "_on_enqueue", "_stream", "arguments",
+        "count", "name",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -42,30 +50,30 @@ class Launch:
         args: Iterable[Any],
         shared_bytes: int = 0,
     ):
-        arguments = tuple(args)
+        # The flattened form holds bare addresses: this keeps their arrays alive.
+        self.arguments: tuple[Any, ...] = tuple(args)
         self.name: str = kernel.py_func.__name__
         self.count = 0
-        self._keep = arguments  # the flattened form holds bare addresses
+        self._on_enqueue: Hook | None = None
+        self._launcher: Callable[..., object]
         if device.describe().is_gpu:
-            self._bind_gpu(kernel, grid, block, arguments, shared_bytes)
+            self._bind_gpu(kernel, grid, block, shared_bytes)
         else:
-            executor = device.executor()
-            self._go = executor.launch
+            self._launcher = device.executor().launch
             self._handle, self._config, self._stream = kernel, (grid, block), None
-            self._flat = (arguments, shared_bytes)
+            self._flat: tuple[Any, ...] = (self.arguments, shared_bytes)
+        self._go = self._launcher
 
-    def _bind_gpu(
-        self, kernel: Any, grid: int, block: int, arguments: tuple[Any, ...], shared_bytes: int
-    ) -> None:
+    def _bind_gpu(self, kernel: Any, grid: int, block: int, shared_bytes: int) -> None:
         # Private names of numba-cuda 0.30 (see numba-cuda's _Kernel.launch): pyproject pins it.
         from cuda.core import LaunchConfig, launch
         from numba.cuda.cudadrv import driver
 
-        types = tuple(kernel.typeof_pyval(argument) for argument in arguments)
+        types = tuple(kernel.typeof_pyval(argument) for argument in self.arguments)
         compiled = kernel.compile(types)
         flat: list[Any] = []
         write_back: list[Any] = []
-        for kind, value in zip(compiled.argument_types, arguments, strict=True):
+        for kind, value in zip(compiled.argument_types, self.arguments, strict=True):
             compiled._prepare_args(kind, value, 0, write_back, flat)
         if write_back:
             raise TypeError(f"{self.name}: a host array was passed where device memory is needed")
@@ -75,7 +83,19 @@ class Launch:
         )
         self._stream = driver._to_core_stream(0)
         self._flat = tuple(flat)
-        self._go = launch
+        self._launcher = launch
+
+    @property
+    def on_enqueue(self) -> Hook | None:
+        """Hook that is called in place of enqueuing; see the class."""
+        return self._on_enqueue
+
+    @on_enqueue.setter
+    def on_enqueue(self, hook: Hook | None) -> None:
+        # The hook takes the launcher's place, so that a launch without one asks nothing.
+        launcher = self._launcher
+        self._on_enqueue = hook
+        self._go = launcher if hook is None else lambda *given: hook(lambda: launcher(*given))
 
     def __call__(self) -> None:
         """Enqueue the kernel."""
@@ -84,10 +104,10 @@ class Launch:
             grid, block = self._config
             arguments, shared_bytes = self._flat
             self._go(self._handle, grid, block, arguments, shared_bytes)
-        elif _clock is None:
+        elif clocks.kernel_clock is None:
             self._go(self._stream, self._config, self._handle, *self._flat)
         else:
-            with _clock.measure(self.name):
+            with clocks.kernel_clock.measure(self.name):
                 self._go(self._stream, self._config, self._handle, *self._flat)
 
     def reset(self) -> None:
@@ -104,8 +124,9 @@ def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) 
         Decorated with ``@cuda.jit``; compiled here, not at the first call.
     grid, block : int
         Blocks, and threads a block.
-    *args : device arrays and NumPy scalars
-        Scalars are typed by their NumPy type, so pass ``np.int32(n)`` for 32-bit indices.
+    *args : device arrays, NumPy scalars, and named tuples of these
+        Scalars are typed by their NumPy type, so pass ``np.int32(n)`` for 32-bit indices. A named
+        tuple arrives in the kernel with its fields' names; it costs no more than its fields.
     shared_bytes : int
         Dynamic shared memory.
 
@@ -131,7 +152,7 @@ def resident_blocks(kernel: Any, arguments: tuple[Any, ...], threads: int) -> in
     ----------
     kernel : dispatcher
     arguments : tuple
-        What it will be launched with: their types decide what is compiled.
+        Arguments of the coming launch: the kernel is compiled for their types.
     threads : int
         Threads a block.
 
@@ -147,68 +168,3 @@ def resident_blocks(kernel: Any, arguments: tuple[Any, ...], threads: int) -> in
     if blocks < 1:
         raise RuntimeError(f"no block of {threads} threads fits: the kernel's registers are many")
     return blocks
-
-
-class KernelClock:
-    """Device time of every launch inside the ``with`` block (scope ``kernels``; GPU only).
-
-    Attributes
-    ----------
-    total_ms : float
-        Sum over all launches, in milliseconds.
-    by_kernel : dict of str to (int, float)
-        Launches and milliseconds by kernel name.
-
-    Notes
-    -----
-    Each launch is bracketed by two CUDA events, which slows the host loop down: never read this
-    clock and the wall clock from the same run. Python collects no garbage meanwhile: going through
-    some 100,000 event objects takes it 0.4 s, which a bracket whose launch waits would count.
-    """
-
-    def __init__(self) -> None:
-        self._events: list[tuple[str, Any, Any]] = []
-        self._collects = True
-        self.total_ms = 0.0
-        self.by_kernel: dict[str, tuple[int, float]] = {}
-
-    def __enter__(self) -> KernelClock:
-        global _clock
-        if not device.describe().is_gpu:
-            raise RuntimeError("device time needs a CUDA GPU")
-        device.synchronize()
-        self._collects = gc.isenabled()
-        gc.collect()
-        gc.disable()
-        _clock = self
-        return self
-
-    def measure(self, name: str) -> _Bracket:
-        """Bracket one launch."""
-        return _Bracket(self._events, name)
-
-    def __exit__(self, *exc: object) -> None:
-        global _clock
-        _clock = None
-        if self._collects:
-            gc.enable()
-        device.synchronize()
-        for name, begin, end in self._events:
-            launches, ms = self.by_kernel.get(name, (0, 0.0))
-            self.by_kernel[name] = (launches + 1, ms + begin.elapsed_time(end))
-        self.total_ms = sum(ms for _, ms in self.by_kernel.values())
-        self._events.clear()
-
-
-class _Bracket:
-    def __init__(self, events: list[tuple[str, Any, Any]], name: str) -> None:
-        from numba import cuda
-
-        self._begin, self._end = cuda.event(), cuda.event()
-        events.append((name, self._begin, self._end))
-
-    def __enter__(self) -> None:
-        self._begin.record()
-
-    def __exit__(self, *exc: object) -> None:
-        self._end.record()

@@ -4,8 +4,8 @@ Reading a flag from device memory costs a synchronisation and a copy, some 20 us
 memory, stored by the last thread of a kernel, reaches the host in a few: the host watches it.
 
 A word is ``sequence << 34 | payload``: the sequence number tells one launch's word from the
-last one's. Of `size` words, number ``sequence % size`` is that launch's: so many may have been sent
-that nobody has read.
+last one's. The mailbox is a ring: launch ``s`` writes word ``s % size``, so at most `size`
+words may be unread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from papers.common.gpu import device
 PAYLOAD_BITS = 34
 
 PATIENCE_S = 2.0
-"""How long the host watches before it waits for the kernel in the driver."""
+"""Seconds that the host watches before it waits for the kernel in the driver."""
 
 
 class Mailbox:
@@ -34,7 +34,8 @@ class Mailbox:
     Attributes
     ----------
     device_word : int64[size]
-        What kernels store into, with `papers.common.gpu.primitives.store_release_system`.
+        The same words as kernels reach them; they store with
+        `papers.common.gpu.memory_order.store_release_system`.
     """
 
     def __init__(self, size: int = 1) -> None:
@@ -72,3 +73,8 @@ class Mailbox:
         """Wait for the device and count from its last word: also after an interrupted run."""
         device.synchronize()
         self._seen = max(word >> PAYLOAD_BITS for word in self._word)
+
+
+def unpack(payload: int) -> tuple[int, bool, bool]:
+    """Split the payload ``count | first << 32 | second << 33`` into (count, first, second)."""
+    return payload & 0xFFFFFFFF, bool(payload >> 32 & 1), bool(payload >> 33 & 1)

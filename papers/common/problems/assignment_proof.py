@@ -38,13 +38,31 @@ _TOO_LARGE = "a cost exceeds 2**60: the exact check would overflow"
 RowStrips = Callable[[int, int], np.ndarray]
 
 
+@dataclass(frozen=True)
+class Strips:
+    """A matrix in row strips that says how many rows it has.
+
+    Attributes
+    ----------
+    rows : int
+    draw : callable(start, stop) -> array[stop - start, m]
+    """
+
+    rows: int
+    draw: RowStrips
+
+    def __call__(self, start: int, stop: int) -> np.ndarray:
+        """Return rows `start` to `stop` (excluded)."""
+        return self.draw(start, stop)
+
+
 class Refuted(Exception):
-    """What is wrong with an answer."""
+    """An answer is wrong; the message says where."""
 
 
 @dataclass
 class Audit:
-    """What one pass over the costs collects.
+    """The findings of one pass over the costs.
 
     Attributes
     ----------
@@ -86,7 +104,7 @@ def assignment(
     answer : Assignment
         With duals.
     maximize : bool, optional
-        What was asked for; by default what the answer says of itself.
+        The choice of the caller; by default the answer's own.
     tolerance : float
         For float costs, see above. Integers are exact.
     rows : int, optional
@@ -109,6 +127,8 @@ def assignment(
     """
     if answer.row_duals is None or answer.column_duals is None:
         return unchecked("the answer carries no duals")
+    if isinstance(cost, Strips):
+        rows = cost.rows
     if callable(cost) and rows is None:
         raise ValueError("a matrix in strips does not say how many rows it has: pass rows=")
     n = len(np.asarray(cost)) if not callable(cost) else int(rows or 0)
@@ -353,7 +373,7 @@ def balance(answer: Assignment, audit: Audit, tolerance: float) -> str:
 
 
 def _longer_side_gap(answer: Assignment) -> float:
-    """How much the float duals of the side that may stay unassigned add to the gap."""
+    """The gap that the float duals of the side that may stay unassigned add."""
     u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
     if len(u) == len(v):
         return 0.0

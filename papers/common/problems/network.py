@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 CAPACITY_LIMIT = 2**62
 """The sum of all capacities stays below it, so that no excess overflows 64 bits."""
+
+LARGEST_INDEX = 2**31 - 1
+"""Nodes and arcs, mates included, are numbered in 32 bits."""
 
 FOUR = ("right", "left", "down", "up")
 EIGHT = (*FOUR, "down_right", "up_left", "down_left", "up_right")
@@ -29,7 +32,22 @@ STEP = {
 
 
 class NetworkError(ValueError):
-    """What is wrong with a network."""
+    """A network is wrong; the message says where."""
+
+
+class ArcList(NamedTuple):
+    """Arcs one by one, as a caller gave them; parallel arcs and loops are kept apart.
+
+    Attributes
+    ----------
+    tail, head : int[k]
+        Ends of each arc.
+    capacity : int[k]
+    """
+
+    tail: np.ndarray
+    head: np.ndarray
+    capacity: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +67,9 @@ class Network:
         The arc back: ``head[mate[a]]`` is where ``a`` starts, ``mate[mate[a]] == a``.
     capacity : int64[arcs]
         Not negative; 0 for an arc that exists only as another's mate.
+    given : ArcList or None
+        The arcs before parallel ones were added up, where somebody wants the flow on each: see
+        `flow_on_arcs`.
     """
 
     nodes: int
@@ -58,11 +79,16 @@ class Network:
     head: np.ndarray
     mate: np.ndarray
     capacity: np.ndarray
+    given: ArcList | None = None
 
     @property
     def arcs(self) -> int:
         """Number of arcs, mates included."""
         return int(self.head.size)
+
+    def network(self) -> Network:
+        """Return the network itself, as `Grid.network` returns that of a grid."""
+        return self
 
     @cached_property
     def tail(self) -> np.ndarray:
@@ -118,6 +144,21 @@ class Grid:
         )  # fmt: skip
 
 
+def image_of(instance: Any) -> Grid | None:
+    """Return an instance of a maximum flow if it is a grid, None if it is a network.
+
+    Raises
+    ------
+    NetworkError
+        If it is neither.
+    """
+    if isinstance(instance, (Network, Grid)):
+        return instance if isinstance(instance, Grid) else None
+    raise NetworkError(
+        f"a flow is asked of a Network or a Grid, not of a {type(instance).__name__}"
+    )
+
+
 def inner(shape: tuple[int, int], name: str) -> np.ndarray:
     """Pixels that have a neighbour in a direction, bool[height, width]."""
     down, right = STEP[name]
@@ -126,7 +167,15 @@ def inner(shape: tuple[int, int], name: str) -> np.ndarray:
     return (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
 
 
-def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: int) -> Network:
+def network(
+    tail: Any,
+    head: Any,
+    capacity: Any,
+    nodes: int,
+    source: int,
+    sink: int,
+    keep: bool = False,
+) -> Network:
     """Check arcs given one by one and pair them.
 
     Parameters
@@ -135,35 +184,49 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
         Ends of each arc. Loops are dropped; parallel arcs are one arc of their sum.
     capacity : array_like int[k]
     nodes, source, sink : int
+    keep : bool
+        Whether `Network.given` holds the arcs as they are given here.
 
     Raises
     ------
     NetworkError
         For lengths that differ, nodes outside, equal terminals, capacities that are negative, no
-        whole numbers, or too large together.
+        whole numbers, or too large together, and for more arcs than 32 bits number.
     """
     tail, head, capacity = (np.asarray(x) for x in (tail, head, capacity))
+    nodes, source, sink = int(nodes), int(source), int(sink)
+    _check_arcs(tail, head, capacity, nodes)
+    if not (0 <= source < nodes and 0 <= sink < nodes):
+        raise NetworkError(f"source {source} or sink {sink} lies outside 0 .. {nodes - 1}")
+    if source == sink:
+        raise NetworkError(f"source and sink are one node, {source}")
+    given = ArcList(tail, head, whole_numbers(capacity, "capacity"))
+    first, end, mate, paired = _paired(given, nodes)
+    return Network(nodes, source, sink, first, end, mate, paired, given if keep else None)
+
+
+def _check_arcs(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, nodes: int) -> None:
     if not (tail.ndim == head.ndim == capacity.ndim == 1 and tail.size == head.size):
         raise NetworkError("tail, head and capacity must be lines of one length")
     if capacity.size != tail.size:
         raise NetworkError(f"{capacity.size} capacities for {tail.size} arcs")
-    nodes, source, sink = int(nodes), int(source), int(sink)
-    if not (0 <= source < nodes and 0 <= sink < nodes):
-        raise NetworkError(f"source {source} or sink {sink} lies outside 0 .. {nodes - 1}")
-    if source == sink:
-        raise NetworkError("source and sink are one node")
+    if max(nodes, 2 * tail.size) > LARGEST_INDEX:
+        raise NetworkError(f"{nodes} nodes and {tail.size} arcs: too many to number in 32 bits")
     for name, ends in (("tail", tail), ("head", head)):
         if ends.size and (ends.dtype.kind not in "iu" or ends.min() < 0 or ends.max() >= nodes):
             raise NetworkError(f"a {name} is no node of 0 .. {nodes - 1}")
-    amounts = _whole(capacity, "capacity")
-    keep = tail != head
-    low = np.minimum(tail, head)[keep].astype(np.int64)
-    high = np.maximum(tail, head)[keep].astype(np.int64)
-    forward = (tail < head)[keep]
-    pair, index = np.unique(low * nodes + high, return_inverse=True)
+
+
+def _paired(given: ArcList, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return `first`, `head`, `mate` and `capacity` of a `Network`."""
+    proper = given.tail != given.head
+    tail, head, capacity = (values[proper].astype(np.int64) for values in given)
+    forward = tail < head
+    keys = np.minimum(tail, head) * nodes + np.maximum(tail, head)
+    pair, index = np.unique(keys, return_inverse=True)
     both = np.zeros((2, pair.size), np.int64)
-    np.add.at(both[0], index[forward], amounts[keep][forward])
-    np.add.at(both[1], index[~forward], amounts[keep][~forward])
+    np.add.at(both[0], index[forward], capacity[forward])
+    np.add.at(both[1], index[~forward], capacity[~forward])
     start = np.concatenate([pair // nodes, pair % nodes])
     end = np.concatenate([pair % nodes, pair // nodes])
     order = np.lexsort((end, start))
@@ -172,10 +235,45 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
     mate = place[np.concatenate([np.arange(pair.size) + pair.size, np.arange(pair.size)])][order]
     first = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(start, minlength=nodes), out=first[1:])
-    return Network(
-        nodes, source, sink, first.astype(np.int32), end[order].astype(np.int32),
-        mate.astype(np.int32), both.ravel()[order],
-    )  # fmt: skip
+    narrow = [array.astype(np.int32) for array in (first, end[order], mate)]
+    return narrow[0], narrow[1], narrow[2], both.ravel()[order]
+
+
+def flow_on_arcs(net: Network, residual: np.ndarray, arcs: ArcList) -> np.ndarray:
+    """Lay the flow of a network on the arcs that it was made of.
+
+    A pair of nodes carries flow one way only; parallel arcs that way are filled in their order,
+    arcs the other way and loops carry nothing.
+
+    Parameters
+    ----------
+    net : Network
+        Made of `arcs` by `network`.
+    residual : int64[net.arcs]
+        Residual capacities of a flow, as in `papers.common.model.Flow`.
+    arcs : ArcList
+
+    Returns
+    -------
+    int64[k]
+        Flow on each arc, from 0 to its capacity.
+    """
+    flow = np.zeros(len(arcs.tail), np.int64)
+    chosen = np.flatnonzero(np.asarray(arcs.tail) != np.asarray(arcs.head))
+    if chosen.size == 0:
+        return flow
+    tail, head = (np.asarray(ends)[chosen].astype(np.int64) for ends in (arcs.tail, arcs.head))
+    capacity = np.asarray(arcs.capacity)[chosen].astype(np.int64)
+    keys = net.tail.astype(np.int64) * net.nodes + net.head
+    place = np.searchsorted(keys, tail * net.nodes + head)
+    order = np.argsort(place, kind="stable")
+    place, capacity = place[order], capacity[order]
+    before = np.cumsum(capacity) - capacity  # by the arcs of all pairs so far
+    begins = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
+    before -= np.repeat(before[begins], np.diff(np.append(begins, place.size)))
+    sent = (net.capacity - residual)[place]
+    flow[chosen[order]] = np.clip(sent - before, 0, capacity)
+    return flow
 
 
 def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
@@ -204,7 +302,7 @@ def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
     for name, array in arrays.items():
         if np.shape(array) != shape:
             raise NetworkError(f"{name} has shape {np.shape(array)}, source {shape}")
-        checked[name] = _whole(np.asarray(array), name)
+        checked[name] = whole_numbers(np.asarray(array), name)
         whole += int(checked[name].sum())
         if whole >= CAPACITY_LIMIT:
             raise NetworkError("the capacities add up to 2**62 or more")
@@ -213,12 +311,27 @@ def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
     return Grid(checked["source"], checked["sink"], {name: checked[name] for name in names})
 
 
-def _whole(values: np.ndarray, name: str) -> np.ndarray:
-    """Capacities as int64."""
+def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Check capacities and return them as int64.
+
+    Parameters
+    ----------
+    values : ndarray
+        Booleans, integers, or floats that are whole numbers.
+    name : str
+        Their name in the message.
+
+    Raises
+    ------
+    NetworkError
+        For values that are negative, no whole numbers, or too large together.
+    """
     if values.size and values.dtype.kind not in "biu":
         fits = values.dtype.kind == "f" and np.isfinite(values).all()
         if not fits or (values != np.floor(values)).any():
-            raise NetworkError(f"{name} holds what is no whole number")
+            raise NetworkError(
+                f"{name} holds a value that is no whole number: scale and round the capacities"
+            )
     if values.size and values.min() < 0:
         raise NetworkError(f"{name} is negative somewhere")
     if values.size and float(values.astype(np.float64).sum()) >= CAPACITY_LIMIT:

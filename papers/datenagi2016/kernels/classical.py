@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import FULL_WARP, block_scan, warp_min, warp_rank
+from papers.common.gpu.reductions import FULL_WARP, block_scan, warp_min, warp_rank
 from papers.datenagi2016.kernels.half_units import no_slack, reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
@@ -320,7 +320,7 @@ def dual_update_stage_1(n, top, cost, row_dual, column_dual, row_cover, column_c
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -331,4 +331,4 @@ SIGNATURES = {
     forward_pass: f"void(int32, {', '.join([_LINES] * 13)}, int64[::1])",
     dual_update_stage_1: (f"void(int32, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])"),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

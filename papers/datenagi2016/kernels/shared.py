@@ -31,7 +31,8 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import block_min, store_release_system, warp_min
+from papers.common.gpu.memory_order import store_release_system
+from papers.common.gpu.reductions import block_min, warp_min
 from papers.datenagi2016.kernels.half_units import halve, reduced_cost
 
 
@@ -386,7 +387,7 @@ def dual_update(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -403,4 +404,4 @@ SIGNATURES = {
         f"{_LINES}, {_LINES})"
     ),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

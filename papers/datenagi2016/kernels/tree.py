@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import FULL_WARP, warp_rank
+from papers.common.gpu.reductions import FULL_WARP, warp_rank
 from papers.datenagi2016.kernels.half_units import reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
@@ -243,7 +243,7 @@ def forward_pass(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -252,4 +252,4 @@ SIGNATURES = {
         f"{', '.join([_LINES] * 5)}, int64[::1])"
     ),
 }
-"""What the kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What the kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -39,14 +39,8 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import (
-    FULL_WARP,
-    block_scan,
-    load_relaxed,
-    store_relaxed,
-    warp_rank,
-    warp_sum,
-)
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.common.gpu.reductions import FULL_WARP, block_scan, warp_rank, warp_sum
 
 MAX_BLOCK = 1024
 HEAVY_DEGREE = 2048

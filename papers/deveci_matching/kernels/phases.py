@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_relaxed, store_relaxed, store_release_system
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_release_system
 
 L0 = 2
 """BFS start level. The paper asks for 2 in APsB-GPUBFS-WR: levels are then 1 (not reached), 2, 3,
@@ -380,7 +380,7 @@ def fix_matching(nr, cmatch, rmatch):
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32",)
+ELEMENT_TYPES = ("int32",)
 
 _LINES = "int32[::1]"
 _REPORT = "int32[::1], int64[::1], int64[::1]"

@@ -135,7 +135,7 @@ def add_reduction(zeros_size_b, zeros_size):
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -144,5 +144,5 @@ SIGNATURES = {
     compress_matrix: f"void(int32, int32, T, T[::1], {_LINES}, {_LINES})",
     add_reduction: f"void({_LINES}, {_LINES})",
 }
-"""What each kernel is compiled for: T stands for each of `SLACK_TYPES`, D for float64 beside
-float64 and for int64 beside integers."""
+"""Types that each kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64
+beside float64 and for int64 beside integers."""

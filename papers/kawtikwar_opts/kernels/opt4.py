@@ -1,34 +1,17 @@
 """Opt 4: a barrier before the test keeps the warps in step [K21 Opt 4] [K21 sec.IV.E].
 
-What the report changes, and the kernel; all other steps stand in `steps`. The notation is
-that of `papers.lopes2019.kernels.search`, but for
-
-==================  ====================  =====================================================
-report              array                 dtype, shape
-==================  ====================  =====================================================
-zeros_size_b        zeros_size_b          int32 [bins], zeros of each bin (lopes2019: zeros_size)
-data_block_size     lines * n             int32, a bin's entries; bins of `lines` columns
-d_min_in_mat        least                 as slack, a scalar
-near_zero           eps                   as slack; see `near_zero`
-==================  ====================  =====================================================
+The report changes `add_sub_compress_matrix`; the kernel around it is `one_launch`'s, and so is the
+notation.
 """
 
 from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.kawtikwar_opts.kernels.clock import mark
 from papers.kawtikwar_opts.kernels.entries import UNROLL, advance, place, quotient, update_duals
 from papers.kawtikwar_opts.kernels.near_zero import near_zero
-from papers.kawtikwar_opts.kernels.one_launch import (
-    DRY,
-    finish,
-    least_of,
-    search_until_dry,
-    step_1,
-    step_6_reduction,
-    steps_2_and_3,
-)
+from papers.kawtikwar_opts.kernels.one_launch import ELEMENT_TYPES as ELEMENT_TYPES
+from papers.kawtikwar_opts.kernels.one_launch import SIGNATURE, hungarian_with
 
 
 @cuda.jit(device=True)
@@ -90,88 +73,6 @@ def add_sub_compress_matrix(
         first += stride
 
 
-@cuda.jit
-def hungarian(
-    n,
-    lines,
-    lines_a_turn,
-    multiplier,
-    shift,
-    patience,
-    eps,
-    top,
-    cost,
-    slack,
-    min_in_row,
-    min_in_column,
-    partial,
-    covered_row,
-    covered_column,
-    row_of_star_at_column,
-    column_of_star_at_row,
-    column_of_prime_at_row,
-    row_of_green_at_column,
-    zeros,
-    zeros_size_b,
-    row_dual,
-    column_dual,
-    flags,
-    clocks,
-    signal,
-):
-    """The whole solve [K21 Fig.7]: steps 1 to 3, then searches and dual updates in turn.
+hungarian = hungarian_with(add_sub_compress_matrix)
 
-    Longer than a kernel should be: its arguments are those of all steps. They also want more
-    registers than a large block has: `launches.for_block` sets the limit.
-
-    Paper: [K21 Opt 2].  Launch: cooperative; blocks of a power of two threads, at least a warp, as
-    many as are resident at once at most and at least one a bin of zeros.
-    Reads/Writes: reads ``cost``, writes everything else.
-    Race: those of the steps, see `steps`; barriers of the grid stand between the phases.
-    """
-    grid = cuda.cg.this_grid()
-    alone = zeros_size_b.size == 1
-    step_1(
-        n, lines, lines_a_turn, eps, top, cost, min_in_row, min_in_column, slack, zeros,
-        zeros_size_b, covered_row, covered_column, row_of_star_at_column, column_of_star_at_row,
-        row_dual, column_dual, flags, clocks,
-    )  # fmt: skip
-    matches = steps_2_and_3(
-        alone, n, lines, zeros, zeros_size_b, covered_row, covered_column,
-        row_of_star_at_column, column_of_star_at_row, column_of_prime_at_row,
-        row_of_green_at_column, flags, clocks,
-    )  # fmt: skip
-    run, barren, updates = int32(0), int32(0), int32(0)
-    while True:  # `search_until_dry` gives up when its patience ends
-        status, matches, run, barren = search_until_dry(
-            alone, n, lines, multiplier, shift, patience, matches, run, barren, zeros,
-            zeros_size_b, covered_row, covered_column, row_of_star_at_column,
-            column_of_star_at_row, column_of_prime_at_row, row_of_green_at_column, flags, clocks,
-        )  # fmt: skip
-        if status != DRY:
-            break
-        step_6_reduction(n, slack, covered_row, covered_column, top, partial, zeros_size_b)
-        grid.sync()
-        add_sub_compress_matrix(
-            n, lines, eps, slack, covered_row, covered_column, least_of(partial, top), zeros,
-            zeros_size_b, row_dual, column_dual,
-        )  # fmt: skip
-        grid.sync()
-        mark(clocks, 6)
-        updates = int32(updates + 1)
-    finish(status, updates, flags, signal)
-
-
-# ---------------------------------------------------------------------------------- types
-
-SLACK_TYPES = ("int32", "int64", "float64")
-
-_LINES = "int32[::1]"
-SIGNATURES = {
-    hungarian: (
-        f"void(int32, int32, int32, int64, int32, int32, T, T, {', '.join(['T[::1]'] * 5)}, "
-        f"{', '.join([_LINES] * 8)}, D[::1], D[::1], {_LINES}, int64[::1], int64[::1])"
-    ),
-}
-"""What the kernel is compiled for: T stands for each of `SLACK_TYPES`, D for float64 beside
-float64 and for int64 beside integers."""
+SIGNATURES = {hungarian: SIGNATURE}

@@ -1,89 +1,103 @@
-"""Every table and figure of [L19] as data, and five experiments of our own.
+"""Describes every table and figure of [L19] as data, and five experiments of our own.
 
 [L19 Table 1] [L19 Table 2] [L19 Table 3] [L19 Table 4] [L19 Fig.2] [L19 Fig.4] [L19 Fig.5]
 [L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12]; Figures 1
 and 3 are diagrams, of which `solver.run` and `kernels.search.step_1_min_in_rows` are the content.
-Our own:
-`appendix_b`, `counts`, `kernels.search`, `authors`, `photos`.
+Our own: `appendix_b`, `counts`, `kernels`, `authors`, `photos`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
-paper's and how to compare it (`verdicts`). Nothing here runs a solver.
+paper's and how to compare it (`verdicts`); the first five are declared, and say all four by that.
+Nothing here runs a solver.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from papers.common.evidence import plots
+from papers.common.evidence.declarations import Code, Instances, Ratio, SameCounts, Times
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.lopes2019.evidence import photos, tables, verdicts
 from papers.lopes2019.evidence.tables import LABELS, RANGES_FIG_5
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 PAPER_SIZES = (512, 1024, 2048, 4096, 8192)
-EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32, 64), "paper": (16, 32, 64)}
-GPU_SIZES = {"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES}
-CPU_SIZES = {"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES}
+INSTANCES = Instances(
+    sizes={"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES},
+    executor={"smoke": (8,), "quick": (16, 32, 64), "paper": (16, 32, 64)},
+    labels=LABELS,
+    one_seed_from=4096,  # seconds a run, and the spread is a few per cent
+)
+"""Random integer matrices; kernels without a GPU take the executor's sizes."""
+
+CUDA = Code("lopes2019:gpu", "cuda", "CUDA", kernels=True, scopes=("run", "end_to_end"))
+C = Code("lopes2019:cpu_o4", "c", "C")
+
+# ------------------------------------------------------------------------------- declared tables
+
+RUN_TIMES = Times((CUDA, C), tables.printed_times, instances=INSTANCES)
+CARDS = Times((replace(CUDA, label="measured", scopes=("run",)),), tables.printed_cards,
+              instances=INSTANCES)  # fmt: skip
+SPEEDUPS = Ratio(
+    "speedup", of=C, over=CUDA, instances=INSTANCES, published="table2",
+    printed="speedup_cuda_over_c", times=tables.printed_times, columns=("cuda_gain", "c_gain"),
+)  # fmt: skip
+O3_OVER_O4 = Ratio(
+    "ratio", of=Code("datenagi2016:tree", "o3", kernels=True),
+    over=Code("lopes2019:gpu", "o4", kernels=True),
+    instances=replace(INSTANCES, executor={**INSTANCES.executor, "quick": (16, 32),
+                                           "paper": (16, 32)}),
+    published="fig06", printed="o3_time_over_o4_time", times=tables.printed_o3_times,
+    columns=("authors_ratio", "o3_ms", "o4_ms", "o3_gain", "o4_gain"),
+    title="CUDA O(n^3) over O(n^4)", note=verdicts.other_code, claims=(verdicts.o4_faster,),
+)  # fmt: skip
+"""Figure 6, seed by seed; the tree stands for the O(n^3) code, which was not published."""
+
+# Dual updates are equal too: before each one the stars are a maximum matching of the zeros, and the
+# lines that the free columns reach do not depend on which maximum matching it is.
+COUNTS = SameCounts(
+    (replace(CUDA, title="kernels"), replace(C, title="CPU code")),
+    ("zeros_initial", "matches_initial", "iterations_step_3", "iterations_step_4",
+     "iterations_step_6", "kernel_launches", "cost"),
+    ("cost", "zeros_initial", "iterations_step_6"), instances=INSTANCES,
+)  # fmt: skip
 
 # ------------------------------------------------------------------------------- what to measure
 
 
 def uniform(n: int, label: str, seed: int) -> Instance:
-    """A random integer matrix [L19 sec.5]."""
+    """Return a random integer matrix [L19 sec.5]."""
     return Instance("uniform", n, label, seed=seed)
-
-
-def _seeds(plan: Plan) -> tuple[int, ...]:
-    return plan.seeds if plan.preset == "paper" else plan.seeds[:1]
 
 
 def gpu_cells(
     plan: Plan, labels: tuple[str, ...] = LABELS, scopes: tuple[Scope, ...] = ("run",)
 ) -> list[Cell]:
-    """Our kernels, on a GPU at the paper's sizes, in the executor at small ones."""
-    sizes = (GPU_SIZES if plan.gpu else EXECUTOR_SIZES)[plan.preset]
-    return [
-        Cell("lopes2019:gpu", uniform(n, label, seed), scopes)
-        for n in sizes
-        for label in labels
-        for seed in _seeds(plan)
-    ]
-
-
-def cpu_cells(
-    plan: Plan, labels: tuple[str, ...] = LABELS, scopes: tuple[Scope, ...] = ("run",)
-) -> list[Cell]:
-    """The O(n^4) code at the sizes of the kernels, and without a GPU at real ones too."""
-    sizes = CPU_SIZES[plan.preset]
-    if not plan.gpu:
-        sizes = EXECUTOR_SIZES[plan.preset] + sizes
-    # One instance is enough from 4096 on: seconds a run, and the spread is a few per cent.
-    return [
-        Cell("lopes2019:cpu_o4", uniform(n, label, seed), scopes)
-        for n in sizes
-        for label in labels
-        for seed in (_seeds(plan) if n < 4096 else _seeds(plan)[:1])
-    ]
-
-
-def times(plan: Plan) -> list[Cell]:
-    """Tables 1 and 2, Figures 7 to 9."""
-    return gpu_cells(plan, scopes=("run", "end_to_end")) + cpu_cells(plan)
+    """Plan our kernels, on a GPU at the paper's sizes, in the executor at small ones."""
+    return replace(INSTANCES, labels=labels).cells(plan, replace(CUDA, scopes=scopes))
 
 
 def steps(plan: Plan) -> list[Cell]:
-    """Table 3: per-step times for the range n, and the totals."""
+    """Plan Table 3: per-step times for the range n, and the totals."""
     both: tuple[Scope, ...] = ("run", "steps")
-    return gpu_cells(plan, ("n",), both) + cpu_cells(plan, ("n",), both)
+    c = replace(INSTANCES, labels=("n",)).cells(plan, replace(C, scopes=both))
+    return gpu_cells(plan, ("n",), both) + c
 
 
-def shares(label: str):
-    """Figures 10 to 12: per-step times of the kernels for one range."""
+def shares(label: str) -> Callable[[Plan], list[Cell]]:
+    """Plan Figures 10 to 12: per-step times of the kernels for one range."""
     return lambda plan: gpu_cells(plan, (label,), ("run", "steps"))
 
 
 def fig_4(plan: Plan) -> list[Cell]:
-    """The four CPU codes against n, range n."""
+    """Plan the four CPU codes against n, range n."""
     sizes = {"smoke": (32, 64), "quick": (128, 256, 512, 1024, 2048)}.get(
         plan.preset, (128, 256, *PAPER_SIZES)
     )
@@ -91,31 +105,30 @@ def fig_4(plan: Plan) -> list[Cell]:
         Cell(f"lopes2019:{solver}", uniform(n, "n", seed))
         for solver in tables.CPU
         for n in sizes
-        for seed in (_seeds(plan) if n < 4096 else _seeds(plan)[:1])
+        for seed in INSTANCES.seeds(plan)[: None if n < 4096 else 1]
     ]
 
 
 def fig_5(plan: Plan) -> list[Cell]:
-    """The four CPU codes against the range, one n."""
+    """Plan the four CPU codes against the range, one n."""
     n = {"smoke": 64, "quick": 2048, "paper": 2048}[plan.preset]
     return [
-        Cell(f"lopes2019:{solver}", uniform(n, label, _seeds(plan)[0]))
+        Cell(f"lopes2019:{solver}", uniform(n, label, INSTANCES.seeds(plan)[0]))
         for solver in tables.CPU
         for label in (RANGES_FIG_5[::2] if plan.preset == "quick" else RANGES_FIG_5)
     ]
 
 
-def fig_6(plan: Plan) -> list[Cell]:
-    """The O(n^4) kernels and another paper's O(n^3) ones on the same instances."""
-    cells = [cell for cell in gpu_cells(plan) if plan.gpu or cell.instance.n <= 32]
-    return cells + [Cell(tables.O3, cell.instance) for cell in cells]
-
-
 def alternatives(plan: Plan) -> list[Cell]:
-    """Appendix B's kernels for step 4, and the paper's with the authors' split over blocks."""
-    sizes = GPU_SIZES[plan.preset] if plan.gpu else EXECUTOR_SIZES[plan.preset][:2]
+    """Plan Appendix B's kernels for step 4, and the paper's with the authors' split over blocks."""
+    sizes = INSTANCES.sizes[plan.preset] if plan.gpu else INSTANCES.executor[plan.preset][:2]
     return [
-        Cell("lopes2019:gpu", uniform(n, label, _seeds(plan)[0]), ("run",), options)
+        Cell(
+            "lopes2019:gpu",
+            uniform(n, label, INSTANCES.seeds(plan)[0]),
+            ("run",),
+            options,
+        )
         for n in sizes
         for label in LABELS
         for options in (
@@ -129,15 +142,15 @@ def alternatives(plan: Plan) -> list[Cell]:
 
 
 def device_time_cells(plan: Plan) -> list[Cell]:
-    """The largest instances, by the device's own clock."""
-    n = GPU_SIZES[plan.preset][-1]
-    seed = _seeds(plan)[0]
+    """Plan the largest instances, by the device's own clock."""
+    n = INSTANCES.sizes[plan.preset][-1]
+    seed = INSTANCES.seeds(plan)[0]
     cells = [Cell("lopes2019:gpu", uniform(n, label, seed), ("kernels",)) for label in LABELS]
     return cells if plan.gpu else []
 
 
 def photo_cells(plan: Plan) -> list[Cell]:
-    """The pictures' costs, by the kernels and by the fastest CPU code."""
+    """Plan the photos' costs, by the kernels and by the fastest CPU code."""
     name = "coffee into astronaut"
     n = {"smoke": 64, "quick": 1024, "paper": 4096}[plan.preset]
     sizes = sorted({1024, n}) if plan.gpu and plan.preset != "smoke" else [n]
@@ -151,27 +164,9 @@ def photo_cells(plan: Plan) -> list[Cell]:
 
 
 def _titled(shown: pd.DataFrame, title: str) -> str:
-    """A title that says whose measurements are drawn."""
+    """Return a title that says whose measurements are drawn."""
     return f"{title}\n{measured_by(shown)}"
 
-
-def _curves(published: str, measured: str, yscale: str, ylabel: str, title: str):
-    """Draw a curve a cost range against n."""
-
-    def draw(table: pd.DataFrame):
-        shown = best_source(table, published, measured)
-        return plots.line_plot(
-            shown, x="n", y_published=published, y_measured=measured, series="cost_range",
-            xscale="log2", yscale=yscale, xlabel="matrix size n", ylabel=ylabel,
-            title=_titled(shown, title),
-        )  # fmt: skip
-
-    return draw
-
-
-draw_fig_7 = _curves("published_cuda_ms", "cuda_ms", "log", "time (ms)", "CUDA run time")
-draw_fig_8 = _curves("published_c_ms", "c_ms", "log", "time (ms)", "CPU run time")
-draw_fig_9 = _curves("published_speedup", "speedup", "log2", "speedup", "CPU time over CUDA time")
 
 ALGORITHMS = {"O4": "O(n^4) Hungarian", "O3": "O(n^3) Hungarian", "SP": "shortest path",
               "A": "auction"}  # fmt: skip
@@ -181,8 +176,8 @@ def _spelled_out(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(algorithm=table["algorithm"].map(ALGORITHMS))
 
 
-def draw_fig_4(table: pd.DataFrame):
-    """Draw time over the O(n^4) code's, both axes binary logs."""
+def plot_fig_4(table: pd.DataFrame) -> Figure:
+    """Plot time over the O(n^4) code's, both axes binary logs."""
     shown = best_source(table, "published_ratio", "ratio")
     return plots.line_plot(
         _spelled_out(shown),
@@ -192,8 +187,8 @@ def draw_fig_4(table: pd.DataFrame):
     )  # fmt: skip
 
 
-def draw_fig_5(table: pd.DataFrame):
-    """Draw time against cost range, binary log axes."""
+def plot_fig_5(table: pd.DataFrame) -> Figure:
+    """Plot time against cost range, binary log axes."""
     shown = best_source(table, "published_ms", "time_ms")
     sizes = ", ".join(str(n) for n in sorted(shown["n"].unique()))
     return plots.line_plot(
@@ -204,15 +199,10 @@ def draw_fig_5(table: pd.DataFrame):
     )  # fmt: skip
 
 
-draw_fig_6 = _curves(
-    "published_ratio", "ratio", "linear", "time of O(n^3) / time of O(n^4)", "CUDA codes"
-)
+def plot_shares(title: str) -> Callable[[pd.DataFrame], Figure]:
+    """Return a function that plots stacked shares of the steps."""
 
-
-def draw_shares(title: str):
-    """Draw stacked shares of the steps."""
-
-    def draw(table: pd.DataFrame):
+    def draw(table: pd.DataFrame) -> Figure:
         shown = best_source(table, "published_share_pct", "share_pct")
         return plots.stacked_bars(
             shown.assign(step=shown["step"].str.replace("_", " ")),
@@ -228,75 +218,68 @@ def draw_shares(title: str):
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
-        "fig02", "Primes, greens and stars of one search of a real run", "picture",
-        lambda plan: [], nothing, artifacts=photos.fig_2,
+        name="fig02", title="Primes, greens and stars of one search of a real run", kind="picture",
+        cells=lambda plan: [], table=nothing, artifacts=photos.fig_2,
     ),
     Experiment(
-        "fig04", "CPU codes against n, relative to the O(n^4) Hungarian", "figure",
-        fig_4, tables.over_o4, draw_fig_4, verdicts.over_o4,
+        name="fig04", title="CPU codes against n, relative to the O(n^4) Hungarian", kind="figure",
+        cells=fig_4, table=tables.over_o4, figure=plot_fig_4, compare=verdicts.over_o4,
     ),
     Experiment(
-        "fig05", "CPU codes against the cost range", "figure",
-        fig_5, tables.against_range, draw_fig_5, verdicts.against_range,
+        name="fig05", title="CPU codes against the cost range", kind="figure",
+        cells=fig_5, table=tables.against_range, figure=plot_fig_5, compare=verdicts.against_range,
+    ),
+    O3_OVER_O4.experiment(
+        "fig06", "CUDA O(n^3) (datenagi2016:tree) over CUDA O(n^4)", plot="CUDA codes",
+        yscale="linear",
+    ),
+    RUN_TIMES.experiment("table1", "Run times in CUDA and C, in ms (verdicts: fig07, fig08)"),
+    RUN_TIMES.experiment(
+        "fig07", "CUDA run time against n", plot="CUDA run time", label="cuda",
+        verdicts=RUN_TIMES.compared("cuda", "CUDA time", verdicts.LATENCY),
+    ),
+    RUN_TIMES.experiment(
+        "fig08", "C run time against n", plot="CPU run time", label="c",
+        verdicts=RUN_TIMES.compared("c", "C time"),
+    ),
+    SPEEDUPS.experiment("table2", "Speedup of CUDA over C"),
+    SPEEDUPS.experiment(
+        "fig09", "Speedup of CUDA over C against n (verdicts: table2)",
+        plot="CPU time over CUDA time", verdicts=False,
     ),
     Experiment(
-        "fig06", "CUDA O(n^3) (datenagi2016:tree) over CUDA O(n^4)", "figure",
-        fig_6, tables.cuda_o3_over_o4, draw_fig_6, verdicts.cuda_o3_over_o4,
-    ),
-    Experiment(
-        "table1", "Run times in CUDA and C, in ms (verdicts: fig07, fig08)", "table",
-        times, tables.run_times,
-    ),
-    Experiment(
-        "fig07", "CUDA run time against n", "figure",
-        times, tables.run_times, draw_fig_7, verdicts.cuda_times,
-    ),
-    Experiment(
-        "fig08", "C run time against n", "figure",
-        times, tables.run_times, draw_fig_8, verdicts.c_times,
-    ),
-    Experiment(
-        "table2", "Speedup of CUDA over C", "table",
-        times, tables.speedups, None, verdicts.speedups,
-    ),
-    Experiment(
-        "fig09", "Speedup of CUDA over C against n (verdicts: table2)", "figure",
-        times, tables.speedups, draw_fig_9,
-    ),
-    Experiment(
-        "table3", "Speedup of each step, costs 0 to n", "table",
-        steps, tables.step_speedups, None, verdicts.step_speedups,
+        name="table3", title="Speedup of each step, costs 0 to n", kind="table",
+        cells=steps, table=tables.step_speedups, compare=verdicts.step_speedups,
     ),
     *(
         Experiment(
-            f"fig{number}", f"Share of each step in the CUDA time, costs 0 to {label}", "figure",
-            shares(label), tables.step_shares(label, f"fig{number}"),
-            draw_shares(f"Steps' shares, costs 0 to {label}"), verdicts.shares,
+            name=f"fig{number}", kind="figure",
+            title=f"Share of each step in the CUDA time, costs 0 to {label}",
+            cells=shares(label), table=tables.step_shares(label, f"fig{number}"),
+            figure=plot_shares(f"Steps' shares, costs 0 to {label}"), compare=verdicts.shares,
         )
         for number, label in ((10, "0.1n"), (11, "n"), (12, "10n"))
     ),
-    Experiment(
-        "table4", "Run times on other GPUs (ms)", "table",
-        times, tables.other_gpus, None, verdicts.cards,
+    CARDS.experiment(
+        "table4", "Run times on other GPUs (ms)",
+        verdicts=CARDS.compared("measured", "CUDA time beside the K20c", verdicts.LATENCY, "k20c"),
     ),
     Experiment(
-        "appendix_b", "Step 4: the paper's kernel beside its alternatives A, B and C", "table",
-        alternatives, tables.appendix_b, None, verdicts.appendix_b,
+        name="appendix_b", kind="table",
+        title="Step 4: the paper's kernel beside its alternatives A, B and C",
+        cells=alternatives, table=tables.appendix_b, compare=verdicts.appendix_b,
+    ),
+    COUNTS.experiment("counts", "What no hardware changes: zeros, iterations, optimal costs"),
+    Experiment(
+        name="kernels", title="Device time of each kernel at the largest n (a GPU only)",
+        kind="table", cells=device_time_cells, table=tables.device_times,
     ),
     Experiment(
-        "counts", "What no hardware changes: zeros, iterations, optimal costs", "table",
-        times, tables.counts, None, verdicts.counts,
+        name="authors", title="Beside the authors' CUDA C++ on one H100", kind="table",
+        cells=gpu_cells, table=tables.authors_code, compare=verdicts.authors,
     ),
     Experiment(
-        "kernels", "Device time of each kernel at the largest n (a GPU only)", "table",
-        device_time_cells, tables.device_times,
-    ),
-    Experiment(
-        "authors", "Beside the authors' CUDA C++ on one H100", "table",
-        lambda plan: gpu_cells(plan), tables.authors_code, None, verdicts.authors,
-    ),
-    Experiment(
-        "photos", "One photograph's colours rearranged into another", "picture",
-        photo_cells, tables.photos, None, None, photos.photos,
+        name="photos", title="One photograph's colours rearranged into another", kind="picture",
+        cells=photo_cells, table=tables.photos, artifacts=photos.photos,
     ),
 )  # fmt: skip

@@ -1,9 +1,9 @@
-"""From measurements to the paper's tables: what stands beside what.
+"""Makes the paper's tables from measurements, print beside each.
 
-Every function takes the run's summary (one row a cell and metric, see
-`papers.reproduce.run.measurements`) and the loader of the published numbers, and returns a tidy
-table with both side by side. Rows of the present run and of every recorded run stand below each
-other, told apart by ``source``.
+The tables that `experiments` declares need no function here. Every other function takes the run's
+summary (one row a cell and metric, see `papers.reproduce.run.measurements`) and the loader of the
+published numbers, and returns a tidy table with both side by side. Rows of the present run and of
+every recorded run stand below each other, told apart by ``source``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from papers.common.evidence.tables import (
     Published,
     beside,
     beside_authors,
-    joined,
     median,
     named,
 )
@@ -81,70 +80,41 @@ def cpu_over_cuda(summary: pd.DataFrame, metric: str, scope: str) -> pd.DataFram
     return both.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
 
 
-# ------------------------------------------------------------------------------- Tables 1, 2, 4
+# ------------------------------------------------------------------------------- Tables 1 and 4
 
+BY = ("n", "cost_range")
+printed_times = tables.printed_times("table1", BY, "implementation", {"CUDA": "cuda", "C": "c"})
+"""Loads Table 1 as ``n cost_range published_cuda_ms published_c_ms``."""
 
-def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 1 (and Figures 7, 8): run times of the CUDA and the C code."""
-    gpu = named(medians(summary, "gpu"), "cuda_ms", "device")
-    both = named(medians(summary, "gpu", scope="end_to_end"), "cuda_end_to_end_ms")
-    cpu = named(medians(summary, "cpu_o4"), "c_ms")
-    measured = gpu.merge(both, on=KEY, how="outer").merge(cpu, on=KEY, how="outer")
-    # Other sizes and ranges of the C code belong to Figures 4 and 5.
-    printed_sizes = measured["n"].isin(published("table1")["n"].unique())
-    measured = measured[measured["cuda_ms"].notna() | printed_sizes]
-    measured = measured[measured["cost_range"].isin(LABELS)]
-    table = order(beside(_printed_times(published), measured, ["n", "cost_range"]))
-    return table[
-        ["n", "cost_range", "source", "device", "published_cuda_ms", "cuda_ms",
-         "cuda_end_to_end_ms", "published_c_ms", "c_ms"]
-    ]  # fmt: skip
-
-
-def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 2 (and Figure 9): CPU time over CUDA time, both measured on one machine.
-
-    ``cuda_gain`` and ``c_gain`` are the printed times over the measured ones: the measured speedup
-    is the printed one times the first over the second.
-    """
-    printed = published("table2")[["n", "cost_range", "speedup_cuda_over_c"]]
-    printed = printed.rename(columns={"speedup_cuda_over_c": "published_speedup"})
-    printed = printed.merge(_printed_times(published), on=["n", "cost_range"])
-    measured = cpu_over_cuda(summary, "time_ms", "run")
-    measured = measured[measured["cost_range"].isin(LABELS)]
-    table = order(beside(printed, measured, ["n", "cost_range"]))
-    table = table.assign(
-        cuda_gain=table["published_cuda_ms"] / table["cuda_ms"],
-        c_gain=table["published_c_ms"] / table["c_ms"],
-    )
-    return table[
-        ["n", "cost_range", "source", "device", "published_speedup", "speedup", "cuda_gain",
-         "c_gain"]
-    ]  # fmt: skip
-
-
-def _printed_times(published: Published) -> pd.DataFrame:
-    """Table 1 as ``n cost_range published_cuda_ms published_c_ms``."""
-    printed = published("table1").pivot_table(
-        index=["n", "cost_range"], columns="implementation", values="time_ms"
-    )
-    printed = printed.rename(columns={"CUDA": "published_cuda_ms", "C": "published_c_ms"})
-    return printed.reset_index()
-
-
-CARDS = {"NVIDIA Tesla K20c": "published_k20c_ms", "NVIDIA GeForce GTX 970": "published_gtx970_ms"}
+CARDS = {"NVIDIA Tesla K20c": "k20c", "NVIDIA GeForce GTX 970": "gtx970"}
 """The paper's GPUs (Tables 4 and 1)."""
 
 
-def other_gpus(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 4: run times by GPU, the paper's two beside every one that was recorded."""
+def printed_cards(published: Published) -> pd.DataFrame:
+    """Load the CUDA times of Tables 4 and 1, a column for each of the paper's GPUs."""
     cuda = published("table1").query("implementation == 'CUDA'")
     both = pd.concat([published("table4"), cuda])
-    printed = both.pivot_table(index=["n", "cost_range"], columns="device", values="time_ms")
-    printed = printed.rename(columns=CARDS).reset_index()
-    measured = named(medians(summary, "gpu"), "measured_ms", "device")
-    table = order(beside(printed, measured, ["n", "cost_range"]))
-    return table[["n", "cost_range", "source", "device", *CARDS.values(), "measured_ms"]]
+    return tables.printed_times("both", BY, "device", CARDS)(lambda name: both)
+
+
+def printed_o3_times(published: Published) -> pd.DataFrame:
+    """Load the times that follow from Figure 6 and Table 1, and the ratio of two public codes.
+
+    ``authors_ratio`` is measured on an H100: the alternating tree of Date and Nagi over the program
+    of this paper's authors.
+    """
+    keys = list(BY)
+    printed = published("fig06")[[*keys, "o3_time_over_o4_time"]]
+    printed = printed.merge(printed_times(published), on=keys)
+    o4 = printed["published_cuda_ms"]
+    printed = printed.assign(
+        published_o3_ms=printed["o3_time_over_o4_time"] * o4, published_o4_ms=o4
+    )
+    codes = {"o4": "authors_code_h100", "o3": "authors_o3_h100"}
+    theirs = {k: published(v).groupby(keys)["solve_ms"].median() for k, v in codes.items()}
+    ratio = (theirs["o3"] / theirs["o4"]).rename("authors_ratio").reset_index()
+    printed = printed.merge(ratio, on=keys, how="left")
+    return printed[[*keys, "published_o3_ms", "published_o4_ms", "authors_ratio"]]
 
 
 # ------------------------------------------------------------------------------- steps
@@ -295,44 +265,6 @@ def against_range(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     return table[["n", "algorithm", "range_over_n", "source", "published_ms", "time_ms"]]
 
 
-# ------------------------------------------------------------------------------- CUDA O(n^3)
-
-O3 = "datenagi2016:tree"
-"""What stands for the CUDA O(n^3) code, which the authors did not publish."""
-
-
-def cuda_o3_over_o4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 6: time of an O(n^3) code in CUDA over that of the O(n^4) one, seed by seed.
-
-    ``o3_gain`` and ``o4_gain`` are the times that follow from print (Figure 6 and Table 1) over the
-    measured ones; ``authors_ratio`` is that of public codes on an H100: the alternating tree of
-    Date and Nagi over the program of this paper's authors.
-    """
-    keys = ["n", "cost_range"]
-    printed = published("fig06")[[*keys, "o3_time_over_o4_time"]]
-    printed = printed.rename(columns={"o3_time_over_o4_time": "published_ratio"})
-    printed = printed.merge(_printed_times(published), on=keys)
-    codes = {"o4": "authors_code_h100", "o3": "authors_o3_h100"}
-    theirs = {k: published(v).groupby(keys)["solve_ms"].median() for k, v in codes.items()}
-    ratio = (theirs["o3"] / theirs["o4"]).rename("authors_ratio").reset_index()
-    printed = printed.merge(ratio, on=keys, how="left")
-    o3 = by_seed(summary, O3).rename(columns={"value": "o3_ms"})
-    both = o3.merge(named(by_seed(summary, "gpu"), "o4_ms"), on=[*KEY, "seed"])
-    both = both[both["cost_range"].isin(LABELS)]
-    both = both.assign(ratio=both["o3_ms"] / both["o4_ms"])
-    values = ["ratio", "o3_ms", "o4_ms"]
-    measured = both.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
-    table = order(beside(printed, measured, keys))
-    table = table.assign(
-        o3_gain=table["published_ratio"] * table["published_cuda_ms"] / table["o3_ms"],
-        o4_gain=table["published_cuda_ms"] / table["o4_ms"],
-    )
-    return table[
-        [*keys, "source", "device", "published_ratio", "ratio", "authors_ratio", "o3_ms", "o4_ms",
-         "o3_gain", "o4_gain"]
-    ]  # fmt: skip
-
-
 # ------------------------------------------------------------------------------- our own
 
 
@@ -367,24 +299,6 @@ def appendix_b(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         ["n", "cost_range", "source", "device", "step_4", "time_ms", "over_paper", "launches",
          "searches"]
     ]  # fmt: skip
-
-
-COUNTERS = (
-    "zeros_initial", "matches_initial", "iterations_step_3", "iterations_step_4",
-    "iterations_step_6", "kernel_launches", "cost",
-)  # fmt: skip
-
-
-def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """What no hardware should change: zeros, dual updates, optimal costs, GPU beside CPU."""
-    parts = []
-    for solver in ("gpu", "cpu_o4"):
-        columns = {name: by_seed(summary, solver, name, "answer") for name in COUNTERS}
-        parts.append(joined(columns).assign(solver=solver))
-    table = order(pd.concat(parts, ignore_index=True), by=("n", "cost_range", "seed"))
-    both_ran = table.groupby([*KEY, "seed"])["solver"].transform("nunique") == 2
-    table = table[both_ran]
-    return table[["n", "cost_range", "seed", "source", "solver", *COUNTERS]]
 
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:

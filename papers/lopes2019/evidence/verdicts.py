@@ -1,8 +1,8 @@
-"""How each table and figure of [L19] is compared with print: rows, curves and rankings.
+"""Comparisons of each table and figure of [L19] with print: rows, curves and rankings.
 
 `judged` turns judges into the function that an experiment wants; a judge looks at the rows of one
-source (this run, or a recorded one) that have both values. Times of the CPU executor are never
-judged.
+origin (this run, or a record) that have both values. Times of the CPU executor are never judged.
+The declared tables of `experiments` compare themselves; their notes and claims stand here.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ import pandas as pd
 from papers.common.evidence import comparisons as compare
 from papers.common.evidence.comparisons import claim, not_measured
 from papers.common.evidence.judges import (
-    Judge,
-    Verdicts,
+    curves,
     each,
-    each_time,
     judged,
     rankings,
     without,
@@ -33,37 +31,16 @@ LATENCY = compare.if_smaller(
 )
 
 
-def curves(
-    name: str,
-    published: str,
-    measured: str,
-    series: str,
-    x: str = "n",
-    note: compare.Note = "",
-    tolerance: float = 0.5,
-) -> Judge:
-    """One slope a series."""
-
-    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-        for label, curve in rows.groupby(series, sort=False):
-            yield compare.shape_slope(
-                f"{name.format(label)} ({source})",
-                curve[x], curve[published], curve[measured], tolerance, note,
-            )  # fmt: skip
-
-    return judge
-
-
 # ------------------------------------------------------------------------------- notes
 
 
 def gains(first: str, second: str, what: str, other: str) -> Callable[[Any], compare.Note]:
-    """`papers.common.evidence.comparisons.gains` of two columns of a row."""
+    """Return a note of `papers.common.evidence.comparisons.gains`, from two columns of a row."""
     return lambda row: compare.gains(getattr(row, first), getattr(row, second), what, other)
 
 
 def _share_note(row: Any) -> compare.Note:
-    """A share is larger where the run gained more than the step did."""
+    """Explain a share, which is larger where the run gained more than the step did."""
     if row.share_pct == 0:
         return "no dual update was needed on these instances"
     return gains("run_gain", "step_gain", "the run's time", "the step's")(row)
@@ -72,27 +49,7 @@ def _share_note(row: Any) -> compare.Note:
 # ------------------------------------------------------------------------------- tables, figures
 
 
-def times(what: str, published: str, measured: str, note: compare.Note = "") -> Verdicts:
-    """Growth with n (slope), order of the ranges, then absolute times, which prove nothing."""
-    return judged(
-        what, published, measured,
-        curves(f"{what}: slope over n, range {{}}", published, measured, "cost_range", note=note),
-        rankings(f"{what}: order of ranges, n={{}}", published, measured, "cost_range", "n", 0.05),
-        each_time(f"{what}, ms: n={{n}} range {{cost_range}}", published, measured),
-    )  # fmt: skip
-
-
-cuda_times = times("CUDA time", "published_cuda_ms", "cuda_ms", LATENCY)
-c_times = times("C time", "published_c_ms", "c_ms")
-cards = times("CUDA time beside the K20c", "published_k20c_ms", "measured_ms", LATENCY)
-
 _SPEEDUP = ("published_speedup", "speedup")
-speedups = judged(
-    "speedup", *_SPEEDUP,
-    each("speedup: n={n} range {cost_range}", *_SPEEDUP,
-         note=gains("cuda_gain", "c_gain", "CUDA time", "C time")),
-    curves("speedup: slope over n, range {}", *_SPEEDUP, "cost_range"),
-)  # fmt: skip
 step_speedups = judged(
     "speedup of the steps", *_SPEEDUP,
     each("speedup: n={n} {step}", *_SPEEDUP,
@@ -134,15 +91,15 @@ ANOTHER_CODE = (
 )
 
 
-def _other_code(row: Any) -> compare.Note:
-    """The O(n^3) code is another one, and both codes moved away from print."""
+def other_code(row: Any) -> compare.Note:
+    """Explain a ratio: the O(n^3) code is another one, and both codes moved away from print."""
     public = f"the public codes of both papers have {row.authors_ratio:.2g} on an H100"
     moved = gains("o4_gain", "o3_gain", "the O(n^4) time", "the O(n^3) time")(row)
     return compare.either(moved, f"{ANOTHER_CODE}; {public}")
 
 
-def _o4_faster(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """The text of section 5: O(n^4) faster by more than about two (LO2 has the exceptions)."""
+def o4_faster(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+    """Check section 5's text: O(n^4) is faster by more than about two (LO2 has the exceptions)."""
     cells = rows[rows["n"] >= 512]
     if cells.empty:
         return
@@ -153,39 +110,11 @@ def _o4_faster(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     )  # fmt: skip
 
 
-cuda_o3_over_o4 = judged(
-    "CUDA O(n^3) over O(n^4)", *_RATIO,
-    _o4_faster,
-    each("CUDA O(n^3) over O(n^4): n={n} range {cost_range}", *_RATIO, note=_other_code),
-    curves("CUDA O(n^3) over O(n^4): slope over n, range {}", *_RATIO, "cost_range"),
-)  # fmt: skip
-
 # ------------------------------------------------------------------------------- our own
 
 
-def counts(table: pd.DataFrame) -> list[Comparison]:
-    """Optimal costs, initial zeros and dual updates of kernels and CPU code agree, exactly.
-
-    Dual updates too: before each one the stars are a maximum matching of the zeros, and what can
-    be reached from the free columns does not depend on which maximum matching it is.
-    """
-    found = []
-    keys = ["source", "n", "cost_range", "seed"]
-    for (source, n, label, seed), rows in table.groupby(keys, sort=False):
-        ours, cpu = (rows[rows["solver"] == name] for name in ("gpu", "cpu_o4"))
-        for counter in ("cost", "zeros_initial", "iterations_step_6"):
-            expected, got = cpu[counter].iloc[0], ours[counter].iloc[0]
-            found.append(
-                compare.cross_check(
-                    f"{counter}, n={n} range {label} seed {seed}: CPU code, kernels ({source})",
-                    expected, got, expected == got,
-                )
-            )  # fmt: skip
-    return found or not_measured("costs, zeros and dual updates", "cross-check")
-
-
 def authors(table: pd.DataFrame) -> list[Comparison]:
-    """Our goal: geometric mean at or under the authors' code, no cell over 1.5 times it.
+    """Check our goal: geometric mean at or under the authors' code, no cell over 1.5 times it.
 
     The authors' code ran on seeds 1 to 3, at n = 8192 and 10n on two of them.
     """
@@ -200,7 +129,7 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
 
 
 def appendix_b(table: pd.DataFrame) -> list[Comparison]:
-    """Appendix B gives no numbers, but the paper's kernel was chosen as the fastest."""
+    """Check that the paper's kernel is the fastest: Appendix B gives no numbers, but chose it."""
     found = []
     rows_on_gpu = table[table["device"] != EXECUTOR_NAME]
     for (source, n), rows in rows_on_gpu.groupby(["source", "n"], sort=False):

@@ -1,1 +1,1 @@
-"""Maximum flow on grids and networks [LU11 sec.4]."""
+"""Maximum flow on grids and networks."""

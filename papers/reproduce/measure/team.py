@@ -5,51 +5,40 @@ worker's place; the other ranks `serve`. For every cell rank 0 gives one order t
 fewer ranks than there are is measured by the first of them, while the others sleep; one for more
 is skipped.
 
-Clocks: a barrier before and one behind, so that a time is the slowest rank's; ``end_to_end`` holds
-the drawing where an instance is drawn in device memory, see `_Book.end_to_end`. Whether to repeat
-is rank 0's decision. Answers are certified strip by strip
-(`papers.common.problems.assignment_proof_by_strips`).
+The protocol is that of one process (`papers.reproduce.measure.protocol`), with the clockwork of a
+communicator.
 
-Ranks cannot be replaced: what one rank alone meets, and a cell that takes too long, end the job.
+An error on one rank, or a timeout, ends the whole job, because a lost rank cannot be replaced.
 Finished cells are kept, and ``--resume`` goes on behind them; a cell that has ended the job twice
 has failed (`papers.reproduce.run.runner.TRIES`).
 """
 
 from __future__ import annotations
 
-import gc
 import signal
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, cast
 
+from papers.common import instances
 from papers.common.gpu import device
-from papers.common.gpu.clocks import StepClock, stopwatch
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators, parts
-from papers.common.model import Assignment, Cell, Solver, Verdict
+from papers.common.instances.matrices import sources
+from papers.common.model import Cell, Instance, Solver, Verdict
 from papers.common.mpi import ranks
 from papers.common.problems import assignment_proof_by_strips
 from papers.reproduce import registry
-from papers.reproduce.measure.protocol import (
-    CERTIFY_ALL_N,
-    Outcome,
-    Report,
-    Value,
-    answer_rows,
-    device_name,
-    same_cost,
-)
+from papers.reproduce.measure.laboratory import Laboratory
+from papers.reproduce.measure.outcome import Outcome
+from papers.reproduce.measure.protocol import Clockwork, Report, measure
 from papers.reproduce.measure.worker import DeviceCard, WorkerError, failure
 
 _STOP = ("stop",)
 
 
 def wanted_ranks(cell: Cell) -> int:
-    """How many ranks a cell is for."""
+    """Return the number of ranks that a cell is for."""
     return int(dict(cell.options).get("ranks", 1))
 
 
@@ -169,12 +158,12 @@ def serve() -> None:
 
 
 class _Crew:
-    """What rank 0 and the others do alike."""
+    """The part of the job that rank 0 and the others do alike."""
 
     def __init__(self, world: Any) -> None:
         self._world = world
         self._teams: dict[int, Any] = {}
-        self._warmed: set[tuple[Any, ...]] = set()
+        self._laboratory = Laboratory(draw_anew=_source_of)
 
     def start(self, choice: str) -> DeviceCard:
         """Select every rank's device; collective."""
@@ -200,9 +189,9 @@ class _Crew:
                     solver = registry.solver(cell.solver)
                     if not solver.ranks:
                         raise ValueError(f"{cell.solver} runs in one process")
-                return _measure(solver, cell, comm, budget_s, report, self._warmed)  # type: ignore[arg-type]
-        except MissingPackageError as error:
-            return Outcome("skipped", "none", str(error))
+                assert solver is not None
+                how = clockwork(comm, solver)
+                return measure(solver, cell, self._laboratory, budget_s, report, how)
         except Exception as error:  # all ranks have met it: the next cell may go well
             return failure(error)
 
@@ -215,148 +204,43 @@ class _Crew:
         return self._teams[size]
 
 
-# ------------------------------------------------------------------------------- one cell
+# ------------------------------------------------------------------------------- the clockwork
 
 
-def _measure(
-    solver: Solver,
-    cell: Cell,
-    comm: Any,
-    budget_s: float,
-    report: Report,
-    warmed: set[tuple[Any, ...]],
-) -> Outcome:
-    """As `papers.reproduce.measure.protocol.measure`, in step on all ranks of `comm`."""
-    name = device_name(solver)
-    report("upload and warm-up")
-    source: Any = None
-    with ranks.agreeing(comm):
-        unknown = set(cell.scopes) - {*_ON_STATE, "end_to_end"}
-        if unknown:
-            raise ValueError(f"{', '.join(unknown)}: not measured on several ranks")
-        source = parts.as_source(generators.draw(cell.instance))
-    book = _Book(solver, cell, comm, source, budget_s, report)
-    signature = (cell.solver, cell.options, str(source.dtype))
-    cold = device.describe().is_gpu or signature not in warmed
-    warmed.add(signature)
-    on_state = [scope for scope in cell.scopes if scope != "end_to_end"]
-    if on_state or cold:
-        state = book.upload()
-        book.note = str(getattr(state, "reason", ""))
-        if cold:
-            solver.run(state)
-            solver.download(state)
-        for scope in on_state:
-            book.take(scope, partial(_ON_STATE[scope], book, state))
-        del state
-    if "end_to_end" in cell.scopes:
-        gc.collect()  # so that memory holds one state at a time
-        book.take("end_to_end", book.end_to_end)
-    return book.outcome(name)
+def _source_of(instance: Instance) -> Any:
+    """Return an instance's costs as blocks, of which each rank takes its own strip."""
+    return sources.as_source(instances.draw(instance))
 
 
-class _Book:
-    """Times the scopes of one cell and collects values, answers and the verdict."""
+def clockwork(comm: Any, solver: Solver) -> Clockwork:
+    """Return the clockwork of the ranks of a communicator.
 
-    def __init__(
-        self, solver: Solver, cell: Cell, comm: Any, source: Any, budget_s: float, report: Report
-    ) -> None:
-        self.solver, self.cell, self.comm, self.source = solver, cell, comm, source
-        self._budget_s, self._report = budget_s, report
-        self._values: list[Value] = []
-        self._answers: list[Assignment] = []
-        self._verdict: Verdict | None = None
-        self._scope = ""
-        self.note = ""
-        """Why the solver did not choose the fastest way to exchange, in its own words."""
+    A barrier stands before and behind every clock, so that a time is that of the slowest rank, and
+    at every step's boundary. Rank 0 decides whether to repeat. Answers are proved strip by strip.
 
-    def synchronize(self) -> None:
-        """Wait for this rank's device, then for all ranks."""
+    Parameters
+    ----------
+    comm : mpi4py communicator
+    solver : Solver
+        Whose ``ranks`` says what is split among them.
+    """
+
+    def synchronize() -> None:
         device.synchronize()
-        ranks.barrier(self.comm)
+        ranks.barrier(comm)
 
-    def upload(self) -> Any:
-        """A new state."""
-        return self.solver.upload(self.source, comm=self.comm, **dict(self.cell.options))
+    def prove(instance: Instance, data: Any, answer: Any, maximize: bool) -> Verdict:
+        by_rows = solver.ranks == "rows"
+        return assignment_proof_by_strips.assignment(comm, data, answer, by_rows, maximize)
 
-    def end_to_end(self) -> tuple[Mapping[str, float], Any]:
-        """One repetition: from a source to the answer on the host.
-
-        Of a family that is drawn in device memory (`uniform_parts`) the upload is that drawing, on
-        each rank its own strip, and no copy from the host.
-        """
-        with stopwatch(self.synchronize) as lap:
-            state = self.upload()
-            self.solver.run(state)
-            answer = self.solver.download(state)
-        return {"time_ms": lap.ms}, answer
-
-    def take(self, scope: str, once: Callable[[], tuple[Mapping[str, float], Any]]) -> None:
-        """Time `scope` as often as rank 0 says, and judge the answers; nothing after a failure."""
-        if self._verdict is not None and not self._verdict.ok:
-            return
-        repeats, start = self.cell.repeats or 1, time.monotonic()
-        answers: list[Assignment] = []
-        for repeat in range(repeats):
-            self._report(f"{scope} {repeat + 1}/{repeats}")
-            if repeat and not self._goes_on(start):
-                break
-            times, answer = once()
-            self._values += [(scope, repeat, key, value) for key, value in times.items()]
-            answers.append(answer)
-        self._scope = scope
-        self._answers = self._answers or answers
-        self._report(f"certifying {scope}")
-        self._verdict = self._judged(answers)
-
-    def _goes_on(self, start: float) -> bool:
-        """Whether rank 0's budget lasts for one more repetition."""
-        return bool(ranks.share(self.comm, time.monotonic() - start <= self._budget_s))
-
-    def _judged(self, answers: list[Assignment]) -> Verdict:
-        each = self.source.shape[0] <= CERTIFY_ALL_N
-        maximize = bool(dict(self.cell.options).get("maximize", False))
-        found = Verdict(False, "none", "no answer")
-        for answer in answers if each else answers[-1:]:
-            found = assignment_proof_by_strips.assignment(
-                self.comm, self.source, answer, self.solver.ranks == "rows", maximize
-            )
-            if not found.ok:
-                return found
-        for repeat, answer in enumerate(answers):
-            if not same_cost(answer.cost, answers[-1].cost):
-                what = f"repeat {repeat} costs {answer.cost}, the proved one {answers[-1].cost}"
-                return Verdict(False, "none", what)
-        return found
-
-    def outcome(self, name: str) -> Outcome:
-        """What the cell came to."""
-        verdict = self._verdict or Verdict(False, "none", "no scope was timed")
-        values = (*self._values, *answer_rows(list(self._answers)))
-        if not verdict.ok:
-            reason = f"{self._scope}: {verdict.reason}"
-            return Outcome("not-certified", verdict.kind, reason, values, name)
-        note = f"; without NCCL: {self.note}" if self.note else ""
-        return Outcome("ok", verdict.kind, verdict.reason + note, values, name)
-
-
-def _run(book: _Book, state: Any) -> tuple[Mapping[str, float], Any]:
-    with stopwatch(book.synchronize) as lap:
-        book.solver.run(state)
-    return {"time_ms": lap.ms}, book.solver.download(state)
-
-
-def _steps(book: _Book, state: Any) -> tuple[Mapping[str, float], Any]:
-    """A barrier at every step's boundary: each step's time is that of its slowest rank."""
-    clock = StepClock(book.synchronize, book.solver.steps)
-    book.synchronize()
-    book.solver.run(state, trace=clock)
-    clock.stop()
-    times = {f"{step}_ms": ms for step, ms in clock.totals.items()}
-    return times, book.solver.download(state)
-
-
-_ON_STATE: dict[str, Callable[[_Book, Any], tuple[Mapping[str, float], Any]]] = {
-    "run": _run,
-    "steps": _steps,
-}
+    return Clockwork(
+        synchronize=synchronize,
+        share=lambda value: ranks.share(comm, value),
+        together=lambda: ranks.agreeing(comm),
+        upload=lambda solver, data, options: solver.upload(data, comm=comm, **options),
+        prove=prove,
+        remark=lambda state: str(getattr(state, "reason", "")),
+        agreed=lambda error: comm.size == 1 or getattr(error, "agreed_by_all_ranks", False),
+        ranks=comm.size,
+        times_kernels=False,
+    )

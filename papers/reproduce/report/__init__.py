@@ -1,1 +1,1 @@
-"""What is made of a run: tables, reports, comparisons."""
+"""The products of a run: tables, reports, comparisons."""

@@ -1,8 +1,9 @@
-"""Fills the results section of a paper's README from its recorded runs.
+"""Fills a paper's `RESULTS.md` from its recorded runs.
 
 ``reproduce readme lopes2019`` (or ``python -m papers.reproduce.report.readme lopes2019``) rewrites
 what stands between ``<!-- results: NAME -->`` and ``<!-- end -->`` with the rows of experiment NAME
-that come from recorded runs. A test keeps README and recorded runs equal.
+that come from recorded runs, and makes the page where there is none. A test keeps page and recorded
+runs equal. The paper's `README.md`, which teaches, links into this page.
 """
 
 from __future__ import annotations
@@ -21,26 +22,25 @@ from papers.reproduce.report.numbers import shown
 from papers.reproduce.run import folder as store
 from papers.reproduce.run import measurements
 
+PAGE = "RESULTS.md"
+"""The page's name in a paper's folder."""
+
 _OPENING = re.compile(r"<!-- results:")
 # A block ends at its own end mark: what stands up to the next block's mark must never be lost.
 BLOCK = re.compile(r"(<!-- results: (\S+) -->\n)(?:(?!<!-- results:).)*?(<!-- end -->)", re.DOTALL)
+_NO_ROWS = "No recorded rows.\n"
 
 
 def filled(name: str) -> str:
-    """Return the README of a paper with every results block made anew.
+    """Return the results page of a paper with every block made anew.
 
     Raises
     ------
     UsageError
         For an unknown paper, one without recorded runs, a block that names no experiment of the
         paper, or a block without its end mark.
-    OSError
-        If the paper has no README.
     """
     folder = registry.folder(name)
-    text = (folder / "README.md").read_text(encoding="utf-8")
-    if len(_OPENING.findall(text)) != len(BLOCK.findall(text)):
-        raise UsageError(f"{name}/README.md: a results block lacks its name or its <!-- end -->")
     if not list(measurements.recorded_runs(folder / "results")):
         raise UsageError(f"{name} has no recorded run")
     tables = [
@@ -49,7 +49,28 @@ def filled(name: str) -> str:
         for _, table, _ in measurements.recorded_runs(registry.folder(owner) / "results")
     ]
     summary = measurements.usable(measurements.summarize(pd.concat(tables)))
+    path = folder / PAGE
+    text = path.read_text(encoding="utf-8") if path.is_file() else _first(name, summary)
+    if len(_OPENING.findall(text)) != len(BLOCK.findall(text)):
+        raise UsageError(f"{name}/{PAGE}: a results block lacks its name or its <!-- end -->")
     return BLOCK.sub(lambda found: found[1] + _block(name, found[2], summary) + found[3], text)
+
+
+def _first(name: str, summary: pd.DataFrame) -> str:
+    """Return a new page: a heading and an empty block for each experiment with recorded rows."""
+    card = registry.card(name)
+    head = (
+        f"# Results: {card.authors}, {card.year}\n\n"
+        "The tables between the marks are made from the recorded runs in `results/` by `reproduce "
+        f"readme\n{name}`, and a test keeps them equal; the text between the tables is written by "
+        "hand.\n"
+    )
+    parts = [
+        f"\n## {key}: {experiment.title}\n\n<!-- results: {key} -->\n<!-- end -->\n"
+        for key, experiment in registry.experiments(name).items()
+        if _block(name, key, summary) != _NO_ROWS
+    ]
+    return head + "".join(parts)
 
 
 def _owners(name: str) -> list[str]:
@@ -63,7 +84,7 @@ def _block(name: str, experiment: str, summary: pd.DataFrame) -> str:
     """Return the recorded rows of one experiment as a Markdown table."""
     known = registry.experiments(name)
     if experiment not in known:
-        raise UsageError(f"{name}/README.md: there is no experiment {experiment!r}")
+        raise UsageError(f"{name}/{PAGE}: there is no experiment {experiment!r}")
     numbers = published.loader(registry.MODULES[name])
     table = known[experiment].table(summary, numbers)
     if "source" in table:
@@ -73,7 +94,7 @@ def _block(name: str, experiment: str, summary: pd.DataFrame) -> str:
         if runs.nunique() > 1:
             table.insert(0, "run", runs)
     if table.empty:
-        return "No recorded rows.\n"
+        return _NO_ROWS
     header, *body = shown(table, numbers)
     rows = [[column.replace("_", " ") for column in header], ["---"] * len(header), *body]
     lines = ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows]
@@ -81,14 +102,14 @@ def _block(name: str, experiment: str, summary: pd.DataFrame) -> str:
 
 
 def fill(name: str) -> Path:
-    """Rewrite the README of a paper, whole or not at all; return its path."""
-    path = registry.folder(name) / "README.md"
+    """Write the results page of a paper, whole or not at all; return its path."""
+    path = registry.folder(name) / PAGE
     store.write_atomically(path, filled(name))
     return path
 
 
 def main(arguments: list[str]) -> int:
-    """Rewrite the READMEs of the named papers."""
+    """Write the results pages of the named papers."""
     for name in arguments:
         fill(name)
     return 0

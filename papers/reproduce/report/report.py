@@ -16,7 +16,7 @@ import jinja2
 import pandas as pd
 
 from papers.common.evidence import plots, published
-from papers.common.evidence.comparisons import source
+from papers.common.evidence.judges import by_origin
 from papers.common.model import Comparison, Experiment, Paper
 from papers.reproduce import registry
 from papers.reproduce.plan import cells
@@ -46,9 +46,9 @@ class Section:
     figure : Path or None
         The PNG, relative to the run folder.
     pictures : list of (caption, Path)
-        What the experiment's artifacts made.
+        The captions and files that the experiment's artifacts made.
     problem : str
-        What kept the section from being made, or "".
+        The error that kept the section from being made, or "".
     """
 
     paper: Paper
@@ -73,12 +73,12 @@ class Section:
         cross_checks : bool
             Which of the two.
         origin : str, optional
-            Only those of this source; see `papers.common.evidence.comparisons.source`.
+            Only those of this origin.
         """
         return [
             line
             for item, line in zip(self.comparisons, self.compared, strict=True)
-            if is_cross_check(item) == cross_checks and origin in (None, source(item))
+            if is_cross_check(item) == cross_checks and origin in (None, item.origin)
         ]
 
 
@@ -118,7 +118,7 @@ def _section(run: Run, paper: str, experiment: Experiment, summary: pd.DataFrame
     try:
         table = experiment.table(measurements.usable(summary), numbers)
         if experiment.compare is not None:
-            section.comparisons = list(experiment.compare(table))
+            section.comparisons = by_origin(experiment.compare, table)
             section.compared = compared(section.comparisons, numbers)
         if not table.empty:
             _write_table(run, section, table, numbers)
@@ -164,7 +164,7 @@ def build(run: Run) -> list[Section]:
     Returns
     -------
     list of Section
-        What the report holds, for the terminal.
+        The sections of the report, for the terminal.
     """
     _clear(run)
     summary = summary_of(run)

@@ -1,4 +1,4 @@
-"""Counts of verdicts: this run and each recorded run apart, cross-checks apart from print."""
+"""Counts verdicts: this run and each record apart, cross-checks apart from print."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from papers.common.evidence.comparisons import THIS_RUN, source
+from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.model import Comparison
 
 VERDICTS = ("agrees", "differs", "open", "not comparable", "not measured")
@@ -14,11 +14,11 @@ VERDICTS = ("agrees", "differs", "open", "not comparable", "not measured")
 
 @dataclass
 class Tally:
-    """The verdicts of one source.
+    """The verdicts of one origin.
 
     Attributes
     ----------
-    source : str
+    origin : str
         ``"this run"`` or ``"recorded <slug>"``.
     with_print : Counter
         Number of comparisons with print by verdict.
@@ -26,7 +26,7 @@ class Tally:
         Number of cross-checks by verdict.
     """
 
-    source: str
+    origin: str
     with_print: Counter[str] = field(default_factory=Counter)
     cross_checks: Counter[str] = field(default_factory=Counter)
 
@@ -42,12 +42,20 @@ def is_cross_check(item: Comparison) -> bool:
 
 
 def tallies(comparisons: Iterable[Comparison]) -> list[Tally]:
-    """Return one `Tally` a source: this run first, always, then the recorded runs by name."""
+    """Return one `Tally` an origin: this run first, always, then the records by name.
+
+    Raises
+    ------
+    ValueError
+        For a comparison that does not say its origin.
+    """
     found = {THIS_RUN: Tally(THIS_RUN)}
     for item in comparisons:
-        tally = found.setdefault(source(item), Tally(source(item)))
+        if not item.origin:
+            raise ValueError(f"the comparison {item.quantity!r} does not say its origin")
+        tally = found.setdefault(item.origin, Tally(item.origin))
         (tally.cross_checks if is_cross_check(item) else tally.with_print)[item.verdict] += 1
-    return sorted(found.values(), key=lambda tally: (tally.source != THIS_RUN, tally.source))
+    return sorted(found.values(), key=lambda tally: (tally.origin != THIS_RUN, tally.origin))
 
 
 def listed(counts: Counter[str]) -> str:

@@ -1,7 +1,7 @@
 """Keeps a run as the recorded run of its papers on one card.
 
 A recorded run is what everybody without that card sees beside their own: the raw measurements, the
-environment, the plan, and the pictures that the paper's README shows.
+environment, the plan, and the plots that the paper's RESULTS.md shows.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def summary(*rows):
     columns = ["source", "options", "n", "seed", "median"]
     return pd.DataFrame(rows, columns=columns).assign(
         solver="toy:gpu", device="a card", family="uniform", label="n", scope="run",
-        metric="time_ms",
+        metric="time_ms", storage="host",
     )  # fmt: skip
 
 
@@ -142,6 +142,33 @@ def test_judges_see_the_rows_of_one_source_that_have_both_values():
         (f"n=8 ({HERE})", "agrees"),
         (f"n=8 ({THERE})", "open"),
     ]
+
+
+def test_every_comparison_says_its_origin():
+    table = pd.DataFrame(
+        [(HERE, 8, 2.0, 3.0), (THERE, 8, 2.0, 9.0), (tables.NOT_MEASURED, 16, 2.0, None)],
+        columns=["source", "n", *PAIR],
+    )
+    verdicts = judges.judged("times", *PAIR, judges.each("n={n}", *PAIR))
+    found = judges.by_origin(verdicts, table)
+    assert [(c.origin, c.measured) for c in found] == [(HERE, 3.0), (THERE, 9.0)]
+
+    def forgets_to_say(rows):
+        return [compare.count("rows", 1, len(rows))]
+
+    # What was not measured is missing in this run.
+    assert [c.origin for c in judges.by_origin(forgets_to_say, table)] == [HERE, THERE, HERE]
+    assert [c.origin for c in judges.by_origin(forgets_to_say, table[["n"]])] == [HERE]
+    (kept,) = judges.by_origin(lambda rows: found[1:], table.iloc[:1])
+    assert kept.origin == THERE
+
+
+def test_nothing_to_compare_is_said_once_for_all_origins():
+    table = pd.DataFrame([(THERE, 8, 2.0), ("recorded b", 8, 2.0)], columns=["source", "n", "x"])
+    nothing = judges.judged("times", *PAIR)
+    (found,) = judges.by_origin(nothing, table.assign(published=None, measured=None))
+    assert (found.verdict, found.origin) == ("not measured", HERE)
+    assert judges.by_origin(lambda rows: [], table) == []
 
 
 @pytest.mark.parametrize("device", [None, EXECUTOR_NAME])

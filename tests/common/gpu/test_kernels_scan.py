@@ -5,7 +5,7 @@ import pytest
 from numba import cuda
 
 from papers.common.executor.scheduler import Executor
-from papers.common.gpu import kernels_scan, primitives
+from papers.common.gpu import kernels_scan, reductions
 
 TILE = 32 * kernels_scan.ITEMS  # entries that a block of one warp takes at a time
 
@@ -13,8 +13,8 @@ TILE = 32 * kernels_scan.ITEMS  # entries that a block of one warp takes at a ti
 @cuda.jit
 def scan_warps(values, flags, ranks, totals, sums):
     i = cuda.grid(1)
-    ranks[i], totals[i] = primitives.warp_rank(flags[i])
-    sums[i] = primitives.warp_scan(values[i])
+    ranks[i], totals[i] = reductions.warp_rank(flags[i])
+    sums[i] = reductions.warp_scan(values[i])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -37,7 +37,7 @@ def scan_block(values, before, totals):
     thread = cuda.threadIdx.x
     rounds = values.shape[0]
     for k in range(rounds):
-        before[k, thread], totals[k, thread] = primitives.block_scan(values[k, thread], scratch)
+        before[k, thread], totals[k, thread] = reductions.block_scan(values[k, thread], scratch)
 
 
 @pytest.mark.parametrize("threads", [32, 64, 96, 320, 1024])

@@ -6,7 +6,7 @@ from numba import cuda
 
 from papers.common.gpu import device, signals
 from papers.common.gpu.launch import bind
-from papers.common.gpu.primitives import store_release_system
+from papers.common.gpu.memory_order import store_release_system
 from papers.common.gpu.signals import PAYLOAD_BITS, Mailbox
 
 

@@ -16,7 +16,7 @@ from papers.common.gpu.environment import MissingPackageError
 from papers.common.mpi import job as launcher
 from papers.common.mpi import ranks
 from papers.datenagi2016.several_gpus import collectives
-from papers.reproduce.measure.protocol import Outcome
+from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.measure.team import Team, serve
 from papers.reproduce.measure.worker import DeviceCard, WorkerError
 from papers.reproduce.registry import UsageError
@@ -25,7 +25,8 @@ from papers.reproduce.run.runner import Run
 
 COMMAND = (
     "-c",
-    "from papers.reproduce import measurements; measurements.recorded_runs = lambda folder: []; "
+    "from papers.reproduce.run import measurements; "
+    "measurements.recorded_runs = lambda folder: []; "
     "from papers.reproduce.cli import main; main()",
     "run",
 )

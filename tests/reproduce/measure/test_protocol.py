@@ -8,15 +8,24 @@ import pandas as pd
 import pytest
 from toybox import toy
 
+from papers.common import instances
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators
+from papers.common.instances import matrices
 from papers.common.model import GAVE_UP, Assignment, Cell, GivenUpError, Instance, Solver
-from papers.common.problems import assignment_proof, costs_on_device, flow_proof, matching_proof
+from papers.common.problems import (
+    assignment_proof,
+    costs_on_device,
+    flow_proof,
+    kinds,
+    matching_proof,
+)
 from papers.lupinska_costscale.flow.baselines import push_relabel
-from papers.reproduce.measure import protocol as cells
-from papers.reproduce.measure.protocol import Laboratory, measure, same_cost
+from papers.reproduce.measure import outcome as outcomes
+from papers.reproduce.measure.laboratory import Laboratory
+from papers.reproduce.measure.outcome import same_cost
+from papers.reproduce.measure.protocol import measure
 from papers.reproduce.plan import cells as plan
 from papers.reproduce.report import two_runs
 from papers.reproduce.run import folder as store
@@ -33,7 +42,7 @@ def counted(monkeypatch):
         seen.append(arguments[1])
         return true(*arguments, **keywords)
 
-    monkeypatch.setattr(cells.certify, "assignment", count)
+    monkeypatch.setattr(assignment_proof, "assignment", count)
     return seen
 
 
@@ -56,7 +65,7 @@ def test_every_answer_of_every_scope_is_certified(counted):
 
 
 def test_large_answers_are_certified_once_a_scope(counted, monkeypatch):
-    monkeypatch.setattr(cells, "CERTIFY_ALL_N", 7)
+    monkeypatch.setattr(kinds, "EACH_PROVED_N", 7)
     assert go(solver(), a_cell("run", "end_to_end")).status == "ok"
     assert len(counted) == 2
 
@@ -65,7 +74,7 @@ def test_large_answers_are_certified_once_a_scope(counted, monkeypatch):
 @pytest.mark.parametrize("limit", [7, 2048])
 def test_one_wrong_repetition_is_found(monkeypatch, wrong_run, limit):
     """Large or small, first, middle or last: run 1 is the warm-up, 2 to 5 are timed."""
-    monkeypatch.setattr(cells, "CERTIFY_ALL_N", limit)
+    monkeypatch.setattr(kinds, "EACH_PROVED_N", limit)
 
     def run(state, trace=None):
         (toy.wrong if state.runs + 1 == wrong_run else toy.run)(state)
@@ -120,8 +129,8 @@ def test_scopes_do_not_share_a_state():
 
 def test_an_instance_is_drawn_once_for_all_its_solvers(monkeypatch):
     drawn = []
-    true = cells.generators.draw
-    monkeypatch.setattr(cells.generators, "draw", lambda i: drawn.append(i) or true(i))
+    true = instances.draw
+    monkeypatch.setattr(instances, "draw", lambda i: drawn.append(i) or true(i))
     laboratory = Laboratory()
     for n in (8, 8, 16, 8):
         go(solver(), a_cell(n=n), laboratory)
@@ -194,7 +203,7 @@ def resident_solver(run=run_resident):
 
 
 def resident_cell(*scopes, n=8, repeats=2):
-    instance = Instance("uniform_resident", n, "10n", seed=3)
+    instance = Instance("uniform", n, "10n", seed=3, storage="device")
     return Cell("toy:r", instance, scopes, (), repeats)
 
 
@@ -207,13 +216,13 @@ def _executor():
 @pytest.mark.usefixtures("_executor")
 @pytest.mark.parametrize("limit", [7, 2048])
 def test_a_matrix_in_device_memory_is_measured_in_every_scope(counted, monkeypatch, limit):
-    monkeypatch.setattr(cells, "CERTIFY_ALL_N", limit)
+    monkeypatch.setattr(kinds, "EACH_PROVED_N", limit)
     outcome = go(resident_solver(), resident_cell("run", "steps", "end_to_end", "kernels"))
     assert (outcome.status, outcome.certificate) == ("ok", "lp-duals")
     timed = {(scope, metric) for scope, _, metric, _ in outcome.values}
     assert {("run", "time_ms"), ("steps", "search_ms"), ("end_to_end", "time_ms")} <= timed
     assert len(counted) == (3 if limit == 7 else 6)
-    best = toy.solve(generators.uniform(8, 3, cost_range=80).astype(np.int64)).cost
+    best = toy.solve(matrices.uniform(8, 3, cost_range=80).astype(np.int64)).cost
     assert ("answer", 0, "cost", best) in outcome.values
 
 
@@ -230,10 +239,10 @@ def test_the_certifier_does_not_read_device_memory():
 
 
 @pytest.mark.usefixtures("_executor")
-@pytest.mark.parametrize("family", ["uniform", "uniform_resident"])
-def test_the_old_matrix_is_gone_before_the_new_one_is_drawn(monkeypatch, family):
+@pytest.mark.parametrize("storage", ["host", "device"])
+def test_the_old_matrix_is_gone_before_the_new_one_is_drawn(monkeypatch, storage):
     alive = []
-    true = cells.generators.draw
+    true = instances.draw
 
     def draw(instance):
         alive.append([ref() is not None for ref in drawn])
@@ -242,11 +251,11 @@ def test_the_old_matrix_is_gone_before_the_new_one_is_drawn(monkeypatch, family)
         return matrix
 
     drawn = []
-    monkeypatch.setattr(cells.generators, "draw", draw)
+    monkeypatch.setattr(instances, "draw", draw)
     laboratory = Laboratory()
-    subject = resident_solver() if family == "uniform_resident" else solver()
+    subject = resident_solver() if storage == "device" else solver()
     for n in (8, 9, 10):
-        instance = Instance(family, n, "10n")
+        instance = Instance("uniform", n, "10n", storage=storage)
         go(subject, Cell("toy:r", instance, ("run", "end_to_end"), (), 2), laboratory)
     assert alive == [[], [False], [False, False]]
 
@@ -255,14 +264,14 @@ def test_a_draw_that_fails_is_tried_again(monkeypatch):
     laboratory = Laboratory()
     first, second = toy.instance(8), toy.instance(9)
     laboratory.draw(first)
-    true = cells.generators.draw
+    true = instances.draw
 
     def draw(instance):
         if instance == second:
             raise MemoryError
         return true(instance)
 
-    monkeypatch.setattr(cells.generators, "draw", draw)
+    monkeypatch.setattr(instances, "draw", draw)
     for _ in range(2):
         with pytest.raises(MemoryError):
             laboratory.draw(second)
@@ -275,7 +284,7 @@ def answers(*counters):
 
 
 def test_only_counters_that_differ_are_kept_once_a_repetition():
-    found = cells.answer_rows(
+    found = outcomes.answer_rows(
         answers({"searches": 3, "levels": 5}, {"searches": 3, "levels": 6}, {"searches": 3})
     )
     # The first repetition has every metric, in the order in which the solver names them.
@@ -286,15 +295,15 @@ def test_only_counters_that_differ_are_kept_once_a_repetition():
         ("answer", 1, "levels"),
     ]
     assert [row[3] for row in found] == [7, 3, 5, 6]
-    assert len(cells.answer_rows(answers(*[{"levels": 5}] * 4))) == 2
-    late = cells.answer_rows(answers({}, {"repairs": 1}))
+    assert len(outcomes.answer_rows(answers(*[{"levels": 5}] * 4))) == 2
+    late = outcomes.answer_rows(answers({}, {"repairs": 1}))
     assert late == [("answer", 0, "cost", 7), ("answer", 1, "repairs", 1)]
 
 
 def written(folder, found):
     """Write one cell's rows as a run does, open the run again, and return its summary."""
     folder.mkdir()
-    outcome = cells.Outcome("ok", "lp-duals", "", (("run", 0, "time_ms", 1.5), *found), "card")
+    outcome = outcomes.Outcome("ok", "lp-duals", "", (("run", 0, "time_ms", 1.5), *found), "card")
     job = plan.Job(Cell("toy:x", toy.instance(8), ("run",), (), 3), ())
     for _ in range(2):  # A resumed run has nothing left to do.
         results = store.RunStore(folder)
@@ -307,7 +316,7 @@ def written(folder, found):
 def test_counters_written_once_or_every_repetition_read_alike(tmp_path):
     """Runs recorded before the first form was written hold the second."""
     counters = [{"searches": 3, "levels": k, "launches": 90} for k in (5, 9, 6)]
-    once = cells.answer_rows(answers(*counters))
+    once = outcomes.answer_rows(answers(*counters))
     always = [
         ("answer", repeat, metric, value)
         for repeat, each in enumerate(counters)
@@ -333,7 +342,9 @@ def proofs(monkeypatch):
     seen = []
     true = matching_proof.matching
     monkeypatch.setattr(
-        cells.koenig, "matching", lambda graph, answer: seen.append(answer) or true(graph, answer)
+        matching_proof,
+        "matching",
+        lambda graph, answer: seen.append(answer) or true(graph, answer),
     )
     return seen
 
@@ -355,7 +366,7 @@ def test_every_matching_is_certified(proofs):
 
 
 def test_of_a_large_graph_the_last_matching_is(proofs, monkeypatch):
-    monkeypatch.setattr(cells, "CERTIFY_ALL_EDGES", 50)
+    monkeypatch.setattr(kinds, "EACH_PROVED_EDGES", 50)
     assert go(matcher(), graph_cell("run", "end_to_end")).status == "ok"
     assert len(proofs) == 2
 
@@ -363,7 +374,7 @@ def test_of_a_large_graph_the_last_matching_is(proofs, monkeypatch):
 @pytest.mark.parametrize("wrong_run", [2, 3, 4])
 @pytest.mark.parametrize("limit", [50, 10**6])
 def test_one_matching_that_is_too_small_is_found(monkeypatch, wrong_run, limit):
-    monkeypatch.setattr(cells, "CERTIFY_ALL_EDGES", limit)
+    monkeypatch.setattr(kinds, "EACH_PROVED_EDGES", limit)
 
     def run(state, trace=None):
         (toy.match_too_few if state.runs + 1 == wrong_run else toy.match)(state)
@@ -418,19 +429,19 @@ def test_a_missing_matrix_is_skipped_with_the_reason(monkeypatch, tmp_path):
 
 def test_a_permuted_graph_is_made_of_the_one_at_hand(monkeypatch):
     drawn = []
-    true = generators.draw
-    monkeypatch.setattr(generators, "draw", lambda i: drawn.append(i.family) or true(i))
+    true = instances.draw
+    monkeypatch.setattr(instances, "draw", lambda i: drawn.append(i.permuted) or true(i))
     laboratory = Laboratory()
     first = Instance("uniform_graph", 30, "d2", seed=3)
     laboratory.draw(first)
-    graph = laboratory.draw(replace(first, family="uniform_graph_rcp"))
-    assert drawn == ["uniform_graph"]
-    wanted = true(replace(first, family="uniform_graph_rcp"))
+    graph = laboratory.draw(replace(first, permuted=True))
+    assert drawn == [False]
+    wanted = true(replace(first, permuted=True))
     assert np.array_equal(graph.cadj, wanted.cadj)
     assert np.array_equal(graph.cxadj, wanted.cxadj)
-    laboratory.draw(replace(first, family="uniform_graph_rcp", seed=4))
+    laboratory.draw(replace(first, permuted=True, seed=4))
     laboratory.draw(replace(first, n=31))
-    assert drawn == ["uniform_graph", "uniform_graph_rcp", "uniform_graph"]
+    assert drawn == [False, True, False]
 
 
 # ------------------------------------------------------------------------------- flows
@@ -456,7 +467,7 @@ def flow_cell(*scopes, family="random_grid", label="9", n=6):
 def test_every_flow_is_certified(monkeypatch, family):
     seen, true = [], flow_proof.flow
     monkeypatch.setattr(
-        cells.cut, "flow", lambda problem, flow: seen.append(flow) or true(problem, flow)
+        flow_proof, "flow", lambda problem, flow: seen.append(flow) or true(problem, flow)
     )
     outcome = go(flow_solver(), flow_cell("run", "end_to_end", family=family))
     assert (outcome.status, outcome.certificate) == ("ok", "minimum-cut")
@@ -473,7 +484,7 @@ def test_a_flow_of_another_value_is_found():
 
 def test_a_flow_does_not_answer_for_a_matching():
     def upload(graph, **options):
-        return push_relabel.upload(generators.draw(Instance("random_grid", 4, "9")))
+        return push_relabel.upload(instances.draw(Instance("random_grid", 4, "9")))
 
     outcome = go(flow_solver(upload=upload), graph_cell())
     assert (outcome.status, outcome.certificate) == ("not-certified", "none")

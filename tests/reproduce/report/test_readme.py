@@ -1,4 +1,4 @@
-"""Filling a README's results blocks from recorded runs, on the toy paper."""
+"""Filling a paper's RESULTS.md from recorded runs, on the toy paper."""
 
 import shutil
 
@@ -27,7 +27,7 @@ def paper(finished_run, toy, tmp_path, monkeypatch):
     record.mkdir(parents=True)
     shutil.copy(finished_run[0] / "measurements.csv", record)
     monkeypatch.setattr("papers.reproduce.registry.folder", lambda name: tmp_path / "toy")
-    (tmp_path / "toy" / "README.md").write_text(PAGE)
+    (tmp_path / "toy" / "RESULTS.md").write_text(PAGE)
     return tmp_path / "toy"
 
 
@@ -45,7 +45,7 @@ def test_blocks_are_filled_and_the_rest_is_kept(paper):
     # Column names are words, published numbers keep their decimals.
     assert table1.splitlines()[0] == "| n | range | published speedup | speedup |"
     assert table1.splitlines()[2].startswith("| 8 | n | 0.50 | ")
-    paper.joinpath("README.md").write_text(text)
+    paper.joinpath("RESULTS.md").write_text(text)
     assert readme.filled("toy") == text
 
 
@@ -68,7 +68,7 @@ def test_rows_of_recorded_runs_only_named_where_there_are_two(paper, monkeypatch
     entry = registry.experiments("toy")["steps"]
     changed = {"steps": entry.__class__(**{**vars(entry), "table": table})}
     monkeypatch.setattr(registry, "experiments", lambda name: changed)
-    paper.joinpath("README.md").write_text(PAGE.partition("between")[0])
+    paper.joinpath("RESULTS.md").write_text(PAGE.partition("between")[0])
     block = readme.filled("toy").splitlines()[3:-1]
     assert block == ["| run | time ms |", "| --- | --- |", "| a | 2.5 |", "| b | 3.5 |"]
 
@@ -92,7 +92,7 @@ def test_recorded_runs_of_another_papers_solvers_count_too():
     ],
 )
 def test_a_wrong_mark_changes_nothing(paper, page, message):
-    path = paper / "README.md"
+    path = paper / "RESULTS.md"
     path.write_text(page)
     with pytest.raises(UsageError, match=message):
         readme.fill("toy")
@@ -103,7 +103,20 @@ def test_the_command_writes_the_page(paper, reproduce):
     expected = readme.filled("toy")
     result = reproduce("readme", "toy")
     assert result.code == 0
-    assert paper.joinpath("README.md").read_text() == expected
+    assert paper.joinpath("RESULTS.md").read_text() == expected
     shutil.rmtree(paper / "results")
     result = reproduce("readme", "toy")
     assert (result.code, result.err) == (2, "reproduce: toy has no recorded run\n")
+
+
+def test_a_page_that_is_not_there_is_made_of_the_experiments_with_recorded_rows(paper, monkeypatch):
+    from papers.reproduce import registry
+
+    known = registry.experiments("toy")
+    chosen = {name: known[name] for name in ("table1", "steps", "empty")}
+    monkeypatch.setattr(registry, "experiments", lambda name: chosen)
+    (paper / "RESULTS.md").unlink()
+    text = readme.fill("toy").read_text()
+    assert text.startswith("# Results: ")
+    assert [name for _, name, _ in readme.BLOCK.findall(text)] == ["table1", "steps"]
+    assert readme.filled("toy") == text

@@ -1,6 +1,7 @@
 """Verdicts, and two runs beside one another."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -127,32 +128,25 @@ def test_shares_agree_within_points_or_a_factor(published, measured, verdict):
     assert (tried.kind, tried.verdict) == ("ratio", verdict)
 
 
-@pytest.mark.parametrize(
-    ("quantity", "expected"),
-    [
-        ("speedup n=512 (recorded nvidia-h100)", "recorded nvidia-h100"),
-        ("slope (n up to 8192) (this run)", "this run"),
-        ("time (ms)", "this run"),
-        ("(recorded x) of old", "this run"),
-    ],
-)
-def test_the_source_is_what_a_quantity_ends_with(quantity, expected):
-    assert comparisons.source(comparisons.count(quantity, 1, 1)) == expected
-
-
-def test_tallies_keep_sources_and_cross_checks_apart():
+def test_tallies_keep_origins_and_cross_checks_apart():
     items = [
-        comparisons.count("a (recorded b)", 1, 1),
-        comparisons.count("a (recorded a)", 1, 2),
-        comparisons.cross_check("c (recorded a)", 1, 1, True),
-        comparisons.count("d", 1, 1),
-        comparisons.count("e (this run)", 1, 2, note="why"),
+        replace(comparisons.count("a", 1, 1), origin="recorded b"),
+        replace(comparisons.count("a", 1, 2), origin="recorded a"),
+        replace(comparisons.cross_check("c", 1, 1, True), origin="recorded a"),
+        replace(comparisons.count("d", 1, 1), origin="this run"),
+        # The origin is a field: the text says nothing about it.
+        replace(comparisons.count("e (recorded b)", 1, 2, note="why"), origin="this run"),
     ]
-    found = {tally.source: tally.text() for tally in tally.tallies(items)}
+    found = {tally.origin: tally.text() for tally in tally.tallies(items)}
     assert list(found) == ["this run", "recorded a", "recorded b"]
     assert found["this run"] == "1 agrees, 1 differs"
     assert found["recorded a"] == "1 open; cross-checks: 1 agrees"
-    assert [t.source for t in tally.tallies([])] == ["this run"]
+    assert [t.origin for t in tally.tallies([])] == ["this run"]
+
+
+def test_a_comparison_without_an_origin_is_not_counted_as_this_run_s():
+    with pytest.raises(ValueError, match="'of nobody' does not say its origin"):
+        tally.tallies([comparisons.count("of nobody", 1, 1)])
 
 
 def test_times_are_never_judged():

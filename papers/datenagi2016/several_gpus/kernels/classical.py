@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.primitives import FULL_WARP, warp_min, warp_rank
+from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_rank
 from papers.datenagi2016.kernels.classical import stage_edges
 from papers.datenagi2016.kernels.half_units import no_slack, reduced_cost
 
@@ -136,7 +136,7 @@ def dual_update_stage_1(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 _STRIP = "void(int32, int32, int32"
@@ -147,4 +147,4 @@ SIGNATURES = {
     ),
     dual_update_stage_1: f"{_STRIP}, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -29,16 +29,15 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import (
-    FULL_WARP,
+from papers.common.gpu.memory_order import (
     load_acquire_system,
     load_relaxed,
     load_relaxed_system,
     pause,
     release_at,
     store_at,
-    warp_rank,
 )
+from papers.common.gpu.reductions import FULL_WARP, warp_rank
 from papers.common.mpi.windows import MOST as MOST_RANKS
 from papers.datenagi2016.kernels.shared import ACTIVE, LEVELS, MAX_BLOCK, REVERSE
 from papers.datenagi2016.kernels.tree import append, least_of_rows, least_of_shares, shares_of
@@ -267,7 +266,7 @@ def share_theta(rank, parts, words, thetas, addresses, theta, flags):
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 _WORDS = "int64[::1]"
@@ -279,5 +278,5 @@ SIGNATURES = {
     ),
     share_theta: f"void(int32, int32, {_WORDS}, {_WORDS}, {_WORDS}, {_LINES}, {_LINES})",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`. `share_theta` takes a
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`. `share_theta` takes a
 theta of 64 bits, too."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_relaxed_system, pause, store_at
+from papers.common.gpu.memory_order import load_relaxed_system, pause, store_at
 from papers.datenagi2016.several_gpus.kernels.strips import ARRIVED, EXCHANGES, own_columns
 from papers.datenagi2016.several_gpus.kernels.tree import (
     append_free,

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_relaxed, store_release_system, warp_min
+from papers.common.gpu.memory_order import load_relaxed, store_release_system
+from papers.common.gpu.reductions import warp_min
 from papers.datenagi2016.kernels.half_units import reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
@@ -290,7 +291,7 @@ def accept_assignment(n, columns, first, row_assignment, column_assignment, flag
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -306,4 +307,4 @@ SIGNATURES = {
     ),
     accept_assignment: f"void(int32, int32, int32, {', '.join([_LINES] * 3)})",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

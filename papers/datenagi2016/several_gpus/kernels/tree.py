@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_relaxed
+from papers.common.gpu.memory_order import load_relaxed
 from papers.datenagi2016.kernels.half_units import halve
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
@@ -324,7 +324,7 @@ def dual_update(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
@@ -341,4 +341,4 @@ SIGNATURES = {
         f"{_LINES})"
     ),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

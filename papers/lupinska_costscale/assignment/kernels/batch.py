@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import FULL_WARP, warp_min
+from papers.common.gpu.reductions import FULL_WARP, warp_min
 
 LARGEST = 64
 """Rows at most: two a lane."""
@@ -33,7 +33,7 @@ LARGEST = 64
 BIDS = 3
 """Bids of the row reduction, in multiples of n; a tie ends a row's, so that fewer are usual."""
 
-SLACK_TYPES = ("int32", "int64", "float64")
+ELEMENT_TYPES = ("int32", "int64", "float64")
 
 
 @cuda.jit(device=True)

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_acquire, load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_acquire, load_relaxed, store_relaxed
 
 LACKS, STUCK, FLAGS = 0, 1, 2
 """Words of ``flags``: the y without a unit; whether an active node had no residual arc."""

@@ -21,12 +21,8 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import (
-    FULL_WARP,
-    load_relaxed_block,
-    store_relaxed_block,
-    warp_min,
-)
+from papers.common.gpu.memory_order import load_relaxed_block, store_relaxed_block
+from papers.common.gpu.reductions import FULL_WARP, warp_min
 
 LARGEST = 64
 """Nodes a side at most."""

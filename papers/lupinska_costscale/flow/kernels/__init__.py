@@ -1,1 +1,1 @@
-"""Push-relabel kernels [LU11 sec.4]."""
+"""Push-relabel kernels."""

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_acquire, load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_acquire, load_relaxed, store_relaxed
 
 NOWHERE = 2**31 - 1
 """Above all heights."""
@@ -282,7 +282,7 @@ def hybrid(
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64")
+ELEMENT_TYPES = ("int32", "int64")
 """Of residual capacities."""
 
 ARCS = ", ".join(["int32[::1]"] * 3 + ["int64[::1]"])

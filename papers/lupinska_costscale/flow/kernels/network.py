@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.primitives import load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
 from papers.lupinska_costscale.flow.kernels.lock_free import (
     ARCS,
     FLOW,
@@ -33,7 +33,7 @@ from papers.lupinska_costscale.flow.kernels.lock_free import (
     operate,
     report,
 )
-from papers.lupinska_costscale.flow.kernels.lock_free import SLACK_TYPES as SLACK_TYPES
+from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 
 ACTIVE, TAIL, LIFTED, MOVED = 3, 4, 5, 6
 """Words of ``control`` after the lengths of three frontiers: active nodes; the asynchronous

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.primitives import load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
 from papers.lupinska_costscale.flow.kernels.lock_free import report_block
 
 MAX_TILE = 1024
@@ -410,10 +410,12 @@ def make(directions):
 
 relabel_tiles_4 = make(4)
 relabel_tiles_8 = make(8)
+RELABEL_TILES = {4: relabel_tiles_4, 8: relabel_tiles_8}
+"""The kernel by the number of a pixel's neighbours."""
 
 # ---------------------------------------------------------------------------------- types
 
-SLACK_TYPES = ("int32", "int64")
+ELEMENT_TYPES = ("int32", "int64")
 
 _TILES = (
     "void(" + "int32, " * 8 + "T[::1], T[::1], int64[::1]" + ", int32[::1]" * 4 + ", int64[::1])"

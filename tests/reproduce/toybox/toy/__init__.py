@@ -122,9 +122,7 @@ class GraphState:
     runs: int = 0
 
 
-def upload_graph(graph, **options):
-    if options:
-        raise TypeError(f"no such option: {options}")
+def upload_graph(graph):
     return GraphState(bipartite(graph))
 
 
@@ -242,8 +240,14 @@ def _no_table(measurements, published):
 def _empty_compare(table):
     return [
         compare.cross_check("two codes, one cost (this run)", 7, 7, True),
-        compare.cross_check("ours at most the goal (recorded some-gpu)", 1.0, 1.5, False),
-        compare.ratio("speedup at n=1024 (recorded some-gpu)", 3.0, 4.0),
+        replace(
+            compare.cross_check("ours at most the goal (recorded some-gpu)", 1.0, 1.5, False),
+            origin="recorded some-gpu",
+        ),
+        replace(
+            compare.ratio("speedup at n=1024 (recorded some-gpu)", 3.0, 4.0),
+            origin="recorded some-gpu",
+        ),
     ]
 
 

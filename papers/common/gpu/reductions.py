@@ -1,0 +1,107 @@
+"""Reductions and prefix sums over a warp and over a block."""
+
+from __future__ import annotations
+
+from numba import cuda, int32
+
+FULL_WARP = 0xFFFFFFFF
+
+
+@cuda.jit(device=True)
+def warp_min(value):
+    """Minimum over the 32 lanes of a full warp; every lane gets it."""
+    for distance in (16, 8, 4, 2, 1):
+        value = min(value, cuda.shfl_xor_sync(FULL_WARP, value, distance))
+    return value
+
+
+@cuda.jit(device=True)
+def warp_sum(value):
+    """Sum over the 32 lanes of a full warp; every lane gets it."""
+    for distance in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(FULL_WARP, value, distance)
+    return value
+
+
+@cuda.jit(device=True)
+def warp_rank(flag):
+    """Exclusive prefix sum of a predicate over a full warp: (rank of the lane, total)."""
+    votes = cuda.ballot_sync(FULL_WARP, flag)
+    return int32(cuda.popc(votes & cuda.lanemask_lt())), int32(cuda.popc(votes))
+
+
+@cuda.jit(device=True)
+def warp_scan(value):
+    """Inclusive prefix sum over a full warp [Blelloch 1990]: five shuffles."""
+    lane = cuda.threadIdx.x & 31
+    for distance in (1, 2, 4, 8, 16):
+        below = cuda.shfl_up_sync(FULL_WARP, value, distance)
+        if lane >= distance:
+            value = int32(value + below)
+    return value
+
+
+@cuda.jit(device=True)
+def block_scan(value, totals):
+    """Exclusive prefix sum over a block: (sum of the threads before, sum of all).
+
+    Every thread of the block calls it; the block is a whole number of warps.
+
+    Parameters
+    ----------
+    value : int32
+        The thread's own.
+    totals : shared int32[32]
+        Scratch; free again on return.
+    """
+    lane = cuda.threadIdx.x & 31
+    warp = cuda.threadIdx.x >> 5
+    inclusive = warp_scan(int32(value))
+    if lane == 31:
+        totals[warp] = inclusive
+    cuda.syncthreads()
+    mine = int32(0)
+    if lane < cuda.blockDim.x >> 5:
+        mine = totals[lane]
+    sums = warp_scan(mine)
+    before = cuda.shfl_sync(FULL_WARP, int32(sums - mine), warp)
+    total = cuda.shfl_sync(FULL_WARP, sums, 31)
+    cuda.syncthreads()
+    return int32(before + inclusive - value), total
+
+
+@cuda.jit(device=True)
+def block_max(shared, thread, stop):
+    """As `block_min`, for maxima."""
+    half = cuda.blockDim.x >> 1
+    while half >= stop:
+        cuda.syncthreads()
+        if thread < half:
+            shared[thread] = max(shared[thread], shared[thread + half])
+        half >>= 1
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def block_min(shared, thread, stop):
+    """Tree reduction in shared memory: `shared`'s minima over residues modulo `stop`.
+
+    Afterwards ``shared[k]`` for ``k < stop`` is the minimum of all ``shared[k + j * stop]``. The
+    block size and `stop` are powers of two. Every halving ends in a barrier, the last five too:
+    since Volta the lanes of a warp do not run in step.
+
+    Parameters
+    ----------
+    shared : shared array[block size]
+    thread : int
+        The thread's index in the block.
+    stop : int
+        Where the halving ends; 1 for one minimum.
+    """
+    half = cuda.blockDim.x >> 1
+    while half >= stop:
+        cuda.syncthreads()
+        if thread < half:
+            shared[thread] = min(shared[thread], shared[thread + half])
+        half >>= 1
+    cuda.syncthreads()
