@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,6 @@ from papers.common.instances.matrices import uniform
 from papers.kawtikwar_opts import launches, reference
 from papers.kawtikwar_opts.evidence import sass
 from papers.kawtikwar_opts.kernels import near_zero
-from papers.kawtikwar_opts.solver import VERSIONS
 
 KINDS = ("int32", "int64", "float64")
 FOLDER = Path(launches.__file__).parent / "kernels"
@@ -205,7 +205,8 @@ def _no_gpu_needed(monkeypatch):
 
 
 def cases():
-    for version in VERSIONS:
+    """Every kernel; of the one launch, whose body is shared, one version's in all types."""
+    for version in (*launches.HOST_LOOP, "opt4"):
         for kernel, signature in module(version).SIGNATURES.items():
             for kind in KINDS if names_element(signature) else ("int32",):
                 # tests/test_compile.py compiles for the older card too; here the text is looked at.
@@ -217,15 +218,33 @@ def cases():
 @pytest.mark.usefixtures("_no_gpu_needed")
 @pytest.mark.parametrize(("kernel", "signature", "kind", "capability"), list(cases()))
 def test_kernel_compiles(kernel, signature, kind, capability):
-    ptx, _ = cuda.compile(kernel.py_func, signature, device=False, abi="numba", cc=capability)
-    assert f".target sm_{capability[0]}{capability[1]}" in ptx
-    assert kernel.py_func.__name__ in ptx
-    assert ".local .align" not in ptx, "a thread's entries are not in registers"
-    if kind != "float64":
-        assert ".f64" not in ptx, "floating point slipped into an integer kernel"
+    ptx = checked(kernel.py_func, signature, kind, capability)
     if kernel.py_func.__name__ == "hungarian":
         assert "%globaltimer" in ptx
         assert "cudaCGSynchronize" in ptx
+
+
+def checked(function, signature, kind, capability=(9, 0)):
+    """The function's PTX: entries in registers, no floating point beside integers."""
+    ptx, _ = cuda.compile(function, signature, device=False, abi="numba", cc=capability)
+    assert f".target sm_{capability[0]}{capability[1]}" in ptx
+    assert function.__name__ in ptx
+    assert ".local .align" not in ptx, "a thread's entries are not in registers"
+    if kind != "float64":
+        assert ".f64" not in ptx, "floating point slipped into an integer kernel"
+    return ptx
+
+
+@pytest.mark.usefixtures("_no_gpu_needed")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("version", ["opt2", "opt3"])
+def test_the_rest_of_the_one_launch_versions_compiles(version, kind):
+    """They share opt4's code but for one device function, which is compiled by itself."""
+    mine, shared = (module(v).hungarian.py_func for v in (version, "opt4"))
+    assert mine.__code__ is shared.__code__
+    cells = inspect.getclosurevars(mine).nonlocals
+    assert cells == {"add_sub_compress_matrix": module(version).add_sub_compress_matrix}
+    checked(sass.probe(version), sass.signature(kind), kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
