@@ -143,7 +143,8 @@ def _read_dimacs(path: Path) -> Network:
     terminals: dict[str, int] = {}
     arcs: list[list[str]] = []
     zipped = path.name.lower().endswith(".gz")
-    with gzip.open(path, "rt", encoding="ascii") if zipped else path.open(encoding="ascii") as file:
+    # Comments may be in any language; in Latin 1 every byte is a letter.
+    with (gzip.open if zipped else open)(path, "rt", encoding="latin-1") as file:
         for number, line in enumerate(file, 1):
             words = line.split()
             if not words or words[0] == "c":
@@ -152,7 +153,7 @@ def _read_dimacs(path: Path) -> Network:
                 arcs.append(words[1:])
             elif words[0] == "p" and words[1:2] == ["max"] and len(words) == 4 and not sizes:
                 sizes.append((int(words[2]), int(words[3])))
-            elif words[0] == "n" and len(words) == 3 and words[2] in "st":
+            elif words[0] == "n" and len(words) == 3 and words[2] in ("s", "t"):
                 if words[2] in terminals:
                     raise NetworkError(_misfit(number, words))
                 terminals[words[2]] = int(words[1]) - 1
