@@ -1,1 +1,1 @@
-"""The products of a run: tables, reports, comparisons."""
+"""Makes the report of a run: tables, plots, comparisons, the pages of recorded results."""
