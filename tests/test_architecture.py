@@ -50,20 +50,12 @@ KNOWN: dict[str, set[str]] = {
         "papers.common.instances.generators <-> papers.common.instances.parts"
         " <-> papers.common.problems.costs_on_device",
         "papers.common.instances.graphs.families <-> papers.common.instances.graphs.stand_ins",
-        "papers.lupinska_costscale.flow.baselines.push_relabel"
-        " <-> papers.lupinska_costscale.flow.baselines.rivals",
     },
     "arrows_between_rooms": {
         "papers.common.problems.assignment_proof_by_strips imports papers.common.instances.parts",
         "papers.common.problems.costs_on_device imports papers.common.instances.generators",
     },
     "questions_of_kind": {
-        "papers.lupinska_costscale.flow.baselines.rivals asks for a Grid",
-        "papers.lupinska_costscale.flow.baselines.rivals asks for a Network",
-        "papers.lupinska_costscale.flow.launches asks for a Grid",
-        "papers.lupinska_costscale.flow.launches asks for a Network",
-        "papers.lupinska_costscale.flow.solver asks for a Grid",
-        "papers.lupinska_costscale.flow.solver asks for a Network",
         "papers.reproduce.measure.protocol asks for a Graph",
         "papers.reproduce.measure.protocol asks for a Grid",
         "papers.reproduce.measure.protocol asks for a Network",

@@ -26,7 +26,7 @@ class GivenUpError(RuntimeError):
     ----------
     message : str
     after_ms : float, optional
-        How long the run took until it stopped, where that was the limit.
+        Milliseconds that the run took until it stopped, where time was the limit.
     """
 
     def __init__(self, message: str, after_ms: float | None = None) -> None:
@@ -40,7 +40,7 @@ GAVE_UP = "gave_up_ms"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a certifier found out about one answer.
+    """The proof of one answer, or the reason why there is none.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Assignment:
     maximize : bool
         Whether the cost was maximized.
     counters : mapping of str to int
-        What the solver counted on the way (iterations, launches, zeros ...).
+        Counts that the solver made on the way (iterations, launches, zeros ...).
     """
 
     row_ind: np.ndarray
@@ -99,7 +99,7 @@ class Matching:
     cardinality : int
         Number of matched pairs.
     counters : mapping of str to int
-        What the solver counted on the way (searches, levels, launches, paths ...).
+        Counts that the solver made on the way (searches, levels, launches, paths ...).
     """
 
     row_match: np.ndarray
@@ -115,7 +115,7 @@ class Flow:
     Attributes
     ----------
     value : int
-        What arrives at the sink.
+        The units that arrive at the sink.
     residual : int64[arcs], or mapping of str to int64[height, width]
         Residual capacities in the instance's own form: by arc of a
         `papers.common.problems.network.Network`; of a `Grid` by its arrays' names (``source``,
@@ -124,7 +124,7 @@ class Flow:
     source_side : bool[nodes] or bool[height, width]
         A minimum cut: the nodes (pixels) that the sink cannot be reached from.
     counters : mapping of str to int
-        What the solver counted on the way (pushes, relabels, kernel runs ...).
+        Counts that the solver made on the way (pushes, relabels, kernel runs ...).
     """
 
     value: int
@@ -139,20 +139,34 @@ ProblemName = Literal["assignment", "matching", "flow"]
 """The keys of `papers.common.problems.PROBLEMS`."""
 
 
+Limit = Literal[
+    "floats", "booleans", "rectangles", "large integers", "wide integers", "wide floats",
+    "sides above 64", "networks", "wide capacities",
+]  # fmt: skip
+"""Inputs that a solver may refuse by name, though its problem has them; see `Solver.limits`.
+
+``large integers`` lie beyond 2**53 and ``wide integers`` differ by 2**52 or more; ``wide floats``
+differ by many orders of magnitude, as the forbidding costs of a big-M method do. Flows of
+``wide capacities`` reach 2**31 or more. A solver that refuses ``networks`` takes grids alone.
+"""
+
+
 @dataclass(frozen=True)
 class Solver:
     """One solver of a paper as the runner sees it: three stages, timed from outside.
+
+    One suite of tests runs every solver of a problem by what is declared here.
 
     Attributes
     ----------
     name : str
         Unique within its paper, e.g. ``"gpu"`` or ``"cpu_o4"``.
     title : str
-        What it is, for tables and legends.
+        Its name in tables and legends.
     device : {"cuda", "cpu"}
         ``"cuda"``: kernels (a GPU, or the CPU executor when there is none); ``"cpu"``: njit code.
     problem : {"assignment", "matching", "flow"}
-        What it solves: a key of `papers.common.problems.PROBLEMS`.
+        The problem that it solves: a key of `papers.common.problems.kinds.PROBLEMS`.
     upload : callable(costs, graph or network, **options) -> state
         Checks the input and allocates everything; host memory to device memory.
     run : callable(state, trace=None) -> None
@@ -164,8 +178,18 @@ class Solver:
     steps : tuple of str
         The names that `run` passes to ``trace``.
     ranks : {"", "rows", "columns"}
-        What is split among several MPI ranks: then all ranks of a communicator, which `upload`
-        takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says how many.
+        The lines that are split among several MPI ranks: then all ranks of a communicator, which
+        `upload` takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says
+        how many.
+    variants : mapping of str to mapping
+        Options of `upload` by a name: the forms of the solver, beside the default one, that are
+        to be right as well, e.g. ``{"A": {"step_4": "A"}}``.
+    limits : mapping of str to str
+        Inputs that `upload` refuses with a `ValueError`, and a regular expression that its message
+        contains: the paper's method, or the types it is compiled for, do not reach further.
+    stack : bool
+        Whether `upload` also takes a stack of matrices ``[k, n, m]``; `download` then returns a
+        sequence of `k` answers.
     """
 
     name: str
@@ -177,6 +201,9 @@ class Solver:
     download: Callable[[Any], Assignment | Matching | Flow]
     steps: tuple[str, ...] = ()
     ranks: Literal["", "rows", "columns"] = ""
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    limits: Mapping[Limit, str] = field(default_factory=dict, hash=False)
+    stack: bool = False
 
 
 @dataclass(frozen=True)
@@ -192,11 +219,11 @@ class Problem:
     answer : type
         `Assignment`, `Matching` or `Flow`.
     objective : str
-        What is optimized: the answer's attribute and the metric's name.
+        The optimized quantity: the answer's attribute and the metric's name.
     growth : int
         A run's time is predicted to grow with ``n**growth``, unless a family knows better.
     endings : tuple of str
-        What the names of files end with that `read` takes.
+        The endings of the files that `read` takes.
     states : callable(Any) -> bool
         Whether a value is data of this problem in its own form. A matrix states an assignment.
     adopt : callable(Any) -> data
@@ -207,7 +234,7 @@ class Problem:
     size_bytes : callable(data) -> int
         Bytes that the data take.
     compiled_for : callable(data) -> str
-        What compiled code depends on: the type of the costs, or of the data.
+        The type that compiled code depends on: that of the costs, or of the data.
     fits_executor : callable(data) -> bool
         Whether the CPU executor of kernels answers within seconds.
     each_is_proved : callable(data) -> bool
@@ -309,6 +336,10 @@ step boundary (so their sum exceeds ``run``).
 """
 
 
+Storage = Literal["host", "device", "strips"]
+"""Where an instance's data is."""
+
+
 @dataclass(frozen=True)
 class Instance:
     """An instance by name, so that a row of measurements says how to draw it again.
@@ -316,18 +347,21 @@ class Instance:
     Attributes
     ----------
     family : str
-        A key of `papers.common.instances.generators.FAMILIES`,
-        `papers.common.instances.graphs.families.GRAPHS` or
-        `papers.common.instances.flows.families.FLOWS`.
+        A key of `papers.common.instances.FAMILIES`.
     n : int
         Rows (and, but for matrices from files, columns).
     label : str
-        The cost range as the paper names it, e.g. ``"0.1n"``, ``"n"``, ``"10n"``; free text. Of a
-        graph: its degree (``"d3"``) or the name it has in the paper.
+        The text that the paper gives to it: a cost range (``"0.1n"``, ``"n"``, ``"10n"``), the
+        degree of a graph (``"d3"``), or a name. `papers.common.instances.labels` reads it.
     params : tuple of (str, value) pairs
-        Keyword arguments of the family's generator besides ``n`` and ``seed``.
+        Keyword arguments of the family besides ``n`` and ``seed``; they overrule the label.
     seed : int
         Seed.
+    storage : {"host", "device", "strips"}
+        Where its data is: in the host's memory; drawn in the device's; or with several ranks, each
+        of which draws its own strip.
+    permuted : bool
+        Whether rows and columns are in random order, by the same seed; for graphs.
     """
 
     family: str
@@ -335,11 +369,18 @@ class Instance:
     label: str
     params: tuple[tuple[str, Any], ...] = ()
     seed: int = 1
+    storage: Storage = "host"
+    permuted: bool = False
 
     @property
     def key(self) -> str:
-        """Canonical id, e.g. ``uniform/n=512/range=10n/seed=1``."""
-        return f"{self.family}/n={self.n}/range={self.label}/seed={self.seed}"
+        """Canonical id, e.g. ``uniform/n=512/range=10n/seed=1``, then storage and permutation.
+
+        ``/storage=device`` and ``/permuted`` stand at its end where the fields are not the usual.
+        """
+        stored = "" if self.storage == "host" else f"/storage={self.storage}"
+        order = "/permuted" if self.permuted else ""
+        return f"{self.family}/n={self.n}/range={self.label}/seed={self.seed}{stored}{order}"
 
 
 @dataclass(frozen=True)
@@ -364,7 +405,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an experiment is asked to plan for.
+    """The circumstances that an experiment plans its cells for.
 
     Attributes
     ----------
@@ -389,10 +430,11 @@ class Comparison:
     Attributes
     ----------
     quantity : str
-        What is compared, with its cell, e.g. ``"speedup n=512 range=n"``.
+        The compared quantity with its cell, e.g. ``"speedup n=512 range=n"``.
     kind : {"count", "ratio", "shape", "time", "cross-check"}
-        How comparable it is across machines, best first. A ``cross-check`` is no comparison with
-        print: two solvers of ours, or a goal of ours; `published` then holds what is expected.
+        The kind of comparison, the most comparable across machines first. A ``cross-check`` is no
+        comparison with print: two solvers of ours, or a goal of ours; `published` then holds what
+        is expected.
     published, measured : float or str or None
         The two values; None where one is missing.
     verdict : {"agrees", "differs", "open", "not comparable", "not measured"}
@@ -426,7 +468,7 @@ class Experiment:
     kind : {"table", "figure", "picture"}
         Figures and pictures also write a PNG.
     cells : callable(Plan) -> sequence of Cell
-        What must be measured.
+        The cells that must be measured.
     table : callable(measurements, published) -> DataFrame
         `measurements`: the certified rows of the run and of the recorded runs, reduced to medians
         per cell and metric (columns: `papers.reproduce.run.measurements.SUMMARY`); `published`:

@@ -1,18 +1,24 @@
 """Kawtikwar, Chang, Govind: five optimizations of Lopes's Hungarian solver [K21].
 
 Reading order: `reference` (the appendix's steps), `kernels.baseline`, then `kernels.opt0` to
-`kernels.opt4`, each beside the one before, `steps` (what the one-launch versions share), `solver`
-(the host's side) and `launches` (its memory and launches), `sass` (what the compiler makes of
-Opt 3). `README.md` beside this file is the teaching page.
+`kernels.opt4`, each beside the one before, `kernels.one_launch` (the kernel that the last three
+share) with its steps in `kernels.step_1`, `kernels.search` and `kernels.step_4`, `solver` (the
+host's side) and `launches` (its memory and launches), `evidence.sass` (the machine code of Opt 3).
+`README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
-from papers.common.model import Defaults, Experiment, Paper, Solver
+from papers.common.model import Assignment, Defaults, Experiment, Paper, Solver
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
+
+    from papers.kawtikwar_opts.launches import Geometry
 
 __all__ = ["PAPER", "solve"]
 
@@ -26,11 +32,73 @@ TITLES = {
 }
 
 
-def solve(*args: Any, **options: Any) -> Any:
-    """Solve a linear assignment problem; see `papers.kawtikwar_opts.solver.solve`."""
+def solve(
+    cost: ArrayLike,
+    maximize: bool = False,
+    dtype: DTypeLike | None = None,
+    version: Literal["baseline", "opt0", "opt1", "opt2", "opt3", "opt4"] = "opt4",
+    lines_a_bin: int | None = None,
+    threads: int | None = None,
+    blocks: int | None = None,
+    trace_steps: bool = False,
+    geometry: Geometry | None = None,
+    patience: int | None = None,
+) -> Assignment:
+    """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
+
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for n up to a few hundred.
+
+    Parameters
+    ----------
+    cost : array_like[n, m]
+        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
+        pair. Rectangular matrices assign ``min(n, m)`` pairs.
+    maximize : bool
+        Whether the sum is to be maximized.
+    dtype : {"int32", "int64", "float64"}, optional
+        Type of the slack matrix; by default the narrowest that cannot overflow. Integer slacks are
+        exact.
+    version : {"opt4", "opt3", "opt2", "opt1", "opt0", "baseline"}
+        How much of the report is applied; the last three keep the host loop.
+    lines_a_bin, threads, blocks : int, optional
+        Instead of the geometry's: see `papers.kawtikwar_opts.launches.Geometry`. The report has 512
+        columns to a bin.
+    trace_steps : bool
+        One launch only: read the GPU's clock between the steps, for the counters ``step_1_us`` to
+        ``step_6_us`` (microseconds).
+    geometry : papers.kawtikwar_opts.launches.Geometry, optional
+        Launch shapes; by default those that suit the device.
+    patience : int, optional
+        Augmentations, restarts and dual updates in a row before a run gives up; by default n + 1,
+        which no valid input needs.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
+        duals that prove it, and the counters that `papers.kawtikwar_opts.solver.download` names.
+
+    Raises
+    ------
+    ValueError
+        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
+        working type, a matrix too large for the card, a bad option.
+    RuntimeError
+        If the kernels fail, or no block of that many threads can be resident.
+
+    Examples
+    --------
+    >>> from papers.kawtikwar_opts import solve
+    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
+    5
+    """
     from papers.kawtikwar_opts import solver
 
-    return solver.solve(*args, **options)
+    return solver.solve(
+        cost, maximize, dtype, version, lines_a_bin, threads, blocks, trace_steps, geometry,
+        patience,
+    )  # fmt: skip
 
 
 def _experiments() -> Sequence[Experiment]:

@@ -1,6 +1,6 @@
-"""What a run needs before its first launch: shapes, memory, bound launches.
+"""Launch shapes, device memory and bound launches of a run of [K21].
 
-`solver` is the algorithm; this is its plumbing.
+`solver` is the algorithm; this module is its plumbing.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def bind_host_loop(
     kernels = HOST_LOOP[version]
     a, n, threads = arrays, np.int32(problem.size), int(shapes.threads)
     named = a | {"zeros_size": a["zeros_size_b"]}
-    # Reflected already: what Lopes's kernels see is minimized.
+    # The costs are reflected already, so Lopes's kernels minimize.
     launches = lopes.bind_launches(
         dataclasses.replace(problem, maximize=False), named, _lopes_shapes(shapes), "paper"
     )

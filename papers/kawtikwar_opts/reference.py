@@ -1,7 +1,7 @@
 """The six steps of the report's appendix in plain NumPy: the oracle.
 
-They are Munkres' steps, as in [L19 sec.2.1], with one more degree of freedom: a zero is what
-`near_zero` takes for one. Only steps 2 and 4 look for zeros and are written anew here; the others
+They are Munkres' steps, as in [L19 sec.2.1], with one more degree of freedom: `near_zero`
+says which slacks are zeros. Only steps 2 and 4 look for zeros and are written anew here; the others
 are those of `papers.lopes2019.reference`, in the report's words:
 
 ====================  ==========================================================================
@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from papers.lopes2019.reference import Tableau, counted, step_1, step_3, step_5, step_6
+from papers.lopes2019.reference import Tableau, step_1, step_3, step_5, step_6
 
 
 def near_zero(slack: np.ndarray, eps: float = 1) -> np.ndarray:
-    """Which slacks count as zeros: ``|x| < eps`` (1: exactly, for integers) [K21 Listing 1]."""
+    """Mask of the slacks that count as zeros: ``|x| < eps`` [K21 Listing 1]."""
     return np.abs(slack) < eps
 
 
@@ -45,6 +45,7 @@ def step_4(t: Tableau, eps: float = 1) -> int:
     int
         The row of a primed zero without a starred zero (go to step 5), or -1 (go to step 6).
     """
+    t.count("step_4")
     zeros = near_zero(t.slack, eps)
     while True:
         uncovered = zeros & ~t.covered_row[:, None] & ~t.covered_column[None, :]
@@ -67,7 +68,7 @@ def solve(cost: np.ndarray, eps: float = 1) -> tuple[np.ndarray, Tableau]:
     cost : ndarray[n, n]
         n >= 1, finite; integers are exact (in int64).
     eps : float
-        What counts as a zero; 1 for integers.
+        Slacks below it count as zeros; 1 for integers.
 
     Returns
     -------
@@ -78,10 +79,10 @@ def solve(cost: np.ndarray, eps: float = 1) -> tuple[np.ndarray, Tableau]:
     """
     t = step_1(np.asarray(cost))
     step_2(t, eps)
-    while not counted(t, "step_3", step_3(t)):
-        row = counted(t, "step_4", step_4(t, eps))
+    while not step_3(t):
+        row = step_4(t, eps)
         while row < 0:
-            counted(t, "step_6", step_6(t))
-            row = counted(t, "step_4", step_4(t, eps))
-        counted(t, "step_5", step_5(t, row))
+            step_6(t)
+            row = step_4(t, eps)
+        step_5(t, row)
     return t.column_of_star_at_row, t

@@ -35,7 +35,7 @@ from papers.lopes2019.kernels.search import Flag as LopesFlag
 from papers.lopes2019.solver import check_size, decode_signal
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
-"""What `run` passes to ``trace`` in the versions with a host loop; one launch shows nothing."""
+"""Steps that `run` names to ``trace`` in the versions with a host loop; one launch names none."""
 
 DTYPES = ("int32", "int64", "float64")
 
@@ -120,8 +120,8 @@ def upload(
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
     patience : int, optional
-        Augmentations, restarts and dual updates in a row before a run gives up; by default what no
-        valid input needs, n + 1.
+        Augmentations, restarts and dual updates in a row before a run gives up; by default n + 1,
+        which no valid input needs.
 
     Returns
     -------
@@ -320,45 +320,22 @@ def barriers(paths: int, searches: int, updates: int, alone: bool) -> int:
     return 3 + 1 + paths + searches + 2 * updates
 
 
-def solve(cost: Any, maximize: bool = False, dtype: Any = None, **options: Any) -> Assignment:
-    """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
-
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for n up to a few hundred.
-
-    Parameters
-    ----------
-    cost : array_like[n, m]
-        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
-        pair. Rectangular matrices assign ``min(n, m)`` pairs.
-    maximize : bool
-        Whether the sum is to be maximized.
-    dtype : {"int32", "int64", "float64"}, optional
-        Type of the slack matrix. Integer slacks are exact.
-    **options
-        ``version``, ``lines_a_bin``, ``threads``, ``blocks``, ``trace_steps``, ``geometry``,
-        ``patience``: see `upload`.
-
-    Returns
-    -------
-    Assignment
-        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
-        duals that prove it, and the counters that `download` names.
-
-    Raises
-    ------
-    ValueError
-        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
-        working type, a matrix too large for the card, a bad option.
-    RuntimeError
-        If the kernels fail.
-
-    Examples
-    --------
-    >>> from papers.kawtikwar_opts import solve
-    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
-    5
-    """
-    state = upload(cost, maximize, dtype, **options)
+def solve(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    version: str = "opt4",
+    lines_a_bin: int | None = None,
+    threads: int | None = None,
+    blocks: int | None = None,
+    trace_steps: bool = False,
+    geometry: Geometry | None = None,
+    patience: int | None = None,
+) -> Assignment:
+    """Upload, run and download; see `papers.kawtikwar_opts.solve`."""
+    state = upload(
+        cost, maximize, dtype, version, lines_a_bin, threads, blocks, trace_steps, geometry,
+        patience,
+    )  # fmt: skip
     run(state)
     return download(state)

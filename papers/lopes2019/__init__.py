@@ -2,24 +2,78 @@
 
 Reading order: `reference` (the sequential steps), `kernels.search` and `kernels.matrix` (the same
 steps on the GPU), `kernels.step_4` (Appendix B), `solver` (the host loop) and `launches` (its
-memory and launches), `cpu` (the paper's baselines),
-`experiments` (tables and figures). `README.md` beside this file is the teaching page.
+memory and launches), `baselines` (the paper's rivals on the CPU), `evidence.experiments` (tables
+and figures). `README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
-from papers.common.model import Defaults, Paper, lazily
+from papers.common.model import Assignment, Defaults, Paper, lazily
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
+
+    from papers.lopes2019.launches import Geometry
 
 __all__ = ["PAPER", "solve"]
 
 
-def solve(*args: Any, **options: Any) -> Any:
-    """Solve a linear assignment problem; see `papers.lopes2019.solver.solve`."""
+def solve(
+    cost: ArrayLike,
+    maximize: bool = False,
+    dtype: DTypeLike | None = None,
+    step_4: Literal["paper", "A", "B", "C"] = "paper",
+    lines_a_bin: int | None = None,
+    geometry: Geometry | None = None,
+) -> Assignment:
+    """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
+
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for n up to a few hundred.
+
+    Parameters
+    ----------
+    cost : array_like[n, m]
+        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
+        pair. Rectangular matrices assign ``min(n, m)`` pairs.
+    maximize : bool
+        Whether the sum is to be maximized.
+    dtype : {"int32", "int64", "float64", "uint8"}, optional
+        Type of the slack matrix; by default the narrowest of the first three that cannot overflow.
+        Integer slacks are exact.
+    step_4 : {"paper", "A", "B", "C"}
+        The search kernel: the paper's or one of Appendix B's.
+    lines_a_bin : int, optional
+        Columns (rows) to a block of step 4; the authors' code has 512.
+    geometry : papers.lopes2019.launches.Geometry, optional
+        Launch shapes; by default those that suit the device.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
+        duals that prove it, and counters: ``iterations_step_3`` to ``iterations_step_6``,
+        ``zeros_initial``, ``matches_initial``, ``kernel_launches``.
+
+    Raises
+    ------
+    ValueError
+        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
+        working type, a matrix too large for the card, an unknown `step_4`.
+    RuntimeError
+        If the kernels fail.
+
+    Examples
+    --------
+    >>> from papers.lopes2019 import solve
+    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
+    5
+    """
     from papers.lopes2019 import solver
 
-    return solver.solve(*args, **options)
+    return solver.solve(cost, maximize, dtype, step_4, lines_a_bin, geometry)
 
 
 PAPER = Paper(

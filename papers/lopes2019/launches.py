@@ -1,6 +1,6 @@
-"""What a run of [L19] needs before its first launch: shapes, memory, bound launches.
+"""Launch shapes, device memory and bound launches of a run of [L19].
 
-`solver` is the algorithm; this is its plumbing.
+`solver` is the algorithm; this module is its plumbing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from papers.common.problems.assignment import Problem
 from papers.lopes2019.kernels import matrix as m
 from papers.lopes2019.kernels import search as k
 from papers.lopes2019.kernels import step_4 as alternatives
+from papers.lopes2019.kernels.arguments import Covers, Marks, Order, Words, Zeros
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def bind_launches(
         shapes.matrix_threads,
     )
     stars = a["row_of_star_at_column"], a["column_of_star_at_row"]
-    covers = a["covered_row"], a["covered_column"]
+    covers = Covers(a["covered_row"], a["covered_column"])
     prime, green, flags = a["column_of_prime_at_row"], a["row_of_green_at_column"], a["flags"]
     zeros, sizes = a["zeros"], a["zeros_size"]
     slack, partial = a["slack"], a["partial"]
@@ -145,7 +146,8 @@ def bind_launches(
     }[step_4]
     launches["step_4"] = bind(
         search, sizes.size, shapes.step_4_threads,
-        n, lines, zeros, sizes, *covers, stars[1], prime, flags, a["signal"], *extra,
+        Order(n, lines), Zeros(zeros, sizes), covers, Marks(stars[1], prime),
+        Words(flags, a["signal"]), *extra,
         shared_bytes=2 * order if step_4 in ("A", "C") else 0,
     )  # fmt: skip
     launches["step_5a"] = bind(k.step_5a, *line, n, *stars, prime, green)

@@ -42,6 +42,10 @@ class Tableau:
         self.column_of_star_at_row = np.full(n, -1)
         self.column_of_prime_at_row = np.full(n, -1)
 
+    def count(self, step: str) -> None:
+        """Count a step that runs."""
+        self.steps[step] = self.steps.get(step, 0) + 1
+
     def star(self, row: int, column: int) -> None:
         """Star a zero: both vectors, so that the graph can be walked either way."""
         self.column_of_star_at_row[row] = column
@@ -64,6 +68,7 @@ def step_2(t: Tableau) -> None:
 
 def step_3(t: Tableau) -> bool:
     """Cover each column with a starred zero; True if that is all (finished) [L19 step 3]."""
+    t.count("step_3")
     t.covered_row[:] = False
     t.column_of_prime_at_row[:] = -1
     t.covered_column[:] = t.row_of_star_at_column >= 0
@@ -78,6 +83,7 @@ def step_4(t: Tableau) -> int:
     int
         The row where the path begins (its primed zero has no star in its row), or -1.
     """
+    t.count("step_4")
     while True:
         open_zeros = (t.slack == 0) & ~t.covered_row[:, None] & ~t.covered_column[None, :]
         if not open_zeros.any():
@@ -97,6 +103,7 @@ def step_5(t: Tableau, row: int) -> None:
     Z0 is the primed zero (row, column), Z1 the starred zero of that column, Z2 the primed zero of
     Z1's row. Starring Z0 before moving on un-stars Z1, since a column holds one star.
     """
+    t.count("step_5")
     while True:
         column = t.column_of_prime_at_row[row]
         next_row = t.row_of_star_at_column[column]
@@ -107,7 +114,11 @@ def step_5(t: Tableau, row: int) -> None:
 
 
 def step_6(t: Tableau) -> None:
-    """Minus the smallest uncovered slack where uncovered, plus it where twice [L19 step 6]."""
+    """Shift the duals by the smallest uncovered slack [L19 step 6].
+
+    It is subtracted where no line is covered and added where both are.
+    """
+    t.count("step_6")
     open_rows, open_columns = ~t.covered_row, ~t.covered_column
     minimum = t.slack[np.ix_(open_rows, open_columns)].min()
     t.slack[np.ix_(open_rows, open_columns)] -= minimum
@@ -131,16 +142,10 @@ def solve(cost: np.ndarray) -> tuple[np.ndarray, Tableau]:
     """
     t = step_1(np.asarray(cost))
     step_2(t)
-    while not counted(t, "step_3", step_3(t)):
-        row = counted(t, "step_4", step_4(t))
+    while not step_3(t):
+        row = step_4(t)
         while row < 0:
-            counted(t, "step_6", step_6(t))
-            row = counted(t, "step_4", step_4(t))
-        counted(t, "step_5", step_5(t, row))
+            step_6(t)
+            row = step_4(t)
+        step_5(t, row)
     return t.column_of_star_at_row, t
-
-
-def counted(t: Tableau, name: str, result: object) -> object:
-    """Count a step that has run, and hand its result on."""
-    t.steps[name] = t.steps.get(name, 0) + 1
-    return result

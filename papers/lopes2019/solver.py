@@ -250,48 +250,7 @@ def solve(
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
 ) -> Assignment:
-    """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
-
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for n up to a few hundred.
-
-    Parameters
-    ----------
-    cost : array_like[n, m]
-        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
-        pair. Rectangular matrices assign ``min(n, m)`` pairs.
-    maximize : bool
-        Whether the sum is to be maximized.
-    dtype : {"int32", "int64", "float64", "uint8"}, optional
-        Type of the slack matrix. Integer slacks are exact.
-    step_4 : {"paper", "A", "B", "C"}
-        The search kernel: the paper's or one of Appendix B's.
-    lines_a_bin : int, optional
-        Columns (rows) to a block of step 4; the authors' code has 512.
-    geometry : Geometry, optional
-        Launch shapes; by default those that suit the device.
-
-    Returns
-    -------
-    Assignment
-        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
-        duals that prove it, and counters: ``iterations_step_3``, ``iterations_step_4``,
-        ``iterations_step_6``, ``zeros_initial``, ``matches_initial``, ``kernel_launches``.
-
-    Raises
-    ------
-    ValueError
-        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
-        working type, a matrix too large for the card.
-    RuntimeError
-        If the kernels fail.
-
-    Examples
-    --------
-    >>> from papers.lopes2019 import solve
-    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
-    5
-    """
+    """Upload, run and download; parameters, answer and errors are `papers.lopes2019.solve`'s."""
     state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry)
     run(state)
     return download(state)

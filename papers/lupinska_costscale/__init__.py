@@ -1,37 +1,334 @@
 """Łupińska 2011: lock-free push-relabel and cost scaling on the GPU [LU11].
 
+Public calls: `maximum_flow`, `minimum_cut`, `grid_cut` for flows, `solve` and `solve_batch` for
+assignments.
+
 Reading order. Maximum flow: `flow.reference`, `flow.kernels.blocking`, `flow.kernels.lock_free`,
-`flow.kernels.one_launch`, `flow.solver`, `flow.launches`, `flow.baselines.push_relabel`.
-Assignment: `costs` (integers that make the last epsilon exact), `reference`,
-`assignment.kernels.lock_free` (lock-free refine),
-`solver` and
-`assignment.launches`, `cpu`, `assignment.kernels.batch` and `batch` (thousands of small problems).
-Then `experiments`.
-`README.md` beside this file is the teaching page.
+`flow.kernels.tiles` and `flow.kernels.one_launch`, `flow.solver` (the host's loops), `flow.upload`
+and `flow.launches`, `flow.baselines.push_relabel`. Assignment: `assignment.costs` (integers that
+make the last epsilon exact), `assignment.reference`, `assignment.kernels.lock_free` (lock-free
+refine), `assignment.solver` and `assignment.launches`, `assignment.baselines.cost_scaling`,
+`assignment.kernels.batch` and `assignment.batch` (thousands of small problems). Then
+`evidence.experiments`. `README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from papers.common.model import Defaults, Experiment, Paper, Solver
+from papers.common.model import Assignment, Defaults, Experiment, Paper, Solver
 
-__all__ = ["PAPER", "solve", "solve_batch"]
+if TYPE_CHECKING:
+    from papers.lupinska_costscale.assignment.batch import BatchAnswer
+    from papers.lupinska_costscale.assignment.launches import Geometry
+    from papers.lupinska_costscale.flow.calls import GridCut, MaximumFlow, MinimumCut
+
+__all__ = ["PAPER", "grid_cut", "maximum_flow", "minimum_cut", "solve", "solve_batch"]
 
 
-def solve(*args: Any, **options: Any) -> Any:
-    """Solve an assignment problem; see `papers.lupinska_costscale.assignment.solver.solve`."""
+def maximum_flow(
+    csgraph: Any,
+    source: int,
+    sink: int,
+    *,
+    solver: str | None = None,
+    seconds: float | None = None,
+    operations: int | None = None,
+    prove: bool = True,
+) -> MaximumFlow:
+    """Find a maximum flow of a network, exactly [LU11 sec.4].
+
+    It is called as `scipy.sparse.csgraph.maximum_flow` is, and takes capacities of 64 bits. Runs on
+    the selected device (`papers.common.gpu.device.select`). On a GPU the default is `gpu_relabel`,
+    push-relabel with its global relabeling on the GPU. Without a GPU the same kernels run in the
+    CPU executor where that takes seconds; a larger network goes to `push_relabel`, on one core.
+
+    Parameters
+    ----------
+    csgraph : scipy.sparse array or matrix of int[n, n]
+        Entry (x, y) is the capacity of an arc from node x to node y: whole numbers from 0 on
+        (floats if they are whole) with a sum below 2**62. Every stored entry is an arc of its own.
+        So in a `coo_array` two entries of one place are two parallel arcs, and both (x, y) and
+        (y, x) may be there; entries (x, x) carry nothing.
+    source, sink : int
+        Two different nodes.
+    solver : str, optional
+        ``"gpu_relabel"``, ``"hybrid"`` (the paper's own), ``"lock_free"`` or ``"async_relabel"``,
+        all with kernels; ``"push_relabel"``, ``"pymaxflow"`` (an optional package) or
+        ``"scipy_flow"`` on the CPU.
+    seconds : float, optional
+        The time after which a run without an answer is given up (not for the last two solvers).
+    operations : int, optional
+        The number of pushes and relabels after which a run is given up (not for the last two); by
+        default a bound that no run of push-relabel exceeds.
+    prove : bool
+        Whether the answer is proved before it is returned, in time proportional to the arcs.
+
+    Returns
+    -------
+    MaximumFlow
+        ``flow_value``; ``flow``, the antisymmetric `csr_array` that SciPy returns, with int64;
+        ``arc_flow``, int64 in the order of ``csgraph.data``: the flow on each of the caller's own
+        arcs; ``source_side``, a minimum cut; ``counters``; ``proof``.
+
+    Raises
+    ------
+    papers.common.problems.network.NetworkError
+        A `ValueError`. If `csgraph` is dense or not square, a capacity is negative, NaN, infinite
+        or not whole, they add up to 2**62 or more, a terminal is no node, or both are one; if the
+        network is too large for the device.
+    ValueError
+        For an unknown solver, or a limit that is none or that the solver does not take.
+    papers.common.model.GivenUpError
+        At one of the limits.
+    RuntimeError
+        If a kernel fails, or the answer cannot be proved.
+
+    Examples
+    --------
+    >>> from scipy.sparse import coo_array
+    >>> from papers.lupinska_costscale import maximum_flow
+    >>> arcs = ([3, 2, 4, 5], ([0, 0, 0, 1], [1, 1, 2, 2]))  # two arcs lead from 0 to 1
+    >>> answer = maximum_flow(coo_array(arcs, shape=(3, 3)), 0, 2)
+    >>> answer.flow_value, answer.arc_flow.tolist(), answer.proof.ok
+    (9, [3, 2, 4, 5], True)
+    """
+    from papers.lupinska_costscale.flow import calls
+
+    wishes = calls.Wishes(PAPER, solver, seconds, operations, prove)
+    return calls.maximum_flow(csgraph, source, sink, wishes)
+
+
+def minimum_cut(
+    csgraph: Any,
+    source: int,
+    sink: int,
+    *,
+    solver: str | None = None,
+    seconds: float | None = None,
+    operations: int | None = None,
+    prove: bool = True,
+) -> MinimumCut:
+    """Find a minimum cut of a network: the cheapest arcs whose loss parts the sink from the source.
+
+    Parameters
+    ----------
+    csgraph, source, sink, solver, seconds, operations, prove
+        As in `maximum_flow`.
+
+    Returns
+    -------
+    MinimumCut
+        ``value``; ``source_side``, bool[n], True on the source's side; ``arcs``, the arcs that are
+        cut, as places in ``csgraph.data``; ``counters``; ``proof``. Of several minimum cuts it is
+        the one with the most nodes on the source's side.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        As `maximum_flow`.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from papers.lupinska_costscale import minimum_cut
+    >>> cut = minimum_cut(csr_array([[0, 3, 1], [0, 0, 2], [0, 0, 0]]), 0, 2)
+    >>> cut.value, cut.source_side.tolist(), cut.arcs.tolist()
+    (3, [True, True, False], [1, 2])
+    """
+    from papers.lupinska_costscale.flow import calls
+
+    wishes = calls.Wishes(PAPER, solver, seconds, operations, prove)
+    return calls.minimum_cut(csgraph, source, sink, wishes)
+
+
+def grid_cut(
+    source: Any,
+    sink: Any,
+    arcs: Any,
+    connectivity: Literal[4, 8] = 4,
+    *,
+    solver: str | None = None,
+    seconds: float | None = None,
+    operations: int | None = None,
+    prove: bool = True,
+) -> GridCut:
+    """Cut an image in two: the minimum cut of a grid with arcs to two terminals [LU11 sec.4].
+
+    Every pixel goes to the source's side, which costs its capacity to the sink, or to the sink's,
+    which costs its capacity from the source; and every arc that leads from the first to the second
+    costs its own.
+
+    Parameters
+    ----------
+    source, sink : array_like of int[height, width], or int
+        Capacities from the source to each pixel and from each pixel to the sink.
+    arcs : int, array_like of int[height, width], or mapping of str to either
+        Capacities between neighbours. A number: of every arc. An array: of all arcs that leave a
+        pixel. A mapping has one of these for every direction: ``right``, ``left``, ``down``,
+        ``up``, with 8 neighbours also ``down_right``, ``up_left``, ``down_left``, ``up_right``.
+        Capacities of arcs that would leave the image are ignored.
+    connectivity : {4, 8}
+        Neighbours of a pixel.
+    solver : str, optional
+        As in `maximum_flow`; for grids also ``"blocking"``.
+    seconds, operations, prove
+        As in `maximum_flow`.
+
+    Returns
+    -------
+    GridCut
+        ``value``; ``mask``, bool[height, width], True on the source's side; ``counters``;
+        ``proof``. Of several minimum cuts it is the one with the most pixels on the source's side.
+
+    Raises
+    ------
+    papers.common.problems.network.NetworkError
+        A `ValueError`. For shapes that do not broadcast to a height and a width, directions that
+        are missing or unknown, a connectivity other than 4 or 8, and capacities as in
+        `maximum_flow`.
+    ValueError, RuntimeError
+        As `maximum_flow`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from papers.lupinska_costscale import grid_cut
+    >>> bright = np.array([[9, 8, 1], [7, 2, 0]])
+    >>> cut = grid_cut(bright, 9 - bright, arcs=2)
+    >>> cut.value, cut.mask.tolist()
+    (12, [[True, True, False], [True, False, False]])
+    """
+    from papers.lupinska_costscale.flow import calls
+
+    wishes = calls.Wishes(PAPER, solver, seconds, operations, prove)
+    return calls.grid_cut(source, sink, arcs, connectivity, wishes)
+
+
+def solve(
+    cost: Any,
+    maximize: bool = False,
+    *,
+    alpha: int = 10,
+    cycle: int = 500_000,
+    price_updates: Literal["first", "every", "none"] = "first",
+    arc_fixing: bool = True,
+    loop: Literal["host", "device"] = "host",
+    operations: int | None = None,
+    seconds: float | None = None,
+    geometry: Geometry | None = None,
+) -> Assignment:
+    """Solve an assignment problem by lock-free cost scaling [LU11 sec.5].
+
+    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
+    executor, which is meant for n up to some thirty.
+
+    Parameters
+    ----------
+    cost : array_like[n, m] or scipy.sparse[n, m]
+        Integers, booleans or floats; integers are exact. ``inf`` (``-inf`` when maximizing), or
+        absence from a sparse matrix, forbids a pair. Rectangular matrices assign ``min(n, m)``
+        pairs.
+    maximize : bool
+        Whether the sum is to be maximized, as in the paper.
+    alpha : int
+        The paper's ALPHA: the number, at least 2, that epsilon is divided by.
+    cycle : int
+        The paper's CYCLE: turns of each thread before the control goes back to the host.
+    price_updates : {"first", "every", "none"}
+        The runs of the kernel, of each refine, after which the host updates prices.
+    arc_fixing : bool
+        Whether arcs are fixed once a refine has its flow.
+    loop : {"host", "device"}
+        The paper's loop, or all refines in one launch (complete graphs, at most 64 a side, no
+        heuristics).
+    operations : int, optional
+        Relabels after which a refine is given up (in the one launch: sweeps of a warp); by default
+        the algorithm's bound.
+    seconds : float, optional
+        The time after which a run without an answer is given up; it is looked at after every run
+        of the kernel.
+    geometry : Geometry, optional
+        Shapes of the launches; by default those that suit the device.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
+        duals that prove it, and counters: ``refines``, ``pushes``, ``relabels``,
+        ``price_updates``, ``arcs_fixed``, ``kernel_launches``.
+
+    Raises
+    ------
+    ValueError
+        For NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow, a
+        matrix too large for the device, a bad option.
+    papers.common.model.GivenUpError
+        At one of the limits.
+    RuntimeError
+        If a kernel fails, or the answer turns out not to be optimal.
+
+    Examples
+    --------
+    >>> from papers.lupinska_costscale import solve
+    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
+    5
+    """
     from papers.lupinska_costscale.assignment import solver
 
-    return solver.solve(*args, **options)
+    return solver.solve(
+        cost, maximize, alpha, cycle, price_updates, arc_fixing, loop, operations, seconds, geometry
+    )  # fmt: skip
 
 
-def solve_batch(*args: Any, **options: Any) -> Any:
-    """Solve many small problems in one launch; see `assignment.batch.solve_batch`."""
+def solve_batch(
+    costs: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    *,
+    copies: int = 1,
+    threads: int = 128,
+) -> BatchAnswer | Assignment:
+    """Solve many small dense assignment problems in one launch, a warp each, exactly.
+
+    Parameters
+    ----------
+    costs : array_like[k, n, m]
+        Integers, booleans or floats, n and m at most 64; ``inf`` (``-inf`` when maximizing)
+        forbids a pair. Two-dimensional: one problem.
+    maximize : bool
+        Whether the sums are to be maximized.
+    dtype : {"int32", "int64", "float64"}, optional
+        Working type; by default the narrowest that cannot overflow.
+    copies : int
+        How often each problem is solved, its columns rotated anew each time.
+    threads : int
+        Threads a block, whole warps, up to 1024.
+
+    Returns
+    -------
+    BatchAnswer
+        Assignments, exact costs and the duals that prove each (see
+        `papers.common.problems.assignment_proof.assignment`). For a two-dimensional `costs` an
+        `Assignment`.
+
+    Raises
+    ------
+    ValueError
+        For bad costs, a side above 64, a bad option, a batch too large for the device.
+    RuntimeError
+        If the kernel fails.
+
+    Examples
+    --------
+    >>> from papers.lupinska_costscale import solve_batch
+    >>> solve_batch([[[4, 1, 3], [2, 0, 5], [3, 2, 2]], [[1, 2, 3], [2, 4, 6], [3, 6, 9]]]).cost
+    (5, 10)
+    """
     from papers.lupinska_costscale.assignment import batch
 
-    return batch.solve_batch(*args, **options)
+    return batch.solve_batch(costs, maximize, dtype, copies, threads)
 
 
 def _experiments() -> Sequence[Experiment]:
@@ -44,9 +341,9 @@ def _solvers() -> Mapping[str, Solver]:
     from papers.lupinska_costscale.assignment import batch, many, solver
     from papers.lupinska_costscale.assignment.baselines import cost_scaling
     from papers.lupinska_costscale.flow import solver as flow_solver
-    from papers.lupinska_costscale.flow.baselines import push_relabel
+    from papers.lupinska_costscale.flow.baselines import solvers as flows_on_cpu
 
-    flows = {**flow_solver.SOLVERS, **push_relabel.SOLVERS}
+    flows = {**flow_solver.SOLVERS, **flows_on_cpu.SOLVERS}
     return {**flows, **solver.SOLVERS, **batch.SOLVERS, **many.SOLVERS, **cost_scaling.SOLVERS}
 
 
@@ -66,6 +363,6 @@ PAPER = Paper(
     solvers=_solvers,
     defaults={
         "assignment": Defaults(gpu="refine", cpu="cost_scaling"),
-        "flow": Defaults(gpu="hybrid", cpu="push_relabel"),
+        "flow": Defaults(gpu="gpu_relabel", cpu="push_relabel"),
     },
 )

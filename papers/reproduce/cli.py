@@ -38,7 +38,7 @@ app = typer.Typer(
 
 
 class Preset(StrEnum):
-    """How much to measure."""
+    """The amount of work: three sizes of a run."""
 
     smoke = "smoke"
     quick = "quick"
@@ -112,11 +112,14 @@ def run(
         list[str] | None,
         typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="What to run; default all."),
     ] = None,
-    preset: Annotated[Preset, typer.Option(help="How much to measure.")] = Preset.quick,
+    preset: Annotated[
+        Preset, typer.Option(help="The amount of work: three sizes of a run.")
+    ] = Preset.quick,
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE,...", help="Keep cells by n, range, seed, solver or family."
+            metavar="KEY=VALUE,...",
+            help="Keep cells by n, range, seed, solver, family, storage, permuted.",
         ),
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions of a clock.")] = None,

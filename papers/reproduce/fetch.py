@@ -1,17 +1,15 @@
-"""``reproduce fetch``: the real matrices that a paper's experiments name, into the cache."""
+"""``reproduce fetch``: fetches the real matrices that a paper's experiments name into the cache."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from papers.common.instances import files
+from papers.common.instances import FAMILIES, files
 from papers.common.instances.graphs.suitesparse import REAL
 from papers.common.model import Plan
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
-
-_FAMILIES = ("matrix", "stand_in")
 
 
 def named(paper: str) -> list[str]:
@@ -27,7 +25,7 @@ def named(paper: str) -> list[str]:
         for experiment in registry.experiments(paper).values()
         if not experiment.unavailable
         for cell in experiment.cells(Plan("paper", gpu=True))
-        if cell.instance.family.removesuffix("_rcp") in _FAMILIES
+        if cell.instance.family in FAMILIES and FAMILIES[cell.instance.family].names_a_matrix
     }
     if not found:
         raise UsageError(f"the experiments of {paper} name no matrices")
@@ -47,7 +45,7 @@ def absent(paper: str) -> list[str]:
 
 
 def fetch(paper: str, names: Sequence[str], report: Callable[[str], Any]) -> list[str]:
-    """Fetch matrices one by one, and return what went wrong, a line each.
+    """Fetch matrices one by one, and return the failures, a line each.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``reproduce prepare``: the large graphs that experiments need, several at a time, into the cache."""
+"""``reproduce prepare``: large graphs that experiments need, drawn ahead into the cache."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, cast
 
+from papers.common import instances
 from papers.common.instances import cache
-from papers.common.instances.graphs import families
 from papers.common.model import Experiment, Instance, Plan
+from papers.common.problems.graph import Graph
 from papers.reproduce.registry import UsageError
-
-_FROM_FILES = "matrix"
 
 
 def large(experiments: Iterable[tuple[str, Experiment]], plan: Plan) -> list[Instance]:
-    """Return the drawn graphs of at least `drawn.LEAST_ROWS` rows that the experiments name.
+    """Return the drawn graphs of at least `cache.LEAST_ROWS` rows that the experiments name.
 
     A permuted graph counts as the one that it permutes.
     """
@@ -27,10 +26,9 @@ def large(experiments: Iterable[tuple[str, Experiment]], plan: Plan) -> list[Ins
         if experiment.unavailable:
             continue
         for cell in experiment.cells(plan):
-            base = cell.instance.family.removesuffix("_rcp")
-            known = base in families.GRAPHS and base != _FROM_FILES
-            if known and cell.instance.n >= cache.LEAST_ROWS:
-                found[replace(cell.instance, family=base)] = None
+            family = instances.FAMILIES.get(cell.instance.family)
+            if family and family.can_be_kept and cell.instance.n >= cache.LEAST_ROWS:
+                found[replace(cell.instance, permuted=False)] = None
     return list(found)
 
 
@@ -57,6 +55,6 @@ def draw(graphs: Sequence[Instance], jobs: int, report: Callable[[str], Any]) ->
 
 def _draw_one(instance: Instance) -> tuple[float, int]:
     begun = time.monotonic()
-    graph = families.draw(instance)
+    graph = cast(Graph, instances.draw(instance))
     cache.keep(instance, graph)
     return time.monotonic() - begun, graph.edges

@@ -32,7 +32,7 @@ class Solved:
     problem : Problem
         The problem that was solved.
     data
-        What was solved, in the problem's own form.
+        The data that were solved, in the problem's own form.
     answer : Assignment, Matching or Flow
     proof : Verdict
     run_ms, end_to_end_ms : float
@@ -74,7 +74,8 @@ def choose(name: str | None, data: Any) -> tuple[str, Problem, str]:
     name : str or None
         None: the paper that `papers.DEFAULT_PAPERS` has for the problem that the data state.
     data
-        What `read` returned. A matrix can be matched, too: every entry that is not zero is an edge.
+        The value that `read` returned. A matrix can be matched, too: every entry that is not zero
+        is an edge.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def solve(data: Any, name: str | None, maximize: bool, choice: str) -> Solved:
     Parameters
     ----------
     data
-        What `read` returned.
+        The value that `read` returned.
     name : str or None
         ``PAPER`` or ``PAPER:SOLVER``; None for the problem's default paper.
     maximize : bool

@@ -1,4 +1,4 @@
-"""What the terminal sees: the plan, the live bar, a line a cell, the comparison tables."""
+"""The terminal's side: the plan, the live bar, a line a cell, the comparison tables."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from papers.reproduce.report.tally import listed, tallies
 if TYPE_CHECKING:  # `reproduce list` must not wait for Numba, pandas and Matplotlib.
     import pandas as pd
 
+    from papers.common.model import Instance
     from papers.reproduce.measure.outcome import Outcome
     from papers.reproduce.plan.cells import Estimator, Job
     from papers.reproduce.report.report import Section
@@ -84,7 +85,7 @@ def plan(out: Console, jobs: Sequence[Job], guess: Estimator, budget_s: float) -
         table.add_row(
             cell.solver,
             job.options,
-            instance.family,
+            _family(instance),
             str(instance.n),
             instance.label,
             str(instance.seed),
@@ -93,6 +94,12 @@ def plan(out: Console, jobs: Sequence[Job], guess: Estimator, budget_s: float) -
             "unknown" if seconds is None else duration(seconds),
         )
     out.print(table)
+
+
+def _family(instance: Instance) -> str:
+    """Return the family, and storage and permutation where they are not the usual."""
+    stored = [instance.storage] if instance.storage != "host" else []
+    return ", ".join([instance.family, *stored, *(["permuted"] if instance.permuted else [])])
 
 
 # ------------------------------------------------------------------------------ live

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.gpu.clocks import StepClock
-from papers.common.instances import generators
+from papers.common.instances import matrices
 from papers.common.problems import assignment_proof
 from papers.datenagi2016 import bands
 from papers.datenagi2016.baselines import openmp, solvers
@@ -65,9 +65,9 @@ def test_random_integers(seed, dtype, threads):
         [[4, 1, 3], [2, 0, 5], [3, 2, 2]],
         np.full((70, 70), 9),
         np.full((70, 40), -9.5),
-        generators.adversarial(60),
-        generators.adversarial(60)[::-1].copy(),
-        generators.geometric(80, 2, cost_range=300),
+        matrices.adversarial(60),
+        matrices.adversarial(60)[::-1].copy(),
+        matrices.geometric(80, 2, cost_range=300),
         np.triu(np.ones((130, 130), np.int32)),
         1 - np.eye(130, dtype=np.int32),
         2**60 * np.eye(20, dtype=np.int64),
@@ -97,7 +97,7 @@ def test_doubles_of_the_authors_range(threads):
 
 @pytest.mark.parametrize("factor", [1, 10])
 def test_initial_assignments_are_a_maximum_matching_of_the_zeros(factor):
-    cost = generators.uniform(200, 1, cost_range=200 * factor)
+    cost = matrices.uniform(200, 1, cost_range=200 * factor)
     reduced = cost - cost.min(axis=1, keepdims=True)
     zeros = csr_array(reduced == reduced.min(axis=0))
     matched = int((maximum_bipartite_matching(zeros) >= 0).sum())
@@ -108,7 +108,7 @@ def test_initial_assignments_are_a_maximum_matching_of_the_zeros(factor):
 
 @threads
 def test_runs_again_from_the_costs(threads):
-    cost = generators.uniform(150, 2, cost_range=1500)
+    cost = matrices.uniform(150, 2, cost_range=1500)
     state = solvers.upload(cost, threads=threads)
     answers = []
     for _ in range(2):
@@ -131,7 +131,7 @@ def test_narrow_type_only_if_four_times_the_range_fits():
 def test_half_units_have_one_parity():
     odd = 0
     for seed in range(8):
-        state = solvers.upload(generators.uniform(60, seed, cost_range=601))
+        state = solvers.upload(matrices.uniform(60, seed, cost_range=601))
         solvers.run(state)
         for duals in (state.duals.d_r, state.duals.d_c):
             assert len(set((duals & 1).tolist())) == 1
@@ -140,7 +140,7 @@ def test_half_units_have_one_parity():
 
 
 def test_steps_in_the_order_of_the_flow_chart():
-    state = solvers.upload(generators.uniform(100, 4, cost_range=1000))
+    state = solvers.upload(matrices.uniform(100, 4, cost_range=1000))
     seen = []
     solvers.run(state, seen.append)
     counters = solvers.download(state).counters
@@ -171,7 +171,7 @@ def test_threads_are_checked_and_restored():
 
 
 def test_a_failed_run_is_not_downloaded(monkeypatch):
-    state = solvers.upload(generators.uniform(60, 1, cost_range=600))
+    state = solvers.upload(matrices.uniform(60, 1, cost_range=600))
     with pytest.raises(RuntimeError, match="nothing to download"):
         solvers.download(state)
     before = numba.get_num_threads()

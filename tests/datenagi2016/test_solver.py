@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device, launch
-from papers.common.instances.generators import uniform, uniform_double
+from papers.common.instances.matrices import on_device, uniform, uniform_double
 from papers.common.problems import assignment_proof, costs_on_device
 from papers.datenagi2016 import launches, reference, solve, solver
 from papers.datenagi2016.kernels import shared
@@ -650,7 +650,7 @@ def test_state_bytes_are_those_of_the_arrays(n, dtype, variant):
 @pytest.mark.parametrize("n", [1, 16, 33])
 def test_costs_in_device_memory(n, variant):
     """Drawn there: used where they are, not changed, and the same answer as from the host."""
-    costs = costs_on_device.draw_uniform(n, 2 * n, 5)
+    costs = on_device.draw_uniform(n, 2 * n, 5)
     before = costs.array.copy()
     state = solver.upload(costs, variant=variant)
     assert np.shares_memory(state.arrays["cost"], costs.array)
@@ -696,12 +696,12 @@ def test_adopted_costs_at_the_edge_of_int32(variant):
 
 
 def test_no_costs_in_device_memory():
-    assert solve(costs_on_device.draw_uniform(0, 5, 1)).cost == 0
+    assert solve(on_device.draw_uniform(0, 5, 1)).cost == 0
 
 
 def test_device_memory_that_the_matrix_fills(monkeypatch):
     """What is there already needs no second place."""
-    costs = costs_on_device.draw_uniform(30, 100, 1)
+    costs = on_device.draw_uniform(30, 100, 1)
     need = launches.state_bytes(30, 4, "tree", 4)
     monkeypatch.setattr(device, "free_bytes", lambda: need)
     assert solver.upload(costs, variant="tree").n == 30
@@ -729,7 +729,7 @@ def test_bound_arguments_are_what_the_kernels_are_compiled_for(variant, dtype, o
     }
     if on_device and dtype != "int32":
         return
-    cost = costs_on_device.draw_uniform(9, 90, 1) if on_device else uniform(9, 1, cost_range=90)
+    cost = on_device.draw_uniform(9, 90, 1) if on_device else uniform(9, 1, cost_range=90)
     state = solver.upload(cost, dtype=dtype, variant=variant)
     for bound in state.launches.values():
         text = signatures[bound.name].removeprefix("void(").removesuffix(")")

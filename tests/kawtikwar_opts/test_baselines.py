@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from papers.common.instances.generators import uniform, uniform_double
+from papers.common.instances.matrices import uniform, uniform_double
 from papers.common.problems import assignment_proof
 from papers.kawtikwar_opts import PAPER
 from papers.kawtikwar_opts.baselines import solvers

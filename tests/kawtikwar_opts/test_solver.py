@@ -1,15 +1,17 @@
 """The six versions as a whole: optimal, certified, the same dual updates; interleavings; errors."""
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from papers import kawtikwar_opts
 from papers.common.executor.scheduler import Executor, Scheduler
 from papers.common.gpu import device, launch
 from papers.common.gpu.signatures import argument_types
-from papers.common.instances.generators import uniform, uniform_double
+from papers.common.instances.matrices import uniform, uniform_double
 from papers.common.problems import assignment_proof
 from papers.kawtikwar_opts import PAPER, launches, reference, solve, solver
 from papers.kawtikwar_opts.kernels import opt4
@@ -104,6 +106,18 @@ def test_shapes_and_ties(version, case):
 def test_an_empty_matrix():
     assert solve(np.zeros((0, 0))).cost == 0
     assert PAPER.solvers()["opt4"].upload([[3]]).version == "opt4"
+
+
+def test_the_public_call_is_the_solver_s():
+    """Equal parameters, equal defaults; the options of `upload` are all there."""
+    public, inner = (
+        inspect.signature(call).parameters for call in (kawtikwar_opts.solve, solver.solve)
+    )
+    assert [(p.name, p.default) for p in public.values()] == [
+        (p.name, p.default) for p in inner.values()
+    ]
+    assert list(public) == list(inspect.signature(solver.upload).parameters)
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in public.values())
 
 
 def test_the_card():

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from papers.common.gpu.clocks import StepClock
-from papers.common.instances import generators
+from papers.common.instances import matrices
 from papers.common.problems import assignment_proof
 from papers.lopes2019.baselines import auction, solvers
 from papers.lopes2019.baselines import hungarian_o4 as o4
@@ -68,13 +68,13 @@ def test_around_the_block_edges(name, n):
 @pytest.mark.parametrize(
     "matrix",
     [
-        generators.constant(30, value=0),
-        generators.constant(30, value=2**30 - 1),
-        generators.adversarial(60),
-        generators.adversarial(60)[::-1].copy(),
-        generators.planted(80, 2, cost_range=50),
-        generators.geometric(80, 2, cost_range=300),
-        generators.lopes_cpp(64, high=6),
+        matrices.constant(30, value=0),
+        matrices.constant(30, value=2**30 - 1),
+        matrices.adversarial(60),
+        matrices.adversarial(60)[::-1].copy(),
+        matrices.planted(80, 2, cost_range=50),
+        matrices.geometric(80, 2, cost_range=300),
+        matrices.lopes_cpp(64, high=6),
         np.eye(40, dtype=np.int32),
         1 - np.eye(40, dtype=np.int32),
         np.triu(np.ones((40, 40), np.int32)),
@@ -116,7 +116,7 @@ def test_path_lengths_beyond_int32(name):
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
 def test_floats(name, scale):
     for seed in range(8):
-        matrix = generators.uniform_double(11 * seed + 1, seed) * scale
+        matrix = matrices.uniform_double(11 * seed + 1, seed) * scale
         assert_solved(matrix, RAW[name](matrix), 1e-10 * scale)
 
 
@@ -136,7 +136,7 @@ REFERENCE = [(512, 512, 596, 1), (512, 512, 614, 2), (512, 512, 580, 3),
 @algorithms
 @pytest.mark.parametrize(("n", "cost_range", "expected", "seed"), REFERENCE)
 def test_reference_costs(name, n, cost_range, expected, seed):
-    matrix = generators.uniform(n, seed, cost_range=cost_range)
+    matrix = matrices.uniform(n, seed, cost_range=cost_range)
     solver = solvers.SOLVERS[name]
     state = solver.upload(matrix)
     solver.run(state)
@@ -185,7 +185,7 @@ def test_forbidden_pairs(name):
 @algorithms
 def test_second_run_on_a_state_repeats_the_first(name):
     solver = solvers.SOLVERS[name]
-    matrix = generators.uniform(70, 9, cost_range=200)
+    matrix = matrices.uniform(70, 9, cost_range=200)
     kept = matrix.copy()
     state = solver.upload(matrix)
     answers = []
@@ -235,7 +235,7 @@ def assert_tableau(work, matrix):
 
 @pytest.mark.parametrize(("n", "cost_range"), [(6, 40), (23, 10), (40, 400), (300, 3000)])
 def test_o4_tableau_before_every_step(n, cost_range):
-    matrix = generators.uniform(n, 5, cost_range=cost_range)
+    matrix = matrices.uniform(n, 5, cost_range=cost_range)
     work = o4.allocate(matrix)
     seen = []
 
@@ -259,7 +259,7 @@ def test_o4_tableau_before_every_step(n, cost_range):
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
 def test_o4_step_by_step_equals_the_compiled_loop(dtype):
     for seed in range(6):
-        matrix = generators.uniform(35, seed, cost_range=70).astype(dtype)
+        matrix = matrices.uniform(35, seed, cost_range=70).astype(dtype)
         traced, compiled = solvers.upload_hungarian_o4(matrix), solvers.upload_hungarian_o4(matrix)
         solvers.run_hungarian_o4(traced, trace=lambda step: None)
         solvers.run_hungarian_o4(compiled)
@@ -270,7 +270,7 @@ def test_o4_step_by_step_equals_the_compiled_loop(dtype):
 
 def test_o4_initial_counters_against_numpy():
     for seed in range(5):
-        matrix = generators.uniform(50, seed, cost_range=60)
+        matrix = matrices.uniform(50, seed, cost_range=60)
         counters = solvers.hungarian_o4(matrix)[3]
         # The paper's rows are the caller's columns, and step 1 subtracts row minima first.
         slack = matrix - matrix.min(axis=0)
@@ -299,7 +299,7 @@ def test_o4_needs_no_search_when_the_zeros_match():
 
 
 def test_augmentations_complete_the_initial_matching():
-    matrix = generators.uniform(120, 1, cost_range=1200)
+    matrix = matrices.uniform(120, 1, cost_range=1200)
     o3, sp = solvers.hungarian_o3(matrix)[3], solvers.shortest_path(matrix)[3]
     assert o3["matches_initial"] + o3["augmentations"] == 120
     assert o3["dual_updates"] > 0
@@ -334,7 +334,7 @@ def test_auction_refuses_parameters():
 
 
 def test_auction_tolerance_bounds_the_error():
-    matrix = generators.uniform_double(60, 4)
+    matrix = matrices.uniform_double(60, 4)
     for tolerance in (0.5, 1e-3, 1e-9):
         columns = solvers.auction(matrix, tolerance=tolerance)[0]
         error = matrix[np.arange(60), columns].sum() - optimum(matrix)
@@ -342,7 +342,7 @@ def test_auction_tolerance_bounds_the_error():
 
 
 def test_exact_duals_need_an_optimal_matching():
-    matrix = generators.uniform(30, 2, cost_range=100)
+    matrix = matrices.uniform(30, 2, cost_range=100)
     columns = solvers.auction(matrix)[0]
     start = np.zeros(30, np.int64)
     u, v = auction.exact_duals(matrix, columns, start)
@@ -354,7 +354,7 @@ def test_exact_duals_need_an_optimal_matching():
 
 
 def test_auction_with_a_spoiled_matching_is_not_downloaded():
-    matrix = generators.uniform(30, 2, cost_range=100)
+    matrix = matrices.uniform(30, 2, cost_range=100)
     state = solvers.upload_auction(matrix)
     solvers.run_auction(state)
     state.workspace.column_of_row[[0, 1]] = state.workspace.column_of_row[[1, 0]]
@@ -364,7 +364,7 @@ def test_auction_with_a_spoiled_matching_is_not_downloaded():
 
 def test_step_clock_of_the_compiled_code():
     """Every visit is counted, and the steps add up to no more than the wall time."""
-    state = solvers.upload_hungarian_o4(generators.uniform(200, 4, cost_range=2000))
+    state = solvers.upload_hungarian_o4(matrices.uniform(200, 4, cost_range=2000))
     solvers.run_hungarian_o4(state, StepClock(lambda: None))  # compiles
     clock = StepClock(lambda: None, solvers.SOLVERS["cpu_o4"].steps)
     start = time.perf_counter()

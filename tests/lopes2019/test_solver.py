@@ -1,6 +1,7 @@
 """The solver as a whole: limits, options, counters, the README's example, real instances."""
 
 import dataclasses
+import inspect
 import os
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import load_npz
 
+from papers import lopes2019
 from papers.common.gpu import clocks, device
 from papers.common.gpu.signatures import argument_types
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
 from papers.lopes2019 import reference, solve, solver
 from papers.lopes2019.baselines import solvers
@@ -139,6 +141,17 @@ def test_duals_are_those_of_the_slacks():
         assert np.array_equal(slack, sign * state.problem.matrix - u[:, None] - v[None, :])
 
 
+def test_the_public_call_is_the_solver_s():
+    """Equal parameters, equal defaults; the options of `upload` are all there."""
+    public = inspect.signature(lopes2019.solve).parameters
+    inner = inspect.signature(solver.solve).parameters
+    assert [(p.name, p.default) for p in public.values()] == [
+        (p.name, p.default) for p in inner.values()
+    ]
+    assert list(public) == list(inspect.signature(solver.upload).parameters)
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in public.values())
+
+
 def test_counters_count():
     cost = uniform(24, 3, cost_range=240)
     state = solver.upload(cost)
@@ -224,7 +237,8 @@ def test_figure_2_shows_joins_and_greens(tmp_path):
 @pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
 @pytest.mark.parametrize("gpu", [False, True])
 def test_cells_of_every_experiment_can_be_drawn(preset, gpu):
-    from papers.common.instances.generators import FAMILIES, label_range
+    from papers.common.instances import FAMILIES
+    from papers.common.instances.labels import label_range
     from papers.common.model import Plan
     from papers.lopes2019 import PAPER
 
@@ -324,7 +338,8 @@ def test_device_times_table():
     from papers.reproduce.run.measurements import COLUMNS, summarize
 
     def row(metric, value):
-        cell = ("c", "lopes2019:gpu", "", "a card", "uniform", 512, "n", 1, 0, "kernels")
+        cell = ("c", "lopes2019:gpu", "", "a card", "uniform", 512, "n", 1, "host", False, 0,
+                "kernels")  # fmt: skip
         return (*cell, metric, value, "ok", "lp-duals", "")
 
     rows = [row("time_ms", 3.0), row("step_4_ms", 2.0), row("step_4_launches", 40.0),
@@ -341,7 +356,8 @@ def test_the_clock_s_own_time_is_taken_out_of_the_steps():
     from papers.reproduce.run.measurements import COLUMNS, summarize
 
     def rows(seed, total, **steps):
-        cell = (f"c{seed}", "lopes2019:cpu_o4", "", "a CPU", "uniform", 512, "n", seed, 0)
+        cell = (f"c{seed}", "lopes2019:cpu_o4", "", "a CPU", "uniform", 512, "n", seed, "host",
+                False, 0)  # fmt: skip
         tail = ("ok", "lp-duals", "")
         found = [(*cell, "run", "time_ms", total, *tail)]
         found += [(*cell, "steps", f"{step}_ms", ms, *tail) for step, (ms, _) in steps.items()]

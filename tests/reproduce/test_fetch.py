@@ -47,9 +47,9 @@ def test_all_that_a_paper_names_and_that_are_not_here(reproduce, asked, toy, tmp
 
 def test_matrices_that_stand_ins_are_named_after_count_too(monkeypatch, toy):
     def cells(plan):
-        names = [("stand_in_rcp", "wb-edu"), ("uniform_graph", "d3")]
-        names += [("stand_in", "wb-edu"), ("matrix_rcp", "copter2")]
-        found = [Instance(family, 9, label) for family, label in names]
+        names = [("stand_in", "wb-edu", True), ("uniform_graph", "d3", False)]
+        names += [("stand_in", "wb-edu", False), ("matrix", "copter2", True)]
+        found = [Instance(family, 9, label, permuted=order) for family, label, order in names]
         return [Cell("toy:matcher", instance) for instance in found]
 
     entry = Experiment("x", "x", "table", cells, paper._steps)

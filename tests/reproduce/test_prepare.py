@@ -1,11 +1,13 @@
 """`reproduce prepare`, and graphs that are read from the cache instead of drawn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from papers.common import instances
 from papers.common.instances import cache
 from papers.common.instances.files import BrokenInstanceError
-from papers.common.instances.graphs import families
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.reproduce import prepare
 
@@ -21,7 +23,7 @@ def _own_places(tmp_path, monkeypatch):
 
 @pytest.fixture
 def experiments(monkeypatch):
-    graphs = [SMALL, LARGE, Instance("kron_rcp", 128, "logn7"), Instance("matrix", 999, "x"),
+    graphs = [SMALL, LARGE, replace(LARGE, permuted=True), Instance("matrix", 999, "x"),
               Instance("uniform_double", 999, "10n")]  # fmt: skip
     entry = Experiment("e", "t", "table", lambda plan: [Cell("toy:s", one) for one in graphs], None)
     monkeypatch.setattr("papers.reproduce.registry.resolve", lambda targets: [("toy", entry)])
@@ -33,15 +35,15 @@ def test_large_graphs_are_named_once(experiments):
 
 
 def test_what_is_kept_is_what_is_drawn(experiments, reproduce, monkeypatch):
-    fresh = families.draw(LARGE)
+    fresh = instances.draw(LARGE)
     cache.keep(LARGE, fresh)
-    monkeypatch.setitem(families.GRAPHS, "kron", None)  # nobody may draw any more
-    monkeypatch.setitem(families.GRAPHS, "kron_rcp", None)
-    again = families.draw(LARGE)
+    nobody = replace(instances.FAMILIES["kron"], make=None)  # it cannot be drawn any more
+    monkeypatch.setitem(instances.FAMILIES, "kron", nobody)
+    again = instances.draw(LARGE)
     assert again.shape == fresh.shape
     assert np.array_equal(again.cxadj, fresh.cxadj)
     assert np.array_equal(again.cadj, fresh.cadj)
-    permuted = families.draw(Instance("kron_rcp", 128, "logn7"))
+    permuted = instances.draw(replace(LARGE, permuted=True))
     assert np.array_equal(permuted.cadj, fresh.permuted(1).cadj)
     result = reproduce("prepare", "toy")
     assert (result.code, result.out) == (0, "no large graph is left to draw\n")
@@ -77,10 +79,10 @@ class _Here:
 
 
 def test_a_damaged_file_is_named():
-    file = cache.keep(LARGE, families.draw(LARGE))
+    file = cache.keep(LARGE, instances.draw(LARGE))
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(BrokenInstanceError, match="damaged"):
-        families.draw(LARGE)
+        instances.draw(LARGE)
 
 
 def test_jobs_below_one(experiments, reproduce):

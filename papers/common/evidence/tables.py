@@ -37,7 +37,7 @@ def by_seed(
     options: str | re.Pattern[str] = "",
     family: str = "uniform",
 ) -> pd.DataFrame:
-    """Return one metric of one solver, a row a seed.
+    """Return one metric of one solver on instances of the host, a row a seed.
 
     Parameters
     ----------
@@ -65,6 +65,7 @@ def by_seed(
         & (summary["scope"] == scope)
         & (summary["metric"] == metric)
         & (summary["family"] == family)
+        & (summary["storage"] == "host")
     ]
     rows = rows.rename(columns={"label": "cost_range", "median": "value"})
     return rows[["source", "device", "n", "cost_range", "seed", "value"]]

@@ -3,11 +3,11 @@
 `Executor.launch` runs a kernel, decorated as for the GPU, on the CPU: all blocks are resident at
 once, barriers of block, warp and grid work, and the order of the threads is either the natural
 one (``seed=None``, fast) or a random interleaving that the seed reproduces. The real `numba.cuda`
-stays as it is: the kernel is copied (see `papers.common.executor._cuda_namespace`), so the same
+stays as it is: the kernel is copied (see `papers.common.executor.rebinding`), so the same
 process can compile the original.
 
-What it shows and what it cannot
---------------------------------
+Limits of an interleaving
+-------------------------
 * Interleavings are sequentially consistent: every access happens at one instant, and all threads
   see the same order. Races between whole accesses show (lost updates, flags seen before barriers,
   two winners); errors that need reordering of memory, such as a missing `threadfence` or a load
@@ -24,114 +24,43 @@ What it shows and what it cannot
   ``from numba.cuda import syncthreads`` is not replaced and raises NotImplementedError.
 
 An executor runs one launch at a time and belongs to the operating system's thread that uses it.
-The file is long because the hub, the barriers and the deadlock report share one state.
+The file is long because the hub and the barriers share one state.
 """
 
 from __future__ import annotations
 
 import math
 import random
-import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import numpy as np
-from greenlet import getcurrent, greenlet
+from greenlet import getcurrent
 
-from papers.common.executor._cuda_namespace import Dim3, Rebinder, SimulatedCuda, poisoned
+from papers.common.executor._cuda_namespace import SimulatedCuda
+from papers.common.executor.arrays import poisoned
+from papers.common.executor.errors import (
+    BarrierDivergenceError,
+    DeadlockError,
+    ExecutorError,
+    StepLimitError,
+)
+from papers.common.executor.rebinding import Rebinder
+from papers.common.executor.report import groups
+from papers.common.executor.threads import (
+    CARRIERS,
+    Block,
+    Dim3,
+    Site,
+    Thread,
+    Warp,
+    positions,
+)
 
 QUANTUM = 2000  # accesses after which a thread lets others run, so that spin loops end
 MAX_BLOCK = 1024  # threads to a block, as on every GPU since Fermi
-
-
-class ExecutorError(RuntimeError):
-    """A kernel did what has no meaning on a GPU."""
-
-
-class DeadlockError(ExecutorError):
-    """No thread can run, and the barriers they wait at will never complete."""
-
-
-class BarrierDivergenceError(ExecutorError):
-    """Threads of one block met at different barriers."""
-
-
-class StepLimitError(ExecutorError):
-    """A launch made more accesses than `max_accesses`: most likely it does not end."""
-
-
-# A place in the source: (code, bytecode offset) of each call from the barrier up to the kernel.
-Site = tuple[tuple[CodeType, int], ...]
-
-
-@dataclass(slots=True, eq=False)
-class _Block:
-    index: Dim3
-    number: int
-    live: int  # threads that have not returned
-    dynamic: np.ndarray
-    shared: dict = field(default_factory=dict)  # call site -> array
-    waiting: list[_Thread] = field(default_factory=list)
-
-
-@dataclass(slots=True, eq=False)
-class _Warp:
-    live: int = 0  # bit mask of the lanes that have not returned
-    meetings: dict = field(default_factory=dict)  # (intrinsic, mask) -> {lane: thread}
-
-
-@dataclass(slots=True, eq=False)
-class _Thread:
-    number: int  # linear, within its block
-    index: Dim3
-    block: _Block
-    warp: _Warp
-    lane: int
-    carrier: greenlet | None = None  # None before the first turn and after the last
-    waits_at: tuple[tuple[str, int | None], Site] | None = None  # (barrier, warp mask), place
-    value: Any = None  # brought to a barrier, or taken from it
-
-
-# --------------------------------------------------------------------------------- carriers
-
-
-def _carry(kernel: Callable | None, args: Sequence | None) -> None:
-    """Body of a carrier: runs one CUDA thread after another, and tells the hub of each end."""
-    while True:
-        assert kernel is not None
-        assert args is not None
-        kernel(*args)
-        kernel = args = None  # an idle carrier keeps no array alive
-        kernel, args = getcurrent().parent.switch(True)
-
-
-class _Carriers(threading.local):
-    """Idle greenlets. Making one costs 10 us, reusing one 0.4 us, so they outlive a launch."""
-
-    KEPT = 2048
-
-    def __init__(self) -> None:
-        self.idle: list[greenlet] = []
-
-    def take(self, hub: greenlet) -> greenlet:
-        if not self.idle:
-            return greenlet(_carry, hub)
-        carrier = self.idle.pop()
-        carrier.parent = hub
-        return carrier
-
-    def give_back(self, carrier: greenlet) -> None:
-        if len(self.idle) < self.KEPT:
-            self.idle.append(carrier)
-
-
-_CARRIERS = _Carriers()
-
 
 # -------------------------------------------------------------------------------- scheduler
 
@@ -172,8 +101,8 @@ class Scheduler:
         self.cuda.gridDim, self.cuda.blockDim = grid, block
         self.threads = self._make_threads(grid, block, shared_bytes)
         self.ready: Any = deque(self.threads) if self.random is None else list(self.threads)
-        self.chosen: _Thread | None = None  # whom a preempted thread gave its turn
-        self.at_grid: list[_Thread] = []
+        self.chosen: Thread | None = None  # whom a preempted thread gave its turn
+        self.at_grid: list[Thread] = []
         self.steps, self.live = 0, len(self.threads)
         try:
             self._drive(kernel, args)
@@ -187,7 +116,7 @@ class Scheduler:
 
     def _drive(self, kernel: Any, args: Sequence) -> None:
         """The hub's loop; longer than most because it is the hot path of every barrier."""
-        self.hub, cuda, carriers = getcurrent(), self.cuda, _CARRIERS
+        self.hub, cuda, carriers = getcurrent(), self.cuda, CARRIERS
         while self.chosen or self.ready:
             thread = self.current = self.chosen or self._pick()
             self.chosen = None
@@ -208,21 +137,21 @@ class Scheduler:
         if self.live:
             raise DeadlockError(self._report())
 
-    def _make_threads(self, grid: Dim3, block: Dim3, shared_bytes: int) -> list[_Thread]:
-        indices = _positions(block)
+    def _make_threads(self, grid: Dim3, block: Dim3, shared_bytes: int) -> list[Thread]:
+        indices = positions(block)
         threads = []
-        for number, block_index in enumerate(_positions(grid)):
+        for number, block_index in enumerate(positions(grid)):
             memory = poisoned(shared_bytes, np.dtype(np.uint8))
-            home = _Block(block_index, number, len(indices), memory)
+            home = Block(block_index, number, len(indices), memory)
             for k, index in enumerate(indices):
                 lane = k % self.warp_size
                 if lane == 0:
-                    warp = _Warp()
+                    warp = Warp()
                 warp.live |= 1 << lane
-                threads.append(_Thread(k, index, home, warp, lane))
+                threads.append(Thread(k, index, home, warp, lane))
         return threads
 
-    def _pick(self) -> _Thread:
+    def _pick(self) -> Thread:
         if self.random is None:
             return self.ready.popleft()
         ready = self.ready
@@ -248,7 +177,7 @@ class Scheduler:
         if self.steps > self.limit:
             raise StepLimitError(f"{self.where()}: more than {self.limit} accesses in one launch")
 
-    def _retire(self, thread: _Thread) -> None:
+    def _retire(self, thread: Thread) -> None:
         """A thread returned; whoever waited only for it goes on."""
         block, warp = thread.block, thread.warp
         self.live -= 1
@@ -278,11 +207,11 @@ class Scheduler:
         self.ready.append(thread)
         self.hub.switch(False)
 
-    def _wait(self, thread: _Thread) -> None:
+    def _wait(self, thread: Thread) -> None:
         self.hub.switch(False)
         thread.waits_at = None
 
-    def _release(self, threads: Collection[_Thread]) -> None:
+    def _release(self, threads: Collection[Thread]) -> None:
         """Waiting threads become ready.
 
         In natural order they go before threads that have not started, so that a block ends before
@@ -305,7 +234,7 @@ class Scheduler:
         self._wait(thread)
         return thread.value
 
-    def _complete_block(self, block: _Block) -> None:
+    def _complete_block(self, block: Block) -> None:
         waiting = block.waiting
         if len(waiting) < block.live:
             return
@@ -347,7 +276,7 @@ class Scheduler:
         self._wait(thread)
         return thread.value
 
-    def _complete_meeting(self, warp: _Warp, meeting: tuple[str, int]) -> None:
+    def _complete_meeting(self, warp: Warp, meeting: tuple[str, int]) -> None:
         members = warp.meetings[meeting]
         if len(members) < (meeting[1] & warp.live).bit_count():
             return
@@ -360,20 +289,20 @@ class Scheduler:
     # Places and reports.
 
     def _site(self, frame: FrameType) -> Site:
-        """The calls from a barrier up to the kernel: what tells two barriers apart."""
+        """The calls from a barrier up to the kernel, which tell two barriers apart."""
         calls = [(frame.f_code, frame.f_lasti)]
         while frame.f_code is not self.kernel_code and frame.f_back is not None:
             frame = frame.f_back
             calls.append((frame.f_code, frame.f_lasti))
         return tuple(calls)
 
-    def _require_one_site(self, waiting: Iterable[_Thread]) -> None:
+    def _require_one_site(self, waiting: Iterable[Thread]) -> None:
         threads = tuple(waiting)
         first = threads[0].waits_at
         if any(thread.waits_at != first for thread in threads):
             raise BarrierDivergenceError(
                 f"kernel {self.kernel_name}: threads of one block wait at different barriers\n"
-                + "\n".join(_groups(threads))
+                + "\n".join(groups(threads))
             )
 
     def where(self) -> str:
@@ -388,7 +317,7 @@ class Scheduler:
 
     def _report(self) -> str:
         waiting = [thread for thread in self.threads if thread.waits_at is not None]
-        lines = [f"kernel {self.kernel_name}: no thread can run", *_groups(waiting)]
+        lines = [f"kernel {self.kernel_name}: no thread can run", *groups(waiting)]
         returned = len(self.threads) - len(waiting)
         if returned:
             lines.append(f"  {returned} thread(s) have returned")
@@ -398,49 +327,6 @@ class Scheduler:
                 "also for those that have returned"
             )
         return "\n".join(lines)
-
-
-@lru_cache(maxsize=64)
-def _positions(extent: Dim3) -> tuple[Dim3, ...]:
-    return tuple(
-        Dim3(x, y, z) for z in range(extent.z) for y in range(extent.y) for x in range(extent.x)
-    )
-
-
-def _groups(threads: Iterable[_Thread]) -> list[str]:
-    """One line for each place: how many threads wait there, and which (by linear numbers)."""
-    places: dict = defaultdict(lambda: defaultdict(list))
-    for thread in threads:
-        places[thread.waits_at][thread.block.number].append(thread.number)
-    lines = []
-    for ((name, mask), site), by_block in places.items():
-        alike: dict = defaultdict(list)  # blocks in which the same threads wait
-        for block, numbers in by_block.items():
-            alike[_ranges(numbers)].append(block)
-        who = "; ".join(f"block {_ranges(bs)} thread {numbers}" for numbers, bs in alike.items())
-        total = sum(map(len, by_block.values()))
-        what = name if mask is None else f"{name} mask {mask:#x}"
-        lines.append(f"  {total} thread(s) at {what}, {_describe(site)}: {who}")
-    return lines
-
-
-def _describe(site: Site) -> str:
-    return ", called from ".join(
-        f"{Path(code.co_filename).name}:{list(code.co_positions())[offset // 2][0]} "
-        f"in {code.co_name}"
-        for code, offset in site
-    )
-
-
-def _ranges(numbers: Iterable[int]) -> str:
-    """``0-3, 7`` for 0, 1, 2, 3, 7."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
 
 
 # --------------------------------------------------------------------------------- executor
@@ -471,8 +357,8 @@ class Executor:
     max_accesses : int
         Accesses and turns after which a launch is given up.
     on_access : callable(kind, array_name, index, value), optional
-        Called after each store (kind ``"store"``) and each atomic (``"atomic"``; `value` is what
-        the array then holds) to a global or shared array, to check invariants. It may raise.
+        Called after each store (kind ``"store"``) and each atomic (``"atomic"``; `value` is the
+        element's new value) to a global or shared array, to check invariants. It may raise.
 
     Attributes
     ----------
@@ -525,11 +411,12 @@ class Executor:
         Parameters
         ----------
         kernel : Dispatcher or function
-            What `cuda.jit` gave, or the plain Python function.
+            A kernel decorated with `cuda.jit`, or the plain Python function.
         grid, block : int or sequence of up to three ints
             Blocks in the grid; threads in a block (at most 1024).
         args : sequence
-            NumPy arrays (bool, integer, float32 or float64; changed in place) and numbers.
+            NumPy arrays (bool, integer, float32 or float64; changed in place), numbers, and
+            tuples, named or not, of these.
         shared_bytes : int
             Bytes of dynamic shared memory for each block (`cuda.shared.array(0, dtype)`).
 

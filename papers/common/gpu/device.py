@@ -1,4 +1,4 @@
-"""What the machine is: the one place that knows a GPU from the CPU executor.
+"""The machine: the one place that knows a GPU from the CPU executor.
 
 Kernels are written once. On a CUDA GPU `papers.common.gpu.launch` compiles and enqueues them;
 without one it hands the same functions to `papers.common.executor.scheduler`. Nothing else in the
@@ -57,7 +57,7 @@ _executor: Any = None
 
 
 def gpu_present() -> bool:
-    """Whether the CUDA driver is there and sees a GPU (asked without importing Numba)."""
+    """True if the CUDA driver is there and sees a GPU (asked without importing Numba)."""
     for library in ("libcuda.so.1", "nvcuda.dll"):
         with contextlib.suppress(OSError):
             driver = ctypes.CDLL(library)
@@ -68,7 +68,7 @@ def gpu_present() -> bool:
 
 
 def select(kind: Kind = "auto", place: int | None = None) -> Device:
-    """Choose what kernels run on, for the rest of the process.
+    """Choose the machine that kernels run on, for the rest of the process.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def select(kind: Kind = "auto", place: int | None = None) -> Device:
 
 
 def is_settled() -> bool:
-    """Whether a device was selected, or has been used."""
+    """True once a device was selected, or has been used."""
     return _selected is not None
 
 

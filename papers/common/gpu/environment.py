@@ -1,4 +1,4 @@
-"""The environment record: what a measurement ran on, without names of hosts, users or folders."""
+"""The environment record: a measurement's machine, without names of hosts, users or folders."""
 
 from __future__ import annotations
 
@@ -95,9 +95,10 @@ def _commit() -> str:
 
 
 def sources() -> str:
-    """Return the SHA-256 of the package's Python files, by name: what `_commit` cannot say.
+    """Return the SHA-256 of the package's Python files, by name.
 
-    A copy of the sources may lie outside version control, or beside a history of another commit.
+    `_commit` is not enough: a copy of the sources may lie outside version control, or beside a
+    history of another commit.
     """
     folder = _ROOT / "papers"
     digest = hashlib.sha256()

@@ -46,4 +46,4 @@ def exclusive_scan(n, values, sums):
 
 ELEMENT_TYPES = ("int32",)
 SIGNATURES = {exclusive_scan: "void(int32, int32[::1], int32[::1])"}
-"""What the kernel is compiled for."""
+"""Types that the kernel is compiled for."""

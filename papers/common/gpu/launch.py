@@ -2,7 +2,7 @@
 
 Numba unpacks every array argument anew at every launch (8 to 12 us each). The kernels of these
 papers run thousands of times on the same arrays, so `bind` unpacks the arguments once and keeps
-the launch configuration: what is left of a launch is one call into the driver.
+the launch configuration; a launch is then one call into the driver.
 
 On a machine without a GPU the same bound launch runs in the CPU executor.
 """
@@ -87,7 +87,7 @@ class Launch:
 
     @property
     def on_enqueue(self) -> Hook | None:
-        """What is called in place of enqueuing; see the class."""
+        """Hook that is called in place of enqueuing; see the class."""
         return self._on_enqueue
 
     @on_enqueue.setter
@@ -126,7 +126,7 @@ def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) 
         Blocks, and threads a block.
     *args : device arrays, NumPy scalars, and named tuples of these
         Scalars are typed by their NumPy type, so pass ``np.int32(n)`` for 32-bit indices. A named
-        tuple arrives in the kernel with its fields' names; it costs what its fields cost.
+        tuple arrives in the kernel with its fields' names; it costs no more than its fields.
     shared_bytes : int
         Dynamic shared memory.
 
@@ -152,7 +152,7 @@ def resident_blocks(kernel: Any, arguments: tuple[Any, ...], threads: int) -> in
     ----------
     kernel : dispatcher
     arguments : tuple
-        What it will be launched with: their types decide what is compiled.
+        Arguments of the coming launch: the kernel is compiled for their types.
     threads : int
         Threads a block.
 

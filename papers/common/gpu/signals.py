@@ -20,7 +20,7 @@ from papers.common.gpu import device
 PAYLOAD_BITS = 34
 
 PATIENCE_S = 2.0
-"""How long the host watches before it waits for the kernel in the driver."""
+"""Seconds that the host watches before it waits for the kernel in the driver."""
 
 
 class Mailbox:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, get_type_hints
 
 from numba.core import sigutils, types
+from numba.core.types.containers import BaseTuple
 
 Int32 = Annotated[Any, "int32"]
 Int64 = Annotated[Any, "int64"]
@@ -33,7 +34,7 @@ def argument_types(signature: Signature, element: str = "int32") -> tuple[types.
     signature : str or sequence of (str or class)
         As the head of this module says.
     element : str
-        What ``T`` stands for.
+        The type that ``T`` stands for.
 
     Returns
     -------
@@ -51,7 +52,7 @@ def argument_types(signature: Signature, element: str = "int32") -> tuple[types.
 
 
 def names_element(signature: Signature) -> bool:
-    """Whether the element type decides what is compiled."""
+    """True if the types depend on the element type."""
     return argument_types(signature, "float32") != argument_types(signature, "int16")
 
 
@@ -63,7 +64,7 @@ def _type_of(entry: Any, element: str) -> types.Type:
     if not hasattr(entry, "_fields"):
         raise TypeError(f"{entry!r} is neither a type's name nor a named tuple of such")
     hints = get_type_hints(entry, include_extras=True)
-    return types.BaseTuple.from_types(
+    return BaseTuple.from_types(
         tuple(_type_of(hints[name], element) for name in entry._fields), entry
     )
 

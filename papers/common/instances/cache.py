@@ -1,8 +1,8 @@
-"""Drawn graphs, kept: the largest take minutes to draw, whoever measures them draws them first.
+"""Drawn graphs, kept: the largest take minutes to draw, so they are drawn before they are measured.
 
-A file of the cache (`papers.common.instances.files.cache`) holds one graph of
-`papers.common.instances.graphs.families`. Its name carries a checksum of the modules that define
-the families, so that a graph drawn by other rules is never taken for this one.
+A file of the cache (`papers.common.instances.files.cache`) holds one graph of a family of
+`papers.common.instances.families`, not permuted. Its name carries a checksum of the modules that
+define those families, so that a graph drawn by other rules is never taken for this one.
 """
 
 from __future__ import annotations
@@ -23,25 +23,28 @@ from papers.common.problems.graph import Graph
 LEAST_ROWS = 2**20
 """Smaller graphs are drawn anew each time: reading is not faster."""
 
-_DEFINED_BY = (
-    "graphs/edge_lists",
-    "graphs/families",
-    "graphs/plane",
+DEFINED_BY = (
     "counter_rng",
+    "graphs/edge_lists",
+    "graphs/kron",
+    "graphs/plane",
+    "graphs/random_ends",
     "graphs/stand_ins",
+    "graphs/suitesparse",
 )
+"""The modules that define families of drawn graphs."""
 
 
 @lru_cache(maxsize=1)
 def _rules() -> str:
     found = hashlib.sha256()
-    for module in _DEFINED_BY:
+    for module in DEFINED_BY:
         found.update((Path(__file__).parent / f"{module}.py").read_bytes())
     return found.hexdigest()[:16]
 
 
 def path(instance: Instance) -> Path:
-    """Return where the graph of an instance is kept, if it is."""
+    """Return the place where the graph of an instance is kept, if it is."""
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in instance.key)
     return files.cache() / f"drawn-{name}-{_rules()}.npz"
 
@@ -70,7 +73,7 @@ def load(instance: Instance) -> Graph | None:
 
 
 def keep(instance: Instance, graph: Graph) -> Path:
-    """Write a graph into the cache; whoever reads it sees all of it or nothing."""
+    """Write a graph into the cache; a reader sees all of it or nothing."""
     file = path(instance)
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as scratch:

@@ -87,8 +87,8 @@ def prepare(
         Whether maximizing is turned into minimizing. A solver that maximizes by itself passes
         False and gets ``matrix = cost - shift``, to be maximized.
     factor : int
-        How many times the range (max - min) of integer costs a solver's intermediate values may
-        reach: 2 for slacks, 4 for slacks that are kept doubled.
+        The multiple of the range (max - min) of integer costs that a solver's intermediate values
+        may reach: 2 for slacks, 4 for slacks that are kept doubled.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def finish(
     Parameters
     ----------
     problem : Problem
-        What `prepare` returned.
+        The value that `prepare` returned.
     column_of_row : int[N]
         The column matched to each row of ``problem.matrix``.
     row_duals, column_duals : int64[N] or float64[N], optional

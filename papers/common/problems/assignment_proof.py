@@ -57,12 +57,12 @@ class Strips:
 
 
 class Refuted(Exception):
-    """What is wrong with an answer."""
+    """An answer is wrong; the message says where."""
 
 
 @dataclass
 class Audit:
-    """What one pass over the costs collects.
+    """The findings of one pass over the costs.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def assignment(
     answer : Assignment
         With duals.
     maximize : bool, optional
-        What was asked for; by default what the answer says of itself.
+        The choice of the caller; by default the answer's own.
     tolerance : float
         For float costs, see above. Integers are exact.
     rows : int, optional
@@ -373,7 +373,7 @@ def balance(answer: Assignment, audit: Audit, tolerance: float) -> str:
 
 
 def _longer_side_gap(answer: Assignment) -> float:
-    """How much the float duals of the side that may stay unassigned add to the gap."""
+    """The gap that the float duals of the side that may stay unassigned add."""
     u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
     if len(u) == len(v):
         return 0.0

@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.instances import parts
 from papers.common.model import Assignment, Verdict
 from papers.common.mpi import ranks
-from papers.common.problems import assignment_proof
+from papers.common.problems import assignment_proof, blocks
 from papers.common.problems.assignment_proof import Audit, Refuted
 
 BLOCK_ENTRIES = 1 << 22
@@ -30,7 +29,7 @@ BLOCK_ENTRIES = 1 << 22
 
 def assignment(
     comm: Any,
-    source: parts.Source,
+    source: blocks.Source,
     answer: Assignment,
     by_rows: bool,
     maximize: bool = False,
@@ -43,14 +42,14 @@ def assignment(
     comm : mpi4py communicator
     source : Source
         The square matrix; of it this rank reads its own strip
-        (`papers.common.instances.parts.split`).
+        (`papers.common.problems.blocks.split`).
     answer : Assignment
         With duals, the same on every rank to the bit: pairs, cost, duals and `maximize`. Answers
         that differ are refused.
     by_rows : bool
         Whether the strips are rows or columns.
     maximize : bool
-        What was asked for.
+        The choice of the caller.
     tolerance : float
         As in `papers.common.problems.assignment_proof.assignment`.
 
@@ -67,7 +66,7 @@ def assignment(
     if answer.row_duals is None or answer.column_duals is None:
         return assignment_proof.unchecked("the answer carries no duals")
     n = int(source.shape[0])
-    lines = parts.split(n, comm.size)[comm.rank]
+    lines = blocks.split(n, comm.size)[comm.rank]
     mine: tuple[str, Any]
     try:
         mine = "", audit_strip(source, answer, lines, by_rows, maximize)
@@ -117,7 +116,7 @@ def _concluded(
 
 
 def audit_strip(
-    source: parts.Source,
+    source: blocks.Source,
     answer: Assignment,
     lines: tuple[int, int],
     by_rows: bool,
@@ -145,7 +144,7 @@ def audit_strip(
         stop = min(start + step, rows[1])
         if not wide:
             break
-        block = parts.read_block(source, (start, stop), columns)
+        block = blocks.read_block(source, (start, stop), columns)
         across = partner[start:stop] - columns[0]
         mine = np.flatnonzero((across >= 0) & (across < wide))
         assignment_proof.check_block(block, start, inside, (mine, across[mine]), audit)

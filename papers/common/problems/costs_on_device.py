@@ -18,7 +18,6 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import bind
-from papers.common.instances.generators import check_range, stream_key
 from papers.common.model import Assignment
 from papers.common.problems import kernels_costs as k
 from papers.common.problems.assignment import total_cost
@@ -119,80 +118,10 @@ def adopt(array: Any) -> ResidentCosts:
         raise ValueError(f"costs in device memory must be int32, not {found.dtype}")
     if not found.flags["C_CONTIGUOUS"]:
         raise ValueError("costs in device memory must be C-contiguous: row after row, without gaps")
-    low, high = _bounds(found)
+    low, high = bounds(found)
     if low < 0:
         raise ValueError(f"costs in device memory must be >= 0, the smallest is {low}")
     return ResidentCosts(found, low, high)
-
-
-def draw_uniform(n: int, cost_range: int, seed: int) -> ResidentCosts:
-    """Draw `papers.common.instances.generators.uniform` in device memory, the same bits.
-
-    Parameters
-    ----------
-    n : int
-        Order; n * n may exceed 2**31.
-    cost_range : int
-        Number of different costs, 1 to 2**31.
-    seed : int
-        Seed.
-
-    Returns
-    -------
-    ResidentCosts
-
-    Raises
-    ------
-    ValueError
-        If `n` is negative, or `cost_range` outside of 1 .. 2**31.
-    """
-    if n < 0:
-        raise ValueError(f"the order of a matrix cannot be {n}")
-    check_range(cost_range)
-    _release_freed_memory()
-    array = device.empty((n, n), np.int32)
-    if n:
-        key = np.uint64(stream_key(n, cost_range, seed))
-        wide = np.uint64(cost_range)
-        bind(k.draw_uniform, *_shape(n * n), np.int64(n * n), key, wide, array.reshape(n * n))()
-    return ResidentCosts(array, *_bounds(array))
-
-
-def draw_uniform_block(
-    rows: int, columns: int, key: int, stride: int, cost_range: int
-) -> tuple[Any, int, int]:
-    """Draw a block of `papers.common.instances.generators.uniform` in device memory, the same bits.
-
-    Parameters
-    ----------
-    rows, columns : int
-        The block's; their product may exceed 2**31.
-    key : int
-        Counter of the block's first entry: that of the matrix plus ``row * n + column``.
-    stride : int
-        Order n of the whole matrix.
-    cost_range : int
-        Number of different costs, 1 to 2**31.
-
-    Returns
-    -------
-    array : device int32[rows * columns]
-        Of at least one entry.
-    low, high : int
-        Smallest and largest cost; 0 and 0 of none.
-    """
-    check_range(cost_range)
-    _release_freed_memory()
-    array = device.empty(max(1, rows * columns), np.int32)
-    if not rows * columns:
-        return array, 0, 0
-    blocks, threads = _shape(rows * columns)
-    counter, along = np.uint64(key & ((1 << 64) - 1)), np.uint64(stride)
-    bind(
-        k.draw_uniform_block, min(blocks, rows), threads, np.int32(rows), np.int32(columns),
-        counter, along, np.uint64(cost_range), array,
-    )()  # fmt: skip
-    return array, *_bounds(array.reshape((rows, columns)))
 
 
 # ------------------------------------------------------------------------------- for solvers
@@ -207,7 +136,7 @@ def prepare_resident(costs: ResidentCosts, factor: int = 2) -> ResidentProblem:
         To be minimized, as they are: the shift of `papers.common.problems.assignment.prepare` would
         need a second matrix, so here the largest cost counts, not the range.
     factor : int
-        How many times the largest cost the solver's slacks and duals may reach; 2 for the
+        The multiple of the largest cost that the solver's slacks and duals may reach; 2 for the
         Hungarian method (see `papers.common.problems.assignment`).
 
     Returns
@@ -240,7 +169,7 @@ def finish_resident(
     Parameters
     ----------
     problem : ResidentProblem
-        What `prepare_resident` returned.
+        The value that `prepare_resident` returned.
     column_of_row : int[n]
         The column matched to each row; on the host, as the duals.
     row_duals, column_duals : int[n], optional
@@ -318,21 +247,21 @@ def _by(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
 
 
-def _shape(items: int) -> tuple[int, int]:
-    """Grid and block of a grid-stride kernel: enough to fill the device, not more than items."""
+def grid_stride(items: int) -> tuple[int, int]:
+    """Return grid and block of a grid-stride kernel: at most `items` threads, or a full device."""
     machine = device.describe()
     block = k.BLOCK if machine.is_gpu else 16
     most = 8 * machine.multiprocessors if machine.is_gpu else 4
     return min(most, -(-items // block)), block
 
 
-def _bounds(array: Any) -> tuple[int, int]:
-    """Smallest and largest entry of device int32[n, n]; 0 and 0 of none."""
+def bounds(array: Any) -> tuple[int, int]:
+    """Return the smallest and the largest entry of device int32[rows, columns]; of none 0 and 0."""
     total = int(array.shape[0]) * int(array.shape[1])
     if total == 0:
         return 0, 0
     bounds = device.to_device(np.array([k.LARGEST, k.SMALLEST], np.int32))
-    bind(k.bound_costs, *_shape(total), np.int64(total), array.reshape(total), bounds)()
+    bind(k.bound_costs, *grid_stride(total), np.int64(total), array.reshape(total), bounds)()
     low, high = device.to_host(bounds)
     return int(low), int(high)
 
@@ -343,14 +272,14 @@ def _gather(array: Any, columns: np.ndarray) -> np.ndarray:
     if n == 0:
         return np.zeros(0, np.int32)
     chosen = device.empty(n, np.int32)
-    block = _shape(n)[1]
+    block = grid_stride(n)[1]
     costs, column_of_row = array.reshape(n * n), device.to_device(columns.astype(np.int32))
     bind(k.gather_chosen, -(-n // block), block, np.int64(n), costs, column_of_row, chosen)()
     return device.to_host(chosen)
 
 
-def _release_freed_memory() -> None:
-    """Numba frees device memory late; a matrix that fills the card needs the room at once."""
+def release_freed_memory() -> None:
+    """Free at once what Numba would free later: a matrix that fills the card needs the room."""
     if device.describe().is_gpu:
         from numba import cuda
 

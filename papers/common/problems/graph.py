@@ -22,7 +22,7 @@ FILLED = ("dia", "bsr")
 
 
 class GraphError(ValueError):
-    """What is wrong with a graph or with a matching to start from."""
+    """A graph, or a matching to start from, is wrong; the message says where."""
 
 
 @dataclass(frozen=True, eq=False)

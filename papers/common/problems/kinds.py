@@ -327,7 +327,7 @@ def solve_with(
         A name of ``paper.solvers()``; by default `default_solver`, or the kernels where an option
         is given that only they take.
     **options
-        What the solver's ``upload`` takes; those that are None are left out.
+        Options of the solver's ``upload``; those that are None are left out.
 
     Returns
     -------

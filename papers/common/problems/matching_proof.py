@@ -139,7 +139,7 @@ def _strangers(cxadj, cadj, column_match):
 
 @njit(cache=True)
 def _reach(cxadj, cadj, row_match, column_match):
-    """What alternating paths reach from the free columns, breadth first.
+    """The rows and columns that alternating paths reach from the free columns, breadth first.
 
     Returns
     -------

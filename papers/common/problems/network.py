@@ -32,7 +32,7 @@ STEP = {
 
 
 class NetworkError(ValueError):
-    """What is wrong with a network."""
+    """A network is wrong; the message says where."""
 
 
 class ArcList(NamedTuple):
@@ -85,6 +85,10 @@ class Network:
     def arcs(self) -> int:
         """Number of arcs, mates included."""
         return int(self.head.size)
+
+    def network(self) -> Network:
+        """Return the network itself, as `Grid.network` returns that of a grid."""
+        return self
 
     @cached_property
     def tail(self) -> np.ndarray:
@@ -140,6 +144,21 @@ class Grid:
         )  # fmt: skip
 
 
+def image_of(instance: Any) -> Grid | None:
+    """Return an instance of a maximum flow if it is a grid, None if it is a network.
+
+    Raises
+    ------
+    NetworkError
+        If it is neither.
+    """
+    if isinstance(instance, (Network, Grid)):
+        return instance if isinstance(instance, Grid) else None
+    raise NetworkError(
+        f"a flow is asked of a Network or a Grid, not of a {type(instance).__name__}"
+    )
+
+
 def inner(shape: tuple[int, int], name: str) -> np.ndarray:
     """Pixels that have a neighbour in a direction, bool[height, width]."""
     down, right = STEP[name]
@@ -148,7 +167,15 @@ def inner(shape: tuple[int, int], name: str) -> np.ndarray:
     return (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
 
 
-def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: int) -> Network:
+def network(
+    tail: Any,
+    head: Any,
+    capacity: Any,
+    nodes: int,
+    source: int,
+    sink: int,
+    keep: bool = False,
+) -> Network:
     """Check arcs given one by one and pair them.
 
     Parameters
@@ -157,6 +184,8 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
         Ends of each arc. Loops are dropped; parallel arcs are one arc of their sum.
     capacity : array_like int[k]
     nodes, source, sink : int
+    keep : bool
+        Whether `Network.given` holds the arcs as they are given here.
 
     Raises
     ------
@@ -165,29 +194,39 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
         whole numbers, or too large together, and for more arcs than 32 bits number.
     """
     tail, head, capacity = (np.asarray(x) for x in (tail, head, capacity))
-    if not (tail.ndim == head.ndim == capacity.ndim == 1 and tail.size == head.size):
-        raise NetworkError("tail, head and capacity must be lines of one length")
-    if capacity.size != tail.size:
-        raise NetworkError(f"{capacity.size} capacities for {tail.size} arcs")
     nodes, source, sink = int(nodes), int(source), int(sink)
+    _check_arcs(tail, head, capacity, nodes)
     if not (0 <= source < nodes and 0 <= sink < nodes):
         raise NetworkError(f"source {source} or sink {sink} lies outside 0 .. {nodes - 1}")
     if source == sink:
         raise NetworkError(f"source and sink are one node, {source}")
+    given = ArcList(tail, head, whole_numbers(capacity, "capacity"))
+    first, end, mate, paired = _paired(given, nodes)
+    return Network(nodes, source, sink, first, end, mate, paired, given if keep else None)
+
+
+def _check_arcs(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, nodes: int) -> None:
+    if not (tail.ndim == head.ndim == capacity.ndim == 1 and tail.size == head.size):
+        raise NetworkError("tail, head and capacity must be lines of one length")
+    if capacity.size != tail.size:
+        raise NetworkError(f"{capacity.size} capacities for {tail.size} arcs")
     if max(nodes, 2 * tail.size) > LARGEST_INDEX:
         raise NetworkError(f"{nodes} nodes and {tail.size} arcs: too many to number in 32 bits")
     for name, ends in (("tail", tail), ("head", head)):
         if ends.size and (ends.dtype.kind not in "iu" or ends.min() < 0 or ends.max() >= nodes):
             raise NetworkError(f"a {name} is no node of 0 .. {nodes - 1}")
-    amounts = _whole(capacity, "capacity")
-    keep = tail != head
-    low = np.minimum(tail, head)[keep].astype(np.int64)
-    high = np.maximum(tail, head)[keep].astype(np.int64)
-    forward = (tail < head)[keep]
-    pair, index = np.unique(low * nodes + high, return_inverse=True)
+
+
+def _paired(given: ArcList, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return `first`, `head`, `mate` and `capacity` of a `Network`."""
+    proper = given.tail != given.head
+    tail, head, capacity = (values[proper].astype(np.int64) for values in given)
+    forward = tail < head
+    keys = np.minimum(tail, head) * nodes + np.maximum(tail, head)
+    pair, index = np.unique(keys, return_inverse=True)
     both = np.zeros((2, pair.size), np.int64)
-    np.add.at(both[0], index[forward], amounts[keep][forward])
-    np.add.at(both[1], index[~forward], amounts[keep][~forward])
+    np.add.at(both[0], index[forward], capacity[forward])
+    np.add.at(both[1], index[~forward], capacity[~forward])
     start = np.concatenate([pair // nodes, pair % nodes])
     end = np.concatenate([pair % nodes, pair // nodes])
     order = np.lexsort((end, start))
@@ -196,10 +235,8 @@ def network(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: 
     mate = place[np.concatenate([np.arange(pair.size) + pair.size, np.arange(pair.size)])][order]
     first = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(start, minlength=nodes), out=first[1:])
-    return Network(
-        nodes, source, sink, first.astype(np.int32), end[order].astype(np.int32),
-        mate.astype(np.int32), both.ravel()[order],
-    )  # fmt: skip
+    narrow = [array.astype(np.int32) for array in (first, end[order], mate)]
+    return narrow[0], narrow[1], narrow[2], both.ravel()[order]
 
 
 def flow_on_arcs(net: Network, residual: np.ndarray, arcs: ArcList) -> np.ndarray:
@@ -265,7 +302,7 @@ def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
     for name, array in arrays.items():
         if np.shape(array) != shape:
             raise NetworkError(f"{name} has shape {np.shape(array)}, source {shape}")
-        checked[name] = _whole(np.asarray(array), name)
+        checked[name] = whole_numbers(np.asarray(array), name)
         whole += int(checked[name].sum())
         if whole >= CAPACITY_LIMIT:
             raise NetworkError("the capacities add up to 2**62 or more")
@@ -274,8 +311,21 @@ def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
     return Grid(checked["source"], checked["sink"], {name: checked[name] for name in names})
 
 
-def _whole(values: np.ndarray, name: str) -> np.ndarray:
-    """Capacities as int64."""
+def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Check capacities and return them as int64.
+
+    Parameters
+    ----------
+    values : ndarray
+        Booleans, integers, or floats that are whole numbers.
+    name : str
+        Their name in the message.
+
+    Raises
+    ------
+    NetworkError
+        For values that are negative, no whole numbers, or too large together.
+    """
     if values.size and values.dtype.kind not in "biu":
         fits = values.dtype.kind == "f" and np.isfinite(values).all()
         if not fits or (values != np.floor(values)).any():

@@ -17,7 +17,6 @@ from __future__ import annotations
 import gzip
 import zipfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,12 +135,7 @@ def _arcs_of(file: Mapping[str, np.ndarray]) -> Network:
         if file[name].shape != () or file[name].dtype.kind not in "iu":
             raise NetworkError(f"{name} is not one whole number")
     nodes, source, sink = (int(file[name]) for name in _OF_ARCS[3:])
-    return _with_arcs(file["tail"], file["head"], file["capacity"], nodes, source, sink)
-
-
-def _with_arcs(tail: Any, head: Any, capacity: Any, nodes: int, source: int, sink: int) -> Network:
-    made = network(tail, head, capacity, nodes, source, sink)
-    return replace(made, given=ArcList(tail, head, capacity))
+    return network(file["tail"], file["head"], file["capacity"], nodes, source, sink, keep=True)
 
 
 def _read_dimacs(path: Path) -> Network:
@@ -159,8 +153,9 @@ def _read_dimacs(path: Path) -> Network:
             elif words[0] == "p" and words[1:2] == ["max"] and len(words) == 4 and not sizes:
                 sizes.append((int(words[2]), int(words[3])))
             elif words[0] == "n" and len(words) == 3 and words[2] in "st":
-                if terminals.setdefault(words[2], int(words[1]) - 1) != int(words[1]) - 1:
+                if words[2] in terminals:
                     raise NetworkError(_misfit(number, words))
+                terminals[words[2]] = int(words[1]) - 1
             else:
                 raise NetworkError(_misfit(number, words))
     return _dimacs_network(sizes, terminals, arcs)
@@ -185,7 +180,7 @@ def _dimacs_network(
         raise NetworkError(f"there must be {_FORMS['n']}")
     tail, head, capacity = np.array(arcs, np.int64).reshape(-1, 3).T
     ends = terminals["s"], terminals["t"]
-    return _with_arcs(tail - 1, head - 1, capacity.copy(), nodes, *ends)
+    return network(tail - 1, head - 1, capacity, nodes, *ends, keep=True)
 
 
 # ------------------------------------------------------------------------------- writing
@@ -226,8 +221,9 @@ def write(path: Path, data: Network | Grid, answer: Flow) -> None:
         raise NetworkFileError(f"{path.name}: the answer of a flow is written to {endings}")
     table = _grid_arrays(answer) if isinstance(data, Grid) else _arc_arrays(data, answer)
     if name.endswith(".npz"):
+        whole: dict[str, Any] = {"flow_value": answer.value, "source_side": answer.source_side}
         with path.open("wb") as file:  # NumPy would add an ending to a name in capitals
-            np.savez(file, flow_value=answer.value, source_side=answer.source_side, **table)
+            np.savez(file, **(whole | table))
     elif isinstance(data, Grid):
         np.savetxt(path, answer.source_side, fmt="%d", delimiter=",")
     else:

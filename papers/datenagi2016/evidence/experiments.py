@@ -192,7 +192,7 @@ def all_counts(plan: Plan) -> list[Cell]:
 
 def resident(plan: Plan) -> list[Cell]:
     """One instance that no host has to hold: the tree variant's largest."""
-    instance = Instance("uniform_resident", RESIDENT_SIZE, "n", seed=1)
+    instance = Instance("uniform", RESIDENT_SIZE, "n", seed=1, storage="device")
     cell = Cell("datenagi2016:tree", instance, ("run",), repeats=1)
     return [cell] if plan.gpu and plan.preset == "paper" else []
 

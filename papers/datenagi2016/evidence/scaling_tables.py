@@ -34,7 +34,7 @@ BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
 """One GPU's own solvers: what a rank by itself pays for being one. Never a base of efficiencies."""
 
 RANKS = (1, 2, 4)
-FAMILY = "uniform_parts"
+STRIPS = "strips"
 ON_GPUS = {
     "smoke": (64, 91, 128), "quick": (1000, 1414, 2000), "paper": (10_000, 14_142, 20_000),
 }  # fmt: skip
@@ -79,7 +79,7 @@ def _cell(
     label = options.pop("label", "10n")
     seed = options.pop("seed", plan.seeds[0])
     repeats = options.pop("repeats", 3 if plan.gpu and plan.preset == "paper" else None)
-    instance = Instance(FAMILY, n, label, seed=seed)
+    instance = Instance("uniform", n, label, seed=seed, storage=STRIPS)
     chosen = (("ranks", ranks), *OPTIONS.get(name, {}).items(), *options.items())
     return Cell(f"datenagi2016:{SOLVERS[name]}", instance, scopes, chosen, repeats)
 
@@ -154,8 +154,8 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
     """Every measured run of Tables 4 and 5: seconds by step, counts, a row a cell.
 
     One GPU's own solvers (`BESIDE`) are there at the same orders, if they were measured: of equal
-    seed, ``uniform`` and ``uniform_parts`` are the same matrices. Their ``end_to_end`` is left out:
-    it holds a copy from the host.
+    seed, the matrices are the same, whatever their storage. Their ``end_to_end`` is left out: it
+    holds a copy from the host.
 
     Returns
     -------
@@ -164,11 +164,11 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
         ``exchange`` (how the ranks do it: one by itself never through NCCL), the steps' seconds by
         `MODELLED`, ``overall`` (the run) and ``end_to_end``, and the counts.
     """
-    rows = summary[summary["label"] == "10n"]
+    rows = summary[(summary["label"] == "10n") & (summary["family"] == "uniform")]
     named = [
-        _named(str(solver), str(family), str(options))
-        for solver, family, options in zip(
-            rows["solver"], rows["family"], rows["options"], strict=True
+        _named(str(solver), str(storage), str(options))
+        for solver, storage, options in zip(
+            rows["solver"], rows["storage"], rows["options"], strict=True
         )
     ]
     rows = rows.assign(name=[name for name, _ in named], gpus=[gpus for _, gpus in named])
@@ -206,12 +206,12 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
-def _named(solver: str, family: str, options: str) -> tuple[str, int]:
+def _named(solver: str, storage: str, options: str) -> tuple[str, int]:
     """Name of a cell's solver in our tables, and its ranks; ``("", 0)`` if it is in none."""
-    if family == "uniform" and options in ("", "nan"):
+    if storage == "host" and options in ("", "nan"):
         names = {f"datenagi2016:{one}": name for name, one in BESIDE.items()}
         return names.get(solver, ""), 1
-    if family != FAMILY or "=" not in options:
+    if storage != STRIPS or "=" not in options:
         return "", 0
     chosen = dict(word.split("=") for word in options.split(","))
     ranks = int(chosen.pop("ranks", 0))
@@ -421,7 +421,7 @@ def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
     Of matrices that were solved in several ways: Tables 4 and 5 have more seeds in one.
     """
-    rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["family"] == FAMILY)]
+    rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["storage"] == STRIPS)]
     rows = rows[rows["options"].astype(str).str.contains("exchange=") & (rows["label"] == "10n")]
     found = []
     keys = ["source", "device", "n", "options", "seed"]
@@ -477,14 +477,14 @@ def larger_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def too_large_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """The order that no H100 or H200 holds: time, cost beside theory, memory, proof."""
-    rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["family"] == FAMILY)]
+    rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["storage"] == STRIPS)]
     rows = rows[(rows["label"] == "n") & rows["n"].isin((TOO_LARGE, 24))]
     found = []
     keys = ["source", "device", "n", "options", "seed"]
     for (source, device, n, options, seed), part in rows.groupby(keys, sort=False):
         values = part.set_index(["scope", "metric"])["median"]
         limits = theory(int(n), 1.0)
-        name, gpus = _named("datenagi2016:mpi_tree", FAMILY, str(options))
+        name, gpus = _named("datenagi2016:mpi_tree", STRIPS, str(options))
         found.append(
             {
                 "n": int(n), "gpus": gpus, "solver": name, "seed": seed, "source": source,

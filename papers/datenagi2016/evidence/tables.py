@@ -362,7 +362,7 @@ def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """The instance drawn on the device: time, cost beside theory, proof."""
-    rows = summary[summary["family"] == "uniform_resident"]
+    rows = summary[(summary["family"] == "uniform") & (summary["storage"] == "device")]
     found = []
     for (source, device, n, seed), part in rows.groupby(["source", "device", "n", "seed"]):
         values = part.set_index(["scope", "metric"])["median"]

@@ -14,8 +14,8 @@ from papers.common.gpu import device
 from papers.common.gpu.kernels_scan import exclusive_scan
 from papers.common.gpu.launch import Launch, bind, resident_blocks
 from papers.common.gpu.signals import Mailbox
-from papers.common.instances import parts
 from papers.common.mpi import windows
+from papers.common.problems import blocks
 from papers.datenagi2016.kernels import classical as one_gpu_classical
 from papers.datenagi2016.kernels import shared as one_gpu
 from papers.datenagi2016.launches import Geometry
@@ -47,12 +47,12 @@ class Strip:
     @property
     def block(self) -> int:
         """Lines a rank, ``ceil(n / ranks)``; the last ranks may have fewer."""
-        return parts.block_size(self.n, self.ranks)
+        return blocks.block_size(self.n, self.ranks)
 
     @property
     def bounds(self) -> tuple[int, int]:
         """First line and the one behind the last."""
-        return parts.split(self.n, self.ranks)[self.rank]
+        return blocks.split(self.n, self.ranks)[self.rank]
 
     @property
     def lines(self) -> int:
@@ -176,7 +176,7 @@ def bind_shared(
     line = shapes.line_threads
     lines = _blocks(max(n, columns), line), line
     first_row = i32(strip.rows[0])
-    scope = parts.split(n, strip.ranks)[strip.rank]  # of rows, whichever lines are split
+    scope = blocks.split(n, strip.ranks)[strip.rank]  # of rows, whichever lines are split
     assignments = a["row_assignment"], a["column_assignment"]
     flags = a["flags"]
     slices = _blocks(columns, shapes.column_threads) * _blocks(rows, shapes.rows_a_block)
@@ -381,7 +381,7 @@ def _bind_trees(strip: Strip, a: dict[str, Any], shapes: Geometry, root: bool) -
 def _active_rows(strip: Strip) -> dict[str, tuple[int, int]]:
     """The rows that a rank looks at to begin a search: its share, or all that it may have woken."""
     return {
-        "first_rows": parts.split(strip.n, strip.ranks)[strip.rank],
+        "first_rows": blocks.split(strip.n, strip.ranks)[strip.rank],
         "woken_rows": (0, strip.n),
     }
 

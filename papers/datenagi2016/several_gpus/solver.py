@@ -343,7 +343,7 @@ def solve(
     ----------
     cost : Source, Instance, path of a .npy file, or array_like[n, m]
         What is no array is read or drawn by part, square and finite
-        (`papers.common.instances.parts`): no rank holds more of it than its strip. An array is
+        (`papers.common.problems.blocks`): no rank holds more of it than its strip. An array is
         given whole, and may be whatever
         `papers.datenagi2016.solver.solve` takes.
     maximize, dtype, variant, geometry

@@ -9,8 +9,8 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
-from papers.common.instances import parts
 from papers.common.mpi import ranks
+from papers.common.problems import blocks
 from papers.datenagi2016 import bands
 from papers.datenagi2016.kernels.shared import Flag
 from papers.datenagi2016.several_gpus.collectives import Collectives
@@ -33,7 +33,7 @@ class PartProblem:
     maximize : bool
     """
 
-    source: parts.Source
+    source: blocks.Source
     matrix: Any
     work: np.dtype
     shift: Any

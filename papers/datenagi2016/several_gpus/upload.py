@@ -10,10 +10,10 @@ import numpy as np
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox
-from papers.common.instances import parts
+from papers.common.instances.matrices import on_device, sources
 from papers.common.model import Assignment
 from papers.common.mpi import ranks
-from papers.common.problems import assignment, costs_on_device
+from papers.common.problems import assignment, blocks
 from papers.datenagi2016.kernels.half_units import NEGLIGIBLE
 from papers.datenagi2016.launches import VARIANTS, Geometry
 from papers.datenagi2016.several_gpus import exchange as mpi_exchange
@@ -75,9 +75,9 @@ def _upload(
     with ranks.agreeing(comm):
         if variant not in VARIANTS:
             raise ValueError(f"variant={variant!r} is not one of {', '.join(VARIANTS)}")
-        source = parts.as_source(cost)
+        source = sources.as_source(cost)
     _demand_one_problem(comm, source, (maximize, str(dtype), variant, exchange))
-    whole = isinstance(source, parts.ArraySource) and not isinstance(source.array, np.memmap)
+    whole = isinstance(source, blocks.ArraySource) and not isinstance(source.array, np.memmap)
     make = _whole_problem if whole else _part_problem
     problem, strip = make(comm, source, maximize, dtype, variant, geometry)
     kind = problem.cost.dtype.kind if whole else source.dtype.kind
@@ -91,7 +91,7 @@ def _upload(
     return state
 
 
-def _demand_one_problem(comm: Any, source: parts.Source, options: tuple[Any, ...]) -> None:
+def _demand_one_problem(comm: Any, source: blocks.Source, options: tuple[Any, ...]) -> None:
     """Refuse ranks that were given different matrices or options; collective."""
     if comm.size == 1:
         return
@@ -103,7 +103,7 @@ def _demand_one_problem(comm: Any, source: parts.Source, options: tuple[Any, ...
     if other is not None:
         what = "options" if found[other][0] == found[0][0] else "costs"
         raise ranks.agreed(
-            parts.DisagreementError(
+            blocks.DisagreementError(
                 f"rank {other} was given other {what} than rank 0: "
                 f"{found[other][what == 'options']} and {found[0][what == 'options']}"
             )
@@ -137,7 +137,7 @@ def _whole_problem(
 
 def _part_problem(
     comm: Any,
-    source: parts.Source,
+    source: blocks.Source,
     maximize: bool,
     dtype: Any,
     variant: str,
@@ -161,12 +161,10 @@ def _part_problem(
     _check_size(comm, strip, variant, item, geometry)
     with ranks.agreeing(comm):
         if draws:
-            key, wide = source.counters  # type: ignore[attr-defined]
-            first = strip.rows[0] * strip.n + strip.columns[0]
-            drawn = costs_on_device.draw_uniform_block(*strip.shape, key + first, strip.n, wide)
+            drawn = on_device.draw_block(source, strip.rows, strip.columns)
             bounds = drawn[1:] if strip.lines else None
         else:
-            block = parts.read_block(source, strip.rows, strip.columns)
+            block = blocks.read_block(source, strip.rows, strip.columns)
             bounds = assignment.block_bounds(block)
     found = [pair for pair in ranks.collect(comm, bounds) if pair is not None]
     low, high = min(pair[0] for pair in found), max(pair[1] for pair in found)
@@ -183,7 +181,7 @@ def _part_problem(
     return PartProblem(source, matrix, matrix.dtype, shift, maximize), strip
 
 
-def _is_drawn_on_device(source: parts.Source, maximize: bool, dtype: Any) -> bool:
+def _is_drawn_on_device(source: blocks.Source, maximize: bool, dtype: Any) -> bool:
     """Whether the strips are made in device memory, in working form: int32 from 0 on."""
     counters = getattr(source, "counters", None)
     if counters is None or maximize or dtype not in (None, "int32"):
@@ -191,7 +189,7 @@ def _is_drawn_on_device(source: parts.Source, maximize: bool, dtype: Any) -> boo
     return device.describe().is_gpu and counters[1] <= np.iinfo(np.int32).max // SLACK_FACTOR
 
 
-def _least_item(source: parts.Source, dtype: Any) -> int:
+def _least_item(source: blocks.Source, dtype: Any) -> int:
     """Bytes of the narrowest working type that costs of this source may get."""
     if dtype is not None and str(dtype) in DTYPES:
         return int(np.dtype(dtype).itemsize)
@@ -357,7 +355,7 @@ def _chosen(state: State, columns: np.ndarray) -> np.ndarray:
     rows = np.arange(state.n, dtype=np.int64)
     lines = rows if strip.by_rows else columns
     mine = np.flatnonzero((lines >= strip.bounds[0]) & (lines < strip.bounds[1]))
-    values = parts.entries(state.problem.source, rows[mine], columns[mine])
+    values = blocks.entries(state.problem.source, rows[mine], columns[mine])
     chosen = np.empty(state.n, state.problem.source.dtype)
     for places, found in ranks.collect(state.comm, (mine, values)):
         chosen[places] = found

@@ -102,7 +102,7 @@ def fig_2(plan: Plan) -> list[Cell]:
     graphs += [sets.matrix("Hamrle3")] if plan.preset == "paper" and plan.gpu else []
     sizes = (sets.SIZES if plan.gpu else sets.EXECUTOR_SIZES)[plan.preset]["delaunay"]
     drawn = sets.generated({"delaunay": sizes[-1:]}, plan.seeds[0])
-    graphs += [graph for graph in drawn if sets.ordering_of(graph.family) == sets.ORIGINAL]
+    graphs += [graph for graph in drawn if not graph.permuted]
     return [cell(code, graph, levels=True) for graph in graphs for code in OF_FIG_2]
 
 
@@ -152,11 +152,7 @@ def counted(plan: Plan) -> list[Cell]:
     """Every graph and code, and two codes more on the original graphs."""
     found = variants(plan) + compared(plan) + table_2(plan) + fig_2(plan) + beyond(plan)
     found += peers(plan) + copter2(plan)
-    originals = [
-        graph
-        for graph in [*sets.thorough(plan), *sets.brief(plan)]
-        if sets.ordering_of(graph.family) == sets.ORIGINAL
-    ]
+    originals = [graph for graph in [*sets.thorough(plan), *sets.brief(plan)] if not graph.permuted]
     found += sweep(plan, ("HKDW",), originals)
     return found + sweep(plan, ("SciPy",), filter(scipy_can, originals))
 

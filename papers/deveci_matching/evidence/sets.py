@@ -23,7 +23,6 @@ from papers.deveci_matching.evidence.codes import SEQUENTIAL
 REAL, GENERATED, STAND_IN, RANDOM = "real", "generated", "stand-in", "random"
 ORIGINAL, PERMUTED = "original", "permuted"
 ORDERINGS = (ORIGINAL, PERMUTED)
-_RCP = "_rcp"
 
 # ------------------------------------------------------------------------------- facts and names
 
@@ -53,29 +52,27 @@ def twenty() -> pd.DataFrame:
     return facts()[facts()["set"] == "paper"]
 
 
-def ordering_of(family: str) -> str:
-    """Return whether a family's graphs are permuted."""
-    return PERMUTED if family.endswith(_RCP) else ORIGINAL
+def ordering_of(permuted: bool) -> str:
+    """Return the name of a graph's ordering."""
+    return PERMUTED if permuted else ORIGINAL
 
 
 def kind_of(family: str) -> str:
     """Return what a family's graphs are to the paper."""
-    base = family.removesuffix(_RCP)
     kinds = {"matrix": REAL, "stand_in": STAND_IN}
-    return kinds.get(base, RANDOM if base in ("uniform_graph", "skew_graph") else GENERATED)
+    return kinds.get(family, RANDOM if family in ("uniform_graph", "skew_graph") else GENERATED)
 
 
 def name_of(family: str, n: int, label: str) -> str:
     """Return a graph's name, the paper's where it has one; a stand-in says that it is one."""
-    base = family.removesuffix(_RCP)
-    if base == "matrix":
+    if family == "matrix":
         known = facts()["in_paper"].get(label, "")
         return known or label
-    if base == "stand_in":
+    if family == "stand_in":
         return f"{stood_for(label)} stand-in"
-    if base in ("uniform_graph", "skew_graph"):
-        return f"{base.removesuffix('_graph')}_n{n}_{label}"
-    return f"{'kron_g500-' if base == 'kron' else base + '_'}{label}"
+    if family in ("uniform_graph", "skew_graph"):
+        return f"{family.partition('_')[0]}_n{n}_{label}"
+    return f"{'kron_g500-' if family == 'kron' else family + '_'}{label}"
 
 
 def stood_for(label: str) -> str:
@@ -133,20 +130,17 @@ PEERS = {
 }  # fmt: skip
 
 
-def _family(base: str, ordering: str) -> str:
-    return base + (_RCP if ordering == PERMUTED else "")
-
-
 def matrix(name: str, ordering: str = ORIGINAL) -> Instance:
     """A real matrix, one of ours or of the paper's."""
-    return Instance(_family("matrix", ordering), int(facts().loc[name, "rows"]), name)
+    rows = int(facts().loc[name, "rows"])
+    return Instance("matrix", rows, name, permuted=ordering == PERMUTED)
 
 
 def generated(sizes: dict[str, tuple[int, ...]], seed: int = 1) -> list[Instance]:
     """Graphs of the families with a public definition, original and permuted."""
     return [
-        Instance(_family(base, ordering), 2**x, LABELS[base].format(x), seed=seed)
-        for base, exponents in sizes.items()
+        Instance(family, 2**x, LABELS[family].format(x), seed=seed, permuted=ordering == PERMUTED)
+        for family, exponents in sizes.items()
         for x in exponents
         for ordering in ORDERINGS
     ]
@@ -163,9 +157,10 @@ def stand_ins(plan: Plan) -> list[Instance]:
     """What stands for those of the twenty that have no public definition."""
     names = [name for name, of in twenty().iterrows() if of["instead"] == STAND_IN]
     names = SOME.get(plan.preset, names)
+    sizes = {str(name): stand_in_rows(str(name), plan.preset) for name in names}
     return [
-        Instance(_family("stand_in", ordering), stand_in_rows(str(name), plan.preset), str(name))
-        for name in names
+        Instance("stand_in", rows, name, permuted=ordering == PERMUTED)
+        for name, rows in sizes.items()
         for ordering in ORDERINGS
     ]
 

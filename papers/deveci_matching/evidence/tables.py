@@ -94,7 +94,7 @@ def measured(
         "code": [code for code, _ in asked],
         "start": [start for _, start in asked],
         "name": [sets.name_of(*graph) for graph in graphs],
-        "ordering": [sets.ordering_of(family) for family, _, _ in graphs],
+        "ordering": [sets.ordering_of(bool(permuted)) for permuted in rows["permuted"]],
         "kind": [sets.kind_of(family) for family, _, _ in graphs],
     }
     # Text even where there is no row: tables are merged and compared on these columns.

@@ -6,7 +6,7 @@ assignments, so that nothing has to be rounded.
 
 **Proof.** HiGHS works in float64 and to a tolerance, a certificate does not. `download` therefore
 takes HiGHS's column duals as a start, keeps the pairs that are the least of their rows under
-them, and matches what is left along shortest paths (`papers.lopes2019.baselines.shortest_path`),
+them, and matches the others along shortest paths (`papers.lopes2019.baselines.shortest_path`),
 exactly for integers. The counter ``repaired_rows`` says how many rows that were: 0 where HiGHS's
 own answer is proved.
 """
@@ -42,7 +42,7 @@ class State:
     constraints : csr_array[2 n, n * n]
         A row of ones a row and a column of the costs.
     scale : float
-        What the costs are divided by for HiGHS, whose tolerances are absolute.
+        The costs are divided by it for HiGHS, whose tolerances are absolute.
     chosen : int32[n]
         Column of each row in HiGHS's answer, -1 where it has none.
     start : float64[n]
@@ -149,9 +149,10 @@ def download(state: State) -> Assignment:
             found = _duals(work)
         columns = work.column_of_row.astype(np.int64)
     else:
-        columns, found = np.zeros(0, np.int64), (None, None)
+        columns = np.zeros(0, np.int64)
     counters = {"simplex_iterations": state.iterations, "repaired_rows": repaired}
-    return finish(state.problem, columns, *found, counters)
+    u, v = found or (None, None)
+    return finish(state.problem, columns, u, v, counters)
 
 
 def _repair(work: Any, state: State) -> int:
@@ -193,7 +194,7 @@ def _duals(work: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _proved(matrix: np.ndarray, columns: np.ndarray, found: tuple[np.ndarray, np.ndarray]) -> bool:
-    """Whether the duals prove the matching: integers as they are, floats within `CLOSE`."""
+    """True if the duals prove the matching: integers as they are, floats within `CLOSE`."""
     if matrix.dtype.kind == "i":
         return True
     u, v = found

@@ -1,11 +1,11 @@
 """Tables I to III and Figures 1 to 6 of [K21] as data, and six experiments of our own.
 
 [K21 Table I] [K21 Table II] [K21 Table III] [K21 Fig.1] [K21 Fig.2] [K21 Fig.3] [K21 Fig.4]
-[K21 Fig.5] [K21 Fig.6]; Figure 7 is a diagram, of which `solver.run` is the content. Our own:
+[K21 Fig.5] [K21 Fig.6]; Figure 7 is a diagram: `solver.run` does what it shows. Our own:
 `predictions`, `loads`, `claims`, `counts`, `barriers`, `authors`.
 
-An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
-report's and how to compare it (`verdicts`). Nothing here runs a solver.
+An entry states its cells, its table (`tables`), a plot like the report's, and its comparison with
+print (`verdicts`). Nothing here runs a solver.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LP_SIZES = {"smoke": (), "quick": (256, 512), "paper": (256, 512, tables.LP_LARG
 
 AUTHORS = {"smoke": (), "quick": (512, 1024), "paper": (512, 1024, 2048, 4096, 8192)}
 
-# ------------------------------------------------------------------------------- what to measure
+# ------------------------------------------------------------------------------- the cells
 
 
 def sizes(plan: Plan) -> tuple[int, ...]:
@@ -176,14 +176,14 @@ def claimed(plan: Plan) -> list[Cell]:
     return table_2(plan) + pies + profiled("calls")(plan) + profiled("ncu")(plan)
 
 
-# ------------------------------------------------------------------------------- how to draw
+# ------------------------------------------------------------------------------- how to plot
 
 
 def _grouped(series: str, names: Iterable[str], title: str):
-    """Draw grouped bars a size as the report does, linear and log; published above measured."""
+    """Plot grouped bars a size as the report does, linear and log; published above measured."""
 
     @plots.house_style()
-    def draw(table: pd.DataFrame):
+    def plot(table: pd.DataFrame):
         shown = best_source(table, "published_ms", "measured_ms")
         if series == "solver":  # what print alone has keeps its bar
             more = table[table["source"] == NOT_MEASURED]
@@ -212,7 +212,7 @@ def _grouped(series: str, names: Iterable[str], title: str):
         panels[0][0].legend()
         return figure
 
-    return draw
+    return plot
 
 
 def show_ms(value: float) -> str:
@@ -221,11 +221,11 @@ def show_ms(value: float) -> str:
 
 
 def _pies(series: str, colours: Iterable[str]):
-    """Draw two pies, as printed and as measured, the times beside the slices."""
+    """Plot two pies, as printed and as measured, the times beside the slices."""
     listed = list(colours)
 
     @plots.house_style()
-    def draw(table: pd.DataFrame):
+    def plot(table: pd.DataFrame):
         printed = table.dropna(subset=["published_ms"]).drop_duplicates(series)
         ours = table.dropna(subset=["measured_ms"])
         ours = best_source(ours, "measured_ms") if not ours.empty else ours
@@ -255,25 +255,25 @@ def _pies(series: str, colours: Iterable[str]):
         figure.legend(patches, used, loc="outside lower center", ncols=max(1, len(used)))
         return figure
 
-    return draw
+    return plot
 
 
-draw_fig_1 = _grouped("solver", FIG_1, "end to end")
-draw_fig_6 = _grouped("version", VERSIONS, "run time")
-draw_kernels = _pies("kernel", (*tables.KERNELS.values(), "others"))
-draw_calls = _pies("call", tables.CALLS)
+plot_fig_1 = _grouped("solver", FIG_1, "end to end")
+plot_fig_6 = _grouped("version", VERSIONS, "run time")
+plot_kernels = _pies("kernel", (*tables.KERNELS.values(), "others"))
+plot_calls = _pies("call", tables.CALLS)
 
 # ------------------------------------------------------------------------------- the entries
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "fig01", "A CPU's linear program, LAP16 and LAP19, end to end", "figure",
-        fig_1, tables.fig_1, draw_fig_1, verdicts.fig_1,
+        fig_1, tables.fig_1, plot_fig_1, verdicts.fig_1,
     ),
     *(
         Experiment(
             figure, f"Device time by kernel, {version} (a GPU only)", "figure",
-            pie(version), tables.kernel_shares(figure), draw_kernels, verdicts.kernel_shares,
+            pie(version), tables.kernel_shares(figure), plot_kernels, verdicts.kernel_shares,
         )
         for figure, version in tables.PIES.items()
     ),
@@ -283,7 +283,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "fig05", "The host's time by call, Opt 1, by the host's clock", "figure",
-        profiled("calls"), tables.host_calls, draw_calls, verdicts.host_calls,
+        profiled("calls"), tables.host_calls, plot_calls, verdicts.host_calls,
     ),
     Experiment(
         "table2", "Run times and gains of the six versions, in ms (verdicts: fig06)", "table",
@@ -291,7 +291,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "fig06", "Run times of the six versions", "figure",
-        table_2, tables.run_times, draw_fig_6, verdicts.run_times,
+        table_2, tables.run_times, plot_fig_6, verdicts.run_times,
     ),
     Experiment(
         "table3", "Incremental and total speedups", "table",

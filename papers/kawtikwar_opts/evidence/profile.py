@@ -1,8 +1,8 @@
-"""What no clock around a run shows: host calls, hardware counters, loads in the machine code.
+"""Profiles, which no clock around a run shows: host calls, hardware counters, loads in the code.
 
 The report uses Nsight Systems for the host's calls [K21 Fig.5] and Nsight Compute for the caches
 [K21 Table I]. A profile is a solver here, so that it is planned, recorded and certified like any
-other: it solves with one of the versions, and what it found are counters of the answer. Its option
+other: it solves with one of the versions, and its findings are counters of the answer. Its option
 ``what`` is one of
 
 ``calls``
@@ -15,7 +15,7 @@ other: it solves with one of the versions, and what it found are counters of the
 ``loads``
     Global loads in PTX and SASS (`papers.kawtikwar_opts.evidence.sass`), of which no GPU is needed.
 
-``python -m papers.kawtikwar_opts.evidence.profile N VERSION`` is what ``ncu`` profiles: one solve.
+``ncu`` profiles ``python -m papers.kawtikwar_opts.evidence.profile N VERSION``: one solve.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class HostClock:
     def watch(self) -> Iterator[None]:
         """Put the clock around `Launch`, `Mailbox.wait` and `device.to_host` inside the block."""
         before = Launch.__call__, Mailbox.wait, device.to_host
-        launch, wait, copy = zip(self.calls, before, strict=True)
-        Launch.__call__, Mailbox.wait = self._clocked(*launch), self._clocked(*wait)  # type: ignore
-        device.to_host = self._clocked(*copy)  # type: ignore[assignment]
+        Launch.__call__ = self._clocked("launch", before[0])  # type: ignore[method-assign]
+        Mailbox.wait = self._clocked("wait", before[1])  # type: ignore[method-assign]
+        device.to_host = self._clocked("copy", before[2])  # type: ignore[assignment]
         start = time.perf_counter_ns()
         try:
             yield
@@ -117,11 +117,11 @@ step 1, and has nothing in the caches."""
 
 NCU_LIMIT_S = 240.0
 ROOT = Path(__file__).resolve().parents[3]
-"""Where the package lies: the profiled program must find the same one."""
+"""Folder of the package: the profiled program must find the same one."""
 
 
 def ncu_command(path: str, n: int, version: str) -> list[str]:
-    """What profiles one solve of `n` by `version`.
+    """Command line that profiles one solve of order `n` by `version`.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def ncu_command(path: str, n: int, version: str) -> list[str]:
 
 
 def parse_ncu(text: str) -> dict[tuple[str, str], float]:
-    """Medians by kernel and metric of what ``ncu --csv`` printed; other lines are passed over.
+    """Medians by kernel and metric in the output of ``ncu --csv``; other lines are passed over.
 
     Parameters
     ----------
@@ -205,7 +205,8 @@ def hardware_counters(n: int) -> dict[str, int]:
     if not device.describe().is_gpu or path is None:
         reason = "no GPU" if not device.describe().is_gpu else "no ncu on the path"
         return {"ncu_status": NCU.index(reason)}
-    found, statuses = {}, []
+    found: dict[str, int] = {}
+    statuses = []
     for version in NCU_KERNELS:
         status, values = _ask_ncu(path, n, version)
         statuses.append(status)
@@ -228,7 +229,7 @@ def loads(capability: tuple[int, int]) -> dict[str, int]:
 
     probes = {version: sass.probe(version) for version in ONE_LAUNCH}
     probes["listing_3"], probes["listing_4"] = sass.one_entry_a_turn, sass.one_entry_in_a_register
-    found = {}
+    found: dict[str, int] = {}
     for name, kernel in probes.items():
         try:
             counts = sass.global_loads(kernel, sass.signature("float64"), capability)
@@ -243,7 +244,7 @@ def loads(capability: tuple[int, int]) -> dict[str, int]:
 
 @dataclasses.dataclass
 class State:
-    """A version's state, and what is asked of it."""
+    """A version's state, and the profile that is asked for."""
 
     inner: solver.State
     what: str
@@ -281,7 +282,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
 
 def download(state: State) -> Assignment:
-    """Return the version's answer; what was found is among its counters."""
+    """Return the version's answer, with the profile among its counters."""
     if state.what == "calls":
         with state.clock.watch():
             answer = solver.download(state.inner)
@@ -312,10 +313,10 @@ SOLVERS: dict[str, Solver] = {
 
 def main(n: str, version: str) -> None:
     """Solve the report's instance of order `n` once [K21 sec.III.B]."""
-    from papers.common.instances import generators
+    from papers.common import instances
     from papers.common.model import Instance
 
-    solver.solve(generators.draw(Instance("uniform_double", int(n), "1000n")), version=version)
+    solver.solve(instances.draw(Instance("uniform_double", int(n), "1000n")), version=version)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How often the compiler reads a slack: the evidence for Opt 3 [K21 Opt 3].
+"""Loads of a slack in the machine code: the evidence for Opt 3 [K21 Opt 3].
 
 The report finds two LDG and one STG on ``slack[i]`` where the source of Opt 2 reads it twice, and
-one LDG less in Opt 3. `global_loads` counts the same in what Numba's compiler makes, without a GPU:
-PTX always, SASS where ``nvdisasm`` or ``cuobjdump`` and nvJitLink are found.
+one LDG less in Opt 3. `global_loads` counts the same in Numba's machine code, without a GPU: PTX
+always, SASS where ``nvdisasm`` or ``cuobjdump`` and nvJitLink are found.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def probe(version: str) -> Any:
 def one_entry_a_turn(
     n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
 ):
-    """[K21 Listing 3] as printed, an entry a turn: what the compiler makes of the bare source."""
+    """[K21 Listing 3] as printed, an entry a turn: the bare source."""
     i = cuda.grid(1)
     if i < n * n:
         cover = covered_row[i % n] + covered_column[i // n]
@@ -86,7 +86,7 @@ def one_entry_in_a_register(
 
 
 def signature(slack: str = "int32") -> str:
-    """What `probe` is compiled for, by the type of the slacks."""
+    """Types that `probe` is compiled for, by the type of the slacks."""
     dual = "float64" if slack == "float64" else "int64"
     return (
         f"void(int32, int32, {slack}, {slack}[::1], {_LINES}, {_LINES}, {slack}, {_LINES}, "
@@ -114,7 +114,7 @@ def global_loads(kernel: Any, signature: str, cc: tuple[int, int] = (9, 0)) -> d
 
     Notes
     -----
-    The difference between Opt 2 and Opt 3 is what counts; both read covers and duals alike. LLVM
+    The difference between Opt 2 and Opt 3 counts; both read covers and duals alike. LLVM
     does not merge Opt 2's second read with the first: between the two stand stores to other
     entries of ``slack``, which it cannot tell apart from this one. So the reread of `UNROLL`
     entries is there in PTX and in SASS, as in the report, and Opt 3 saves it. (The code after the

@@ -714,8 +714,8 @@ def predictions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         predict(row.n, row.version, row.dual_updates, row.paths, row.restarts)
         for row in table.itertuples(index=False)
     ]
-    names = list(predict(1, "opt4", 1, 1, 1))
-    predicted = pd.DataFrame(found, columns=names, index=table.index).add_prefix("predicted_")
+    columns = list(predict(1, "opt4", 1, 1, 1))
+    predicted = pd.DataFrame(found, columns=columns, index=table.index).add_prefix("predicted_")
     table = pd.concat([table, predicted], axis=1)
     table = order(table, by=("n", "version"))
     table = table.assign(

@@ -1,4 +1,4 @@
-"""From tables to verdicts: what agrees with print, what differs and why.
+"""From tables to verdicts: agreement with print, differences and their causes.
 
 Ratios redone on our machine come first, then claims of the text, then times, which prove nothing.
 A note says why a difference is none of the code, and only where it does explain it.
@@ -6,7 +6,8 @@ A note says why a difference is none of the code, and only where it does explain
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def _over(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 def _baseline_choice(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """What [K21 sec.III.C] says of Figure 1: LAP19 wins at all sizes."""
+    """[K21 sec.III.C] says of Figure 1 that LAP19 wins at all sizes."""
     wins = [
         group.loc[group["measured_ms"].idxmin(), "solver"] == "LAP19"
         for _, group in rows.groupby("n")
@@ -72,9 +73,10 @@ def _rising(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     for version in VERSIONS:
         curve = rows[rows["version"] == version].sort_values("n")
         if len(curve) > 1:
+            published, measured = (list(curve[c]) for c in TIMES)
             yield compare.shape_slope(
                 f"exponent of {version}'s time in n ({source})", list(curve["n"]),
-                *(list(curve[c]) for c in TIMES), 0.5,
+                published, measured, 0.5,
                 compare.if_smaller("small orders are launches and barriers, whatever n is"),
             )  # fmt: skip
 
@@ -94,7 +96,7 @@ optimizations gain some per cent in print."""
 HOST = "a dual update is six or seven launches from Python: what small orders take is the host's"
 
 
-def _fell(first: str, second: str, what: str, other: str):
+def _fell(first: str, second: str, what: str, other: str) -> Callable[[Any], compare.Note]:
     def note(row: Any) -> compare.Note:
         if getattr(row, first) <= 1 and row.version not in ONE_LAUNCH:
             return compare.if_smaller(HOST)
@@ -135,7 +137,7 @@ speedups = judged(
     each("total speedup of {version}, n={n}", "published_total", "total",
          note=_fell("fell", "fell_baseline", "its time", "the baseline's")),
     each("incremental speedup of {version}, n={n}", "published_incremental", "incremental",
-         lambda *a, note: compare.ratio(*a, factor=SMALL_GAIN, note=note),
+         partial(compare.ratio, factor=SMALL_GAIN),
          _fell("fell", "fell_before", "its time", "that of the version before")),
     _optimization_1,
 )  # fmt: skip
@@ -248,7 +250,7 @@ FROM_BASELINE = ("KA-a", "KA-b", "KA-c", "KA-d", "KA-e", "KA-f", "KA-t")
 
 
 def claims(table: pd.DataFrame) -> list[Comparison]:
-    """Each number of the text beside ours; what cannot be redone is not measured."""
+    """Set each number of the text beside ours; a number that cannot be redone is not measured."""
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         note: compare.Note = KNOWN.get(row.id, "")
@@ -309,7 +311,7 @@ NEAR_SYNC = 10.0
 
 
 def barriers(table: pd.DataFrame) -> list[Comparison]:
-    """How near one launch is to the cost of its barriers, at the smallest orders on a GPU."""
+    """One launch costs little more than its barriers, at the smallest orders on a GPU."""
     found = []
     rows_on_gpu = table[table["device"] != EXECUTOR_NAME] if not table.empty else table
     for (source, family), rows in rows_on_gpu.groupby(["source", "family"], sort=False):

@@ -121,5 +121,5 @@ SIGNATURES = {
     step_6_add_sub: f"void(int32, T[::1], {_LINES}, {_LINES}, T[::1], D[::1], D[::1])",
     compress_matrix: f"void(int32, int32, T, T[::1], {_LINES}, {_LINES}, {_LINES})",
 }
-"""What each kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64 beside
-float64 and for int64 beside integers."""
+"""Types that each kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64
+beside float64 and for int64 beside integers."""

@@ -44,7 +44,7 @@ def start_clock(clocks):
 
 @cuda.jit(device=True)
 def mark(clocks, step):
-    """What passed since the last mark belongs to this step."""
+    """Charge the time since the last mark to this step."""
     if clocks.size == CLOCKS and cuda.grid(1) == 0:
         now = globaltimer()
         clocks[step] += now - clocks[0]

@@ -1,4 +1,4 @@
-"""How the matrix-wide kernels of all six versions walk over the slack matrix.
+"""The walk of the matrix-wide kernels of all six versions over the slack matrix.
 
 A block takes tiles of `UNROLL` times its width; a thread's entries of a tile stand one block
 width apart, so that neighbouring threads read neighbouring entries, and all its loads are issued

@@ -11,7 +11,7 @@ class Flag:
     ZEROS = lopes.Flag.ZEROS
     """Zeros after step 1; `papers.lopes2019`'s step 2 writes it."""
     STATUS = lopes.FLAGS
-    """What block 0 tells the others at the end of a search, and the host at the end."""
+    """The status that block 0 tells the others at the end of a search, and the host at the end."""
     MATCHES = lopes.FLAGS + 1
     """Starred zeros, counted by step 3."""
     MATCHES_INITIAL = lopes.FLAGS + 2
@@ -41,7 +41,7 @@ MOVED, PATH = Flag.MOVED, Flag.PATH
 
 
 class Status:
-    """What a search ends with, and a run."""
+    """The end of a search, and of a run."""
 
     DRY = 0
     """No path left: a dual update is due."""

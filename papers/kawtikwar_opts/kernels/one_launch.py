@@ -209,5 +209,5 @@ SIGNATURE = (
     f"void(int32, int32, int32, int64, int32, int32, T, T, {', '.join(['T[::1]'] * 5)}, "
     f"{', '.join([_LINES] * 8)}, D[::1], D[::1], {_LINES}, int64[::1], int64[::1])"
 )
-"""What a version's kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64
-beside float64 and for int64 beside integers."""
+"""Types that a version's kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for
+float64 beside float64 and for int64 beside integers."""

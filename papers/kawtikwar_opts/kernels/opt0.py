@@ -144,5 +144,5 @@ SIGNATURES = {
     compress_matrix: f"void(int32, int32, T, T[::1], {_LINES}, {_LINES})",
     add_reduction: f"void({_LINES}, {_LINES})",
 }
-"""What each kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64 beside
-float64 and for int64 beside integers."""
+"""Types that each kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64
+beside float64 and for int64 beside integers."""

@@ -16,7 +16,7 @@ from papers.common.gpu.memory_order import (
 )
 from papers.kawtikwar_opts.kernels.flags import MOVED, PATH
 
-# What became of a zero that step 4 looked at.
+# The fate of a zero that step 4 looked at.
 WAITS, GONE, UNCOVERS, ENDS_PATH = 0, 1, 2, 3
 
 MEMORY = 62

@@ -17,6 +17,7 @@ slacks up to eps on matched pairs; `exact_duals` repairs them, outside of the ti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ def allocate(
     tolerance : float, optional
         float64 only: how far from the optimum the answer may be, in the units of the costs.
     scale : float, optional
-        float64 only: what the default tolerance is relative to; by default the largest cost.
+        float64 only: the default tolerance is relative to it; by default the largest cost.
 
     Raises
     ------
@@ -76,6 +77,7 @@ def allocate(
     if theta < 2:
         raise ValueError(f"theta must be at least 2, not {theta}")
     n, floating = matrix.shape[0], matrix.dtype.kind == "f"
+    eps: Sequence[float]
     largest = matrix.max().item() if n else 0
     if floating:
         _check_resolution(matrix)
@@ -110,7 +112,7 @@ def _integer_schedule(n: int, largest: int, theta: int) -> list[int]:
 
 
 def _resolved(n: int, largest: float) -> float:
-    """What float64 resolves of an assignment's cost: prices reach a few times the largest cost."""
+    """Resolution of an assignment's cost in float64: prices reach a few times the largest cost."""
     return 8 * float(np.spacing(8 * largest)) * max(n, 1)
 
 

@@ -68,7 +68,7 @@ class Workspace(NamedTuple):
     open_size: np.ndarray  # int32[1]
     row_dual: np.ndarray  # int64[n] or float64[n]
     column_dual: np.ndarray  # the same
-    change: np.ndarray  # T[2, n]: what a sweep adds to or takes from a column
+    change: np.ndarray  # T[2, n]: a sweep adds it to a column or takes it from it
     limit: np.ndarray  # T[1]: T's largest value
     counters: np.ndarray  # int64[6], in the order of COUNTERS
 
@@ -313,7 +313,7 @@ def step_6(w: Workspace) -> None:
 
 @njit(**_JIT)
 def _set_change(w: Workspace, least: Any) -> int:
-    """Set what step 6 takes from uncovered and adds to covered columns; returns covered rows."""
+    """Set step 6's changes of uncovered and of covered columns; returns the covered rows."""
     covered = 0
     for r in range(w.row_cover.size):
         is_covered = w.row_cover[r] != 0
@@ -343,7 +343,7 @@ _clock_gettime = types.ExternalFunction(
 )
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)
 CAN_TIME_STEPS = _MONOTONIC >= 0
-"""Whether compiled code can read a clock (POSIX); a call takes some 30 ns."""
+"""True where compiled code can read a clock (POSIX); a call takes some 30 ns."""
 
 
 @njit(**_JIT)

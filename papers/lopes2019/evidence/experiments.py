@@ -176,8 +176,8 @@ def _spelled_out(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(algorithm=table["algorithm"].map(ALGORITHMS))
 
 
-def draw_fig_4(table: pd.DataFrame) -> Figure:
-    """Draw time over the O(n^4) code's, both axes binary logs."""
+def plot_fig_4(table: pd.DataFrame) -> Figure:
+    """Plot time over the O(n^4) code's, both axes binary logs."""
     shown = best_source(table, "published_ratio", "ratio")
     return plots.line_plot(
         _spelled_out(shown),
@@ -187,8 +187,8 @@ def draw_fig_4(table: pd.DataFrame) -> Figure:
     )  # fmt: skip
 
 
-def draw_fig_5(table: pd.DataFrame) -> Figure:
-    """Draw time against cost range, binary log axes."""
+def plot_fig_5(table: pd.DataFrame) -> Figure:
+    """Plot time against cost range, binary log axes."""
     shown = best_source(table, "published_ms", "time_ms")
     sizes = ", ".join(str(n) for n in sorted(shown["n"].unique()))
     return plots.line_plot(
@@ -199,8 +199,8 @@ def draw_fig_5(table: pd.DataFrame) -> Figure:
     )  # fmt: skip
 
 
-def draw_shares(title: str) -> Callable[[pd.DataFrame], Figure]:
-    """Return a function that draws stacked shares of the steps."""
+def plot_shares(title: str) -> Callable[[pd.DataFrame], Figure]:
+    """Return a function that plots stacked shares of the steps."""
 
     def draw(table: pd.DataFrame) -> Figure:
         shown = best_source(table, "published_share_pct", "share_pct")
@@ -223,11 +223,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="fig04", title="CPU codes against n, relative to the O(n^4) Hungarian", kind="figure",
-        cells=fig_4, table=tables.over_o4, figure=draw_fig_4, compare=verdicts.over_o4,
+        cells=fig_4, table=tables.over_o4, figure=plot_fig_4, compare=verdicts.over_o4,
     ),
     Experiment(
         name="fig05", title="CPU codes against the cost range", kind="figure",
-        cells=fig_5, table=tables.against_range, figure=draw_fig_5, compare=verdicts.against_range,
+        cells=fig_5, table=tables.against_range, figure=plot_fig_5, compare=verdicts.against_range,
     ),
     O3_OVER_O4.experiment(
         "fig06", "CUDA O(n^3) (datenagi2016:tree) over CUDA O(n^4)", plot="CUDA codes",
@@ -256,7 +256,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             name=f"fig{number}", kind="figure",
             title=f"Share of each step in the CUDA time, costs 0 to {label}",
             cells=shares(label), table=tables.step_shares(label, f"fig{number}"),
-            figure=draw_shares(f"Steps' shares, costs 0 to {label}"), compare=verdicts.shares,
+            figure=plot_shares(f"Steps' shares, costs 0 to {label}"), compare=verdicts.shares,
         )
         for number, label in ((10, "0.1n"), (11, "n"), (12, "10n"))
     ),

@@ -1,4 +1,4 @@
-"""The experiments that draw: Figure 2 from a real run, and the rearranged photograph."""
+"""The experiments that plot: Figure 2 from a real run, and the rearranged photograph."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Search:
     green: np.ndarray
 
     def interest(self) -> tuple[int, int]:
-        """Whether paths join (more primes than one to a column), and how many primes there are."""
+        """Primes that share another's column (paths join there), and primes in all."""
         columns = self.prime[self.prime >= 0]
         return len(columns) - len(np.unique(columns)), len(columns)
 
@@ -65,7 +65,8 @@ def searches(cost: np.ndarray) -> list[Search]:
                 marks[name] = device.to_host(arrays[name])
         elif step == "step_3" and marks:
             green = device.to_host(arrays["row_of_green_at_column"])
-            found.append(Search(*marks.values(), green))
+            prime, star_at_row, star_at_column = marks.values()
+            found.append(Search(prime, star_at_row, star_at_column, green))
             marks.clear()
 
     solver.run(state, watch)
@@ -73,8 +74,8 @@ def searches(cost: np.ndarray) -> list[Search]:
 
 
 def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
-    """Draw the most branched search of a few small runs [L19 Fig.2]."""
-    from papers.common.instances.generators import uniform
+    """Plot the most branched search of a few small runs [L19 Fig.2]."""
+    from papers.common.instances.matrices import uniform
 
     everything = [
         (search, seed)
@@ -89,12 +90,12 @@ def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
         "a dead end."
     )
     path = folder / "fig02.png"
-    draw_search(search).savefig(path, dpi=110, metadata={"Software": None})
+    plot_search(search).savefig(path, dpi=110, metadata={"Software": None})
     return [(caption, path)]
 
 
-def draw_search(search: Search) -> Figure:
-    """Draw the forest of primes: free columns right, the search growing leftward."""
+def plot_search(search: Search) -> Figure:
+    """Plot the forest of primes: free columns right, the search growing leftward."""
     rows, columns = _layout(search)
     height = max((y for _, y in [*rows.values(), *columns.values()]), default=0) + 1
     depth = max((x for x, _ in [*rows.values(), *columns.values()]), default=0)
@@ -151,7 +152,7 @@ def _layout(search: Search) -> tuple[dict[int, tuple], dict[int, tuple]]:
 
 
 def photos(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
-    """Solve the largest photograph of the plan, prove it, and draw the rearranged picture."""
+    """Solve the largest photograph of the plan, prove it, and plot the rearranged picture."""
     from papers.common.instances.photographs import colour_distances, photo
     from papers.common.problems import assignment_proof
     from papers.lopes2019 import solver

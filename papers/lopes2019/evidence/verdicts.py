@@ -1,4 +1,4 @@
-"""Compares the tables and figures of [L19] with print: rows, curves and rankings.
+"""Comparisons of each table and figure of [L19] with print: rows, curves and rankings.
 
 `judged` turns judges into the function that an experiment wants; a judge looks at the rows of one
 origin (this run, or a record) that have both values. Times of the CPU executor are never judged.

@@ -12,8 +12,8 @@ from papers.common.gpu.reductions import block_max, block_min
 MAX_BLOCK = 1024
 """Threads a block at most; sizes the shared arrays."""
 
-# What a thread of `compress_matrix` reads before it looks at any of it: enough loads in flight to
-# keep the memory busy.
+# Entries that a thread of `compress_matrix` reads before it looks at any of them: enough loads in
+# flight to keep the memory busy.
 UNROLL = 4
 
 # ---------------------------------------------------------------------------------- step 1
@@ -310,5 +310,5 @@ SIGNATURES = {
     step_6_reduction_2: "void(T[::1], T, T[::1])",
     step_6_add_sub: f"void(int32, T[::1], {_LINES}, {_LINES}, T[::1], {_LINES}, D[::1], D[::1])",
 }
-"""What each kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64 beside
-float64 and for int64 beside integers."""
+"""Types that each kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64
+beside float64 and for int64 beside integers."""

@@ -1,7 +1,7 @@
 """The kernels of [L19 sec.4] that search and match, one a step, named after it: steps 2 to 5.
 
 Steps 1 and 6, which pass over the whole matrix, are in `kernels.matrix`, Appendix B's alternatives
-of step 4 in `kernels.step_4`. The notation of all three:
+of step 4 in `kernels.step_4`. The notation of all three modules:
 
 ========================  ==========================  =======================================
 paper                     array                       dtype, shape
@@ -26,6 +26,8 @@ zeros of columns ``b * lines .. (b + 1) * lines - 1`` stand in bin ``b``, at
 ``zeros[b * lines * n ...]``, so that block ``b`` of step 4 reads its part of the graph in one
 piece [L19 sec.4.4.1]; the alternatives A to C split by rows instead.
 
+Step 4 and its alternatives take arrays together, in the named tuples of `kernels.arguments`.
+
 Index arithmetic: Numba makes ``int32 * int32`` an int64, which positions in the matrix need.
 """
 
@@ -34,6 +36,7 @@ from __future__ import annotations
 from numba import cuda, int32
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_release_system
+from papers.lopes2019.kernels.arguments import Covers, Marks, Order, Words, Zeros
 
 
 class Flag:
@@ -178,12 +181,13 @@ def step_3(n, row_of_star_at_column, covered_column, flags):
 
 
 @cuda.jit(device=True)
-def send_signals(flags, signal):
+def send_signals(words):
     """One thread of each block calls this last; the last block of the launch tells the host.
 
     Everything the host must know is packed into one 64-bit store (`decode_signal` in solver.py),
     so that it can watch a single word of mapped memory instead of synchronising and copying.
     """
+    flags, signal = words.flags, words.signal
     cuda.threadfence()  # this block's signals before its tick
     if cuda.atomic.add(flags, BLOCKS_DONE, 1) == cuda.gridDim.x - 1:
         cuda.threadfence()  # every block's tick before its signals are read
@@ -206,50 +210,39 @@ def fence():
 
 
 @cuda.jit(device=True)
-def uncovered(covered_row, covered_column, row, column):
+def uncovered(covers, row, column):
     """Whether a zero is uncovered: the column is asked first, then the row [L19 Thm.1 S2].
 
     The fence between the two reads keeps S2 and, as all of a launch's fences have one order that
     every thread agrees on, S4: it is the moment at which this zero is checked.
     """
-    if load_relaxed(covered_column, column) != 0:
+    if load_relaxed(covers.column, column) != 0:
         return False
     fence()
-    return load_relaxed(covered_row, row) == 0
+    return load_relaxed(covers.row, row) == 0
 
 
 @cuda.jit(device=True)
-def process(covered_row, covered_column, column_of_star_at_row, prime, row, column, flags):
+def process(covers, marks, row, column, flags):
     """Prime a zero and follow its row's star, or signal a path [L19 Def.2].
 
     S1: the prime is one 32-bit word a row, so the last writer's whole value stays. S3: the row is
     covered, a fence, then the star's column is uncovered. Returns 1 if a column was uncovered,
     so that there may be new zeros to check, 0 at the end of a path.
     """
-    store_relaxed(prime, row, column)
-    star = column_of_star_at_row[row]
+    store_relaxed(marks.prime, row, column)
+    star = marks.star[row]
     if star < 0:
         store_relaxed(flags, PATH_FOUND, 1)
         return 0
-    store_relaxed(covered_row, row, 1)
+    store_relaxed(covers.row, row, 1)
     fence()
-    store_relaxed(covered_column, star, 0)
+    store_relaxed(covers.column, star, 0)
     return 1
 
 
 @cuda.jit
-def step_4(
-    n,
-    lines,
-    zeros,
-    zeros_size,
-    covered_row,
-    covered_column,
-    column_of_star_at_row,
-    column_of_prime_at_row,
-    flags,
-    signal,
-):
+def step_4(order, zeros, covers, marks, words):
     """Search alternating paths: prime uncovered zeros until the block can uncover no more columns.
 
     Paper: [L19 Alg.2] [L19 sec.4.4.1].  Launch: one block a bin of columns; restarted by the host
@@ -262,37 +255,30 @@ def step_4(
     32-bit store; S2, S3 and S4, ``fence.sc`` (`fence`; scope gpu, or cta when the block is alone):
     each check and each cover has one such fence between its two accesses, these fences have a
     single order, and a check that saw a column uncovered stands after the cover that uncovered it
-    in that order. So whoever comes later in it sees the row covered, which is what the proof's
-    step 3 asks for. The loads are ``ld.relaxed.gpu``: never moved, never from a stale L1 line.
+    in that order. So a later check sees the row covered, as the proof's step 3 asks. The loads are
+    ``ld.relaxed.gpu``: never moved, never from a stale L1 line.
     """
+    n, lines = order
     thread = cuda.threadIdx.x
     b = cuda.blockIdx.x
     first = b * lines * n
-    size = zeros_size[b]
+    size = zeros.sizes[b]
     searched = 0
     for _ in range(n + 1):  # every sweep but the last covers a row for good
         found = 0
         for k in range(thread, size, cuda.blockDim.x):
-            position = zeros[first + k]
+            position = zeros.positions[first + k]
             column = position // n
             row = position - column * n
-            if uncovered(covered_row, covered_column, row, column):
-                found |= process(
-                    covered_row,
-                    covered_column,
-                    column_of_star_at_row,
-                    column_of_prime_at_row,
-                    row,
-                    column,
-                    flags,
-                )
+            if uncovered(covers, row, column):
+                found |= process(covers, marks, row, column, words.flags)
         if cuda.syncthreads_or(int32(found)) == 0:
             break
         searched = 1
     if thread == 0:
         if searched:
-            store_relaxed(flags, ZERO_FOUND, 1)
-        send_signals(flags, signal)
+            store_relaxed(words.flags, ZERO_FOUND, 1)
+        send_signals(words)
 
 
 # ---------------------------------------------------------------------------------- step 5
@@ -369,8 +355,8 @@ SIGNATURES = {
     step_2: f"void(int32, int32, {', '.join([_LINES] * 7)})",
     step_3_init: f"void(int32, {', '.join([_LINES] * 5)})",
     step_3: f"void(int32, {', '.join([_LINES] * 3)})",
-    step_4: f"void(int32, int32, {', '.join([_LINES] * 7)}, int64[::1])",
+    step_4: (Order, Zeros, Covers, Marks, Words),
     step_5a: f"void(int32, {', '.join([_LINES] * 4)})",
     step_5b: f"void(int32, {', '.join([_LINES] * 3)})",
 }
-"""What each kernel is compiled for; none of these reads the slack matrix."""
+"""Types that each kernel is compiled for; none of these reads the slack matrix."""

@@ -336,52 +336,29 @@ def _empty(state: State) -> BatchAnswer | Assignment:
     return answer[0] if state.single else answer
 
 
-def solve_batch(costs: Any, maximize: bool = False, dtype: Any = None, **options: Any) -> Any:
-    """Solve many small dense assignment problems in one launch, a warp each, exactly.
-
-    Parameters
-    ----------
-    costs : array_like[k, n, m]
-        Integers, booleans or floats, n and m at most 64; ``inf`` (``-inf`` when maximizing)
-        forbids a pair. Two-dimensional: one problem.
-    maximize : bool
-    dtype : {"int32", "int64", "float64"}, optional
-    **options
-        ``copies``, ``threads``: see `upload`.
-
-    Returns
-    -------
-    BatchAnswer
-        Assignments, exact costs and the duals that prove each (see
-        `papers.common.problems.assignment_proof.assignment`). For a two-dimensional `costs` an
-        `Assignment`.
-
-    Raises
-    ------
-    ValueError
-        Bad costs, a side above 64, a bad option, a batch too large for the card.
-    RuntimeError
-        If the kernel fails.
-
-    Examples
-    --------
-    >>> from papers.lupinska_costscale import solve_batch
-    >>> solve_batch([[[4, 1, 3], [2, 0, 5], [3, 2, 2]], [[1, 2, 3], [2, 4, 6], [3, 6, 9]]]).cost
-    (5, 10)
-    """
-    state = upload(costs, maximize, dtype, **options)
+def solve_batch(
+    costs: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    copies: int = 1,
+    threads: int = 32 * WARPS,
+) -> BatchAnswer | Assignment:
+    """Solve many small problems in one launch: see `papers.lupinska_costscale.solve_batch`."""
+    state = upload(costs, maximize, dtype, copies, threads)
     run(state)
     return download(state)
 
 
 SOLVERS = {
     "batch": Solver(
-        "batch",
-        "shortest augmenting paths, a warp a problem",
-        "cuda",
-        "assignment",
-        upload,
-        run,
-        download,
+        name="batch",
+        title="shortest augmenting paths, a warp a problem",
+        device="cuda",
+        problem="assignment",
+        upload=upload,
+        run=run,
+        download=download,
+        limits={"sides above 64": "64"},
+        stack=True,
     )
 }

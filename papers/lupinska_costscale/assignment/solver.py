@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from papers.common.gpu import device
+from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
-from papers.common.model import Assignment, Solver
+from papers.common.model import Assignment, GivenUpError, Solver
 from papers.lupinska_costscale.assignment.baselines.cost_scaling import check_options, price_update
 from papers.lupinska_costscale.assignment.costs import Costs, answer, read
 from papers.lupinska_costscale.assignment.kernels import lock_free as k
@@ -33,9 +34,13 @@ from papers.lupinska_costscale.assignment.launches import (
     check_size,
 )
 from papers.lupinska_costscale.assignment.reference import ALPHA, relabel_bound
+from papers.lupinska_costscale.limits import Deadline, check_count, check_seconds
 
 CYCLE = 500_000
 """Turns of a node's thread in one run of the kernel [LU11 sec.5.5]."""
+
+MOST_TURNS = 2**63 - 1
+"""Turns and relabels are counted in 64 bits."""
 
 LOOPS = ("host", "device")
 PRICE_UPDATES = ("first", "every", "none")
@@ -57,6 +62,8 @@ class State:
     arc_fixing : bool
     operations : int
         Relabels that a refine may take before it is given up.
+    seconds : float or None
+        How long a run may take.
     epsilons : list of int
         Each refine's epsilon, falling to 1.
     launches : list of dict of str to Launch
@@ -75,6 +82,7 @@ class State:
     price_updates: str
     arc_fixing: bool
     operations: int
+    seconds: float | None = None
     epsilons: list[int] = field(default_factory=list)
     arrays: dict[str, Any] = field(default_factory=dict)
     start: Launch | None = None
@@ -101,6 +109,7 @@ def upload(
     arc_fixing: bool = True,
     loop: str = "host",
     operations: int | None = None,
+    seconds: float | None = None,
     geometry: Geometry | None = None,
 ) -> State:
     """Check the input, allocate everything, copy the graph to the device, bind the launches.
@@ -125,6 +134,9 @@ def upload(
     operations : int, optional
         Relabels that a refine may take (in the one launch: sweeps of a warp); by default the
         algorithm's bound.
+    seconds : float, optional
+        A run without an answer gives up after so long; it looks after every run of the kernel, so
+        that the one launch is always waited for.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
 
@@ -138,21 +150,20 @@ def upload(
         Bad costs or options, or a problem too large for the card.
     """
     check_options(alpha, arc_fixing=arc_fixing)
-    for name, value, known in (
-        ("price_updates", price_updates, PRICE_UPDATES),
-        ("loop", loop, LOOPS),
-    ):
-        if value not in known:
-            raise ValueError(f"{name}={value!r} is not one of {', '.join(known)}")
-    for name, value in (("cycle", cycle), ("operations", operations)):
-        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-            raise ValueError(f"{name}={value!r} is no whole number from 1 on")
+    choices = ("price_updates", price_updates, PRICE_UPDATES), ("loop", loop, LOOPS)
+    for name, chosen, known in choices:
+        if chosen not in known:
+            raise ValueError(f"{name}={chosen!r} is not one of {', '.join(known)}")
+    check_count("cycle", cycle, most=MOST_TURNS)
+    if operations is not None:
+        check_count("operations", operations, most=MOST_TURNS)
+    check_seconds(seconds)
     costs = read(cost, maximize)
     if loop == "device":
         check_block(costs)
     bound = relabel_bound(2 * costs.n, alpha) if loop == "host" else SWEEPS
-    operations = bound if operations is None else int(operations)
-    state = State(costs, loop, int(alpha), int(cycle), price_updates, arc_fixing, operations)
+    limit = bound if operations is None else int(operations)
+    state = State(costs, loop, int(alpha), int(cycle), price_updates, arc_fixing, limit, seconds)
     if costs.n:
         prepare(state, geometry or Geometry.for_device(costs.n, loop))
     return state
@@ -215,28 +226,34 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
     Raises
     ------
+    GivenUpError
+        If a refine exceeds its bound of operations, or the time is over.
     RuntimeError
-        If a refine exceeds its bound of operations, or an active node finds no operation.
+        If an active node finds no operation.
     """
     state.solved = False
     state.count.clear()
-    mark = trace or _no_trace
+    mark, deadline = trace or no_trace, Deadline(state.seconds)
     if state.costs.n and state.loop == "device":
         mark("refine")
         _launch(state, state.launches[0]["cost_scaling"])
         ended = int(device.to_host(state.arrays["ended"])[0])
         if ended != one_launch.DONE:
-            raise RuntimeError(f"a refine exceeded {state.operations} sweeps")
+            raise GivenUpError(f"a refine exceeded {state.operations} sweeps")
     elif state.costs.n:
         _launch(state, state.start)
         state.tally = np.zeros(k.TALLIES, np.int64)
         for eps, launches in zip(state.epsilons, state.launches, strict=True):
-            refine(state, eps, launches, mark)
+            refine(state, eps, launches, mark, deadline)
     state.solved = True
 
 
 def refine(
-    state: State, eps: int, launches: dict[str, Launch], mark: Callable[[str], None]
+    state: State,
+    eps: int,
+    launches: dict[str, Launch],
+    mark: Callable[[str], None],
+    deadline: Deadline,
 ) -> None:
     """The kernel, again and again, until the pseudoflow is a flow; heuristics after its first run.
 
@@ -256,7 +273,7 @@ def refine(
             raise RuntimeError("an active node has no residual arc")
         last, done = done, device.to_host(state.arrays["tally"])
         if done[k.RELABELS] - before[k.RELABELS] > state.operations:
-            raise RuntimeError(f"a refine exceeded {state.operations} relabels")
+            raise GivenUpError(f"a refine exceeded {state.operations} relabels")
         if lacks and (done[: k.ARCS_FIXED] == last[: k.ARCS_FIXED]).all():
             raise RuntimeError(f"a run of {state.cycle} turns did nothing, {lacks} y lack a unit")
         if state.price_updates == "every" or (state.price_updates == "first" and number == 0):
@@ -265,8 +282,9 @@ def refine(
                 global_price_update(state, eps)
         if lacks == 0:
             break
+        deadline.check(f"{done[k.PUSHES] + done[k.RELABELS]} operations: {lacks} y lack a unit")
     else:
-        raise RuntimeError("the kernel has run too often")
+        raise GivenUpError("the kernel has run too often")
     state.tally = done
     if state.arc_fixing and eps > 1:
         mark("arc_fixing")
@@ -296,10 +314,6 @@ def global_price_update(state: State, eps: int) -> None:
 def _launch(state: State, launch: Any) -> None:
     launch()
     state.count["kernel_launches"] += 1
-
-
-def _no_trace(step: str) -> None:
-    pass
 
 
 # ------------------------------------------------------------------------------- download
@@ -333,53 +347,36 @@ def _counters(state: State, tally: Any) -> dict[str, int]:
     return {name: state.count[name] for name in COUNTERS}
 
 
-def solve(cost: Any, maximize: bool = False, **options: Any) -> Assignment:
-    """Solve an assignment problem by lock-free cost scaling [LU11].
-
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for n up to some thirty.
-
-    Parameters
-    ----------
-    cost : array_like[n, m] or scipy.sparse[n, m]
-        Integers, booleans or floats; integers are exact. ``inf`` (``-inf`` when maximizing), or
-        absence from a sparse matrix, forbids a pair. Rectangular matrices assign ``min(n, m)``
-        pairs.
-    maximize : bool
-        Whether the sum is to be maximized.
-    **options
-        ``alpha``, ``cycle``, ``price_updates``, ``arc_fixing``, ``loop``, ``operations``,
-        ``geometry``: see `upload`.
-
-    Returns
-    -------
-    Assignment
-        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
-        duals that prove it, and counters: ``refines``, ``pushes``, ``relabels``,
-        ``price_updates``, ``arcs_fixed``, ``kernel_launches``.
-
-    Raises
-    ------
-    ValueError
-        NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow, a matrix
-        too large for the card, a bad option.
-    RuntimeError
-        If the kernels fail, or exceed their bound of operations.
-
-    Examples
-    --------
-    >>> from papers.lupinska_costscale import solve
-    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
-    5
-    """
-    state = upload(cost, maximize, **options)
+def solve(
+    cost: Any,
+    maximize: bool = False,
+    alpha: int = ALPHA,
+    cycle: int = CYCLE,
+    price_updates: str = "first",
+    arc_fixing: bool = True,
+    loop: str = "host",
+    operations: int | None = None,
+    seconds: float | None = None,
+    geometry: Geometry | None = None,
+) -> Assignment:
+    """Solve an assignment problem: see `papers.lupinska_costscale.solve`."""
+    state = upload(
+        cost, maximize, alpha, cycle, price_updates, arc_fixing, loop, operations, seconds, geometry
+    )  # fmt: skip
     run(state)
     return download(state)
 
 
 SOLVERS = {
     "refine": Solver(
-        "refine", "cost scaling, lock-free refine [LU11 Alg.5.4]", "cuda", "assignment", upload,
-        run, download, STEPS,
+        name="refine",
+        title="cost scaling, lock-free refine [LU11 Alg.5.4]",
+        device="cuda",
+        problem="assignment",
+        upload=upload,
+        run=run,
+        download=download,
+        steps=STEPS,
+        limits=dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude"),
     )
-}  # fmt: skip
+}

@@ -83,9 +83,9 @@ class Cutter:
 
 def _solve(code: str, graph: Grid) -> Flow:
     """Run one of the flow solvers on a grid."""
-    from papers.lupinska_costscale.flow.baselines import push_relabel
+    from papers.lupinska_costscale.flow.baselines import solvers as on_cpu
 
-    solvers = dict(push_relabel.SOLVERS)
+    solvers = dict(on_cpu.SOLVERS)
     name = codes.SOLVER_OF[code].partition(":")[2]
     if name not in solvers:
         from papers.lupinska_costscale.flow import solver as flow_solver  # Loads kernels.

@@ -19,7 +19,7 @@ import numpy as np
 
 from papers.common.model import Flow
 from papers.common.problems.network import Network
-from papers.common.problems.residuals import settle
+from papers.lupinska_costscale.flow.settle import settle
 
 Step = Callable[[str, "Preflow", int], None]
 """Told after each operation: ``"push"``, ``"relabel"``, ``"global"`` or ``"gap"``, and the node."""

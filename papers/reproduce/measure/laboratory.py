@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from papers.common import instances
 from papers.common.gpu import device
-from papers.common.instances import generators
-from papers.common.instances.graphs import families as graph_families
 from papers.common.model import Cell, Instance, Solver
 from papers.common.problems import kinds
 
@@ -18,7 +17,7 @@ COLLECT_BYTES = 1 << 26
 
 
 def _draw(instance: Instance) -> Any:
-    return generators.draw(instance)
+    return instances.draw(instance)
 
 
 @dataclass
@@ -41,7 +40,7 @@ class Laboratory:
         if instance != self._instance:
             before, old = self._instance, self._data
             self._data = self._instance = None
-            if before is not None and graph_families.is_permuted(before, instance):
+            if before is not None and instances.is_permuted(before, instance):
                 self._data = old.permuted(instance.seed)
             else:
                 large = old is not None and kinds.stated_by(old).size_bytes(old) > COLLECT_BYTES

@@ -33,10 +33,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from papers.common import instances
 from papers.common.gpu import device, environment
 from papers.common.gpu.clocks import StepClock, stopwatch
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators
 from papers.common.instances.files import MissingInstanceError
 from papers.common.model import GAVE_UP, Cell, GivenUpError, Instance, Solver, Verdict
 from papers.common.problems import kinds
@@ -63,11 +63,11 @@ class Clockwork:
     upload : callable(Solver, data, options) -> state
     prove : callable(Instance, data, answer, maximize) -> Verdict
     remark : callable(state) -> str
-        What the reason of a good cell adds about this state, or "".
+        Returns the words that a good cell's reason adds about this state, or "".
     agreed : callable(error) -> bool
         Whether every rank has met this error at the same place, so that the next cell may follow.
     ranks : int
-        How many ranks measure together.
+        The number of ranks that measure together.
     times_kernels : bool
         Whether device time can be read by kernel.
     """
@@ -90,8 +90,8 @@ def _prove_alone(instance: Instance, data: Any, answer: Any, maximize: bool) -> 
     memory that a solver could have changed nor needs room for the whole matrix.
     """
     problem = kinds.stated_by(data)
-    if instance.family in generators.RESIDENT:
-        data = Strips(problem.shape(data)[0], generators.host_strips(instance))
+    if instance.storage == "device":
+        data = Strips(problem.shape(data)[0], instances.host_strips(instance))
     return kinds.prove(problem, data, answer, maximize)
 
 

@@ -21,9 +21,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
+from papers.common import instances
 from papers.common.gpu import device
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators, parts
+from papers.common.instances.matrices import sources
 from papers.common.model import Cell, Instance, Solver, Verdict
 from papers.common.mpi import ranks
 from papers.common.problems import assignment_proof_by_strips
@@ -37,7 +38,7 @@ _STOP = ("stop",)
 
 
 def wanted_ranks(cell: Cell) -> int:
-    """How many ranks a cell is for."""
+    """Return the number of ranks that a cell is for."""
     return int(dict(cell.options).get("ranks", 1))
 
 
@@ -157,7 +158,7 @@ def serve() -> None:
 
 
 class _Crew:
-    """What rank 0 and the others do alike."""
+    """The part of the job that rank 0 and the others do alike."""
 
     def __init__(self, world: Any) -> None:
         self._world = world
@@ -208,7 +209,7 @@ class _Crew:
 
 def _source_of(instance: Instance) -> Any:
     """Return an instance's costs as blocks, of which each rank takes its own strip."""
-    return parts.as_source(generators.draw(instance))
+    return sources.as_source(instances.draw(instance))
 
 
 def clockwork(comm: Any, solver: Solver) -> Clockwork:

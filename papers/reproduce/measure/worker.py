@@ -36,7 +36,7 @@ START_LIMIT_S = 300.0
 
 @dataclass(frozen=True)
 class DeviceCard:
-    """What the parent must know of the child's device."""
+    """The child's device, as far as the parent must know it."""
 
     name: str
     is_gpu: bool
@@ -46,7 +46,7 @@ class DeviceCard:
     mpi: str = ""
 
     def extent(self) -> dict[str, Any]:
-        """What a run on several ranks keeps of them; nothing of a run in one process."""
+        """The facts that a run on several ranks keeps about them; none of a run in one process."""
         if self.ranks == 1:
             return {}
         return {"ranks": self.ranks, "gpus_used": self.gpus, "mpi": self.mpi}
@@ -196,7 +196,7 @@ class Worker:
         Parameters
         ----------
         cell : Cell
-            What to measure.
+            The cell.
         budget_s : float
             See `papers.reproduce.measure.protocol.measure`.
         timeout_s : float, optional

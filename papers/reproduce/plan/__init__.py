@@ -1,1 +1,1 @@
-"""What a run measures, and how long it may take."""
+"""The plan of a run, and an estimate of its time."""

@@ -1,4 +1,4 @@
-"""What a run measures: the union of the cells of the chosen experiments, and how long it may take.
+"""The plan of a run: the union of the cells of the chosen experiments.
 
 Two experiments that need the same cell share one measurement, so a run is a list of `Job`s
 without duplicates, smallest instances first: the first results come early, an instance is drawn
@@ -14,8 +14,9 @@ from typing import Any, cast, get_args
 
 import pandas as pd
 
-from papers.common.instances.graphs.families import GRAPHS
+from papers.common.instances import problem_of
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
+from papers.reproduce.plan.old_names import modern
 from papers.reproduce.registry import UsageError
 
 SCOPES: tuple[str, ...] = get_args(Scope)
@@ -30,7 +31,7 @@ The `count` column of the summary says how many were made."""
 TIMEOUT_S = {"smoke": 60.0, "quick": 120.0, "paper": 1800.0}
 """Seconds a cell may take in all, unless the command line says otherwise."""
 
-_ONLY = ("n", "range", "seed", "solver", "family")
+_ONLY = ("n", "range", "seed", "solver", "family", "storage", "permuted")
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,10 @@ def jobs(
     return sorted(found.values(), key=_smallest_first)
 
 
-def _smallest_first(job: Job) -> tuple[int, str, str, int]:
-    instance = job.cell.instance
-    return instance.n, instance.family, instance.label, instance.seed
+def _smallest_first(job: Job) -> tuple[int, str, str, int, str, bool]:
+    one = job.cell.instance
+    # A permuted graph comes right behind the one that it permutes, which need not be drawn anew.
+    return one.n, one.family, one.label, one.seed, one.storage, one.permuted
 
 
 # ------------------------------------------------------------------------------ --only
@@ -124,7 +126,7 @@ def parse_only(words: Sequence[str]) -> dict[str, set[str]]:
 
 
 def _values(job: Job) -> dict[str, set[str]]:
-    """Return what a filter may ask of `job`; a solver answers to its full and its short name."""
+    """Return the values of `job` by key; a solver answers to its full and its short name."""
     instance = job.cell.instance
     solver = job.cell.solver
     return {
@@ -133,6 +135,8 @@ def _values(job: Job) -> dict[str, set[str]]:
         "seed": {str(instance.seed)},
         "solver": {solver, solver.partition(":")[2]},
         "family": {instance.family},
+        "storage": {instance.storage},
+        "permuted": {"yes" if instance.permuted else "no"},
     }
 
 
@@ -165,6 +169,10 @@ def _numbers_first(text: str) -> tuple[float, str]:
 # ------------------------------------------------------------------------------ estimates
 
 
+_Kind = tuple[str, str, bool]
+"""Family, label, and whether rows and columns are permuted."""
+
+
 class Estimator:
     """Predicts the time of a cell from cells already measured, scaled by n cubed, graphs by n.
 
@@ -173,33 +181,45 @@ class Estimator:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], list[tuple[str, str, int, float]]] = {}
+        self._known: dict[tuple[str, str], list[tuple[_Kind, int, float]]] = {}
 
     def learn(self, summary: pd.DataFrame, devices: set[str] | None = None) -> None:
         """Add the ``run`` medians of a summary, of the given devices only."""
         timed = summary[(summary["scope"] == "run") & (summary["metric"] == "time_ms")]
         for row in timed.itertuples():
             if (devices is None or row.device in devices) and row.n > 0:
-                self.add(row.solver, row.options, row.family, row.label, row.n, row.median)
+                kind = row.family, row.label
+                self.add(row.solver, row.options, *kind, row.n, row.median, row.permuted)
 
-    def add(self, solver: str, options: str, family: str, label: str, n: int, ms: float) -> None:
-        """Add one measured time."""
-        self._known.setdefault((solver, options), []).append((family, label, n, ms))
+    def add(
+        self,
+        solver: str,
+        options: str,
+        family: str,
+        label: str,
+        n: int,
+        ms: float,
+        permuted: bool = False,
+    ) -> None:
+        """Add one measured time, in milliseconds."""
+        entry = (family, label, permuted), n, ms
+        self._known.setdefault((solver, options), []).append(entry)
 
     def run_ms(self, job: Job) -> float | None:
         """Return the predicted time of one run in milliseconds, or None."""
         instance = job.cell.instance
         n = max(instance.n, 1)
         known = self._known.get((job.cell.solver, job.options), [])
-        near = [entry for entry in known if 1 / 16 <= n / entry[2] <= 16]
+        near = [entry for entry in known if 1 / 16 <= n / entry[1] <= 16]
         if not near:
             return None
+        mine = instance.family, instance.label, instance.permuted
 
-        def distance(entry: tuple[str, str, int, float]) -> tuple[bool, float]:
-            return entry[:2] != (instance.family, instance.label), abs(math.log(n / entry[2]))
+        def distance(entry: tuple[_Kind, int, float]) -> tuple[bool, float]:
+            return entry[0] != mine, abs(math.log(n / entry[1]))
 
-        best = min(near, key=distance)
-        return best[3] * (n / best[2]) ** (1 if instance.family in GRAPHS else 3)
+        _, size, ms = min(near, key=distance)
+        return ms * (n / size) ** (1 if problem_of(instance) == "matching" else 3)
 
     def seconds(self, job: Job, budget_s: float) -> float | None:
         """Return the predicted time of the whole cell in seconds, or None."""
@@ -228,6 +248,8 @@ def to_json(planned: Sequence[Job]) -> list[dict[str, Any]]:
             "n": job.cell.instance.n,
             "label": job.cell.instance.label,
             "seed": job.cell.instance.seed,
+            "storage": job.cell.instance.storage,
+            "permuted": job.cell.instance.permuted,
             "params": job.cell.instance.params,
             "options": job.cell.options,
             "scopes": job.cell.scopes,
@@ -244,12 +266,12 @@ def _tuples(value: Any) -> Any:
 
 
 def from_json(rows: Sequence[dict[str, Any]]) -> list[Job]:
-    """Return the jobs that `to_json` wrote."""
+    """Return the jobs that `to_json` wrote, those of older versions included."""
     planned = []
     for row in rows:
         data = {key: _tuples(value) for key, value in row.items()}
-        names = ("family", "n", "label", "params", "seed")
-        instance = Instance(**{name: data[name] for name in names})
+        names = ("family", "n", "label", "params", "seed", "storage", "permuted")
+        instance = modern(Instance(**{name: data[name] for name in names if name in data}))
         cell = Cell(data["solver"], instance, data["scopes"], data["options"], data["repeats"])
         planned.append(Job(cell, data["experiments"]))
     return planned

@@ -46,9 +46,9 @@ class Section:
     figure : Path or None
         The PNG, relative to the run folder.
     pictures : list of (caption, Path)
-        What the experiment's artifacts made.
+        The captions and files that the experiment's artifacts made.
     problem : str
-        What kept the section from being made, or "".
+        The error that kept the section from being made, or "".
     """
 
     paper: Paper
@@ -164,7 +164,7 @@ def build(run: Run) -> list[Section]:
     Returns
     -------
     list of Section
-        What the report holds, for the terminal.
+        The sections of the report, for the terminal.
     """
     _clear(run)
     summary = summary_of(run)

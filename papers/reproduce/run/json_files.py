@@ -28,6 +28,9 @@ _CELL = {
     "repeats": (int, type(None)),
     "experiments": [str],
 }
+_LATER = {"storage": str, "permuted": bool}
+"""Keys of a cell that older files lack."""
+
 META = {
     "format": int,
     "version": str,
@@ -93,6 +96,9 @@ def read(path: Path, shape: Shape) -> Any:
         check(value, shape)
         if shape is ENVIRONMENT:
             check(value, {key: inner for key, inner in _RECORD.items() if key in value})
+        for place, cell in enumerate(value["plan"] if shape is META else ()):
+            known = {key: inner for key, inner in _LATER.items() if key in cell}
+            check(cell, known, f"plan[{place}]")
     except ValueError as error:
         raise UsageError(f"{path} is damaged: {error}") from None
     return value

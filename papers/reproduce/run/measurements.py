@@ -14,7 +14,8 @@ import pandas as pd
 
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.gpu.clocks import quartiles
-from papers.common.model import GAVE_UP
+from papers.common.model import GAVE_UP, Instance
+from papers.reproduce.plan import old_names
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import json_files
 
@@ -27,6 +28,8 @@ COLUMNS = (
     "n",
     "label",
     "seed",
+    "storage",
+    "permuted",
     "repeat",
     "scope",
     "metric",
@@ -35,9 +38,18 @@ COLUMNS = (
     "certificate",
     "reason",
 )
-"""Columns of `measurements.csv`; one row a value. Times are in milliseconds."""
+"""Columns of `measurements.csv`; one row a value. Times are in milliseconds.
 
-IDENTITY = ("cell", "solver", "options", "device", "family", "n", "label", "seed")
+``storage`` and ``permuted`` (``True`` or ``False``) are fields of `papers.common.model.Instance`.
+"""
+
+LATER = ("storage", "permuted")
+"""Columns that older files lack: their families' names told it, see
+`papers.reproduce.plan.old_names`."""
+
+IDENTITY = (
+    "cell", "solver", "options", "device", "family", "n", "label", "seed", "storage", "permuted",
+)  # fmt: skip
 """The columns that say which cell a row belongs to."""
 
 GROUP = ("source", *IDENTITY, "scope", "metric")
@@ -47,6 +59,8 @@ SUMMARY = (*GROUP, "median", "q1", "q3", "count", "status", "certificate", "reas
 STATUSES = ("ok", "not-certified", "failed", "timeout", "out-of-memory", "skipped")
 _WHOLE = ("n", "seed", "repeat")
 _AT = {name: place for place, name in enumerate(COLUMNS)}
+_OLDER = [name for name in COLUMNS if name not in LATER]
+_FIRST_LATER = _AT["storage"]
 
 
 @dataclass
@@ -68,25 +82,27 @@ class Finished:
 def parse(path: Path) -> Finished:
     """Read the finished cells of a `measurements.csv` as text; a missing file holds none.
 
-    All rows of a cell stand together and end with its ``done`` row. What a kill or a failing disk
-    may leave is passed over: a torn or unreadable line, and the whole cell that it belongs to.
+    All rows of a cell stand together and end with its ``done`` row. Lines that a kill or a failing
+    disk may leave are passed over: a torn or unreadable line, and the whole cell that it belongs
+    to. Rows of a file without the columns `LATER` are returned with them.
 
     Raises
     ------
     UsageError
-        If the file's header is not `COLUMNS`.
+        If the file's header is neither `COLUMNS` nor `COLUMNS` without `LATER`.
     """
     found = Finished()
     data = path.read_bytes() if path.is_file() else b""
     *whole, _torn = data.split(b"\n")
-    if whole and _fields(whole[0]) != list(COLUMNS):
+    header = _fields(whole[0]) if whole else list(COLUMNS)
+    if header not in (list(COLUMNS), _OLDER):
         raise UsageError(
             f"{path} is damaged: its first line does not name the columns {', '.join(COLUMNS)}"
         )
     cell: list[list[str]] = []
     broken = False
     for line in whole[1:]:
-        row = _row(line)
+        row = _row(line, is_old=header == _OLDER)
         if row is None:
             broken = True
             continue
@@ -107,17 +123,37 @@ def _fields(line: bytes) -> list[str] | None:
         return None
 
 
-def _row(line: bytes) -> list[str] | None:
+def _row(line: bytes, is_old: bool) -> list[str] | None:
     """Return the fields of one row of measurements, None if it is not whole."""
     row = _fields(line)
-    if row is None or len(row) != len(COLUMNS) or not row[0]:
+    if row is None or len(row) != len(_OLDER if is_old else COLUMNS) or not row[0]:
         return None
+    if is_old:
+        row[_FIRST_LATER:_FIRST_LATER] = ["host", "False"]
     try:
         for name in _WHOLE:
             int(row[_AT[name]])
     except ValueError:
         return None
-    return row
+    if row[_AT["permuted"]] not in ("True", "False"):
+        return None
+    return _modern(row) if is_old else row
+
+
+def _modern(row: list[str]) -> list[str]:
+    """Return a row of an older file under the names of today."""
+    n, seed = int(row[_AT["n"]]), int(row[_AT["seed"]])
+    old = Instance(row[_AT["family"]], n, row[_AT["label"]], seed=seed)
+    meant = old_names.modern(old)
+    if meant == old:
+        return row
+    told = {
+        "cell": old_names.modern_key(row[_AT["cell"]], old),
+        "family": meant.family,
+        "storage": meant.storage,
+        "permuted": str(meant.permuted),
+    }
+    return [told.get(name, text) for name, text in zip(COLUMNS, row, strict=True)]
 
 
 def _number(text: str) -> float:
@@ -128,9 +164,10 @@ def _number(text: str) -> float:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a `measurements.csv`: text columns as str, whole numbers as int64, ``value`` as float64.
+    """Read a `measurements.csv`: whole numbers as int64, ``value`` as float64, the rest as str.
 
-    Only finished cells are returned; see `parse`. The file is left as it is.
+    ``permuted`` is bool. Families of older files have the names of today. Only finished cells are
+    returned; see `parse`. The file is left as it is.
 
     Raises
     ------
@@ -140,6 +177,7 @@ def read(path: Path) -> pd.DataFrame:
     frame = pd.DataFrame(parse(path).rows, columns=list(COLUMNS))
     frame["value"] = [_number(text) for text in frame["value"]]
     frame["value"] = frame["value"].astype("float64")
+    frame["permuted"] = frame["permuted"] == "True"
     return frame.astype(dict.fromkeys(_WHOLE, "int64"))
 
 
@@ -149,7 +187,8 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
     Parameters
     ----------
     measurements : DataFrame
-        Columns `COLUMNS`, and ``source`` if it holds more than one run.
+        Columns `COLUMNS`, and ``source`` if it holds more than one run. Without the columns
+        `LATER` all instances are the host's and none is permuted.
     source : str
         The source of rows in a table without that column.
 
@@ -161,8 +200,9 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
     """
     if measurements.empty:
         return pd.DataFrame(columns=list(SUMMARY))
-    if "source" not in measurements:
-        measurements = measurements.assign(source=source)
+    usual = {"source": source, "storage": "host", "permuted": False}
+    absent = {name: value for name, value in usual.items() if name not in measurements}
+    measurements = measurements.assign(**absent)
     # By hand: a group is a few rows, and there are tens of thousands.
     group = measurements.groupby(list(GROUP), sort=False, dropna=False).ngroup().to_numpy()
     places = np.argsort(group, kind="stable")
@@ -176,7 +216,19 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
     last = measurements.iloc[places[np.append(starts[1:], len(places)) - 1]]
     numbers = pd.DataFrame(rows, last.index, columns=["median", "q1", "q3", "count"])
     frame = pd.concat([last[list(GROUP)], numbers, last[list(SUMMARY[-3:])]], axis=1)
-    order = ["source", "family", "n", "label", "seed", "solver", "options", "scope", "metric"]
+    order = [
+        "source",
+        "family",
+        "storage",
+        "permuted",
+        "n",
+        "label",
+        "seed",
+        "solver",
+        "options",
+        "scope",
+        "metric",
+    ]
     # Stable, so that steps and counters keep the order in which the solver names them.
     return frame.sort_values(order[:-1], kind="stable").reset_index(drop=True)
 

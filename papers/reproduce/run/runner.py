@@ -42,7 +42,7 @@ __all__ = ["Choice", "Listener", "Run", "create", "estimator", "recorded_runs", 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the command line asked for.
+    """The choices of the command line.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Listener(Protocol):
 
 
 TRIES = 2
-"""How often a cell may end a job of several ranks: the first time may have been the user."""
+"""The times a cell may end a job of several ranks: the first one may have been the user's doing."""
 
 RETRIED = ("failed", "timeout", "out-of-memory", "not-certified")
 """Statuses that ``--retry`` measures again."""
@@ -270,6 +270,8 @@ def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:
         "n": instance.n,
         "label": instance.label,
         "seed": instance.seed,
+        "storage": instance.storage,
+        "permuted": instance.permuted,
         "status": outcome.status,
         "certificate": outcome.certificate,
         "reason": outcome.reason,
@@ -322,7 +324,7 @@ def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
     Parameters
     ----------
     choice : Choice
-        What is asked.
+        The choices of the command line.
     worker : Worker
         Whose device the run will use.
     folder : Path, optional

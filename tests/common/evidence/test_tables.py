@@ -18,7 +18,7 @@ def summary(*rows):
     columns = ["source", "options", "n", "seed", "median"]
     return pd.DataFrame(rows, columns=columns).assign(
         solver="toy:gpu", device="a card", family="uniform", label="n", scope="run",
-        metric="time_ms",
+        metric="time_ms", storage="host",
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ NAMED = (Matrix, Search)
 
 
 def arguments(kind):
-    """What both kernels take, as (matrix, search)."""
+    """Arguments of both kernels, as (matrix, search)."""
     dual = np.zeros(4, "float64" if kind == "float64" else "int64")
     top = np.dtype(kind).type(5)
     matrix = Matrix(np.int32(4), top, np.arange(4, dtype=kind), dual)

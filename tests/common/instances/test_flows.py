@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
-from papers.common.instances import files, generators
+from papers.common import instances
+from papers.common.instances import files
 from papers.common.instances.flows import image_energies
-from papers.common.instances.flows.families import FLOWS, parameters
 from papers.common.model import Instance
 from papers.common.problems import flow_proof
 from papers.common.problems.network import EIGHT, FOUR, inner
@@ -16,7 +16,7 @@ from papers.lupinska_costscale.flow.baselines import push_relabel
 
 
 def draw(family, n, label, params=(), seed=1):
-    return generators.draw(Instance(family, n, label, params, seed))
+    return instances.draw(Instance(family, n, label, params, seed))
 
 
 def same(first, second):
@@ -217,12 +217,6 @@ def test_a_random_network():
 def test_what_cannot_be_drawn(family, n, label, reason):
     with pytest.raises(ValueError, match=reason):
         draw(family, n, label)
-
-
-def test_an_unknown_family():
-    with pytest.raises(ValueError, match="unknown family"):
-        parameters(Instance("nothing", 4, "3"))
-    assert not set(FLOWS) & {"uniform", "matrix"}
 
 
 def test_a_shift_out_of_the_picture_costs_the_most():

@@ -9,15 +9,15 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import pdist, squareform
 
-from papers.common.instances import generators
-from papers.common.instances.graphs import edge_lists, families, plane, stand_ins
+from papers.common import instances
+from papers.common.instances.graphs import edge_lists, kron, plane, random_ends, stand_ins
 from papers.common.instances.graphs.edge_lists import Draws, graph_of
 from papers.common.model import Instance
 from papers.common.problems.graph import GraphError, bipartite
 
 
-def draw(family, n, label, seed=1):
-    return generators.draw(Instance(family, n, label, seed=seed))
+def draw(family, n, label, seed=1, permuted=False):
+    return instances.draw(Instance(family, n, label, seed=seed, permuted=permuted))
 
 
 def cardinality(graph):
@@ -184,17 +184,17 @@ def test_kron_has_nearly_the_published_size():
 
 
 def test_kron_draws_its_quarters_as_often_as_it_should():
-    row, column = families._rmat(200_000, 6, np.uint64(7))
+    row, column = kron._rmat(200_000, 6, np.uint64(7))
     for half in (1, 8, 32):
         quarter = 2 * (row // half % 2) + column // half % 2
         shares = np.bincount(quarter, minlength=4) / row.size
-        np.testing.assert_allclose(shares, families.QUARTERS, atol=0.006)
+        np.testing.assert_allclose(shares, kron.QUARTERS, atol=0.006)
 
 
 @pytest.mark.parametrize("n", [0, 3, 100])
 def test_kron_has_a_power_of_two_rows(n):
     with pytest.raises(ValueError, match=f"not {n}"):
-        families.kron(n)
+        kron.kron(n)
 
 
 # ------------------------------------------------------------------------------- stand-ins
@@ -273,7 +273,7 @@ def test_every_family_is_seeded_and_has_a_permuted_form(family, n, label):
     graph, again = draw(family, n, label, 3), draw(family, n, label, 3)
     np.testing.assert_array_equal(graph.cadj, again.cadj)
     assert not np.array_equal(graph.cadj, draw(family, n, label, 4).cadj)
-    shuffled = draw(f"{family}_rcp", n, label, 3)
+    shuffled = draw(family, n, label, 3, permuted=True)
     np.testing.assert_array_equal(shuffled.cxadj, graph.permuted(3).cxadj)
     np.testing.assert_array_equal(shuffled.cadj, graph.permuted(3).cadj)
     assert shuffled.edges == graph.edges
@@ -296,16 +296,10 @@ def test_labels_that_do_not_fit(family, n, label):
 
 
 def test_the_degree_may_come_from_the_parameters():
-    by_params = generators.draw(Instance("uniform_graph", 60, "x", (("degree", 4),), 2))
+    by_params = instances.draw(Instance("uniform_graph", 60, "x", (("degree", 4),), 2))
     np.testing.assert_array_equal(by_params.cadj, draw("uniform_graph", 60, "d4", 2).cadj)
     with pytest.raises(ValueError, match="negative"):
-        families.uniform_graph(5, degree=-1)
-
-
-def test_matrices_and_graphs_have_different_names():
-    assert not set(families.GRAPHS) & set(generators.FAMILIES)
-    with pytest.raises(ValueError, match="unknown family"):
-        families.parameters(Instance("uniform", 5, "n"))
+        random_ends.uniform_graph(5, degree=-1)
 
 
 def test_long_and_short_lines_are_sorted():

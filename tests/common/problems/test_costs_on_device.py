@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from papers.common import instances
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
-from papers.common.instances import generators
+from papers.common.instances import matrices
+from papers.common.instances.matrices import on_device
 from papers.common.model import Instance
 from papers.common.problems import assignment_proof, costs_on_device
 from papers.lopes2019.baselines import solvers
@@ -15,29 +17,6 @@ from papers.lopes2019.baselines import solvers
 def _executor():
     with device.executing(Executor()):
         yield
-
-
-RANGES = [1, 7, 1000, 70000, 2**31]
-
-
-@pytest.mark.parametrize("cost_range", RANGES)
-@pytest.mark.parametrize("seed", [0, 1, 2**40 + 3])
-@pytest.mark.parametrize("n", [1, 2, 5, 16, 23])
-def test_the_same_bits_as_on_the_host(n, cost_range, seed):
-    costs = costs_on_device.draw_uniform(n, cost_range, seed)
-    wanted = generators.uniform(n, seed, cost_range=cost_range)
-    np.testing.assert_array_equal(device.to_host(costs.array), wanted)
-    assert (costs.low, costs.high) == (wanted.min(), wanted.max())
-    assert costs.shape == (n, n)
-    assert costs.dtype == np.int32
-
-
-def test_counters_that_pass_2_to_the_64(monkeypatch):
-    """The key may be close below 2**64; entries further on wrap to small counters."""
-    for module in (generators, costs_on_device):
-        monkeypatch.setattr(module, "stream_key", lambda *_: 2**64 - 20)
-    drawn = costs_on_device.draw_uniform(9, 1000, 1).array
-    np.testing.assert_array_equal(drawn, generators.uniform(9, 1, cost_range=1000))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -91,16 +70,10 @@ def test_what_is_not_in_device_memory_is_refused():
         costs_on_device.adopt([[1]])
 
 
-@pytest.mark.parametrize(("n", "cost_range"), [(-1, 5), (3, 0), (3, 2**31 + 1)])
-def test_bad_draws_are_refused(n, cost_range):
-    with pytest.raises(ValueError, match=r"order|cost_range"):
-        costs_on_device.draw_uniform(n, cost_range, 1)
-
-
 def test_rows_come_back():
-    costs = costs_on_device.draw_uniform(19, 99, 4)
+    costs = on_device.draw_uniform(19, 99, 4)
     rows = costs_on_device.strips(costs)
-    whole = generators.uniform(19, 4, cost_range=99)
+    whole = matrices.uniform(19, 4, cost_range=99)
     for start, stop in [(0, 19), (0, 0), (7, 8), (5, 19), (19, 19)]:
         np.testing.assert_array_equal(rows(start, stop), whole[start:stop])
         assert rows(start, stop).dtype == np.int32
@@ -110,7 +83,7 @@ def test_rows_come_back():
 
 
 def test_a_copied_row_is_not_device_memory():
-    costs = costs_on_device.draw_uniform(4, 99, 4)
+    costs = on_device.draw_uniform(4, 99, 4)
     costs_on_device.strips(costs)(0, 2)[:] = -5
     assert device.to_host(costs.array).min() >= 0
 
@@ -146,7 +119,7 @@ def solved(costs, n):
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 40])
 def test_an_answer_is_put_together_and_certified(n):
-    costs = costs_on_device.draw_uniform(n, 10 * n, 3)
+    costs = on_device.draw_uniform(n, 10 * n, 3)
     right, answer = solved(costs, n)
     assert answer.cost == right.cost
     assert type(answer.cost) is int
@@ -155,8 +128,8 @@ def test_an_answer_is_put_together_and_certified(n):
     assert answer.row_duals.dtype == answer.column_duals.dtype == answer.col_ind.dtype == np.int64
     assert answer.counters == {"turns": 3}
     assert assignment_proof.assignment(costs_on_device.strips(costs), answer, rows=n).ok
-    instance = Instance("uniform_resident", n, "10n", seed=3)
-    assert assignment_proof.assignment(generators.host_strips(instance), answer, rows=n).ok
+    instance = Instance("uniform", n, "10n", seed=3, storage="device")
+    assert assignment_proof.assignment(instances.host_strips(instance), answer, rows=n).ok
 
 
 def test_sums_beyond_int32_are_exact():
@@ -175,7 +148,7 @@ def test_columns_outside_are_refused_before_anything_is_read(columns):
 def test_nothing_is_a_problem_too():
     for costs in (
         costs_on_device.adopt(np.zeros((0, 0), np.int32)),
-        costs_on_device.draw_uniform(0, 5, 1),
+        on_device.draw_uniform(0, 5, 1),
     ):
         assert (costs.low, costs.high, costs.shape) == (0, 0, (0, 0))
         none = np.zeros(0, np.int64)
@@ -184,12 +157,3 @@ def test_nothing_is_a_problem_too():
         )
         assert (answer.cost, len(answer.row_ind)) == (0, 0)
         assert costs_on_device.strips(costs)(0, 0).shape == (0, 0)
-
-
-def test_host_strips_are_drawn_by_the_formula():
-    rows = generators.host_strips(Instance("uniform_resident", 30, "n/2", seed=9))
-    whole = generators.uniform(30, 9, cost_range=15)
-    for start, stop in [(0, 12), (12, 30), (3, 3), (29, 30), (0, 30)]:
-        np.testing.assert_array_equal(rows(start, stop), whole[start:stop])
-    with pytest.raises(ValueError, match="not drawn in device memory"):
-        generators.host_strips(Instance("uniform", 30, "n"))

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from papers.common.instances import generators
+from papers.common import instances
 from papers.common.model import Flow, Instance
 from papers.common.problems import flow_proof
 from papers.common.problems.network import FOUR, Network, NetworkError, grid, network
@@ -37,7 +37,7 @@ CASES = {
 
 @pytest.fixture(params=CASES)
 def problem(request):
-    return generators.draw(CASES[request.param])
+    return instances.draw(CASES[request.param])
 
 
 @pytest.fixture

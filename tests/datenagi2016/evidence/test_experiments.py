@@ -101,7 +101,7 @@ def measure(planned, source=measurements.THIS_RUN, card=CARD, faster=1.0):
         instance = job.cell.instance
         device = CPU if "omp" in job.cell.solver else card
         common = (job.key, job.cell.solver, job.options, device, instance.family, instance.n,
-                  instance.label, instance.seed, 0)  # fmt: skip
+                  instance.label, instance.seed, instance.storage, False, 0)  # fmt: skip
         found = [*values_of(job, seconds, bands, faster), ("answer", "done", 1)]
         rows += [(*common, *value, "ok", "lp-duals", "") for value in found]
     frame = pd.DataFrame(rows, columns=list(measurements.COLUMNS))
@@ -139,7 +139,7 @@ def test_without_a_gpu_kernels_stay_small_and_nothing_is_large():
         for job in jobs(Plan(preset, gpu=False)):
             on_device = job.cell.solver.split(":")[1] in ("tree", "classical")
             assert job.cell.instance.n <= (48 if on_device else most), job.key
-    resident = [job for job in jobs() if job.cell.instance.family == "uniform_resident"]
+    resident = [job for job in jobs() if job.cell.instance.storage == "device"]
     assert [job.cell.instance.n for job in resident] == [RESIDENT_SIZE]
 
 

@@ -152,13 +152,14 @@ def summary_of(sizes=SIZES, device="Planted GPU"):
                     values += [("steps", f"{s}_ms", 1e3 * value / len(steps)) for s in steps]
             full = f"datenagi2016:{solver}"
             options = f"ranks={p},exchange=peers" if name == scaling_tables.PEERS else f"ranks={p}"
-            cell = f"{full}[{options}]/uniform_parts/n={n}/range=10n/seed=1"
+            cell = f"{full}[{options}]/uniform/n={n}/range=10n/seed=1/storage=strips"
             for scope, metric, value in values:
                 known = {
                     "source": "this run", "cell": cell, "solver": full, "options": options,
-                    "device": device, "family": "uniform_parts", "n": n, "label": "10n",
-                    "seed": 1, "scope": scope, "metric": metric, "median": value, "q1": value,
-                    "q3": value, "count": 3, "status": "ok", "certificate": "lp-duals",
+                    "device": device, "family": "uniform", "n": n, "label": "10n",
+                    "seed": 1, "storage": "strips", "permuted": False, "scope": scope,
+                    "metric": metric, "median": value, "q1": value, "q3": value, "count": 3,
+                    "status": "ok", "certificate": "lp-duals",
                     "reason": "",
                 }  # fmt: skip
                 rows.append([known[column] for column in SUMMARY])
@@ -206,7 +207,7 @@ def test_the_exchange_is_named_and_one_gpus_own_solver_stands_beside():
     }  # fmt: skip
     one = summary[summary["solver"] == "datenagi2016:mpi_tree"]
     one = one[one["options"] == "ranks=1"]
-    one = one.assign(solver="datenagi2016:tree", options="", family="uniform")
+    one = one.assign(solver="datenagi2016:tree", options="", storage="host")
     one = one.assign(median=one["median"] / 2)
     more = scaling_tables.table_5(pd.concat([summary, one]), NUMBERS)
     extra = more[more["solver"] == "CU-TREE on one"]
@@ -296,7 +297,7 @@ def test_plans():
             for cells in makers:
                 for cell in cells(plan):
                     assert dict(cell.options)["ranks"] in (1, 2, 4)
-                    assert cell.instance.family == "uniform_parts"
+                    assert (cell.instance.family, cell.instance.storage) == ("uniform", "strips")
     paper = Plan("paper", gpu=True)
     assert {(c.instance.n, dict(c.options)["ranks"]) for c in scaling_tables.weak(paper)} == {
         (10_000, 1), (14_142, 2), (20_000, 4),

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
 from papers.datenagi2016 import reference, solver
 from papers.datenagi2016.kernels.shared import TO_AUGMENT, Flag

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from papers.common.gpu import device
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.datenagi2016 import reference, solver
 from papers.datenagi2016.kernels import shared
 from papers.datenagi2016.kernels.shared import Flag, Mark

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from papers.common import instances
 from papers.common.gpu import device, memory_order
-from papers.common.instances import generators, parts
+from papers.common.instances.matrices import sources
 from papers.common.model import Assignment, Instance
 from papers.common.mpi import ranks
 from papers.common.mpi import windows as common_peers
-from papers.common.problems import assignment_proof, assignment_proof_by_strips
+from papers.common.problems import assignment_proof, assignment_proof_by_strips, blocks
 from papers.datenagi2016 import solve, solver
 from papers.datenagi2016.kernels import shared
 from papers.datenagi2016.several_gpus import collectives, upload
@@ -57,7 +58,7 @@ def solves():
             for place, (dtype, label) in enumerate(kinds):
                 family = "uniform_double" if dtype == "float64" else "uniform"
                 instance = Instance(family, n, label, seed=n)
-                cost = generators.draw(instance)
+                cost = instances.draw(instance)
                 exchange = ("gather", "allgather")[place % 2]
                 given = instance if place < 2 or dtype == "float64" else cost
                 answer = solve(given, variant=variant, dtype=dtype, comm=COMM, exchange=exchange)
@@ -118,7 +119,7 @@ def lists():
     for label in ("n", "0.1n"):
         instance = Instance("uniform", 24, label, seed=2)
         for way in ("gather", "allgather"):
-            check(solve(instance, comm=COMM, exchange=way), generators.draw(instance))
+            check(solve(instance, comm=COMM, exchange=way), instances.draw(instance))
 
 
 def peers():
@@ -134,7 +135,7 @@ def peers():
         instance = Instance(family, n, label, seed=n)
         plain = solve(instance, comm=COMM, dtype=dtype, exchange="allgather")
         answer = solve(instance, comm=COMM, dtype=dtype, exchange="peers")
-        check(answer, generators.draw(instance))
+        check(answer, instances.draw(instance))
         for name in ("dual_updates", "initial_assignments"):
             assert answer.counters[name] == plain.counters[name], name
         assert (answer.counters["by_peers"], plain.counters["by_peers"]) == (1, 0)
@@ -159,7 +160,7 @@ def peers():
     for state in (1, 0, 1, 1, 0):  # they share a window
         mpi_solver.run(states[state])
         check(mpi_solver.download(states[state]),
-              generators.draw(Instance("uniform", 12, "10n", seed=5 * state)))  # fmt: skip
+              instances.draw(Instance("uniform", 12, "10n", seed=5 * state)))  # fmt: skip
     host, ranks.ranks_of_host = ranks.ranks_of_host, lambda comm: 1
     if SIZE > 1:
         call = functools.partial(solve, np.eye(9, dtype=int), comm=COMM, exchange="peers")
@@ -254,10 +255,10 @@ def nccl():
     for n in {1: (1, 6), 2: (3, 7), 4: (5, 9)}[SIZE]:  # uneven, and with an idle rank
         for way in ("auto", "peers"):
             answer = solve(Instance("uniform", n, "n", seed=n), comm=COMM, exchange=way)
-            check(answer, generators.draw(Instance("uniform", n, "n", seed=n)))
+            check(answer, instances.draw(Instance("uniform", n, "n", seed=n)))
     for dtype in ("int32", "int64", "float64"):
         answer = solve(instance, comm=COMM, dtype=dtype)
-        check(answer, generators.draw(instance))
+        check(answer, instances.draw(instance))
         assert answer.counters["by_nccl"] == (SIZE > 1)
         for name in ("dual_updates", *(["bfs_levels", "frontier_rows"] if SIZE < 3 else [])):
             assert answer.counters[name] == plain.counters[name], name
@@ -289,7 +290,7 @@ def interrupted():
             flags[shared.SIGNALS] = kept
             device.overwrite(state.arrays["flags"], flags)
             mpi_solver.run(state)
-            check(mpi_solver.download(state), generators.draw(instance))
+            check(mpi_solver.download(state), instances.draw(instance))
     time.sleep(2.5)  # the watch of PAPERS_MPI_TIMEOUT_S does not run on
 
 
@@ -329,17 +330,17 @@ def aware():
     instance = Instance("uniform", 17, "10n", seed=9)
     for variant, way in (("classical", "auto"), ("tree", "gather"), ("tree", "allgather")):
         answer = solve(instance, variant=variant, comm=COMM, exchange=way)
-        check(answer, generators.draw(instance))
+        check(answer, instances.draw(instance))
 
 
 def errors():
     """What all ranks agree on is raised on all, by name."""
     if SIZE > 1:
-        raises(parts.SplitError, "smaller than the number of ranks",
+        raises(blocks.SplitError, "smaller than the number of ranks",
                lambda: solve(np.zeros((1, 1), int), comm=COMM))  # fmt: skip
-        raises(parts.DisagreementError, "costs",
+        raises(blocks.DisagreementError, "costs",
                lambda: solve(np.eye(5, dtype=int) * (RANK == 1), comm=COMM))  # fmt: skip
-        raises(parts.DisagreementError, "options",
+        raises(blocks.DisagreementError, "options",
                lambda: solve(np.eye(5), comm=COMM, maximize=RANK == 1))  # fmt: skip
         bad = np.full((5, 5), np.nan)
         raises(ValueError, "NaN", lambda: solve(bad, comm=COMM))
@@ -371,7 +372,7 @@ def certificates():
     """Duals that are wrong in one strip, or on one rank, are refuted on all."""
     for family, by_rows in (("uniform", True), ("uniform_double", False)):
         instance = Instance(family, 21, "10n", seed=4)
-        source = parts.as_source(instance)
+        source = sources.as_source(instance)
         answer = solve(instance, comm=COMM, variant="classical" if by_rows else "tree")
         good = assignment_proof_by_strips.assignment(COMM, source, answer, by_rows)
         assert good.ok, good
@@ -383,7 +384,7 @@ def certificates():
             assert not verdict.ok
             assert COMM.bcast(verdict) == verdict
             if by_rows:
-                owner = next(r for r, (a, b) in enumerate(parts.split(21, SIZE)) if a <= line < b)
+                owner = next(r for r, (a, b) in enumerate(blocks.split(21, SIZE)) if a <= line < b)
                 assert verdict.reason.startswith(f"rank {owner}:"), verdict
             duals[line] -= 1
         if SIZE - 1 == RANK:
@@ -399,12 +400,12 @@ def certificates():
     huge = np.full((5, 5), 1e308)
     lines = np.arange(5), np.arange(5), 1.0
     claimed = Assignment(*lines, np.full(5, 1e308), np.zeros(5))
-    verdict = assignment_proof_by_strips.assignment(COMM, parts.as_source(huge), claimed, True)
+    verdict = assignment_proof_by_strips.assignment(COMM, sources.as_source(huge), claimed, True)
     assert (verdict.ok, "overflow" in verdict.reason) == (False, True), verdict
     if SIZE == 2:  # each strip is right by its own rank's duals: cost 2, where 0 is possible
         u, v = (np.array([0, 1]), np.array([1, 0]))[:: 1 if RANK == 0 else -1]
         claimed = Assignment(np.arange(2), np.arange(2), 2, u, v)
-        two = parts.as_source(np.eye(2, dtype=int))
+        two = sources.as_source(np.eye(2, dtype=int))
         assert not assignment_proof_by_strips.assignment(COMM, two, claimed, True).ok
 
 

@@ -12,7 +12,7 @@ from numba import cuda
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.gpu.launch import bind
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.datenagi2016.kernels import shared
 from papers.datenagi2016.launches import Geometry
 from papers.datenagi2016.several_gpus import launches

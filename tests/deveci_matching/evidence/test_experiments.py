@@ -44,7 +44,7 @@ def summary(cells, milliseconds, counters=lambda code, graph: {}, card=CARD, spr
         code, _ = codes.code_of(one.solver, options)
         machine = card if code in ON_GPU else CPU
         common = (one.key, one.solver, options, machine, graph.family, graph.n, graph.label,
-                  graph.seed)  # fmt: skip
+                  graph.seed, graph.storage, graph.permuted)  # fmt: skip
         ms = milliseconds(code, graph)
         if ms is None:
             continue
@@ -97,7 +97,7 @@ def twenty():
     times = printed_ms()
     return summary(
         cells,
-        lambda code, graph: times[code, name_of(graph), sets.ordering_of(graph.family)],
+        lambda code, graph: times[code, name_of(graph), sets.ordering_of(graph.permuted)],
         lambda code, graph: {"cardinality": graph.n // 2, "initial_cardinality": graph.n // 3},
     )
 
@@ -200,7 +200,7 @@ def test_preset_paper_has_all_real_matrices():
         graph = job.cell.instance
         if graph.family.startswith("matrix"):
             code = codes.code_of(job.cell.solver, job.options)[0]
-            planned.setdefault((graph.label, sets.ordering_of(graph.family)), set()).add(code)
+            planned.setdefault((graph.label, sets.ordering_of(graph.permuted)), set()).add(code)
     for ordering in sets.ORDERINGS:
         for name, of in sets.ours().iterrows():
             codes_there = planned[name, ordering]
@@ -274,11 +274,11 @@ def test_stand_ins_are_no_larger_than_what_they_stand_for():
     ("family", "n", "label", "name", "kind"),
     [
         ("matrix", 55476, "copter2", "copter2", "real"),
-        ("matrix_rcp", 3997962, "com-LiveJournal", "com-livejournal", "real"),
+        ("matrix", 3997962, "com-LiveJournal", "com-livejournal", "real"),
         ("stand_in", 2000, "com-LiveJournal", "com-livejournal stand-in", "stand-in"),
-        ("stand_in_rcp", 2000, "italy_osm", "italy_osm stand-in", "stand-in"),
+        ("stand_in", 2000, "italy_osm", "italy_osm stand-in", "stand-in"),
         ("delaunay", 2**23, "n23", "delaunay_n23", "generated"),
-        ("rgg_rcp", 2**24, "n_2_24_s0", "rgg_n_2_24_s0", "generated"),
+        ("rgg", 2**24, "n_2_24_s0", "rgg_n_2_24_s0", "generated"),
         ("kron", 2**21, "logn21", "kron_g500-logn21", "generated"),
         ("skew_graph", 2000, "d8", "skew_n2000_d8", "random"),
     ],
@@ -286,7 +286,6 @@ def test_stand_ins_are_no_larger_than_what_they_stand_for():
 def test_names_and_kinds(family, n, label, name, kind):
     assert sets.name_of(family, n, label) == name
     assert sets.kind_of(family) == kind
-    assert sets.ordering_of(family) == ("permuted" if family.endswith("_rcp") else "original")
 
 
 # ------------------------------------------------------------------------------- sets
@@ -469,7 +468,9 @@ def test_full_size_graphs_stand_beside_print(monkeypatch):
     times = printed_ms()
     rows = summary(
         BY_NAME["full_size"].cells(PAPER),
-        lambda code, graph: times.get((code, name_of(graph), sets.ordering_of(graph.family)), 1.0),
+        lambda code, graph: times.get(
+            (code, name_of(graph), sets.ordering_of(graph.permuted)), 1.0
+        ),
     )
     found = table("full_size", rows)
     assert len(found) == 8
@@ -661,7 +662,9 @@ def test_matching_sizes_are_the_known_ones():
 @pytest.mark.parametrize("who", [("HK",), (BEST, "HK", "SciPy")])
 def test_a_wrong_size_is_seen(who):
     """One code off, or all of them off the known maximum."""
-    rows = sized(lambda code, graph: -1 if code in who and graph.family == "matrix" else 0)
+    real = [graph for graph in sets.thorough(PAPER) + sets.brief(PAPER) if graph.family == "matrix"]
+    off = {graph for graph in real if not graph.permuted}
+    rows = sized(lambda code, graph: -1 if code in who and graph in off else 0)
     bad = [c for c in compared("counts", rows) if c.verdict == "open"]
     assert len(bad) == 1 + 3
     assert sum("original" in c.quantity for c in bad) == 3
@@ -734,7 +737,7 @@ def plausible(code, graph):
     """Milliseconds that differ by code and graph; some graphs take HK more than a second."""
     place = sum(map(ord, name_of(graph))) % 97 + 1
     base = {BEST: 2.0, BEYOND: 1.0, "HK": 40.0, "PFP": 30.0}.get(code, 5.0)
-    return base * place * (2 if graph.family.endswith("_rcp") else 1)
+    return base * place * (2 if graph.permuted else 1)
 
 
 def every_counter(code, graph):

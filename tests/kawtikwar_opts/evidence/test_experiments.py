@@ -9,7 +9,7 @@ import pytest
 
 from papers.common.evidence import plots, published
 from papers.common.gpu import device
-from papers.common.instances.generators import uniform_double
+from papers.common.instances.matrices import uniform_double
 from papers.common.model import Plan
 from papers.kawtikwar_opts import solver
 from papers.kawtikwar_opts.evidence import profile, tables
@@ -102,7 +102,7 @@ def measure(planned, source=measurements.THIS_RUN, card=CARD, faster=1.0, status
         instance = job.cell.instance
         machine = CPU if "cpu" in job.cell.solver else card
         common = (job.key, job.cell.solver, job.options, machine, instance.family, instance.n,
-                  instance.label, instance.seed, 0)  # fmt: skip
+                  instance.label, instance.seed, "host", False, 0)  # fmt: skip
         found = [*values_of(job, faster, status), ("answer", "done", 1)]
         rows += [(*common, *value, "ok", "lp-duals", "") for value in found]
     frame = pd.DataFrame(rows, columns=list(measurements.COLUMNS))

@@ -11,7 +11,7 @@ from numba import cuda
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import launch
 from papers.common.gpu.signatures import argument_types, names_element
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.kawtikwar_opts import launches, reference
 from papers.kawtikwar_opts.evidence import sass
 from papers.kawtikwar_opts.kernels import near_zero
@@ -147,7 +147,7 @@ def test_near_zero_takes_what_is_nearer_than_eps():
 
 
 def test_threshold_stays_below_what_the_certificate_allows():
-    from papers.common.instances.generators import uniform_double
+    from papers.common.instances.matrices import uniform_double
     from papers.common.problems.assignment import prepare
 
     assert near_zero.threshold(prepare([[3, 4], [5, 6]])) == 1
@@ -230,7 +230,7 @@ def test_kernel_compiles(kernel, signature, kind, capability):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_compiler_keeps_the_second_load_that_opt_3_saves(kind):
-    """What is found: the reread is in PTX (and SASS), in the unrolled and in the printed form."""
+    """The reread is in PTX (and SASS), in the unrolled and in the printed form."""
     counts = [sass.global_loads(sass.probe(v), sass.signature(kind)) for v in ("opt2", "opt3")]
     assert counts[0]["ptx_loads"] - counts[1]["ptx_loads"] == 8  # 4 entries, in two copies
     assert counts[0]["ptx_stores"] == counts[1]["ptx_stores"]

@@ -11,7 +11,7 @@ import pytest
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
 from papers.lopes2019 import solver
 

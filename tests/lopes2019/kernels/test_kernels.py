@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from papers.common.gpu import device
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.lopes2019 import reference, solver
 from papers.lopes2019.kernels import search
 

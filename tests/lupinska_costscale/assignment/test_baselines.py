@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
 from papers.lupinska_costscale.assignment import reference
 from papers.lupinska_costscale.assignment.baselines import cost_scaling

@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
 from papers.common.gpu import device
-from papers.common.instances.generators import uniform
+from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
 from papers.lupinska_costscale import PAPER, solve
 from papers.lupinska_costscale.assignment import launches, solver

@@ -63,7 +63,7 @@ def summary(planned, milliseconds, counters=lambda job: {}, card=CARD, gave_up=l
         one, graph = job.cell, job.cell.instance
         machine = card if code_of(job) in KERNELS else CPU
         common = (one.key, one.solver, job.options, machine, graph.family, graph.n, graph.label,
-                  graph.seed)  # fmt: skip
+                  graph.seed, graph.storage, graph.permuted)  # fmt: skip
         if gave_up(job) is not None:
             for scope, metric, value in (("run", "gave_up_ms", gave_up(job)), ("", "done", 1)):
                 rows.append((*common, 0, scope, metric, value, "skipped", "none", "gave up"))

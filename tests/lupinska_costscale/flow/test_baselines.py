@@ -5,14 +5,14 @@ import sys
 import numpy as np
 import pytest
 
+from papers.common import instances
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators
-from papers.common.model import Instance
+from papers.common.model import GivenUpError, Instance
 from papers.common.problems import flow_proof
 from papers.common.problems.network import FOUR, Network, NetworkError, grid, network
-from papers.common.problems.residuals import split
 from papers.lupinska_costscale.flow import reference
-from papers.lupinska_costscale.flow.baselines import push_relabel, rivals
+from papers.lupinska_costscale.flow.baselines import push_relabel, rivals, solvers
+from papers.lupinska_costscale.flow.residuals import split
 
 HEURISTICS = push_relabel.HEURISTICS
 
@@ -32,7 +32,7 @@ def as_network(problem):
 
 
 def solve(name, problem, **options):
-    solver = push_relabel.SOLVERS[name]
+    solver = solvers.SOLVERS[name]
     state = solver.upload(problem, **options)
     solver.run(state)
     first = solver.download(state)
@@ -65,7 +65,7 @@ def check_distances(operation, state, x):
 @pytest.mark.parametrize("heuristics", HEURISTICS)
 @pytest.mark.parametrize("instance", PROBLEMS, ids=lambda i: i.key)
 def test_the_printed_algorithm(instance, heuristics):
-    net = as_network(generators.draw(instance))
+    net = as_network(instances.draw(instance))
     seen = []
 
     def step(operation, state, x):
@@ -80,7 +80,7 @@ def test_the_printed_algorithm(instance, heuristics):
 
 
 def test_heights_never_fall():
-    net = as_network(generators.draw(Instance("random_grid", 5, "9", seed=3)))
+    net = as_network(instances.draw(Instance("random_grid", 5, "9", seed=3)))
     before = [0] * net.nodes
 
     def step(operation, state, x):
@@ -109,7 +109,7 @@ def test_what_global_relabeling_as_printed_would_break():
 @pytest.mark.parametrize("heuristics", HEURISTICS)
 @pytest.mark.parametrize("instance", PROBLEMS, ids=lambda i: i.key)
 def test_push_relabel(instance, heuristics):
-    problem = generators.draw(instance)
+    problem = instances.draw(instance)
     answer = solve("push_relabel", problem, heuristics=heuristics)
     assert answer.value == by_scipy(problem)
     used = answer.counters["host_relabels"] > 0
@@ -124,7 +124,7 @@ def test_all_codes_agree_on_images(name, family):
     if name == "pymaxflow":
         pytest.importorskip("maxflow")
     label = {"segmentation": "coffee", "stereo_move": "a09", "random_grid": "50"}[family]
-    problem = generators.draw(Instance(family, 60, label))
+    problem = instances.draw(Instance(family, 60, label))
     answer = solve(name, problem)
     assert answer.value == by_scipy(problem) > 0
     assert solve(name, problem.network()).value == answer.value
@@ -162,22 +162,22 @@ def test_edge_cases(name, problem, value):
 
 
 def test_a_run_that_needs_more_than_allowed():
-    problem = generators.draw(PROBLEMS[0])
-    state = push_relabel.upload(problem, max_operations=3)
-    with pytest.raises(push_relabel.OperationLimitError, match="more than 3"):
+    problem = instances.draw(PROBLEMS[0])
+    state = push_relabel.upload(problem, operations=3)
+    with pytest.raises(GivenUpError, match="more than 3"):
         push_relabel.run(state)
     with pytest.raises(RuntimeError, match="nothing to download"):
         push_relabel.download(state)
 
 
 def test_options_and_problems():
-    problem = generators.draw(PROBLEMS[0])
-    for options in ({"heuristics": "gap"}, {"max_operations": -1}):
+    problem = instances.draw(PROBLEMS[0])
+    for options in ({"heuristics": "gap"}, {"operations": -1}):
         with pytest.raises(ValueError, match=next(iter(options))):
             push_relabel.upload(problem, **options)
     with pytest.raises(ValueError, match="heuristics"):
         reference.push_relabel(problem.network(), "gap")
-    for solver in push_relabel.SOLVERS.values():
+    for solver in solvers.SOLVERS.values():
         with pytest.raises((NetworkError, MissingPackageError)):
             solver.upload(np.zeros((3, 3)))
     state = rivals.upload_scipy(problem)
@@ -188,13 +188,13 @@ def test_options_and_problems():
 def test_without_pymaxflow(monkeypatch):
     monkeypatch.setitem(sys.modules, "maxflow", None)
     with pytest.raises(MissingPackageError, match="not installed"):
-        rivals.upload_pymaxflow(generators.draw(PROBLEMS[0]))
+        rivals.upload_pymaxflow(instances.draw(PROBLEMS[0]))
 
 
 def test_a_wrong_answer_of_pymaxflow_is_found():
     """Its value and its cut are its own: the flow they are proved with does not cover for them."""
     pytest.importorskip("maxflow")
-    problem = generators.draw(PROBLEMS[0])
+    problem = instances.draw(PROBLEMS[0])
     state = rivals.upload_pymaxflow(problem)
     with pytest.raises(RuntimeError, match="nothing to download"):
         rivals.download_pymaxflow(state)

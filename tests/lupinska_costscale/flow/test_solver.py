@@ -9,10 +9,10 @@ from papers.common.gpu import device
 from papers.common.model import GivenUpError
 from papers.common.problems import flow_proof
 from papers.common.problems.network import EIGHT, FOUR, Grid, NetworkError, grid, inner, network
-from papers.common.problems.residuals import FlowError
-from papers.lupinska_costscale.flow import launches as flow_binding
+from papers.lupinska_costscale.flow import prepare
 from papers.lupinska_costscale.flow import solver as flow_solver
-from papers.lupinska_costscale.flow.launches import Tile
+from papers.lupinska_costscale.flow.prepare import Tile
+from papers.lupinska_costscale.flow.settle import FlowError
 
 SMALL = {
     "lock_free": {"cycle": 50},
@@ -116,8 +116,8 @@ def test_capacities_of_64_bits(name):
     wide = grid(
         small.source * factor, small.sink * factor, {n: a * factor for n, a in small.arcs.items()}
     )
-    assert flow_binding.prepare(wide).dtype == np.int64
-    assert flow_binding.prepare(small).dtype == np.int32
+    assert prepare.prepare(wide).dtype == np.int64
+    assert prepare.prepare(small).dtype == np.int32
     assert certified(name, wide).value == factor * scipy_value(small)
 
 
@@ -128,7 +128,7 @@ def test_excess_outgrows_32_bits():
     none = np.zeros((1, 3), np.int64)
     source, sink = np.array([[2**30, 2**30, 2**30]]), np.array([[0, 2**31 - 1, 0]])
     instance = grid(source, sink, {"right": right, "left": left, "down": none, "up": none})
-    assert flow_binding.prepare(instance).dtype == np.int32
+    assert prepare.prepare(instance).dtype == np.int32
     for name in SMALL:
         assert certified(name, instance).value == 2**31 - 1
 
@@ -213,7 +213,7 @@ def test_a_search_without_rest_raises(monkeypatch):
     solver = SOLVERS["gpu_relabel"]
     for instance in (random_grid((5, 5), 4), random_network(9, 30, 1)):
         state = solver.upload(instance, **SMALL["gpu_relabel"])
-        words = flow_solver.r if isinstance(instance, Grid) else flow_solver.net
+        words = flow_solver.one_launch if isinstance(instance, Grid) else flow_solver.network
 
         def restless(*args, state=state, words=words):
             state.arrays["control"][words.STATUS] = words.RESTLESS
@@ -240,7 +240,7 @@ def test_lock_free_gives_up_after_its_time_and_not_before():
                        ) as told:  # fmt: skip
         SOLVERS["lock_free"].run(state)
     assert told.value.after_ms > 1e-6
-    assert state.operations() > 0
+    assert state.count_operations() > 0
     with pytest.raises(RuntimeError, match="no run has ended"):
         SOLVERS["lock_free"].download(state)
     assert certified("lock_free", instance, seconds=600).value == scipy_value(instance)
@@ -285,7 +285,7 @@ def test_bad_instances_are_named(monkeypatch):
             patch.setattr(device, "free_bytes", lambda: 100)
             with pytest.raises(NetworkError, match="bytes of device memory"):
                 solver.upload(random_grid((3, 3), 1))
-            patch.setattr(flow_binding, "LARGEST", 10)
+            patch.setattr(prepare, "LARGEST", 10)
             with pytest.raises(NetworkError, match="32 bits"):
                 solver.upload(random_grid((3, 3), 1))
         if name == "blocking":

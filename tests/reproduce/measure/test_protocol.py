@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from toybox import toy
 
+from papers.common import instances
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.instances import generators
+from papers.common.instances import matrices
 from papers.common.model import GAVE_UP, Assignment, Cell, GivenUpError, Instance, Solver
 from papers.common.problems import (
     assignment_proof,
@@ -128,8 +129,8 @@ def test_scopes_do_not_share_a_state():
 
 def test_an_instance_is_drawn_once_for_all_its_solvers(monkeypatch):
     drawn = []
-    true = generators.draw
-    monkeypatch.setattr(generators, "draw", lambda i: drawn.append(i) or true(i))
+    true = instances.draw
+    monkeypatch.setattr(instances, "draw", lambda i: drawn.append(i) or true(i))
     laboratory = Laboratory()
     for n in (8, 8, 16, 8):
         go(solver(), a_cell(n=n), laboratory)
@@ -202,7 +203,7 @@ def resident_solver(run=run_resident):
 
 
 def resident_cell(*scopes, n=8, repeats=2):
-    instance = Instance("uniform_resident", n, "10n", seed=3)
+    instance = Instance("uniform", n, "10n", seed=3, storage="device")
     return Cell("toy:r", instance, scopes, (), repeats)
 
 
@@ -221,7 +222,7 @@ def test_a_matrix_in_device_memory_is_measured_in_every_scope(counted, monkeypat
     timed = {(scope, metric) for scope, _, metric, _ in outcome.values}
     assert {("run", "time_ms"), ("steps", "search_ms"), ("end_to_end", "time_ms")} <= timed
     assert len(counted) == (3 if limit == 7 else 6)
-    best = toy.solve(generators.uniform(8, 3, cost_range=80).astype(np.int64)).cost
+    best = toy.solve(matrices.uniform(8, 3, cost_range=80).astype(np.int64)).cost
     assert ("answer", 0, "cost", best) in outcome.values
 
 
@@ -238,10 +239,10 @@ def test_the_certifier_does_not_read_device_memory():
 
 
 @pytest.mark.usefixtures("_executor")
-@pytest.mark.parametrize("family", ["uniform", "uniform_resident"])
-def test_the_old_matrix_is_gone_before_the_new_one_is_drawn(monkeypatch, family):
+@pytest.mark.parametrize("storage", ["host", "device"])
+def test_the_old_matrix_is_gone_before_the_new_one_is_drawn(monkeypatch, storage):
     alive = []
-    true = generators.draw
+    true = instances.draw
 
     def draw(instance):
         alive.append([ref() is not None for ref in drawn])
@@ -250,11 +251,11 @@ def test_the_old_matrix_is_gone_before_the_new_one_is_drawn(monkeypatch, family)
         return matrix
 
     drawn = []
-    monkeypatch.setattr(generators, "draw", draw)
+    monkeypatch.setattr(instances, "draw", draw)
     laboratory = Laboratory()
-    subject = resident_solver() if family == "uniform_resident" else solver()
+    subject = resident_solver() if storage == "device" else solver()
     for n in (8, 9, 10):
-        instance = Instance(family, n, "10n")
+        instance = Instance("uniform", n, "10n", storage=storage)
         go(subject, Cell("toy:r", instance, ("run", "end_to_end"), (), 2), laboratory)
     assert alive == [[], [False], [False, False]]
 
@@ -263,14 +264,14 @@ def test_a_draw_that_fails_is_tried_again(monkeypatch):
     laboratory = Laboratory()
     first, second = toy.instance(8), toy.instance(9)
     laboratory.draw(first)
-    true = generators.draw
+    true = instances.draw
 
     def draw(instance):
         if instance == second:
             raise MemoryError
         return true(instance)
 
-    monkeypatch.setattr(generators, "draw", draw)
+    monkeypatch.setattr(instances, "draw", draw)
     for _ in range(2):
         with pytest.raises(MemoryError):
             laboratory.draw(second)
@@ -428,19 +429,19 @@ def test_a_missing_matrix_is_skipped_with_the_reason(monkeypatch, tmp_path):
 
 def test_a_permuted_graph_is_made_of_the_one_at_hand(monkeypatch):
     drawn = []
-    true = generators.draw
-    monkeypatch.setattr(generators, "draw", lambda i: drawn.append(i.family) or true(i))
+    true = instances.draw
+    monkeypatch.setattr(instances, "draw", lambda i: drawn.append(i.permuted) or true(i))
     laboratory = Laboratory()
     first = Instance("uniform_graph", 30, "d2", seed=3)
     laboratory.draw(first)
-    graph = laboratory.draw(replace(first, family="uniform_graph_rcp"))
-    assert drawn == ["uniform_graph"]
-    wanted = true(replace(first, family="uniform_graph_rcp"))
+    graph = laboratory.draw(replace(first, permuted=True))
+    assert drawn == [False]
+    wanted = true(replace(first, permuted=True))
     assert np.array_equal(graph.cadj, wanted.cadj)
     assert np.array_equal(graph.cxadj, wanted.cxadj)
-    laboratory.draw(replace(first, family="uniform_graph_rcp", seed=4))
+    laboratory.draw(replace(first, permuted=True, seed=4))
     laboratory.draw(replace(first, n=31))
-    assert drawn == ["uniform_graph", "uniform_graph_rcp", "uniform_graph"]
+    assert drawn == [False, True, False]
 
 
 # ------------------------------------------------------------------------------- flows
@@ -483,7 +484,7 @@ def test_a_flow_of_another_value_is_found():
 
 def test_a_flow_does_not_answer_for_a_matching():
     def upload(graph, **options):
-        return push_relabel.upload(generators.draw(Instance("random_grid", 4, "9")))
+        return push_relabel.upload(instances.draw(Instance("random_grid", 4, "9")))
 
     outcome = go(flow_solver(upload=upload), graph_cell())
     assert (outcome.status, outcome.certificate) == ("not-certified", "none")

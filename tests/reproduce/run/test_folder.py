@@ -12,7 +12,15 @@ from papers.reproduce.run.measurements import COLUMNS
 
 def rows(cell, values=2, status="ok", reason="fine"):
     base = dict.fromkeys(COLUMNS, "")
-    base |= {"cell": cell, "n": 8, "seed": 1, "repeat": 0, "status": status, "reason": reason}
+    base |= {
+        "cell": cell,
+        "n": 8,
+        "seed": 1,
+        "permuted": False,
+        "repeat": 0,
+        "status": status,
+        "reason": reason,
+    }
     timed = [{**base, "scope": "run", "metric": "time_ms", "value": 1.5} for _ in range(values)]
     return [*timed, {**base, "scope": "answer", "metric": "done", "value": 1}]
 

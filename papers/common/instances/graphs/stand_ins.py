@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit, prange
 
-from papers.common.instances.graphs import families, plane
+from papers.common.instances.graphs import kron, plane
 from papers.common.instances.graphs.edge_lists import (
     Draws,
     Edges,
@@ -73,7 +73,7 @@ _ROUNDS = 5
 _DEFINED: dict[str, Callable[[int, int], Graph]] = {
     "mesh": plane.mesh_dual,
     "delaunay": plane.delaunay,
-    "kron": families.kron,
+    "kron": kron.kron,
     "rgg": plane.rgg,
 }
 """Kinds that a definition fixes, mean degree included."""

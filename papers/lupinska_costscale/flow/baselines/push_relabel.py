@@ -1,28 +1,23 @@
-"""Maximum flow on the CPU: push-relabel as [LU11 sec.4.1] and [LU11 sec.4.2] have it, and rivals.
+"""Push-relabel on the CPU as [LU11 sec.4.1] and [LU11 sec.4.2] have it, with a queue.
 
-| name | what it is |
-| --- | --- |
-| `push_relabel` | [LU11 Alg.4.2] with a queue; option `heuristics` |
-| `pymaxflow` | PyMaxflow: Boykov and Kolmogorov's augmenting paths (an optional package) |
-| `scipy_flow` | `scipy.sparse.csgraph.maximum_flow` (Dinic) |
-
-`push_relabel` works on terminals apart from the other nodes (see
-`papers.common.problems.residuals`), so one code serves networks and grids. A node at height ``|V|``
-or above is left alone, as in line 3 of [LU11 Alg.4.8]: the sink cannot be reached from it.
+It works on terminals apart from the other nodes (see `flow.residuals`), so one code
+serves networks and grids. A node at height ``|V|`` or above is left alone, as in line 3 of
+[LU11 Alg.4.8]: the sink cannot be reached from it.
 `download` returns what is stranded there; the flow's value and the cut are known before that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from papers.common.model import Flow, Solver
+from papers.common.model import Flow, GivenUpError
 from papers.common.problems.network import Grid, Network
-from papers.common.problems.residuals import (
+from papers.lupinska_costscale.flow.residuals import (
     Split,
     arc,
     degree,
@@ -30,10 +25,10 @@ from papers.common.problems.residuals import (
     end,
     join,
     mate,
-    settle,
     split,
 )
-from papers.lupinska_costscale.flow.baselines import rivals
+from papers.lupinska_costscale.flow.settle import settle
+from papers.lupinska_costscale.limits import Deadline, check_seconds
 
 Trace = Callable[[str], None]
 
@@ -42,8 +37,45 @@ PUSHES, RELABELS, GLOBALS, LEVELS, TALLY = range(5)
 """Places in the tally, and its size."""
 
 
-class OperationLimitError(RuntimeError):
-    """More pushes and relabels than allowed, or than the algorithm can need."""
+SLICE = 1 << 22
+"""Pushes and relabels between two looks at the clock, where there is a time limit."""
+
+
+class Work(NamedTuple):
+    """Arrays of the algorithm besides residual capacities.
+
+    Attributes
+    ----------
+    excess : int64[nodes]
+    height : int32[nodes]
+    current : int32[nodes]
+        The arc at which a node's search for an admissible one goes on.
+    queue : int32[nodes + 1]
+        A ring of active nodes.
+    queued : bool[nodes]
+    marks : int64[3]
+        First place of the ring, the one behind its last, and the number of relabels at which the
+        next global relabeling is due.
+    """
+
+    excess: np.ndarray
+    height: np.ndarray
+    current: np.ndarray
+    queue: np.ndarray
+    queued: np.ndarray
+    marks: np.ndarray
+
+    @classmethod
+    def of(cls, source: np.ndarray) -> Work:
+        """Allocate for what the source sends to each node."""
+        n, narrow = source.size, np.int32
+        queue, queued = np.empty(n + 1, narrow), np.zeros(n, np.bool_)
+        height, current = np.zeros(n, narrow), np.zeros(n, narrow)
+        return cls(source.copy(), height, current, queue, queued, np.zeros(3, np.int64))
+
+
+FRONT, TAIL, DUE = range(3)
+"""Places in ``marks``."""
 
 
 @dataclass
@@ -59,6 +91,8 @@ class State:
         One of `HEURISTICS`.
     limit : int
         Pushes and relabels that may be made.
+    seconds : float or None
+        How long a run may take.
     tally : int64[TALLY]
     solved : bool
         Whether `run` has ended well.
@@ -69,6 +103,7 @@ class State:
     left: Split
     heuristics: str
     limit: int
+    seconds: float | None = None
     tally: np.ndarray = field(default_factory=lambda: np.zeros(TALLY, np.int64))
     solved: bool = False
 
@@ -88,7 +123,10 @@ def operation_bound(nodes: int, arcs: int) -> int:
 
 
 def upload(
-    instance: Network | Grid, heuristics: str = "global+gap", max_operations: int | None = None
+    instance: Network | Grid,
+    heuristics: str = "global+gap",
+    operations: int | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the options, take the terminals apart, and allocate.
 
@@ -100,25 +138,28 @@ def upload(
         after every ``|V|`` relabels; gap relabeling sets the nodes that it does not reach to
         ``|V|``. Without gap relabeling, stranded excess climbs there one level after the other,
         which takes ``|V|**2`` relabels on an image: for small instances only.
-    max_operations : int, optional
-        Pushes and relabels after which `run` raises; by default `operation_bound`.
+    operations : int, optional
+        Pushes and relabels after which `run` gives up; by default `operation_bound`.
+    seconds : float, optional
+        Time after which `run` gives up; it looks every `SLICE` operations.
 
     Raises
     ------
     NetworkError
         If `instance` is neither.
     ValueError
-        For unknown heuristics or a limit below 0.
+        For unknown heuristics or a limit that is none.
     """
     if heuristics not in HEURISTICS:
         raise ValueError(f"heuristics={heuristics!r} is none of {', '.join(HEURISTICS)}")
-    if max_operations is not None and max_operations < 0:
-        raise ValueError(f"max_operations must be at least 0, not {max_operations}")
+    if operations is not None and operations < 0:
+        raise ValueError(f"operations must be at least 0, not {operations}")
+    check_seconds(seconds)
     whole = split(instance)
     bound = operation_bound(instance.nodes, whole.between.size + 2 * instance.nodes)
-    limit = bound if max_operations is None else int(max_operations)
+    limit = bound if operations is None else int(operations)
     left = Split(whole.arcs, whole.between.copy(), whole.source.copy(), whole.sink.copy(), 0)
-    return State(instance, whole, left, heuristics, limit)
+    return State(instance, whole, left, heuristics, limit, seconds)
 
 
 def run(state: State, trace: Trace | None = None) -> None:
@@ -133,27 +174,31 @@ def run(state: State, trace: Trace | None = None) -> None:
 
     Raises
     ------
-    OperationLimitError
-        Beyond ``state.limit`` pushes and relabels.
+    GivenUpError
+        Beyond ``state.limit`` pushes and relabels, or ``state.seconds``.
     """
-    state.solved = False
-    whole, left = state.whole, state.left
+    state.solved, deadline = False, Deadline(state.seconds)
+    whole, left, tally = state.whole, state.left, state.tally
     left.between[:], left.sink[:] = whole.between, whole.sink
     left.source[:] = 0
-    state.tally[:] = 0
-    within = push_relabel(
-        whole.arcs,
-        left.between,
-        left.sink,
-        whole.source,
-        state.instance.nodes,
-        HEURISTICS.index(state.heuristics),
-        state.limit,
-        state.tally,
-    )
-    if not within:
-        raise OperationLimitError(f"more than {state.limit} pushes and relabels")
+    tally[:] = 0
+    work = Work.of(whole.source)
+    given = whole.arcs, left.between, left.sink, state.instance.nodes
+    heuristics = HEURISTICS.index(state.heuristics)
+    begin(*given, heuristics, work, tally)
+    while not push_relabel(*given, heuristics, _next_stop(state), work, tally):
+        done = int(tally[PUSHES] + tally[RELABELS])
+        if done > state.limit:
+            raise GivenUpError(f"more than {state.limit} pushes and relabels")
+        deadline.check(f"{done} operations")
     state.solved = True
+
+
+def _next_stop(state: State) -> int:
+    """Return the number of operations after which the clock or the limit is looked at."""
+    if state.seconds is None:
+        return state.limit
+    return min(state.limit, int(state.tally[PUSHES] + state.tally[RELABELS]) + SLICE)
 
 
 def download(state: State) -> Flow:
@@ -178,7 +223,19 @@ def download(state: State) -> Flow:
 
 
 @njit(cache=True)
-def push_relabel(arcs, between, sink, source, vertices, heuristics, limit, tally):
+def begin(arcs, between, sink, vertices, heuristics, work, tally):
+    """Draw the first heights and put all active nodes into the queue; see `push_relabel`."""
+    if heuristics > 0:
+        global_relabel(arcs, between, sink, vertices, heuristics == 2, work.height, tally)
+    for x in range(arcs.nodes):
+        if work.excess[x] > 0:
+            work.queue[work.marks[TAIL]], work.queued[x] = x, True
+            work.marks[TAIL] += 1
+    work.marks[DUE] = tally[RELABELS] + vertices
+
+
+@njit(cache=True)
+def push_relabel(arcs, between, sink, vertices, heuristics, limit, work, tally):
     """Push and relabel in the order of a queue; Paper: [LU11 Alg.4.2].
 
     Parameters
@@ -186,74 +243,45 @@ def push_relabel(arcs, between, sink, source, vertices, heuristics, limit, tally
     arcs : Arcs
     between, sink : int64[arcs], int64[nodes]
         Residual capacities; changed.
-    source : int64[nodes]
-        What the source sends to each node at the beginning; nothing comes back.
     vertices : int
         ``|V|``, terminals included.
     heuristics : int
         Place in `HEURISTICS`.
     limit : int
-        Pushes and relabels allowed.
+        Pushes and relabels, counted from the beginning, after which it stops; it may go on then.
+    work : Work
+        As `begin` or an earlier call has left it.
     tally : int64[TALLY]
         Counts are added.
 
     Returns
     -------
     bool
-        Whether it kept to the limit.
+        Whether it has come to its end.
     """
-    excess = source.copy()
-    current = np.zeros(arcs.nodes, np.int32)
-    queued = np.zeros(arcs.nodes, np.bool_)
-    queue = np.empty(arcs.nodes + 1, np.int32)
-    height = np.zeros(arcs.nodes, np.int32)
-    if heuristics > 0:
-        global_relabel(arcs, between, sink, vertices, heuristics == 2, height, tally)
-    front, tail = 0, 0
-    for x in range(arcs.nodes):
-        if excess[x] > 0:
-            queue[tail], queued[x] = x, True
-            tail += 1
-    due = tally[RELABELS] + vertices
-    while front != tail:
-        x = np.int64(queue[front])
-        front = 0 if front == arcs.nodes else front + 1
-        queued[x] = False
-        if height[x] < vertices:
-            tail = discharge(
-                arcs,
-                between,
-                sink,
-                vertices,
-                excess,
-                height,
-                current,
-                queue,
-                queued,
-                tail,
-                x,
-                tally,
-            )
+    marks = work.marks
+    while marks[FRONT] != marks[TAIL]:
+        x = np.int64(work.queue[marks[FRONT]])
+        marks[FRONT] = 0 if marks[FRONT] == arcs.nodes else marks[FRONT] + 1
+        work.queued[x] = False
+        if work.height[x] < vertices:
+            discharge(arcs, between, sink, vertices, work, x, tally)
+        if heuristics > 0 and tally[RELABELS] >= marks[DUE]:
+            global_relabel(arcs, between, sink, vertices, heuristics == 2, work.height, tally)
+            work.current[:] = 0
+            marks[DUE] = tally[RELABELS] + vertices
         if tally[PUSHES] + tally[RELABELS] > limit:
             return False
-        if heuristics > 0 and tally[RELABELS] >= due:
-            global_relabel(arcs, between, sink, vertices, heuristics == 2, height, tally)
-            current[:] = 0
-            due = tally[RELABELS] + vertices
     return True
 
 
 @njit(cache=True)
-def discharge(
-    arcs, between, sink, vertices, excess, height, current, queue, queued, tail, x, tally
-):
+def discharge(arcs, between, sink, vertices, work, x, tally):
     """Push from `x` what can be pushed, then relabel it once; Paper: [LU11 Alg.4.3].
 
-    Returns
-    -------
-    int
-        The queue's new end: nodes that became active, and `x` if it still is.
+    Nodes that become active, and `x` if it still is, join the queue.
     """
+    excess, height, current = work.excess, work.height, work.current
     if height[x] == 1 and sink[x] > 0:
         amount = min(excess[x], sink[x])
         sink[x] -= amount
@@ -272,9 +300,7 @@ def discharge(
                 excess[x] -= amount
                 excess[y] += amount
                 tally[PUSHES] += 1
-                if not queued[y]:
-                    queue[tail], queued[y] = y, True
-                    tail = 0 if tail == arcs.nodes else tail + 1
+                enqueue(arcs, work, y)
         if excess[x] > 0:
             current[x] += 1
     if excess[x] > 0:
@@ -282,9 +308,16 @@ def discharge(
         current[x] = 0
         tally[RELABELS] += 1
         if height[x] < vertices:
-            queue[tail], queued[x] = x, True
-            tail = 0 if tail == arcs.nodes else tail + 1
-    return tail
+            enqueue(arcs, work, x)
+
+
+@njit(cache=True)
+def enqueue(arcs, work, x):
+    """Put a node at the end of the queue unless it is in it."""
+    if not work.queued[x]:
+        tail = work.marks[TAIL]
+        work.queue[tail], work.queued[x] = x, True
+        work.marks[TAIL] = 0 if tail == arcs.nodes else tail + 1
 
 
 @njit(cache=True)
@@ -314,37 +347,3 @@ def global_relabel(arcs, between, sink, vertices, gap, height, tally):
             height[x] = vertices if gap else max(height[x], levels)
     tally[GLOBALS] += 1
     tally[LEVELS] += levels
-
-
-# --------------------------------------------------------------------------- by name
-
-
-SOLVERS: Mapping[str, Solver] = {
-    "push_relabel": Solver(
-        name="push_relabel",
-        title="push-relabel (CPU)",
-        device="cpu",
-        problem="flow",
-        upload=upload,
-        run=run,
-        download=download,
-    ),
-    "pymaxflow": Solver(
-        name="pymaxflow",
-        title="PyMaxflow (CPU)",
-        device="cpu",
-        problem="flow",
-        upload=rivals.upload_pymaxflow,
-        run=rivals.run_pymaxflow,
-        download=rivals.download_pymaxflow,
-    ),
-    "scipy_flow": Solver(
-        name="scipy_flow",
-        title="SciPy (CPU)",
-        device="cpu",
-        problem="flow",
-        upload=rivals.upload_scipy,
-        run=rivals.run_scipy,
-        download=rivals.download_scipy,
-    ),
-}

@@ -21,8 +21,9 @@ import numpy as np
 
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.model import Flow
-from papers.common.problems.network import STEP, Grid, Network, NetworkError
-from papers.common.problems.residuals import settle
+from papers.common.problems.network import STEP, Grid, Network, NetworkError, image_of
+from papers.lupinska_costscale.flow.baselines import push_relabel
+from papers.lupinska_costscale.flow.settle import settle
 
 Trace = Callable[[str], None]
 
@@ -71,10 +72,11 @@ def upload_pymaxflow(instance: Network | Grid) -> PyMaxflowState:
         raise MissingPackageError(
             "this solver needs PyMaxflow, which is not installed: pip install 'papers[maxflow]'"
         ) from None
-    if not isinstance(instance, (Network, Grid)):
-        raise NetworkError(f"a Network or a Grid, not a {type(instance).__name__}")
-    build: Any = _grid_graph if isinstance(instance, Grid) else _network_graph
-    make = partial(build, maxflow.GraphInt, instance)
+    image = image_of(instance)
+    if image is None:
+        make = partial(_network_graph, maxflow.GraphInt, instance.network())
+    else:
+        make = partial(_grid_graph, maxflow.GraphInt, image)
     return PyMaxflowState(instance, make, make())
 
 
@@ -135,12 +137,11 @@ def download_pymaxflow(state: PyMaxflowState) -> Flow:
     if state.solved is None:
         raise RuntimeError("nothing to download: the run has not ended")
     if state.residual is None:
-        from papers.lupinska_costscale.flow.baselines import push_relabel
-
         mine = push_relabel.upload(state.instance)
         push_relabel.run(mine)
         state.residual = push_relabel.download(mine).residual
-    shape = state.instance.shape if isinstance(state.instance, Grid) else (state.instance.nodes,)
+    image = image_of(state.instance)
+    shape = (state.instance.nodes,) if image is None else image.shape
     nodes = np.arange(math.prod(shape)).reshape(shape)
     side = ~np.asarray(state.solved.get_grid_segments(nodes), bool)
     if state.ready is None:
@@ -179,9 +180,8 @@ def upload_scipy(instance: Network | Grid) -> SciPyState:
     """
     from scipy.sparse import csr_array
 
-    net = instance.network() if isinstance(instance, Grid) else instance
-    if not isinstance(net, Network):
-        raise NetworkError(f"a Network or a Grid, not a {type(instance).__name__}")
+    image_of(instance)  # refuses what is neither
+    net = instance.network()
     leaving = int(net.capacity[net.first[net.source] : net.first[net.source + 1]].sum())
     pairs = net.capacity + net.capacity[net.mate] if net.arcs else net.capacity
     if max(leaving, int(pairs.max(initial=0))) >= 2**31:
@@ -220,9 +220,10 @@ def download_scipy(state: SciPyState) -> Flow:
     )
     sent[place] = stored.data
     answer = settle(net, net.capacity - sent)
-    if isinstance(state.instance, Network):
+    image = image_of(state.instance)
+    if image is None:
         return Flow(int(state.found.flow_value), answer.residual, answer.source_side)
-    return _of_grid(state.instance, net, int(state.found.flow_value), answer)
+    return _of_grid(image, net, int(state.found.flow_value), answer)
 
 
 def _of_grid(grid: Grid, net: Network, value: int, answer: Flow) -> Flow:

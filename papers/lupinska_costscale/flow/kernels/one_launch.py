@@ -410,6 +410,8 @@ def make(directions):
 
 relabel_tiles_4 = make(4)
 relabel_tiles_8 = make(8)
+RELABEL_TILES = {4: relabel_tiles_4, 8: relabel_tiles_8}
+"""The kernel by the number of a pixel's neighbours."""
 
 # ---------------------------------------------------------------------------------- types
 

@@ -10,12 +10,13 @@ from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.problems import flow_proof
 from papers.common.problems.network import EIGHT, FOUR, grid, inner, network
-from papers.common.problems.residuals import Split, distances, excesses, split
-from papers.lupinska_costscale.flow import host, solver
+from papers.lupinska_costscale.flow import global_relabeling, solver
 from papers.lupinska_costscale.flow.kernels import blocking, lock_free
 from papers.lupinska_costscale.flow.kernels import network as nodes
 from papers.lupinska_costscale.flow.kernels import one_launch as tiles
-from papers.lupinska_costscale.flow.launches import Tile
+from papers.lupinska_costscale.flow.prepare import Tile
+from papers.lupinska_costscale.flow.residuals import Split, distances, split
+from papers.lupinska_costscale.flow.settle import excesses
 
 SEEDS = 70  # a case, fewer where runs are long: 546 in all
 FEWER = {"lock_free": 28, "lock_free, network": 42, "blocking": 28, "blocking, pull": 28}
@@ -97,7 +98,7 @@ def watched_run(case, seed):
 
 def checked(launch, state, watch):
     """Have conservation checked after each launch; a launch begins with the heights it finds."""
-    go, problem = launch._go, state.problem
+    go, problem = launch._go, state.prepared
 
     def checking(*args):
         watch.heights = dict(enumerate(state.arrays["height"].tolist()))
@@ -174,9 +175,9 @@ def test_tiles_find_the_distances(names, seed):
     assert len(seen) > 1
     for before, after in pairwise(seen):
         assert (after >= before).all()
-    arcs = state.problem.parts.arcs
+    arcs = state.prepared.parts.arcs
     wanted, _ = distances(
-        arcs, state.arrays["residual"], state.arrays["to_sink"], state.problem.nodes
+        arcs, state.arrays["residual"], state.arrays["to_sink"], state.prepared.nodes
     )
     assert (seen[-1] == wanted).all()
 
@@ -200,7 +201,7 @@ def test_one_search_by_tiles(names):
         with device.executing(Executor(seed=seed, switch=0.2)):
             state = SOLVERS["gpu_relabel"].upload(instance, tile=Tile(2, 2), blocks=4)
             SOLVERS["gpu_relabel"].run(state)
-        parts = state.problem.parts
+        parts = state.prepared.parts
         wanted, levels = distances(parts.arcs, parts.between, parts.sink, instance.nodes)
         assert (state.arrays["height"] == wanted).all()
         assert levels == wanted[0] == 35
@@ -215,7 +216,7 @@ def test_a_wave_lifts_to_the_distances():
     state.begin(lambda step: None)
     state.arrays["excess"][:] = 0
     state.launches["kernel"]()
-    parts = state.problem.parts
+    parts = state.prepared.parts
     wanted, levels = distances(parts.arcs, parts.between, parts.sink, 0)
     assert (state.arrays["height"] == wanted).all()
     assert wanted.max() == levels > 1
@@ -227,11 +228,11 @@ def test_cancelling_on_the_device_is_the_host_s():
     instance = random_network(3)
     state = SOLVERS["gpu_relabel"].upload(instance, rounds=1, sweeps=1, inner=1)
     state.begin(lambda step: None)
-    a, problem = state.arrays, state.problem
+    a, problem = state.arrays, state.prepared
     a["height"][:] = np.arange(problem.n)[::-1] * 3
     a["excess"][: problem.n] += 1000  # so that all can be pushed
     between, excess = a["residual"].copy(), a["excess"].copy()
-    found = host.cancel(problem.parts.arcs, between, excess, a["height"].copy())
+    found = global_relabeling.cancel(problem.parts.arcs, between, excess, a["height"].copy())
     a["to_sink"][:] = 0  # the search finds nothing and no operation follows
     state.launches["kernel"]()
     assert found > 3
@@ -245,9 +246,11 @@ def test_marked_excess_is_subtracted_once():
     parts = split(random_network(5))
     excess = np.ones(parts.arcs.nodes + 2, np.int64)
     nobody = np.zeros_like(parts.sink)
-    total = host.Total(100, np.zeros(parts.arcs.nodes, bool))
+    total = global_relabeling.Total(100, np.zeros(parts.arcs.nodes, bool))
     for _ in range(2):
-        height, levels = host.global_relabel(parts.arcs, parts.between, nobody, excess, 7, total)
+        height, levels = global_relabeling.global_relabel(
+            parts.arcs, parts.between, nobody, excess, 7, total
+        )
         assert total.excess == 100 - parts.arcs.nodes
         assert (height == 7).all()
         assert levels == 0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from papers.common.problems.residuals import Arcs, arc, degree, distances, end, mate
+from papers.lupinska_costscale.flow.residuals import Arcs, arc, degree, distances, end, mate
 
 
 @dataclass

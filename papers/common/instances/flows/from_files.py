@@ -1,0 +1,61 @@
+"""Flow networks from files: grids as ``.npz``, networks in DIMACS's text form.
+
+Files are looked for in the folder that ``PAPERS_INSTANCES`` names, its subfolder ``maxflow``, and
+the cache (see `papers.common.instances.files`). ``n`` counts the nodes, of a grid its pixels and
+the two terminals.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from papers.common.instances import files
+from papers.common.problems import network_files
+from papers.common.problems.network import Grid, Network
+
+SUBFOLDER = "maxflow"
+
+
+def grid_cut(n: int, seed: int = 1, *, name: str) -> Grid:
+    """Read a grid from NAME.npz: ``source``, ``sink``, and the directions; `seed` has no effect.
+
+    Raises
+    ------
+    MissingInstanceError
+        If there is no such file.
+    BrokenInstanceError
+        If no grid can be read from it, or one without `n` nodes.
+    """
+    path = files.find(name, (".npz",), SUBFOLDER)
+    drawn = _read(path)
+    if not isinstance(drawn, Grid):
+        raise files.BrokenInstanceError(f"{path.name} holds a network, no grid")
+    if drawn.nodes != n:
+        raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
+    return drawn
+
+
+def dimacs_flow(n: int, seed: int = 1, *, name: str) -> Network:
+    """Read a network from NAME.max or NAME.max.gz, DIMACS's text form; `seed` has no effect.
+
+    Raises
+    ------
+    MissingInstanceError
+        If there is no such file.
+    BrokenInstanceError
+        If no network can be read from it, or one without `n` nodes.
+    """
+    path = files.find(name, (".max", ".max.gz"), SUBFOLDER)
+    drawn = _read(path)
+    if not isinstance(drawn, Network):
+        raise files.BrokenInstanceError(f"{path.name} holds a grid, no network")
+    if drawn.nodes != n:
+        raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
+    return drawn
+
+
+def _read(path: Path) -> Network | Grid:
+    try:
+        return network_files.read(path)
+    except network_files.NetworkFileError as error:
+        raise files.BrokenInstanceError(str(error)) from None

@@ -1,0 +1,22 @@
+"""Graphs from files: the matrices of `papers.common.instances.files`, by name."""
+
+from __future__ import annotations
+
+from papers.common.instances import files
+from papers.common.problems.graph import Graph
+
+
+def matrix(n: int, seed: int = 1, *, name: str) -> Graph:
+    """Read the graph of the matrix called `name`; `seed` has no effect.
+
+    Raises
+    ------
+    MissingInstanceError
+        If there is no such file.
+    BrokenInstanceError
+        If no graph can be read from it, or one without `n` rows.
+    """
+    graph = files.load(name)
+    if graph.rows != n:
+        raise files.BrokenInstanceError(f"{name} has {graph.rows} rows, not {n}")
+    return graph

@@ -1,0 +1,205 @@
+"""What `papers.lupinska_costscale.maximum_flow`, `minimum_cut` and `grid_cut` do.
+
+Callers' arrays become a `Network` or a `Grid` (`forms`), one of the solvers makes a `Flow` of it,
+`papers.common.problems.flow_proof` proves that, and the answer goes back in the callers' form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from papers.common.model import Flow, Paper, Verdict
+from papers.common.problems import flow_proof, kinds
+from papers.common.problems.network import Grid, Network, flow_on_arcs
+from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
+from papers.lupinska_costscale.flow.settle import FlowError
+from papers.lupinska_costscale.limits import check_seconds
+
+# ------------------------------------------------------------------------------- answers
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A proved answer of a maximum flow solver.
+
+    Attributes
+    ----------
+    instance : Network or Grid
+        The problem in the solvers' form.
+    flow : Flow
+        Residual capacities and a minimum cut: what `papers.common.problems.flow_proof.flow` takes,
+        beside `instance`, to prove the answer again.
+    proof : Verdict
+        The proof's outcome; of kind ``"none"`` if none was asked for.
+    solver : str
+        Name of the solver.
+    """
+
+    instance: Network | Grid
+    flow: Flow
+    proof: Verdict
+    solver: str
+
+
+class _Answer:
+    solved: Solved
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """Counts of the solver: pushes, relabels, launches and so on."""
+        return self.solved.flow.counters
+
+    @property
+    def proof(self) -> Verdict:
+        """The outcome of the proof."""
+        return self.solved.proof
+
+
+@dataclass(frozen=True)
+class MaximumFlow(_Answer):
+    """A maximum flow of a network.
+
+    Attributes
+    ----------
+    flow_value : int
+        Units that arrive at the sink; as many as the minimum cut has capacity.
+    flow : csr_array of int64[n, n]
+        Net flow from node to node, antisymmetric, as `scipy.sparse.csgraph.maximum_flow` has it
+        (there in 32 bits): ``flow[x, y] == -flow[y, x]``.
+    arc_flow : int64[k]
+        Flow on each of the caller's own arcs, in the order of ``csgraph.data``: from 0 to the
+        arc's capacity, and only one way between two nodes.
+    source_side : bool[n]
+        A minimum cut: True for nodes that the sink cannot be reached from any more.
+    solved : Solved
+        Solver, counters, proof, and everything needed to prove the answer again.
+    """
+
+    flow_value: int
+    flow: csr_array
+    arc_flow: np.ndarray
+    source_side: np.ndarray
+    solved: Solved
+
+
+@dataclass(frozen=True)
+class MinimumCut(_Answer):
+    """A minimum cut of a network.
+
+    Attributes
+    ----------
+    value : int
+        Capacity of the arcs that are cut.
+    source_side : bool[n]
+        True for nodes on the source's side; of all minimum cuts the one with the most.
+    arcs : int64[c]
+        The arcs from the source's side to the sink's, as places in ``csgraph.data``; arcs without
+        capacity are left out.
+    solved : Solved
+        Solver, counters, proof, and everything needed to prove the answer again.
+    """
+
+    value: int
+    source_side: np.ndarray
+    arcs: np.ndarray
+    solved: Solved
+
+
+@dataclass(frozen=True)
+class GridCut(_Answer):
+    """A minimum cut of an image.
+
+    Attributes
+    ----------
+    value : int
+        Capacity of the arcs that are cut.
+    mask : bool[height, width]
+        True for pixels on the source's side; of all minimum cuts the one with the most.
+    solved : Solved
+        Solver, counters, proof, and everything needed to prove the answer again.
+    """
+
+    value: int
+    mask: np.ndarray
+    solved: Solved
+
+
+# ------------------------------------------------------------------------------- calls
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The wishes of a caller about the solution, besides the instance.
+
+    Attributes
+    ----------
+    paper : Paper
+        It states the solver that is taken if none is named.
+    solver : str or None
+    seconds : float or None
+    operations : int or None
+    prove : bool
+    """
+
+    paper: Paper
+    solver: str | None = None
+    seconds: float | None = None
+    operations: int | None = None
+    prove: bool = True
+
+
+def maximum_flow(csgraph: Any, source: Any, sink: Any, wishes: Wishes) -> MaximumFlow:
+    """See `papers.lupinska_costscale.maximum_flow`."""
+    net, arcs = network_of(csgraph, source, sink)
+    solved = solve(net, wishes)
+    return MaximumFlow(
+        solved.flow.value,
+        antisymmetric(net, solved.flow.residual),
+        flow_on_arcs(net, solved.flow.residual, arcs),
+        solved.flow.source_side,
+        solved,
+    )
+
+
+def minimum_cut(csgraph: Any, source: Any, sink: Any, wishes: Wishes) -> MinimumCut:
+    """See `papers.lupinska_costscale.minimum_cut`."""
+    net, arcs = network_of(csgraph, source, sink)
+    solved = solve(net, wishes)
+    side = solved.flow.source_side
+    crossing = side[arcs.tail] & ~side[arcs.head] & (arcs.capacity > 0)
+    return MinimumCut(solved.flow.value, side, np.flatnonzero(crossing), solved)
+
+
+def grid_cut(source: Any, sink: Any, arcs: Any, connectivity: int, wishes: Wishes) -> GridCut:
+    """See `papers.lupinska_costscale.grid_cut`."""
+    solved = solve(grid_of(source, sink, arcs, connectivity), wishes)
+    return GridCut(solved.flow.value, solved.flow.source_side, solved)
+
+
+def solve(instance: Network | Grid, wishes: Wishes) -> Solved:
+    """Solve an instance with the solver that is named, or the paper's own, and prove the answer.
+
+    Raises
+    ------
+    ValueError
+        For an unknown solver, or a limit that is none or that the solver does not take.
+    GivenUpError
+        At one of the limits.
+    FlowError
+        If the proof fails.
+    """
+    check_seconds(wishes.seconds)
+    name = wishes.solver or kinds.default_solver(wishes.paper, kinds.FLOW, instance)[0]
+    limits = {"seconds": wishes.seconds, "operations": wishes.operations}
+    flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, **limits)
+    proof = Verdict(False, "none", "no proof was asked for")
+    if wishes.prove:
+        proof = flow_proof.flow(instance, flow)
+        if not proof.ok:
+            raise FlowError(f"{name}: {proof.reason}")
+    return Solved(instance, flow, proof, name)

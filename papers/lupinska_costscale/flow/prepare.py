@@ -1,0 +1,214 @@
+"""Everything about a maximum flow on the device before its first launch, and after its last.
+
+`prepare` checks an instance and brings it into the kernels' form, `allocate` copies it to the
+device, `answer` makes the caller's flow of what the kernels leave. `launches` binds the kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from papers.common.gpu import device
+from papers.common.model import Flow
+from papers.common.problems.network import Grid, Network, NetworkError, image_of
+from papers.lupinska_costscale.flow.residuals import Arcs, Split, join, split
+from papers.lupinska_costscale.flow.settle import settle
+
+LARGEST = 2**30
+"""Fewer nodes than this, and twice as many arcs: heights and arcs are numbered in 32 bits."""
+
+MOST_OPERATIONS = 2**62
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The pixels of a block, a thread each.
+
+    Attributes
+    ----------
+    rows, columns : int
+        Columns are a power of two; at most 1024 pixels in all.
+
+    Raises
+    ------
+    ValueError
+        For a shape that is none of these.
+    """
+
+    rows: int
+    columns: int
+
+    def __post_init__(self) -> None:
+        whole = all(isinstance(x, int) and x > 0 for x in (self.rows, self.columns))
+        if not whole or self.columns & (self.columns - 1) or self.rows * self.columns > 1024:
+            raise ValueError(
+                f"a tile of {self.rows!r} x {self.columns!r} pixels: columns must be a power of two"
+                ", pixels at most 1024"
+            )
+
+    @property
+    def threads(self) -> int:
+        """Pixels."""
+        return self.rows * self.columns
+
+    @property
+    def shift(self) -> int:
+        """Logarithm of `columns`."""
+        return self.columns.bit_length() - 1
+
+
+ONE = Tile(1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """An instance as the kernels take it.
+
+    Attributes
+    ----------
+    instance : Network or Grid
+        As given.
+    padded : Network or Grid
+        The same, a grid with empty pixels added so that tiles cover it.
+    parts : Split
+        `padded` with its terminals apart.
+    nodes : int
+        |V| of `instance`.
+    total : int
+        What the source sends out: ExcessTotal at the start.
+    operations : int
+        Pushes and relabels after which a run is given up.
+    dtype : numpy dtype
+        Of residual capacities.
+    """
+
+    instance: Network | Grid
+    padded: Network | Grid
+    parts: Split
+    nodes: int
+    total: int
+    operations: int
+    dtype: np.dtype
+
+    @property
+    def n(self) -> int:
+        """Nodes that threads operate."""
+        return self.parts.arcs.nodes
+
+    @property
+    def image(self) -> Grid | None:
+        """`padded`, where it is a grid."""
+        return image_of(self.padded)
+
+
+def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> Prepared:
+    """Check an instance and bring it into the kernels' form.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    tile : Tile
+        What a grid is padded to.
+    operations : int, optional
+        Bound on pushes and relabels of a run; ``4 |V|**2 |E|`` otherwise, which no run of
+        push-relabel exceeds [LU11 sec.4.4].
+
+    Raises
+    ------
+    NetworkError
+        If it is neither, or too large for 32-bit numbers or for the device's memory.
+    ValueError
+        For a bound that is no positive whole number.
+    """
+    if operations is not None and (not isinstance(operations, int) or operations < 1):
+        raise ValueError(f"operations={operations!r} is no positive whole number")
+    image = image_of(instance)
+    padded = instance if image is None else _pad(image, tile)
+    _check_size(padded)
+    parts = split(padded)
+    nodes, arcs = instance.nodes, parts.between.size + 2 * parts.source.size
+    bound = min(4 * nodes * nodes * max(arcs, 1), MOST_OPERATIONS)
+    total = int(parts.source.sum())
+    return Prepared(
+        instance, padded, parts, nodes, total, operations or bound, _narrowest(parts)
+    )  # fmt: skip
+
+
+def _pad(grid: Grid, tile: Tile) -> Grid:
+    height, width = grid.shape
+    more = (0, -height % tile.rows), (0, -width % tile.columns)
+    if more == ((0, 0), (0, 0)):
+        return grid
+    arcs = {name: np.pad(array, more) for name, array in grid.arcs.items()}
+    return Grid(np.pad(grid.source, more), np.pad(grid.sink, more), arcs)
+
+
+def _check_size(instance: Network | Grid) -> None:
+    image, nodes = image_of(instance), instance.nodes
+    arcs = instance.network().arcs if image is None else len(image.arcs) * image.source.size
+    if nodes >= LARGEST or arcs >= 2 * LARGEST:
+        raise NetworkError(f"{nodes} nodes and {arcs} arcs: too many to number in 32 bits")
+    needed, free = 32 * arcs + 64 * nodes, device.free_bytes()
+    if needed > free:
+        raise NetworkError(
+            f"{nodes} nodes and {arcs} arcs need up to {needed} bytes of device memory, {free} "
+            "are free"
+        )
+
+
+def _narrowest(parts: Split) -> np.dtype:
+    """int32 if the sum of any arc and its mate fits, else int64."""
+    most = 2 * int(parts.between.max(initial=0))
+    most = max(most, int(parts.source.max(initial=0)), int(parts.sink.max(initial=0)))
+    return np.dtype(np.int32 if most < 2**31 else np.int64)
+
+
+def allocate(prepared: Prepared) -> dict[str, Any]:
+    """Device memory of a run, named as in the table of `flow.kernels.lock_free`; capacities copied
+    into it.
+
+    Returns
+    -------
+    dict of str to device array
+    """
+    parts, kind, n = prepared.parts, prepared.dtype, prepared.n
+    given = {"capacity": parts.between, "source": parts.source, "sink": parts.sink}
+    lines = {name: device.to_device(array.astype(kind)) for name, array in given.items()}
+    arcs = {  # an array of no entries is one of a zero: a grid's rows, a network's offsets
+        name: device.to_device(np.resize(getattr(parts.arcs, name), size).astype(dtype))
+        for name, size, dtype in _sizes(parts.arcs)
+    }
+    sizes: dict[str, tuple[int, Any]]
+    sizes = {"residual": (parts.between.size, kind), "to_source": (n, kind), "to_sink": (n, kind)}
+    sizes |= {"excess": (n + 2, np.int64), "height": (n, np.int32), "tally": (2, np.int64)}
+    return lines | arcs | {name: device.empty(*size) for name, size in sizes.items()}
+
+
+def _sizes(arcs: Arcs) -> list[tuple[str, int, type]]:
+    kinds = {"first": np.int32, "head": np.int32, "mate": np.int32, "offset": np.int64}
+    return [(name, max(1, getattr(arcs, name).size), kind) for name, kind in kinds.items()]
+
+
+def answer(prepared: Prepared, arrays: dict[str, Any], counters: dict[str, int]) -> Flow:
+    """Copy a maximum preflow to the host and make a flow of it.
+
+    Raises
+    ------
+    FlowError
+        If it is no maximum preflow.
+    """
+    parts = prepared.parts
+    between, returned, sink = (
+        device.to_host(arrays[name]).astype(np.int64)
+        for name in ("residual", "to_source", "to_sink")
+    )
+    left = Split(parts.arcs, between, parts.source - returned, sink, 0)
+    residual = join(prepared.padded, left)
+    image = image_of(prepared.instance)
+    if image is not None:
+        height, width = image.shape
+        residual = {name: array[:height, :width] for name, array in residual.items()}
+    return settle(prepared.instance, residual, counters)

@@ -1,0 +1,248 @@
+"""One form for networks and grids: the two terminals apart, and the arcs between all other nodes.
+
+`split` takes the terminals out of an instance. The arcs that remain are those of a network in
+compressed rows, or those of a grid direction by direction; every node has two more capacities, from
+the source and to the sink. `join` goes the way back. The functions "along arcs" hide which of the
+two forms the arcs have, so that a compiled loop is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from papers.common.problems.network import STEP, Grid, Network, NetworkError, image_of
+
+
+class Arcs(NamedTuple):
+    """Where arcs lead: a network's lists, or a grid's offsets.
+
+    Arc ``k`` of node ``x`` is ``first[x] + k`` of a network and ``k * nodes + x`` of a grid, where
+    it leads to ``x + offset[k]`` and its mate is the neighbour's arc ``k ^ 1``. Arcs of a grid that
+    would leave the image have no capacity, and no other arc's mate is one of them.
+
+    Attributes
+    ----------
+    nodes : int
+        Of a network all, the terminals without arcs in use; of a grid the pixels.
+    first, head, mate : int32 arrays
+        As in `Network`; empty for a grid.
+    offset : int64[4] or int64[8]
+        By direction; empty for a network.
+    """
+
+    nodes: int
+    first: np.ndarray
+    head: np.ndarray
+    mate: np.ndarray
+    offset: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A problem, or what is left of it, with its terminals apart.
+
+    Attributes
+    ----------
+    arcs : Arcs
+    between : int64[arcs]
+        Capacities between nodes that are no terminals; 0 elsewhere.
+    source, sink : int64[nodes]
+        Capacities from the source and to the sink. What leads to the source or away from the sink
+        is left out: no maximum flow needs it.
+    direct : int
+        Capacity from the source straight to the sink.
+    """
+
+    arcs: Arcs
+    between: np.ndarray
+    source: np.ndarray
+    sink: np.ndarray
+    direct: int
+
+
+# ------------------------------------------------------------------------------- both forms
+
+
+def split(instance: Network | Grid, values: Any = None) -> Split:
+    """Take the terminals out of a problem, or out of residual capacities in its form.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    values : array_like int[arcs], or mapping of str to array_like int[height, width], optional
+        What to split instead of the capacities, in the form of `Flow.residual`.
+
+    Returns
+    -------
+    Split
+        New arrays.
+
+    Raises
+    ------
+    NetworkError
+        If `instance` is neither, or `values` are not of its form.
+    """
+    image = image_of(instance)
+    if image is None:
+        return _split_network(instance.network(), values)
+    return _split_grid(image, values)
+
+
+def _split_grid(grid: Grid, values: Mapping[str, Any] | None) -> Split:
+    given = {"source": grid.source, "sink": grid.sink, **grid.arcs} if values is None else values
+    names = ("source", "sink", *grid.arcs)
+    if not isinstance(given, Mapping) or set(given) != set(names):
+        raise NetworkError(f"residual capacities must be arrays called {', '.join(names)}")
+    for name in names:
+        _check(given[name], grid.shape, name)
+    source, sink = (np.array(given[name], np.int64).ravel() for name in names[:2])
+    between = np.concatenate([np.asarray(given[name]).ravel() for name in grid.arcs])
+    width = grid.shape[1]
+    offset = np.array([STEP[name][0] * width + STEP[name][1] for name in grid.arcs])
+    none = np.empty(0, np.int32)
+    arcs = Arcs(source.size, none, none, none, offset.astype(np.int64))
+    return Split(arcs, between.astype(np.int64, copy=False), source, sink, 0)
+
+
+def _split_network(net: Network, values: Any) -> Split:
+    if values is not None:
+        _check(values, (net.arcs,), "residual")
+    given = np.array(net.capacity if values is None else values, np.int64)
+    source, sink = np.zeros(net.nodes, np.int64), np.zeros(net.nodes, np.int64)
+    out, into, direct = _terminal_arcs(net)
+    source[net.head[out]] = given[out]
+    sink[net.tail[into]] = given[into]
+    whole = int(given[direct].sum())
+    for arcs in (out, into, direct):
+        given[arcs] = given[net.mate[arcs]] = 0
+    none = np.empty(0, np.int64)
+    return Split(
+        Arcs(net.nodes, net.first, net.head, net.mate, none), given, source, sink, whole
+    )  # fmt: skip
+
+
+def _terminal_arcs(net: Network) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arcs from the source, those to the sink, and the one (or none) from it to it."""
+    mine = np.arange(net.first[net.source], net.first[net.source + 1])
+    theirs = net.mate[net.first[net.sink] : net.first[net.sink + 1]]
+    straight = net.head[mine] == net.sink
+    return mine[~straight], theirs[net.tail[theirs] != net.source], mine[straight]
+
+
+def _check(values: Any, shape: tuple[int, ...], name: str) -> None:
+    array = np.asarray(values)
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise NetworkError(f"{name} must be whole numbers of shape {shape}, not {array.shape}")
+
+
+def join(instance: Network | Grid, left: Split) -> Any:
+    """Return residual capacities in the instance's own form; the inverse of `split`.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    left : Split
+        Residual capacities. Arcs to the source and from the sink get what their mates left.
+
+    Returns
+    -------
+    int64[arcs], or dict of str to int64[height, width]
+    """
+    image = image_of(instance)
+    if image is not None:
+        parts = left.between.reshape(-1, *image.shape)
+        residual = {"source": left.source, "sink": left.sink}
+        shaped = {name: array.reshape(image.shape) for name, array in residual.items()}
+        return {**shaped, **dict(zip(image.arcs, parts, strict=True))}
+    net, flat = instance.network(), left.between.copy()
+    out, into, direct = _terminal_arcs(net)
+    flat[out] = left.source[net.head[out]]
+    flat[into] = left.sink[net.tail[into]]
+    flat[direct] = left.direct
+    for arcs in (out, into, direct):
+        back = net.mate[arcs]
+        flat[back] = net.capacity[arcs] + net.capacity[back] - flat[arcs]
+    return flat
+
+
+# ------------------------------------------------------------------------------- along arcs
+
+
+@njit(cache=True, inline="always")
+def degree(arcs, x):
+    """Return how many arcs node `x` has."""
+    if arcs.offset.size:
+        return arcs.offset.size
+    return np.int64(arcs.first[x + 1] - arcs.first[x])
+
+
+@njit(cache=True, inline="always")
+def arc(arcs, x, k):
+    """Return the index of arc `k` of node `x`."""
+    if arcs.offset.size:
+        return k * arcs.nodes + x
+    return np.int64(arcs.first[x]) + k
+
+
+@njit(cache=True, inline="always")
+def end(arcs, x, k):
+    """Return where arc `k` of node `x` leads; outside 0 .. nodes - 1 if out of the image."""
+    if arcs.offset.size:
+        return x + arcs.offset[k]
+    return np.int64(arcs.head[arcs.first[x] + k])
+
+
+@njit(cache=True, inline="always")
+def mate(arcs, x, k):
+    """Return the index of the arc back."""
+    if arcs.offset.size:
+        return (k ^ 1) * arcs.nodes + x + arcs.offset[k]
+    return np.int64(arcs.mate[arcs.first[x] + k])
+
+
+@njit(cache=True)
+def distances(arcs, between, sink, far):
+    """Return each node's distance to the sink along residual arcs [LU11 Alg.4.4].
+
+    Parameters
+    ----------
+    arcs : Arcs
+    between : int64[arcs]
+        Residual capacities.
+    sink : int64[nodes]
+        Residual capacities to the sink.
+    far : int
+        For nodes that the sink cannot be reached from.
+
+    Returns
+    -------
+    height : int32[nodes]
+        1 beside the sink.
+    levels : int
+        The largest distance.
+    """
+    height = np.full(arcs.nodes, far, np.int32)
+    queue = np.empty(arcs.nodes, np.int32)
+    tail = 0
+    for start in range(arcs.nodes):
+        if sink[start] > 0:
+            height[start] = 1
+            queue[tail] = start
+            tail += 1
+    front, levels = 0, 0
+    while front < tail:
+        x = np.int64(queue[front])
+        front += 1
+        levels = max(levels, height[x])
+        for k in range(degree(arcs, x)):
+            y = end(arcs, x, k)
+            if 0 <= y < arcs.nodes and height[y] == far and between[mate(arcs, x, k)] > 0:
+                height[y] = height[x] + 1
+                queue[tail] = y
+                tail += 1
+    return height, levels

@@ -1,0 +1,227 @@
+"""Uploads of the five versions: each checks its input and its options, and binds its launches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from papers.common.problems.network import NetworkError, image_of
+from papers.lupinska_costscale.flow import launches
+from papers.lupinska_costscale.flow.kernels import lock_free
+from papers.lupinska_costscale.flow.prepare import ONE, Tile, allocate, prepare
+from papers.lupinska_costscale.flow.state import State
+from papers.lupinska_costscale.limits import check_count, check_seconds
+
+CYCLE = 7000
+"""Operations of a thread in one launch: the author's best value [LU11 sec.4.6]."""
+
+SWEEPS = 100_000
+"""Sweeps of `gpu_relabel` after a search of a network, if |V| relabels do not end them before."""
+
+
+def upload_operations(
+    kernel: Any,
+    instance: Any,
+    cycle: int = CYCLE,
+    operations: int | None = None,
+    seconds: float | None = None,
+) -> State:
+    """Check the input, allocate everything, copy the capacities, bind the launches.
+
+    Parameters
+    ----------
+    kernel : dispatcher
+        `flow.kernels.lock_free.lock_free` (see `upload_lock_free`) or
+        `flow.kernels.lock_free.hybrid`.
+    instance : Network or Grid
+    cycle : int
+        Operations of a thread in one launch: CYCLE.
+    operations : int, optional
+        Pushes and relabels of a run after which it gives up; ``4 |V|**2 |E|`` otherwise.
+    seconds : float, optional
+        A run that has no answer by the end of the first launch after so long raises
+        `GivenUpError`. None: it may take as long as it takes.
+
+    Raises
+    ------
+    NetworkError
+        No instance, or too large.
+    ValueError
+        A bad option.
+    """
+    check_count("cycle", cycle)
+    state = _begin_upload(instance, ONE, operations, seconds)
+    if state.prepared.total:
+        state.launches["kernel"] = launches.bind_operations(
+            state.prepared, state.arrays, kernel, cycle
+        )
+    return state
+
+
+def upload_lock_free(
+    instance: Any,
+    cycle: int = CYCLE,
+    operations: int | None = None,
+    seconds: float | None = None,
+) -> State:
+    """As `upload_operations`, for Hong's algorithm.
+
+    Without relabeling from the sink, its operations grow with the square of the nodes: give
+    `seconds` for more than small instances.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    cycle, operations, seconds
+        As in `upload_operations`.
+
+    Raises
+    ------
+    NetworkError, ValueError
+        As `upload_operations`.
+    """
+    return upload_operations(lock_free.lock_free, instance, cycle, operations, seconds)
+
+
+def upload_gpu_relabel(
+    instance: Any,
+    rounds: int = 64,
+    sweeps: int | None = None,
+    inner: int = 16,
+    tile: Tile | None = None,
+    blocks: int | None = None,
+    operations: int | None = None,
+    seconds: float | None = None,
+) -> State:
+    """As `upload_operations`, for push-relabel with its global relabeling on the GPU.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    rounds : int
+        Searches of one launch; the host launches until all is done.
+    sweeps : int, optional
+        Sweeps after each search, at most; by default 4 on a grid and `SWEEPS` on a network, where
+        they need no barrier.
+    inner : int
+        Pushes and lifts of a tile's visit (grids), operations of a node in a sweep (networks).
+    tile : Tile, optional
+        16 x 32 pixels by default; for grids.
+    blocks : int, optional
+        At most so many blocks.
+    operations, seconds
+        As in `upload_operations`.
+
+    Raises
+    ------
+    NetworkError, ValueError
+        As `upload_operations`.
+    """
+    if sweeps is None:
+        sweeps = SWEEPS if image_of(instance) is None else 4
+    for name, value in (("rounds", rounds), ("sweeps", sweeps), ("inner", inner)):
+        check_count(name, value, most=10**6)
+    if blocks is not None:
+        check_count("blocks", blocks)
+    tile = tile or Tile(16, 32)
+    state = _begin_upload(instance, tile, operations, seconds)
+    prepared, limits = state.prepared, (rounds, sweeps, inner)
+    if prepared.total and prepared.image is not None:
+        kernel = launches.bind_tiles(prepared, state.arrays, tile, limits, blocks)
+        state.launches["kernel"] = kernel
+    elif prepared.total:
+        state.launches["kernel"] = launches.bind_nodes(prepared, state.arrays, limits, blocks)
+    return state
+
+
+def upload_async(
+    instance: Any,
+    cycle: int = CYCLE,
+    waves: int = 8,
+    operations: int | None = None,
+    seconds: float | None = None,
+) -> State:
+    """As `upload_operations`, for the hybrid with asynchronous global relabeling.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    cycle : int
+        Operations of a thread in one launch.
+    waves : int
+        Searches of the distinguished block in one launch.
+    operations, seconds
+        As in `upload_operations`.
+
+    Raises
+    ------
+    NetworkError, ValueError
+        As `upload_operations`.
+    """
+    check_count("cycle", cycle)
+    check_count("waves", waves)
+    state = _begin_upload(instance, ONE, operations, seconds)
+    if state.prepared.total:
+        state.launches["kernel"] = launches.bind_async(state.prepared, state.arrays, waves, cycle)
+    return state
+
+
+def upload_blocking(
+    instance: Any,
+    m: int = 1,
+    pull: bool = False,
+    patience: int = 8,
+    redraw_every: int = 0,
+    tile: Tile | None = None,
+    operations: int | None = None,
+    seconds: float | None = None,
+) -> State:
+    """As `upload_operations`, for Vineet and Narayanan's phases.
+
+    Parameters
+    ----------
+    instance : Grid
+    m : int
+        Push phases to a relabel phase.
+    pull : bool
+        The non-atomic version: a pull phase after each push phase.
+    patience : int
+        Relabel phases without a push after which the heights are checked.
+    redraw_every : int
+        After so many times `patience` phases the host draws the heights anew in any case; 0, as in
+        the paper: never. Without it pixels that the sink cannot be reached from push to and fro
+        until they are as high as |V|.
+    tile : Tile, optional
+        The author's 32 x 8 threads (8 rows) by default.
+    operations, seconds
+        As in `upload_operations`.
+
+    Raises
+    ------
+    NetworkError
+        As `upload_operations`, and for a `Network`.
+    ValueError
+        A bad option.
+    """
+    check_count("m", m)
+    check_count("patience", patience)
+    check_count("redraw_every", redraw_every, least=0)
+    if image_of(instance) is None:
+        raise NetworkError("the blocking version takes grids only [LU11 sec.4.3]")
+    tile = tile or Tile(8, 32)
+    state = _begin_upload(instance, tile, operations, seconds)
+    state.m, state.patience, state.redraw_every = m, patience, redraw_every
+    if state.prepared.total:
+        state.launches |= launches.bind_blocking(state.prepared, state.arrays, tile, bool(pull))
+    return state
+
+
+def _begin_upload(
+    instance: Any, tile: Tile, operations: int | None, seconds: float | None
+) -> State:
+    """Check, allocate, bind what begins a run; if the source sends nothing, only check."""
+    check_seconds(seconds)
+    state = State(prepare(instance, tile, operations), seconds)
+    if state.prepared.total:
+        state.arrays = allocate(state.prepared)
+        state.launches["restore"] = launches.bind_restore(state.prepared, state.arrays)
+    return state
