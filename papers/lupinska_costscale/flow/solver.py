@@ -25,7 +25,7 @@ from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.model import Flow, Limit, Solver
 from papers.lupinska_costscale.flow import global_relabeling
-from papers.lupinska_costscale.flow.kernels import lock_free, network, one_launch
+from papers.lupinska_costscale.flow.kernels import lock_free, network, tiles
 from papers.lupinska_costscale.flow.prepare import answer
 from papers.lupinska_costscale.flow.state import State
 from papers.lupinska_costscale.flow.upload import (
@@ -169,7 +169,7 @@ def run_gpu_relabel(state: State, trace: Trace = None) -> None:
     mark = trace or no_trace
     if state.prepared.total:
         state.begin(mark)
-        words = network if state.prepared.image is None else one_launch
+        words = network if state.prepared.image is None else tiles
         while True:
             state.check_time("excess can still reach the sink")
             mark("kernel")
