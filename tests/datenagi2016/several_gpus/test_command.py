@@ -25,7 +25,8 @@ from papers.reproduce.run.runner import Run
 
 COMMAND = (
     "-c",
-    "from papers.reproduce.run import measurements; measurements.recorded_runs = lambda folder: []; "
+    "from papers.reproduce.run import measurements; "
+    "measurements.recorded_runs = lambda folder: []; "
     "from papers.reproduce.cli import main; main()",
     "run",
 )
