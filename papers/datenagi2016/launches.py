@@ -34,9 +34,9 @@ class Geometry:
     rows_a_block : int
         Rows that a block of the column reduction passes over.
     search_threads, search_blocks : int
-        Of the forward pass; the classical variant's has one block.
+        Threads a block, and blocks, of the forward pass; the classical variant's has one block.
     reduction_threads, scan_threads : int
-        Of the minimum and of the prefix sum, one block each.
+        Threads of the minimum and of the prefix sum, one block each.
     stage_width : int
         Edges a row that the compression keeps aside on its way over the matrix (classical).
 
@@ -97,7 +97,7 @@ def allocate(n: int, dtype: np.dtype, cost: Any, variant: str, shapes: Geometry)
     n : int
         Order.
     dtype : dtype
-        Of the costs.
+        Type of the costs.
     cost : device array [n * n]
     variant : {"classical", "tree"}
     shapes : Geometry

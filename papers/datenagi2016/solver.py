@@ -42,13 +42,12 @@ the tree variant numbers 2 n entries of its frontiers with int32."""
 PATIENCE = 3
 """Dual updates in a row that may reach nothing new, for doubles in the classical variant.
 
-It computes slacks anew. Where the terms of theta's edge cancel, what rounding
-leaves of them is more than `half_units.NEGLIGIBLE` of the small terms that remain, and the edge
-is not taken yet; the next update, by that remainder, rounds at the size of the small terms."""
+For doubles, cancellation can leave the tight edge a residue above `half_units.NEGLIGIBLE`; one more
+update, by that residue, makes it tight, because it rounds at the size of the small terms."""
 
 
 class Signal(NamedTuple):
-    """What a forward pass tells the host (`kernels.shared.send_signal` packs it)."""
+    """The word of a forward pass to the host (`kernels.shared.send_signal` packs it)."""
 
     matches: int
     path_found: bool
@@ -191,7 +190,7 @@ def matrix_of(cost: Any) -> Any:
 
 
 def is_on_device(cost: Any) -> bool:
-    """Whether a cost matrix is in device memory already."""
+    """Return whether a cost matrix is in device memory already."""
     resident = isinstance(cost, costs_on_device.ResidentCosts)
     return resident or hasattr(cost, "__cuda_array_interface__")
 

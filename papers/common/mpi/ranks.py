@@ -1,9 +1,9 @@
-"""Several processes, one a GPU: what a program of MPI ranks needs besides its algorithm.
+"""Several processes, one a GPU: errors, waits and devices of a program of MPI ranks.
 
 mpi4py is imported only here, and only when it is used: importing it starts MPI.
 
-**Errors.** What every rank finds (bad input) is raised on every rank, by name: `agree` makes one
-rank's error everybody's. What one rank alone meets would leave the others waiting for ever, so
+**Errors.** An error that every rank finds (bad input) is raised on every rank, by name: `agree`
+raises one rank's error on all. An error of one rank alone would leave the others waiting, so
 `guarded` ends the job: one line on standard error, then MPI's abort. A rank that is killed is the
 launcher's to notice. Every wait is bounded: `Watch`, which knows how long a wait may take, ends a
 job in which one rank stops answering, and `give_up` ends a run whose ranks all wait in vain.
@@ -80,24 +80,24 @@ def alone() -> Any:
 
 
 def agreed(error: E) -> E:
-    """Mark an error that every rank raises at the same place: nobody is left waiting."""
+    """Mark an error that every rank raises at the same place: no rank is left waiting."""
     error.agreed_by_all_ranks = True  # type: ignore[attr-defined]
     return error
 
 
 def agree(comm: Any, error: Exception | None = None) -> None:
-    """Raise on every rank what any rank has met; collective.
+    """Raise one rank's error on every rank; collective.
 
     Parameters
     ----------
     comm : mpi4py communicator
     error : Exception, optional
-        What this rank has met.
+        This rank's error.
 
     Raises
     ------
     Exception
-        Of the type that the first rank with an error has met; the message names the rank.
+        The error of the first rank that has one; the message names the rank.
     """
     if comm.size == 1:
         if error is not None:
@@ -158,7 +158,7 @@ def agreeing(comm: Any) -> Iterator[None]:
 def guarded(comm: Any) -> Iterator[None]:
     """End the job if this rank alone fails inside the block; agreed errors pass.
 
-    With one rank there is nobody to leave waiting: every error passes.
+    With one rank no other is left waiting: every error passes.
     """
     try:
         yield
@@ -194,7 +194,7 @@ _keyval: int | None = None
 
 
 def memory_of(comm: Any) -> dict[Any, Any]:
-    """Return what this rank keeps with a communicator; it ends with the communicator."""
+    """Return this rank's memory of a communicator, which ends with the communicator."""
     global _keyval
     if _keyval is None:
         _keyval = mpi().Comm.Create_keyval()
@@ -285,7 +285,7 @@ def _share_cores(beside: int) -> None:
 
 
 def ranks_of_host(comm: Any) -> int:
-    """How many of the ranks the least occupied host has; collective."""
+    """Return how many of the ranks the least occupied host has; collective."""
     watch = the_watch()
     watch.begins("Split by host")
     local = comm.Split_type(mpi().COMM_TYPE_SHARED)
@@ -296,7 +296,7 @@ def ranks_of_host(comm: Any) -> int:
 
 
 def gpus_of(comm: Any) -> int:
-    """How many different GPUs the ranks have; 0 if one of them has none; collective."""
+    """Return how many different GPUs the ranks have; 0 if one has none; collective."""
     found = collect(comm, device.identity())
     return 0 if "" in found else len(set(found))
 
@@ -315,7 +315,7 @@ def room_of(comm: Any) -> int:
 
 
 def wait_for_order(comm: Any) -> Any:
-    """Return what rank 0 broadcasts next, without using a core for the wait; see `give_order`.
+    """Return the next order of rank 0, without using a core for the wait; see `give_order`.
 
     A rank may wait long, as a cell of rank 0's alone may take long: after `IDLE_S` it ends the job.
     """
@@ -332,7 +332,7 @@ def give_order(comm: Any, order: Any) -> None:
 
 
 def _ended(request: Any, limit_s: float) -> bool:
-    """Whether a request ends within so many seconds; sleeps meanwhile."""
+    """Return whether a request ends within so many seconds; sleeps meanwhile."""
     deadline, pause = time.monotonic() + limit_s, 1e-5
     while not request.Test():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""How a job of ranks ends when one of them fails alone, or stops answering."""
+"""The end of a job of ranks when one of them fails alone, or stops answering."""
 
 from __future__ import annotations
 

@@ -350,4 +350,4 @@ SIGNATURES = {
     forward_pass: f"void(int32, {', '.join([_LINES] * 13)}, int64[::1])",
     dual_update_stage_1: (f"void({_SHAPE}, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])"),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""

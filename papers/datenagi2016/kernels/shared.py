@@ -1,6 +1,8 @@
 """The kernels of [DN16 sec.4] that both variants share, one a step, named after it.
 
-`kernels.classical` and `kernels.tree` hold what differs: the forward pass and the dual update. The
+`kernels.classical` and `kernels.tree` hold the steps that differ: the forward pass and the dual
+update. A kernel that takes ``rows``, ``columns`` and ``first`` works on a strip of the matrix that
+begins at row ``first``; one GPU has the whole, ``n``, ``n`` and 0 (`several_gpus`). The
 notation of all three [DN16 sec.2.1]:
 
 ==================  =======================  ===================================================
@@ -242,7 +244,7 @@ def optimality_check(
 
 @cuda.jit(device=True)
 def send_signal(found, flags, signal):
-    """The last thread of a forward pass tells the host what it must know, in one 64-bit store.
+    """Tell the host the outcome of a forward pass, in one 64-bit store of its last thread.
 
     match_count, whether there is a path (reverse pass next, or dual update), and whether a dual
     update was followed by a pass that reached nothing new, which with integers would repeat for
@@ -280,7 +282,7 @@ def reverse_pass(
     Reads/Writes: reads predecessors, writes successors; appends the root to F_aug.
     Race: two threads of one tree meet at a row and store different successors; one word, the
     last store wins. Above that row both walk the same way and store the same words. So from the
-    root on the successors name one path [DN16 Prop.2]; what the loser stored below is on no path.
+    root on the successors name one path [DN16 Prop.2]; the loser's words below are on no path.
     The exchange lets one of the two append the root.
     """
     k = cuda.grid(1)
@@ -445,4 +447,4 @@ SIGNATURES = {
         f"{_LINES}, {_LINES})"
     ),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""

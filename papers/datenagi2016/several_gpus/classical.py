@@ -111,7 +111,7 @@ class Classical(Variant):
         return counts
 
     def room_for_edges(self, name: str, edges: int) -> None:
-        """Let an adjacency list hold so many edges; it grows by doubling, and loses what it held.
+        """Let an adjacency list hold so many edges; it grows by doubling, and loses its content.
 
         Parameters
         ----------

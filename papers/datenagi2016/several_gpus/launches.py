@@ -71,7 +71,7 @@ def allocate(
     a["gathered"] = device.empty(strip.ranks * most if root else 1, dtype)
     a["minima"] = device.to_device(np.zeros(most, dtype))
     if strip.by_rows:
-        a["slack"] = device.empty(max(rows, columns), dtype)  # U, and what the check resets
+        a["slack"] = device.empty(max(rows, columns), dtype)  # U; the check resets it
         a["part_dual"] = device.to_device(np.zeros(block, dtype))
         a["counts"] = device.to_device(np.zeros(block, np.int32))
         a["pointers"] = device.to_device(np.zeros(block + 1, np.int32))
@@ -155,7 +155,7 @@ class Workspace:
         return self.lines(max(self.strip.n, self.strip.shape[1]))
 
     def warps_over(self, first: int, last: int) -> Grid:
-        """Whole warps, one thread a line of ``first .. last``."""
+        """One thread a line of ``first .. last``, in whole warps."""
         threads = blocks(self.shapes.line_threads, 32) * 32
         return max(1, blocks(last - first, threads)), threads
 

@@ -2,8 +2,8 @@
 
 Every rank calls every function here, in step; rank 0 is the root. `several_gpus.upload` makes the
 state. The loop is that of `papers.datenagi2016.solver`, with the paper's collectives between its
-steps: what they are differs by variant (`several_gpus.classical`, `several_gpus.tree`) and by the
-way in which the ranks exchange (`several_gpus.exchange`). All decisions are taken on numbers that
+steps. The steps differ by variant (`several_gpus.classical`, `several_gpus.tree`) and by the way in
+which the ranks exchange (`several_gpus.exchange`). All decisions are taken on numbers that
 all ranks have, so that all take the same.
 """
 

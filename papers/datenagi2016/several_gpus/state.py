@@ -1,4 +1,4 @@
-"""What one rank of [DN16 sec.5] holds of a problem and of a run."""
+"""One rank's share of a problem and of a run [DN16 sec.5]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the matrix is split among the ranks [DN16 sec.5] (1)."""
+"""The split of the matrix among the ranks [DN16 sec.5] (1)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Strip:
 
     @property
     def lines(self) -> int:
-        """How many lines this rank has."""
+        """Number of its lines."""
         return self.bounds[1] - self.bounds[0]
 
     @property

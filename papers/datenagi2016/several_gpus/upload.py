@@ -35,7 +35,7 @@ VARIANTS: dict[str, type[Variant]] = {"classical": Classical, "tree": Tree}
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of all ranks.
+    """The arguments that all ranks are given alike.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Request:
         return self.geometry or Geometry.for_device(n, self.variant)
 
     def check_size(self, strip: Strip, itemsize: int, stripped: bool = True) -> None:
-        """Refuse what the ranks' cards have no room for, before a strip is there; collective.
+        """Refuse an order that the cards have no room for, before a strip is there; collective.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ def upload(
     Raises
     ------
     ValueError, TypeError, OSError, MissingPackageError
-        See `papers.datenagi2016.several_gpus.solver.solve`; what one rank meets, all raise.
+        See `papers.datenagi2016.several_gpus.solver.solve`; all ranks raise one rank's error.
     """
     comm = mpi.alone() if comm is None else comm
     if ranks not in (None, comm.size):

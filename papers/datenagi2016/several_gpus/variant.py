@@ -1,4 +1,4 @@
-"""What a variant does by itself: the steps of [DN16 sec.5] that differ between the two."""
+"""The steps of [DN16 sec.5] that differ between the two variants."""
 
 from __future__ import annotations
 

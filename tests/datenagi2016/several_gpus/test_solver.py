@@ -35,7 +35,7 @@ def start(ranks, *command, **environment):
     )  # fmt: skip
 
 
-def ended(process, limit=120):
+def ended(process, limit=280):
     try:
         out, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -82,7 +82,7 @@ def test_waits_in_vain_end_by_name_on_all_ranks(ranks):
     ],
 )
 def test_a_fault_of_one_rank_ends_the_job(case, message, seconds):
-    code, out, err = ended(start(2, DRIVER, case, PAPERS_MPI_TIMEOUT_S=str(seconds)), 120)
+    code, out, err = ended(start(2, DRIVER, case, PAPERS_MPI_TIMEOUT_S=str(seconds)))
     assert code != 0
     assert "ok" not in out
     if message:

@@ -13,7 +13,7 @@ way            how a level's rows go                                            
 =============  ========================================================================  ===========
 
 ``auto`` takes the fastest that the machine has: `FASTEST` says in which order. An exchange owns all
-that differs between the ways, its launches among it, and nobody asks for its name.
+that differs between the ways, its launches among it: no caller asks which one it has.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ _KINDS: dict[str, Callable[[Collectives, int], Exchange]] = {
 }  # fmt: skip
 
 WAYS = ("auto", *_KINDS)
-"""What `exchange=` may be."""
+"""The values of `exchange=`."""
 
 FASTEST: dict[str, Callable[[Any], str]] = {
     "peers": windows.why_not,
     "nccl": why_not_nccl,
     "allgather": lambda comm: "",
 }
-"""The ways that ``auto`` tries, in this order, and what says why one cannot be used; collective."""
+"""The ways that ``auto`` tries, in this order, each with a collective function that returns why it
+cannot be used, or nothing."""
 
 
 def check(asked: str) -> None:

@@ -1,4 +1,4 @@
-"""The exchange by the paper's own collectives, of which the other ways replace what they can."""
+"""The exchange by the paper's own collectives; the other ways replace some of its methods."""
 
 from __future__ import annotations
 

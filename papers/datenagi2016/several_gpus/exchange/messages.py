@@ -109,7 +109,7 @@ class MessageExchange(Exchange):
             self.launches["free_columns"]()
 
     def _levels(self, rows: Any, level: Any) -> Iterator[Level]:
-        """Go through a search: what each exchange brings, until one brings nothing."""
+        """Go through a search: yield the rows that each exchange brings, until one brings none."""
         raise NotImplementedError
 
     def _gather(self, part: Any, whole: Any) -> None:

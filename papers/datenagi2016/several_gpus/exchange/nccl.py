@@ -1,8 +1,8 @@
 """Messages through NCCL: device memory to device memory, with no host in between.
 
-Messages have a fixed size, so that nobody must know how many rows they hold. A level's kernel tells
-the host how many have come as it begins; by then the next one is enqueued, and does nothing if this
-was the last.
+Messages have a fixed size, so that no host must know how many rows they hold. A level's kernel
+tells the host how many have come as it begins; by then the next one is enqueued, and does nothing
+if this was the last.
 """
 
 from __future__ import annotations

@@ -24,14 +24,14 @@ from papers.datenagi2016.several_gpus.kernels.strips import EXCHANGES, GIVEN_UP,
 from papers.datenagi2016.several_gpus.launches import Workspace
 
 LOOKS_A_SECOND = 2_000_000
-"""How often a kernel looks at a word of its own GPU's memory, about."""
+"""Looks of a kernel at a word of its own GPU's memory, about."""
 
 SHARE_OF_PATIENCE = 0.1
 """A kernel waits for another rank's kernel, not for its host: a tenth of the watch's limit."""
 
 
 def most_looks() -> int:
-    """Looks at a word after which a kernel gives up."""
+    """Return after how many looks at a word a kernel gives up its wait."""
     seconds = SHARE_OF_PATIENCE * ranks.the_watch().limit_s
     return int(min(max(seconds * LOOKS_A_SECOND, 1000), 2**31 - 1))
 

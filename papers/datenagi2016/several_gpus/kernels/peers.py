@@ -12,7 +12,7 @@ An exchange is counted on all ranks alike (``flags[EXCHANGES]``, from 0 in every
 the host clears the window before); its turn is its last bit. Nobody writes a turn anew
 before all have read it: a rank writes exchange e + 2 only after it has seen the word of e + 1 of
 all others, which they send when they are done with the lists of e. (To the letter of the memory
-model two GPUs are ordered there by control alone: what they have read has decided a branch.)
+model two GPUs are ordered there by control alone: the word read has decided a branch.)
 
 Every wait ends after ``patience`` looks at a word that does not come. It then sets
 ``flags[GAVE_UP]``, at which the rank's other waits end, too: a pass comes to its end on whatever
@@ -55,7 +55,7 @@ ROWS_MASK = (1 << 33) - 1
 def awaited(words, place, shift, tag, patience, flags):
     """The word at a place, once its upper bits are the tag, or when the wait was given up.
 
-    Who gives up says so in ``flags[GAVE_UP]``; who has waited for a while looks there, too.
+    A thread that gives up sets ``flags[GAVE_UP]``; one that has waited for a while looks there.
     """
     word = load_relaxed_system(words, place)
     looks = int32(0)
@@ -89,7 +89,8 @@ def append_at_all(flag, row, epoch, rank, parts, stride, addresses, flags):
 def send_word(epoch, rank, parts, addresses, flags):
     """End this block's part of an exchange; the last block tells all ranks how many rows came.
 
-    Half a barrier of the grid: nobody waits here, for `await_words` waits for this rank, too.
+    Half a barrier of the grid: no block waits here, because `await_words` waits for this rank,
+    too.
     The counter of the rows is cleared two exchanges before it is used again; that of the blocks
     goes on through a pass.
     """
@@ -110,13 +111,13 @@ def await_words(epoch, parts, patience, words, counts, flags):
     """Wait for every rank's word of an exchange; (rows of all, whether a free column is known).
 
     The first threads of every block wait, each for one rank; ``counts`` is shared int64[32]. No
-    rows are there for a block that gives up.
+    rows are there for a block that gives up its wait.
     """
     if cuda.threadIdx.x < parts:
         word = awaited(words, (epoch & 1) * parts + cuda.threadIdx.x, 34, epoch, patience, flags)
         came = word >> 34 == epoch
         counts[cuda.threadIdx.x] = word & ((int64(1) << 34) - 1) if came else int64(-1)
-        cuda.threadfence()  # with that of `send_word`: what this rank's blocks have written
+        cuda.threadfence()  # with that of `send_word`: this rank's blocks have written
     cuda.syncthreads()
     total, path = int64(0), False
     for part in range(parts):
@@ -305,5 +306,5 @@ SIGNATURES = {
     ),
     share_theta: f"void(int32, int32, int32, {_WORDS}, {_WORDS}, {_WORDS}, {_LINES}, {_LINES})",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`. `share_theta` takes a
-theta of 64 bits, too."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`.
+`share_theta` takes a theta of 64 bits, too."""

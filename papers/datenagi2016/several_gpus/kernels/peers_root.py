@@ -122,8 +122,8 @@ def take_assignment(
     """Take over the root's assignment, once it has come.
 
     Paper: as `several_gpus.kernels.strips.accept_assignment`.  Launch: one thread a row.
-    Reads/Writes: ``row_assignment``, and what `several_gpus.kernels.strips.accept_assignment`
-    writes; blocks that have arrived are counted anew. Race: as in `free_columns`, for the root.
+    Reads/Writes: ``row_assignment``, and as `several_gpus.kernels.strips.accept_assignment`; blocks
+    that have arrived are counted anew. Race: as in `free_columns`, for the root.
     """
     i = cuda.grid(1)
     if i == 0:
@@ -146,4 +146,4 @@ SIGNATURES = {
     send_assignment: f"void(int32, int32, int32, {_LINES}, {_WORDS}, {_LINES})",
     take_assignment: f"void(int32, int32, int32, int32, {_WORDS}, {', '.join([_LINES] * 3)})",
 }
-"""What each kernel is compiled for."""
+"""The types that each kernel is compiled for."""

@@ -17,13 +17,13 @@ from papers.common.gpu.primitives import load_relaxed, store_release_system
 from papers.datenagi2016.kernels.shared import FLAGS, MATCHES, SIGNALS, SIZES, count_and_forget
 
 OUT = SIZES
-"""Size of what this rank adds to the next frontier; in the place of `Flag.SIZES`.
+"""Rows that this rank adds to the next frontier; in the place of `Flag.SIZES`.
 `several_gpus.kernels.peers` has two, used in turn."""
 
 ROWS, EXCHANGES, ARRIVED, GAVE_UP = FLAGS, FLAGS + 1, FLAGS + 2, FLAGS + 3
-"""Rows that a run has expanded and its exchanges (`several_gpus.kernels.peers`), the blocks that
-have ended their part of what the last one closes, and whether a wait for another rank has ended
-without its word."""
+"""Counters in ``flags`` beyond `Flag`: rows that a run has expanded and its exchanges
+(`several_gpus.kernels.peers`); blocks that have ended their part, the last of which closes it;
+and whether a wait for another rank has ended without its word."""
 
 MPI_FLAGS = FLAGS + 4
 
@@ -49,7 +49,7 @@ def unless_given_up(payload, flags):
 
 @cuda.jit(device=True)
 def ends_last(flags):
-    """Whether this block is the last to end; asked by one thread a block, behind its barrier."""
+    """Return whether this block is the last to end; for one thread a block, behind its barrier."""
     cuda.threadfence()
     if cuda.atomic.add(flags, ARRIVED, 1) + 1 != cuda.gridDim.x:
         return False
@@ -163,4 +163,4 @@ SIGNATURES = {
     ),
     accept_assignment: f"void(int32, int32, int32, {', '.join([_LINES] * 3)})",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""

@@ -4,8 +4,8 @@ in `kernels.shared` and `several_gpus.kernels.strips`.
 A level is one launch and one exchange: `search_level` takes the rows that the last exchange has
 brought for the frontier (the contraction), lowers the slacks of this rank's columns by them, and
 leaves the rows that become active as this rank's message (the expansion). A message is ``[rows,
-free columns, row, row ...]``: count, what `Flag.REVERSE` has come to, the rows; room for as many
-rows as the rank has columns, or as it wakes.
+free columns, row, row ...]``: a count, the value of `Flag.REVERSE`, the rows; it has room for as
+many rows as the rank has columns, or as it wakes.
 
 The search begins with an exchange, too: every rank sends its share of the unassigned rows, or those
 that its dual update woke.
@@ -32,7 +32,7 @@ HEADER = 2
 """Words of a message before its rows."""
 
 NOTHING, WHAT_CAME, WHAT_GOES = 0, 1, 2
-"""What a kernel tells the host: the rows that it has been brought, or those that it sends."""
+"""The word of a kernel to the host: none, the rows that it was brought, or those that it sends."""
 
 
 # ---------------------------------------------------------------------------------- messages
@@ -40,7 +40,7 @@ NOTHING, WHAT_CAME, WHAT_GOES = 0, 1, 2
 
 @cuda.jit(device=True)
 def rows_and_path(rows, path):
-    """What the host hears: how many rows, and whether a free column is known."""
+    """Pack a word to the host: how many rows, and whether a free column is known."""
     if path:
         rows |= int64(1) << 33
     return rows
@@ -48,7 +48,7 @@ def rows_and_path(rows, path):
 
 @cuda.jit(device=True)
 def close_message(message, flags, tell, signal):
-    """The last block to end writes the message's header, and clears what counted it."""
+    """The last block to end writes the message's header, and clears its counter."""
     cuda.syncthreads()
     if cuda.threadIdx.x == 0 and ends_last(flags):
         count = cuda.atomic.exch(flags, OUT, 0)
@@ -241,7 +241,7 @@ def empty_frontiers(root_flags):
 def predecessors_of_trees(
     columns, column_cover, column_mark, column_predecessor, sent, root_flags
 ):  # fmt: skip
-    """What the root needs for the reverse pass: predecessors of columns in the trees, else -1.
+    """Make this rank's part of the predecessors: those of columns in the trees, else -1.
 
     Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
     Launch: one thread a column.
@@ -288,4 +288,4 @@ SIGNATURES = {
     predecessors_of_trees: f"void(int32, {', '.join([_LINES] * 5)})",
     free_columns: f"void(int32, {', '.join([_LINES] * 4)})",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `SLACK_TYPES`."""

@@ -1,9 +1,9 @@
-"""Where what lies in a rank's part of the window: the layout, for the kernels and for the host.
+"""The layout of a rank's part of the window, for the kernels and for the host.
 
 In words of 8 bytes, p ranks of ``stride`` columns at most (`papers.common.mpi.windows`):
 
 =================  ============  ==================================================================
-what               where         written by
+part               size          written by
 =================  ============  ==================================================================
 words              [2 p]         rank r into word ``turn * p + r``: ``exchange << 34 | path << 33 |
                                  rows``
