@@ -137,7 +137,7 @@ def test_a_paper_alone_names_what_can_run_here(toy, monkeypatch, name, n, gpu, s
 
 
 def test_a_solver_taken_for_want_of_a_gpu_is_told(reproduce, file, monkeypatch):
-    monkeypatch.setattr(kinds, "EXECUTOR_N", 2)
+    card = toybox_card(2)
     result = reproduce("solve", file, "--with", "toy", "--device", "cpu")
     assert result.code == 0
     (line,) = [line for line in result.out.splitlines() if line.startswith("there is no GPU")]
