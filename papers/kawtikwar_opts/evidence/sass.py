@@ -26,7 +26,7 @@ _LINES = "int32[::1]"
 
 
 def probe(version: str) -> Any:
-    """A kernel that is nothing but ``add_sub_compress_matrix`` of a one-launch version.
+    """Return a kernel that consists of ``add_sub_compress_matrix`` of a one-launch version.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def probe(version: str) -> Any:
 def one_entry_a_turn(
     n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
 ):
-    """[K21 Listing 3] as printed, an entry a turn: the bare source."""
+    """Update the slacks as [K21 Listing 3] is printed, with an entry a turn."""
     i = cuda.grid(1)
     if i < n * n:
         cover = covered_row[i % n] + covered_column[i // n]
@@ -68,7 +68,7 @@ def one_entry_a_turn(
 def one_entry_in_a_register(
     n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
 ):
-    """[K21 Listing 4] as printed."""
+    """Update the slacks as [K21 Listing 4] is printed."""
     i = cuda.grid(1)
     if i < n * n:
         reg = slack[i]
@@ -86,7 +86,7 @@ def one_entry_in_a_register(
 
 
 def signature(slack: str = "int32") -> str:
-    """Types that `probe` is compiled for, by the type of the slacks."""
+    """Return the types that `probe` is compiled for, by the type of the slacks."""
     dual = "float64" if slack == "float64" else "int64"
     return (
         f"void(int32, int32, {slack}, {slack}[::1], {_LINES}, {_LINES}, {slack}, {_LINES}, "
@@ -95,7 +95,7 @@ def signature(slack: str = "int32") -> str:
 
 
 def global_loads(kernel: Any, signature: str, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
-    """Loads from and stores to global memory in a kernel's machine code.
+    """Count loads from and stores to global memory in a kernel's machine code.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def global_loads(kernel: Any, signature: str, cc: tuple[int, int] = (9, 0)) -> d
 
 
 def disassemble(ptx: str, cc: tuple[int, int] = (9, 0)) -> str | None:
-    """SASS of a PTX text, or None where nvJitLink or a disassembler is missing."""
+    """Return the SASS of a PTX text, or None if nvJitLink or a disassembler is missing."""
     tool = shutil.which("nvdisasm") or shutil.which("cuobjdump")
     try:
         from cuda.bindings import nvjitlink
@@ -165,7 +165,7 @@ def disassemble(ptx: str, cc: tuple[int, int] = (9, 0)) -> str | None:
 
 @contextmanager
 def _no_gpu_needed(cc: tuple[int, int]) -> Iterator[None]:
-    """The compiler asks the driver one thing, the compute capability: answer for it."""
+    """Answer the compiler's one question to the driver, the compute capability."""
     import numba.cuda.dispatcher as dispatcher
 
     class Card:
