@@ -30,13 +30,17 @@ endif
 DEFAULT_PRESET := paper
 endif
 
-.PHONY: reproduce test lint install clean
+.PHONY: reproduce test test-all lint install clean
 
 reproduce: $(VENV)/.stamp-run
 	$(BIN)/reproduce run --preset $(or $(PRESET),$(DEFAULT_PRESET))
 
 test: $(VENV)/.stamp-test lint
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+# With the cases that `make test` leaves out because they take long.
+test-all: $(VENV)/.stamp-test lint
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "nightly or not nightly"
 
 # What a message of the command asks for, into the same environment.
 install: $(VENV)/.stamp-run

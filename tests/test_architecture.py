@@ -41,44 +41,17 @@ RETIRED = {
 RETIRED_ENDINGS = r"\w*_(resident|rcp)|(uniform|planted|geometric|adversarial|constant)?_parts"
 """Where a matrix lies and whether it is permuted are fields, no endings of a family's name."""
 
+OLD_NAMES = "papers.reproduce.plan.old_names"
+"""The one module that knows them, because recorded runs hold them."""
+
 HEADLESS = ("What ", "How ", "Of ")
 """Beginnings of a docstring without a subject."""
 
 KNOWN: dict[str, set[str]] = {
-    "circles": {
-        "papers.common.executor._cuda_namespace <-> papers.common.executor.scheduler",
-        "papers.common.instances.generators <-> papers.common.instances.parts"
-        " <-> papers.common.problems.costs_on_device",
-        "papers.common.instances.graphs.families <-> papers.common.instances.graphs.stand_ins",
-    },
-    "arrows_between_rooms": {
-        "papers.common.problems.assignment_proof_by_strips imports papers.common.instances.parts",
-        "papers.common.problems.costs_on_device imports papers.common.instances.generators",
-    },
+    "full_folders": {"papers/common/problems holds 15 modules"},
     "questions_of_kind": {
-        "papers.reproduce.measure.protocol asks for a Graph",
-        "papers.reproduce.measure.protocol asks for a Grid",
-        "papers.reproduce.measure.protocol asks for a Network",
-        "papers.reproduce.solve asks for a Graph",
-    },
-    "endings_of_families": {
-        "papers.common.instances.generators names 'uniform_parts'",
-        "papers.common.instances.generators names 'uniform_resident'",
-        "papers.common.instances.graphs.families cuts '_rcp' off a family",
-        "papers.common.instances.graphs.families names '_rcp'",
-        "papers.common.instances.parts cuts '_parts' off a family",
-        "papers.common.instances.parts cuts '_resident' off a family",
-        "papers.common.instances.parts names '_parts'",
-        "papers.common.instances.parts names '_resident'",
-        "papers.datenagi2016.evidence.experiments names 'uniform_resident'",
-        "papers.datenagi2016.evidence.scaling_tables names 'uniform_parts'",
-        "papers.datenagi2016.evidence.tables names 'uniform_resident'",
-        "papers.deveci_matching.evidence.sets cuts _RCP off a family",
-        "papers.deveci_matching.evidence.sets names '_rcp'",
-        "papers.reproduce.fetch cuts '_rcp' off a family",
-        "papers.reproduce.fetch names '_rcp'",
-        "papers.reproduce.prepare cuts '_rcp' off a family",
-        "papers.reproduce.prepare names '_rcp'",
+        "papers.common.instances.flows.from_files asks for a Grid",
+        "papers.common.instances.flows.from_files asks for a Network",
     },
 }
 """Faults by rule that are still to be mended. Empty is the aim."""
@@ -246,6 +219,8 @@ def endings_of_families(root):
     """Families named by where their matrix lies, and code that cuts such an ending off."""
     faults = []
     for name, module in modules_of(root).items():
+        if name == OLD_NAMES:
+            continue
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 if re.fullmatch(RETIRED_ENDINGS, node.value):
@@ -380,6 +355,7 @@ PLANTED = {
     "endings_of_families": (
         {
             "papers/a/one.py": "FAMILY = 'uniform_parts'\nnote = 'of uniform_parts'",
+            "papers/reproduce/plan/old_names.py": "FAMILY = 'uniform_parts'",
             "papers/a/two.py": "base = instance.family.removesuffix('x')\nname.removesuffix('x')",
         },
         ["papers.a.one names 'uniform_parts'", "papers.a.two cuts 'x' off a family"],

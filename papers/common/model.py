@@ -139,9 +139,23 @@ ProblemName = Literal["assignment", "matching", "flow"]
 """The keys of `papers.common.problems.PROBLEMS`."""
 
 
+Limit = Literal[
+    "floats", "booleans", "rectangles", "large integers", "wide integers", "wide floats",
+    "sides above 64", "networks", "wide capacities",
+]  # fmt: skip
+"""Inputs that a solver may refuse by name, though its problem has them; see `Solver.limits`.
+
+``large integers`` lie beyond 2**53 and ``wide integers`` differ by 2**52 or more; ``wide floats``
+differ by many orders of magnitude, as the forbidding costs of a big-M method do. Flows of
+``wide capacities`` reach 2**31 or more. A solver that refuses ``networks`` takes grids alone.
+"""
+
+
 @dataclass(frozen=True)
 class Solver:
     """One solver of a paper as the runner sees it: three stages, timed from outside.
+
+    One suite of tests runs every solver of a problem by what is declared here.
 
     Attributes
     ----------
@@ -167,6 +181,15 @@ class Solver:
         The lines that are split among several MPI ranks: then all ranks of a communicator, which
         `upload` takes as ``comm``, call the three stages in step; a cell's option ``ranks`` says
         how many.
+    variants : mapping of str to mapping
+        Options of `upload` by a name: the forms of the solver, beside the default one, that are
+        to be right as well, e.g. ``{"A": {"step_4": "A"}}``.
+    limits : mapping of str to str
+        Inputs that `upload` refuses with a `ValueError`, and a regular expression that its message
+        contains: the paper's method, or the types it is compiled for, do not reach further.
+    stack : bool
+        Whether `upload` also takes a stack of matrices ``[k, n, m]``; `download` then returns a
+        sequence of `k` answers.
     """
 
     name: str
@@ -178,6 +201,9 @@ class Solver:
     download: Callable[[Any], Assignment | Matching | Flow]
     steps: tuple[str, ...] = ()
     ranks: Literal["", "rows", "columns"] = ""
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    limits: Mapping[Limit, str] = field(default_factory=dict, hash=False)
+    stack: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,8 +235,9 @@ class Problem:
         Bytes that the data take.
     compiled_for : callable(data) -> str
         The type that compiled code depends on: that of the costs, or of the data.
-    fits_executor : callable(data) -> bool
-        Whether the CPU executor of kernels answers within seconds.
+    extent : callable(data) -> int
+        The number that `Defaults.executor` limits: the longer side of a matrix or a graph, or the
+        nodes of a network or a grid.
     each_is_proved : callable(data) -> bool
         Whether every repetition's answer is proved, or the last one only, because a proof costs as
         much as a run.
@@ -232,7 +259,7 @@ class Problem:
     shape: Callable[[Any], tuple[int, ...]]
     size_bytes: Callable[[Any], int]
     compiled_for: Callable[[Any], str]
-    fits_executor: Callable[[Any], bool]
+    extent: Callable[[Any], int]
     each_is_proved: Callable[[Any], bool]
     prove: Callable[[Any, Any, bool], Verdict]
     read: Callable[[Any], Any]
@@ -248,12 +275,15 @@ class Defaults:
     gpu : str
         The name of a solver with kernels.
     cpu : str
-        The name of a CPU solver, for sizes that the CPU executor would take too long for;
-        ``"PAPER:SOLVER"`` where it is another paper's.
+        The name of a CPU solver, for sizes that the CPU executor would take too long for.
+    executor : int
+        The largest side of a matrix or graph, or number of nodes, that the kernels' solver answers
+        within seconds in the CPU executor.
     """
 
     gpu: str
     cpu: str
+    executor: int = 128
 
 
 def lazily(module: str, attribute: str) -> Callable[[], Any]:

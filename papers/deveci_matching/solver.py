@@ -297,6 +297,12 @@ SOLVERS = {
         run=run,
         download=download,
         steps=STEPS,
+        variants={
+            f"{algorithm}-{bfs}-{threads}": dict(algorithm=algorithm, bfs=bfs, threads=threads)
+            for algorithm in ("apfb", "apsb")
+            for bfs in ("wr", "plain")
+            for threads in ("ct", "mt")
+        },
     )
 }
 """The paper's solver; options of `upload` choose its variant."""

@@ -18,6 +18,7 @@ SOLVERS: Mapping[str, Solver] = {
         run=solver.run,
         download=solver.download,
         steps=solver.STEPS,
+        variants={choice: {"step_4": choice} for choice in "ABC"},
     ),
     **baselines.SOLVERS,
 }

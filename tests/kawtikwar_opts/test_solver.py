@@ -20,7 +20,7 @@ from papers.lopes2019 import solver as lopes
 
 VERSIONS = solver.VERSIONS
 ONE_LAUNCH = tuple(solver.ONE_LAUNCH)
-SEEDS = 100  # a version; half of them with one bin, half with several
+SEEDS = 40  # a version; half of them with one bin, half with several; the search is all versions'
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def test_optimal_with_the_dual_updates_of_lopes(version, n, label):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("n", [33, 64])
+@pytest.mark.parametrize("n", [33, 40])
 def test_orders_beyond_a_warp(version, n):
     cost = uniform(n, 2, cost_range=n)
     answer = certified(cost, version=version)
@@ -72,7 +72,7 @@ def test_every_slack_type(version, dtype, maximize):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("n", [7, 32])
+@pytest.mark.parametrize("n", [7, 20])
 def test_doubles_of_the_report(version, n):
     """[K21 sec.III.B]: uniform in [0, 1000n]."""
     cost = uniform_double(n, 3, cost_range=1000.0 * n)
@@ -83,7 +83,7 @@ def test_doubles_of_the_report(version, n):
 CASES = {
     "ties": np.ones((9, 9), int),
     "zeros": np.zeros((6, 6)),
-    "adversarial": np.outer(np.arange(1, 9), np.arange(1, 9)),
+    "adversarial": np.outer(np.arange(1, 7), np.arange(1, 7)),
     "wide": uniform(12, 4, cost_range=50)[:7],
     "tall": uniform(12, 4, cost_range=50)[:, :5],
     "negative": uniform(10, 5, cost_range=60) - 30,

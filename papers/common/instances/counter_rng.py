@@ -35,7 +35,7 @@ def fraction(x: Any) -> Any:
 
 
 def mix_int(x: int) -> int:
-    """``mix`` on a Python int, modulo 2**64."""
+    """Return ``mix`` of a Python int, modulo 2**64."""
     x = (x + int(GOLDEN)) & MASK
     x = ((x ^ (x >> 30)) * int(_MULTIPLIER_1)) & MASK
     x = ((x ^ (x >> 27)) * int(_MULTIPLIER_2)) & MASK

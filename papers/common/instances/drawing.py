@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from papers.common.problems.network import Grid, Network
 
 Data: TypeAlias = "np.ndarray | ResidentCosts | Source | Graph | Network | Grid"
-"""The data of an instance: a matrix (or what stands for one), a graph, or a network."""
+"""The data of an instance: a matrix or a source of its blocks, a graph, or a network."""
 
 
 def draw(instance: Instance) -> Data:

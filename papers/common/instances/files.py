@@ -14,12 +14,10 @@ Messages name files without their folders: a run keeps them.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import http.client
 import os
 import re
-import shutil
 import tarfile
 import tempfile
 import urllib.request
@@ -27,7 +25,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from papers.common.problems.graph import Graph, bipartite
+from papers.common.gpu.environment import install_command
+from papers.common.problems.files import (
+    GRAPH_ENDINGS,
+    FileFormatError,
+    of_matrix_market,
+    read_graph,
+)
+from papers.common.problems.graph import Graph
 
 FOLDER = "PAPERS_INSTANCES"
 """Environment variable: a folder with matrices, itself or in its subfolder ``matrices``."""
@@ -35,7 +40,6 @@ FOLDER = "PAPERS_INSTANCES"
 CACHE = "PAPERS_CACHE"
 """Environment variable: the folder where fetched matrices are kept."""
 
-ENDINGS = (".npz", ".mtx", ".mtx.gz")
 SUMS = "SHA256SUMS"
 TIMEOUT_S = 60.0
 """Seconds without a byte after which a download is given up."""
@@ -45,15 +49,15 @@ _BLOCK = 1 << 20
 
 
 class InstanceError(ValueError):
-    """What is wrong with an instance that should come from a file."""
+    """An instance cannot be had from its file."""
 
 
 class MissingInstanceError(InstanceError):
-    """There is no such file, in no place that is looked at."""
+    """None of the folders has such a file."""
 
 
 class BrokenInstanceError(InstanceError):
-    """There is a file, but no graph can be read from it, or another one than was asked for."""
+    """A file holds no graph, or another one than was asked for."""
 
 
 class FetchError(InstanceError):
@@ -82,7 +86,7 @@ def places(subfolder: str = "matrices") -> Iterator[Path]:
     yield cache()
 
 
-def find(name: str, endings: Sequence[str] = ENDINGS, subfolder: str = "matrices") -> Path:
+def find(name: str, endings: Sequence[str] = GRAPH_ENDINGS, subfolder: str = "matrices") -> Path:
     """Return the file of the matrix (or of another instance) called `name`.
 
     Parameters
@@ -121,7 +125,7 @@ def load(name: str) -> Graph:
     MissingInstanceError
         If no file has that name.
     BrokenInstanceError
-        If the file is no matrix, or if a fetched one is not any more what was fetched.
+        If the file is no matrix, or if a fetched one has changed since.
     """
     path = find(name)
     if path.parent == cache():
@@ -132,13 +136,7 @@ def load(name: str) -> Graph:
 
 
 def read(path: Path) -> Graph:
-    """Return the graph that a file holds.
-
-    Parameters
-    ----------
-    path : Path
-        ``.npz`` of `scipy.sparse.save_npz`, whatever the compression of its members; ``.mtx`` or
-        ``.mtx.gz``: Matrix Market, coordinates or array, of any field and symmetry.
+    """Return the graph that a file holds; see `papers.common.problems.files.read_graph`.
 
     Raises
     ------
@@ -146,41 +144,9 @@ def read(path: Path) -> Graph:
         If it has another ending, or is no such file, or its indices are no matrix.
     """
     try:
-        if path.name.endswith(".npz"):
-            return _of_npz(path)
-        if path.name.endswith((".mtx", ".mtx.gz")):
-            with path.open("rb") if path.suffix == ".mtx" else gzip.open(path) as file:
-                return _of_matrix_market(file)
-    except MemoryError:
-        raise
-    except OSError as error:
-        raise BrokenInstanceError(f"{path.name}: {error.strerror or error}") from None
-    except Exception as error:
-        # Zip, LZMA, zlib, NumPy and SciPy each have errors of their own for a damaged file.
-        what = (str(error) or type(error).__name__).replace(str(path), path.name)
-        raise BrokenInstanceError(f"{path.name}: {what}") from None
-    raise BrokenInstanceError(f"{path.name}: a graph is read from {', '.join(ENDINGS)}")
-
-
-def _of_npz(path: Path) -> Graph:
-    from scipy.sparse import load_npz
-
-    return bipartite(load_npz(path))
-
-
-def _of_matrix_market(file: Any) -> Graph:
-    """Read Matrix Market from an open file, by way of a plain one that ends with a line break.
-
-    SciPy's reader (1.17) crashes the process where a file ends within a line, as one that was cut
-    off does, and where a compressed file turns out to be damaged.
-    """
-    from scipy.io import mmread
-
-    with tempfile.NamedTemporaryFile(suffix=".mtx") as plain:
-        shutil.copyfileobj(file, plain, _BLOCK)
-        plain.write(b"\n")
-        plain.flush()
-        return bipartite(mmread(plain.name))
+        return read_graph(path)
+    except FileFormatError as error:
+        raise BrokenInstanceError(str(error)) from None
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -200,7 +166,7 @@ def _sum(path: Path) -> str:
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    """Checksum by file name."""
+    """Return the checksums by file name."""
     with contextlib.suppress(FileNotFoundError):
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
         pairs = (line.partition("  ") for line in lines)
@@ -231,7 +197,7 @@ def fetch(name: str, report: Callable[[str], Any] = lambda text: None) -> Path:
     name : str
         ``NAME`` or ``GROUP/NAME``, exactly as the collection has it.
     report : callable(str)
-        Told what begins.
+        It is told each step that begins.
 
     Returns
     -------
@@ -245,7 +211,7 @@ def fetch(name: str, report: Callable[[str], Any] = lambda text: None) -> Path:
     FetchError
         If the file cannot be had, or if no matrix or more than one is called so.
     BrokenInstanceError
-        If what was downloaded is no such matrix.
+        If the downloaded file is no such matrix.
     """
     report(f"looking up {name}")
     entry = _look_up(name)
@@ -274,7 +240,7 @@ def _look_up(name: str) -> Any:
         found = ssgetpy.search(name=short, limit=10_000)
     except ImportError:
         raise NoCollectionError(
-            "fetching needs ssgetpy, which is not installed: pip install 'papers[suitesparse]'"
+            f"fetching needs ssgetpy, which is not installed: {install_command('suitesparse')}"
         ) from None
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
@@ -309,7 +275,7 @@ def _of_archive(archive: Path, name: str) -> Graph:
             member = files.extractfile(f"{name}/{name}.mtx")
             if member is None:
                 raise BrokenInstanceError(f"{name}/{name}.mtx is no file of the archive")
-            return _of_matrix_market(member)
+            return of_matrix_market(member)
     except InstanceError:
         raise
     except KeyError:
@@ -319,7 +285,7 @@ def _of_archive(archive: Path, name: str) -> Graph:
 
 
 def _keep(graph: Graph, scratch: Path, path: Path) -> Path:
-    """Write a graph's pattern; whoever reads it sees all of it or nothing."""
+    """Write a graph's pattern; a reader sees all of it or nothing."""
     from scipy.sparse import save_npz
 
     part = scratch / path.name

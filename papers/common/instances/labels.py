@@ -17,11 +17,11 @@ from papers.common.model import Instance
 
 
 class FamilyError(ValueError):
-    """An instance asks its family for what the family cannot give."""
+    """An instance asks for something that its family cannot give."""
 
 
 class LabelError(FamilyError):
-    """A label does not say what its family needs, or says what is wrong."""
+    """A label does not tell what its family needs, or tells something wrong."""
 
 
 def label_range(n: int, label: str) -> int:

@@ -1,4 +1,4 @@
-"""Photographs as instances: the pictures that ship with scikit-image, and costs between them."""
+"""Photographs as instances: the photos that ship with scikit-image, and costs between them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def photo(name: str, side: int) -> np.ndarray:
 def colour_distances(
     n: int, seed: int = 1, *, source: str = "coffee", target: str = "astronaut"
 ) -> np.ndarray:
-    """Squared RGB distances between the pixels of two photographs of the same size.
+    """Compute the squared RGB distances between the pixels of two photographs of the same size.
 
     Assigning each place of `target` a pixel of `source` at the smallest total distance rearranges
     one photograph into the other.
@@ -70,7 +70,7 @@ def colour_distances(
     """
     side = round(max(n, 0) ** 0.5)
     if side * side != n:
-        raise ValueError(f"n={n} pixels do not make a square picture")
+        raise ValueError(f"n={n} pixels do not make a square photo")
     if n == 0:
         return np.zeros((0, 0), np.int32)
     there = photo(target, side).reshape(n, 3).astype(np.int32)

@@ -114,6 +114,22 @@ def read(path: Path) -> Network | Grid:
         raise NetworkFileError(f"{path.name}: {reason}") from None
 
 
+def read_grid(path: Path) -> Grid:
+    """Read a grid, as `read`; a file that holds a network is refused with `NetworkFileError`."""
+    found = read(path)
+    if not isinstance(found, Grid):
+        raise NetworkFileError(f"{path.name} holds a network, no grid")
+    return found
+
+
+def read_network(path: Path) -> Network:
+    """Read a network, as `read`; a file that holds a grid is refused with `NetworkFileError`."""
+    found = read(path)
+    if not isinstance(found, Network):
+        raise NetworkFileError(f"{path.name} holds a grid, no network")
+    return found
+
+
 def _read_npz(path: Path) -> Network | Grid:
     with np.load(path, allow_pickle=False) as file:
         if "tail" in file.files:
@@ -143,7 +159,8 @@ def _read_dimacs(path: Path) -> Network:
     terminals: dict[str, int] = {}
     arcs: list[list[str]] = []
     zipped = path.name.lower().endswith(".gz")
-    with gzip.open(path, "rt", encoding="ascii") if zipped else path.open(encoding="ascii") as file:
+    # Comments may be in any language; in Latin 1 every byte is a letter.
+    with (gzip.open if zipped else open)(path, "rt", encoding="latin-1") as file:
         for number, line in enumerate(file, 1):
             words = line.split()
             if not words or words[0] == "c":
@@ -152,7 +169,7 @@ def _read_dimacs(path: Path) -> Network:
                 arcs.append(words[1:])
             elif words[0] == "p" and words[1:2] == ["max"] and len(words) == 4 and not sizes:
                 sizes.append((int(words[2]), int(words[3])))
-            elif words[0] == "n" and len(words) == 3 and words[2] in "st":
+            elif words[0] == "n" and len(words) == 3 and words[2] in ("s", "t"):
                 if words[2] in terminals:
                     raise NetworkError(_misfit(number, words))
                 terminals[words[2]] = int(words[1]) - 1

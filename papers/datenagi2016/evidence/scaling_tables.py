@@ -23,12 +23,16 @@ from papers.datenagi2016.evidence import scaling_model
 from papers.datenagi2016.evidence.theory import theory
 
 PEERS = "CU-TREE by peers"
-"""Our own way: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`)."""
+"""Our own way: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`).
+
+A cell of CU-TREE leaves the way to the solver, which takes the fastest. In the recorded runs that
+was NCCL's; on one host whose GPUs reach each other it is this one."""
 
 SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
 OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
 WITHOUT_HOST = {"nccl", "none", "peers"}
-"""The ways of `several_gpus.exchange` that go from device to device."""
+"""The ways of `several_gpus.exchange` that go from device to device; ``none`` occurs in records
+only, for a lone rank that copied its messages within its own memory."""
 
 BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
 """One GPU's own solvers, which show the price of the ranks' code; no efficiency rests on them."""
@@ -161,7 +165,7 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``source``, ``device``, ``solver`` (the paper's name), ``n``, ``gpus`` (ranks), ``seed``,
-        ``exchange`` (its way; a rank by itself never uses NCCL), the steps' seconds by `MODELLED`,
+        ``exchange`` (its way, see `_exchange`), the steps' seconds by `MODELLED`,
         ``overall`` (the run) and ``end_to_end``, and the counts.
     """
     rows = summary[(summary["label"] == "10n") & (summary["family"] == "uniform")]
@@ -226,8 +230,11 @@ def _exchange(name: str, ranks: int, values: dict[tuple[str, str], float]) -> st
     if name in BESIDE:
         return "none"
     by_nccl = values.get(("answer", "by_nccl"), math.nan)
-    if name in ("CU-CLASS", PEERS):
-        return "gather" if name == "CU-CLASS" else "peers"
+    by_peers = values.get(("answer", "by_peers"), 0.0)
+    if name == "CU-CLASS":
+        return "gather"
+    if name == PEERS or by_peers:
+        return "peers"
     if math.isnan(by_nccl):
         return ""
     return "none" if ranks == 1 else "nccl" if by_nccl else "allgather"

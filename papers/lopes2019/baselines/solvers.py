@@ -389,5 +389,6 @@ SOLVERS: dict[str, Solver] = {
         upload=upload_auction,
         run=run_auction,
         download=download_auction,
+        limits=dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude"),
     ),
 }

@@ -12,9 +12,9 @@ from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
 from papers.common.model import Assignment, Solver
 from papers.common.problems.assignment import INTEGER_LIMIT, prepare, total_cost
-from papers.lupinska_costscale.assignment.kernels import batch as k
+from papers.lupinska_costscale.assignment.kernels import batch as kernels
 
-DTYPES = k.ELEMENT_TYPES
+DTYPES = kernels.ELEMENT_TYPES
 FACTOR = 8
 """How many times the range of the costs the kernel's intermediate values may reach.
 
@@ -133,10 +133,10 @@ def upload(
     if threads % 32 or threads > 1024:
         raise ValueError(f"threads={threads} is no number of whole warps up to 1024")
     array, single = _as_batch(costs)
-    if max(array.shape[1:]) > k.LARGEST:
+    if max(array.shape[1:]) > kernels.LARGEST:
         raise ValueError(
             f"problems of {array.shape[1]} x {array.shape[2]} are too large: a warp's registers "
-            f"hold {k.LARGEST} lines"
+            f"hold {kernels.LARGEST} lines"
         )
     matrix, shift = _working_form(array, maximize, dtype)
     state = State(array, matrix, shift, maximize, single, int(copies))
@@ -218,7 +218,7 @@ def _bind(state: State, threads: int) -> None:
     if state.copies > 1:
         rotated = [np.roll(state.matrix, -copy, axis=2) for copy in range(state.copies)]
         flat = np.concatenate(rotated).reshape(-1)
-    a = state.arrays = {
+    arrays = state.arrays = {
         "cost": device.to_device(flat),
         "columns": device.empty(total * n, np.int32),
         "u": device.empty(total * n, work),
@@ -229,8 +229,8 @@ def _bind(state: State, threads: int) -> None:
     blocks = -(-total // (threads // 32))
     names = ("cost", "columns", "u", "v", "tally")
     state.launch = bind(
-        k.solve_batch, blocks, threads, np.int32(total), np.int32(n), work.type(far),
-        *(a[name] for name in names),
+        kernels.solve_batch, blocks, threads, np.int32(total), np.int32(n), work.type(far),
+        *(arrays[name] for name in names),
     )  # fmt: skip
 
 
@@ -351,12 +351,14 @@ def solve_batch(
 
 SOLVERS = {
     "batch": Solver(
-        "batch",
-        "shortest augmenting paths, a warp a problem",
-        "cuda",
-        "assignment",
-        upload,
-        run,
-        download,
+        name="batch",
+        title="shortest augmenting paths, a warp a problem",
+        device="cuda",
+        problem="assignment",
+        upload=upload,
+        run=run,
+        download=download,
+        limits={"sides above 64": "64"},
+        stack=True,
     )
 }

@@ -13,8 +13,7 @@ import numpy as np
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
 from papers.lupinska_costscale.assignment.costs import Costs
-from papers.lupinska_costscale.assignment.kernels import lock_free as k
-from papers.lupinska_costscale.assignment.kernels import one_launch
+from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
 
 PAPER_THREADS = 32 * 16
 """Threads a block: "the best results" [LU11 sec.5.5]."""
@@ -105,20 +104,20 @@ def allocate(costs: Costs) -> dict[str, Any]:
     sizes = {"last": nodes, "head": 2 * arcs, "arc": 2 * arcs, "flow": arcs, "excess": nodes}
     arrays |= {name: device.empty(size, np.int32) for name, size in sizes.items()}
     arrays["price"] = device.empty(nodes, np.int64)
-    arrays["flags"] = device.to_device(np.zeros(k.FLAGS, np.int32))
-    arrays["tally"] = device.to_device(np.zeros(k.TALLIES, np.int64))
+    arrays["flags"] = device.to_device(np.zeros(lock_free.FLAGS, np.int32))
+    arrays["tally"] = device.to_device(np.zeros(lock_free.TALLIES, np.int64))
     return arrays
 
 
 def bind_refine(
-    costs: Costs, a: dict[str, Any], shapes: Geometry, eps: int, cycle: int
+    costs: Costs, arrays: dict[str, Any], shapes: Geometry, eps: int, cycle: int
 ) -> dict[str, Launch]:
     """The launches of one value of epsilon.
 
     Parameters
     ----------
     costs : Costs
-    a : dict of str to device array
+    arrays : dict of str to device array
         From `allocate`.
     shapes : Geometry
     eps, cycle : int
@@ -130,24 +129,39 @@ def bind_refine(
     """
     count = 2 * costs.n
     nodes, grid = np.int32(count), (shapes.blocks(count), shapes.threads)
-    lists = a["first"], a["last"], a["head"], a["arc"], a["cost"], a["flow"], a["price"]
-    told = a["excess"], a["flags"]
+    lists = (
+        arrays["first"],
+        arrays["last"],
+        arrays["head"],
+        arrays["arc"],
+        arrays["cost"],
+        arrays["flow"],
+        arrays["price"],
+    )
+    told = arrays["excess"], arrays["flags"]
     limit = np.int64(2 * count * eps)
     return {
-        "start_refine": bind(k.start_refine, *grid, nodes, np.int64(eps), *lists, *told),
+        "start_refine": bind(lock_free.start_refine, *grid, nodes, np.int64(eps), *lists, *told),
         "refine": bind(
-            k.refine, *grid, nodes, np.int64(cycle), np.int64(eps), *lists, *told, a["tally"]
+            lock_free.refine,
+            *grid,
+            nodes,
+            np.int64(cycle),
+            np.int64(eps),
+            *lists,
+            *told,
+            arrays["tally"],
         ),
-        "arc_fixing": bind(k.arc_fixing, *grid, nodes, limit, *lists, a["tally"]),
+        "arc_fixing": bind(lock_free.arc_fixing, *grid, nodes, limit, *lists, arrays["tally"]),
     }
 
 
-def bind_start(costs: Costs, a: dict[str, Any], shapes: Geometry) -> Launch:
+def bind_start(costs: Costs, arrays: dict[str, Any], shapes: Geometry) -> Launch:
     """The launch that restores the whole graph, prices 0."""
     nodes = 2 * costs.n
     names = ("first", "head_0", "arc_0", "last", "head", "arc", "price", "flow", "flags", "tally")
-    arrays = [a[name] for name in names]
-    return bind(k.start, shapes.blocks(nodes), shapes.threads, np.int32(nodes), *arrays)
+    arrays = [arrays[name] for name in names]
+    return bind(lock_free.start, shapes.blocks(nodes), shapes.threads, np.int32(nodes), *arrays)
 
 
 def allocate_block(costs: Costs) -> dict[str, Any]:
@@ -163,7 +177,7 @@ def allocate_block(costs: Costs) -> dict[str, Any]:
 
 
 def bind_block(
-    costs: Costs, a: dict[str, Any], shapes: Geometry, alpha: int, eps_0: int, sweeps: int
+    costs: Costs, arrays: dict[str, Any], shapes: Geometry, alpha: int, eps_0: int, sweeps: int
 ) -> Launch:
     """The one launch.
 
@@ -176,6 +190,6 @@ def bind_block(
         raise ValueError(f"threads={shapes.threads}: the one launch takes whole warps")
     return bind(
         one_launch.cost_scaling, 1, shapes.threads, np.int32(costs.n), np.int64(alpha),
-        np.int64(eps_0), np.int64(sweeps), a["cost"], a["mates"], a["prices"], a["tally"],
-        a["ended"],
+        np.int64(eps_0), np.int64(sweeps), arrays["cost"], arrays["mates"], arrays["prices"],
+        arrays["tally"], arrays["ended"],
     )  # fmt: skip

@@ -11,15 +11,18 @@ derived at download from the optimal matching.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from papers.common.model import Assignment, Solver
+from papers.common.model import Assignment, Limit, Solver
 
 Trace = Callable[[str], None] | None
+
+EXACT = 2**53
+"""The largest whole number up to which float64 holds them all."""
 
 
 class ProofError(RuntimeError):
@@ -159,10 +162,23 @@ def _answer(many: Many, u: np.ndarray, v: np.ndarray, **counters: int) -> Assign
 # ------------------------------------------------------------------------------- SciPy
 
 
-def upload(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
-    """Make a batch of a matrix; see `problems_of`."""
+def _many(cost: Any, problems: int, maximize: bool) -> Many:
     costs = problems_of(cost, problems)
     return Many(-costs if maximize else costs, maximize)
+
+
+def upload(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
+    """Make a batch of a matrix; see `problems_of`.
+
+    Raises
+    ------
+    ValueError
+        As `problems_of`, and for costs that SciPy's float64 would round.
+    """
+    many = _many(cost, problems, maximize)
+    if many.costs.size and max(many.costs.max(), -many.costs.min()) > EXACT:
+        raise ValueError("SciPy works in float64: a cost beyond 2**53 would be rounded")
+    return many
 
 
 def run(many: Many, trace: Trace = None) -> None:
@@ -195,7 +211,7 @@ def _batch() -> Solver:
 
 def upload_batch(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
     """Make a batch of a matrix and copy it to the device."""
-    many = upload(cost, problems, maximize)
+    many = _many(cost, problems, maximize)
     many.state = _batch().upload(many.costs)
     return many
 
@@ -220,13 +236,37 @@ def download_batch(many: Many) -> Assignment:
     return _answer(many, u, v)
 
 
+_LIMITS: Mapping[Limit, str] = {
+    "floats": "whole numbers",
+    "booleans": "whole numbers",
+    "rectangles": "square matrix",
+}
+
+
+def _solver(name: str, title: str, device: Literal["cuda", "cpu"], *stages: Any) -> Solver:
+    return Solver(
+        name,
+        title,
+        device,
+        "assignment",
+        *stages,
+        variants={"3 problems": {"problems": 3}},
+        limits=_LIMITS if device == "cuda" else {**_LIMITS, "large integers": "rounded"},
+    )
+
+
 SOLVERS: dict[str, Solver] = {
-    "scipy": Solver("scipy", "SciPy (CPU)", "cpu", "assignment", upload, run, download),
-    "scipy_loop": Solver(
-        "scipy_loop", "SciPy in a loop (CPU)", "cpu", "assignment", upload, run, download
-    ),
-    "batch_of_many": Solver(
-        "batch_of_many", "Many small assignments in one launch", "cuda", "assignment",
-        upload_batch, run_batch, download_batch,
-    ),
-}  # fmt: skip
+    solver.name: solver
+    for solver in (
+        _solver("scipy", "SciPy (CPU)", "cpu", upload, run, download),
+        _solver("scipy_loop", "SciPy in a loop (CPU)", "cpu", upload, run, download),
+        _solver(
+            "batch_of_many",
+            "Many small assignments in one launch",
+            "cuda",
+            upload_batch,
+            run_batch,
+            download_batch,
+        ),
+    )
+}

@@ -21,8 +21,7 @@ from papers.common.gpu.launch import Launch
 from papers.common.model import Assignment, GivenUpError, Solver
 from papers.lupinska_costscale.assignment.baselines.cost_scaling import check_options, price_update
 from papers.lupinska_costscale.assignment.costs import Costs, answer, read
-from papers.lupinska_costscale.assignment.kernels import lock_free as k
-from papers.lupinska_costscale.assignment.kernels import one_launch
+from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
 from papers.lupinska_costscale.assignment.launches import (
     SWEEPS,
     Geometry,
@@ -242,7 +241,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
             raise GivenUpError(f"a refine exceeded {state.operations} sweeps")
     elif state.costs.n:
         _launch(state, state.start)
-        state.tally = np.zeros(k.TALLIES, np.int64)
+        state.tally = np.zeros(lock_free.TALLIES, np.int64)
         for eps, launches in zip(state.epsilons, state.launches, strict=True):
             refine(state, eps, launches, mark, deadline)
     state.solved = True
@@ -272,9 +271,9 @@ def refine(
         if stuck:
             raise RuntimeError("an active node has no residual arc")
         last, done = done, device.to_host(state.arrays["tally"])
-        if done[k.RELABELS] - before[k.RELABELS] > state.operations:
+        if done[lock_free.RELABELS] - before[lock_free.RELABELS] > state.operations:
             raise GivenUpError(f"a refine exceeded {state.operations} relabels")
-        if lacks and (done[: k.ARCS_FIXED] == last[: k.ARCS_FIXED]).all():
+        if lacks and (done[: lock_free.ARCS_FIXED] == last[: lock_free.ARCS_FIXED]).all():
             raise RuntimeError(f"a run of {state.cycle} turns did nothing, {lacks} y lack a unit")
         if state.price_updates == "every" or (state.price_updates == "first" and number == 0):
             mark("price_update")
@@ -282,7 +281,9 @@ def refine(
                 global_price_update(state, eps)
         if lacks == 0:
             break
-        deadline.check(f"{done[k.PUSHES] + done[k.RELABELS]} operations: {lacks} y lack a unit")
+        deadline.check(
+            f"{done[lock_free.PUSHES] + done[lock_free.RELABELS]} operations: {lacks} y lack a unit"
+        )
     else:
         raise GivenUpError("the kernel has run too often")
     state.tally = done
@@ -329,17 +330,17 @@ def download(state: State) -> Assignment:
     """
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    costs, a = state.costs, state.arrays
+    costs, arrays = state.costs, state.arrays
     if costs.n == 0:
         return answer(costs, np.zeros(0), np.zeros(0, np.int64), _counters(state, (0, 0, 0)))
-    tally = device.to_host(a["tally"]).tolist()
+    tally = device.to_host(arrays["tally"]).tolist()
     if state.loop == "host":
-        flow, price = device.to_host(a["flow"]), device.to_host(a["price"])
+        flow, price = device.to_host(arrays["flow"]), device.to_host(arrays["price"])
         return answer(costs, flow, price, _counters(state, tally))
-    flow = (costs.tip == device.to_host(a["mates"])[costs.tail]).astype(np.int32)
+    flow = (costs.tip == device.to_host(arrays["mates"])[costs.tail]).astype(np.int32)
     state.count["refines"] = tally[2]
     tally[2] = 0
-    return answer(costs, flow, device.to_host(a["prices"]), _counters(state, tally))
+    return answer(costs, flow, device.to_host(arrays["prices"]), _counters(state, tally))
 
 
 def _counters(state: State, tally: Any) -> dict[str, int]:
@@ -369,7 +370,14 @@ def solve(
 
 SOLVERS = {
     "refine": Solver(
-        "refine", "cost scaling, lock-free refine [LU11 Alg.5.4]", "cuda", "assignment", upload,
-        run, download, STEPS,
+        name="refine",
+        title="cost scaling, lock-free refine [LU11 Alg.5.4]",
+        device="cuda",
+        problem="assignment",
+        upload=upload,
+        run=run,
+        download=download,
+        steps=STEPS,
+        limits=dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude"),
     )
-}  # fmt: skip
+}

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from papers.common.evidence import plots
 from papers.common.instances.flows import image_energies
 from papers.common.model import Assignment, Flow, Plan
+from papers.common.problems import flow_proof
 from papers.common.problems.network import Grid
 from papers.lupinska_costscale.evidence import codes
 from papers.lupinska_costscale.evidence.patches import patch_costs
@@ -62,10 +63,8 @@ class Cutter:
         DisagreementError
             If the cut is not proved minimum, or PyMaxflow finds another value.
         """
-        from papers.common.problems import flow_proof as cut
-
         answer = self.solve(graph)
-        verdict = cut.flow(graph, answer)
+        verdict = flow_proof.flow(graph, answer)
         if not verdict.ok:
             raise DisagreementError(f"{self.title}: {verdict.reason}")
         if self.peer is not None and (other := self.peer(graph)) != answer.value:

@@ -11,7 +11,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind, resident_blocks
-from papers.lupinska_costscale.flow.kernels import blocking, lock_free, network, one_launch
+from papers.lupinska_costscale.flow.kernels import blocking, lock_free, network, one_launch, tiles
 from papers.lupinska_costscale.flow.prepare import Prepared, Tile
 
 FLOW = ("residual", "to_source", "to_sink", "excess", "height")
@@ -66,17 +66,17 @@ def bind_tiles(
     image = prepared.image
     assert image is not None
     across = image.shape[1] // tile.columns
-    tiles = across * (image.shape[0] // tile.rows)
-    sizes = {"waiting": tiles, "queue": one_launch.QUEUES * tiles, "control": one_launch.CONTROL}
+    count = across * (image.shape[0] // tile.rows)
+    sizes = {"waiting": count, "queue": tiles.QUEUES * count, "control": tiles.CONTROL}
     arrays |= {name: device.to_device(np.zeros(size, np.int32)) for name, size in sizes.items()}
     kernel = one_launch.RELABEL_TILES[len(image.arcs)]
-    scalars = (*limits, prepared.n, prepared.nodes, across, tiles, tile.shift)
+    scalars = (*limits, prepared.n, prepared.nodes, across, count, tile.shift)
     arguments = (
         *map(np.int32, scalars),
         *named(arrays, "residual", "to_sink", "excess", "height", "waiting", "queue", "control"),
         arrays["tally"],
     )
-    blocks = min(tiles, most or tiles, resident_blocks(kernel, arguments, tile.threads))
+    blocks = min(count, most or count, resident_blocks(kernel, arguments, tile.threads))
     return bind(kernel, blocks, tile.threads, *arguments)
 
 

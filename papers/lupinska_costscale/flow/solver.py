@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -23,9 +23,9 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
-from papers.common.model import Flow, Solver
+from papers.common.model import Flow, Limit, Solver
 from papers.lupinska_costscale.flow import global_relabeling
-from papers.lupinska_costscale.flow.kernels import lock_free, network, one_launch
+from papers.lupinska_costscale.flow.kernels import lock_free, network, tiles
 from papers.lupinska_costscale.flow.prepare import answer
 from papers.lupinska_costscale.flow.state import State
 from papers.lupinska_costscale.flow.upload import (
@@ -169,7 +169,7 @@ def run_gpu_relabel(state: State, trace: Trace = None) -> None:
     mark = trace or no_trace
     if state.prepared.total:
         state.begin(mark)
-        words = network if state.prepared.image is None else one_launch
+        words = network if state.prepared.image is None else tiles
         while True:
             state.check_time("excess can still reach the sink")
             mark("kernel")
@@ -241,8 +241,10 @@ def download(state: State) -> Flow:
     return answer(prepared, arrays, counters)
 
 
-def _solver(name: str, title: str, upload: Any, run: Any) -> Solver:
-    return Solver(name, title, "cuda", "flow", upload, run, download, STEPS)
+def _solver(
+    name: str, title: str, upload: Any, run: Any, limits: Mapping[Limit, str] | None = None
+) -> Solver:
+    return Solver(name, title, "cuda", "flow", upload, run, download, STEPS, limits=limits or {})
 
 
 SOLVERS = {
@@ -255,7 +257,13 @@ SOLVERS = {
             partial(upload_operations, lock_free.hybrid),
             run_hybrid,
         ),
-        _solver("blocking", "Vineet and Narayanan, blocking", upload_blocking, run_blocking),
+        _solver(
+            "blocking",
+            "Vineet and Narayanan, blocking",
+            upload_blocking,
+            run_blocking,
+            {"networks": "grids only"},
+        ),
         _solver("async_relabel", "Asynchronous relabeling", upload_async, run_hybrid),
         _solver("gpu_relabel", "Relabeling on the GPU", upload_gpu_relabel, run_gpu_relabel),
     )

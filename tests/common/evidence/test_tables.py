@@ -36,6 +36,13 @@ def test_rows_by_seed_and_their_median():
         assert tables.by_seed(given, **{"solver": "toy:gpu", **wrong}).empty
 
 
+def test_only_matrices_of_the_host_are_put_together():
+    """A matrix that was drawn in device memory has other clocks."""
+    host = summary((HERE, "", 8, 1, 2.0))
+    both = pd.concat([host, host.assign(storage="device", median=9.0)])
+    assert tables.by_seed(both, "toy:gpu")["value"].tolist() == [2.0]
+
+
 def test_options_may_be_a_pattern_of_the_whole():
     given = summary(*((HERE, options, 8, 1, 1.0) for options in ("a=1", "a=12", "a=1,b=2", "")))
     found = tables.by_seed(given, "toy:gpu", options=re.compile(r"a=\d+"))

@@ -1,5 +1,7 @@
 """Drawing by name: storages, permutations, what is kept, and the errors of what cannot be."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -143,3 +145,11 @@ def test_the_cache_knows_every_module_that_defines_a_kept_family():
         if family.can_be_kept
     }
     assert defining <= set(cache.DEFINED_BY)
+
+
+def test_the_room_offers_what_it_lists_and_nothing_else():
+    for name in instances.__all__:
+        assert getattr(instances, name) is not None
+    assert instances.draw is importlib.import_module("papers.common.instances.drawing").draw
+    with pytest.raises(AttributeError, match="no attribute 'generators'"):
+        instances.generators  # noqa: B018

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from papers.common.problems.network import FOUR, STEP, NetworkError, grid, inner, network
+from papers.common.problems.network import (
+    FOUR,
+    STEP,
+    ArcList,
+    NetworkError,
+    flow_on_arcs,
+    grid,
+    image_of,
+    inner,
+    network,
+)
 
 
 def small_grid(height=3, width=4, directions=FOUR, seed=0):
@@ -69,3 +79,46 @@ def test_a_grid_and_its_network_are_the_same(directions):
             assert found[y * 4 + x, (y + down) * 4 + x + right] == image.arcs[name][y, x]
     whole = sum(int(a.sum()) for a in (image.source, image.sink, *image.arcs.values()))
     assert int(net.capacity.sum()) == whole
+
+
+def test_arcs_are_kept_on_request():
+    tail, head, capacity = [0, 0, 1, 1], [1, 1, 1, 2], [3, 4, 8, 5]
+    assert network(tail, head, capacity, 3, 0, 2).given is None
+    given = network(tail, head, capacity, 3, 0, 2, keep=True).given
+    assert [column.tolist() for column in given] == [tail, head, capacity]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_flow_on_arcs_adds_up_to_the_flow_of_each_pair(seed):
+    """Of every pair one direction carries the net flow, filled from the first arc on."""
+    draw = np.random.default_rng(seed)
+    tail, head = draw.integers(0, 5, (2, 30))
+    arcs = ArcList(tail, head, draw.integers(0, 7, 30))
+    net = network(*arcs, 5, 0, 4)
+    pairs = np.minimum(np.arange(net.arcs), net.mate)
+    left = draw.integers(0, 1 + (net.capacity + net.capacity[net.mate])[pairs])[pairs]
+    forward = np.arange(net.arcs) < net.mate
+    residual = np.where(forward, left, net.capacity + net.capacity[net.mate] - left)
+    flow = flow_on_arcs(net, residual, arcs)
+    assert ((flow >= 0) & (flow <= arcs.capacity)).all()
+    sent = net.capacity - residual
+    for a in range(net.arcs):
+        own = (tail == net.tail[a]) & (head == net.head[a])
+        assert flow[own].sum() == max(0, sent[a])
+        before = np.cumsum(arcs.capacity[own]) - arcs.capacity[own]
+        assert (flow[own] == np.clip(sent[a] - before, 0, arcs.capacity[own])).all()
+    assert not flow[tail == head].any()
+
+
+def test_too_many_to_number():
+    with pytest.raises(NetworkError, match="32 bits"):
+        network([0], [1], [1], 2**31, 0, 1)
+
+
+def test_the_form_of_an_instance():
+    image, net = small_grid(), network([0], [1], [1], 2, 0, 1)
+    assert image_of(image) is image
+    assert image_of(net) is None
+    assert net.network() is net
+    with pytest.raises(NetworkError, match="not of a ndarray"):
+        image_of(np.zeros((2, 2)))

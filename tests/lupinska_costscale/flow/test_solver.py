@@ -213,7 +213,7 @@ def test_a_search_without_rest_raises(monkeypatch):
     solver = SOLVERS["gpu_relabel"]
     for instance in (random_grid((5, 5), 4), random_network(9, 30, 1)):
         state = solver.upload(instance, **SMALL["gpu_relabel"])
-        words = flow_solver.one_launch if isinstance(instance, Grid) else flow_solver.network
+        words = flow_solver.tiles if isinstance(instance, Grid) else flow_solver.network
 
         def restless(*args, state=state, words=words):
             state.arrays["control"][words.STATUS] = words.RESTLESS

@@ -1,1 +1,1 @@
-"""Flow networks and grids: from files, from pictures, random."""
+"""Flow networks and grids: from files, from photos, random."""

@@ -5,7 +5,7 @@ PAMI 2004). An energy is a sum of costs ``D[p](x[p])`` of pixels and ``V(x[p], x
 neighbours, with labels 0 (source's side of the cut) and 1 (sink's side). It is a cut's capacity,
 up to a constant, if ``V(0, 0) + V(1, 1) <= V(0, 1) + V(1, 0)`` for every pair.
 
-All pictures are files of scikit-image's package, so that no network is needed.
+All photos are files of scikit-image's package, so that no network is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PORTRAITS = ("camera", "astronaut", "coffee", "chelsea")
 """Names in `skimage.data` that can be segmented; the first is grey."""
 
 SEED_COST = 10_000
-"""What it costs to give a pixel of a seed the other label: more than all its other arcs."""
+"""The cost of the other label at a pixel of a seed: more than all its other arcs together."""
 
 CONTRAST = 50
 """Capacity between two neighbours of equal colour."""
@@ -45,7 +45,7 @@ _FULL_WIDTH = 741  # of the stereo pair
 
 
 def portrait(name: str, side: int) -> np.ndarray:
-    """Return a picture's central square, scaled to `side` pixels a side.
+    """Return a photo's central square, scaled to `side` pixels a side.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def portrait(name: str, side: int) -> np.ndarray:
         For a name that is not in `PORTRAITS`.
     """
     if name not in PORTRAITS:
-        raise ValueError(f"picture {name!r} is not one of {', '.join(PORTRAITS)}")
+        raise ValueError(f"photo {name!r} is not one of {', '.join(PORTRAITS)}")
     import skimage.data
 
     full = getattr(skimage.data, name)()
@@ -66,13 +66,13 @@ def portrait(name: str, side: int) -> np.ndarray:
     return _scaled(full[top : top + edge, left : left + edge], (side, side))
 
 
-def _scaled(picture: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _scaled(photo: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     from skimage.transform import resize
 
-    if picture.shape[:2] == shape:
-        return picture
-    smooth = shape[0] < picture.shape[0]
-    drawn = resize(picture, shape, anti_aliasing=smooth, preserve_range=True)
+    if photo.shape[:2] == shape:
+        return photo
+    smooth = shape[0] < photo.shape[0]
+    drawn = resize(photo, shape, anti_aliasing=smooth, preserve_range=True)
     return np.clip(np.rint(drawn), 0, 255).astype(np.uint8)
 
 
@@ -93,7 +93,7 @@ def seeds(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def segmentation(side: int, name: str = "camera") -> Grid:
-    """Object and background of a picture: 4 neighbours, symmetric arcs.
+    """Cut a photo into object and background: 4 neighbours, symmetric arcs.
 
     The cost of a label is ``-10 log p`` of the pixel's colour, by the histogram of that label's
     seed; of two neighbours with different labels it is `CONTRAST` times
@@ -117,14 +117,14 @@ def segmentation(side: int, name: str = "camera") -> Grid:
         For an unknown name or a side below 4.
     """
     if side < 4:
-        raise ValueError(f"a picture of {side} pixels a side has no room for two seeds")
-    picture = portrait(name, side).reshape(side, side, -1)
+        raise ValueError(f"a photo of {side} pixels a side has no room for two seeds")
+    photo = portrait(name, side).reshape(side, side, -1)
     box, frame = seeds(side)
-    bins = _bins(picture)
+    bins = _bins(photo)
     as_object, as_background = (_surprise(bins, seed) for seed in (box, frame))
     as_background[box] = SEED_COST
     as_object[frame] = SEED_COST
-    across, down = (_squares(picture, axis) for axis in (1, 0))
+    across, down = (_squares(photo, axis) for axis in (1, 0))
     whole = np.concatenate([across.ravel(), down.ravel()])
     mean = float(whole.mean()) or 1.0
     arcs = {name: np.zeros((side, side), np.int64) for name in FOUR}
@@ -135,11 +135,11 @@ def segmentation(side: int, name: str = "camera") -> Grid:
     return grid(as_background, as_object, arcs)
 
 
-def _bins(picture: np.ndarray) -> np.ndarray:
+def _bins(photo: np.ndarray) -> np.ndarray:
     """Number each colour's histogram bin: 32 of grey, 8 x 8 x 8 of colour."""
-    if picture.shape[2] == 1:
-        return picture[..., 0].astype(np.int64) // 8
-    return picture.astype(np.int64) // 32 @ np.array([64, 8, 1])
+    if photo.shape[2] == 1:
+        return photo[..., 0].astype(np.int64) // 8
+    return photo.astype(np.int64) // 32 @ np.array([64, 8, 1])
 
 
 def _surprise(bins: np.ndarray, seed: np.ndarray) -> np.ndarray:
@@ -149,16 +149,16 @@ def _surprise(bins: np.ndarray, seed: np.ndarray) -> np.ndarray:
     return np.rint(-10 * np.log(histogram / histogram.sum())).astype(np.int64)[bins]
 
 
-def _squares(picture: np.ndarray, axis: int) -> np.ndarray:
-    """Squared distance of each pixel's colour to the next one's along an axis."""
-    return (np.diff(picture.astype(np.float64), axis=axis) ** 2).sum(axis=2)
+def _squares(photo: np.ndarray, axis: int) -> np.ndarray:
+    """Return the squared distance of each pixel's colour to the next one's along an axis."""
+    return (np.diff(photo.astype(np.float64), axis=axis) ** 2).sum(axis=2)
 
 
 # ------------------------------------------------------------------------------- expansion moves
 
 
 def stereo_pair(height: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the left and the right picture of `skimage.data.stereo_motorcycle`, scaled.
+    """Return the left and the right photo of `skimage.data.stereo_motorcycle`, scaled.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def stereo_shifts(width: int) -> np.ndarray:
     Returns
     -------
     int64[30, 2]
-        Rows and columns from the left picture to the right one.
+        Rows and columns from the left photo to the right one.
     """
     amount = np.rint(np.arange(0, 60, 2) * width / _FULL_WIDTH).astype(np.int64)
     return np.column_stack([np.zeros_like(amount), -amount])
@@ -201,7 +201,7 @@ def differences(first: np.ndarray, second: np.ndarray, shift: Sequence[int]) -> 
     ----------
     first, second : uint8[height, width, channels]
     shift : (int, int)
-        Rows and columns; what comes from outside of `second` costs the most.
+        Rows and columns; a pixel from outside of `second` costs the most.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def cheapest(first: np.ndarray, second: np.ndarray, shifts: np.ndarray) -> np.nd
 def expansion_move(
     first: np.ndarray, second: np.ndarray, shifts: np.ndarray, labels: np.ndarray, alpha: int
 ) -> tuple[Grid, int]:
-    """One move of Boykov, Veksler and Zabih's alpha-expansion, for a Potts energy.
+    """Make a cut of one move of Boykov, Veksler and Zabih's alpha-expansion, for a Potts energy.
 
     Every pixel keeps its label (source's side) or takes `alpha` (sink's side).
 
@@ -281,14 +281,14 @@ def expansion_move(
     return grid(np.maximum(gain, 0), np.maximum(-gain, 0), arcs), constant
 
 
-def potts_weights(picture: np.ndarray, direction: str) -> np.ndarray:
-    """Return what different labels cost each pair, right or down: double where it is even.
+def potts_weights(photo: np.ndarray, direction: str) -> np.ndarray:
+    """Return the cost of different labels of each pair, right or down: double where it is even.
 
     Returns
     -------
     int64[height, width - 1] or int64[height - 1, width]
     """
-    grey = picture.astype(np.int64).mean(axis=2)
+    grey = photo.astype(np.int64).mean(axis=2)
     apart = np.abs(np.diff(grey, axis=1 if direction == "right" else 0))
     return np.where(apart < _EVEN, 2 * _POTTS, _POTTS)
 

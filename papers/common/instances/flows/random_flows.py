@@ -9,7 +9,7 @@ from papers.common.problems.network import EIGHT, FOUR, Grid, Network, grid, inn
 
 
 def random_grid(n: int, seed: int = 1, *, largest: int, directions: int = 4) -> Grid:
-    """A square grid whose capacities are uniform in 0 .. `largest`, each drawn by itself.
+    """Draw a square grid whose capacities are uniform in 0 .. `largest`, each drawn by itself.
 
     A pixel has an arc to one terminal only, to either with equal chance.
 
@@ -34,7 +34,7 @@ def random_grid(n: int, seed: int = 1, *, largest: int, directions: int = 4) -> 
 
 
 def random_network(n: int, seed: int = 1, *, largest: int, degree: float = 4.0) -> Network:
-    """``degree * n`` arcs between random nodes, capacities uniform in 1 .. `largest`.
+    """Draw ``degree * n`` arcs between random nodes, capacities uniform in 1 .. `largest`.
 
     Node 0 is the source, node ``n - 1`` the sink. Loops are dropped, parallel arcs added.
 

@@ -1,4 +1,4 @@
-"""Random edge lists and how they become graphs: what the graph families are made of.
+"""Random edge lists, and how they become graphs: the material of the graph families.
 
 Random numbers are counter-based (`papers.common.instances.counter_rng`): the same bits on every
 machine and for every number of cores. So are the graphs: their edges are sorted, so no order of
@@ -85,7 +85,7 @@ def without_loops(edges: Edges) -> Edges:
 
 
 def graph_of(edges: Edges, rows: int, columns: int) -> Graph:
-    """Return the graph of an edge list; what occurs twice is one edge.
+    """Return the graph of an edge list; an edge that occurs twice is one.
 
     Takes time in proportion to edges and vertices, but for sorting each column's rows.
 

@@ -17,7 +17,7 @@ EDGES_A_VERTEX = 48
 
 
 def kron(n: int, seed: int = 1) -> Graph:
-    """R-MAT graph with Graph500's parameters: kron_g500-lognX of DIMACS10 for n = 2**X.
+    """Draw an R-MAT graph with Graph500's parameters: kron_g500-lognX of DIMACS10 for n = 2**X.
 
     `EDGES_A_VERTEX` n pairs are drawn: at each of X levels, a quarter of the matrix by `QUARTERS`.
     The matrix is the pattern of their sum with its transpose, loops kept. It has about 1% fewer
@@ -39,7 +39,7 @@ def kron(n: int, seed: int = 1) -> Graph:
 
 @njit(cache=True, parallel=True)
 def _rmat(count, levels, counter):
-    """Row and column of each pair, int32[count]; level ``l`` of pair ``k`` is number k levels + l.
+    """Draw row and column of each pair, int32[count]; level l of pair k is number k levels + l.
 
     The quarters are told apart by one fraction: left half or right half of the upper half, then of
     the lower one.

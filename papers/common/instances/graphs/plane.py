@@ -69,7 +69,7 @@ def in_rounds(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def delaunay(n: int, seed: int = 1) -> Graph:
-    """Delaunay triangulation of `n` uniform random points: delaunay_nX of DIMACS10 for n = 2**X.
+    """Triangulate `n` uniform random points: delaunay_nX of DIMACS10 for n = 2**X.
 
     ``2 (3 n - 3 - h)`` entries for ``h`` points on the hull, about ``(8 / 3) ln n`` of them.
     Numbered by `in_rounds`.
@@ -94,7 +94,7 @@ def delaunay(n: int, seed: int = 1) -> Graph:
 
 
 def rgg(n: int, seed: int = 1) -> Graph:
-    """Random geometric graph: rgg_n_2_X_s0 of DIMACS10 for n = 2**X.
+    """Draw a random geometric graph: rgg_n_2_X_s0 of DIMACS10 for n = 2**X.
 
     Uniform random points of the unit square are adjacent if they are nearer than
     ``0.55 sqrt(ln n / n)``. The lower half of the square is numbered first; each half by ``x``.
@@ -157,7 +157,7 @@ def _near(x, y, radius, side, cell, members, first, cxadj, cadj):
 
 
 def _crowded_points(count: int, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
-    """Points of the unit square, half of them spread evenly, half crowded at four circles."""
+    """Draw points of the unit square, half of them evenly, half crowded at four circles."""
     x, y = draws.fractions(2 * count).reshape(2, count)
     middle = draws.fractions(12).reshape(3, 4)
     pick, turn, away = draws.fractions(3 * count).reshape(3, count)
@@ -171,7 +171,7 @@ def _crowded_points(count: int, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mesh_dual(n: int, seed: int = 1) -> Graph:
-    """Dual of a triangle mesh: the kind that hugetrace and hugebubbles of DIMACS10 are of.
+    """Draw the dual of a triangle mesh: the kind of DIMACS10's hugetrace and hugebubbles.
 
     The triangles of a Delaunay triangulation are the vertices, and adjacent if they share a side:
     three neighbours for all but a few. The mesh is fine at a few closed curves and coarse
@@ -199,7 +199,7 @@ def mesh_dual(n: int, seed: int = 1) -> Graph:
 
 
 def _shared_sides(mesh, x: np.ndarray, y: np.ndarray, n: int) -> Edges:
-    """Pairs of the first `n` triangles that share a side, each both ways."""
+    """Return the pairs of the first `n` triangles that share a side, each both ways."""
     corners = mesh.simplices
     order = np.argsort(
         hilbert_index(x[corners].mean(axis=1), y[corners].mean(axis=1)), kind="stable"

@@ -10,7 +10,7 @@ from papers.common.problems.graph import Graph
 
 
 def uniform_graph(n: int, seed: int = 1, *, degree: float) -> Graph:
-    """``int(n degree)`` edges between uniform random rows and columns, less what occurs twice.
+    """Draw ``int(n degree)`` edges between random rows and columns, less those that occur twice.
 
     The ends of edge ``k`` are ``min(floor(n u), n - 1)`` for ``u = (mix(s) >> 11) / 2**53``, the
     row's with ``s = key + (2 k + 1) golden`` and the column's with ``s = key + (2 k + 2) golden``,
@@ -29,7 +29,7 @@ def uniform_graph(n: int, seed: int = 1, *, degree: float) -> Graph:
 
 
 def skew_graph(n: int, seed: int = 1, *, degree: float) -> Graph:
-    """`uniform_graph` with ``u**3`` in place of ``u``: few vertices have most of the edges."""
+    """Draw `uniform_graph` with ``u**3`` in place of ``u``: few vertices have most of the edges."""
     return _two_ends(n, seed, degree, 3)
 
 

@@ -1,9 +1,9 @@
 """Stand-ins for real matrices that cannot be had: a graph of the same kind, size and mean degree.
 
 A stand-in is never the matrix it is named after. It shares with it the shape, the number of
-nonzeros to within a percent, symmetry, and a law of its kind that decides what a matching
-algorithm meets: dead ends of streets, hubs of a web, cliques of authors, a planted perfect
-matching. The parameters of the laws are choices of ours, not fits.
+nonzeros to within a percent, symmetry, and a law of its kind that decides which obstacles a
+matching algorithm meets: dead ends of streets, hubs of a web, cliques of authors, a planted
+perfect matching. The parameters of the laws are choices of ours, not fits.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def stand_in(n: int, seed: int = 1, *, name: str) -> Graph:
         graph = graph_of(_LAWS[real.kind](n, asked, real.symmetric, Draws(seed)), n, n)
         if abs(graph.edges - wanted) <= 0.01 * wanted or graph.edges == before[1]:
             break
-        # What occurs twice is one edge: ask for more, by what the last request for more brought.
+        # Equal edges count once: ask for more, at the rate that the last request brought them.
         price = (asked - before[0]) / (graph.edges - before[1])
         before = asked, graph.edges
         asked = float(np.clip(asked + price * (wanted - graph.edges), 0.5 * asked, 2.0 * asked))
@@ -83,7 +83,7 @@ _DEFINED: dict[str, Callable[[int, int], Graph]] = {
 
 
 def _popular(drawn: np.ndarray, n: int, power: float, flat: float) -> np.ndarray:
-    """Ranks in 0 .. n - 1: rank ``r`` in proportion to ``(r + flat)**(1 / power - 1)``.
+    """Return ranks in 0 .. n - 1: rank ``r`` in proportion to ``(r + flat)**(1 / power - 1)``.
 
     Degrees that follow such weights have a power law with exponent ``2 + 1 / (power - 1)``; the
     first `flat` ranks are about equal, which bounds the largest degree.
@@ -94,7 +94,7 @@ def _popular(drawn: np.ndarray, n: int, power: float, flat: float) -> np.ndarray
 
 
 def _near(centre: np.ndarray, drawn: np.ndarray, n: int, reach: float) -> np.ndarray:
-    """Numbers near others: the logarithm of the distance is uniform, up to `reach`."""
+    """Return numbers near others: the logarithm of the distance is uniform, up to `reach`."""
     signed = 2 * drawn - 1
     apart = np.minimum(reach, max(n - 1, 1)) ** np.abs(signed)
     return (centre + np.where(signed < 0, -apart, apart).astype(np.int64)) % n
@@ -123,17 +123,17 @@ class _Weights:
         self._until = np.concatenate([[0.0], np.cumsum(weights)])
 
     def anywhere(self, drawn: np.ndarray) -> np.ndarray:
-        """Vertices by weight, one for each fraction."""
+        """Return vertices by weight, one for each fraction."""
         return _picked(self._until, np.empty(0, np.int64), 0, drawn)
 
     def near(self, who: np.ndarray, size: int, drawn: np.ndarray) -> np.ndarray:
-        """Vertices by weight, each from the interval of `size` numbers that one of `who` is in."""
+        """Return vertices by weight, each from the `size` numbers around one of `who`."""
         return _picked(self._until, who, size, drawn)
 
 
 @njit(cache=True, parallel=True)
 def _picked(until, who, size, drawn):
-    """Vertices ``v`` in proportion to ``until[v + 1] - until[v]``, of all or of an interval."""
+    """Draw vertices ``v`` in proportion to ``until[v + 1] - until[v]``, of all or an interval."""
     found = np.empty(drawn.size, np.int64)
     for k in prange(drawn.size):
         low, high = 0, until.size - 1
@@ -155,7 +155,7 @@ def _picked(until, who, size, drawn):
 
 
 def _streets(n: int, pairs: float, draws: Draws) -> Edges:
-    """A street grid with a share of its blocks' sides missing: one way, sorted by the lower end."""
+    """Draw a street grid, some sides of its blocks missing: one way, sorted by the lower end."""
     width = max(1, int(np.sqrt(n)))
     ends = np.arange(n)
     right = ends[(ends % width != width - 1) & (ends + 1 < n)]
@@ -168,7 +168,7 @@ def _streets(n: int, pairs: float, draws: Draws) -> Edges:
 
 
 def _road(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
-    """Junctions of up to four streets, dead ends included, numbered block by block."""
+    """Draw junctions of up to four streets, dead ends included, numbered block by block."""
     return both_ways(_streets(n, entries / 2, draws))
 
 
@@ -176,7 +176,7 @@ _JUNCTION_DEGREE = 2.6
 
 
 def _osm(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
-    """Streets as chains of points: nearly all vertices have two neighbours, numbered in a row.
+    """Draw streets as chains of points: nearly all vertices have two neighbours, numbered in a row.
 
     A street map has ``entries / 2 - n`` more streets than junctions; that fixes the number of
     junctions, and all other vertices are spread over the streets, their numbers geometric.
@@ -206,10 +206,10 @@ _HOST = 2048
 
 
 def _web(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
-    """Links between pages, hosts being intervals of numbers.
+    """Draw links between pages, hosts being intervals of numbers.
 
     Every page was found through one of its host that has many links. All other links start at such
-    pages, too, and lead to what is popular in the host, every tenth to what is popular anywhere.
+    pages, too, and lead to popular pages of the host, every tenth to pages popular anywhere.
     So many pages have no link but the one that they share their finder with, and a maximum
     matching leaves them out.
     """
@@ -228,7 +228,7 @@ _CIRCLE = 4096
 
 
 def _social(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
-    """Ties between people: one of each person, all others by the popularity of both ends.
+    """Draw ties between people: one of each person, all others by the popularity of both ends.
 
     A third of the ties stay among some thousand people with near numbers. Of a directed network's
     ties, a share of `_MUTUAL` goes both ways.
@@ -251,7 +251,7 @@ _OFFERS = 10
 
 
 def _copurchase(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
-    """Products that name at most ten others, three of four near in number, the rest popular."""
+    """Draw products: each names at most ten others, three of four near in number."""
     full = np.clip((entries / n - (_OFFERS - 1) / 2) / ((_OFFERS + 1) / 2), 0.0, 1.0)
     offers = (_OFFERS * draws.fractions(n)).astype(np.int64)
     offers[draws.fractions(n) < full] = _OFFERS
@@ -266,7 +266,7 @@ _LARGEST_CLIQUE = 150
 
 
 def _coauthor(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
-    """Overlapping cliques: all papers of one author are adjacent.
+    """Draw overlapping cliques: all papers of one author are adjacent.
 
     Sizes follow a power law with exponent 2.5 from 3 on; members are near in number.
     """
@@ -282,7 +282,7 @@ def _coauthor(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
 
 @njit(cache=True)
 def _cliques(size, members):
-    """All ordered pairs of different members of each clique."""
+    """Return all ordered pairs of different members of each clique."""
     total = 0
     for clique in range(size.size):
         total += size[clique] * (size[clique] - 1)
@@ -303,7 +303,7 @@ _SILENT = 0.45
 
 
 def _citation(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
-    """Each cites earlier ones, recent or popular; the oldest part cites nothing on record."""
+    """Draw citations of earlier papers, recent or popular; the oldest part cites none on record."""
     oldest = int(_SILENT * n)
     citing = n - oldest
     source = oldest + (draws.fractions(int(entries)) * citing).astype(np.int64)
@@ -317,7 +317,7 @@ def _citation(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
 
 
 def _circuit(n: int, entries: float, symmetric: bool, draws: Draws) -> Edges:
-    """A square system that has a perfect matching, hidden among as good entries.
+    """Draw a square system that has a perfect matching, hidden among as good entries.
 
     The matching pairs each row with a column at most some hundred away; the others are drawn by
     the same law of distances.

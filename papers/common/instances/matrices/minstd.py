@@ -23,7 +23,7 @@ def _fill_minstd(out: np.ndarray, state: int, low: int, scaling: int, past: int)
 
 
 def lopes_cpp(n: int, seed: int = 45345, *, low: int = 0, high: int) -> np.ndarray:
-    """The first matrix of the authors' C++ program: integers uniform in [low, high], both included.
+    """Draw the first matrix of the authors' C++ program: uniform integers from `low` to `high`.
 
     ``std::default_random_engine`` of g++ is ``minstd_rand0``, ``x <- 16807 x mod 2**31 - 1``,
     seeded with ``seed mod 2**31 - 1`` (1 where that is 0). Its ``uniform_int_distribution`` takes

@@ -356,12 +356,13 @@ def fix_arcs(n, first, last, head, arc, cost, limit, flow, price):
 
 SOLVERS = {
     "cost_scaling": Solver(
-        "cost_scaling",
-        "cost scaling, one core [LU11 Alg.5.2]",
-        "cpu",
-        "assignment",
-        upload,
-        run,
-        download,
+        name="cost_scaling",
+        title="cost scaling, one core [LU11 Alg.5.2]",
+        device="cpu",
+        problem="assignment",
+        upload=upload,
+        run=run,
+        download=download,
+        limits=dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude"),
     )
 }

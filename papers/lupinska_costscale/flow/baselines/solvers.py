@@ -12,12 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from papers.common.model import Solver
+from papers.common.model import Limit, Solver
 from papers.lupinska_costscale.flow.baselines import push_relabel, rivals
 
 
-def _solver(name: str, title: str, upload: Any, run: Any, download: Any) -> Solver:
-    return Solver(name, f"{title} (CPU)", "cpu", "flow", upload, run, download)
+def _solver(
+    name: str,
+    title: str,
+    upload: Any,
+    run: Any,
+    download: Any,
+    limits: Mapping[Limit, str] | None = None,
+) -> Solver:
+    return Solver(name, f"{title} (CPU)", "cpu", "flow", upload, run, download, limits=limits or {})
 
 
 SOLVERS: Mapping[str, Solver] = {
@@ -43,6 +50,7 @@ SOLVERS: Mapping[str, Solver] = {
             rivals.upload_scipy,
             rivals.run_scipy,
             rivals.download_scipy,
+            {"wide capacities": "32 bits"},
         ),
     )
 }

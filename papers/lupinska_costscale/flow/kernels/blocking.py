@@ -18,15 +18,9 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 from papers.lupinska_costscale.flow.kernels.lock_free import report_block
-from papers.lupinska_costscale.flow.kernels.one_launch import (
-    DOWN,
-    MAX_TILE,
-    RIGHT,
-    inside,
-    pixel_of,
-)
-from papers.lupinska_costscale.flow.kernels.one_launch import ELEMENT_TYPES as ELEMENT_TYPES
+from papers.lupinska_costscale.flow.kernels.tiles import DOWN, MAX_TILE, RIGHT, inside, pixel_of
 
 PASSIVE, ACTIVE, INACTIVE = 0, 1, 2
 """Relabel masks: excess but no lower neighbour; both; no excess (or none that can still go)."""

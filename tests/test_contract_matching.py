@@ -1,47 +1,16 @@
-"""One suite for every matching solver: same cases, same assertion."""
-
-import importlib
+"""One suite for every matching solver: same cases, same assertions, by what each declares."""
 
 import numpy as np
 import pytest
+from contract import assert_steps_are_declared, solve, solvers, upload
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from papers.common.gpu import device
 from papers.common.problems import matching_proof
 from papers.common.problems.graph import GraphError, bipartite
 
-PAPERS = ("deveci_matching",)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _on_executor():
-    device.select("cpu")
-
-
-def solvers():
-    """Every matching solver of every paper, the eight variants included."""
-    for paper in PAPERS:
-        for name, solver in importlib.import_module(f"papers.{paper}").PAPER.solvers().items():
-            if (paper, name) != ("deveci_matching", "gpu"):
-                yield pytest.param(solver, {}, id=f"{paper}:{name}")
-                continue
-            for algorithm in ("apfb", "apsb"):
-                for bfs in ("wr", "plain"):
-                    for threads in ("ct", "mt"):
-                        options = {"algorithm": algorithm, "bfs": bfs, "threads": threads}
-                        yield pytest.param(
-                            solver, options, id=f"{paper}:{algorithm}-{bfs}-{threads}"
-                        )
-
-
-SOLVERS = list(solvers())
-
-
-def solve(solver, graph, **options):
-    state = solver.upload(graph, **options)
-    solver.run(state)
-    return solver.download(state)
+SOLVERS = list(solvers("matching"))
+every_solver = pytest.mark.parametrize(("solver", "options"), SOLVERS)
 
 
 random = np.random.default_rng(30)
@@ -69,7 +38,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@every_solver
 @pytest.mark.parametrize("case", CASES)
 def test_maximum_and_proved(solver, options, case):
     """As many pairs as SciPy finds, and a vertex cover of that size."""
@@ -84,7 +53,7 @@ def test_maximum_and_proved(solver, options, case):
         assert answer.cardinality == 0
 
 
-@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@every_solver
 def test_any_format_is_the_same_graph(solver, options):
     """Formats, index types, repeated and zero entries: structure counts."""
     dense = random.random((11, 13)) < 0.2
@@ -101,7 +70,7 @@ def test_any_format_is_the_same_graph(solver, options):
         assert solve(solver, same, **options).cardinality == size
 
 
-@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@every_solver
 def test_bad_graphs_are_named(solver, options):
     good = csr_array(np.eye(3))
     for arrays, word in (
@@ -112,16 +81,16 @@ def test_bad_graphs_are_named(solver, options):
         ((good.indptr, np.array([0.0, 1.0, 2.0]), (3, 3)), "integers"),
     ):
         with pytest.raises(GraphError, match=word):
-            solver.upload(arrays, **options)
+            upload(solver, arrays, **options)
     with pytest.raises(GraphError, match="dimensions"):
-        solver.upload(np.ones(3), **options)
+        upload(solver, np.ones(3), **options)
 
 
-@pytest.mark.parametrize(("solver", "options"), SOLVERS)
+@every_solver
 def test_a_run_can_be_repeated_and_keeps_the_graph(solver, options):
     graph = bipartite(random.random((15, 15)) < 0.15)
     before = graph.cxadj.copy(), graph.cadj.copy()
-    state = solver.upload(graph, **options)
+    state = upload(solver, graph, **options)
     sizes = set()
     for _ in range(3):
         solver.run(state)
@@ -131,3 +100,13 @@ def test_a_run_can_be_repeated_and_keeps_the_graph(solver, options):
     assert len(sizes) == 1
     assert np.array_equal(graph.cxadj, before[0])
     assert np.array_equal(graph.cadj, before[1])
+
+
+@every_solver
+def test_trace_names_the_declared_steps(solver, options):
+    graph = np.random.default_rng(31).random((25, 25)) < 0.1
+    seen = []
+    state = upload(solver, graph, **options)
+    solver.run(state, seen.append)
+    assert_steps_are_declared(solver, seen)
+    assert matching_proof.matching(bipartite(graph), solver.download(state)).ok

@@ -1,0 +1,1 @@
+"""The CPU rivals of [T00]."""

@@ -1,0 +1,1 @@
+"""The kernels of [T00], one a step of the paper."""

@@ -1,0 +1,83 @@
+"""The search of a round: a tile's distances to the sink are brought to rest; see `one_launch`."""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64
+
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.lupinska_costscale.flow.kernels.tiles import (
+    DOWN,
+    RIGHT,
+    inside,
+    pixel_of,
+    tile_beside,
+    wake,
+)
+
+
+def make_relax(directions):
+    """Build `relax` for 4 or 8 neighbours."""
+
+    @cuda.jit(device=True)
+    def relax(
+        tile, fresh, length, line, n, nodes, tile_columns, tiles, shift, residual, to_sink, height,
+        waiting, queue, control, level,
+    ):  # fmt: skip
+        """Bring a tile's distances to rest, and wake the tiles that they improve.
+
+        With `fresh` distances begin anew: 1 beside the sink, elsewhere |V|, and what is beyond the
+        edge is not looked at. Long because the loops over directions share the pixel's place.
+        """
+        thread = cuda.threadIdx.x
+        width, rows = 1 << shift, cuda.blockDim.x >> shift
+        row, column = thread >> shift, thread & (width - 1)
+        x, tile_column = pixel_of(tile, row, column, rows, width, tile_columns)
+        pitch = int64(tile_columns) << shift
+        arcs = int32(0)
+        for d in range(directions):
+            if residual[int64(d) * n + x] > 0:
+                arcs |= int32(1 << d)
+        start = int32(nodes)
+        h = int32(nodes)
+        if fresh:
+            if to_sink[x] > 0:
+                h = int32(1)
+        else:
+            start = load_relaxed(height, x)
+            h = start
+            for d in range(directions):
+                beside = not inside(row + DOWN[d], column + RIGHT[d], rows, width)
+                if beside and (arcs >> d) & 1:
+                    y = x + DOWN[d] * pitch + RIGHT[d]
+                    h = min(h, int32(load_relaxed(height, y) + 1))
+        if cuda.syncthreads_or(int32(h < start)) != 0:
+            for _ in range(cuda.blockDim.x + 1):
+                level[thread] = h
+                cuda.syncthreads()
+                low = h
+                for d in range(directions):
+                    down, right = row + DOWN[d], column + RIGHT[d]
+                    if (arcs >> d) & 1 and inside(down, right, rows, width):
+                        low = min(low, int32(level[(down << shift) | right] + 1))
+                changed = low < h
+                h = low
+                if cuda.syncthreads_or(int32(changed)) == 0:
+                    break
+        if fresh or h < start:
+            store_relaxed(height, x, h)
+        if h < start:
+            cuda.threadfence()
+            for d in range(directions):
+                down, right = row + DOWN[d], column + RIGHT[d]
+                if not inside(down, right, rows, width):
+                    y = x + DOWN[d] * pitch + RIGHT[d]
+                    across = tile_column * width + right
+                    if 0 <= y < n and 0 <= across < pitch:
+                        open_arc = residual[int64(d ^ 1) * n + y] > 0
+                        if open_arc and (fresh or load_relaxed(height, y) > h + 1):
+                            wake(
+                                tile_beside(tile, down, right, rows, width, tile_columns),
+                                length, line, tiles, waiting, queue, control,
+                            )  # fmt: skip
+
+    return relax

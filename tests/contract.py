@@ -1,0 +1,60 @@
+"""The contract suites' common part: every solver of every paper, by what it declares.
+
+Nothing here or in `test_contract_*` names a paper or a solver: a new one is in the suite of its
+problem as soon as its paper's card lists it.
+"""
+
+import functools
+
+import pytest
+
+import papers
+from papers.common.gpu.environment import MissingPackageError
+from papers.reproduce import registry
+
+
+def group_of(solver):
+    """The room of the code that a solver runs, e.g. ``lopes2019/baselines``."""
+    run = solver.run.func if isinstance(solver.run, functools.partial) else solver.run
+    return "/".join(run.__module__.split(".")[1:-1])
+
+
+def solvers(problem):
+    """Every solver of a problem, and each of its variants, as parameters ``(solver, options)``.
+
+    Codes that Numba compiles stay on one worker, so that each is compiled once.
+    """
+    for paper in papers.PAPERS:
+        for solver in registry.card(paper).solvers().values():
+            if solver.problem != problem:
+                continue
+            marks = [pytest.mark.xdist_group(group_of(solver))] if solver.device == "cpu" else []
+            for name, options in {"": {}, **solver.variants}.items():
+                case = f"{paper}:{solver.name}" + (f"-{name}" if name else "")
+                yield pytest.param(solver, dict(options), id=case, marks=marks)
+
+
+def upload(solver, *data, **options):
+    """A solver's `upload`; a package that is not installed skips the test, and nothing else."""
+    try:
+        return solver.upload(*data, **options)
+    except MissingPackageError as missing:
+        pytest.skip(str(missing))
+
+
+def solve(solver, *data, **options):
+    state = upload(solver, *data, **options)
+    solver.run(state)
+    return solver.download(state)
+
+
+def assert_steps_are_declared(solver, seen, some=True):
+    """Steps that were traced are the declared ones, the first of them first."""
+    assert set(seen) <= set(solver.steps)
+    if solver.steps and some:
+        assert seen[0] == solver.steps[0]
+
+
+def reasons(solver, *words):
+    """A regular expression of the words, or of what the solver says at its limits."""
+    return "|".join([*words, *solver.limits.values()])

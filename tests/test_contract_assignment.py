@@ -1,0 +1,319 @@
+"""One suite for every assignment solver: same cases, same assertions, by what each declares."""
+
+import re
+
+import numpy as np
+import pytest
+from contract import assert_steps_are_declared, reasons, solve, solvers, upload
+from scipy.optimize import linear_sum_assignment
+
+from papers.common.problems import assignment_proof
+
+SOLVERS = list(solvers("assignment"))
+every_solver = pytest.mark.parametrize(("solver", "options"), SOLVERS)
+
+
+def assert_optimal(solver, cost, maximize=False, **options):
+    """Solved, of SciPy's cost, and proved by its own duals."""
+    cost = np.asarray(cost)
+    answer = solve(solver, cost, maximize=maximize, **options)
+    wide = cost.astype(np.int64 if cost.dtype.kind in "iub" else np.float64)
+    low = wide.min() if cost.dtype.kind in "iub" and cost.size else 0
+    rows, columns = linear_sum_assignment(wide - low, maximize)
+    best = wide[rows, columns].sum()
+    if cost.dtype.kind == "f":
+        assert answer.cost == pytest.approx(best, rel=1e-9, abs=1e-9)
+    elif (
+        not cost.size or np.ptp(wide) < 2**52
+    ):  # SciPy works in float64: beyond, only the proof counts
+        assert answer.cost == best
+    verdict = assignment_proof.assignment(cost, answer, maximize)
+    assert verdict.ok, verdict
+    return answer
+
+
+def traits(cost):
+    """The features of a matrix that a solver may declare as a limit."""
+    cost = np.asarray(cost)
+    found = {"f": {"floats"}, "b": {"booleans"}}.get(cost.dtype.kind, set())
+    if cost.ndim == 2 and cost.shape[0] != cost.shape[1]:
+        found |= {"rectangles"}
+    if max(cost.shape, default=0) > 64:
+        found |= {"sides above 64"}
+    if cost.dtype.kind in "iu" and cost.size and int(cost.max()) - int(cost.min()) >= 2**52:
+        found |= {"wide integers"}
+    if cost.dtype.kind in "iu" and cost.size and max(int(cost.max()), -int(cost.min())) > 2**53:
+        found |= {"large integers"}
+    return found
+
+
+def assert_right_or_refused(solver, cost, maximize=False, extra=(), **options):
+    """Solved and proved; refused by name if, and only if, that is declared."""
+    met = [solver.limits[each] for each in traits(cost) | set(extra) if each in solver.limits]
+    if not met:
+        return assert_optimal(solver, cost, maximize, **options)
+    with pytest.raises(ValueError, match="|".join(met)):
+        upload(solver, np.asarray(cost), maximize=maximize, **options)
+    return None
+
+
+rng = np.random.default_rng(20)
+CASES = {
+    "1x1": [[7]],
+    "1x1 negative": [[-3]],
+    "2x2": [[1, 2], [3, 4]],
+    "all zero": np.zeros((6, 6), int),
+    "constant": np.full((9, 9), 5),
+    "ties": rng.integers(0, 2, (13, 13)),
+    "negative": rng.integers(-100, 0, (8, 8)),
+    "identity": 1 - np.eye(10, dtype=int),
+    "anti-diagonal": np.fliplr(1 - np.eye(10, dtype=int)),
+    "Machol-Wien": np.outer(np.arange(1, 13), np.arange(1, 13)),
+    "permutation": rng.permutation(36).reshape(6, 6),
+    "wide": rng.integers(0, 20, (4, 11)),
+    "tall": rng.integers(-9, 20, (11, 4)),
+    "one row": rng.integers(0, 20, (1, 9)),
+    "one column": rng.integers(0, 20, (9, 1)),
+    "block edge 15": rng.integers(0, 30, (15, 15)),
+    "block edge 16": rng.integers(0, 30, (16, 16)),
+    "block edge 17": rng.integers(0, 30, (17, 17)),
+    "block edge 33": rng.integers(0, 33, (33, 33)),
+    "bool": rng.random((7, 7)) < 0.5,
+    "uint8": rng.integers(0, 256, (12, 12)).astype(np.uint8),
+    "int8": rng.integers(-128, 128, (12, 12)).astype(np.int8),
+    "uint64": rng.integers(0, 2**59, (6, 6)).astype(np.uint64),
+    "wide int64": rng.integers(-(2**58), 2**58, (7, 7)),
+    "large offset": rng.integers(0, 9, (7, 7)) + 10**17,
+    "float": rng.random((14, 14)),
+    "float32": rng.random((10, 10)).astype(np.float32),
+    "float negative": rng.normal(size=(9, 12)),
+    "float ties": rng.integers(0, 3, (12, 12)) / 8,
+    "tiny floats": rng.random((6, 6)) * 1e-200,
+    "forbidden": np.where(rng.random((12, 12)) < 0.4, np.inf, rng.random((12, 12)))
+    + np.where(np.eye(12), -0.0, 0),
+    "forbidden, tiny costs": np.array(
+        [[1e-12, np.inf, 3e-12], [2e-12, 5e-12, np.inf], [1e-12] * 3]
+    ),
+    "forbidden, huge costs": np.array([[np.inf, 1e20], [1e20, 1e20]]),
+    "forbidden, constant": np.array([[0.0, np.inf], [0.0, 0.0]]),
+    "forbidden, negative": np.array([[-5.0, np.inf, -1.0], [-2.0, -7.5, -3.0]]),
+    "big-M": np.where(rng.random((9, 9)) < 0.4, 1e9, rng.random((9, 9))) + 0.25,
+    "float16": rng.random((6, 6)).astype(np.float16),
+    "big-endian": rng.integers(0, 99, (6, 6)).astype(">i4"),
+    "not contiguous": rng.integers(0, 50, (20, 20))[::2, ::2],
+    "Fortran order": np.asfortranarray(rng.integers(0, 50, (9, 9))),
+}
+CASES["forbidden"][np.arange(12), np.arange(12)] = 0.5
+
+
+WIDE = {"big-M": ("wide floats",)}
+"""Cases whose floats differ by many orders of magnitude."""
+
+
+@every_solver
+@pytest.mark.parametrize("case", CASES)
+def test_case(solver, options, case):
+    assert_right_or_refused(solver, CASES[case], extra=WIDE.get(case, ()), **options)
+
+
+@every_solver
+@pytest.mark.parametrize("case", ["wide", "tall", "ties", "float negative", "uint8", "int8"])
+def test_maximize(solver, options, case):
+    assert_right_or_refused(solver, CASES[case], maximize=True, **options)
+
+
+@every_solver
+def test_maximize_with_forbidden_pairs(solver, options):
+    cost = np.where(np.isinf(CASES["forbidden"]), -np.inf, CASES["forbidden"])
+    assert_right_or_refused(solver, cost, maximize=True, **options)
+
+
+@every_solver
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (4, 0)])
+@pytest.mark.parametrize("dtype", [int, float])
+def test_empty(solver, options, shape, dtype):
+    answer = assert_right_or_refused(solver, np.zeros(shape, dtype), **options)
+    if answer is not None:
+        assert answer.row_ind.size == answer.col_ind.size == 0
+        assert answer.cost == 0
+
+
+@every_solver
+@pytest.mark.parametrize(
+    ("cost", "reason"),
+    [
+        (np.zeros(3), "2-D"),
+        (np.array([[np.nan, 1.0], [1.0, 1.0]]), "NaN"),
+        (np.array([[np.inf, np.inf], [1.0, 1.0]]), "infeasible"),
+        (np.array([["x"]]), "integers or floats"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(solver, options, cost, reason):
+    with pytest.raises(ValueError, match=reasons(solver, reason)):
+        upload(solver, cost, **options)
+
+
+BEYOND = {
+    "floats": np.array([[0.5]]),
+    "booleans": np.eye(3, dtype=bool),
+    "rectangles": np.ones((2, 3), int),
+    "large integers": np.array([[10**17]]),
+    "wide integers": CASES["wide int64"],
+    "wide floats": CASES["big-M"],
+    "sides above 64": np.eye(65, dtype=int),
+}
+"""An example of each limit that a solver may declare."""
+
+
+@every_solver
+def test_declared_limits_are_refused_by_name(solver, options):
+    for limit, words in solver.limits.items():
+        with pytest.raises(ValueError, match=words):
+            upload(solver, BEYOND[limit], **options)
+
+
+@every_solver
+def test_input_is_not_changed_and_state_runs_again(solver, options):
+    cost = rng.integers(0, 40, (18, 18))
+    before = cost.copy()
+    state = upload(solver, cost, **options)
+    answers = []
+    for _ in range(2):
+        solver.run(state)
+        answers.append(solver.download(state))
+    assert np.array_equal(cost, before)
+    assert answers[0].cost == answers[1].cost
+    assert assignment_proof.assignment(cost, answers[1]).ok
+
+
+@every_solver
+def test_trace_names_the_declared_steps(solver, options):
+    cost = np.random.default_rng(21).integers(0, 400, (24, 24))
+    seen = []
+    state = upload(solver, cost, **options)
+    solver.run(state, seen.append)
+    assert_steps_are_declared(solver, seen)
+    assert set(seen) == set(solver.steps)
+    assert assignment_proof.assignment(cost, solver.download(state)).ok
+
+
+STACKS = [case for case in SOLVERS if case.values[0].stack]
+
+
+@pytest.mark.parametrize(("solver", "options"), STACKS)
+@pytest.mark.parametrize("shape", [(4, 7, 7), (3, 5, 8), (3, 8, 5), (1, 1, 1)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_stack_is_answered_matrix_by_matrix(solver, options, shape, maximize):
+    costs = np.random.default_rng(22).integers(-30, 30, shape)
+    before = costs.copy()
+    answers = list(solve(solver, costs, maximize=maximize, **options))
+    assert np.array_equal(costs, before)
+    assert len(answers) == len(costs)
+    for cost, answer in zip(costs, answers, strict=True):
+        assert assignment_proof.assignment(cost, answer, maximize).ok
+        assert answer.cost == cost[linear_sum_assignment(cost, maximize)].sum()
+
+
+@pytest.mark.parametrize(("solver", "options"), STACKS)
+def test_a_bad_stack_is_refused(solver, options):
+    with pytest.raises(ValueError, match="4-D"):
+        upload(solver, np.zeros((2, 2, 2, 2)), **options)
+    costs = np.ones((3, 2, 2))
+    costs[1, 0] = np.inf
+    with pytest.raises(ValueError, match="infeasible"):
+        solve(solver, costs, **options)
+
+
+# ------------------------------------------------------------------------------- many instances
+
+
+def random_instance(seed):
+    """Mixed shape, type and range, one a seed."""
+    draw = np.random.default_rng(seed)
+    shape = tuple(draw.integers(1, 25, 2)) if seed % 2 else (int(draw.integers(1, 25)),) * 2
+    kind = seed % 5
+    if kind == 0:
+        return draw.integers(0, max(1, shape[0] // 10) + 1, shape)
+    if kind == 1:
+        return draw.integers(-10 * shape[0], 10 * shape[0] + 1, shape).astype(np.int32)
+    if kind == 2:
+        return draw.random(shape)
+    if kind == 3:
+        return draw.integers(0, 256, shape).astype(np.uint8)
+    return np.round(draw.normal(size=shape), 1)
+
+
+def shuffled(cost, seed):
+    """Rows and columns in another order: what is easy must not be so by its order."""
+    draw = np.random.default_rng(seed)
+    return cost[draw.permutation(len(cost))][:, draw.permutation(len(cost))]
+
+
+def products(n):
+    """Machol and Wien's: the greedy choice is wrong at every row, every row needs dual updates."""
+    line = np.arange(1, n + 1)
+    return line[:, None] * line
+
+
+def staircase(n):
+    """Free on and below the diagonal alone: one perfect matching, found by the longest paths."""
+    rows, columns = np.indices((n, n))
+    return np.where(columns <= rows, 0, 1 + columns - rows)
+
+
+def bottleneck(n):
+    """Half of the rows want the same few columns: nested sets that violate Hall's condition."""
+    few = np.minimum(np.arange(n), n // 4)
+    return np.where(np.arange(n)[None, :] <= few[:, None], 0, 7) + (np.indices((n, n)).sum(0) % 2)
+
+
+@every_solver
+@pytest.mark.parametrize("family", [products, staircase, bottleneck])
+def test_hard_families(solver, options, family):
+    for n in (13, 22) if solver.device == "cpu" else (9,):
+        cost = shuffled(family(n), n)
+        assert_right_or_refused(solver, cost, **options)
+        assert_right_or_refused(solver, cost, maximize=True, **options)
+
+
+def blocks():
+    """Every solver with its instances, thirty at a time.
+
+    One block is for every solver; nine more for codes of the CPU are run by ``make test-all``.
+    """
+    for case in SOLVERS:
+        solver = case.values[0]
+        if solver.ranks:
+            continue  # on several ranks: the tests of their paper
+        for block in range(1 if solver.device == "cuda" else 10):
+            marks = [*case.marks, *([pytest.mark.nightly] if block else [])]
+            yield pytest.param(*case.values, block, id=f"{block}-{case.id}", marks=marks)
+
+
+@pytest.mark.parametrize(("solver", "options", "block"), list(blocks()))
+def test_random_instances(solver, options, block):
+    for seed in range(30 * block, 30 * block + 30):
+        cost = random_instance(seed)
+        assert_right_or_refused(solver, cost, maximize=seed % 7 == 0, **options)
+
+
+@every_solver
+@pytest.mark.parametrize("big", [1e9, 1e14, 1e17])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_big_m_that_takes_no_part(solver, options, big, maximize):
+    """Right and proved, or refused by name; never wrong."""
+    draw = np.random.default_rng(8)
+    for _ in range(10):
+        cost = np.where(draw.random((5, 5)) < 0.3, big, draw.random((5, 5)))
+        np.fill_diagonal(cost, 0.5)
+        cost = -cost if maximize else cost
+        refused = None
+        try:
+            answer = solve(solver, cost, maximize=maximize, **options)
+        except ValueError as error:
+            refused = str(error)
+        if refused is not None:
+            assert re.search(reasons(solver, "orders of magnitude"), refused)
+            continue
+        assert assignment_proof.assignment(cost, answer, maximize).ok
+        assert answer.cost == pytest.approx(cost[linear_sum_assignment(cost, maximize)].sum())
