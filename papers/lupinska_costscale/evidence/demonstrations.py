@@ -1,10 +1,10 @@
-"""What the paper is for, on real pictures: segmentation by a cut, optical flow by assignment.
+"""The paper's two uses on real pictures: segmentation by a cut, optical flow by assignment.
 
 [LU11 sec.1] names two uses: minimum cuts that minimize energies over images, and optical flow as an
-assignment. Both run on the images that come with scikit-image and write PNGs. Nothing is taken on
-trust: each cut is proved by `papers.common.problems.flow_proof`, each energy is recomputed from the
-labels, and both are set against PyMaxflow where it is installed (the caption says whether it was);
-assignments are set against SciPy's. What does not agree raises.
+assignment. Both run on the images that come with scikit-image and write PNGs. Each cut is proved by
+`papers.common.problems.flow_proof`, each energy is recomputed from the labels, and both are
+compared with PyMaxflow if it is installed (the caption tells whether it is); assignments are
+compared with SciPy's. A disagreement raises.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Pictures = Sequence[tuple[str, Path]]
 
 
 class DisagreementError(RuntimeError):
-    """A cut, an energy or an assignment is not what another way of computing it gives."""
+    """A cut, an energy or an assignment differs from the result of another way to compute it."""
 
 
 # ------------------------------------------------------------------------------- cuts
@@ -37,17 +37,17 @@ class DisagreementError(RuntimeError):
 
 @dataclass
 class Cutter:
-    """Cuts grids with one of our solvers, and checks every one.
+    """A solver of ours that cuts grids, with a check of every cut.
 
     Attributes
     ----------
     title : str
-        Which solver.
+        The name of the solver.
     solve : callable(Grid) -> Flow
     peer : callable(Grid) -> int, or None
-        PyMaxflow's value, where it is installed.
+        PyMaxflow's value, if it is installed.
     cuts : int
-        How many there were.
+        The number of cuts so far.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Cutter:
     cuts: int = 0
 
     def __call__(self, graph: Grid) -> Flow:
-        """Cut, and compare.
+        """Cut a grid and check the cut.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class Cutter:
 
     @property
     def said(self) -> str:
-        """What a caption says of the checks."""
+        """Return the words of a caption about the checks."""
         peer = "equal to PyMaxflow's" if self.peer else "PyMaxflow is not installed"
         what = "cut" if self.cuts == 1 else f"{self.cuts} cuts"
         return f"{what} by {self.title}, proved minimum, {peer}"
@@ -87,7 +87,7 @@ def _solve(code: str, graph: Grid) -> Flow:
     solvers = dict(on_cpu.SOLVERS)
     name = codes.SOLVER_OF[code].partition(":")[2]
     if name not in solvers:
-        from papers.lupinska_costscale.flow import solver as flow_solver  # Loads kernels.
+        from papers.lupinska_costscale.flow import solver as flow_solver  # It loads kernels.
 
         solvers.update(flow_solver.SOLVERS)
     solver = solvers[name]
@@ -99,7 +99,7 @@ def _solve(code: str, graph: Grid) -> Flow:
 
 
 def cutter(plan: Plan) -> Cutter:
-    """Return the fastest version there is: on a GPU that with relabeling there."""
+    """Return the fastest version: on a GPU the one that relabels there."""
     code = codes.GPU_RELABEL if plan.gpu else codes.ON_CPU
     installed = find_spec("maxflow") is not None
     peer = (lambda graph: _solve(codes.PYMAXFLOW, graph).value) if installed else None
@@ -115,7 +115,7 @@ SIDE = {"smoke": 64, "quick": 160, "paper": 512}
 
 @plots.house_style()
 def segmentation(folder: Path, plan: Plan) -> Pictures:
-    """Cut photographs into object and background; draw each beside what the cut keeps."""
+    """Cut photographs into object and background; plot each beside the object."""
     cut, side, made = cutter(plan), SIDE[plan.preset], []
     for name in PHOTOS[plan.preset]:
         cut.cuts = 0
@@ -131,7 +131,7 @@ def segmentation(folder: Path, plan: Plan) -> Pictures:
 
 
 def _two_halves(picture: np.ndarray, inside: np.ndarray) -> Figure:
-    """Draw a picture, its outline and what lies inside the cut."""
+    """Plot a photo, its outline and the part inside the cut."""
     figure, panels = plots.new_figure(columns=3, size=(9.0, 3.2))
     grey = "gray" if picture.ndim == 2 else None
     kept = np.where(inside if picture.ndim == 2 else inside[..., None], picture, 255)
@@ -150,28 +150,28 @@ def _two_halves(picture: np.ndarray, inside: np.ndarray) -> Figure:
 
 HEIGHT = {"smoke": 62, "quick": 100, "paper": 250}
 EVERY = {"smoke": 7, "quick": 4, "paper": 1}
-"""Of the labels of `image_cuts.stereo_shifts` every such one."""
+"""The step through the labels of `image_cuts.stereo_shifts`: 1 takes them all."""
 
 REACH = 68
-"""Largest displacement in the patches' assignment, in pixels of the whole picture."""
+"""The largest displacement in the patches' assignment, in pixels of the whole photo."""
 
 PATCH, PATCH_STEP = 24, 12
-"""Side and distance of the patches, in pixels of the whole picture: 60 a row, 40 rows."""
+"""Side and distance of the patches, in pixels of the whole photo: 60 a row, 40 rows."""
 
 PATCH_HEIGHT = {"smoke": 125, "quick": 125, "paper": 500}
 
 
 @dataclass
 class Scene:
-    """Two frames and how far the first one's pixels lie to the left in the second.
+    """Two frames, and the displacement to the left from the first to the second.
 
     Attributes
     ----------
     first, second : uint8[height, width, 3]
     truth : float64[height, width]
-        In pixels of these frames; NaN where it is not known.
+        The true displacement in pixels of these frames; NaN where it is unknown.
     scale : float
-        Pixels of the whole picture to one of these.
+        Pixels of the whole photo to one pixel of these frames.
     """
 
     first: np.ndarray
@@ -202,7 +202,7 @@ def by_cuts(pair: Scene, every: int, cut: Cutter) -> tuple[np.ndarray, list[int]
     ----------
     pair : Scene
     every : int
-        Of the labels every such one.
+        The step through the labels; 1 takes them all.
     cut : Cutter
 
     Returns
@@ -213,7 +213,7 @@ def by_cuts(pair: Scene, every: int, cut: Cutter) -> tuple[np.ndarray, list[int]
     Raises
     ------
     DisagreementError
-        If the energy after a move is not what its cut promised, or has risen.
+        If the energy after a move is not the value of its cut, or has risen.
     """
     shifts = np.unique(image_energies.stereo_shifts(pair.first.shape[1])[::every], axis=0)
     frames = pair.first, pair.second, shifts
@@ -266,7 +266,7 @@ def by_assignment(
     from scipy.optimize import linear_sum_assignment
 
     grey = [np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)]
-    problems = patch_costs(*grey, side, step, largest // step)
+    problems = patch_costs(grey[0], grey[1], side, step, largest // step)
     n, whole = problems.shape[1], 0
     found = np.empty(problems.shape[:2])
     for row, cost in enumerate(problems):
@@ -299,13 +299,13 @@ def _assign(cost: np.ndarray, gpu: bool) -> Assignment:
 
 
 def error(found: np.ndarray, pair: Scene) -> float:
-    """Return the median distance from the true displacements, in pixels of the whole picture."""
+    """Return the median distance from the true displacements, in pixels of the whole photo."""
     return pair.scale * float(np.nanmedian(np.abs(found - pair.truth)))
 
 
 @plots.house_style()
 def optical_flow(folder: Path, plan: Plan) -> Pictures:
-    """Find displacements between two frames both ways, and draw them beside the true ones."""
+    """Find displacements between two frames both ways, and plot them beside the true ones."""
     cut, pair = cutter(plan), scene(HEIGHT[plan.preset])
     labelled, history = by_cuts(pair, EVERY[plan.preset], cut)
     whole = scene(PATCH_HEIGHT[plan.preset])
@@ -331,7 +331,7 @@ def optical_flow(folder: Path, plan: Plan) -> Pictures:
 
 
 def _maps(pair: Scene, labelled: np.ndarray, patches: np.ndarray) -> Figure:
-    """Draw both frames and three maps of displacements, in pixels of the whole picture."""
+    """Plot both frames and three maps of displacements, in pixels of the whole photo."""
     figure, panels = plots.new_figure(columns=3, rows=2, size=(10.0, 5.0))
     truth, found = pair.truth * pair.scale, labelled * pair.scale
     shown = (
