@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -196,11 +196,9 @@ def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray
     # The differences fit the working type; what is subtracted may need a wider one.
     fits = work.kind == "i" and np.can_cast(array.dtype, work)
     wide = work if fits else np.dtype(np.int64)
-    terms = array, shift.astype(wide)[:, None, None]
-    np.subtract(
-        *(reversed(terms) if maximize else terms),
-        out=matrix[:, :n, :m], dtype=wide, casting="unsafe",
-    )  # fmt: skip
+    shifts = shift.astype(wide)[:, None, None]
+    first, second = (shifts, array) if maximize else (array, shifts)
+    np.subtract(first, second, out=matrix[:, :n, :m], dtype=wide, casting="unsafe")
     return matrix, shift
 
 
@@ -357,7 +355,7 @@ SOLVERS = {
         problem="assignment",
         upload=upload,
         run=run,
-        download=download,
+        download=cast(Any, download),  # of a stack: a `BatchAnswer`
         limits={"sides above 64": "64"},
         stack=True,
     )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import njit
@@ -184,7 +184,8 @@ def _read_sparse(cost: Any, maximize: bool) -> tuple[Problem, np.ndarray, np.nda
     value = shift - value if maximize else value - shift
     tail = np.repeat(np.arange(shape[0]), np.diff(stored.indptr))
     tail, tip, value = _padded(shape, tail, stored.indices, value)
-    problem = Problem(np.zeros((0, 0), value.dtype), _Stored(stored), shift, False, maximize)
+    entries = cast(Any, _Stored(stored))  # indexed as the array that `Problem` wants
+    problem = Problem(np.zeros((0, 0), value.dtype), entries, shift, False, maximize)
     return problem, tail, tip, value
 
 

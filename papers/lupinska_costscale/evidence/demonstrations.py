@@ -265,8 +265,10 @@ def by_assignment(
     """
     from scipy.optimize import linear_sum_assignment
 
-    grey = [np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)]
-    problems = patch_costs(*grey, side, step, largest // step)
+    first, second = (
+        np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)
+    )
+    problems = patch_costs(first, second, side, step, largest // step)
     n, whole = problems.shape[1], 0
     found = np.empty(problems.shape[:2])
     for row, cost in enumerate(problems):

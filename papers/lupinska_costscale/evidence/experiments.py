@@ -13,6 +13,8 @@ An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_fl
 
 from __future__ import annotations
 
+from typing import Any
+
 from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.lupinska_costscale.evidence import (
@@ -149,6 +151,7 @@ def heuristics(plan: Plan) -> list[Cell]:
     price update nothing to do: the kernel is also run with a CYCLE that cuts it short.
     """
     sizes = {preset: LARGE[preset][:3] for preset in LARGE}
+    wanted: list[tuple[str, dict[str, Any], list[str]]]
     wanted = [(SEQUENTIAL, {}, list(HEURISTICS)[:4])]
     cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
     wanted += [(LOCK_FREE, {"cycle": c}, list(HEURISTICS)) for c in cycles]
@@ -238,8 +241,8 @@ def _too_slow(code: str, instance: Instance) -> bool:
     return code in MOST_SIDE and _side(instance) > MOST_SIDE[code]
 
 
-def _options(code: str, instance: Instance) -> dict[str, int]:
-    """What a version is given on a grid: see `REDRAWN` and `PATIENCE_S`."""
+def _options(code: str, instance: Instance) -> dict[str, Any]:
+    """Return the options of a version on a grid: see `REDRAWN` and `PATIENCE_S`."""
     if code == HONG and instance.family == REAL:
         return {"seconds": PATIENCE_S}
     return REDRAWN if code == BLOCKING else {}

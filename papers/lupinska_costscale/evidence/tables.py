@@ -305,7 +305,7 @@ def _sweep(
         value), ``seeds``.
     """
     rows = _exactly(rows, {option})
-    rows = with_options(rows, **{option: lambda of: int(of[option])})
+    rows = with_options(rows, (), **{option: lambda of: int(of[option])})
     rows["published_best"] = [theirs(code) for code in rows["code"]]
     index = list(dict.fromkeys([*same, "source", "device"]))
     at = [*index, "family", "seed"]

@@ -49,6 +49,11 @@ class Tile:
                 ", pixels at most 1024"
             )
 
+    @classmethod
+    def for_device(cls, rows: int, columns: int) -> Tile:
+        """Return the given tile on a GPU, and a small one in the CPU executor."""
+        return cls(rows, columns) if device.describe().is_gpu else cls(4, 8)
+
     @property
     def threads(self) -> int:
         """Pixels."""
