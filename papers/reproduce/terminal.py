@@ -24,7 +24,8 @@ if TYPE_CHECKING:  # `reproduce list` must not wait for Numba, pandas and Matplo
 
     from papers.common.model import Instance
     from papers.reproduce.measure.outcome import Outcome
-    from papers.reproduce.plan.cells import Estimator, Job
+    from papers.reproduce.plan.cells import Job
+    from papers.reproduce.plan.estimate import Estimator
     from papers.reproduce.report.report import Section
 
 WIDTH = 120

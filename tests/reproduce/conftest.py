@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from papers.reproduce import cli, registry
 
 HERE = Path(__file__).parent
 PROGRAM = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever this process's parent ignores
 from papers.reproduce import cli, registry
 import toybox
 registry.MODULES.clear()
@@ -34,6 +36,7 @@ class Result:
     code: int
     out: str
     err: str
+    seconds: float
 
 
 @contextlib.contextmanager
@@ -55,7 +58,7 @@ def toy():
 
 def give(*words):
     """Give the command in this process; its cells still run in a child."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err, begin = io.StringIO(), io.StringIO(), time.perf_counter()
     with (
         toy_registry(),
         contextlib.redirect_stdout(out),
@@ -63,7 +66,8 @@ def give(*words):
         pytest.raises(SystemExit) as ending,
     ):
         cli.main([str(word) for word in words])
-    return Result(int(ending.value.code or 0), out.getvalue(), err.getvalue())
+    seconds = time.perf_counter() - begin
+    return Result(int(ending.value.code or 0), out.getvalue(), err.getvalue(), seconds)
 
 
 @pytest.fixture

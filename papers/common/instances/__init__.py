@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from papers.common.instances.drawing import draw, is_permuted
-    from papers.common.instances.families import FAMILIES, Family, parameters, problem_of
+    from papers.common.instances.families import FAMILIES, Family, parameters, problem_of, size_of
     from papers.common.instances.labels import FamilyError
     from papers.common.instances.matrices.sources import host_strips
 
@@ -23,6 +23,7 @@ __all__ = [
     "is_permuted",
     "parameters",
     "problem_of",
+    "size_of",
 ]
 
 _DEFINED_IN = {
@@ -34,6 +35,7 @@ _DEFINED_IN = {
     "is_permuted": "drawing",
     "parameters": "families",
     "problem_of": "families",
+    "size_of": "families",
 }
 
 

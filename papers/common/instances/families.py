@@ -47,7 +47,7 @@ class Family:
     name : str
         ``"uniform"``, ``"kron"`` ...; `Instance.family`.
     problem : {"assignment", "matching", "flow"}
-        What its instances ask for: a key of `papers.common.problems.PROBLEMS`.
+        The problem of its instances: a key of `papers.common.problems.kinds.PROBLEMS`.
     make : callable(n, seed=1, **params)
         Makes an instance's data on the host: a cost matrix, a graph, a network or a grid.
     label : Label
@@ -58,6 +58,8 @@ class Family:
         Where an instance's data may be; see `Instance.storage`.
     origin : {"drawn", "photographs", "file"}
         Where the data comes from.
+    sides : {1, 2}
+        2 where ``n`` counts the rows of an image, whose nodes are its pixels; else 1.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Family:
     formula: Callable[..., formulas.Formula] | None = None
     storages: tuple[Storage, ...] = ("host",)
     origin: Literal["drawn", "photographs", "file"] = "drawn"
+    sides: Literal[1, 2] = 1
 
     @property
     def can_be_permuted(self) -> bool:
@@ -119,11 +122,12 @@ _FLOWS = (
     Family("grid_cut", "flow", flow_files.grid_cut, labels.NAME, origin="file"),
     Family("dimacs_flow", "flow", flow_files.dimacs_flow, labels.NAME, origin="file"),
     Family("segmentation", "flow", from_photographs.segmentation, labels.NAME,
-           origin="photographs"),
+           origin="photographs", sides=2),
     Family("stereo_move", "flow", from_photographs.stereo_move, labels.ALPHA,
-           origin="photographs"),
-    Family("flow_move", "flow", from_photographs.flow_move, labels.ALPHA, origin="photographs"),
-    Family("random_grid", "flow", random_flows.random_grid, labels.LARGEST_CAPACITY),
+           origin="photographs", sides=2),
+    Family("flow_move", "flow", from_photographs.flow_move, labels.ALPHA,
+           origin="photographs", sides=2),
+    Family("random_grid", "flow", random_flows.random_grid, labels.LARGEST_CAPACITY, sides=2),
     Family("random_network", "flow", random_flows.random_network, labels.LARGEST_CAPACITY),
 )  # fmt: skip
 
@@ -147,7 +151,7 @@ def family_of(instance: Instance) -> Family:
 
 
 def problem_of(instance: Instance) -> ProblemName:
-    """Return what an instance asks for: a key of `papers.common.problems.PROBLEMS`.
+    """Return the problem of an instance: a key of `papers.common.problems.kinds.PROBLEMS`.
 
     Raises
     ------
@@ -155,6 +159,11 @@ def problem_of(instance: Instance) -> ProblemName:
         If there is no such family.
     """
     return family_of(instance).problem
+
+
+def size_of(family: str, n: int) -> float:
+    """Return the rows or nodes of an instance up to a factor: an image of side n has n^2."""
+    return float(n) ** (FAMILIES[family].sides if family in FAMILIES else 1)
 
 
 def parameters(instance: Instance) -> dict[str, Any]:

@@ -14,12 +14,10 @@ Messages name files without their folders: a run keeps them.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import http.client
 import os
 import re
-import shutil
 import tarfile
 import tempfile
 import urllib.request
@@ -27,7 +25,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from papers.common.problems.graph import Graph, bipartite
+from papers.common.gpu.environment import install_command
+from papers.common.problems.files import (
+    GRAPH_ENDINGS,
+    FileFormatError,
+    of_matrix_market,
+    read_graph,
+)
+from papers.common.problems.graph import Graph
 
 FOLDER = "PAPERS_INSTANCES"
 """Environment variable: a folder with matrices, itself or in its subfolder ``matrices``."""
@@ -35,7 +40,6 @@ FOLDER = "PAPERS_INSTANCES"
 CACHE = "PAPERS_CACHE"
 """Environment variable: the folder where fetched matrices are kept."""
 
-ENDINGS = (".npz", ".mtx", ".mtx.gz")
 SUMS = "SHA256SUMS"
 TIMEOUT_S = 60.0
 """Seconds without a byte after which a download is given up."""
@@ -82,7 +86,7 @@ def places(subfolder: str = "matrices") -> Iterator[Path]:
     yield cache()
 
 
-def find(name: str, endings: Sequence[str] = ENDINGS, subfolder: str = "matrices") -> Path:
+def find(name: str, endings: Sequence[str] = GRAPH_ENDINGS, subfolder: str = "matrices") -> Path:
     """Return the file of the matrix (or of another instance) called `name`.
 
     Parameters
@@ -132,13 +136,7 @@ def load(name: str) -> Graph:
 
 
 def read(path: Path) -> Graph:
-    """Return the graph that a file holds.
-
-    Parameters
-    ----------
-    path : Path
-        ``.npz`` of `scipy.sparse.save_npz`, whatever the compression of its members; ``.mtx`` or
-        ``.mtx.gz``: Matrix Market, coordinates or array, of any field and symmetry.
+    """Return the graph that a file holds; see `papers.common.problems.files.read_graph`.
 
     Raises
     ------
@@ -146,41 +144,9 @@ def read(path: Path) -> Graph:
         If it has another ending, or is no such file, or its indices are no matrix.
     """
     try:
-        if path.name.endswith(".npz"):
-            return _of_npz(path)
-        if path.name.endswith((".mtx", ".mtx.gz")):
-            with path.open("rb") if path.suffix == ".mtx" else gzip.open(path) as file:
-                return _of_matrix_market(file)
-    except MemoryError:
-        raise
-    except OSError as error:
-        raise BrokenInstanceError(f"{path.name}: {error.strerror or error}") from None
-    except Exception as error:
-        # Zip, LZMA, zlib, NumPy and SciPy each have errors of their own for a damaged file.
-        what = (str(error) or type(error).__name__).replace(str(path), path.name)
-        raise BrokenInstanceError(f"{path.name}: {what}") from None
-    raise BrokenInstanceError(f"{path.name}: a graph is read from {', '.join(ENDINGS)}")
-
-
-def _of_npz(path: Path) -> Graph:
-    from scipy.sparse import load_npz
-
-    return bipartite(load_npz(path))
-
-
-def _of_matrix_market(file: Any) -> Graph:
-    """Read Matrix Market from an open file, by way of a plain one that ends with a line break.
-
-    SciPy's reader (1.17) crashes the process where a file ends within a line, as one that was cut
-    off does, and where a compressed file turns out to be damaged.
-    """
-    from scipy.io import mmread
-
-    with tempfile.NamedTemporaryFile(suffix=".mtx") as plain:
-        shutil.copyfileobj(file, plain, _BLOCK)
-        plain.write(b"\n")
-        plain.flush()
-        return bipartite(mmread(plain.name))
+        return read_graph(path)
+    except FileFormatError as error:
+        raise BrokenInstanceError(str(error)) from None
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -274,7 +240,7 @@ def _look_up(name: str) -> Any:
         found = ssgetpy.search(name=short, limit=10_000)
     except ImportError:
         raise NoCollectionError(
-            "fetching needs ssgetpy, which is not installed: pip install 'papers[suitesparse]'"
+            f"fetching needs ssgetpy, which is not installed: {install_command('suitesparse')}"
         ) from None
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
@@ -309,7 +275,7 @@ def _of_archive(archive: Path, name: str) -> Graph:
             member = files.extractfile(f"{name}/{name}.mtx")
             if member is None:
                 raise BrokenInstanceError(f"{name}/{name}.mtx is no file of the archive")
-            return _of_matrix_market(member)
+            return of_matrix_market(member)
     except InstanceError:
         raise
     except KeyError:

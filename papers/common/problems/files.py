@@ -1,17 +1,28 @@
-"""Files that hold a problem's data: cost matrices, and the error of all formats.
+"""Files that hold a cost matrix or a bipartite graph, and the error of all formats.
 
-A cost matrix is read from ``.npy``, or from text with one row a line. Graphs are read by
-`papers.common.problems.graph_files`, networks and grids by `papers.common.problems.network_files`.
+A cost matrix is read from ``.npy``, or from text with one row a line; a graph from SciPy's ``.npz``
+or from Matrix Market. Of a graph structure counts: every stored entry is an edge, also one that is
+stored as zero, and both halves of a symmetric matrix are. Networks and grids are read by
+`papers.common.problems.network_files`.
 """
 
 from __future__ import annotations
 
+import gzip
 import re
+import shutil
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from papers.common.problems.graph import Graph, bipartite
+
 MATRIX_ENDINGS = (".npy", ".csv")
+GRAPH_ENDINGS = (".npz", ".mtx", ".mtx.gz")
+
+_BLOCK = 1 << 20
 
 _LONG_INTEGER = re.compile(r"(?<![\w.+-])[+-]?\d{19,}(?![\w.])")
 """A whole number that may not fit int64, and no part of a decimal number."""
@@ -71,3 +82,58 @@ def _refuse_long_integers(lines: list[str]) -> None:
         for found in _LONG_INTEGER.finditer(line.partition("#")[0]):
             if not limits.min <= int(found[0]) <= limits.max:
                 raise ValueError(f"row {place}: {found[0]} does not fit a 64-bit integer")
+
+
+# ------------------------------------------------------------------------------- graphs
+
+
+def read_graph(path: Path) -> Graph:
+    """Return the graph that a file holds.
+
+    Parameters
+    ----------
+    path : Path
+        ``.npz`` of `scipy.sparse.save_npz`, whatever the compression of its members; ``.mtx`` or
+        ``.mtx.gz``: Matrix Market, coordinates or array, of any field and symmetry.
+
+    Raises
+    ------
+    FileFormatError
+        If it has another ending, or is no such file, or its indices are no matrix.
+    """
+    try:
+        if path.name.endswith(".npz"):
+            return _of_npz(path)
+        if path.name.endswith((".mtx", ".mtx.gz")):
+            with path.open("rb") if path.suffix == ".mtx" else gzip.open(path) as file:
+                return of_matrix_market(file)
+    except MemoryError:
+        raise
+    except OSError as error:
+        raise FileFormatError(f"{path.name}: {error.strerror or error}") from None
+    except Exception as error:
+        # Zip, LZMA, zlib, NumPy and SciPy each have errors of their own for a damaged file.
+        what = (str(error) or type(error).__name__).replace(str(path), path.name)
+        raise FileFormatError(f"{path.name}: {what}") from None
+    raise FileFormatError(f"{path.name}: a graph is read from {', '.join(GRAPH_ENDINGS)}")
+
+
+def _of_npz(path: Path) -> Graph:
+    from scipy.sparse import load_npz
+
+    return bipartite(load_npz(path))
+
+
+def of_matrix_market(file: Any) -> Graph:
+    """Read Matrix Market from an open file, by way of a plain one that ends with a line break.
+
+    SciPy's reader (1.17) crashes the process where a file ends within a line, as one that was cut
+    off does, and where a compressed file turns out to be damaged.
+    """
+    from scipy.io import mmread
+
+    with tempfile.NamedTemporaryFile(suffix=".mtx") as plain:
+        shutil.copyfileobj(file, plain, _BLOCK)
+        plain.write(b"\n")
+        plain.flush()
+        return bipartite(mmread(plain.name))

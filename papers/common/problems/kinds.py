@@ -29,7 +29,6 @@ from papers.common.problems import (
     assignment_proof,
     files,
     flow_proof,
-    graph_files,
     matching_proof,
     network_files,
 )
@@ -131,7 +130,7 @@ MATCHING = Problem(
     answer=Matching,
     objective="cardinality",
     growth=1,
-    endings=graph_files.ENDINGS,
+    endings=files.GRAPH_ENDINGS,
     states=lambda data: isinstance(data, Graph),
     adopt=_as_graph,
     shape=lambda graph: graph.shape,
@@ -140,7 +139,7 @@ MATCHING = Problem(
     fits_executor=lambda graph: max(graph.shape) <= EXECUTOR_N,
     each_is_proved=lambda graph: graph.edges <= EACH_PROVED_EDGES,
     prove=_prove_matching,
-    read=graph_files.read,
+    read=files.read_graph,
     write=_write_matching,
 )
 """A bipartite graph, proved by a Koenig vertex cover of the matching's size."""

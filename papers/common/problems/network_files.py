@@ -114,6 +114,22 @@ def read(path: Path) -> Network | Grid:
         raise NetworkFileError(f"{path.name}: {reason}") from None
 
 
+def read_grid(path: Path) -> Grid:
+    """Read a grid, as `read`; a file that holds a network is refused with `NetworkFileError`."""
+    found = read(path)
+    if not isinstance(found, Grid):
+        raise NetworkFileError(f"{path.name} holds a network, no grid")
+    return found
+
+
+def read_network(path: Path) -> Network:
+    """Read a network, as `read`; a file that holds a grid is refused with `NetworkFileError`."""
+    found = read(path)
+    if not isinstance(found, Network):
+        raise NetworkFileError(f"{path.name} holds a grid, no network")
+    return found
+
+
 def _read_npz(path: Path) -> Network | Grid:
     with np.load(path, allow_pickle=False) as file:
         if "tail" in file.files:

@@ -12,9 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
-import pandas as pd
-
-from papers.common.instances import problem_of
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.reproduce.plan.old_names import modern
 from papers.reproduce.registry import UsageError
@@ -164,76 +161,6 @@ def select(planned: Sequence[Job], filters: dict[str, set[str]]) -> list[Job]:
 
 def _numbers_first(text: str) -> tuple[float, str]:
     return (float(text), "") if text.isdigit() else (math.inf, text)
-
-
-# ------------------------------------------------------------------------------ estimates
-
-
-_Kind = tuple[str, str, bool]
-"""Family, label, and whether rows and columns are permuted."""
-
-
-class Estimator:
-    """Predicts the time of a cell from cells already measured, scaled by n cubed, graphs by n.
-
-    A prediction needs a measured cell of the same solver and options whose size is within a
-    factor of 16; one of the same family and range is preferred, then the nearest size.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], list[tuple[_Kind, int, float]]] = {}
-
-    def learn(self, summary: pd.DataFrame, devices: set[str] | None = None) -> None:
-        """Add the ``run`` medians of a summary, of the given devices only."""
-        timed = summary[(summary["scope"] == "run") & (summary["metric"] == "time_ms")]
-        for row in timed.itertuples():
-            if (devices is None or row.device in devices) and row.n > 0:
-                kind = row.family, row.label
-                self.add(row.solver, row.options, *kind, row.n, row.median, row.permuted)
-
-    def add(
-        self,
-        solver: str,
-        options: str,
-        family: str,
-        label: str,
-        n: int,
-        ms: float,
-        permuted: bool = False,
-    ) -> None:
-        """Add one measured time, in milliseconds."""
-        entry = (family, label, permuted), n, ms
-        self._known.setdefault((solver, options), []).append(entry)
-
-    def run_ms(self, job: Job) -> float | None:
-        """Return the predicted time of one run in milliseconds, or None."""
-        instance = job.cell.instance
-        n = max(instance.n, 1)
-        known = self._known.get((job.cell.solver, job.options), [])
-        near = [entry for entry in known if 1 / 16 <= n / entry[1] <= 16]
-        if not near:
-            return None
-        mine = instance.family, instance.label, instance.permuted
-
-        def distance(entry: tuple[_Kind, int, float]) -> tuple[bool, float]:
-            return entry[0] != mine, abs(math.log(n / entry[1]))
-
-        _, size, ms = min(near, key=distance)
-        return ms * (n / size) ** (1 if problem_of(instance) == "matching" else 3)
-
-    def seconds(self, job: Job, budget_s: float) -> float | None:
-        """Return the predicted time of the whole cell in seconds, or None."""
-        one = self.run_ms(job)
-        if one is None:
-            return None
-        once = one / 1e3
-        repeats = min(job.cell.repeats or 1, max(1, math.ceil(budget_s / max(once, 1e-9))))
-        return 0.05 + once * (1 + repeats * len(job.cell.scopes))
-
-    def total(self, planned: Sequence[Job], budget_s: float) -> tuple[float, int]:
-        """Return the sum of the predictions in seconds, and how many jobs have none."""
-        predicted = [self.seconds(job, budget_s) for job in planned]
-        return sum(p for p in predicted if p is not None), predicted.count(None)
 
 
 # ------------------------------------------------------------------------------ JSON

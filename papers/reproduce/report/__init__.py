@@ -1,1 +1,1 @@
-"""Makes the report of a run: tables, plots, comparisons, the pages of recorded results."""
+"""The products of a run: tables, reports, comparisons."""

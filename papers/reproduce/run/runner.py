@@ -25,6 +25,7 @@ from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.measure.worker import Worker
 from papers.reproduce.plan import cells
 from papers.reproduce.plan.cells import Job
+from papers.reproduce.plan.estimate import Estimator
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import folder as store
 from papers.reproduce.run import json_files, measurements
@@ -401,13 +402,13 @@ def _meta(
     }
 
 
-def estimator(names: Sequence[str], device_name: str) -> cells.Estimator:
+def estimator(names: Sequence[str], device_name: str) -> Estimator:
     """Return an estimator that knows the recorded runs of the named papers.
 
     A recorded time counts if it was taken on this device, or on a CPU: CPUs differ by small
     factors, a GPU and the CPU executor by large ones.
     """
-    guess = cells.Estimator()
+    guess = Estimator()
     for name in names:
         for _, table, record in recorded_runs(registry.folder(name) / "results"):
             guess.learn(summarize(table), {device_name, str(record.get("cpu"))})

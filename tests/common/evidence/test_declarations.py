@@ -42,7 +42,7 @@ def measured(*rows, device="a card"):
     """A summary: (source, solver, n, label, seed, metric, scope, median)."""
     columns = ["source", "solver", "n", "label", "seed", "metric", "scope", "median"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.assign(options="", device=device, family="uniform")
+    return table.assign(options="", device=device, family="uniform", storage="host")
 
 
 def runs(source, solver, n, *values, label="n", scope="run", metric="time_ms"):

@@ -1,5 +1,7 @@
 """The word between device and host: waited for, told apart, missed, forgotten."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numba import cuda
@@ -60,7 +62,7 @@ def test_a_late_word_is_waited_for(monkeypatch):
             put(box, 1, 42)
         return 0.0
 
-    monkeypatch.setattr(signals.time, "monotonic", clock)
+    monkeypatch.setattr(signals, "time", SimpleNamespace(monotonic=clock))
     assert box.wait() == 42
     assert len(looks) == 3
 

@@ -119,7 +119,7 @@ def test_files_that_are_cut_off(tmp_path, share):
     save_npz(tmp_path / "m.npz", graph.tocsr())
     mmwrite(tmp_path / "m.mtx", graph)
     (tmp_path / "m.mtx.gz").write_bytes(gzip.compress((tmp_path / "m.mtx").read_bytes()))
-    for ending in files.ENDINGS:
+    for ending in files.GRAPH_ENDINGS:
         with pytest.raises(BrokenInstanceError, match=f"^m{ending}: ") as error:
             files.read(cut(tmp_path / f"m{ending}", share))
         assert str(tmp_path) not in str(error.value)

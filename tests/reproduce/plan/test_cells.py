@@ -7,7 +7,7 @@ import pytest
 from papers.common.instances import is_permuted
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.reproduce.plan import cells as plan
-from papers.reproduce.plan.cells import Estimator, Job
+from papers.reproduce.plan.cells import Job
 from papers.reproduce.registry import UsageError
 
 QUICK = Plan("quick", gpu=False, seeds=(1,))
@@ -114,36 +114,3 @@ def test_plans_survive_json():
     cell = Cell("toy:x", Instance("f", 8, "n", params, 2), ("run",), (("step4", "A"),), 3)
     jobs = [Job(cell, ("toy:a",))]
     assert plan.from_json(json.loads(json.dumps(plan.to_json(jobs)))) == jobs
-
-
-def job(n, label="n", solver="toy:x", repeats=5, scopes=("run",)):
-    return Job(Cell(solver, instance(n, label), scopes, (), repeats), ())
-
-
-def test_estimates_scale_by_n_cubed_from_the_nearest_size():
-    guess = Estimator()
-    guess.add("toy:x", "", "uniform", "n", 16, 10.0)
-    guess.add("toy:x", "", "uniform", "n", 64, 200.0)
-    assert guess.run_ms(job(128)) == pytest.approx(1600)
-    assert guess.run_ms(job(8)) == pytest.approx(1.25)
-    # So is the same order of rows and columns.
-    guess.add("toy:x", "", "uniform", "n", 128, 7777.0, permuted=True)
-    assert guess.run_ms(job(128)) == pytest.approx(1600)
-    # The same range is preferred to the same size.
-    guess.add("toy:x", "", "uniform", "10n", 128, 9999.0)
-    assert guess.run_ms(job(128)) == pytest.approx(1600)
-
-
-def test_no_estimate_for_strangers_or_far_sizes():
-    guess = Estimator()
-    guess.add("toy:x", "", "uniform", "n", 16, 10.0)
-    assert guess.run_ms(job(16, solver="toy:y")) is None
-    assert guess.run_ms(job(512)) is None
-    assert guess.total([job(16), job(512)], 6.0)[1] == 1
-
-
-def test_estimates_respect_the_budget():
-    guess = Estimator()
-    guess.add("toy:x", "", "uniform", "n", 16, 4000.0)
-    # Warm-up and two of five repetitions: no third begins after six seconds.
-    assert guess.seconds(job(16), 6.0) == pytest.approx(12, abs=0.2)

@@ -6,10 +6,13 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from toybox import toy
 
+from papers.reproduce.measure import worker
 from papers.reproduce.run import measurements, runner
 
 
@@ -44,8 +47,11 @@ def test_a_clean_run_exits_0_and_measures_shared_cells_once(reproduce, tmp_path)
 
 
 def test_what_the_clock_says_is_what_the_solver_took(smoke_run):
-    slow = table(smoke_run[0]).query("solver == 'toy:slow' and metric == 'time_ms'")["value"]
-    assert ((slow >= 50) & (slow < 1000)).all()
+    """The slow solver sleeps 50 ms, and all its repetitions take less than the whole command."""
+    folder, result = smoke_run
+    slow = table(folder).query("solver == 'toy:slow' and metric == 'time_ms'")["value"]
+    assert (slow >= 50).all()
+    assert slow.sum() <= 1e3 * result.seconds
 
 
 @pytest.mark.parametrize(
@@ -95,14 +101,30 @@ def test_the_exit_code_of_a_run(all_bad, finished_run, smoke_run):
     assert [made[1].code for made in (all_bad, finished_run, smoke_run)] == [1, 3, 0]
 
 
+@pytest.fixture
+def stopped_clock(monkeypatch):
+    """The parent's clock stands still, until the hanging solver has said that it begins to run."""
+    now, true = [0.0], worker.Worker.measure
+
+    def measure(self, cell, budget_s, timeout_s, on_stage):
+        def told(stage):
+            on_stage(stage)
+            if (cell.solver, stage) == ("toy:hang", "upload and warm-up"):
+                now[0] += timeout_s
+
+        return true(self, cell, budget_s, timeout_s, told)
+
+    monkeypatch.setattr(worker.Worker, "measure", measure)
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+
+@pytest.mark.usefixtures("stopped_clock")
 def test_a_hanging_cell_is_killed_and_says_where_it_was(reproduce, tmp_path):
-    begin = time.monotonic()
-    words = ["toy:hang", "table1", "--preset", "smoke", "--seed", 1, "--timeout", 8]
+    words = ["toy:hang", "table1", "--preset", "smoke", "--seed", 1, "--timeout", 3600]
     result = reproduce("run", *words, "--out", tmp_path)
     assert result.code == 3
-    assert time.monotonic() - begin < 60
     row = status(tmp_path, "hang")
-    assert (row["status"], row["reason"]) == ("timeout", "over 8 s, in: upload and warm-up")
+    assert (row["status"], row["reason"]) == ("timeout", "over 3600 s, in: upload and warm-up")
     assert status(tmp_path, "good")["status"] == "ok"
 
 
@@ -150,15 +172,25 @@ def test_dry_run_measures_nothing(reproduce, tmp_path, monkeypatch):
 # ------------------------------------------------------------------------------ kills
 
 
-def wait_for_cells(folder, number, process, limit=60):
-    end = time.monotonic() + limit
-    path = folder / "measurements.csv"
-    while time.monotonic() < end:
-        if path.is_file() and path.read_text().count(",answer,done,") >= number:
-            return
-        assert process.poll() is None, process.communicate()
+PATIENCE_S = 240
+"""No bound on anything that is tested: after so long a test would never end."""
+
+
+def wait_until(happened, what):
+    end = time.monotonic() + PATIENCE_S
+    while not happened():
+        assert time.monotonic() < end, f"{what}: not within {PATIENCE_S} s"
         time.sleep(0.01)
-    raise AssertionError("the run made no progress")
+
+
+def wait_for_cells(folder, number, process):
+    path = folder / "measurements.csv"
+
+    def done():
+        assert process.poll() is None, process.communicate()
+        return path.is_file() and path.read_text().count(",answer,done,") >= number
+
+    wait_until(done, f"{number} cells")
 
 
 def stat(pid):
@@ -194,10 +226,7 @@ def test_sigkill_loses_and_repeats_nothing(reproduce, start, tmp_path):
     assert not (folder / "report.html").exists()
     # The child must not live on and hold the device.
     assert workers
-    end = time.monotonic() + 10
-    while any(map(is_running, workers)) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not any(map(is_running, workers))
+    wait_until(lambda: not any(map(is_running, workers)), "the end of the child")
     with (folder / "measurements.csv").open("ab") as file:
         file.write(b"toy:good/uniform/n=32/range=n/seed=3,toy:good,,a torn li")
     assert reproduce("run", "--resume", folder).code == 0
@@ -220,7 +249,7 @@ def test_resuming_a_finished_run_changes_nothing(reproduce, smoke):
 def test_retry_measures_again_what_was_not_ok_and_nothing_else(reproduce, all_bad, tmp_path):
     folder = shutil.copytree(all_bad[0], tmp_path / "run")
     before = table(folder)
-    result = reproduce("run", "--resume", folder, "--retry", "--timeout", 50)
+    result = reproduce("run", "--resume", folder, "--retry", "--timeout", 3000)
     assert result.code == 1
     assert "7 of 10 cells" in result.out
     cells = measured_cells(folder)
@@ -228,7 +257,7 @@ def test_retry_measures_again_what_was_not_ok_and_nothing_else(reproduce, all_ba
     good = before["status"].isin(["ok", "skipped"])
     kept = table(folder).iloc[: good.sum()]
     assert kept.equals(before[good].reset_index(drop=True))
-    assert json.loads((folder / "meta.json").read_text())["options"]["timeout_s"] == 50
+    assert json.loads((folder / "meta.json").read_text())["options"]["timeout_s"] == 3000
 
 
 def test_a_longer_timeout_rescues_a_cell(reproduce, tmp_path):
@@ -236,19 +265,20 @@ def test_a_longer_timeout_rescues_a_cell(reproduce, tmp_path):
     words = ["toy:table1", "--preset", "smoke", "--seed", 1, "--only", "solver=slow"]
     assert reproduce("run", *words, "--timeout", 0.02, "--out", tmp_path).code == 3
     assert status(tmp_path, "slow")["status"] == "timeout"
-    assert reproduce("run", "--resume", tmp_path, "--retry", "--timeout", 60).code == 0
+    assert reproduce("run", "--resume", tmp_path, "--retry", "--timeout", 3600).code == 0
     assert status(tmp_path, "slow")["status"] == "ok"
 
 
-def test_ctrl_c_keeps_finished_cells_and_exits_130(start, tmp_path):
-    folder = tmp_path / "run"
+def test_ctrl_c_keeps_finished_cells_and_exits_130(start, tmp_path, monkeypatch):
+    folder, hangs = tmp_path / "run", tmp_path / "hangs"
+    monkeypatch.setenv(toy.HANGS, str(hangs))
     process = start(
         "run", "toy:table1", "hang", "--only", "seed=1", "--only", "n=8", "--out", folder
     )
     wait_for_cells(folder, 2, process)
-    time.sleep(0.3)
+    wait_until(hangs.exists, "the cell that hangs")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert f"--resume {folder}" in err
     assert "Traceback" not in err

@@ -7,13 +7,17 @@ the two terminals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from papers.common.instances import files
 from papers.common.problems import network_files
 from papers.common.problems.network import Grid, Network
 
 SUBFOLDER = "maxflow"
+
+Flows = TypeVar("Flows", Grid, Network)
 
 
 def grid_cut(n: int, seed: int = 1, *, name: str) -> Grid:
@@ -27,9 +31,7 @@ def grid_cut(n: int, seed: int = 1, *, name: str) -> Grid:
         If no grid can be read from it, or one without `n` nodes.
     """
     path = files.find(name, (".npz",), SUBFOLDER)
-    drawn = _read(path)
-    if not isinstance(drawn, Grid):
-        raise files.BrokenInstanceError(f"{path.name} holds a network, no grid")
+    drawn = _read(network_files.read_grid, path)
     if drawn.nodes != n:
         raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
     return drawn
@@ -46,16 +48,15 @@ def dimacs_flow(n: int, seed: int = 1, *, name: str) -> Network:
         If no network can be read from it, or one without `n` nodes.
     """
     path = files.find(name, (".max", ".max.gz"), SUBFOLDER)
-    drawn = _read(path)
-    if not isinstance(drawn, Network):
-        raise files.BrokenInstanceError(f"{path.name} holds a grid, no network")
+    drawn = _read(network_files.read_network, path)
     if drawn.nodes != n:
         raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
     return drawn
 
 
-def _read(path: Path) -> Network | Grid:
+def _read(read: Callable[[Path], Flows], path: Path) -> Flows:
+    """Call a reader; a damaged file is a broken instance."""
     try:
-        return network_files.read(path)
+        return read(path)
     except network_files.NetworkFileError as error:
         raise files.BrokenInstanceError(str(error)) from None

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.gpu.environment import MissingPackageError
+from papers.common.gpu.environment import MissingPackageError, install_command
 from papers.common.model import Flow
 from papers.common.problems.network import STEP, Grid, Network, NetworkError, image_of
 from papers.lupinska_costscale.flow.baselines import push_relabel
@@ -70,7 +70,7 @@ def upload_pymaxflow(instance: Network | Grid) -> PyMaxflowState:
         import maxflow
     except ImportError:
         raise MissingPackageError(
-            "this solver needs PyMaxflow, which is not installed: pip install 'papers[maxflow]'"
+            f"this solver needs PyMaxflow, which is not installed: {install_command('maxflow')}"
         ) from None
     image = image_of(instance)
     if image is None:
