@@ -6,8 +6,8 @@ are integers. Costs times n + 1 turn this into whole numbers: the last eps is 1.
 
 **Duals.** At the end every residual arc has a reduced cost >= -1. Divide the prices by n + 1: what
 is then lost of a reduced cost makes it negative only on an arc from a remainder n to a remainder 0.
-There are n nodes and n + 1 remainders, so that some constant, added to all prices, leaves nobody at
-remainder n: the quotients are exact LP duals.
+There are n nodes and n + 1 remainders, so that some constant, added to all prices, leaves no node
+at remainder n: the quotients are exact LP duals.
 
 **Floats** are counted in steps of a power of two, as fine as the prices' range leaves room for.
 """
@@ -57,7 +57,7 @@ class Costs:
     tail, tip : int32[M]
         The arcs' two ends: row x, and column y counted from 0.
     step : float or None
-        What one unit means; None for integers: one.
+        The cost of one unit; None for integers: one.
     complete : bool
         Whether every x has an arc to every y, in order.
     """
@@ -75,7 +75,7 @@ class Costs:
 
     @property
     def factor(self) -> int:
-        """What the costs were multiplied by, n + 1 = 2 N + 1."""
+        """The factor of all costs, n + 1 = 2 N + 1."""
         return 2 * self.n + 1
 
     @property

@@ -1,4 +1,4 @@
-"""What a run of cost scaling on the GPU needs before its first launch.
+"""Everything that a run of cost scaling on the GPU needs before its first launch.
 
 `solver` is the algorithm; this is its plumbing: shapes, memory, bound launches.
 """

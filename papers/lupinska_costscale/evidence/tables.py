@@ -65,7 +65,7 @@ def measured(
     codes : sequence of str
         Keys of `SOLVER_OF`.
     metric, scope : str
-        What the rows must have.
+        Those that the rows must have.
 
     Returns
     -------
@@ -378,5 +378,5 @@ def batch(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def ours_only(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave out what nobody measured."""
+    """Leave out what was not measured."""
     return table[table["source"] != NOT_MEASURED] if len(table) else table

@@ -1,4 +1,4 @@
-"""What `papers.lupinska_costscale.maximum_flow`, `minimum_cut` and `grid_cut` do.
+"""The work behind `papers.lupinska_costscale.maximum_flow`, `minimum_cut` and `grid_cut`.
 
 Callers' arrays become a `Network` or a `Grid` (`forms`), one of the solvers makes a `Flow` of it,
 `papers.common.problems.flow_proof` proves that, and the answer goes back in the callers' form.

@@ -55,7 +55,7 @@ def bind_tiles(
     Parameters
     ----------
     prepared : Prepared
-        Of a `Grid`, padded to `tile`.
+        A `Grid`, padded to `tile`.
     arrays : dict of str to device array
         From `allocate`; the queues are added.
     tile : Tile

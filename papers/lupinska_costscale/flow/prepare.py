@@ -83,11 +83,11 @@ class Prepared:
     nodes : int
         |V| of `instance`.
     total : int
-        What the source sends out: ExcessTotal at the start.
+        Units that the source sends out: ExcessTotal at the start.
     operations : int
         Pushes and relabels after which a run is given up.
     dtype : numpy dtype
-        Of residual capacities.
+        Type of residual capacities.
     """
 
     instance: Network | Grid
@@ -116,7 +116,7 @@ def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> P
     ----------
     instance : Network or Grid
     tile : Tile
-        What a grid is padded to.
+        Shape whose multiples a grid is padded to.
     operations : int, optional
         Bound on pushes and relabels of a run; ``4 |V|**2 |E|`` otherwise, which no run of
         push-relabel exceeds [LU11 sec.4.4].
