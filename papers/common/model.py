@@ -235,8 +235,9 @@ class Problem:
         Bytes that the data take.
     compiled_for : callable(data) -> str
         The type that compiled code depends on: that of the costs, or of the data.
-    fits_executor : callable(data) -> bool
-        Whether the CPU executor of kernels answers within seconds.
+    extent : callable(data) -> int
+        The number that `Defaults.executor` limits: the longer side of a matrix or a graph, or the
+        nodes of a network or a grid.
     each_is_proved : callable(data) -> bool
         Whether every repetition's answer is proved, or the last one only, because a proof costs as
         much as a run.
@@ -258,7 +259,7 @@ class Problem:
     shape: Callable[[Any], tuple[int, ...]]
     size_bytes: Callable[[Any], int]
     compiled_for: Callable[[Any], str]
-    fits_executor: Callable[[Any], bool]
+    extent: Callable[[Any], int]
     each_is_proved: Callable[[Any], bool]
     prove: Callable[[Any, Any, bool], Verdict]
     read: Callable[[Any], Any]
@@ -274,12 +275,15 @@ class Defaults:
     gpu : str
         The name of a solver with kernels.
     cpu : str
-        The name of a CPU solver, for sizes that the CPU executor would take too long for;
-        ``"PAPER:SOLVER"`` where it is another paper's.
+        The name of a CPU solver, for sizes that the CPU executor would take too long for.
+    executor : int
+        The largest side of a matrix or graph, or number of nodes, that the kernels' solver answers
+        within seconds in the CPU executor.
     """
 
     gpu: str
     cpu: str
+    executor: int = 128
 
 
 def lazily(module: str, attribute: str) -> Callable[[], Any]:

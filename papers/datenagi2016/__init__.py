@@ -13,11 +13,9 @@ file is the teaching page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from papers.common.model import Assignment, Defaults, Experiment, Paper, Solver
+from papers.common.model import Assignment, Defaults, Paper, lazily
 
 if TYPE_CHECKING:
     from papers.datenagi2016.launches import Geometry
@@ -29,14 +27,16 @@ def solve(
     cost: Any,
     maximize: bool = False,
     dtype: Any = None,
-    variant: str = "tree",
+    variant: str | None = None,
     exchange: str = "auto",
     comm: Any = None,
     geometry: Geometry | None = None,
+    solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem on one GPU, or on the ranks of `comm`, a GPU each [DN16].
 
-    Without a GPU the kernels run in the CPU executor, which is meant for n up to a few hundred.
+    Without a GPU the kernels run in the CPU executor up to n = 128; a larger matrix goes to the
+    OpenMP version on the CPU, unless an option is given that only the kernels take.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def solve(
     dtype : {"int32", "int64", "float64"}, optional
         Type of costs, duals and slacks on the device; by default the narrowest that cannot
         overflow. Integers are exact.
-    variant : {"tree", "classical"}
-        Lawler's alternating tree, O(n^3), or Munkres' classical algorithm, O(n^4), which keeps a
-        list of up to n * n edges beside the costs.
+    variant : {"tree", "classical"}, optional
+        Lawler's alternating tree, O(n^3), which is the default, or Munkres' classical algorithm,
+        O(n^4), which keeps a list of up to n * n edges beside the costs.
     exchange : {"auto", "peers", "nccl", "allgather", "gather"}
         How the ranks exchange a frontier (`papers.datenagi2016.several_gpus.exchange`): by default
         the fastest way that the machine has. One process exchanges nothing.
@@ -64,6 +64,8 @@ def solve(
         much to read, from about n = 20,000 on for costs in [0, 10n).
     geometry : papers.datenagi2016.launches.Geometry, optional
         Launch shapes; by default those that suit the device.
+    solver : str, optional
+        A name of ``PAPER.solvers()`` instead of the default; for one process.
 
     Returns
     -------
@@ -91,63 +93,21 @@ def solve(
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    if comm is None:
-        from papers.datenagi2016 import solver
-        from papers.datenagi2016.several_gpus.exchange import check
+    if comm is not None:
+        from papers.datenagi2016.several_gpus import solver as mpi_solver
 
-        check(exchange)
-        return solver.solve(cost, maximize, dtype, variant, geometry)
-    from papers.datenagi2016.several_gpus import solver as mpi_solver
+        found = mpi_solver.solve(cost, maximize, dtype, variant or "tree", geometry, comm, exchange)
+        return found
+    from papers.common.problems import kinds
+    from papers.datenagi2016 import solver as one_gpu
+    from papers.datenagi2016.several_gpus.exchange import check
 
-    return mpi_solver.solve(cost, maximize, dtype, variant, geometry, comm, exchange)
-
-
-def _experiments() -> Sequence[Experiment]:
-    from papers.datenagi2016.evidence.experiments import EXPERIMENTS
-
-    return EXPERIMENTS
-
-
-def _solvers() -> Mapping[str, Solver]:
-    from papers.datenagi2016 import solver
-    from papers.datenagi2016.baselines import solvers
-    from papers.datenagi2016.several_gpus import solver as mpi_solver
-
-    variants = {
-        "classical": ("Classical Hungarian, CUDA", solver.STEPS_CLASSICAL),
-        "tree": ("Alternating tree Hungarian, CUDA", solver.STEPS_TREE),
-    }
-    gpu = {
-        name: Solver(
-            name=name,
-            title=title,
-            device="cuda",
-            problem="assignment",
-            upload=partial(solver.upload, variant=name),
-            run=solver.run,
-            download=solver.download,
-            steps=steps,
-        )
-        for name, (title, steps) in variants.items()
-    }
-    several = {
-        f"mpi_{name}": Solver(
-            name=f"mpi_{name}",
-            title=f"{variants[name][0]}, a rank of MPI a GPU",
-            device="cuda",
-            problem="assignment",
-            upload=partial(mpi_solver.upload, variant=name),
-            run=mpi_solver.run,
-            download=mpi_solver.download,
-            steps=steps,
-            ranks="rows" if name == "classical" else "columns",
-        )
-        for name, steps in (
-            ("classical", mpi_solver.STEPS_MPI_CLASSICAL),
-            ("tree", solver.STEPS_TREE),
-        )
-    }
-    return {**gpu, **several, **solvers.SOLVERS}
+    check(exchange)
+    if variant is not None:
+        one_gpu.check_variant(variant)
+    options = {"maximize": maximize, "dtype": dtype, "geometry": geometry}
+    matrix = one_gpu.matrix_of(cost)
+    return kinds.solve_with(PAPER, kinds.ASSIGNMENT, matrix, solver or variant, options)
 
 
 PAPER = Paper(
@@ -162,7 +122,7 @@ PAPER = Paper(
         "The classical and the alternating tree Hungarian algorithm in CUDA: a breadth-first "
         "search from all unassigned rows finds many vertex-disjoint augmenting paths at once."
     ),
-    experiments=_experiments,
-    solvers=_solvers,
+    experiments=lazily(f"{__name__}.evidence.experiments", "EXPERIMENTS"),
+    solvers=lazily(f"{__name__}.solvers", "SOLVERS"),
     defaults={"assignment": Defaults(gpu="tree", cpu="cpu_omp")},
 )

@@ -8,10 +8,9 @@ paper's functions, and why their races are harmless), `solver` (the host loop, e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from papers.common.model import Defaults, Experiment, Matching, Paper, Solver
+from papers.common.model import Defaults, Matching, Paper, lazily
 
 __all__ = ["PAPER", "solve"]
 
@@ -22,11 +21,13 @@ def solve(
     algorithm: str = "apfb",
     bfs: str = "wr",
     threads: str = "ct",
+    solver: str | None = None,
 ) -> Matching:
     """Find a matching of maximum cardinality in a bipartite graph [D13].
 
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for a few hundred vertices.
+    Runs on the selected device (`papers.common.gpu.device.select`). Without a GPU the kernels run
+    in the CPU executor up to 128 vertices a side; a larger graph goes to HKDW on the CPU, unless a
+    variant is asked for.
 
     Parameters
     ----------
@@ -42,6 +43,8 @@ def solve(
         With the root array and its early exit, or without.
     threads : {"ct", "mt"}
         256 x 256 threads, or one a column as far as the device holds them at once.
+    solver : str, optional
+        A name of ``PAPER.solvers()`` instead of the default.
 
     Returns
     -------
@@ -64,23 +67,15 @@ def solve(
     >>> solve([[1, 1], [1, 0]]).row_match.tolist()
     [1, 0]
     """
-    from papers.deveci_matching import solver
+    from papers.common.problems import kinds
 
-    return solver.solve(graph, initial, algorithm, bfs, threads)
-
-
-def _experiments() -> Sequence[Experiment]:
-    from papers.deveci_matching.evidence.experiments import EXPERIMENTS
-
-    return EXPERIMENTS
-
-
-def _solvers() -> Mapping[str, Solver]:
-    from papers.deveci_matching import solver
-    from papers.deveci_matching.baselines import solvers
-    from papers.deveci_matching.beyond import solver as beyond
-
-    return {**solver.SOLVERS, **solvers.SOLVERS, **beyond.SOLVERS}
+    options = {
+        "initial": initial,
+        "algorithm": None if algorithm == "apfb" else algorithm,
+        "bfs": None if bfs == "wr" else bfs,
+        "threads": None if threads == "ct" else threads,
+    }
+    return kinds.solve_with(PAPER, kinds.MATCHING, graph, solver, options)
 
 
 PAPER = Paper(
@@ -95,7 +90,7 @@ PAPER = Paper(
         "Two matching algorithms in CUDA: a breadth-first search from all free columns, then all "
         "paths at once, alternated without locks and repaired where they have met."
     ),
-    experiments=_experiments,
-    solvers=_solvers,
+    experiments=lazily(f"{__name__}.evidence.experiments", "EXPERIMENTS"),
+    solvers=lazily(f"{__name__}.solvers", "SOLVERS"),
     defaults={"matching": Defaults(gpu="gpu", cpu="hkdw")},
 )

@@ -9,11 +9,9 @@ host's side) and `launches` (its memory and launches), `evidence.sass` (the mach
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from papers.common.model import Assignment, Defaults, Experiment, Paper, Solver
+from papers.common.model import Assignment, Defaults, Paper, lazily
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -22,32 +20,25 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPER", "solve"]
 
-TITLES = {
-    "baseline": "Lopes's solver as released, CUDA",
-    "opt0": "Opt 0: reduction for atomics, CUDA",
-    "opt1": "Opt 1: add, subtract and compress fused, CUDA",
-    "opt2": "Opt 2: one cooperative launch, CUDA",
-    "opt3": "Opt 3: slack in a register, CUDA",
-    "opt4": "Opt 4: extra barrier, CUDA",
-}
-
 
 def solve(
     cost: ArrayLike,
     maximize: bool = False,
     dtype: DTypeLike | None = None,
-    version: Literal["baseline", "opt0", "opt1", "opt2", "opt3", "opt4"] = "opt4",
+    version: Literal["baseline", "opt0", "opt1", "opt2", "opt3", "opt4"] | None = None,
     lines_a_bin: int | None = None,
     threads: int | None = None,
     blocks: int | None = None,
     trace_steps: bool = False,
     geometry: Geometry | None = None,
     patience: int | None = None,
+    solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
 
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for n up to a few hundred.
+    Runs on the selected device (`papers.common.gpu.device.select`). Without a GPU the kernels run
+    in the CPU executor up to n = 128; a larger matrix goes to Lopes's solver on the CPU,
+    unless an option is given that only the kernels take.
 
     Parameters
     ----------
@@ -59,8 +50,9 @@ def solve(
     dtype : {"int32", "int64", "float64"}, optional
         Type of the slack matrix; by default the narrowest that cannot overflow. Integer slacks are
         exact.
-    version : {"opt4", "opt3", "opt2", "opt1", "opt0", "baseline"}
-        How much of the report is applied; the last three keep the host loop.
+    version : {"opt4", "opt3", "opt2", "opt1", "opt0", "baseline"}, optional
+        How much of the report is applied, by default all, ``"opt4"``; the last three keep the host
+        loop.
     lines_a_bin, threads, blocks : int, optional
         Instead of the geometry's: see `papers.kawtikwar_opts.launches.Geometry`. The report has 512
         columns to a bin.
@@ -72,6 +64,8 @@ def solve(
     patience : int, optional
         Augmentations, restarts and dual updates in a row before a run gives up; by default n + 1,
         which no valid input needs.
+    solver : str, optional
+        A name of ``PAPER.solvers()`` instead of the default.
 
     Returns
     -------
@@ -93,39 +87,19 @@ def solve(
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    from papers.kawtikwar_opts import solver
+    from papers.common.problems import kinds
 
-    return solver.solve(
-        cost, maximize, dtype, version, lines_a_bin, threads, blocks, trace_steps, geometry,
-        patience,
-    )  # fmt: skip
-
-
-def _experiments() -> Sequence[Experiment]:
-    from papers.kawtikwar_opts.evidence.experiments import EXPERIMENTS
-
-    return EXPERIMENTS
-
-
-def _solvers() -> Mapping[str, Solver]:
-    from papers.kawtikwar_opts import solver
-    from papers.kawtikwar_opts.baselines import solvers
-    from papers.kawtikwar_opts.evidence import profile
-
-    versions = {
-        name: Solver(
-            name=name,
-            title=title,
-            device="cuda",
-            problem="assignment",
-            upload=partial(solver.upload, version=name),
-            run=solver.run,
-            download=solver.download,
-            steps=solver.STEPS if name in solver.HOST_LOOP else (),
-        )
-        for name, title in TITLES.items()
+    options = {
+        "maximize": maximize,
+        "dtype": dtype,
+        "lines_a_bin": lines_a_bin,
+        "threads": threads,
+        "blocks": blocks,
+        "trace_steps": trace_steps,
+        "geometry": geometry,
+        "patience": patience,
     }
-    return {**versions, **solvers.SOLVERS, **profile.SOLVERS}
+    return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver or version, options)
 
 
 PAPER = Paper(
@@ -140,7 +114,7 @@ PAPER = Paper(
         "Five optimizations of Lopes's Hungarian solver in CUDA, one on top of the other: a "
         "reduction for an atomic, fused kernels, one cooperative launch, a register, a barrier."
     ),
-    experiments=_experiments,
-    solvers=_solvers,
-    defaults={"assignment": Defaults(gpu="opt4", cpu="lopes2019:cpu_o4")},
+    experiments=lazily(f"{__name__}.evidence.experiments", "EXPERIMENTS"),
+    solvers=lazily(f"{__name__}.solvers", "SOLVERS"),
+    defaults={"assignment": Defaults(gpu="opt4", cpu="cpu_o4")},
 )

@@ -27,11 +27,13 @@ def solve(
     step_4: Literal["paper", "A", "B", "C"] = "paper",
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
+    solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
 
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for n up to a few hundred.
+    Runs on the selected device (`papers.common.gpu.device.select`). Without a GPU the kernels run
+    in the CPU executor up to n = 128; a larger matrix goes to the paper's default solver on the
+    CPU, unless an option is given that only the kernels take.
 
     Parameters
     ----------
@@ -49,6 +51,8 @@ def solve(
         Columns (rows) to a block of step 4; the authors' code has 512.
     geometry : papers.lopes2019.launches.Geometry, optional
         Launch shapes; by default those that suit the device.
+    solver : str, optional
+        A name of ``PAPER.solvers()`` instead of the default.
 
     Returns
     -------
@@ -71,9 +75,16 @@ def solve(
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    from papers.lopes2019 import solver
+    from papers.common.problems import kinds
 
-    return solver.solve(cost, maximize, dtype, step_4, lines_a_bin, geometry)
+    options = {
+        "maximize": maximize,
+        "dtype": dtype,
+        "step_4": None if step_4 == "paper" else step_4,
+        "lines_a_bin": lines_a_bin,
+        "geometry": geometry,
+    }
+    return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 
 
 PAPER = Paper(

@@ -44,7 +44,7 @@ def forms(tmp_path):
         "a path": tmp_path / "costs.npy",
         "a path as text": str(tmp_path / "costs.npy"),
         "an instance": INSTANCE,
-        "an instance in device memory": Instance("uniform_resident", 13, "10n", seed=4),
+        "an instance in device memory": Instance("uniform", 13, "10n", seed=4, storage="device"),
         "a source": sources.as_source(INSTANCE),
         "device memory": costs_on_device.adopt(cost),
     }

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import load_npz
 
 from papers import lopes2019
-from papers.common.gpu import clocks, device
+from papers.common.gpu import device
 from papers.common.gpu.signatures import argument_types
 from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
@@ -216,11 +216,6 @@ def test_download_refuses_an_unfinished_run():
     state.launches["init"]()
     with pytest.raises(RuntimeError, match="no run has ended"):
         solver.download(state)
-
-
-def test_device_time_needs_a_gpu():
-    with pytest.raises(RuntimeError, match="CUDA GPU"), clocks.KernelClock():
-        pass
 
 
 def test_figure_2_shows_joins_and_greens(tmp_path):

@@ -1,6 +1,7 @@
 """`reproduce solve`: files of one's own."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
 from papers.common.gpu import device
+from papers.common.model import Defaults
 from papers.common.problems import kinds
 from papers.reproduce import solve
 from papers.reproduce.registry import UsageError
@@ -137,7 +139,10 @@ def test_a_paper_alone_names_what_can_run_here(toy, monkeypatch, name, n, gpu, s
 
 
 def test_a_solver_taken_for_want_of_a_gpu_is_told(reproduce, file, monkeypatch):
-    monkeypatch.setattr(kinds, "EXECUTOR_N", 2)
+    from toybox import toy
+
+    low = replace(toy.PAPER, defaults={"assignment": Defaults("kernel", "good", executor=2)})
+    monkeypatch.setattr(toy, "PAPER", low)
     result = reproduce("solve", file, "--with", "toy", "--device", "cpu")
     assert result.code == 0
     (line,) = [line for line in result.out.splitlines() if line.startswith("there is no GPU")]

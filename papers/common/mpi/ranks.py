@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
 
 from papers.common.gpu import device
-from papers.common.gpu.environment import MissingPackageError
+from papers.common.gpu.environment import MissingPackageError, install_command
 from papers.common.mpi.job import rank_of_job, size_of_job
 from papers.common.mpi.watch import FAILED, PATIENCE, PATIENCE_S, Watch, end_job, the_watch
 
@@ -47,7 +47,7 @@ def mpi() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise MissingPackageError(
-            f"several GPUs need mpi4py and an MPI library (pip install 'papers[mpi]'): {error}"
+            f"several GPUs need mpi4py and an MPI library ({install_command('mpi')}): {error}"
         ) from None
     return MPI
 

@@ -32,6 +32,7 @@ from papers.common.problems import (
     matching_proof,
     network_files,
 )
+from papers.common.problems.costs_on_device import ResidentCosts
 from papers.common.problems.files import FileFormatError
 from papers.common.problems.graph import Graph, bipartite
 from papers.common.problems.network import Grid, Network, NetworkError
@@ -41,12 +42,6 @@ EACH_PROVED_N = 2048
 
 EACH_PROVED_EDGES = 20_000_000
 """The same for a graph: the edges at which a proof takes as long as a run."""
-
-EXECUTOR_N = 128
-"""Largest side of a matrix or graph that the CPU executor answers within seconds."""
-
-EXECUTOR_NODES = 1024
-"""The same for a network or a grid: its nodes."""
 
 
 class ProblemError(ValueError):
@@ -97,7 +92,7 @@ ASSIGNMENT = Problem(
     shape=lambda costs: tuple(int(side) for side in costs.shape),
     size_bytes=lambda costs: int(np.prod(costs.shape)) * int(costs.dtype.itemsize),
     compiled_for=lambda costs: str(costs.dtype),
-    fits_executor=lambda costs: max(costs.shape, default=0) <= EXECUTOR_N,
+    extent=lambda costs: max(costs.shape, default=0),
     each_is_proved=lambda costs: max(costs.shape, default=0) <= EACH_PROVED_N,
     prove=_prove_assignment,
     read=files.read_matrix,
@@ -136,7 +131,7 @@ MATCHING = Problem(
     shape=lambda graph: graph.shape,
     size_bytes=lambda graph: 4 * (graph.edges + graph.columns),
     compiled_for=lambda graph: "Graph",
-    fits_executor=lambda graph: max(graph.shape) <= EXECUTOR_N,
+    extent=lambda graph: max(graph.shape),
     each_is_proved=lambda graph: graph.edges <= EACH_PROVED_EDGES,
     prove=_prove_matching,
     read=files.read_graph,
@@ -183,7 +178,7 @@ FLOW = Problem(
     shape=lambda data: data.shape if isinstance(data, Grid) else (data.nodes,),
     size_bytes=_network_bytes,
     compiled_for=lambda data: type(data).__name__,
-    fits_executor=lambda data: data.nodes <= EXECUTOR_NODES,
+    extent=lambda data: data.nodes,
     each_is_proved=lambda data: True,
     prove=_prove_flow,
     read=_read_network,
@@ -297,7 +292,8 @@ def default_solver(paper: Paper, problem: Problem, data: Any) -> tuple[str, str]
         known = " and ".join(paper.defaults)
         raise ProblemError(f"{paper.name} has no solver for this {problem.name}; it has: {known}")
     names = paper.defaults[problem.name]
-    if device.describe().is_gpu or problem.fits_executor(data) or names.cpu == names.gpu:
+    fits = problem.extent(data) <= names.executor or isinstance(data, ResidentCosts)
+    if device.describe().is_gpu or fits:
         return names.gpu, ""
     shape = " x ".join(map(str, problem.shape(data)))
     note = (
@@ -308,11 +304,7 @@ def default_solver(paper: Paper, problem: Problem, data: Any) -> tuple[str, str]
 
 
 def solve_with(
-    paper: Paper,
-    problem: Problem,
-    data: Any,
-    solver: str | None = None,
-    **options: Any,
+    paper: Paper, problem: Problem, data: Any, solver: str | None, options: Mapping[str, Any]
 ) -> Any:
     """Solve with one of a paper's solvers: upload, run, download.
 
@@ -322,11 +314,11 @@ def solve_with(
     problem : Problem
     data
         In the problem's own form, or in one that it adopts.
-    solver : str, optional
-        A name of ``paper.solvers()``; by default `default_solver`, or the kernels where an option
-        is given that only they take.
-    **options
-        Options of the solver's ``upload``; those that are None are left out.
+    solver : str or None
+        A name of ``paper.solvers()``; None: `default_solver`, or the kernels where an option is
+        given that only they take.
+    options : mapping of str
+        Options of the solver's ``upload``; those that are None or False are left out.
 
     Returns
     -------
@@ -340,7 +332,9 @@ def solve_with(
         For data or options that the solver refuses, before anything is launched.
     """
     owned = problem.adopt(data)
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {
+        name: value for name, value in options.items() if value is not None and value is not False
+    }
     if solver is None:
         if set(given) <= {"maximize"}:
             solver, _ = default_solver(paper, problem, owned)

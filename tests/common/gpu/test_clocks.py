@@ -2,8 +2,8 @@
 
 import pytest
 
-from papers.common.gpu import clocks
-from papers.common.gpu.clocks import StepClock, quartiles, stopwatch
+from papers.common.gpu import clocks, device
+from papers.common.gpu.clocks import KernelClock, StepClock, quartiles, stopwatch
 
 
 @pytest.fixture
@@ -69,3 +69,9 @@ def test_asynchronous_work_is_charged_to_its_own_step(now):
     now(1.0)
     clock.stop()
     assert clock.totals == {"launches": 9.0, "next": 1.0}
+
+
+def test_device_time_needs_a_gpu():
+    device.select("cpu")
+    with pytest.raises(RuntimeError, match="CUDA GPU"), KernelClock():
+        pass

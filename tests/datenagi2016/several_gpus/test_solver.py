@@ -20,7 +20,7 @@ MPIEXEC = str(BESIDE) if BESIDE.is_file() else shutil.which("mpiexec")
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("mpi4py") is None or MPIEXEC is None,
-    reason="needs mpi4py and mpiexec (pip install 'papers[mpi]')",
+    reason="needs mpi4py and mpiexec (make install EXTRAS=mpi)",
 )
 
 
