@@ -196,7 +196,7 @@ def solve(instance: Network | Grid, wishes: Wishes) -> Solved:
     check_seconds(wishes.seconds)
     name = wishes.solver or kinds.default_solver(wishes.paper, kinds.FLOW, instance)[0]
     limits = {"seconds": wishes.seconds, "operations": wishes.operations}
-    flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, **limits)
+    flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, limits)
     proof = Verdict(False, "none", "no proof was asked for")
     if wishes.prove:
         proof = flow_proof.flow(instance, flow)
