@@ -462,7 +462,7 @@ def errors():
         call = functools.partial(solve, np.eye(5), comm=COMM, variant=variant, exchange="pigeon")
         raises(ValueError, "exchange='pigeon' is not one of auto, gather", call)
     raises(ValueError, "variant", lambda: solve(np.eye(5), comm=COMM, variant="pigeon"))
-    raises(ValueError, "by part", lambda: solve(Instance("lopes_cpp", 5, "n"), comm=COMM))
+    raises(ValueError, "by block", lambda: solve(Instance("lopes_cpp", 5, "n"), comm=COMM))
     state = mpi_solver.upload(np.eye(5, dtype=int), variant="classical", comm=COMM)
     state.launches["compression_predicate"] = Flood(state.arrays["counts"])
     raises(ValueError, "too many for int32 pointers", lambda: mpi_solver.run(state))
