@@ -1,7 +1,7 @@
 """The codes that the experiments compare, by their names in tables, and how cells ask for them.
 
-A code is a solver with options. The code of a measurement is read back from its solver and options,
-so that a recorded run needs no list of its own.
+A code is a solver; what else a cell asks for stands in its options. What a table is about is read
+back from a measurement's solver and options, so that a recorded run needs no list of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RIVALS = {
     "Date & Nagi": "datenagi2016:tree",
     "Kawtikwar et al.": "kawtikwar_opts:opt4",
 }
-"""The GPU assignment solvers of other papers."""
+"""GPU assignment solvers of other papers."""
 
 OF_ASSIGNMENT = {
     LOCK_FREE: f"{PAPER}:refine",
@@ -40,7 +40,7 @@ OF_ASSIGNMENT = {
     BATCH: f"{PAPER}:batch_of_many",
     LOOP: f"{PAPER}:scipy_loop",
 }
-"""The solver of each code, in the order in which tables name the codes."""
+"""Solver by code, in the order in which tables name them."""
 
 OURS = (LOCK_FREE, SEQUENTIAL)
 """The paper's two halves; `ONE_LAUNCH` is the first with the host's loop on the device."""
@@ -76,7 +76,7 @@ OF_FLOW = {
 SOLVER_OF = {**OF_ASSIGNMENT, **OF_FLOW}
 CODE_OF = {solver: code for code, solver in SOLVER_OF.items() if code != ONE_LAUNCH}
 KERNELS = (LOCK_FREE, ONE_LAUNCH, BATCH, *RIVALS, *FLOW_ON_GPU)
-"""The codes that run on the GPU, or in the executor if there is none."""
+"""Codes that run on the GPU, or in the executor where there is none."""
 
 # ------------------------------------------------------------------------------- print
 
@@ -84,7 +84,7 @@ ALPHA = 10
 CYCLE_ASSIGNMENT = 500_000
 CYCLE_FLOW = 7000
 CLAIMED_S, CLAIMED_N, CLAIMED_C = 1 / 20, 30, 100
-"""The claim of [LU11 sec.6]: about 1/20 s for up to 30 vertices a side and costs up to 100."""
+"""[LU11 sec.6]: about 1/20 s for up to 30 vertices a side and costs up to 100."""
 
 HEURISTICS: dict[str, tuple[str, bool]] = {
     "none": ("none", False),
@@ -93,11 +93,11 @@ HEURISTICS: dict[str, tuple[str, bool]] = {
     "both": ("first", True),
     "both, after every run": ("every", True),
 }
-"""The combinations of [LU11 sec.5.2] by name: (price_updates, arc_fixing). Print has ``both``, and
-claims that running them more often was no better."""
+"""Names of the combinations of [LU11 sec.5.2]: (price_updates, arc_fixing). Print has ``both``, and
+says that running them more often was no better."""
 
 VERSIONS = ("5.0", "5.1", "5.2")
-"""The algorithms of [LU11 sec.5.1]; the last is the author's."""
+"""Algorithms of [LU11 sec.5.1]; the last is the author's."""
 
 # ------------------------------------------------------------------------------- cells
 
@@ -115,9 +115,9 @@ def cell(
 
 
 def code_of(solver: str, options: str) -> tuple[str, str]:
-    """Return the code of a measurement, and its options without those that name the code.
+    """Return the code of a measurement, and its options without what tells the code.
 
-    The code of a solver that is none of ours is ``""``.
+    The code is ``""`` where the solver is none of ours.
     """
     given = options_of(options)
     code = CODE_OF.get(solver, "")
@@ -128,7 +128,7 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
 
 
 def with_heuristics(code: str, name: str) -> dict[str, Any]:
-    """Return the options of one of `HEURISTICS`; the sequential form knows price updates only."""
+    """Return the options of one of `HEURISTICS`; the sequential form updates prices or does not."""
     updates, fixing = HEURISTICS[name]
     chosen = updates if code == LOCK_FREE else updates != "none"
     return {"price_updates": chosen, "arc_fixing": fixing}
@@ -145,7 +145,7 @@ def options_of(text: str) -> dict[str, str]:
 
 
 def heuristics_of(options: Mapping[str, str]) -> str:
-    """Return the name of the combination that the options select; a solver's default is both."""
+    """Return the name of the combination that options ask for; a solver's default is both."""
     updates = {"True": "first", "False": "none"}
     asked = options.get("price_updates", "first")
     pair = updates.get(asked, asked), options.get("arc_fixing", "True") == "True"
@@ -161,7 +161,7 @@ SYNTHETIC = "segmentation"
 
 @cache
 def facts() -> pd.DataFrame:
-    """Return the facts about the real flow instances in `instances.csv`, by name."""
+    """Return what is known of the real flow instances, by name: `instances.csv`."""
     path = Path(__file__).with_name("instances.csv")
     return pd.read_csv(path).set_index("name")
 
@@ -183,7 +183,7 @@ def segmentation(side: int, photo: str = "camera") -> Instance:
 
 
 def known_value(family: str, label: str) -> float:
-    """Return the known maximum flow of an instance, NaN if it is unknown."""
+    """Return the known maximum flow of an instance, NaN where there is none."""
     if family not in (REAL, "dimacs_flow") or label not in facts().index:
         return float("nan")
     return float(facts().loc[label, "maximum_flow"])

@@ -1,10 +1,10 @@
-"""The paper's two uses on real pictures: segmentation by a cut, optical flow by assignment.
+"""The uses of the paper on real photos: segmentation by a cut, optical flow by assignment.
 
 [LU11 sec.1] names two uses: minimum cuts that minimize energies over images, and optical flow as an
-assignment. Both run on the images that come with scikit-image and write PNGs. Each cut is proved by
-`papers.common.problems.flow_proof`, each energy is recomputed from the labels, and both are
-compared with PyMaxflow if it is installed (the caption tells whether it is); assignments are
-compared with SciPy's. A disagreement raises.
+assignment. Both run on the images that come with scikit-image and write PNGs. Nothing is taken on
+trust: each cut is proved by `papers.common.problems.flow_proof`, each energy is recomputed from the
+labels, and both are set against PyMaxflow where it is installed (the caption says whether it was);
+assignments are set against SciPy's. What does not agree raises.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Pictures = Sequence[tuple[str, Path]]
 
 
 class DisagreementError(RuntimeError):
-    """A cut, an energy or an assignment differs from the result of another way to compute it."""
+    """A cut, an energy or an assignment is not what another way of computing it gives."""
 
 
 # ------------------------------------------------------------------------------- cuts
@@ -37,17 +37,17 @@ class DisagreementError(RuntimeError):
 
 @dataclass
 class Cutter:
-    """A solver of ours that cuts grids, with a check of every cut.
+    """Cuts grids with one of our solvers, and checks every one.
 
     Attributes
     ----------
     title : str
-        The name of the solver.
+        Which solver.
     solve : callable(Grid) -> Flow
     peer : callable(Grid) -> int, or None
-        PyMaxflow's value, if it is installed.
+        PyMaxflow's value, where it is installed.
     cuts : int
-        The number of cuts so far.
+        Number of cuts so far.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Cutter:
     cuts: int = 0
 
     def __call__(self, graph: Grid) -> Flow:
-        """Cut a grid and check the cut.
+        """Cut, and compare.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class Cutter:
 
     @property
     def said(self) -> str:
-        """Return the words of a caption about the checks."""
+        """The sentence of a caption about the checks."""
         peer = "equal to PyMaxflow's" if self.peer else "PyMaxflow is not installed"
         what = "cut" if self.cuts == 1 else f"{self.cuts} cuts"
         return f"{what} by {self.title}, proved minimum, {peer}"
@@ -87,7 +87,7 @@ def _solve(code: str, graph: Grid) -> Flow:
     solvers = dict(on_cpu.SOLVERS)
     name = codes.SOLVER_OF[code].partition(":")[2]
     if name not in solvers:
-        from papers.lupinska_costscale.flow import solver as flow_solver  # It loads kernels.
+        from papers.lupinska_costscale.flow import solver as flow_solver  # Loads kernels.
 
         solvers.update(flow_solver.SOLVERS)
     solver = solvers[name]
@@ -99,7 +99,7 @@ def _solve(code: str, graph: Grid) -> Flow:
 
 
 def cutter(plan: Plan) -> Cutter:
-    """Return the fastest version: on a GPU the one that relabels there."""
+    """Return the fastest version there is: on a GPU that with relabeling there."""
     code = codes.GPU_RELABEL if plan.gpu else codes.ON_CPU
     installed = find_spec("maxflow") is not None
     peer = (lambda graph: _solve(codes.PYMAXFLOW, graph).value) if installed else None
@@ -115,7 +115,7 @@ SIDE = {"smoke": 64, "quick": 160, "paper": 512}
 
 @plots.house_style()
 def segmentation(folder: Path, plan: Plan) -> Pictures:
-    """Cut photographs into object and background; plot each beside the object."""
+    """Cut photographs into object and background; draw each beside what the cut keeps."""
     cut, side, made = cutter(plan), SIDE[plan.preset], []
     for name in PHOTOS[plan.preset]:
         cut.cuts = 0
@@ -130,13 +130,13 @@ def segmentation(folder: Path, plan: Plan) -> Pictures:
     return made
 
 
-def _two_halves(picture: np.ndarray, inside: np.ndarray) -> Figure:
-    """Plot a photo, its outline and the part inside the cut."""
+def _two_halves(photo: np.ndarray, inside: np.ndarray) -> Figure:
+    """Draw a photo, its outline and what lies inside the cut."""
     figure, panels = plots.new_figure(columns=3, size=(9.0, 3.2))
-    grey = "gray" if picture.ndim == 2 else None
-    kept = np.where(inside if picture.ndim == 2 else inside[..., None], picture, 255)
+    grey = "gray" if photo.ndim == 2 else None
+    kept = np.where(inside if photo.ndim == 2 else inside[..., None], photo, 255)
     for axes, shown, title in zip(
-        panels[0], (picture, picture, kept), ("photograph", "the cut", "source side"), strict=True
+        panels[0], (photo, photo, kept), ("photograph", "the cut", "source side"), strict=True
     ):
         axes.imshow(shown, cmap=grey, vmin=0, vmax=255)
         axes.set_title(title)
@@ -150,10 +150,10 @@ def _two_halves(picture: np.ndarray, inside: np.ndarray) -> Figure:
 
 HEIGHT = {"smoke": 62, "quick": 100, "paper": 250}
 EVERY = {"smoke": 7, "quick": 4, "paper": 1}
-"""The step through the labels of `image_cuts.stereo_shifts`: 1 takes them all."""
+"""One in so many of the labels of `image_energies.stereo_shifts` is used."""
 
 REACH = 68
-"""The largest displacement in the patches' assignment, in pixels of the whole photo."""
+"""Largest displacement in the patches' assignment, in pixels of the whole photo."""
 
 PATCH, PATCH_STEP = 24, 12
 """Side and distance of the patches, in pixels of the whole photo: 60 a row, 40 rows."""
@@ -163,15 +163,15 @@ PATCH_HEIGHT = {"smoke": 125, "quick": 125, "paper": 500}
 
 @dataclass
 class Scene:
-    """Two frames, and the displacement to the left from the first to the second.
+    """Two frames and how far the first one's pixels lie to the left in the second.
 
     Attributes
     ----------
     first, second : uint8[height, width, 3]
     truth : float64[height, width]
-        The true displacement in pixels of these frames; NaN where it is unknown.
+        In pixels of these frames; NaN where it is not known.
     scale : float
-        Pixels of the whole photo to one pixel of these frames.
+        Pixels of the whole photo to one of these.
     """
 
     first: np.ndarray
@@ -202,7 +202,7 @@ def by_cuts(pair: Scene, every: int, cut: Cutter) -> tuple[np.ndarray, list[int]
     ----------
     pair : Scene
     every : int
-        The step through the labels; 1 takes them all.
+        One in so many labels is used.
     cut : Cutter
 
     Returns
@@ -213,7 +213,7 @@ def by_cuts(pair: Scene, every: int, cut: Cutter) -> tuple[np.ndarray, list[int]
     Raises
     ------
     DisagreementError
-        If the energy after a move is not the value of its cut, or has risen.
+        If the energy after a move is not what its cut promised, or has risen.
     """
     shifts = np.unique(image_energies.stereo_shifts(pair.first.shape[1])[::every], axis=0)
     frames = pair.first, pair.second, shifts
@@ -265,8 +265,10 @@ def by_assignment(
     """
     from scipy.optimize import linear_sum_assignment
 
-    grey = [np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)]
-    problems = patch_costs(grey[0], grey[1], side, step, largest // step)
+    first, second = (
+        np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)
+    )
+    problems = patch_costs(first, second, side, step, largest // step)
     n, whole = problems.shape[1], 0
     found = np.empty(problems.shape[:2])
     for row, cost in enumerate(problems):
@@ -305,7 +307,7 @@ def error(found: np.ndarray, pair: Scene) -> float:
 
 @plots.house_style()
 def optical_flow(folder: Path, plan: Plan) -> Pictures:
-    """Find displacements between two frames both ways, and plot them beside the true ones."""
+    """Find displacements between two frames both ways, and draw them beside the true ones."""
     cut, pair = cutter(plan), scene(HEIGHT[plan.preset])
     labelled, history = by_cuts(pair, EVERY[plan.preset], cut)
     whole = scene(PATCH_HEIGHT[plan.preset])
@@ -325,13 +327,13 @@ def optical_flow(folder: Path, plan: Plan) -> Pictures:
         (f"Two frames of {pair.first.shape[1]} x {pair.first.shape[0]}: energy from {history[0]} "
          f"to {history[-1]} in {len(history) - 1} moves; {cut.said}. {len(patches)} assignments "
          f"of {n} patches a side by {solver}, cost {cost} as SciPy's. Median distance from the "
-         f"truth, pixels of the whole picture: {errors[0]:.1f} by cuts, {errors[1]:.1f} by "
+         f"truth, pixels of the whole photo: {errors[0]:.1f} by cuts, {errors[1]:.1f} by "
          "assignment", path)
     ]  # fmt: skip
 
 
 def _maps(pair: Scene, labelled: np.ndarray, patches: np.ndarray) -> Figure:
-    """Plot both frames and three maps of displacements, in pixels of the whole photo."""
+    """Draw both frames and three maps of displacements, in pixels of the whole photo."""
     figure, panels = plots.new_figure(columns=3, rows=2, size=(10.0, 5.0))
     truth, found = pair.truth * pair.scale, labelled * pair.scale
     shown = (

@@ -1,7 +1,7 @@
 """Figures 1 and 2 of [LU11] as diagrams: boxes and arrows, redrawn from the text.
 
-The paper's drawings were not at hand; their content follows from their captions and from sections 4
-and 5.
+The paper's drawings were not at hand; what they must say follows from their captions and from
+sections 4 and 5.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from papers.common.evidence import plots
 from papers.common.model import Plan
 
 Box = tuple[float, float, str]
-"""The boxes, each with its centre and text."""
+"""Centre and text."""
 
 PROBLEM, METHOD, HOST, DEVICE = "#e8f1fa", "#fdf0e0", "#f2f2f2", "#e3f4ec"
 
@@ -66,7 +66,7 @@ STEPS = (
     ("first", "flow", "no"),
 )
 BACK = (("flow", "kernel", "no", -1.7), ("flow", "ask", "yes", -2.2))
-"""Arrows that go round the boxes at the left; the last entry is their abscissa."""
+"""Arrows that go round the others at the left: their abscissa is the last entry."""
 
 
 def _boxes(axes: Any, boxes: Mapping[str, tuple[Box, str]]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _boxes(axes: Any, boxes: Mapping[str, tuple[Box, str]]) -> dict[str, Any]:
 
 
 def _arrows(axes: Any, made: Mapping[str, Any], arrows: Sequence[tuple[str, str, str]]) -> None:
-    """Plot straight arrows from the edge of one box to that of another, with their words."""
+    """Draw straight arrows from the edge of one box to that of another, with their words."""
     for start, end, text in arrows:
         a, b = made[start], made[end]
         axes.annotate(
@@ -105,7 +105,7 @@ def _around(axes: Any, made: Mapping[str, Any]) -> None:
 
 
 def _left_edge(axes: Any, box: Any) -> tuple[float, float]:
-    """Return the place of a box's left edge, in the axes' units."""
+    """Return a box's left edge, in the axes' units."""
     pixels = box.get_bbox_patch().get_window_extent()
     x, y = axes.transData.inverted().transform((pixels.x0, (pixels.y0 + pixels.y1) / 2))
     return float(x), float(y)
@@ -119,7 +119,7 @@ def _frame(axes: Any, x: tuple[float, float], y: tuple[float, float]) -> None:
 
 @plots.house_style()
 def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
-    """Plot the reductions between problems, and the algorithm for each [LU11 Fig.1]."""
+    """Draw which problem is reduced to which, and by what each is solved [LU11 Fig.1]."""
     figure, panels = plots.new_figure(size=(8.6, 4.6))
     axes = panels[0][0]
     _frame(axes, (-3.3, 5.5), (-1.1, 3.5))
@@ -131,7 +131,7 @@ def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
 
 @plots.house_style()
 def fig_2(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
-    """Plot the loop of cost scaling with both heuristics [LU11 Fig.2]."""
+    """Draw the loop of cost scaling with both heuristics [LU11 Fig.2]."""
     figure, panels = plots.new_figure(size=(6.6, 5.6))
     axes = panels[0][0]
     _frame(axes, (-2.6, 3.9), (-0.5, 5.5))
@@ -144,7 +144,7 @@ def fig_2(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
 
 
 def _settled(figure: Any, axes: Any, boxes: Mapping[str, tuple[Box, str]]) -> dict[str, Any]:
-    """Plot boxes and let the canvas lay them out, so that arrows can end at their edges."""
+    """Draw boxes and let the canvas lay them out, so that arrows know where they end."""
     made = _boxes(axes, boxes)
     figure.canvas.draw()
     return made

@@ -1,14 +1,14 @@
-"""The claims of [LU11] measured, its two diagrams and its two uses, as data.
+"""The statements of [LU11] in words, measured, its two diagrams, and its uses, as data.
 
 The paper has no table and no plot, but a claim (1/20 s for n <= 30, costs <= 100; not efficient for
 large complete graphs) and three constants picked by tests. [LU11 sec.6] is `claim_small`,
 `claim_large` and `operations`, [LU11 sec.5.1] `versions`, [LU11 sec.5.2] `heuristics`,
 [LU11 sec.5.5] `alpha` and half of `cycle`, [LU11 sec.4.6] the other half and `flow_versions`;
-[LU11 Fig.1] and [LU11 Fig.2] are plotted. `batch`, `single` and `ak` are goals of our own;
+[LU11 Fig.1] and [LU11 Fig.2] are drawn. `batch`, `single` and `ak` are goals of our own;
 `segmentation` and `optical_flow` are the two uses that [LU11 sec.1] names.
 
-An experiment names the cells to measure, their table (`tables`, `tables_flow`), a plot (`plots`)
-and the comparisons (`verdicts`). Nothing here runs a solver.
+An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_flow`), how to draw it
+(`plots`, `diagrams`) and how to judge it (`verdicts`). Nothing here runs a solver.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SIDES = {"smoke": (5, 10), "quick": (5, 10, 20, 30), "paper": (5, 10, 15, 20, 25
 LARGEST_COSTS = {"smoke": (100,), "quick": (10, 100), "paper": (1, 10, 100, 1000)}
 LARGE = {"smoke": (30,), "quick": (30, 60, 100), "paper": (30, 60, 120, 250, 500)}
 EXECUTOR_SIDES = {"smoke": (3,), "quick": (3, 5), "paper": (3, 4, 6)}
-"""The sides in the executor, small because a kernel's thread polls until all others are done."""
+"""Sides of the graphs for the executor: a kernel's thread polls until all others are done."""
 
 ALPHAS = (2, 4, 8, 10, 16, 32)
 CYCLES_FLOW = (70, 700, CYCLE_FLOW, 70_000)
@@ -74,35 +74,34 @@ EXECUTOR_GRIDS = {"smoke": (4,), "quick": (4, 6), "paper": (4, 6)}
 DRAWN_GRIDS = {
     "smoke": (32,), "quick": (64, 128), "paper": (64, 128, 256, 512, 1024, 2048),
 }  # fmt: skip
-"""The sides of the segmentations of scikit-image's photographs."""
+"""Sides of the segmentations that are drawn from scikit-image's photographs."""
 
 MOST_SIDE = {HONG: 64, ASYNC: 1024, SCIPY_FLOW: 256}
-"""The sides of grids beyond which a version takes minutes. Without relabeling from the sink,
-stranded excess climbs to |V| one level after the other, and the steps grow with the square of the
-pixels."""
+"""Sides of grids beyond which a version takes minutes. Without relabeling from the sink stranded
+excess climbs to |V| one level after the other, and the steps grow with the square of the pixels."""
 
 PATIENCE_S = 20
-"""The time limit of `HONG` on a real grid, in seconds: all of these are beyond `MOST_SIDE`."""
+"""Seconds after which `HONG` gives up a real grid: all of them are beyond `MOST_SIDE`."""
 
 ONCE = (HONG, ASYNC, ON_CPU, SCIPY_FLOW)
-"""These codes are timed once, because they take seconds."""
+"""Timed once: they take seconds."""
 
 ONCE_SIDE = 1024
-"""From this side on all versions except `GPU_RELABEL` are timed once."""
+"""From this side on all versions but `GPU_RELABEL` are."""
 
 
 def _repeats(plan: Plan, code: str, large: bool = False) -> int | None:
-    """Return the repetitions: one in the executor and for long runs, else the preset's number."""
+    """Repetitions: one in the executor, one of what takes long, else the preset's."""
     return 1 if large or (code in KERNELS and not plan.gpu) else None
 
 
 def _seeds(plan: Plan) -> tuple[int, ...]:
-    """Return all seeds in preset paper, else the first."""
+    """All seeds in preset paper, else the first."""
     return plan.seeds if plan.preset == "paper" else plan.seeds[:1]
 
 
 def _sides(plan: Plan, code: str, of: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the sides of a code's graphs; the executor has its own."""
+    """Sides of a code's graphs: the executor has its own."""
     kernels = code in KERNELS and not plan.gpu
     return (EXECUTOR_SIDES if kernels else of)[plan.preset]
 
@@ -111,10 +110,9 @@ def _sides(plan: Plan, code: str, of: dict[str, tuple[int, ...]]) -> tuple[int, 
 
 
 def claim_small(plan: Plan) -> list[Cell]:
-    """Return cells of maximum weights as in print: n <= 30, costs up to 100 and beyond.
+    """Maximum weight, as in print: n <= 30, costs up to 100 and beyond, by both halves and SciPy.
 
-    Both halves and SciPy solve them. The paper does not tell what its 1/20 s includes, so both
-    clocks are read: device-resident and host to host.
+    The paper does not say what its 1/20 s includes: device-resident and host to host.
     """
     return [
         cell(code, costs(n, largest, seed), ("run", "end_to_end"), _repeats(plan, code),
@@ -127,7 +125,7 @@ def claim_small(plan: Plan) -> list[Cell]:
 
 
 def claim_large(plan: Plan) -> list[Cell]:
-    """Return cells of the same kernel on larger complete graphs, beside solvers made for those."""
+    """The same kernel on larger complete graphs, beside solvers made for those."""
     return [
         cell(code, costs(n, 100, seed), repeats=_repeats(plan, code, n > 120))
         for code in (*OURS, *RIVALS, SCIPY)
@@ -137,7 +135,7 @@ def claim_large(plan: Plan) -> list[Cell]:
 
 
 def operations(plan: Plan) -> list[Cell]:
-    """Return cells that count pushes and relabels, at the sizes that both halves solve."""
+    """Pushes and relabels, counted wherever both halves run."""
     mine = (LOCK_FREE, SEQUENTIAL)
     return [
         one
@@ -147,10 +145,10 @@ def operations(plan: Plan) -> list[Cell]:
 
 
 def heuristics(plan: Plan) -> list[Cell]:
-    """Return cells with price updates, arc fixing, both or neither, at the claim's edge and past.
+    """Price updates and arc fixing, alone, together and neither, at the claim's edge and past.
 
-    With the author's CYCLE a kernel solves a small graph in its first run, so that price updates
-    have nothing to do. Therefore the kernel also runs with a CYCLE that cuts it short.
+    With the author's CYCLE the first run of a kernel is a small graph's only one, which leaves the
+    price update nothing to do: the kernel is also run with a CYCLE that cuts it short.
     """
     sizes = {preset: LARGE[preset][:3] for preset in LARGE}
     wanted: list[tuple[str, dict[str, Any], list[str]]]
@@ -168,11 +166,11 @@ def heuristics(plan: Plan) -> list[Cell]:
 
 
 SHORT_CYCLE = 50
-"""After so many turns a kernel of `heuristics` returns with nodes still active."""
+"""Turns after which a kernel of `heuristics` comes back with nodes still active."""
 
 
 def alpha(plan: Plan) -> list[Cell]:
-    """Return cells with refine's divisor from 2 to 32."""
+    """Refine's divisor from 2 to 32."""
     sizes = {preset: LARGE[preset][:2] for preset in LARGE}
     return [
         cell(code, costs(n, 100, seed), repeats=_repeats(plan, code), alpha=value)
@@ -184,7 +182,7 @@ def alpha(plan: Plan) -> list[Cell]:
 
 
 def versions(plan: Plan) -> list[Cell]:
-    """Return cells of the three sequential forms, without heuristics; the author's combines two."""
+    """The three sequential forms, with neither heuristic: the author's is one made of two."""
     return [
         cell(SEQUENTIAL, costs(n, 100, seed), repeats=None if n <= 60 else 1,
              version=version, price_updates=False, arc_fixing=False)
@@ -195,7 +193,7 @@ def versions(plan: Plan) -> list[Cell]:
 
 
 def single(plan: Plan) -> list[Cell]:
-    """Return cells of one assignment of 30 a side, by the paper's kernel and by a batch of one."""
+    """One assignment of 30 a side: the paper's kernel and one problem of the batch."""
     n = 30 if plan.gpu else EXECUTOR_SIDES[plan.preset][-1]
     return [
         cell(code, costs(n, 100, seed), ("run", "end_to_end"), _repeats(plan, code), **options)
@@ -206,7 +204,7 @@ def single(plan: Plan) -> list[Cell]:
 
 
 def batch(plan: Plan) -> list[Cell]:
-    """Return cells of thousands of assignments, in one launch and by SciPy in a loop."""
+    """Thousands of assignments in one launch, and SciPy's in a loop."""
     n = 30 if plan.gpu else EXECUTOR_SIDES[plan.preset][-1]
     many = MANY[plan.preset] if plan.gpu else EXECUTOR_MANY
     found = [
@@ -223,7 +221,7 @@ def batch(plan: Plan) -> list[Cell]:
 
 
 def _toys(plan: Plan) -> list[Instance]:
-    """Return the grids for the executor."""
+    """Grids for the executor."""
     sides = () if plan.gpu else EXECUTOR_GRIDS[plan.preset]
     return [Instance("random_grid", side, "20", seed=plan.seeds[0]) for side in sides]
 
@@ -244,7 +242,7 @@ def _too_slow(code: str, instance: Instance) -> bool:
 
 
 def _options(code: str, instance: Instance) -> dict[str, Any]:
-    """Return a version's options on a grid; see `REDRAWN` and `PATIENCE_S`."""
+    """Return the options of a version on a grid: see `REDRAWN` and `PATIENCE_S`."""
     if code == HONG and instance.family == REAL:
         return {"seconds": PATIENCE_S}
     return REDRAWN if code == BLOCKING else {}
@@ -255,14 +253,14 @@ def _once(code: str, instance: Instance) -> bool:
 
 
 REDRAWN = {"redraw_every": 16}
-"""The options of the blocking version on a GPU: the host computes heights anew now and then.
-Without that the version would need a bound in `MOST_SIDE`, too."""
+"""Options of the blocking version on a GPU: the host draws heights anew now and then. Without
+that it is as slow as `MOST_SIDE` says of the lock-free one."""
 
 
 def flow_versions(plan: Plan) -> list[Cell]:
-    """Return cells of every version on every grid that it can solve, beside PyMaxflow on one core.
+    """Every version on every grid that it can be given, beside PyMaxflow on one core.
 
-    All versions get the real grids; the plain lock-free kernel has a time limit there.
+    The real grids are given to all: to the plain lock-free kernel with a limit of time.
     """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
@@ -282,7 +280,7 @@ def flow_versions(plan: Plan) -> list[Cell]:
 
 
 def cycle(plan: Plan) -> list[Cell]:
-    """Return cells with several numbers of kernel iterations before control returns (CYCLE)."""
+    """Kernel iterations before control returns: 7000 for flow, 500,000 for assignment."""
     if not plan.gpu:
         n = EXECUTOR_SIDES[plan.preset][-1]
         found = [cell(HYBRID, one, repeats=1, cycle=c) for one in _toys(plan)[-1:]
@@ -301,14 +299,14 @@ def cycle(plan: Plan) -> list[Cell]:
 
 
 CYCLE_GRIDS = ("seg_chelsea", "den_page", "stereo_tsukuba_it0_a05", "oflow_rubberwhale_dy+0_dx+0")
-"""Return one grid of each kind, for the sweep over CYCLE."""
+"""One of each kind, for the sweep over CYCLE."""
 
 
 def ak(plan: Plan) -> list[Cell]:
-    """Return cells of a worst case for many solvers, no grid: it must end with the right value.
+    """A worst case for many solvers, no grid: it must end, with the right value.
 
-    `GPU_RELABEL` is left out, because its searches take a barrier of the grid for each of some 5000
-    levels, and thousands of searches take minutes.
+    `GPU_RELABEL` is left out: its searches take a barrier of the grid for each of some 5000 levels,
+    and thousands of searches minutes.
     """
     if plan.preset != "paper":
         return []

@@ -1,10 +1,10 @@
-"""The assignment's tables, from measurements and print's few numbers.
+"""From measurements to the assignment's tables: what stands beside what.
 
 Every function takes the run's summary (one row a cell and metric, see
 `papers.reproduce.run.measurements`) and the loader of the published numbers, and returns a tidy
-table. Rows of the present run and of every recorded run stand below each other, with their
-``source``. Print has one time, so most columns are ours; times are in seconds beside print's, else
-in milliseconds.
+table. Rows of the present run and of every recorded run stand below each other, told apart by
+``source``. Print has one time, so most columns are ours; seconds where print has seconds, else
+milliseconds.
 """
 
 from __future__ import annotations
@@ -45,9 +45,6 @@ from papers.lupinska_costscale.evidence.codes import (
 INSTANCE = ["family", "n", "label", "seed"]
 """The columns that tell one instance from another."""
 
-Maker = Callable[[dict[str, str]], Any]
-"""Makes the value of a column from a measurement's options."""
-
 order = partial(tables.order, ranked={"code": tuple(SOLVER_OF), "heuristics": tuple(HEURISTICS)})
 
 # ------------------------------------------------------------------------------- from a summary
@@ -68,7 +65,7 @@ def measured(
     codes : sequence of str
         Keys of `SOLVER_OF`.
     metric, scope : str
-        The metric and the clock of the rows.
+        Those that the rows must have.
 
     Returns
     -------
@@ -88,54 +85,56 @@ def measured(
     return rows.loc[rows["code"].isin(list(codes)), columns].reset_index(drop=True)
 
 
-def with_options(rows: pd.DataFrame, ignored: Iterable[str] = (), **asked: Maker) -> pd.DataFrame:
+def with_options(
+    rows: pd.DataFrame, ignored: Iterable[str] = (), **asked: Callable[[dict[str, str]], Any]
+) -> pd.DataFrame:
     """Keep the rows whose options are among those asked for or ignored; add a column for each.
 
     Parameters
     ----------
     rows : DataFrame
-        From `measured`.
+        As from `measured`.
     ignored : iterable of str
-        Options that may be present and do not matter to the table.
+        Options that may be there and make no difference to the table.
     **asked : callable(options) -> value
-        The columns by name, each with the function that makes its value from the options. A row
-        with an option that is neither one of these nor ignored is dropped.
+        Names of the columns, each with what makes its value of the options. An option that is
+        neither one of these nor ignored drops the row.
     """
     options = [options_of(text) for text in rows["options"]]
     allowed = {*ignored, *asked}
-    keep = [set(given) <= allowed for given in options]
+    keep = [set(of) <= allowed for of in options]
     columns = {
-        name: pd.Series([make(given) for given in options], rows.index, object)
+        name: pd.Series([make(of) for of in options], rows.index, object)
         for name, make in asked.items()
     }
     return rows.assign(**columns)[pd.Series(keep, rows.index, bool)].reset_index(drop=True)
 
 
 def _exactly(rows: pd.DataFrame, names: set[str]) -> pd.DataFrame:
-    """Keep the rows that were measured with exactly these options."""
+    """Keep the rows that were measured with these options and no others."""
     keep = [set(options_of(text)) == names for text in rows["options"]]
     return rows[pd.Series(keep, rows.index, bool)].reset_index(drop=True)
 
 
 def plain(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows that were measured with a solver's default options, minimum or maximum."""
+    """Keep what was measured with a solver's own options, whichever way it optimized."""
     return with_options(rows, ("maximize",))
 
 
 def largest_cost(rows: pd.DataFrame) -> pd.Series:
-    """Return C; the label of `uniform` is the number of different costs, 0 among them."""
+    """Return C: the label of `uniform` is the number of costs, 0 among them."""
     return rows["label"].astype(int) - 1 if len(rows) else pd.Series([], rows.index, dtype=int)
 
 
 def over_seeds(rows: pd.DataFrame, index: Sequence[str], value: str = "value") -> pd.DataFrame:
-    """Return the median over the seeds, and their number, a row for each of `index`."""
+    """Return the median over the seeds, and how many there were, a row for each of `index`."""
     grouped = rows.groupby(list(index), sort=False, dropna=False)["value"]
     found = grouped.agg(["median", "size"]).reset_index()
     return found.rename(columns={"median": value, "size": "seeds"})
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of the positive values; NaN if there are none."""
+    """Geometric mean of the positive values; NaN of nothing."""
     logs = [math.log(value) for value in values if value > 0]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
@@ -144,9 +143,9 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def claim_small(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return times in seconds by n and C, beside print's for the n and C of its claim.
+    """Times in seconds by n and C beside the one that the paper prints, where it speaks of them.
 
-    ``share`` is the time on the slower of the two clocks over print's: at most 1 keeps the claim.
+    ``share`` is the slower of the two scopes over print's time: at most 1 keeps the claim.
     """
     constants = published("constants").set_index("name")["value"]
     seconds = float(constants["run_time"])
@@ -172,9 +171,9 @@ def _true(name: str) -> Callable[[dict[str, str]], bool]:
 
 
 def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return times in ms by n, a column a code, and our kernel's over the fastest other's.
+    """Times in ms against n, a column a code, and our kernel's over the fastest other's.
 
-    Maxima and minima take equally long on uniform costs; only minima are compared here.
+    Maximum and minimum take alike long on uniform costs; only minima are compared here.
     """
     rows = measured(summary, (*OURS, *RIVALS, SCIPY))
     rows = with_options(rows[(rows["family"] == "uniform") & (rows["label"] == "101")])
@@ -200,9 +199,9 @@ def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def operations(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return pushes and relabels by n and C, and the operations of a refine over the bound n^2 m.
+    """Pushes and relabels by n and C, and the operations of a refine over the bound n^2 m.
 
-    In the bound, n is the 2 n nodes and m the n^2 edges of a complete graph.
+    As the bound's n stand the 2 n nodes and as m the n^2 edges of a complete graph.
     """
     index = ["code", "n", "C", "source"]
     parts: list[pd.DataFrame] = []
@@ -225,7 +224,7 @@ def operations(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return times and operations with each combination of the heuristics, over those with none.
+    """Times and operations with each combination of the heuristics, over those with none.
 
     ``cycle`` is 0 for the sequential form.
     """
@@ -241,7 +240,7 @@ def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             cycle=lambda of: int(of.get("cycle", 0)),
         )  # fmt: skip
         asked = [options_of(text) for text in rows["options"]]
-        names = [heuristics_of(given) if "arc_fixing" in given else "" for given in asked]
+        names = [heuristics_of(of) if "arc_fixing" in of else "" for of in asked]
         rows["heuristics"] = pd.Series(names, rows.index, object)
         part = over_seeds(rows[rows["heuristics"] != ""], [*at, "heuristics"], metric)
         part = part.drop(columns="seeds")
@@ -257,19 +256,15 @@ def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
                   "operations_over_none", "price_updates", "arcs_fixed"]]  # fmt: skip
 
 
-def _version_of(given: dict[str, str]) -> str:
-    """Return the version that options name without heuristics, or an empty text."""
-    return given["version"] if "version" in given and heuristics_of(given) == "none" else ""
-
-
 def versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return times and operations of the three sequential algorithms, over the author's."""
+    """Times and operations of the three sequential algorithms, over those of the author's."""
     index = ["n", "source", "device", "version"]
     found = None
     for metric, scope in (("time_ms", "run"), ("pushes", "answer"), ("relabels", "answer")):
         rows = measured(summary, (SEQUENTIAL,), metric, scope)
         rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
-        rows = with_options(rows, ("price_updates", "arc_fixing"), version=_version_of)
+        rows = with_options(rows, ("price_updates", "arc_fixing"), version=lambda of: of["version"]
+                            if "version" in of and heuristics_of(of) == "none" else "")  # fmt: skip
         part = over_seeds(rows[rows["version"] != ""], index, metric).drop(columns="seeds")
         found = part if found is None else found.merge(part, on=index, how="left")
     assert found is not None
@@ -295,12 +290,12 @@ def _sweep(
     Parameters
     ----------
     rows : DataFrame
-        From `measured`; rows whose only option is not this one are left out.
+        As from `measured`; those without the option as their only one are left out.
     option : str
     theirs : callable(code) -> int
         The author's value.
     same : sequence of str
-        Columns that name the swept code and instance, ``code`` among them.
+        Columns that name what is swept, ``code`` among them.
 
     Returns
     -------
@@ -310,8 +305,7 @@ def _sweep(
         value), ``seeds``.
     """
     rows = _exactly(rows, {option})
-    value_of: dict[str, Maker] = {option: lambda given: int(given[option])}
-    rows = with_options(rows, (), **value_of)
+    rows = with_options(rows, (), **{option: lambda of: int(of[option])})
     rows["published_best"] = [theirs(code) for code in rows["code"]]
     index = list(dict.fromkeys([*same, "source", "device"]))
     at = [*index, "family", "seed"]
@@ -328,14 +322,14 @@ def _sweep(
 
 
 def alpha(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return the time by ALPHA, and over that of 10, the author's."""
+    """Time by ALPHA, and over that of 10, the author's."""
     rows = measured(summary, OURS)
     rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
     return _sweep(rows, "alpha", lambda code: ALPHA, ("code", "n"))
 
 
 def cycle(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return the time by CYCLE of either kernel, and over that of the author's value."""
+    """Time by CYCLE of either kernel, and over that of the author's value."""
     best = {HYBRID: CYCLE_FLOW, LOCK_FREE: CYCLE_ASSIGNMENT}
     rows = measured(summary, tuple(best))
     rows = rows.assign(instance=rows["label"].where(rows["code"] == HYBRID, "costs up to 100"))
@@ -346,7 +340,7 @@ def cycle(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def single(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return one assignment by the paper's kernel, by a batch of one, and by SciPy, in ms."""
+    """One assignment by the paper's kernel, by a batch of one, and by SciPy, in ms."""
     index = ["code", "n", "source", "device"]
     parts = []
     for scope, column in (("run", "run_ms"), ("end_to_end", "end_to_end_ms")):
@@ -360,7 +354,7 @@ def single(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def batch(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return many assignments, in one launch and SciPy's loop: ms, us each, and sums of costs."""
+    """Many assignments, in one launch and in SciPy's loop: ms, us each, and the sums of costs."""
     at = ["n", "problems", "source"]
     table = None
     wanted = (("time_ms", "run", "ms"), ("time_ms", "end_to_end", "end_to_end_ms"),
@@ -384,5 +378,5 @@ def batch(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def ours_only(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave out the rows without a measurement."""
+    """Leave out what was not measured."""
     return table[table["source"] != NOT_MEASURED] if len(table) else table

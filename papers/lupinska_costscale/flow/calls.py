@@ -1,4 +1,4 @@
-"""What `papers.lupinska_costscale.maximum_flow`, `minimum_cut` and `grid_cut` do.
+"""The work behind `papers.lupinska_costscale.maximum_flow`, `minimum_cut` and `grid_cut`.
 
 Callers' arrays become a `Network` or a `Grid` (`forms`), one of the solvers makes a `Flow` of it,
 `papers.common.problems.flow_proof` proves that, and the answer goes back in the callers' form.
@@ -196,7 +196,7 @@ def solve(instance: Network | Grid, wishes: Wishes) -> Solved:
     check_seconds(wishes.seconds)
     name = wishes.solver or kinds.default_solver(wishes.paper, kinds.FLOW, instance)[0]
     limits = {"seconds": wishes.seconds, "operations": wishes.operations}
-    flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, **limits)
+    flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, limits)
     proof = Verdict(False, "none", "no proof was asked for")
     if wishes.prove:
         proof = flow_proof.flow(instance, flow)
