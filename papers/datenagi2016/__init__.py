@@ -1,40 +1,105 @@
 """Date, Nagi 2016: two Hungarian algorithms that search from all rows at once [DN16].
 
-Reading order: `reference` (the sequential listings), `half_units` (how theta / 2 stays exact),
-`kernels.shared`, `kernels.classical` and `kernels.tree` (the same steps on the GPU), `solver` (the
-host loop) with `launches` (its memory and launches) and `bands` (how Table 2 counts), `cpu` (the
-OpenMP version), `experiments` (tables and figures). Several GPUs: `several_gpus.kernels.strips` and
-its two sisters,
-`several_gpus.collectives`, `several_gpus.exchange`, `several_gpus.state`, `several_gpus.upload`
-with `several_gpus.launches`, `several_gpus.solver` (the loop), `scaling` and
-`evidence.scaling_model` (Tables 4 and 5). `README.md` beside this file is the teaching page.
+Reading order: `reference` (the sequential listings), `kernels.half_units` (how theta / 2 stays
+exact), `kernels.shared`, `kernels.classical` and `kernels.tree` (the same steps on the GPU),
+`solver` (the host loop) with `launches` (its memory and launches) and `bands` (how Table 2 counts),
+`baselines` (the OpenMP version), `evidence` (tables and figures). Several GPUs:
+`several_gpus.solver` (the loop), `several_gpus.classical` and `several_gpus.tree` (the steps that
+differ), `several_gpus.exchange` (how the ranks exchange), `several_gpus.kernels`;
+`several_gpus.upload`, `state`, `strip`, `launches` and `collectives` are their plumbing;
+`evidence.scaling_tables` and `evidence.scaling_model` (Tables 4 and 5). `README.md` beside this
+file is the teaching page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from papers.common.model import Defaults, Experiment, Paper, Solver
+from papers.common.model import Assignment, Defaults, Experiment, Paper, Solver
+
+if TYPE_CHECKING:
+    from papers.datenagi2016.launches import Geometry
 
 __all__ = ["PAPER", "solve"]
 
 
-def solve(cost: Any, *args: Any, comm: Any = None, **options: Any) -> Any:
-    """Solve a linear assignment problem on one device, or on the ranks of `comm`.
+def solve(
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    variant: str = "tree",
+    exchange: str = "auto",
+    comm: Any = None,
+    geometry: Geometry | None = None,
+) -> Assignment:
+    """Solve a linear assignment problem on one GPU, or on the ranks of `comm`, a GPU each [DN16].
 
-    Without `comm` it is `papers.datenagi2016.solver.solve`. With an mpi4py communicator every one
-    of its ranks calls it, it is `papers.datenagi2016.several_gpus.solver.solve`, and `cost` may
-    also be an instance or a file of which each rank draws or reads its part.
+    Without a GPU the kernels run in the CPU executor, which is meant for n up to a few hundred.
+
+    Parameters
+    ----------
+    cost : array_like[n, m], path of a .npy file, Instance, or int32[n, n] in device memory
+        Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
+        pair. Rectangular matrices assign ``min(n, m)`` pairs. An object with
+        ``__cuda_array_interface__`` (CuPy, Numba, PyTorch ...) is used where it is: int32,
+        square, entries >= 0, minimized. With `comm` a path and an `Instance` are read and drawn by
+        part (square, finite, no rank holds more than its strip); arrays are given to every rank
+        whole.
+    maximize : bool
+        Whether the sum is to be maximized.
+    dtype : {"int32", "int64", "float64"}, optional
+        Type of costs, duals and slacks on the device; by default the narrowest that cannot
+        overflow. Integers are exact.
+    variant : {"tree", "classical"}
+        Lawler's alternating tree, O(n^3), or Munkres' classical algorithm, O(n^4), which keeps a
+        list of up to n * n edges beside the costs.
+    exchange : {"auto", "peers", "nccl", "allgather", "gather"}
+        How the ranks exchange a frontier (`papers.datenagi2016.several_gpus.exchange`): by default
+        the fastest way that the machine has. One process exchanges nothing.
+    comm : mpi4py communicator, optional
+        Every one of its ranks calls `solve` with the same arguments and gets the same answer.
+        Several GPUs give room for larger matrices; they give speed where a level of the search has
+        much to read, from about n = 20,000 on for costs in [0, 10n).
+    geometry : papers.datenagi2016.launches.Geometry, optional
+        Launch shapes; by default those that suit the device.
+
+    Returns
+    -------
+    Assignment
+        ``row_ind`` and ``col_ind`` as from `scipy.optimize.linear_sum_assignment`, the cost, the
+        duals that prove it, and counters (`papers.datenagi2016.solver.solve`).
+
+    Raises
+    ------
+    ValueError
+        An unknown `variant` or `exchange`, before anything is read; NaN, a wrong dimension or type,
+        an infeasible matrix, costs that would overflow the working type, a matrix too large for
+        the card; on several ranks more ranks than lines, or other costs or options than rank 0's.
+    OSError
+        A file that cannot be read.
+    MissingPackageError
+        With `comm`: no mpi4py, or an `exchange` that this machine does not have.
+    RuntimeError
+        If the kernels fail, a dual update makes no progress, or (`GivenUpError`) ranks wait for
+        one another in vain.
+
+    Examples
+    --------
+    >>> from papers.datenagi2016 import solve
+    >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
+    5
     """
     if comm is None:
         from papers.datenagi2016 import solver
+        from papers.datenagi2016.several_gpus.exchange import check
 
-        return solver.solve(cost, *args, **options)
+        check(exchange)
+        return solver.solve(cost, maximize, dtype, variant, geometry)
     from papers.datenagi2016.several_gpus import solver as mpi_solver
 
-    return mpi_solver.solve(cost, *args, comm=comm, **options)
+    return mpi_solver.solve(cost, maximize, dtype, variant, geometry, comm, exchange)
 
 
 def _experiments() -> Sequence[Experiment]:

@@ -1,10 +1,12 @@
-"""What a run of [DN16] needs before its first launch: shapes, memory, bound launches.
+"""Launch shapes, device memory and bound launches of a run of [DN16] on one GPU.
 
 `solver` is the algorithm; this is its plumbing.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +34,9 @@ class Geometry:
     rows_a_block : int
         Rows that a block of the column reduction passes over.
     search_threads, search_blocks : int
-        Of the forward pass; the classical variant's has one block.
+        Threads a block, and blocks, of the forward pass; the classical variant's has one block.
     reduction_threads, scan_threads : int
-        Of the minimum and of the prefix sum, one block each.
+        Threads of the minimum and of the prefix sum, one block each.
     stage_width : int
         Edges a row that the compression keeps aside on its way over the matrix (classical).
 
@@ -95,7 +97,7 @@ def allocate(n: int, dtype: np.dtype, cost: Any, variant: str, shapes: Geometry)
     n : int
         Order.
     dtype : dtype
-        Of the costs.
+        Type of the costs.
     cost : device array [n * n]
     variant : {"classical", "tree"}
     shapes : Geometry
@@ -146,6 +148,33 @@ def state_bytes(n: int, itemsize: int, variant: str, stage_width: int = 16) -> i
     return shared + 4 * (4 * n + 1 + n * stage_width + n * n)
 
 
+def arguments_of(kernel: Any, known: Mapping[str, Any], /, **special: Any) -> tuple[Any, ...]:
+    """Return the arguments that a kernel's parameters name.
+
+    Parameters
+    ----------
+    kernel : numba.cuda dispatcher
+    known : mapping of str to device array or NumPy scalar
+        By the names of the kernels' parameters.
+    **special : device array or NumPy scalar
+        What this kernel takes instead.
+
+    Raises
+    ------
+    KeyError
+        For a parameter that neither names.
+    """
+    names = inspect.signature(kernel.py_func).parameters
+    return tuple(special[name] if name in special else known[name] for name in names)
+
+
+def bind_by_name(
+    kernel: Any, grid: int, block: int, known: Mapping[str, Any], /, **special: Any
+) -> Launch:
+    """Bind a kernel to so many blocks of so many threads, and to `arguments_of` it."""
+    return bind(kernel, grid, block, *arguments_of(kernel, known, **special))
+
+
 def bind_launches(
     n: int,
     dtype: np.dtype,
@@ -157,109 +186,53 @@ def bind_launches(
 ) -> dict[str, Launch]:
     """Every launch of a run, bound to its grid and its arrays, by its kernel's name.
 
+    One GPU has the whole matrix: a strip of n rows and n columns that begins at row 0.
     `negligible` is the tolerance of the classical variant's test for zero (`half_units`).
     """
-    order, zero, top = np.int32(n), dtype.type(0), _top(dtype)
-    line = _blocks(n, shapes.line_threads), shapes.line_threads
-    row = _blocks(32 * n, shapes.row_threads), shapes.row_threads
-    columns = _blocks(n, shapes.column_threads) * _blocks(n, shapes.rows_a_block)
-    assignments = a["row_assignment"], a["column_assignment"]
-    covers = a["row_cover"], a["column_cover"]
-    predecessors = a["row_predecessor"], a["column_predecessor"]
-    successors = a["row_successor"], a["column_successor"]
-    marks = a["row_mark"], a["column_mark"]
-    flags = a["flags"]
-    launches = [
-        bind(k.init, *line, order, top, a["column_dual"], *assignments, flags),
-        bind(k.row_reduction, *row, order, top, zero, a["cost"], a["row_dual"]),
-        bind(
-            k.column_reduction, columns, shapes.column_threads, order,
-            np.int32(shapes.rows_a_block), top, zero, a["cost"], a["row_dual"], a["column_dual"],
-        ),
-        bind(
-            k.optimality_check, *line, order, top, a["row_assignment"], *covers, *predecessors,
-            *successors, *marks, a["slack"], flags,
-        ),
-        bind(
-            k.reverse_pass, *line, order, a["frontier_reverse"], *predecessors, *successors,
-            a["row_mark"], a["frontier_augment"], flags,
-        ),
-        bind(
-            k.augmentation, *line, order, a["frontier_augment"], *successors, *assignments, flags
-        ),
-        bind(
-            k.minimum, 1, shapes.reduction_threads, order, top, zero, a["slack"], a["theta"]
-        ),
-    ]  # fmt: skip
+    known = {
+        **{name: np.int32(n) for name in ("n", "rows", "columns", "scope")},
+        **scalars(dtype, shapes, negligible), **a,
+        "first": np.int32(0), "values": a["slack"], "signal": mailbox.device_word,
+    }  # fmt: skip
+    line = blocks(n, shapes.line_threads), shapes.line_threads
+    row = blocks(32 * n, shapes.row_threads), shapes.row_threads
+    columns = blocks(n, shapes.column_threads) * blocks(n, shapes.rows_a_block)
+    one_block = 1, shapes.reduction_threads
+    grids: dict[Any, tuple[int, int]] = {
+        k.init: line, k.row_reduction: row, k.column_reduction: (columns, shapes.column_threads),
+        k.optimality_check: line, k.reverse_pass: line, k.augmentation: line, k.minimum: one_block,
+    }  # fmt: skip
     if variant == "tree":
-        launches += _bind_tree(n, dtype, a, mailbox, shapes)
+        grids |= {
+            tree.forward_pass: (shapes.search_blocks, shapes.search_threads), k.dual_update: line
+        }  # fmt: skip
     else:
-        launches += _bind_classical(n, dtype, a, mailbox, shapes, dtype.type(negligible))
+        grids |= {
+            classical.compression_predicate: row, exclusive_scan: (1, shapes.scan_threads),
+            classical.compression_scatter: row, classical.forward_pass: (1, shapes.search_threads),
+            classical.dual_update_stage_1: row, k.dual_update_stage_2: line,
+        }  # fmt: skip
+    scan = {"values": a["counts"], "sums": a["pointers"]} if variant == "classical" else {}
+    launches = [
+        bind_by_name(kernel, *grid, known, **(scan if kernel is exclusive_scan else {}))
+        for kernel, grid in grids.items()
+    ]
     return {launch.name: launch for launch in launches}
 
 
-def _bind_classical(
-    n: int,
-    dtype: np.dtype,
-    a: dict[str, Any],
-    mailbox: Mailbox,
-    shapes: Geometry,
-    negligible: Any,
-) -> list[Launch]:
-    order, top = np.int32(n), _top(dtype)
-    line = _blocks(n, shapes.line_threads), shapes.line_threads
-    row = _blocks(32 * n, shapes.row_threads), shapes.row_threads
-    duals, covers = (a["row_dual"], a["column_dual"]), (a["row_cover"], a["column_cover"])
-    width = np.int32(shapes.stage_width)
-    return [
-        bind(
-            classical.compression_predicate, *row, order, width, negligible, a["cost"], *duals,
-            a["staged"], a["counts"],
-        ),
-        bind(exclusive_scan, 1, shapes.scan_threads, order, a["counts"], a["pointers"]),
-        bind(
-            classical.compression_scatter, *row, order, width, negligible, a["cost"], *duals,
-            a["staged"], a["pointers"], a["adjacency"],
-        ),
-        bind(
-            classical.forward_pass, 1, shapes.search_threads, order, a["pointers"],
-            a["adjacency"], a["column_assignment"], *covers, a["row_predecessor"],
-            a["column_predecessor"], a["row_mark"], a["column_mark"], a["frontier_in"],
-            a["frontier_out"], a["frontier_reverse"], a["flags"], mailbox.device_word,
-        ),
-        bind(
-            classical.dual_update_stage_1, *row, order, top, a["cost"], *duals, *covers, a["slack"]
-        ),
-        bind(
-            k.dual_update_stage_2, *line, order, top, a["theta"], *covers, *duals, a["flags"]
-        ),
-    ]  # fmt: skip
+def scalars(dtype: np.dtype, shapes: Geometry, negligible: float) -> dict[str, Any]:
+    """The scalars of a run that do not depend on its shape, by the kernels' names for them."""
+    return {
+        "top": top(dtype), "zero": dtype.type(0), "negligible": dtype.type(negligible),
+        "width": np.int32(shapes.stage_width), "rows_a_block": np.int32(shapes.rows_a_block),
+    }  # fmt: skip
 
 
-def _bind_tree(
-    n: int, dtype: np.dtype, a: dict[str, Any], mailbox: Mailbox, shapes: Geometry
-) -> list[Launch]:
-    order, zero, top = np.int32(n), dtype.type(0), _top(dtype)
-    line = _blocks(n, shapes.line_threads), shapes.line_threads
-    duals, covers = (a["row_dual"], a["column_dual"]), (a["row_cover"], a["column_cover"])
-    return [
-        bind(
-            tree.forward_pass, shapes.search_blocks, shapes.search_threads, order, top, zero,
-            a["cost"], *duals, a["column_assignment"], *covers, a["row_predecessor"],
-            a["column_predecessor"], a["slack"], a["row_mark"], a["column_mark"], a["frontier"],
-            a["frontier_reverse"], a["flags"], mailbox.device_word,
-        ),
-        bind(
-            k.dual_update, *line, order, top, zero, a["theta"], *covers, a["column_predecessor"],
-            *duals, a["slack"], a["row_mark"], a["flags"],
-        ),
-    ]  # fmt: skip
-
-
-def _blocks(threads: int, block: int) -> int:
+def blocks(threads: int, block: int) -> int:
+    """Blocks that hold so many threads."""
     return -(-threads // block)
 
 
-def _top(dtype: np.dtype) -> Any:
+def top(dtype: np.dtype) -> Any:
     """Infinity of a type."""
     return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)

@@ -71,7 +71,7 @@ def tableau(cost: np.ndarray) -> Tableau:
 
 
 def initial_reduction(t: Tableau) -> None:
-    """Row minima, then the column minima of what is left [DN16 sec.2.2] [DN16 Alg.1]."""
+    """Subtract the row minima, then the column minima [DN16 sec.2.2] [DN16 Alg.1]."""
     t.D_r = t.C.min(axis=1)
     t.D_c = (t.C - t.D_r[:, None]).min(axis=0)
 

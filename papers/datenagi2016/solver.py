@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from papers.common import instances
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox
-from papers.common.model import Assignment
-from papers.common.problems import costs_on_device
+from papers.common.model import Assignment, Instance
+from papers.common.problems import blocks, costs_on_device
 from papers.common.problems.assignment import finish, prepare
 from papers.datenagi2016 import bands
 from papers.datenagi2016.kernels.half_units import NEGLIGIBLE
@@ -40,13 +42,12 @@ the tree variant numbers 2 n entries of its frontiers with int32."""
 PATIENCE = 3
 """Dual updates in a row that may reach nothing new, for doubles in the classical variant.
 
-It computes slacks anew. Where the terms of theta's edge cancel, what rounding
-leaves of them is more than `half_units.NEGLIGIBLE` of the small terms that remain, and the edge
-is not taken yet; the next update, by that remainder, rounds at the size of the small terms."""
+For doubles, cancellation can leave the tight edge a residue above `half_units.NEGLIGIBLE`; one more
+update, by that residue, makes it tight, because it rounds at the size of the small terms."""
 
 
 class Signal(NamedTuple):
-    """What a forward pass tells the host (`kernels.shared.send_signal` packs it)."""
+    """The word of a forward pass to the host (`kernels.shared.send_signal` packs it)."""
 
     matches: int
     path_found: bool
@@ -115,10 +116,10 @@ def upload(
 
     Parameters
     ----------
-    cost : array_like[n, m], or int32[n, n] in device memory
-        See `papers.common.problems.assignment.prepare`; what is in device memory already is used
-        where it is (see `papers.common.problems.costs_on_device.adopt`). Neither is changed, and
-        neither is copied on the host: `download` reads the assigned costs from it.
+    cost : array_like[n, m], int32[n, n] in device memory, Instance, or path of a .npy file
+        See `papers.common.problems.assignment.prepare`; a matrix that is in device memory already
+        is used where it is (see `papers.common.problems.costs_on_device.adopt`). Neither is
+        changed, and neither is copied on the host: `download` reads the assigned costs from it.
     maximize : bool
         Whether the sum is to be maximized.
     dtype : {"int32", "int64", "float64"}, optional
@@ -140,19 +141,15 @@ def upload(
         card.
     TypeError
         From `adopt`.
+    OSError
+        A file that cannot be read.
     """
-    if variant not in VARIANTS:
-        raise ValueError(f"variant={variant!r} is not one of {', '.join(VARIANTS)}")
-    on_device = isinstance(cost, costs_on_device.ResidentCosts) or hasattr(
-        cost, "__cuda_array_interface__"
-    )
+    check_variant(variant)
+    cost = matrix_of(cost)
+    on_device = is_on_device(cost)
+    problem: Any
     if on_device:
-        if maximize or dtype not in (None, "int32", np.int32, np.dtype("int32")):
-            raise ValueError("costs in device memory are minimized, as int32")
-        costs = (
-            cost if isinstance(cost, costs_on_device.ResidentCosts) else costs_on_device.adopt(cost)
-        )
-        problem: Any = costs_on_device.prepare_resident(costs, factor=SLACK_FACTOR)
+        problem = resident_problem(cost, maximize, dtype)
         work = np.dtype(np.int32)
     else:
         problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
@@ -172,6 +169,45 @@ def upload(
             state.n, work, state.arrays, state.mailbox, variant, shapes, negligible
         )
     return state
+
+
+def check_variant(variant: str) -> None:
+    """Refuse an unknown variant by a ValueError."""
+    if variant not in VARIANTS:
+        raise ValueError(f"variant={variant!r} is not one of {', '.join(VARIANTS)}")
+
+
+def matrix_of(cost: Any) -> Any:
+    """Return the matrix that a path, an instance or a source stands for; else `cost` as it is."""
+    if isinstance(cost, Instance):
+        cost = instances.draw(cost)
+    if isinstance(cost, (str, Path)):
+        cost = blocks.npy_source(cost)
+    if isinstance(cost, blocks.Source):
+        rows, columns = cost.shape
+        return blocks.read_block(cost, (0, rows), (0, columns))
+    return cost
+
+
+def is_on_device(cost: Any) -> bool:
+    """Return whether a cost matrix is in device memory already."""
+    resident = isinstance(cost, costs_on_device.ResidentCosts)
+    return resident or hasattr(cost, "__cuda_array_interface__")
+
+
+def resident_problem(cost: Any, maximize: bool, dtype: Any) -> costs_on_device.ResidentProblem:
+    """Check costs in device memory, and that they can be worked on where they are.
+
+    Raises
+    ------
+    ValueError, TypeError
+        See `upload`.
+    """
+    if maximize or dtype not in (None, "int32", np.int32, np.dtype("int32")):
+        raise ValueError("costs in device memory are minimized, as int32")
+    there = isinstance(cost, costs_on_device.ResidentCosts)
+    costs = cost if there else costs_on_device.adopt(cost)
+    return costs_on_device.prepare_resident(costs, factor=SLACK_FACTOR)
 
 
 def check_size(
@@ -357,7 +393,7 @@ def solve(
 
     Parameters
     ----------
-    cost : array_like[n, m], or int32[n, n] in device memory
+    cost : array_like[n, m], int32[n, n] in device memory, Instance, or path of a .npy file
         Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
         pair. Rectangular matrices assign ``min(n, m)`` pairs. An object with
         ``__cuda_array_interface__`` (CuPy, Numba, PyTorch ...) is used where it is: int32,

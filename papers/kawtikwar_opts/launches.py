@@ -19,10 +19,11 @@ from papers.common.gpu.limits import largest
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
 from papers.kawtikwar_opts.kernels import baseline, opt0, opt1, opt2, opt3, opt4
+from papers.kawtikwar_opts.kernels.arguments import FLAGS, Duals, Log, Matrix, Search, Shape, Stars
 from papers.kawtikwar_opts.kernels.clock import CLOCKS
-from papers.kawtikwar_opts.kernels.flags import FLAGS
 from papers.kawtikwar_opts.kernels.near_zero import threshold
 from papers.lopes2019 import launches as lopes
+from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 from papers.lopes2019.kernels.matrix import MAX_BLOCK
 
 HOST_LOOP = {"baseline": baseline, "opt0": opt0, "opt1": opt1}
@@ -125,8 +126,8 @@ def bind_host_loop(
     tiles = -(-(problem.size**2) // (4 * threads))
     matrix = min(int(shapes.blocks), tiles), threads
     lines, eps = np.int32(shapes.lines_a_bin), threshold(problem)
-    covers = a["covered_row"], a["covered_column"]
-    duals = a["row_dual"], a["column_dual"]
+    covers = Covers(a["covered_row"], a["covered_column"])
+    duals = Duals(a["row_dual"], a["column_dual"])
     bins = a["zeros_size_b"]
     counted = (a["zeros_size"], bins) if version == "baseline" else (bins,)
     launches["step_6_init"] = bind(kernels.step_6_init, 1, threads, *counted)
@@ -137,12 +138,12 @@ def bind_host_loop(
         launches["add_reduction"] = bind(kernels.add_reduction, 1, threads, bins, a["zeros_size"])
     if version == "opt1":
         launches["add_sub_compress_matrix"] = bind(
-            kernels.add_sub_compress_matrix, *matrix, n, lines, eps, a["slack"], *covers,
-            a["minimum"], a["zeros"], bins, *duals,
+            kernels.add_sub_compress_matrix, *matrix, Order(n, lines), eps, a["slack"], covers,
+            a["minimum"], Zeros(a["zeros"], bins), duals,
         )  # fmt: skip
     else:
         launches["step_6_add_sub"] = bind(
-            kernels.step_6_add_sub, *matrix, n, a["slack"], *covers, a["minimum"], *duals
+            kernels.step_6_add_sub, *matrix, n, a["slack"], covers, a["minimum"], duals
         )
     return launches
 
@@ -164,22 +165,32 @@ def bind_one_launch(
     """
     a, order, threads = arrays, problem.size, int(shapes.threads)
     kernel = for_block(version, threads)
-    multiplier, shift = reciprocal(order)
     if threads < 32:
         raise ValueError(f"threads={threads}: one launch needs whole warps")
     lines_a_turn = 1
     while lines_a_turn * int(shapes.blocks) < order and lines_a_turn < threads:
         lines_a_turn *= 2
     lines_a_turn = max(lines_a_turn, min(8, threads))  # 8 neighbours: one 32-byte sector
+    multiplier, shift = reciprocal(order)
     arguments = (
-        np.int32(order), np.int32(shapes.lines_a_bin), np.int32(lines_a_turn),
-        np.int64(multiplier), np.int32(shift), np.int32(patience), threshold(problem),
-        largest(problem.matrix.dtype),
-        a["cost"], a["slack"], a["row_extreme"], a["min_in_column"], a["partial"],
-        a["covered_row"], a["covered_column"], a["row_of_star_at_column"],
-        a["column_of_star_at_row"], a["column_of_prime_at_row"], a["row_of_green_at_column"],
-        a["zeros"], a["zeros_size_b"], a["row_dual"], a["column_dual"], a["flags"], a["clocks"],
-        a["signal"],
+        Shape(
+            Order(np.int32(order), np.int32(shapes.lines_a_bin)), np.int32(lines_a_turn),
+            np.int64(multiplier), np.int32(shift), np.int32(patience),
+        ),
+        Matrix(
+            threshold(problem), largest(problem.matrix.dtype), a["cost"], a["slack"],
+            a["row_extreme"], a["min_in_column"], a["partial"],
+        ),
+        Search(
+            Covers(a["covered_row"], a["covered_column"]),
+            Stars(
+                a["row_of_star_at_column"], a["column_of_star_at_row"],
+                a["column_of_prime_at_row"], a["row_of_green_at_column"],
+            ),
+            Zeros(a["zeros"], a["zeros_size_b"]),
+        ),
+        Duals(a["row_dual"], a["column_dual"]),
+        Log(a["flags"], a["clocks"], a["signal"]),
     )  # fmt: skip
     # [K21 sec.IV.C] asks cudaOccupancyMaxPotentialBlockSize; here the block size is given.
     blocks = min(int(shapes.blocks), resident_blocks(kernel, arguments, threads))

@@ -21,7 +21,7 @@ from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
-from papers.kawtikwar_opts.kernels.flags import Flag, Status
+from papers.kawtikwar_opts.kernels.arguments import Flag, Status
 from papers.kawtikwar_opts.launches import (
     HOST_LOOP,
     ONE_LAUNCH,

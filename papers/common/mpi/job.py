@@ -1,4 +1,4 @@
-"""What a launcher of MPI jobs tells its processes, read without MPI.
+"""The variables by which a launcher of MPI jobs tells its processes of the job, read without MPI.
 
 ``mpiexec`` of MPICH and of Open MPI, and Slurm's ``srun``, set environment variables; without one
 of them a process is alone. Nothing is imported here: a command asks before it imports anything.
@@ -25,7 +25,7 @@ def _number(names: tuple[str, ...], default: int) -> int:
 
 
 def size_of_job() -> int:
-    """How many ranks the launcher has started; 1 without one."""
+    """Return how many ranks the launcher has started; 1 without one."""
     return max(1, _number(SIZES, 1))
 
 

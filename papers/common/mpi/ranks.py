@@ -1,20 +1,18 @@
-"""Several processes, one a GPU: what a program of MPI ranks needs besides its algorithm.
+"""Several processes, one a GPU: errors, waits and devices of a program of MPI ranks.
 
 mpi4py is imported only here, and only when it is used: importing it starts MPI.
 
-**Errors.** What every rank finds (bad input) is raised on every rank, by name: `agree` makes one
-rank's error everybody's. What one rank alone meets would leave the others waiting for ever, so
+**Errors.** An error that every rank finds (bad input) is raised on every rank, by name: `agree`
+raises one rank's error on all. An error of one rank alone would leave the others waiting, so
 `guarded` ends the job: one line on standard error, then MPI's abort. A rank that is killed is the
-launcher's to notice. A rank that stops answering is ended by `Watch`, which knows how long a wait
-may take.
+launcher's to notice. Every wait is bounded: `Watch`, which knows how long a wait may take, ends a
+job in which one rank stops answering, and `give_up` ends a run whose ranks all wait in vain.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
@@ -22,15 +20,17 @@ from typing import Any, NoReturn, TypeVar
 from papers.common.gpu import device
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.mpi.job import rank_of_job, size_of_job
+from papers.common.mpi.watch import FAILED, PATIENCE, PATIENCE_S, Watch, end_job, the_watch
 
-FAILED = 70
-"""Exit code of a job that a rank has ended."""
+__all__ = [
+    "FAILED", "PATIENCE", "PATIENCE_S", "MissingPackageError", "Watch", "agree", "agreed",
+    "agreeing", "alone", "barrier", "beside", "collect", "end_job", "give_order", "give_up",
+    "gpus_of", "guarded", "memory_of", "mpi", "rank_of_job", "ranks_of_host", "room_of",
+    "settle_device", "share", "size_of_job", "take_device", "the_watch", "wait_for_order", "world",
+]  # fmt: skip
 
-PATIENCE = "PAPERS_MPI_TIMEOUT_S"
-"""Environment variable: seconds that a rank waits for the others in one call."""
-
-PATIENCE_S = 600.0
-"""Its default. A rank that draws or proves a large instance keeps the others waiting."""
+IDLE_S = 86_400.0
+"""Seconds that a rank waits for an order of rank 0's."""
 
 E = TypeVar("E", bound=BaseException)
 
@@ -80,24 +80,24 @@ def alone() -> Any:
 
 
 def agreed(error: E) -> E:
-    """Mark an error that every rank raises at the same place: nobody is left waiting."""
+    """Mark an error that every rank raises at the same place: no rank is left waiting."""
     error.agreed_by_all_ranks = True  # type: ignore[attr-defined]
     return error
 
 
 def agree(comm: Any, error: Exception | None = None) -> None:
-    """Raise on every rank what any rank has met; collective.
+    """Raise one rank's error on every rank; collective.
 
     Parameters
     ----------
     comm : mpi4py communicator
     error : Exception, optional
-        What this rank has met.
+        This rank's error.
 
     Raises
     ------
     Exception
-        Of the type that the first rank with an error has met; the message names the rank.
+        The error of the first rank that has one; the message names the rank.
     """
     if comm.size == 1:
         if error is not None:
@@ -117,6 +117,32 @@ def agree(comm: Any, error: Exception | None = None) -> None:
     raise agreed(raised) from error
 
 
+def beside(comm: Any) -> Any:
+    """Return a communicator of the same ranks for `give_up`; collective when it is new."""
+    kept = memory_of(comm)
+    if beside not in kept:
+        kept[beside] = comm.Dup()
+    return kept[beside]
+
+
+def give_up(comm: Any, error: Exception) -> NoReturn:
+    """Raise an error on every rank, if all ranks come here, each with its own; else end the job.
+
+    For waits that end by themselves, in kernels: no rank can tell whether the others wait, too, so
+    no collective of `comm` is safe any more. They meet on `beside` it, which must be there.
+
+    Raises
+    ------
+    Exception
+        `error`, agreed by all ranks; they may go on with another run.
+    """
+    limit = the_watch().limit_s
+    if comm.size > 1 and not _ended(beside(comm).Ibarrier(), limit):
+        reason = f"{type(error).__name__}: {error}"
+        end_job(f"{reason}; not every rank has given up within {limit:g} s")
+    raise agreed(error)
+
+
 @contextlib.contextmanager
 def agreeing(comm: Any) -> Iterator[None]:
     """Run a block without collective calls; its error on any rank is raised on every rank."""
@@ -128,23 +154,11 @@ def agreeing(comm: Any) -> Iterator[None]:
     agree(comm, met)
 
 
-def end_job(message: str, code: int = FAILED) -> NoReturn:
-    """Say in one line what is wrong, and end every rank."""
-    rank = rank_of_job()
-    time.sleep(0.1 * min(rank, 20))  # where several fail at once, the lowest speaks and ends all
-    # One write: the launcher mixes the ranks' lines.
-    sys.stderr.write(f"rank {rank}: {' '.join(message.split())}\n")
-    sys.stderr.flush()
-    threading.Timer(5.0, os._exit, (code,)).start()  # if the abort itself cannot get through
-    mpi().COMM_WORLD.Abort(code)
-    os._exit(code)
-
-
 @contextlib.contextmanager
 def guarded(comm: Any) -> Iterator[None]:
     """End the job if this rank alone fails inside the block; agreed errors pass.
 
-    With one rank there is nobody to leave waiting: every error passes.
+    With one rank no other is left waiting: every error passes.
     """
     try:
         yield
@@ -156,59 +170,6 @@ def guarded(comm: Any) -> Iterator[None]:
         if comm.size == 1 or getattr(error, "agreed_by_all_ranks", False):
             raise
         end_job(f"{type(error).__name__}: {error}")
-
-
-class Watch:
-    """Ends the job when a wait for the other ranks takes too long.
-
-    ``watch.begins("Gather")`` before a call that waits, ``watch.ends()`` after it: two
-    assignments, for calls that take microseconds. A thread looks at them twice a second.
-
-    Parameters
-    ----------
-    limit_s : float, optional
-        Seconds; by default the environment's `PATIENCE`, or `PATIENCE_S`.
-    """
-
-    def __init__(self, limit_s: float | None = None) -> None:
-        self.limit_s = limit_s or float(os.environ.get(PATIENCE) or PATIENCE_S)
-        self._since = 0.0
-        self._what = ""
-        self._ended = threading.Event()
-        threading.Thread(target=self._look, daemon=True).start()
-
-    def begins(self, what: str) -> None:
-        """A wait begins."""
-        self._what = what
-        self._since = time.monotonic()
-
-    def ends(self) -> None:
-        """The wait is over."""
-        self._since = 0.0
-
-    def close(self) -> None:
-        """Look no more."""
-        self._ended.set()
-
-    def _look(self) -> None:
-        while not self._ended.wait(0.5):
-            since = self._since
-            if since and time.monotonic() - since > self.limit_s:
-                end_job(
-                    f"{self._what} has waited {self.limit_s:g} s for the other ranks: one of them "
-                    f"does not answer ({PATIENCE} sets the limit)"
-                )
-
-
-_watch: Watch | None = None
-
-
-def the_watch() -> Watch:
-    """The process's watch, made when it is first wanted: its thread lives as long."""
-    global _watch
-    if _watch is None:
-        _watch = Watch()
-    return _watch
 
 
 def collect(comm: Any, value: Any) -> list[Any]:
@@ -233,7 +194,7 @@ _keyval: int | None = None
 
 
 def memory_of(comm: Any) -> dict[Any, Any]:
-    """Return what this rank keeps with a communicator; it ends with the communicator."""
+    """Return this rank's memory of a communicator, which ends with the communicator."""
     global _keyval
     if _keyval is None:
         _keyval = mpi().Comm.Create_keyval()
@@ -279,8 +240,8 @@ def take_device(comm: Any, kind: device.Kind = "auto") -> device.Device:
 def settle_device(comm: Any) -> None:
     """`take_device` if the ranks have used no device yet; collective.
 
-    A rank by itself keeps the current GPU. Where some ranks have a device and others do not, those
-    others take theirs.
+    A rank by itself keeps the current GPU. Ranks without a device select one; the others keep
+    theirs.
     """
     if comm.size == 1 or not any(collect(comm, not device.is_settled())):
         return
@@ -324,7 +285,7 @@ def _share_cores(beside: int) -> None:
 
 
 def ranks_of_host(comm: Any) -> int:
-    """How many of the ranks the least occupied host has; collective."""
+    """Return how many of the ranks the least occupied host has; collective."""
     watch = the_watch()
     watch.begins("Split by host")
     local = comm.Split_type(mpi().COMM_TYPE_SHARED)
@@ -335,7 +296,7 @@ def ranks_of_host(comm: Any) -> int:
 
 
 def gpus_of(comm: Any) -> int:
-    """How many different GPUs the ranks have; 0 if one of them has none; collective."""
+    """Return how many different GPUs the ranks have; 0 if one has none; collective."""
     found = collect(comm, device.identity())
     return 0 if "" in found else len(set(found))
 
@@ -354,9 +315,13 @@ def room_of(comm: Any) -> int:
 
 
 def wait_for_order(comm: Any) -> Any:
-    """Return what rank 0 broadcasts next, without using a core for the wait; see `give_order`."""
+    """Return the next order of rank 0, without using a core for the wait; see `give_order`.
+
+    A rank may wait long, as a cell of rank 0's alone may take long: after `IDLE_S` it ends the job.
+    """
     length = bytearray(8)
-    _politely(comm.Ibcast(length, root=0))
+    if not _ended(comm.Ibcast(length, root=0), IDLE_S):
+        end_job(f"no order has come from rank 0 for {IDLE_S / 3600:g} h")
     return comm.bcast(None, root=0)
 
 
@@ -366,8 +331,12 @@ def give_order(comm: Any, order: Any) -> None:
     comm.bcast(order, root=0)
 
 
-def _politely(request: Any) -> None:
-    pause = 1e-5
+def _ended(request: Any, limit_s: float) -> bool:
+    """Return whether a request ends within so many seconds; sleeps meanwhile."""
+    deadline, pause = time.monotonic() + limit_s, 1e-5
     while not request.Test():
+        if time.monotonic() > deadline:
+            return False
         time.sleep(pause)
         pause = min(2 * pause, 5e-3)
+    return True

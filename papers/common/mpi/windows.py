@@ -4,9 +4,9 @@ On GPUs every rank allocates its part and the others map it (CUDA's interprocess
 a kernel's store goes over NVLink or PCIe without a host in between. In the CPU executor it is a
 shared-memory window of MPI. Kernels reach the parts by address (`papers.common.gpu.memory_order`).
 
-A part stays allocated and mapped as long as the process lives: to free what others have mapped is
-undefined. So a communicator has one window, used again and again (`window`), which grows by
-doubling.
+A part stays allocated and mapped as long as the process lives, because to free memory that others
+have mapped is undefined. So a communicator has one window, used again and again (`window`), which
+grows by doubling.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Window:
     addresses : device int64[ranks]
         Address of every rank's part, as this rank's kernels reach it.
     keep : object
-        What the mappings live in.
+        The owner of the mappings.
     """
 
     words: Any
@@ -52,14 +52,14 @@ def window(comm: Any, size: int) -> Window:
     Parameters
     ----------
     comm : mpi4py communicator
-        Of the ranks of one host (`why_not`).
+        Its ranks are on one host (`why_not`).
     size : int
         Words of 8 bytes.
 
     Returns
     -------
     Window
-        Who uses it clears it: its words are those of its last use.
+        It holds the words of its last use: its user clears it.
 
     Raises
     ------
@@ -82,7 +82,7 @@ _all: list[Window | str] = []
 
 
 def why_not(comm: Any) -> str:
-    """Why the ranks cannot share a window, the same on all ranks, or nothing; collective."""
+    """Return why the ranks cannot share a window, the same on all ranks, or nothing; collective."""
     if comm.size > MOST:
         return f"{comm.size} ranks are more than {MOST}"
     if comm.size > 1 and ranks.ranks_of_host(comm) < comm.size:

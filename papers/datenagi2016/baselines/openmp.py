@@ -1,8 +1,8 @@
 """The kernels of the OpenMP version, one compiled function a kernel; see
 `papers.datenagi2016.baselines.solvers`.
 
-Each function takes the `Forest`, those that read costs or slacks the `Duals` too: what knows no
-working type is compiled once. One with a ``prange`` holds one only, whose body calls a
+Each function takes the `Forest`, those that read costs or slacks the `Duals` too: a function
+without a working type is compiled once. One with a ``prange`` holds one only, whose body calls a
 function that does the work: Numba may fuse neighbouring loops, and drops what a body itself stores
 in an array of the tuple.
 """
@@ -39,7 +39,7 @@ class Forest(NamedTuple):
     mark_c: np.ndarray  # uint8[n]: inactive, visited or reverse
     frontier: np.ndarray  # int32[n]: F_in, then F_rev, then F_aug
     bounds: np.ndarray  # int64[chunks + 1]: chunk c owns rows or columns bounds[c] to bounds[c + 1]
-    sizes: np.ndarray  # int64[chunks]: what each chunk of a contraction gathered
+    sizes: np.ndarray  # int64[chunks]: rows or columns that each chunk gathered
 
 
 class Duals(NamedTuple):
@@ -135,7 +135,7 @@ def _column_reduction(f: Forest, w: Duals) -> None:
 
 @njit(**_JIT)
 def initial_reduction(f: Forest, w: Duals) -> None:
-    """Row minima, then column minima of what they leave; nothing is assigned.
+    """Subtract row minima, then column minima; nothing is assigned.
 
     Paper: [DN16 Alg.1], [DN16 sec.4.1]. Writes ``d_r``, ``d_c``, ``a_r``, ``a_c``.
     """
@@ -205,7 +205,7 @@ def _gather_chunks(f: Forest, mark: np.ndarray, wanted: int) -> None:
 
 @njit(**_JIT)
 def contraction(f: Forest, mark: np.ndarray, wanted: int) -> int:
-    """Stream compaction: list in ``frontier`` what bears a mark, which it loses.
+    """Stream compaction: list in ``frontier`` the lines that bear a mark, which they lose.
 
     Paper: [DN16 sec.3.3] and step 3 of [DN16 sec.4.3.1]. Each thread compacts its chunk; then the
     pieces are moved together.

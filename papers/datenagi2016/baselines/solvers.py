@@ -167,7 +167,7 @@ def _ignore(step: str) -> None:
 
 @dataclass
 class _Record:
-    """What a run counts; the two lists are as in `papers.datenagi2016.solver.State`."""
+    """Counters of a run; the two lists are as in `papers.datenagi2016.solver.State`."""
 
     forward_passes: int = 0
     bfs_levels: int = 0

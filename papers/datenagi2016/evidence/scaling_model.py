@@ -1,4 +1,4 @@
-"""A performance model of [DN16 sec.5]: what a run costs on more GPUs than are at hand.
+"""A performance model of [DN16 sec.5]: the cost of a run on more GPUs than are at hand.
 
 Every phase of a run is a sum of a few counted things, each with a price that is measured:
 
@@ -57,7 +57,7 @@ GROWTHS: dict[str, Callable[[int], float]] = {
 """`Growth`: what a message on p ranks costs over one on two; the first is the model's."""
 
 RESIDUALS = 2.0
-"""How many root mean square residuals the band is widened by."""
+"""Root mean square residuals by which the band is widened."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Observation:
 def quantities(
     variant: str, n: int, p: int, counts: Mapping[str, float], growth: str = "log2 p"
 ) -> dict[str, tuple[float, ...]]:
-    """How often each of `PRICES` is paid in every phase.
+    """Return how often each of `PRICES` is paid in every phase.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def quantities(
     strip, line = ITEM * n * n / p, ITEM * n
     updates, passes = counts["dual_updates"], counts["forward_passes"]
     levels, rounds = counts["bfs_levels"], counts["augmentations"]
-    shared = {
+    shared: dict[str, tuple[float, ...]] = {
         "initial_reduction": (2 * strip, 3.0, 4 * steps, 0.0, some * 4 * line),
         "optimality_check": (0.0, rounds + 1, 2 * (rounds + 1) * steps, 0.0, 0.0),
     }

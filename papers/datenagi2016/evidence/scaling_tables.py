@@ -23,12 +23,16 @@ from papers.datenagi2016.evidence import scaling_model
 from papers.datenagi2016.evidence.theory import theory
 
 PEERS = "CU-TREE by peers"
-"""Ours: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`)."""
+"""Ours: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`).
+
+A cell of CU-TREE leaves the way to the solver, which takes the fastest: in the recorded runs that
+was NCCL's; on one host whose GPUs reach each other it is this one."""
 
 SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
 OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
 WITHOUT_HOST = {"nccl", "none", "peers"}
-"""Ways of `several_gpus.exchange` that go from device to device."""
+"""Ways of `several_gpus.exchange` that go from device to device; ``none`` is a recorded one, which
+copied a lone rank's messages in its own memory."""
 
 BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
 """One GPU's own solvers: what a rank by itself pays for being one. Never a base of efficiencies."""
@@ -38,7 +42,7 @@ STRIPS = "strips"
 ON_GPUS = {
     "smoke": (64, 91, 128), "quick": (1000, 1414, 2000), "paper": (10_000, 14_142, 20_000),
 }  # fmt: skip
-"""Of preset paper: 100 million entries a GPU in the weak chain [DN16 sec.6.3]."""
+"""Orders of preset paper: 100 million entries a GPU in the weak chain [DN16 sec.6.3]."""
 
 IN_EXECUTOR = {"smoke": (8, 11, 16), "quick": (16, 23, 32), "paper": (16, 23, 32)}
 """Orders of the weak chain on 1, 2 and 4 ranks; the strong one has them all on each."""
@@ -161,7 +165,7 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``source``, ``device``, ``solver`` (the paper's name), ``n``, ``gpus`` (ranks), ``seed``,
-        ``exchange`` (how the ranks do it: one by itself never through NCCL), the steps' seconds by
+        ``exchange`` (how the ranks do it, see `_exchange`), the steps' seconds by
         `MODELLED`, ``overall`` (the run) and ``end_to_end``, and the counts.
     """
     rows = summary[(summary["label"] == "10n") & (summary["family"] == "uniform")]
@@ -226,8 +230,11 @@ def _exchange(name: str, ranks: int, values: dict[tuple[str, str], float]) -> st
     if name in BESIDE:
         return "none"
     by_nccl = values.get(("answer", "by_nccl"), math.nan)
-    if name in ("CU-CLASS", PEERS):
-        return "gather" if name == "CU-CLASS" else "peers"
+    by_peers = values.get(("answer", "by_peers"), 0.0)
+    if name == "CU-CLASS":
+        return "gather"
+    if name == PEERS or by_peers:
+        return "peers"
     if math.isnan(by_nccl):
         return ""
     return "none" if ranks == 1 else "nccl" if by_nccl else "allgather"

@@ -1,4 +1,4 @@
-"""How Tables 4 and 5 and Figures 4 and 5 of [DN16] are compared with print, and how they are drawn.
+"""Comparisons of Tables 4 and 5 of [DN16] with print, and the plots of Figures 4 and 5.
 
 Efficiencies are ratios redone on one machine, so they are judged; where one differs, the note says
 by how much the time on one GPU and the time on several moved from print. What the model predicts is
@@ -48,7 +48,7 @@ def _efficiencies(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 def _statements(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """What [DN16 sec.6.3] says of its tables."""
+    """Claims of [DN16 sec.6.3] about its tables."""
     for (name, step), part in rows.groupby(["solver", "step"], sort=False):
         several = part[part["gpus"] > 1]
         if several.empty:

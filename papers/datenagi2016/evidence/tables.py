@@ -1,4 +1,4 @@
-"""From measurements to the paper's tables: what stands beside what.
+"""From measurements to the paper's tables, print beside ours.
 
 Every function takes the run's summary (one row a cell and metric, see
 `papers.reproduce.run.measurements`) and the loader of the published numbers, and returns a tidy
@@ -37,7 +37,7 @@ THREADS = re.compile(r"threads=(?!1$)\d+")
 """Options of OMP-8's cells: eight threads, fewer on a machine with fewer cores."""
 
 GPU = ("CU-CLASS", "CU-TREE")
-STEPS = {
+STEPS: dict[str, tuple[str, ...]] = {
     "CU-CLASS": (
         "initial_reduction", "optimality_check", "matrix_compression", "forward_pass",
         "reverse_pass", "augmentation", "dual_update",
@@ -111,7 +111,7 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 # ------------------------------------------------------------------------------- Table 2
 
 COUNTED_BY = {"forward pass": "passes", "dual update": "assignments"}
-"""How iterations may be counted, and the prefix of the counters that do so."""
+"""The two ways to count iterations, and the prefix of the counters that do so."""
 
 
 def bands(summary: pd.DataFrame, published: Published) -> pd.DataFrame:

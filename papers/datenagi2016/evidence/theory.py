@@ -1,4 +1,4 @@
-"""What an optimal objective must be, whatever solver found it: the limits for large n.
+"""The limits of an optimal objective for large n, whatever solver found it.
 
 Costs are uniform integers in ``[0, over_n * n)``, as in [DN16 sec.6.1] and [DN16 sec.6.2]. For real
 ones D. J. Aldous has the mean (The zeta(2) limit in the random assignment problem, 2001) and
@@ -34,7 +34,7 @@ def mean_floor(over_n: float) -> float:
 
 @dataclass(frozen=True)
 class Theory:
-    """What the objective is for costs that are uniform integers in [0, over_n * n), n large.
+    """Return the objective for costs that are uniform integers in [0, over_n * n), n large.
 
     Add an independent uniform fraction to every cost: now they are real and their optimum has the
     mean ``zeta(2) * over_n * n`` (Aldous 2001), which the integer optimum plus n fractions of mean

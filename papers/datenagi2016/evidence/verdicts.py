@@ -1,4 +1,4 @@
-"""How each table and figure of [DN16] is compared with print: counts, ratios, claims, times.
+"""The comparison of each table and figure of [DN16] with print: counts, ratios, claims, times.
 
 `judged` turns judges into the function that an experiment wants; a judge looks at the rows of one
 source (this run, or a recorded one) that have both values. Times of the CPU executor are never
@@ -28,7 +28,7 @@ OF_PRINT = 3
 
 
 def _tolerance(deviation: float, seeds: float, published: float) -> float:
-    """How far, relative to print, the means of two sets of instances may lie apart."""
+    """Return how far, relative to print, the means of two sets of instances may lie apart."""
     return SIGMAS * deviation * math.sqrt(1 / OF_PRINT + 1 / seeds) / max(abs(published), 1e-9)
 
 
@@ -77,7 +77,7 @@ def _sparser(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 initial = judged(
     "initial assignments", "published", "measured",
     each("initial assignments, {table}, n={n} range {cost_range}", "published", "measured",
-         lambda *a, note: compare.count(*a, tolerance=0.015, note=note)),
+         lambda what, printed, ours, note: compare.count(what, printed, ours, 0.015, note)),
     _sparser,
 )  # fmt: skip
 
@@ -150,7 +150,7 @@ def _wide(rows: pd.DataFrame, keys: list[str]) -> Iterable[tuple[Any, dict, dict
 
 
 def _fewer_threads(rows: pd.DataFrame, slow: str, fast: str) -> compare.Note:
-    """What a machine with fewer than eight cores explains of OMP-8's ratios."""
+    """A reason for OMP-8's ratios on a machine with fewer than eight cores."""
     count = rows.loc[rows["solver"] == "OMP-8", "threads"].min()
     if "OMP-8" not in (slow, fast) or not count < 8:
         return ""
@@ -178,7 +178,7 @@ note=compare.either(_fewer_threads(rows, slow, fast), moved),
 
 
 def _small_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """What the text of [DN16 sec.6.1] says of Table 1; DN2 and DN3 say what Table 1 says."""
+    """Claims of [DN16 sec.6.1] about Table 1; DN2 and DN3 quote the table itself."""
     sizes = {n[0]: ours for n, _, ours in _wide(rows, ["n"]) if len(ours) == 4}
     if not sizes:
         return
@@ -212,12 +212,13 @@ run_times = judged(
 
 
 def _large_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """What [DN16 sec.6.2] says of Table 3."""
+    """Claims of [DN16 sec.6.2] about Table 3."""
     for (n, label), printed, ours in _wide(rows, ["n", "cost_range"]):
         if len(ours) < 3:
             continue
-        pairs = [dict(sorted(times.items())) for times in (printed, ours)]
-        yield compare.ranking(f"order of the codes, n={n} range {label} ({source})", *pairs, 0.1)
+        print_times, our_times = (dict(sorted(times.items())) for times in (printed, ours))
+        title = f"order of the codes, n={n} range {label} ({source})"
+        yield compare.ranking(title, print_times, our_times, 0.1)
     classical = rows[(rows["solver"] == "CU-CLASS") & (rows["cost_range"] == "10n")]
     for row in classical[classical["n"] >= 15000].itertuples(index=False):
         larger = row.matrix_compression_s > max(row.forward_pass_s, row.dual_update_s)
@@ -283,7 +284,8 @@ def _limit_note(row: Any) -> compare.Note:
 memory = judged(
     "largest n on 6 GB", "published_limit_6gb", "largest_n_6gb",
     each("largest n on 6 GB: {solver} range {cost_range}", "published_limit_6gb", "largest_n_6gb",
-         lambda *a, note: compare.ratio(*a, factor=1.25, note=note), _limit_note),
+         lambda what, printed, ours, note: compare.ratio(what, printed, ours, 1.25, note),
+         _limit_note),
 )  # fmt: skip
 
 

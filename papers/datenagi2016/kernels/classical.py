@@ -36,26 +36,29 @@ def stage_edges(found, j, row, kept, width, staged):
 
 
 @cuda.jit
-def compression_predicate(n, width, negligible, cost, row_dual, column_dual, staged, counts):
+def compression_predicate(
+    rows, columns, first, width, negligible, cost, row_dual, column_dual, staged, counts
+):
     """Count the zero-slack edges of every row, and keep the first `width` of them.
 
-    Paper: [DN16 sec.3.3] [DN16 Fig.1], the predicate and, within a row, its sum.
+    Paper: [DN16 sec.3.3] [DN16 Fig.1], the predicate and, within a row, its sum; on C^i "a partial
+    adjacency list Z^i" [DN16 sec.5] (4a).
     Launch: one warp a row; ballots give the edges' places in the row.
     Reads/Writes: reads ``cost`` once, four loads in flight a lane; writes ``counts`` and
     ``staged[row * width ...]``.
     """
     row = cuda.grid(1) >> 5
-    if row >= n:
+    if row >= rows:
         return
     lane = cuda.threadIdx.x & 31
-    first = row * n
-    u = row_dual[row]
+    at = row * columns
+    u = row_dual[first + row]
     kept = int32(0)
     start = 0
-    while start + 128 <= n:
+    while start + 128 <= columns:
         j = start + lane
-        a, b = cost[first + j], cost[first + j + 32]
-        c, d = cost[first + j + 64], cost[first + j + 96]
+        a, b = cost[at + j], cost[at + j + 32]
+        c, d = cost[at + j + 64], cost[at + j + 96]
         is_a = no_slack(a, u, column_dual[j], negligible)
         is_b = no_slack(b, u, column_dual[j + 32], negligible)
         is_c = no_slack(c, u, column_dual[j + 64], negligible)
@@ -66,11 +69,11 @@ def compression_predicate(n, width, negligible, cost, row_dual, column_dual, sta
             kept = stage_edges(is_c, j + 64, row, kept, width, staged)
             kept = stage_edges(is_d, j + 96, row, kept, width, staged)
         start += 128
-    while start < n:
+    while start < columns:
         j = start + lane
         found = False
-        if j < n:
-            found = no_slack(cost[first + j], u, column_dual[j], negligible)
+        if j < columns:
+            found = no_slack(cost[at + j], u, column_dual[j], negligible)
         kept = stage_edges(found, j, row, kept, width, staged)
         start += 32
     if lane == 0:
@@ -79,7 +82,17 @@ def compression_predicate(n, width, negligible, cost, row_dual, column_dual, sta
 
 @cuda.jit
 def compression_scatter(
-    n, width, negligible, cost, row_dual, column_dual, staged, pointers, adjacency
+    rows,
+    columns,
+    first,
+    width,
+    negligible,
+    cost,
+    row_dual,
+    column_dual,
+    staged,
+    pointers,
+    adjacency,
 ):
     """Scatter the edges' columns to where the prefix sum points: the adjacency list Z.
 
@@ -88,7 +101,7 @@ def compression_scatter(
     `width` edges is read again.
     """
     row = cuda.grid(1) >> 5
-    if row >= n:
+    if row >= rows:
         return
     lane = cuda.threadIdx.x & 31
     start, stop = pointers[row], pointers[row + 1]
@@ -96,13 +109,13 @@ def compression_scatter(
         for k in range(lane, stop - start, 32):
             adjacency[start + k] = staged[row * width + k]
         return
-    first = row * n
-    u = row_dual[row]
-    for base in range(0, n, 32):
+    at = row * columns
+    u = row_dual[first + row]
+    for base in range(0, columns, 32):
         j = base + lane
         found = False
-        if j < n:
-            found = no_slack(cost[first + j], u, column_dual[j], negligible)
+        if j < columns:
+            found = no_slack(cost[at + j], u, column_dual[j], negligible)
         rank, total = warp_rank(found)
         if found:
             adjacency[start + rank] = j
@@ -281,25 +294,28 @@ def forward_pass(
 
 
 @cuda.jit
-def dual_update_stage_1(n, top, cost, row_dual, column_dual, row_cover, column_cover, least_of_row):
+def dual_update_stage_1(
+    rows, columns, first, top, cost, row_dual, column_dual, row_cover, column_cover, slack
+):
     """U[i] = the smallest slack of row i over the uncovered columns, if the row is uncovered.
 
-    Paper: [DN16 Alg.7] [DN16 sec.4.4]; `kernels.shared.minimum` takes the minimum over U.
+    Paper: [DN16 Alg.7] [DN16 sec.4.4] [DN16 sec.5] (5); `kernels.shared.minimum` takes the minimum
+    over U, whose array is ``slack``.
     Launch: one warp a row (the paper: one thread).
     Reads/Writes: reads the uncovered rows of ``cost``, four loads in flight a lane; writes U.
     """
     row = cuda.grid(1) >> 5
-    if row >= n:
+    if row >= rows:
         return
     lane = cuda.threadIdx.x & 31
     least = top
-    if row_cover[row] == 0:
-        first = row * n
-        u = row_dual[row]
+    if row_cover[first + row] == 0:
+        at = row * columns
+        u = row_dual[first + row]
         j = lane
-        while j + 96 < n:
-            a, b = cost[first + j], cost[first + j + 32]
-            c, d = cost[first + j + 64], cost[first + j + 96]
+        while j + 96 < columns:
+            a, b = cost[at + j], cost[at + j + 32]
+            c, d = cost[at + j + 64], cost[at + j + 96]
             if column_cover[j] == 0:
                 least = min(least, reduced_cost(a, u, column_dual[j]))
             if column_cover[j + 32] == 0:
@@ -309,13 +325,13 @@ def dual_update_stage_1(n, top, cost, row_dual, column_dual, row_cover, column_c
             if column_cover[j + 96] == 0:
                 least = min(least, reduced_cost(d, u, column_dual[j + 96]))
             j += 128
-        while j < n:
+        while j < columns:
             if column_cover[j] == 0:
-                least = min(least, reduced_cost(cost[first + j], u, column_dual[j]))
+                least = min(least, reduced_cost(cost[at + j], u, column_dual[j]))
             j += 32
         least = warp_min(least)
     if lane == 0:
-        least_of_row[row] = least
+        slack[row] = least
 
 
 # ---------------------------------------------------------------------------------- types
@@ -323,12 +339,15 @@ def dual_update_stage_1(n, top, cost, row_dual, column_dual, row_cover, column_c
 ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
+_SHAPE = "int32, int32, int32"
 SIGNATURES = {
-    compression_predicate: f"void(int32, int32, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES})",
+    compression_predicate: (
+        f"void({_SHAPE}, int32, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES})"
+    ),
     compression_scatter: (
-        f"void(int32, int32, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 3)})"
+        f"void({_SHAPE}, int32, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 3)})"
     ),
     forward_pass: f"void(int32, {', '.join([_LINES] * 13)}, int64[::1])",
-    dual_update_stage_1: (f"void(int32, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])"),
+    dual_update_stage_1: (f"void({_SHAPE}, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])"),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -8,10 +8,10 @@ Doubles use the same formulas (doubling is exact), with the same meaning. Two th
 halving and the test for zero, so they are intrinsics, chosen by the compiler.
 
 **When is a double zero?** A slack computed anew is off by a few units in the last place of its
-terms, so `no_slack` accepts what is at most 2**-48 of their sum (sixteen units). Nothing is
-compared with a fixed epsilon: 1e-6, which is what the authors' code had, is larger than the gaps
+terms, so `no_slack` accepts at most 2**-48 of their sum (sixteen units). Nothing is
+compared with a fixed epsilon: 1e-6, which the authors' code had, is larger than the gaps
 between costs in [0, 2] at n = 10,000. An edge accepted wrongly costs at most that much each. An
-edge whose terms cancel may be rejected although theta was its slack: what is left of it then is
+edge whose terms cancel may be rejected although theta was its slack: its residue is then
 the next theta (`papers.datenagi2016.solver.PATIENCE`). Whole numbers in doubles are exact below
 2**53, and are tested with a tolerance of nothing.
 The tree variant needs no such test: it compares minima that it has itself stored, and takes
@@ -45,7 +45,7 @@ def reduced_cost(typingctx: Any, cost: Any, row_dual: Any, column_dual: Any) -> 
 
 @intrinsic
 def no_slack(typingctx: Any, cost: Any, row_dual: Any, column_dual: Any, negligible: Any) -> Any:
-    """Whether an edge has no slack: exactly for integers, up to `negligible` for doubles.
+    """Return whether an edge has no slack: exactly for integers, up to `negligible` for doubles.
 
     `negligible` is `NEGLIGIBLE`, or 0 for whole numbers; integer types ignore it.
     """

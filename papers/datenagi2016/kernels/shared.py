@@ -1,6 +1,8 @@
 """The kernels of [DN16 sec.4] that both variants share, one a step, named after it.
 
-`kernels.classical` and `kernels.tree` hold what differs: the forward pass and the dual update. The
+`kernels.classical` and `kernels.tree` hold the steps that differ: the forward pass and the dual
+update. A kernel that takes ``rows``, ``columns`` and ``first`` works on a strip of the matrix that
+begins at row ``first``; one GPU has the whole, ``n``, ``n`` and 0 (`several_gpus`). The
 notation of all three [DN16 sec.2.1]:
 
 ==================  =======================  ===================================================
@@ -80,75 +82,79 @@ MAX_BLOCK = 1024
 
 
 @cuda.jit
-def init(n, top, column_dual, row_assignment, column_assignment, flags):
+def init(n, columns, top, column_dual, row_assignment, column_assignment, flags):
     """Nothing is assigned; the column minima begin at infinity.
 
-    Paper: [DN16 sec.2.1], the sentinel -1.  Launch: one thread a line, n in all.
-    Reads/Writes: writes the four arrays, once each; keeps the host's sequence number. The first
-    block has a thread for every flag (`launches.Geometry`).
+    Paper: [DN16 sec.2.1], the sentinel -1.  Launch: one thread a line.
+    Reads/Writes: writes the four arrays, once each; keeps the host's sequence number.
     """
     i = cuda.grid(1)
-    if i < FLAGS and i != SIGNALS:
-        flags[i] = 0
+    for k in range(i, flags.size, cuda.gridsize(1)):
+        if k != SIGNALS:
+            flags[k] = 0
     if i < n:
-        column_dual[i] = top
         row_assignment[i] = -1
+    if i < columns:
+        column_dual[i] = top
         column_assignment[i] = -1
 
 
 @cuda.jit
-def row_reduction(n, top, zero, cost, row_dual):
-    """D_r[i] = the minimum of row i.
+def row_reduction(rows, columns, top, zero, cost, row_dual):
+    """D_r[i] = the minimum of row i; infinity of a row without columns.
 
-    Paper: [DN16 Alg.1] [DN16 sec.4.1], first kernel.  Launch: one warp a row (the paper: one
-    thread), so that its reads are consecutive.
+    Paper: [DN16 Alg.1] [DN16 sec.4.1], first kernel; on C^i [DN16 sec.5] (2).  Launch: one warp a
+    row (the paper: one thread), so that its reads are consecutive.
     Reads/Writes: reads ``cost`` once, four loads in flight a lane; writes ``row_dual``.
     """
     row = cuda.grid(1) >> 5
-    if row >= n:
+    if row >= rows:
         return
-    first = row * n
+    at = row * columns
     least = top
     j = cuda.threadIdx.x & 31
-    while j + 96 < n:
-        a, b = cost[first + j], cost[first + j + 32]
-        c, d = cost[first + j + 64], cost[first + j + 96]
+    while j + 96 < columns:
+        a, b = cost[at + j], cost[at + j + 32]
+        c, d = cost[at + j + 64], cost[at + j + 96]
         least = min(least, min(min(a, b), min(c, d)))
         j += 128
-    while j < n:
-        least = min(least, cost[first + j])
+    while j < columns:
+        least = min(least, cost[at + j])
         j += 32
     least = warp_min(least)
     if cuda.threadIdx.x & 31 == 0:
-        row_dual[row] = reduced_cost(least, zero, zero)
+        row_dual[row] = reduced_cost(least, zero, zero) if least < top else top
 
 
 @cuda.jit
-def column_reduction(n, rows_a_block, top, zero, cost, row_dual, column_dual):
+def column_reduction(rows, columns, first, rows_a_block, top, zero, cost, row_dual, column_dual):
     """D_c[j] = the minimum of C[i, j] - D_r[i] over the rows.
 
-    Paper: [DN16 Alg.1] [DN16 sec.4.1], second kernel.  Launch: one thread a column and slice of
-    ``rows_a_block`` rows, ceil(n / block) * ceil(n / rows_a_block) blocks (the paper: one thread
-    a column; too few for a wide GPU).
+    Paper: [DN16 Alg.1] [DN16 sec.4.1], second kernel; on C^i [DN16 sec.5] (2).  Launch: one thread
+    a column and slice of ``rows_a_block`` rows, ceil(columns / block) * ceil(rows / rows_a_block)
+    blocks (the paper: one thread a column; too few for a wide GPU).
     Reads/Writes: reads ``cost`` once, ``row_dual``; one atomic minimum a thread into
     ``column_dual``, which `init` has set to infinity.
     """
-    groups = (n + cuda.blockDim.x - 1) // cuda.blockDim.x
+    groups = (columns + cuda.blockDim.x - 1) // cuda.blockDim.x
+    if groups == 0:
+        return
     j = (cuda.blockIdx.x % groups) * cuda.blockDim.x + cuda.threadIdx.x
     i = (cuda.blockIdx.x // groups) * rows_a_block
-    stop = min(i + rows_a_block, n)
-    if j >= n:
+    stop = min(i + rows_a_block, rows)
+    if j >= columns or i >= stop:
         return
     least = top
+    duals = row_dual[first:]  # of the strip's rows: no offset is added in the loop
     while i + 3 < stop:
-        a, b = cost[i * n + j], cost[(i + 1) * n + j]
-        c, d = cost[(i + 2) * n + j], cost[(i + 3) * n + j]
-        a = min(reduced_cost(a, row_dual[i], zero), reduced_cost(b, row_dual[i + 1], zero))
-        c = min(reduced_cost(c, row_dual[i + 2], zero), reduced_cost(d, row_dual[i + 3], zero))
+        a, b = cost[i * columns + j], cost[(i + 1) * columns + j]
+        c, d = cost[(i + 2) * columns + j], cost[(i + 3) * columns + j]
+        a = min(reduced_cost(a, duals[i], zero), reduced_cost(b, duals[i + 1], zero))
+        c = min(reduced_cost(c, duals[i + 2], zero), reduced_cost(d, duals[i + 3], zero))
         least = min(least, min(a, c))
         i += 4
     while i < stop:
-        least = min(least, reduced_cost(cost[i * n + j], row_dual[i], zero))
+        least = min(least, reduced_cost(cost[i * columns + j], duals[i], zero))
         i += 1
     cuda.atomic.min(column_dual, j, least)
 
@@ -156,9 +162,12 @@ def column_reduction(n, rows_a_block, top, zero, cost, row_dual, column_dual):
 # ---------------------------------------------------------------------------------- check
 
 
-@cuda.jit
-def optimality_check(
+@cuda.jit(device=True)
+def count_and_forget(
     n,
+    columns,
+    first,
+    scope,
     top,
     row_assignment,
     row_cover,
@@ -172,34 +181,63 @@ def optimality_check(
     slack,
     flags,
 ):
-    """Count the assigned rows, cover them, and forget the last search.
-
-    Paper: [DN16 Alg.2] [DN16 sec.4.2]; the unassigned rows are marked "active", all else
-    "inactive" [DN16 sec.4.3.1], and the slacks are reset to infinity.
-    Launch: one thread a line, n in all.
-    Reads/Writes: reads ``row_assignment``, writes the other arrays, once each; adds to
-    ``flags[MATCHES]`` (zero before: `init`, `augmentation`), one atomic a block.
-    """
+    """The body of `optimality_check`; ends with the block's first thread having counted."""
     i = cuda.grid(1)
     if i == 0:
         flags[REVERSE] = 0
         flags[AUGMENT] = 0
-    assigned = 0
+    mine = 0
     if i < n:
-        if row_assignment[i] != -1:
-            assigned = 1
+        assigned = 1 if row_assignment[i] != -1 else 0
+        if i >= first and i < first + scope:
+            mine = assigned
         row_cover[i] = assigned
         row_mark[i] = INACTIVE if assigned == 1 else ACTIVE
+        row_predecessor[i] = -1
+        row_successor[i] = -1
+    if i < columns:
         column_cover[i] = 0
         column_mark[i] = INACTIVE
-        row_predecessor[i] = -1
         column_predecessor[i] = -1
-        row_successor[i] = -1
         column_successor[i] = -1
         slack[i] = top
-    count = cuda.syncthreads_count(int32(assigned))
+    count = cuda.syncthreads_count(int32(mine))
     if cuda.threadIdx.x == 0:
         cuda.atomic.add(flags, MATCHES, count)
+
+
+@cuda.jit
+def optimality_check(
+    n,
+    columns,
+    first,
+    scope,
+    top,
+    row_assignment,
+    row_cover,
+    column_cover,
+    row_predecessor,
+    column_predecessor,
+    row_successor,
+    column_successor,
+    row_mark,
+    column_mark,
+    slack,
+    flags,
+):
+    """Count the assigned rows among ``scope`` from ``first`` on, cover all, forget the last search.
+
+    Paper: [DN16 Alg.2] [DN16 sec.4.2], "on the rows within its scope" [DN16 sec.5] (3); the
+    unassigned rows are marked "active", all else "inactive" [DN16 sec.4.3.1], and the slacks are
+    reset to infinity.
+    Launch: one thread a line, the longer side's number.
+    Reads/Writes: reads ``row_assignment``, writes the other arrays, once each; adds to
+    ``flags[MATCHES]`` (zero before: `init`, `augmentation`), one atomic a block.
+    """
+    count_and_forget(
+        n, columns, first, scope, top, row_assignment, row_cover, column_cover, row_predecessor,
+        column_predecessor, row_successor, column_successor, row_mark, column_mark, slack, flags,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------- forward pass
@@ -207,7 +245,7 @@ def optimality_check(
 
 @cuda.jit(device=True)
 def send_signal(found, flags, signal):
-    """The last thread of a forward pass tells the host what it must know, in one 64-bit store.
+    """Tell the host the outcome of a forward pass, in one 64-bit store of its last thread.
 
     match_count, whether there is a path (reverse pass next, or dual update), and whether a dual
     update was followed by a pass that reached nothing new, which with integers would repeat for
@@ -245,7 +283,7 @@ def reverse_pass(
     Reads/Writes: reads predecessors, writes successors; appends the root to F_aug.
     Race: two threads of one tree meet at a row and store different successors; one word, the
     last store wins. Above that row both walk the same way and store the same words. So from the
-    root on the successors name one path [DN16 Prop.2]; what the loser stored below is on no path.
+    root on the successors name one path [DN16 Prop.2]; the loser's words below are on no path.
     The exchange lets one of the two append the root.
     """
     k = cuda.grid(1)
@@ -323,16 +361,12 @@ def minimum(n, top, zero, values, theta):
 
 
 @cuda.jit(device=True)
-def shift_duals(k, half, row_cover, column_cover, row_dual, column_dual):
-    """Move the two duals of index k by theta / 2, up where uncovered, down where covered."""
-    if row_cover[k] == 0:
-        row_dual[k] += half
+def shift_dual(k, half, cover, dual):
+    """Move the dual of line k by theta / 2, up where it is uncovered, down where it is covered."""
+    if cover[k] == 0:
+        dual[k] += half
     else:
-        row_dual[k] -= half
-    if column_cover[k] == 0:
-        column_dual[k] += half
-    else:
-        column_dual[k] -= half
+        dual[k] -= half
 
 
 @cuda.jit
@@ -346,12 +380,15 @@ def dual_update_stage_2(n, top, theta, row_cover, column_cover, row_dual, column
     if k == 0:
         flags[UPDATED] = 1
     if k < n and theta[0] < top:
-        shift_duals(k, halve(theta[0]), row_cover, column_cover, row_dual, column_dual)
+        half = halve(theta[0])
+        shift_dual(k, half, row_cover, row_dual)
+        shift_dual(k, half, column_cover, column_dual)
 
 
 @cuda.jit
 def dual_update(
     n,
+    columns,
     top,
     zero,
     theta,
@@ -366,23 +403,28 @@ def dual_update(
 ):
     """Move every dual by theta / 2 and every positive slack by theta (tree).
 
-    Paper: [DN16 Alg.9] [DN16 sec.4.4]. The predecessor of a column whose slack is used up becomes
-    active again.  Launch: one thread a row and column, n in all.
+    Paper: [DN16 Alg.9] [DN16 sec.4.4]; "on all devices" [DN16 sec.5] (5). The predecessor of a
+    column whose slack is used up becomes active again.  Launch: one thread a line, the longer
+    side's number.
     Reads/Writes: reads covers, predecessors and theta; changes duals and slacks, each by one
     thread; ``row_mark`` by several, all with the same value.
     """
     k = cuda.grid(1)
     if k == 0:
         flags[UPDATED] = 1
-    if k >= n or theta[0] >= top:
+    if theta[0] >= top:
         return
-    shift_duals(k, halve(theta[0]), row_cover, column_cover, row_dual, column_dual)
-    left = slack[k]
-    if left > zero and left < top:
-        left -= theta[0]
-        slack[k] = left
-        if left <= zero:
-            row_mark[column_predecessor[k]] = ACTIVE
+    half = halve(theta[0])
+    if k < n:
+        shift_dual(k, half, row_cover, row_dual)
+    if k < columns:
+        shift_dual(k, half, column_cover, column_dual)
+        left = slack[k]
+        if left > zero and left < top:
+            left -= theta[0]
+            slack[k] = left
+            if left <= zero:
+                row_mark[column_predecessor[k]] = ACTIVE
 
 
 # ---------------------------------------------------------------------------------- types
@@ -391,17 +433,19 @@ ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
 SIGNATURES = {
-    init: f"void(int32, T, T[::1], {', '.join([_LINES] * 3)})",
-    row_reduction: "void(int32, T, T, T[::1], T[::1])",
-    column_reduction: "void(int32, int32, T, T, T[::1], T[::1], T[::1])",
-    optimality_check: f"void(int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES})",
+    init: f"void(int32, int32, T, T[::1], {', '.join([_LINES] * 3)})",
+    row_reduction: "void(int32, int32, T, T, T[::1], T[::1])",
+    column_reduction: "void(int32, int32, int32, int32, T, T, T[::1], T[::1], T[::1])",
+    optimality_check: (
+        f"void(int32, int32, int32, int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES})"
+    ),
     reverse_pass: f"void(int32, {', '.join([_LINES] * 8)})",
     augmentation: f"void(int32, {', '.join([_LINES] * 6)})",
     minimum: "void(int32, T, T, T[::1], T[::1])",
     dual_update_stage_2: f"void(int32, T, T[::1], {_LINES}, {_LINES}, T[::1], T[::1], {_LINES})",
     dual_update: (
-        f"void(int32, T, T, T[::1], {', '.join([_LINES] * 3)}, T[::1], T[::1], T[::1], "
+        f"void(int32, int32, T, T, T[::1], {', '.join([_LINES] * 3)}, T[::1], T[::1], T[::1], "
         f"{_LINES}, {_LINES})"
     ),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -85,7 +85,7 @@ def least_of_rows(first, step, size, n, j, v, top, cost, row_dual, frontier, off
 
 @cuda.jit(device=True)
 def shares_of(size, groups, warps):
-    """How many warps look at one group of 32 columns, each at its share of `size` rows."""
+    """Return how many warps look at a group of 32 columns, each at its share of `size` rows."""
     split = 1
     while 2 * split <= warps and 2 * split * groups <= warps * cuda.gridDim.x and split < size:
         split *= 2
@@ -252,4 +252,4 @@ SIGNATURES = {
         f"{', '.join([_LINES] * 5)}, int64[::1])"
     ),
 }
-"""What the kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""
+"""The types that the kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

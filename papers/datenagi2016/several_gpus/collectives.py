@@ -2,8 +2,8 @@
 
 `Collectives` puts ``Gather``, ``Reduce`` and ``Broadcast`` between device arrays: through pinned
 host memory that is allocated once, as in the paper, or straight from device memory where the MPI
-library says that it can (CUDA-aware). Everything else that a level of the tree variant's search
-exchanges is in `several_gpus.exchange`.
+library says that it can (CUDA-aware). The frontiers of the tree variant's search go by
+`several_gpus.exchange`.
 
 Each of them waits for the device first: MPI knows nothing of CUDA streams.
 """
@@ -20,11 +20,11 @@ from papers.common.gpu import device
 from papers.common.mpi import ranks
 
 AWARE = "PAPERS_MPI_CUDA_AWARE"
-"""Environment variable: 1 or 0 overrides what the MPI library says of itself."""
+"""Environment variable: 1 or 0 overrides the MPI library's own answer."""
 
 
 def cuda_aware() -> bool:
-    """Whether the MPI library takes pointers to device memory.
+    """Return whether the MPI library takes pointers to device memory.
 
     It is asked by ``MPIX_Query_cuda_support``, which a library without CUDA may not have.
     """
@@ -113,7 +113,7 @@ class Collectives:
             Written on the root alone. One rank may have one array for both.
         """
         self.count("gather", part.nbytes)
-        if part is whole:  # of one rank
+        if part is whole:  # one rank has one array
             return
         if self.aware:
             device.synchronize()

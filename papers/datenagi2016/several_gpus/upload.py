@@ -2,29 +2,100 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from papers.common.gpu import device
-from papers.common.gpu.launch import Launch
-from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.launch import bind
 from papers.common.instances.matrices import on_device, sources
 from papers.common.model import Assignment
-from papers.common.mpi import ranks
-from papers.common.problems import assignment, blocks
+from papers.common.mpi import ranks as mpi
+from papers.common.problems import assignment, blocks, costs_on_device
+from papers.common.problems.costs_on_device import ResidentCosts, ResidentProblem
+from papers.datenagi2016 import solver as one_gpu
 from papers.datenagi2016.kernels.half_units import NEGLIGIBLE
-from papers.datenagi2016.launches import VARIANTS, Geometry
-from papers.datenagi2016.several_gpus import exchange as mpi_exchange
-from papers.datenagi2016.several_gpus import launches as binding
+from papers.datenagi2016.launches import Geometry
+from papers.datenagi2016.several_gpus import exchange as exchanges
+from papers.datenagi2016.several_gpus.classical import Classical
 from papers.datenagi2016.several_gpus.collectives import Collectives
-from papers.datenagi2016.several_gpus.kernels.strips import MPI_FLAGS
-from papers.datenagi2016.several_gpus.state import PartProblem, State
+from papers.datenagi2016.several_gpus.kernels.strips import take_columns
+from papers.datenagi2016.several_gpus.launches import Workspace, allocate, state_bytes
+from papers.datenagi2016.several_gpus.state import State
+from papers.datenagi2016.several_gpus.strip import PartProblem, Strip
+from papers.datenagi2016.several_gpus.tree import Tree
+from papers.datenagi2016.several_gpus.variant import Variant
 from papers.datenagi2016.solver import DTYPES, MAX_SIZE, SLACK_FACTOR
 
-MOST_EDGES = 2**31 - 1
-"""Edges that int32 pointers can count (classical)."""
+VARIANTS: dict[str, type[Variant]] = {"classical": Classical, "tree": Tree}
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments that all ranks are given alike.
+
+    Attributes
+    ----------
+    comm : mpi4py communicator
+    maximize, dtype, variant, geometry, exchange
+        As in `papers.datenagi2016.several_gpus.solver.solve`.
+    """
+
+    comm: Any
+    maximize: bool
+    dtype: Any
+    variant: str
+    geometry: Geometry | None
+    exchange: str
+
+    def strip(self, n: int) -> Strip:
+        """Return this rank's strip of a matrix of order n; int32 indices must do for it."""
+        by_rows = VARIANTS[self.variant].by_rows
+        strip = Strip(n, by_rows, int(self.comm.size), int(self.comm.rank))
+        _ = strip.block  # refuses too many ranks
+        most = MAX_SIZE["tree"]
+        if n > most:
+            raise ValueError(f"order {n} is too large: int32 indices allow n <= {most}")
+        return strip
+
+    def shapes(self, n: int) -> Geometry:
+        """Launch shapes."""
+        return self.geometry or Geometry.for_device(n, self.variant)
+
+    def check_size(self, strip: Strip, itemsize: int, stripped: bool = True) -> None:
+        """Refuse an order that the cards have no room for, before a strip is there; collective.
+
+        Parameters
+        ----------
+        strip : Strip
+        itemsize : int
+            Bytes of a working cost.
+        stripped : bool
+            Whether the strip takes memory of its own.
+        """
+        width, free = self.shapes(strip.n).stage_width, mpi.room_of(self.comm)
+
+        def needed(order: int) -> int:
+            other = Strip(order, strip.by_rows, strip.ranks, 0)
+            matrix = itemsize * order * other.block if stripped else 0
+            return matrix + state_bytes(other, itemsize, width)
+
+        def largest(free: int) -> int:
+            low, high = strip.ranks, strip.n
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if needed(middle) <= free else (low, middle)
+            return low
+
+        with mpi.agreeing(self.comm):
+            device.check_memory(strip.n, needed(strip.n), largest, free)
+
+
+Part = tuple[Any, Strip | None, Any]
+"""A problem, this rank's strip (None of an empty one) and its costs, on the host or the device."""
 
 # ------------------------------------------------------------------------------- upload
 
@@ -55,54 +126,79 @@ def upload(
     Raises
     ------
     ValueError, TypeError, OSError, MissingPackageError
-        See `papers.datenagi2016.several_gpus.solver.solve`; what one rank meets, all raise.
+        See `papers.datenagi2016.several_gpus.solver.solve`; all ranks raise one rank's error.
     """
-    comm = _ranks.alone() if comm is None else comm
+    comm = mpi.alone() if comm is None else comm
     if ranks not in (None, comm.size):
-        raise _ranks.agreed(ValueError(f"{ranks} ranks are asked for, {comm.size} are here"))
-    with _ranks.guarded(comm):
-        return _upload(cost, maximize, dtype, variant, geometry, comm, exchange)
+        raise mpi.agreed(ValueError(f"{ranks} ranks are asked for, {comm.size} are here"))
+    with mpi.guarded(comm):
+        return _upload(cost, Request(comm, maximize, dtype, variant, geometry, exchange))
 
 
-_ranks = ranks  # `upload` has an argument of that name
-
-
-def _upload(
-    cost: Any, maximize: bool, dtype: Any, variant: str, geometry: Any, comm: Any, exchange: str
-) -> State:
-    ranks.settle_device(comm)
+def _upload(cost: Any, request: Request) -> State:
+    comm = request.comm
     source: Any = None
-    with ranks.agreeing(comm):
-        if variant not in VARIANTS:
-            raise ValueError(f"variant={variant!r} is not one of {', '.join(VARIANTS)}")
-        source = sources.as_source(cost)
-    _demand_one_problem(comm, source, (maximize, str(dtype), variant, exchange))
-    whole = isinstance(source, blocks.ArraySource) and not isinstance(source.array, np.memmap)
-    make = _whole_problem if whole else _part_problem
-    problem, strip = make(comm, source, maximize, dtype, variant, geometry)
-    kind = problem.cost.dtype.kind if whole else source.dtype.kind
-    state = State(
-        problem, variant, problem.size, comm, Collectives(comm), whole=kind != "f", strip=strip
-    )
-    if state.n == 0:
-        return state
-    state.gpus = ranks.gpus_of(comm)
-    _make_room(state, geometry, exchange)
+    with mpi.agreeing(comm):
+        one_gpu.check_variant(request.variant)
+        exchanges.check(request.exchange)
+    mpi.settle_device(comm)
+    with mpi.agreeing(comm):
+        source = _source_of(cost)
+    options = request.maximize, str(request.dtype), request.variant, request.exchange
+    _demand_one_problem(comm, source, options)
+    if isinstance(source, _OnDevice):
+        problem, strip, costs = _resident_part(request, source)
+    elif isinstance(source, blocks.ArraySource) and not isinstance(source.array, np.memmap):
+        problem, strip, costs = _part_of_array(request, source)
+    else:
+        problem, strip, costs = _part_of_source(request, source)
+    state = State(problem, problem.size, comm, Collectives(comm), whole=source.dtype.kind != "f")
+    if strip is not None:
+        state.gpus = mpi.gpus_of(comm)
+        _make_room(state, strip, costs, request)
     return state
 
 
-def _demand_one_problem(comm: Any, source: blocks.Source, options: tuple[Any, ...]) -> None:
+def _source_of(cost: Any) -> Any:
+    if one_gpu.is_on_device(cost):
+        return _OnDevice(costs_on_device.adopt(cost) if hasattr(cost, _CUDA) else cost)
+    return sources.as_source(cost)
+
+
+_CUDA = "__cuda_array_interface__"
+
+
+@dataclass(frozen=True)
+class _OnDevice:
+    """A matrix that every rank's device memory holds whole."""
+
+    costs: ResidentCosts
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.costs.dtype
+
+    def fingerprint(self) -> str:
+        """Shape, bounds and the beginnings of up to sixty-four rows."""
+        n, low, high = self.costs.shape[0], self.costs.low, self.costs.high
+        found = hashlib.blake2b(digest_size=16)
+        for i in range(0, n, max(1, n // 64)):
+            found.update(device.to_host(self.costs.array[i][:4096]).tobytes())
+        return f"on the device {n} {low} {high} {found.hexdigest()}"
+
+
+def _demand_one_problem(comm: Any, source: Any, options: tuple[Any, ...]) -> None:
     """Refuse ranks that were given different matrices or options; collective."""
     if comm.size == 1:
         return
     mine = None
-    with ranks.agreeing(comm):
+    with mpi.agreeing(comm):
         mine = (source.fingerprint(), options)
-    found = ranks.collect(comm, mine)
+    found = mpi.collect(comm, mine)
     other = next((rank for rank, theirs in enumerate(found) if theirs != found[0]), None)
     if other is not None:
         what = "options" if found[other][0] == found[0][0] else "costs"
-        raise ranks.agreed(
+        raise mpi.agreed(
             blocks.DisagreementError(
                 f"rank {other} was given other {what} than rank 0: "
                 f"{found[other][what == 'options']} and {found[0][what == 'options']}"
@@ -110,81 +206,91 @@ def _demand_one_problem(comm: Any, source: blocks.Source, options: tuple[Any, ..
         )
 
 
-def _strip(comm: Any, n: int, variant: str) -> Any:
-    if n == 0:
-        return None
-    strip = binding.Strip(n, variant == "classical", int(comm.size), int(comm.rank))
-    _ = strip.block  # refuses too many ranks
-    most = MAX_SIZE["tree"]
-    if n > most:
-        raise ValueError(f"order {n} is too large: int32 indices allow n <= {most}")
-    return strip
+def _resident_part(request: Request, source: _OnDevice) -> Part:
+    """Every rank's device memory has the matrix: a strip of rows is used where it is."""
+    problem: Any = None
+    strip: Any = None
+    costs, n = source.costs, source.costs.shape[0]
+    with mpi.agreeing(request.comm):
+        problem = one_gpu.resident_problem(costs, request.maximize, request.dtype)
+        strip = request.strip(n) if n else None
+    if strip is None:
+        return problem, None, None
+    in_place = strip.by_rows or strip.ranks == 1
+    request.check_size(strip, 4, stripped=not in_place)
+    flat = costs.array.reshape(n * n)
+    if not strip.lines:
+        return problem, strip, np.zeros(1, np.int32)
+    if in_place:
+        return problem, strip, flat[n * strip.rows[0] : n * strip.rows[1]]
+    columns = strip.shape[1]
+    target = device.empty(n * columns, np.int32)
+    grid = (min(n, 4096), 256) if device.describe().is_gpu else (2, 32)
+    first, order = np.int32(strip.columns[0]), np.int32(n)
+    bind(take_columns, *grid, order, np.int32(columns), first, flat, target)()
+    return problem, strip, target
 
 
-def _whole_problem(
-    comm: Any, source: Any, maximize: bool, dtype: Any, variant: str, geometry: Geometry | None
-) -> tuple[Any, Any]:
+def _part_of_array(request: Request, source: blocks.ArraySource) -> Part:
     """Every rank has the array: it is prepared as for one GPU, and cut."""
     problem: Any = None
     strip: Any = None
-    with ranks.agreeing(comm):
-        problem = assignment.prepare(source.array, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
-        strip = _strip(comm, problem.size, variant)
-    if strip is not None:
-        _check_size(comm, strip, variant, problem.matrix.dtype.itemsize, geometry)
-    return problem, strip
+    with mpi.agreeing(request.comm):
+        problem = assignment.prepare(
+            source.array, request.maximize, request.dtype, DTYPES, factor=SLACK_FACTOR
+        )
+        strip = request.strip(problem.size) if problem.size else None
+    if strip is None:
+        return problem, None, None
+    request.check_size(strip, problem.matrix.dtype.itemsize)
+    return problem, strip, problem.matrix[slice(*strip.rows), slice(*strip.columns)]
 
 
-def _part_problem(
-    comm: Any,
-    source: blocks.Source,
-    maximize: bool,
-    dtype: Any,
-    variant: str,
-    geometry: Geometry | None,
-) -> tuple[PartProblem, Any]:
+def _part_of_source(request: Request, source: blocks.Source) -> Part:
     """Every rank reads or draws its own strip, if the card has room for it."""
     strip: Any = None
-    drawn: Any = None
-    bounds: Any = None
-    block: Any = None
     draws = False
-    with ranks.agreeing(comm):
+    with mpi.agreeing(request.comm):
         if len(source.shape) != 2 or source.shape[0] != source.shape[1]:
             raise ValueError(f"costs that are given by part must be square, not {source.shape}")
-        strip = _strip(comm, int(source.shape[0]), variant)
-        if strip is None:
+        if not source.shape[0]:
             raise ValueError("costs that are given by part cannot be empty")
-        draws = _is_drawn_on_device(source, maximize, dtype)
-    # The narrowest type that there may be: what it needs, any needs.
-    item = 4 if draws else _least_item(source, dtype)
-    _check_size(comm, strip, variant, item, geometry)
-    with ranks.agreeing(comm):
-        if draws:
-            drawn = on_device.draw_block(source, strip.rows, strip.columns)
-            bounds = drawn[1:] if strip.lines else None
-        else:
-            block = blocks.read_block(source, strip.rows, strip.columns)
-            bounds = assignment.block_bounds(block)
-    found = [pair for pair in ranks.collect(comm, bounds) if pair is not None]
+        strip = request.strip(int(source.shape[0]))
+        draws = _is_drawn_on_device(source, request)
+    if draws:
+        return _drawn_part(request, source, strip)
+    comm, item = request.comm, _least_item(source, request.dtype)
+    request.check_size(strip, item)
+    block: Any = None
+    bounds: Any = None
+    with mpi.agreeing(comm):
+        block = blocks.read_block(source, strip.rows, strip.columns)
+        bounds = assignment.block_bounds(block)
+    found = [pair for pair in mpi.collect(comm, bounds) if pair is not None]
     low, high = min(pair[0] for pair in found), max(pair[1] for pair in found)
-    if drawn is not None:
-        return PartProblem(source, drawn[0], np.dtype(np.int32), 0, maximize), strip
     matrix: Any = None
     shift: Any = None
-    with ranks.agreeing(comm):
+    with mpi.agreeing(comm):
         matrix, shift = assignment.prepare_block(
-            block, (low, high), strip.n, maximize, dtype, DTYPES, SLACK_FACTOR
+            block, (low, high), strip.n, request.maximize, request.dtype, DTYPES, SLACK_FACTOR
         )
     if matrix.dtype.itemsize > item:
-        _check_size(comm, strip, variant, matrix.dtype.itemsize, geometry)
-    return PartProblem(source, matrix, matrix.dtype, shift, maximize), strip
+        request.check_size(strip, matrix.dtype.itemsize)
+    return PartProblem(source, matrix, matrix.dtype, shift, request.maximize), strip, matrix
 
 
-def _is_drawn_on_device(source: blocks.Source, maximize: bool, dtype: Any) -> bool:
-    """Whether the strips are made in device memory, in working form: int32 from 0 on."""
+def _drawn_part(request: Request, source: Any, strip: Strip) -> Part:
+    """Every rank draws its strip in device memory, in working form: int32 from 0 on."""
+    request.check_size(strip, 4)
+    drawn: Any = None
+    with mpi.agreeing(request.comm):
+        drawn = on_device.draw_block(source, strip.rows, strip.columns)[0]
+    return PartProblem(source, drawn, np.dtype(np.int32), 0, request.maximize), strip, drawn
+
+
+def _is_drawn_on_device(source: blocks.Source, request: Request) -> bool:
     counters = getattr(source, "counters", None)
-    if counters is None or maximize or dtype not in (None, "int32"):
+    if counters is None or request.maximize or request.dtype not in (None, "int32"):
         return False
     return device.describe().is_gpu and counters[1] <= np.iinfo(np.int32).max // SLACK_FACTOR
 
@@ -196,123 +302,37 @@ def _least_item(source: blocks.Source, dtype: Any) -> int:
     return 8 if source.dtype.kind == "f" else 4
 
 
-def _make_room(state: State, geometry: Geometry | None, asked: str) -> None:
-    """Allocate, upload the strip, bind the launches; collective."""
-    strip, root = state.strip, state.collectives.is_root
-    problem = state.problem
-    matrix = problem.matrix
-    with ranks.agreeing(state.comm):
-        if not isinstance(problem, PartProblem):
-            matrix = np.ascontiguousarray(matrix[slice(*strip.rows), slice(*strip.columns)])
-        work = np.dtype(matrix.dtype)
-        state.shapes = geometry or Geometry.for_device(strip.n, state.variant)
-        state.state_bytes = binding.state_bytes(strip, work.itemsize, state.shapes.stage_width)
-        state.arrays = binding.allocate(strip, work, _on_device(matrix, work), state.shapes, root)
-    if state.variant == "tree":
-        way, state.reason = mpi_exchange.choose(state.comm, asked)
-        state.exchange = mpi_exchange.make(way, state.collectives, strip.block)
-    with ranks.agreeing(state.comm):
-        _bind(state, work)
-
-
-def _on_device(matrix: Any, work: np.dtype) -> Any:
-    """The strip in device memory, flat, of at least one element."""
-    if not isinstance(matrix, np.ndarray):
-        return matrix
-    if not matrix.size:
-        return device.to_device(np.zeros(1, work))
-    return device.to_device(matrix.reshape(-1))
-
-
-def _check_size(
-    comm: Any, strip: binding.Strip, variant: str, itemsize: int, geometry: Geometry | None
-) -> None:
-    """Refuse what the ranks' cards have no room for, before a strip is there; collective."""
-    shapes = geometry or Geometry.for_device(strip.n, variant)
-    free = ranks.room_of(comm)
-
-    def needed(order: int) -> int:
-        other = binding.Strip(order, strip.by_rows, strip.ranks, 0)
-        return itemsize * order * other.block + binding.state_bytes(
-            other, itemsize, shapes.stage_width
-        )
-
-    def largest(free: int) -> int:
-        low, high = strip.ranks, strip.n
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if needed(middle) <= free else (low, middle)
-        return low
-
-    with ranks.agreeing(comm):
-        device.check_memory(strip.n, needed(strip.n), largest, free)
-
-
-def _bind(state: State, work: np.dtype) -> None:
-    strip, a, root = state.strip, state.arrays, state.collectives.is_root
-    n, p = strip.n, strip.ranks
-    state.flags = device.staging(MPI_FLAGS, np.int32)
-    state.words = np.zeros(4, np.int64)
-    state.nothing = np.full(p * strip.block, -1, np.int32)
-    state.launches = binding.bind_shared(strip, work, a, state.shapes, root)
-    if state.variant == "tree":
-        bind = binding.bind_peers if state.exchange.name == "peers" else binding.bind_tree
-        state.launches |= bind(strip, work, a, state.exchange, state.shapes, root)
-        state.launches |= state.exchange.launches
-        return
-    state.mailbox = Mailbox()
-    state.row_edges = device.staging(strip.block, np.int32)
-    state.edges = np.zeros(p, np.int64)
-    negligible = 0.0 if state.whole else NEGLIGIBLE
-    state.launches |= binding.bind_classical(strip, work, a, state.shapes, negligible, root)
-    room_for_edges(state, "adjacency", binding.FIRST_EDGES * max(strip.lines, 1))
-    if root:
-        room_for_edges(state, "whole_adjacency", binding.FIRST_EDGES * n)
-
-
-def room_for_edges(state: State, name: str, edges: int) -> None:
-    """Let an adjacency list hold so many edges; it grows by doubling, and loses what it held.
-
-    Parameters
-    ----------
-    state : State
-        Of the classical variant; the launch that uses the list is bound anew.
-    name : {"adjacency", "whole_adjacency"}
-        This rank's list, for `compression_scatter`, or the root's, for `forward_pass`.
-    edges : int
-
-    Raises
-    ------
-    ValueError
-        For more than `MOST_EDGES`.
-    """
-    a = state.arrays
-    if name in a and len(a[name]) >= edges:
-        return
-    if edges > MOST_EDGES:
-        raise ValueError(f"{edges} edges without slack are too many for int32 pointers")
-    user = {"adjacency": "compression_scatter", "whole_adjacency": "forward_pass"}[name]
-    count = state.launches[user].count if user in state.launches else 0
-    # The old list is freed before there is a new one: the launch holds it, too.
-    state.launches.pop(user, None)
-    a.pop(name, None)
-    a[name] = device.empty(min(1 << max(edges, 1).bit_length(), MOST_EDGES), np.int32)
-    shapes, strip = state.shapes, state.strip
-    launch: Launch
-    if name == "adjacency":
+def _make_room(state: State, strip: Strip, costs: Any, request: Request) -> None:
+    """Allocate, upload the strip, settle on an exchange, bind the launches; collective."""
+    root, kind = state.collectives.is_root, VARIANTS[request.variant]
+    work: Any = None
+    with mpi.agreeing(state.comm):
+        dtype, shapes = np.dtype(costs.dtype), request.shapes(strip.n)
+        state.strip = strip
+        state.state_bytes = state_bytes(strip, dtype.itemsize, shapes.stage_width)
+        state.arrays = allocate(strip, dtype, _on_device(costs), shapes, root)
         negligible = 0.0 if state.whole else NEGLIGIBLE
-        work = np.dtype(a["cost"].dtype)
-        launch = binding.bind_scatter(strip, work, a, shapes, negligible)
-    else:
-        launch = binding.bind_forward(strip.n, a, shapes, state.mailbox)
-    launch.count = count
-    state.launches[user] = launch
+        work = Workspace(strip, dtype, shapes, root, negligible, state.arrays, state.launches)
+    state.exchange, state.reason = kind.make_exchange(
+        state.collectives, strip.block, request.exchange
+    )
+    with mpi.agreeing(state.comm):
+        state.variant = kind(work, state.collectives, state.exchange, state.whole)
+
+
+def _on_device(costs: Any) -> Any:
+    """The strip in device memory, flat, of at least one element."""
+    if not isinstance(costs, np.ndarray):
+        return costs
+    if not costs.size:
+        return device.to_device(np.zeros(1, costs.dtype))
+    return device.to_device(np.ascontiguousarray(costs).reshape(-1))
 
 
 # ------------------------------------------------------------------------------- download
 
 
-def finish_parts(
+def finish(
     state: State, columns: np.ndarray, u: Any, v: Any, counters: Mapping[str, int]
 ) -> Assignment:
     """Bring the working matrix's answer back into the caller's terms; collective.
@@ -337,9 +357,11 @@ def finish_parts(
         If the matching uses a forbidden pair: the matrix is infeasible.
     """
     problem = state.problem
+    if isinstance(problem, ResidentProblem):
+        return costs_on_device.finish_resident(problem, columns, u, v, counters)
     if not isinstance(problem, PartProblem):
         return assignment.finish(problem, columns, u, v, counters)
-    chosen = _chosen(state, columns)
+    chosen = _chosen(state, problem, columns)
     wide = np.float64 if problem.source.dtype.kind == "f" else np.int64
     u, v = u.astype(wide), v.astype(wide)
     if problem.maximize:
@@ -349,14 +371,15 @@ def finish_parts(
     return Assignment(rows, columns, total, u + problem.shift, v, problem.maximize, dict(counters))
 
 
-def _chosen(state: State, columns: np.ndarray) -> np.ndarray:
+def _chosen(state: State, problem: PartProblem, columns: np.ndarray) -> np.ndarray:
     """The assigned costs, row by row: every rank contributes those of its strip."""
-    strip = state.strip
+    strip, source = state.strip, problem.source
+    assert strip is not None  # of a problem that is not empty
     rows = np.arange(state.n, dtype=np.int64)
     lines = rows if strip.by_rows else columns
     mine = np.flatnonzero((lines >= strip.bounds[0]) & (lines < strip.bounds[1]))
-    values = blocks.entries(state.problem.source, rows[mine], columns[mine])
-    chosen = np.empty(state.n, state.problem.source.dtype)
-    for places, found in ranks.collect(state.comm, (mine, values)):
+    values = blocks.entries(source, rows[mine], columns[mine])
+    chosen = np.empty(state.n, source.dtype)
+    for places, found in mpi.collect(state.comm, (mine, values)):
         chosen[places] = found
     return chosen

@@ -232,7 +232,7 @@ def loads(capability: tuple[int, int]) -> dict[str, int]:
     found: dict[str, int] = {}
     for name, kernel in probes.items():
         try:
-            counts = sass.global_loads(kernel, sass.signature("float64"), capability)
+            counts = sass.global_loads(kernel, "float64", capability)
         except (ImportError, OSError, RuntimeError):
             return {}
         found |= {f"{name}_{count}": value for count, value in counts.items()}

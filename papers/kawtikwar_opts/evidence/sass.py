@@ -19,10 +19,11 @@ from typing import Any
 
 from numba import cuda
 
+from papers.common.gpu.signatures import Signature, argument_types
+from papers.kawtikwar_opts.kernels.arguments import Duals
 from papers.kawtikwar_opts.kernels.entries import quotient
 from papers.kawtikwar_opts.kernels.near_zero import near_zero
-
-_LINES = "int32[::1]"
+from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 
 
 def probe(version: str) -> Any:
@@ -35,44 +36,40 @@ def probe(version: str) -> Any:
     Returns
     -------
     callable
-        To be compiled for `signature`.
+        To be compiled for `SIGNATURE`.
     """
     module = importlib.import_module(f"papers.kawtikwar_opts.kernels.{version}")
     add_sub_compress_matrix = module.add_sub_compress_matrix
 
-    def kernel(n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v):
-        add_sub_compress_matrix(
-            n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
-        )
+    def kernel(order, eps, slack, covers, least, zeros, duals):
+        add_sub_compress_matrix(order, eps, slack, covers, least, zeros, duals)
 
     return kernel
 
 
-def one_entry_a_turn(
-    n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
-):
+def one_entry_a_turn(order, eps, slack, covers, least, zeros, duals):
     """[K21 Listing 3] as printed, an entry a turn: the bare source."""
+    n, lines = order
     i = cuda.grid(1)
     if i < n * n:
-        cover = covered_row[i % n] + covered_column[i // n]
+        cover = covers.row[i % n] + covers.column[i // n]
         if cover == 2:
             slack[i] += least
         elif cover == 0:
             slack[i] -= least
         if near_zero(slack[i], eps):
             b = quotient(i, lines * n)
-            j = cuda.atomic.add(zeros_size_b, b, 1)
-            zeros[b * (lines * n) + j] = i
+            j = cuda.atomic.add(zeros.sizes, b, 1)
+            zeros.positions[b * (lines * n) + j] = i
 
 
-def one_entry_in_a_register(
-    n, lines, eps, slack, covered_row, covered_column, least, zeros, zeros_size_b, u, v
-):
+def one_entry_in_a_register(order, eps, slack, covers, least, zeros, duals):
     """[K21 Listing 4] as printed."""
+    n, lines = order
     i = cuda.grid(1)
     if i < n * n:
         reg = slack[i]
-        cover = covered_row[i % n] + covered_column[i // n]
+        cover = covers.row[i % n] + covers.column[i // n]
         if cover == 2:
             reg += least
             slack[i] = reg
@@ -81,27 +78,23 @@ def one_entry_in_a_register(
             slack[i] = reg
         if near_zero(reg, eps):
             b = quotient(i, lines * n)
-            j = cuda.atomic.add(zeros_size_b, b, 1)
-            zeros[b * (lines * n) + j] = i
+            j = cuda.atomic.add(zeros.sizes, b, 1)
+            zeros.positions[b * (lines * n) + j] = i
 
 
-def signature(slack: str = "int32") -> str:
-    """Types that `probe` is compiled for, by the type of the slacks."""
-    dual = "float64" if slack == "float64" else "int64"
-    return (
-        f"void(int32, int32, {slack}, {slack}[::1], {_LINES}, {_LINES}, {slack}, {_LINES}, "
-        f"{_LINES}, {dual}[::1], {dual}[::1])"
-    )
+SIGNATURE: Signature = (Order, "T", "T[::1]", Covers, "T", Zeros, Duals)
+"""Types that `probe` and the printed forms are compiled for, T being the type of the slacks."""
 
 
-def global_loads(kernel: Any, signature: str, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
+def global_loads(kernel: Any, slack: str = "int32", cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
     """Loads from and stores to global memory in a kernel's machine code.
 
     Parameters
     ----------
     kernel : callable
         A kernel, or the function under its decorator.
-    signature : str
+    slack : str
+        Type of the slacks.
     cc : (int, int)
         Compute capability.
 
@@ -125,7 +118,8 @@ def global_loads(kernel: Any, signature: str, cc: tuple[int, int] = (9, 0)) -> d
     """
     with _no_gpu_needed(cc):
         function = getattr(kernel, "py_func", kernel)
-        ptx, _ = cuda.compile(function, signature, device=False, abi="numba", cc=cc)
+        types = argument_types(SIGNATURE, slack)
+        ptx, _ = cuda.compile(function, types, device=False, abi="numba", cc=cc)
     counts = {
         "ptx_loads": len(re.findall(r"\bld\.global", ptx)),
         "ptx_stores": len(re.findall(r"\bst\.global", ptx)),

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
+from papers.kawtikwar_opts.kernels.arguments import Duals
 from papers.kawtikwar_opts.kernels.entries import UNROLL, advance, place, quotient, update_duals
 from papers.kawtikwar_opts.kernels.near_zero import near_zero
+from papers.lopes2019.kernels.arguments import Covers
 
 
 @cuda.jit
@@ -37,22 +39,14 @@ def step_6_init(zeros_size, zeros_size_b):
 
 
 @cuda.jit
-def step_6_add_sub(
-    n,
-    slack,
-    covered_row,
-    covered_column,
-    minimum,
-    row_dual,
-    column_dual,
-):
+def step_6_add_sub(n, slack, covers, minimum, duals):
     """Add the minimum where both lines are covered, subtract it where neither is.
 
     Paper: [K21 Listing 2].  Launch: whole blocks over tiles of the matrix (`entries`).
     Reads/Writes: reads the covers, reads and writes the slacks that change; moves the duals.
     """
     least = minimum[0]
-    update_duals(n, least, covered_row, covered_column, row_dual, column_dual)
+    update_duals(n, least, covers, duals)
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     stride = UNROLL * width * cuda.gridDim.x
     first = int64(UNROLL * width * cuda.blockIdx.x)
@@ -60,13 +54,13 @@ def step_6_add_sub(
     rows, columns = place(width, n)
     tile_rows, tile_columns = place(stride, n)
     while first < n * n:
-        cover = cuda.local.array(UNROLL, covered_row.dtype)
+        cover = cuda.local.array(UNROLL, covers.row.dtype)
         value = cuda.local.array(UNROLL, slack.dtype)
         r, c = row, column
         for k in range(UNROLL):
             i = first + k * width + thread
             if i < n * n:
-                cover[k] = covered_row[r] + covered_column[c]
+                cover[k] = covers.row[r] + covers.column[c]
                 if cover[k] != 1:
                     value[k] = slack[i]
             r, c = advance(r, c, rows, columns, n)
@@ -118,7 +112,7 @@ ELEMENT_TYPES = ("int32", "int64", "float64")
 _LINES = "int32[::1]"
 SIGNATURES = {
     step_6_init: f"void({_LINES}, {_LINES})",
-    step_6_add_sub: f"void(int32, T[::1], {_LINES}, {_LINES}, T[::1], D[::1], D[::1])",
+    step_6_add_sub: ("int32", "T[::1]", Covers, "T[::1]", Duals),
     compress_matrix: f"void(int32, int32, T, T[::1], {_LINES}, {_LINES}, {_LINES})",
 }
 """Types that each kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for float64

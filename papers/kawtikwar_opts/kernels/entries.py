@@ -39,10 +39,10 @@ def advance(row, column, rows, columns, n):
 
 
 @cuda.jit(device=True)
-def update_duals(n, least, covered_row, covered_column, row_dual, column_dual):
+def update_duals(n, least, covers, duals):
     """Move the duals as the slacks move: a thread of the grid every gridDim-th line."""
     for line in range(cuda.grid(1), n, cuda.gridsize(1)):
-        if covered_row[line] != 0:
-            row_dual[line] -= least
-        if covered_column[line] == 0:
-            column_dual[line] += least
+        if covers.row[line] != 0:
+            duals.row[line] -= least
+        if covers.column[line] == 0:
+            duals.column[line] += least

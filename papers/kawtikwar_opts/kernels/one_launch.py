@@ -14,7 +14,7 @@ but for
 ==================  ====================  =====================================================
 report              array                 dtype, shape
 ==================  ====================  =====================================================
-zeros_size_b        zeros_size_b          int32 [bins], zeros of each bin (lopes2019: zeros_size)
+zeros_size_b        zeros.sizes           int32 [bins], zeros of each bin (lopes2019: zeros_size)
 data_block_size     lines * n             int32, a bin's entries; bins of `lines` columns
 d_min_in_mat        least                 as slack, a scalar
 near_zero           eps                   as slack; see `near_zero`
@@ -30,9 +30,19 @@ from numba import cuda, int32, int64
 from papers.common.gpu.memory_order import store_release_system
 from papers.common.gpu.reductions import warp_min
 from papers.common.gpu.signals import PAYLOAD_BITS
+from papers.kawtikwar_opts.kernels.arguments import (
+    DRY,
+    SIGNALS,
+    STATUS,
+    UPDATES,
+    Duals,
+    Log,
+    Matrix,
+    Search,
+    Shape,
+)
 from papers.kawtikwar_opts.kernels.clock import mark
 from papers.kawtikwar_opts.kernels.entries import UNROLL, advance, place
-from papers.kawtikwar_opts.kernels.flags import DRY, SIGNALS, STATUS, UPDATES
 from papers.kawtikwar_opts.kernels.search import search_until_dry, steps_2_and_3
 from papers.kawtikwar_opts.kernels.step_1 import step_1
 
@@ -40,19 +50,20 @@ from papers.kawtikwar_opts.kernels.step_1 import step_1
 
 
 @cuda.jit(device=True)
-def step_6_reduction(n, slack, covered_row, covered_column, top, partial, zeros_size_b):
+def step_6_reduction(n, matrix, covers, sizes):
     """Each block's minimum of the uncovered slacks [K21 app. step 6]; clears the bins' sizes.
 
     As [L19 Alg.5], in the tiles of `entries`, with shuffles instead of halvings.
     """
+    slack, top = matrix.slack, matrix.top
     shared = cuda.shared.array(32, slack.dtype)
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     stride = UNROLL * width * cuda.gridDim.x
     # The last call's reads of `shared` lie behind a barrier of the grid already; a race checker
     # that knows barriers of a block only wants this one, where a block has no tile.
     cuda.syncthreads()
-    for b in range(cuda.grid(1), zeros_size_b.size, cuda.gridsize(1)):
-        zeros_size_b[b] = 0
+    for b in range(cuda.grid(1), sizes.size, cuda.gridsize(1)):
+        sizes[b] = 0
     first = int64(UNROLL * width * cuda.blockIdx.x)
     row, column = place(first + thread, n)
     rows, columns = place(width, n)
@@ -64,7 +75,7 @@ def step_6_reduction(n, slack, covered_row, covered_column, top, partial, zeros_
         for k in range(UNROLL):
             i = first + k * width + thread
             value[k] = top
-            if i < n * n and covered_column[c] == 0 and covered_row[r] == 0:
+            if i < n * n and covers.column[c] == 0 and covers.row[r] == 0:
                 value[k] = slack[i]
             r, c = advance(r, c, rows, columns, n)
         for k in range(UNROLL):
@@ -81,7 +92,7 @@ def step_6_reduction(n, slack, covered_row, covered_column, top, partial, zeros_
             least = shared[thread]
         least = warp_min(least)
         if thread == 0:
-            partial[cuda.blockIdx.x] = least
+            matrix.partial[cuda.blockIdx.x] = least
 
 
 @cuda.jit(device=True)
@@ -97,14 +108,15 @@ def least_of(partial, top):
 
 
 @cuda.jit(device=True)
-def finish(status, updates, flags, signal):
+def finish(status, updates, log):
     """One thread tells the host how the run ended."""
+    flags = log.flags
     if cuda.grid(1) == 0:
         flags[UPDATES] = updates
         flags[STATUS] = status
         sequence = flags[SIGNALS] + 1
         flags[SIGNALS] = sequence
-        store_release_system(signal, 0, (int64(sequence) << PAYLOAD_BITS) | status)
+        store_release_system(log.signal, 0, (int64(sequence) << PAYLOAD_BITS) | status)
 
 
 # ---------------------------------------------------------------------------------- the kernel
@@ -125,38 +137,10 @@ def hungarian_with(add_sub_compress_matrix: Any) -> Any:
     """
 
     @cuda.jit
-    def hungarian(
-        n,
-        lines,
-        lines_a_turn,
-        multiplier,
-        shift,
-        patience,
-        eps,
-        top,
-        cost,
-        slack,
-        min_in_row,
-        min_in_column,
-        partial,
-        covered_row,
-        covered_column,
-        row_of_star_at_column,
-        column_of_star_at_row,
-        column_of_prime_at_row,
-        row_of_green_at_column,
-        zeros,
-        zeros_size_b,
-        row_dual,
-        column_dual,
-        flags,
-        clocks,
-        signal,
-    ):
+    def hungarian(shape, matrix, search, duals, log):
         """The whole solve [K21 Fig.7]: steps 1 to 3, then searches and dual updates in turn.
 
-        Longer than a kernel should be: its arguments are those of all steps. They also want more
-        registers than a large block has: `launches.for_block` sets the limit.
+        It wants more registers than a large block has: `launches.for_block` sets the limit.
 
         Paper: [K21 Opt 2].  Launch: cooperative; blocks of a power of two threads, at least a warp,
         as many as are resident at once at most and at least one a bin of zeros.
@@ -164,37 +148,25 @@ def hungarian_with(add_sub_compress_matrix: Any) -> Any:
         Race: those of the steps; barriers of the grid stand between the phases.
         """
         grid = cuda.cg.this_grid()
-        alone = zeros_size_b.size == 1
-        step_1(
-            n, lines, lines_a_turn, eps, top, cost, min_in_row, min_in_column, slack, zeros,
-            zeros_size_b, covered_row, covered_column, row_of_star_at_column, column_of_star_at_row,
-            row_dual, column_dual, flags, clocks,
-        )  # fmt: skip
-        matches = steps_2_and_3(
-            alone, n, lines, zeros, zeros_size_b, covered_row, covered_column,
-            row_of_star_at_column, column_of_star_at_row, column_of_prime_at_row,
-            row_of_green_at_column, flags, clocks,
-        )  # fmt: skip
+        order, covers, zeros = shape.order, search.covers, search.zeros
+        alone = zeros.sizes.size == 1
+        step_1(shape, matrix, search, duals, log)
+        matches = steps_2_and_3(alone, order, search, log)
         run, barren, updates = int32(0), int32(0), int32(0)
         while True:  # `search_until_dry` gives up when its patience ends
             status, matches, run, barren = search_until_dry(
-                alone, n, lines, multiplier, shift, patience, matches, run, barren, zeros,
-                zeros_size_b, covered_row, covered_column, row_of_star_at_column,
-                column_of_star_at_row, column_of_prime_at_row, row_of_green_at_column, flags,
-                clocks,
-            )  # fmt: skip
+                alone, shape, matches, run, barren, search, log
+            )
             if status != DRY:
                 break
-            step_6_reduction(n, slack, covered_row, covered_column, top, partial, zeros_size_b)
+            step_6_reduction(order.n, matrix, covers, zeros.sizes)
             grid.sync()
-            add_sub_compress_matrix(
-                n, lines, eps, slack, covered_row, covered_column, least_of(partial, top), zeros,
-                zeros_size_b, row_dual, column_dual,
-            )  # fmt: skip
+            least = least_of(matrix.partial, matrix.top)
+            add_sub_compress_matrix(order, matrix.eps, matrix.slack, covers, least, zeros, duals)
             grid.sync()
-            mark(clocks, 6)
+            mark(log.clocks, 6)
             updates = int32(updates + 1)
-        finish(status, updates, flags, signal)
+        finish(status, updates, log)
 
     hungarian.py_func.__module__ = add_sub_compress_matrix.py_func.__module__
     return hungarian
@@ -204,10 +176,5 @@ def hungarian_with(add_sub_compress_matrix: Any) -> Any:
 
 ELEMENT_TYPES = ("int32", "int64", "float64")
 
-_LINES = "int32[::1]"
-SIGNATURE = (
-    f"void(int32, int32, int32, int64, int32, int32, T, T, {', '.join(['T[::1]'] * 5)}, "
-    f"{', '.join([_LINES] * 8)}, D[::1], D[::1], {_LINES}, int64[::1], int64[::1])"
-)
-"""Types that a version's kernel is compiled for: T stands for each of `ELEMENT_TYPES`, D for
-float64 beside float64 and for int64 beside integers."""
+SIGNATURE = (Shape, Matrix, Search, Duals, Log)
+"""Types that a version's kernel is compiled for, an entry an argument (`arguments`)."""

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
+from papers.kawtikwar_opts.kernels.arguments import Duals
 from papers.kawtikwar_opts.kernels.entries import UNROLL, advance, place, quotient, update_duals
 from papers.kawtikwar_opts.kernels.near_zero import near_zero
+from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 from papers.lopes2019.kernels.matrix import MAX_BLOCK
 
 
@@ -37,28 +39,17 @@ def step_6_init(zeros_size_b):
 
 
 @cuda.jit
-def add_sub_compress_matrix(
-    n,
-    lines,
-    eps,
-    slack,
-    covered_row,
-    covered_column,
-    minimum,
-    zeros,
-    zeros_size_b,
-    row_dual,
-    column_dual,
-):
+def add_sub_compress_matrix(order, eps, slack, covers, minimum, zeros, duals):
     """Step 6's additions and subtractions, and the compression, in one pass.
 
     Paper: [K21 Listing 3].  Launch: whole blocks over tiles of the matrix (`entries`).
     Reads/Writes: reads all slacks, and those of the test again; writes those that change; moves the
-    duals; appends to ``zeros``; ``zeros_size_b`` must be 0 at the start.
+    duals; appends to ``zeros``; its sizes must be 0 at the start.
     Race: as `compress_matrix`; a thread tests the entries that it wrote itself.
     """
+    n, lines = order
     least = minimum[0]
-    update_duals(n, least, covered_row, covered_column, row_dual, column_dual)
+    update_duals(n, least, covers, duals)
     data_block_size = int32(lines * n)
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     stride = UNROLL * width * cuda.gridDim.x
@@ -76,7 +67,7 @@ def add_sub_compress_matrix(
         for k in range(UNROLL):
             i = first + k * width + thread
             if i < n * n:
-                cover = covered_row[r] + covered_column[c]
+                cover = covers.row[r] + covers.column[c]
                 if cover == 2:
                     slack[i] = value[k] + least
                 elif cover == 0:
@@ -87,8 +78,8 @@ def add_sub_compress_matrix(
             if i < n * n and near_zero(slack[i], eps):
                 b = quotient(i, data_block_size)
                 i0 = b * data_block_size
-                j = cuda.atomic.add(zeros_size_b, b, 1)
-                zeros[i0 + j] = i
+                j = cuda.atomic.add(zeros.sizes, b, 1)
+                zeros.positions[i0 + j] = i
         row, column = advance(row, column, tile_rows, tile_columns, n)
         first += stride
 
@@ -152,8 +143,7 @@ ELEMENT_TYPES = ("int32", "int64", "float64")
 _LINES = "int32[::1]"
 SIGNATURES = {
     step_6_init: f"void({_LINES})",
-    add_sub_compress_matrix: f"void(int32, int32, T, T[::1], {_LINES}, {_LINES}, T[::1], {_LINES}, "
-    f"{_LINES}, D[::1], D[::1])",
+    add_sub_compress_matrix: (Order, "T", "T[::1]", Covers, "T[::1]", Zeros, Duals),
     compress_matrix: f"void(int32, int32, T, T[::1], {_LINES}, {_LINES})",
     add_reduction: f"void({_LINES}, {_LINES})",
 }

@@ -15,27 +15,16 @@ from papers.kawtikwar_opts.kernels.one_launch import SIGNATURE, hungarian_with
 
 
 @cuda.jit(device=True)
-def add_sub_compress_matrix(
-    n,
-    lines,
-    eps,
-    slack,
-    covered_row,
-    covered_column,
-    least,
-    zeros,
-    zeros_size_b,
-    row_dual,
-    column_dual,
-):
+def add_sub_compress_matrix(order, eps, slack, covers, least, zeros, duals):
     """Step 6's additions and subtractions, and the compression, in one pass.
 
     Paper: [K21 Listing 5].  Launch: all blocks, over tiles of the matrix (`entries`).
     Reads/Writes: reads all slacks, each of them once; writes those that change; moves the
-    duals; appends to ``zeros``; ``zeros_size_b`` must be 0 at the start.
+    duals; appends to ``zeros``; its sizes must be 0 at the start.
     Race: the atomics decide the order inside a bin; a thread tests the entries it wrote itself.
     """
-    update_duals(n, least, covered_row, covered_column, row_dual, column_dual)
+    n, lines = order
+    update_duals(n, least, covers, duals)
     data_block_size = int32(lines * n)
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     stride = UNROLL * width * cuda.gridDim.x
@@ -53,7 +42,7 @@ def add_sub_compress_matrix(
         for k in range(UNROLL):
             i = first + k * width + thread
             if i < n * n:
-                cover = covered_row[r] + covered_column[c]
+                cover = covers.row[r] + covers.column[c]
                 if cover == 2:
                     reg[k] += least
                     slack[i] = reg[k]
@@ -67,8 +56,8 @@ def add_sub_compress_matrix(
             if i < n * n and near_zero(reg[k], eps):
                 b = quotient(i, data_block_size)
                 i0 = b * data_block_size
-                j = cuda.atomic.add(zeros_size_b, b, 1)
-                zeros[i0 + j] = i
+                j = cuda.atomic.add(zeros.sizes, b, 1)
+                zeros.positions[i0 + j] = i
         row, column = advance(row, column, tile_rows, tile_columns, n)
         first += stride
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 from numba import cuda, int32
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_relaxed_block
-from papers.kawtikwar_opts.kernels.clock import mark
-from papers.kawtikwar_opts.kernels.flags import (
+from papers.kawtikwar_opts.kernels.arguments import (
     AUGMENTATIONS,
     DRY,
     MATCHES,
@@ -24,6 +23,7 @@ from papers.kawtikwar_opts.kernels.flags import (
     TOO_MANY_SEARCHES,
     TOO_MANY_UPDATES,
 )
+from papers.kawtikwar_opts.kernels.clock import mark
 from papers.kawtikwar_opts.kernels.step_4 import agree, step_4
 from papers.lopes2019.kernels import search as lopes
 
@@ -36,14 +36,7 @@ step_2 = cuda.jit(device=True)(lopes.step_2.py_func)
 
 
 @cuda.jit(device=True)
-def step_3(
-    n,
-    covered_row,
-    covered_column,
-    row_of_star_at_column,
-    column_of_prime_at_row,
-    row_of_green_at_column,
-):
+def step_3(n, covers, stars):
     """Cover the columns with a star, forget the last search; the number of stars.
 
     [K21 app. step 3]; erasing primes and uncovering rows is step 5's last sentence.  One block.
@@ -53,12 +46,12 @@ def step_3(
         line = start + cuda.threadIdx.x
         starred = int32(0)
         if line < n:
-            if row_of_star_at_column[line] >= 0:
+            if stars.row_of_star_at_column[line] >= 0:
                 starred = int32(1)
-            covered_row[line] = 0
-            covered_column[line] = starred
-            column_of_prime_at_row[line] = -1
-            row_of_green_at_column[line] = -1
+            covers.row[line] = 0
+            covers.column[line] = starred
+            stars.column_of_prime_at_row[line] = -1
+            stars.row_of_green_at_column[line] = -1
         matches = int32(matches + cuda.syncthreads_count(starred))
     return matches
 
@@ -67,13 +60,7 @@ def step_3(
 
 
 @cuda.jit(device=True)
-def step_5(
-    n,
-    row_of_star_at_column,
-    column_of_star_at_row,
-    column_of_prime_at_row,
-    row_of_green_at_column,
-):
+def step_5(n, stars):
     """Apply the paths that step 4 found [K21 app. step 5], as [L19 Alg.3] and [L19 Alg.4].
 
     Forward from the free rows, marking columns green, where paths may join; then backward from the
@@ -82,28 +69,28 @@ def step_5(
     """
     for start in range(cuda.threadIdx.x, n, cuda.blockDim.x):
         row = int32(start)
-        column = column_of_prime_at_row[row]
-        if column >= 0 and column_of_star_at_row[row] < 0:
-            store_relaxed_block(row_of_green_at_column, column, row)
+        column = stars.column_of_prime_at_row[row]
+        if column >= 0 and stars.column_of_star_at_row[row] < 0:
+            store_relaxed_block(stars.row_of_green_at_column, column, row)
             for _ in range(n):  # a path visits a column once
-                row = row_of_star_at_column[column]
+                row = stars.row_of_star_at_column[column]
                 if row < 0:
                     break
-                column = column_of_prime_at_row[row]
-                store_relaxed_block(row_of_green_at_column, column, row)
+                column = stars.column_of_prime_at_row[row]
+                store_relaxed_block(stars.row_of_green_at_column, column, row)
     cuda.syncthreads()
     for start in range(cuda.threadIdx.x, n, cuda.blockDim.x):
         column = int32(start)
-        row = row_of_green_at_column[column]
-        if row >= 0 and row_of_star_at_column[column] < 0:
+        row = stars.row_of_green_at_column[column]
+        if row >= 0 and stars.row_of_star_at_column[column] < 0:
             for _ in range(n):  # a path visits a column once
-                next_column = column_of_star_at_row[row]
-                column_of_star_at_row[row] = column
-                row_of_star_at_column[column] = row
+                next_column = stars.column_of_star_at_row[row]
+                stars.column_of_star_at_row[row] = column
+                stars.row_of_star_at_column[column] = row
                 if next_column < 0:
                     break
                 column = next_column
-                row = row_of_green_at_column[column]
+                row = stars.row_of_green_at_column[column]
     cuda.syncthreads()
 
 
@@ -111,26 +98,7 @@ def step_5(
 
 
 @cuda.jit(device=True)
-def search(
-    alone,
-    n,
-    lines,
-    multiplier,
-    shift,
-    patience,
-    matches,
-    run,
-    zeros,
-    zeros_size_b,
-    covered_row,
-    covered_column,
-    row_of_star_at_column,
-    column_of_star_at_row,
-    column_of_prime_at_row,
-    row_of_green_at_column,
-    flags,
-    clocks,
-):
+def steps_4_5_and_3(alone, shape, matches, run, search, log):
     """Steps 4, 5 and 3 in turn until step 4 runs dry or everything is matched [K21 Fig.7].
 
     Called by block 0 alone, or by all blocks when there are several bins.
@@ -140,39 +108,31 @@ def search(
     status, matches, run, augmentations : int32
         See `Status`; the number of stars; runs of step 4 so far; augmentations of this call.
     """
+    n, covers, stars = shape.order.n, search.covers, search.stars
     augmentations = int32(0)
-    for _ in range(patience):
+    for _ in range(shape.patience):
         if matches == n:
             return SOLVED, matches, run, augmentations
         moved, path = True, False
-        for _ in range(patience):
+        for _ in range(shape.patience):
             if path or not moved:
                 break
-            moved, path = step_4(
-                alone, n, lines, multiplier, shift, zeros, zeros_size_b, covered_row,
-                covered_column, column_of_star_at_row, column_of_prime_at_row,
-            )  # fmt: skip
+            moved, path = step_4(alone, shape, search)
             if alone:
                 moved = False
             else:
-                moved, path = agree(moved, path, run, flags)
+                moved, path = agree(moved, path, run, log.flags)
             run = int32(run + 1)
-        mark(clocks, 4)
+        mark(log.clocks, 4)
         if not path:
             return TOO_MANY_RESTARTS if moved else DRY, matches, run, augmentations
         if cuda.blockIdx.x == 0:
-            step_5(
-                n, row_of_star_at_column, column_of_star_at_row, column_of_prime_at_row,
-                row_of_green_at_column,
-            )  # fmt: skip
-            mark(clocks, 5)
-            matches = step_3(
-                n, covered_row, covered_column, row_of_star_at_column, column_of_prime_at_row,
-                row_of_green_at_column,
-            )  # fmt: skip
-            mark(clocks, 3)
+            step_5(n, stars)
+            mark(log.clocks, 5)
+            matches = step_3(n, covers, stars)
+            mark(log.clocks, 3)
         if not alone:
-            matches = tell(matches, flags)
+            matches = tell(matches, log.flags)
         augmentations = int32(augmentations + 1)
     return TOO_MANY_SEARCHES, matches, run, augmentations
 
@@ -187,87 +147,50 @@ def tell(matches, flags):
 
 
 @cuda.jit(device=True)
-def steps_2_and_3(
-    alone,
-    n,
-    lines,
-    zeros,
-    zeros_size_b,
-    covered_row,
-    covered_column,
-    row_of_star_at_column,
-    column_of_star_at_row,
-    column_of_prime_at_row,
-    row_of_green_at_column,
-    flags,
-    clocks,
-):
+def steps_2_and_3(alone, order, search, log):
     """The greedy stars and the first covers, by block 0; the number of stars."""
+    n, lines = order
+    covers, stars, zeros = search.covers, search.stars, search.zeros
     matches = int32(0)
     if cuda.blockIdx.x == 0:
         step_2(
-            n, lines, zeros, zeros_size_b, covered_row, covered_column, row_of_star_at_column,
-            column_of_star_at_row, flags,
+            n, lines, zeros.positions, zeros.sizes, covers.row, covers.column,
+            stars.row_of_star_at_column, stars.column_of_star_at_row, log.flags,
         )  # fmt: skip
         cuda.syncthreads()
-        mark(clocks, 2)
-        matches = step_3(
-            n, covered_row, covered_column, row_of_star_at_column, column_of_prime_at_row,
-            row_of_green_at_column,
-        )  # fmt: skip
+        mark(log.clocks, 2)
+        matches = step_3(n, covers, stars)
         if cuda.threadIdx.x == 0:
-            flags[MATCHES_INITIAL] = matches
-        mark(clocks, 3)
+            log.flags[MATCHES_INITIAL] = matches
+        mark(log.clocks, 3)
     if not alone:
-        matches = tell(matches, flags)
+        matches = tell(matches, log.flags)
     return matches
 
 
 @cuda.jit(device=True)
-def search_until_dry(
-    alone,
-    n,
-    lines,
-    multiplier,
-    shift,
-    patience,
-    matches,
-    run,
-    barren,
-    zeros,
-    zeros_size_b,
-    covered_row,
-    covered_column,
-    row_of_star_at_column,
-    column_of_star_at_row,
-    column_of_prime_at_row,
-    row_of_green_at_column,
-    flags,
-    clocks,
-):
-    """`search`, and its status for the blocks that took no part in it.
+def search_until_dry(alone, shape, matches, run, barren, search, log):
+    """`steps_4_5_and_3`, and the status for the blocks that took no part in them.
 
     Returns
     -------
     status, matches, run, barren : int32
-        As `search`; `barren` counts dual updates since the last augmentation.
+        As `steps_4_5_and_3`; `barren` counts dual updates since the last augmentation.
     """
     status = int32(DRY)
     if not alone or cuda.blockIdx.x == 0:
-        status, matches, run_now, augmentations = search(
-            alone, n, lines, multiplier, shift, patience, matches, run, zeros, zeros_size_b,
-            covered_row, covered_column, row_of_star_at_column, column_of_star_at_row,
-            column_of_prime_at_row, row_of_green_at_column, flags, clocks,
-        )  # fmt: skip
+        status, matches, run_now, augmentations = steps_4_5_and_3(
+            alone, shape, matches, run, search, log
+        )
         barren = int32(1) if augmentations > 0 else int32(barren + 1)
-        if status == DRY and barren > patience:
+        if status == DRY and barren > shape.patience:
             status = int32(TOO_MANY_UPDATES)
         if cuda.grid(1) == 0:
-            cuda.atomic.add(flags, AUGMENTATIONS, augmentations)
-            cuda.atomic.add(flags, SEARCHES, int32(run_now - run))
-            store_relaxed(flags, STATUS, status)
+            cuda.atomic.add(log.flags, AUGMENTATIONS, augmentations)
+            cuda.atomic.add(log.flags, SEARCHES, int32(run_now - run))
+            store_relaxed(log.flags, STATUS, status)
         run = run_now
     if alone:
         cuda.cg.this_grid().sync()
-        status = load_relaxed(flags, STATUS)
+        status = load_relaxed(log.flags, STATUS)
     return status, matches, run, barren

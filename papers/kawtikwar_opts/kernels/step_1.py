@@ -9,9 +9,9 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.reductions import block_min
+from papers.kawtikwar_opts.kernels.arguments import AUGMENTATIONS, MOVED, PATH, SEARCHES, UPDATES
 from papers.kawtikwar_opts.kernels.clock import mark, start_clock
 from papers.kawtikwar_opts.kernels.entries import UNROLL, advance, place, quotient
-from papers.kawtikwar_opts.kernels.flags import AUGMENTATIONS, MOVED, PATH, SEARCHES, UPDATES
 from papers.kawtikwar_opts.kernels.near_zero import near_zero
 from papers.lopes2019.kernels.matrix import MAX_BLOCK
 
@@ -63,10 +63,9 @@ def least_in_columns(n, columns_a_block, cost, top, min_in_row, min_in_column):
 
 
 @cuda.jit(device=True)
-def subtract_and_compress(
-    n, lines, eps, cost, min_in_row, min_in_column, slack, zeros, zeros_size_b
-):
+def subtract_and_compress(order, matrix, zeros):
     """The first slacks, written once, and their zeros, in tiles as step 6 takes them."""
+    n, lines = order
     data_block_size = int32(lines * n)
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     stride = UNROLL * width * cuda.gridDim.x
@@ -75,63 +74,44 @@ def subtract_and_compress(
     rows, columns = place(width, n)
     tile_rows, tile_columns = place(stride, n)
     while first < n * n:
-        reg = cuda.local.array(UNROLL, slack.dtype)
+        reg = cuda.local.array(UNROLL, matrix.slack.dtype)
         for k in range(UNROLL):
             i = first + k * width + thread
             if i < n * n:
-                reg[k] = cost[i]
+                reg[k] = matrix.cost[i]
         r, c = row, column
         for k in range(UNROLL):
             i = first + k * width + thread
             if i < n * n:
-                reg[k] = (reg[k] - min_in_row[r]) - min_in_column[c]
-                slack[i] = reg[k]
+                reg[k] = (reg[k] - matrix.min_in_row[r]) - matrix.min_in_column[c]
+                matrix.slack[i] = reg[k]
             r, c = advance(r, c, rows, columns, n)
         for k in range(UNROLL):
             i = first + k * width + thread
-            if i < n * n and near_zero(reg[k], eps):
+            if i < n * n and near_zero(reg[k], matrix.eps):
                 b = quotient(i, data_block_size)
-                j = cuda.atomic.add(zeros_size_b, b, 1)
-                zeros[b * data_block_size + j] = i
+                j = cuda.atomic.add(zeros.sizes, b, 1)
+                zeros.positions[b * data_block_size + j] = i
         row, column = advance(row, column, tile_rows, tile_columns, n)
         first += stride
 
 
 @cuda.jit(device=True)
-def step_1(
-    n,
-    lines,
-    lines_a_turn,
-    eps,
-    top,
-    cost,
-    min_in_row,
-    min_in_column,
-    slack,
-    zeros,
-    zeros_size_b,
-    covered_row,
-    covered_column,
-    row_of_star_at_column,
-    column_of_star_at_row,
-    row_dual,
-    column_dual,
-    flags,
-    clocks,
-):
+def step_1(shape, matrix, search, duals, log):
     """Clear everything, make the first slacks and list their zeros [K21 app. step 1].
 
     Three passes over the costs and three barriers: row minima, column minima, slacks with zeros.
     """
     grid = cuda.cg.this_grid()
-    start_clock(clocks)
+    n, flags = shape.order.n, log.flags
+    start_clock(log.clocks)
     for line in range(cuda.grid(1), n, cuda.gridsize(1)):
-        row_of_star_at_column[line] = -1
-        column_of_star_at_row[line] = -1
-        covered_row[line] = 0
-        covered_column[line] = 0
-    for b in range(cuda.grid(1), zeros_size_b.size, cuda.gridsize(1)):
-        zeros_size_b[b] = 0
+        search.stars.row_of_star_at_column[line] = -1
+        search.stars.column_of_star_at_row[line] = -1
+        search.covers.row[line] = 0
+        search.covers.column[line] = 0
+    for b in range(cuda.grid(1), search.zeros.sizes.size, cuda.gridsize(1)):
+        search.zeros.sizes[b] = 0
     if cuda.grid(1) == 0:
         flags[AUGMENTATIONS] = 0
         flags[SEARCHES] = 0
@@ -139,15 +119,15 @@ def step_1(
         for slot in range(3):
             flags[MOVED + slot] = 0
             flags[PATH + slot] = 0
-    least_in_rows(n, lines_a_turn, cost, top, min_in_row)
+    least_in_rows(n, shape.lines_a_turn, matrix.cost, matrix.top, matrix.min_in_row)
     grid.sync()
-    least_in_columns(n, lines_a_turn, cost, top, min_in_row, min_in_column)
-    grid.sync()
-    for line in range(cuda.grid(1), n, cuda.gridsize(1)):
-        row_dual[line] = min_in_row[line]
-        column_dual[line] = min_in_column[line]
-    subtract_and_compress(
-        n, lines, eps, cost, min_in_row, min_in_column, slack, zeros, zeros_size_b
+    least_in_columns(
+        n, shape.lines_a_turn, matrix.cost, matrix.top, matrix.min_in_row, matrix.min_in_column
     )
     grid.sync()
-    mark(clocks, 1)
+    for line in range(cuda.grid(1), n, cuda.gridsize(1)):
+        duals.row[line] = matrix.min_in_row[line]
+        duals.column[line] = matrix.min_in_column[line]
+    subtract_and_compress(shape.order, matrix, search.zeros)
+    grid.sync()
+    mark(log.clocks, 1)

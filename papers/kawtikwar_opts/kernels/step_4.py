@@ -14,7 +14,7 @@ from papers.common.gpu.memory_order import (
     store_relaxed,
     store_relaxed_block,
 )
-from papers.kawtikwar_opts.kernels.flags import MOVED, PATH
+from papers.kawtikwar_opts.kernels.arguments import MOVED, PATH
 
 # The fate of a zero that step 4 looked at.
 WAITS, GONE, UNCOVERS, ENDS_PATH = 0, 1, 2, 3
@@ -50,59 +50,36 @@ def fence(alone):
 
 
 @cuda.jit(device=True)
-def visit(
-    alone,
-    n,
-    multiplier,
-    shift,
-    position,
-    covered_row,
-    covered_column,
-    column_of_star_at_row,
-    column_of_prime_at_row,
-):
+def visit(alone, shape, position, covers, stars):
     """Look at one zero; prime it if it is uncovered, and follow its row's star.
 
     The order of the accesses is [L19 Thm.1]'s, as in `papers.lopes2019.kernels.search.uncovered`
-    and
-    `process`: column, fence, row; cover the row, fence, uncover the column. The row is read once
-    more before: a row stays covered until step 3, so its zeros are out of the search for good.
+    and `process`: column, fence, row; cover the row, fence, uncover the column. The row is read
+    once more before: a row stays covered until step 3, so its zeros are out of the search for good.
     """
-    column = int32((int64(position) * multiplier) >> shift)
-    row = int32(position - column * n)
-    row_is_covered = load(alone, covered_row, row)
-    column_is_covered = load(alone, covered_column, column)
+    column = int32((int64(position) * shape.multiplier) >> shape.shift)
+    row = int32(position - column * shape.order.n)
+    row_is_covered = load(alone, covers.row, row)
+    column_is_covered = load(alone, covers.column, column)
     if row_is_covered != 0:
         return GONE
     if column_is_covered != 0:
         return WAITS
     fence(alone)
-    if load(alone, covered_row, row) != 0:
+    if load(alone, covers.row, row) != 0:
         return GONE
-    store(alone, column_of_prime_at_row, row, column)
-    star = column_of_star_at_row[row]
+    store(alone, stars.column_of_prime_at_row, row, column)
+    star = stars.column_of_star_at_row[row]
     if star < 0:
         return ENDS_PATH
-    store(alone, covered_row, row, 1)
+    store(alone, covers.row, row, 1)
     fence(alone)
-    store(alone, covered_column, star, 0)
+    store(alone, covers.column, star, 0)
     return UNCOVERS
 
 
 @cuda.jit(device=True)
-def step_4(
-    alone,
-    n,
-    lines,
-    multiplier,
-    shift,
-    zeros,
-    zeros_size_b,
-    covered_row,
-    covered_column,
-    column_of_star_at_row,
-    column_of_prime_at_row,
-):
+def step_4(alone, shape, search):
     """Search the block's bin until it can uncover no more columns [K21 app. step 4] [L19 Alg.2].
 
     A sweep looks at all zeros that may still matter: the first `MEMORY` of a thread have a bit
@@ -113,11 +90,13 @@ def step_4(
     moved, path : bool
         Whether the block uncovered a column, and whether it found a path.
     """
+    n, lines = shape.order
+    zeros, covers, stars = search.zeros, search.covers, search.stars
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     size = int32(0)
     base = int64(0)
-    if cuda.blockIdx.x < zeros_size_b.size:
-        size = zeros_size_b[cuda.blockIdx.x]
+    if cuda.blockIdx.x < zeros.sizes.size:
+        size = zeros.sizes[cuda.blockIdx.x]
         base = int64(cuda.blockIdx.x) * lines * n
     turns = int64(0)
     if thread < size:
@@ -130,20 +109,15 @@ def step_4(
         while todo != 0:
             turn = cuda.ffs(todo) - 1
             todo &= todo - 1
-            fate = visit(
-                alone, n, multiplier, shift, zeros[base + thread + turn * width],
-                covered_row, covered_column, column_of_star_at_row, column_of_prime_at_row,
-            )  # fmt: skip
+            position = zeros.positions[base + thread + turn * width]
+            fate = visit(alone, shape, position, covers, stars)
             if fate != WAITS:
                 alive &= ~(int64(1) << turn)
             if fate == UNCOVERS:
                 found = int32(1)
             path = path or fate == ENDS_PATH
         for k in range(thread + MEMORY * width, size, width):
-            fate = visit(
-                alone, n, multiplier, shift, zeros[base + k],
-                covered_row, covered_column, column_of_star_at_row, column_of_prime_at_row,
-            )  # fmt: skip
+            fate = visit(alone, shape, zeros.positions[base + k], covers, stars)
             if fate == UNCOVERS:
                 found = int32(1)
             path = path or fate == ENDS_PATH

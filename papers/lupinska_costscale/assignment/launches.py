@@ -190,6 +190,6 @@ def bind_block(
         raise ValueError(f"threads={shapes.threads}: the one launch takes whole warps")
     return bind(
         one_launch.cost_scaling, 1, shapes.threads, np.int32(costs.n), np.int64(alpha),
-        np.int64(eps_0), np.int64(sweeps), arrays["cost"], arrays["mates"], arrays["prices"], arrays["tally"],
-        arrays["ended"],
+        np.int64(eps_0), np.int64(sweeps), arrays["cost"], arrays["mates"], arrays["prices"],
+        arrays["tally"], arrays["ended"],
     )  # fmt: skip

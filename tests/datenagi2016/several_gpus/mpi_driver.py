@@ -18,15 +18,25 @@ from scipy.optimize import linear_sum_assignment
 from papers.common import instances
 from papers.common.gpu import device, memory_order
 from papers.common.instances.matrices import sources
-from papers.common.model import Assignment, Instance
+from papers.common.model import Assignment, GivenUpError, Instance
 from papers.common.mpi import ranks
-from papers.common.mpi import windows as common_peers
-from papers.common.problems import assignment_proof, assignment_proof_by_strips, blocks
+from papers.common.mpi import windows as windows_of
+from papers.common.problems import (
+    assignment_proof,
+    assignment_proof_by_strips,
+    blocks,
+    costs_on_device,
+)
 from papers.datenagi2016 import solve, solver
 from papers.datenagi2016.kernels import shared
 from papers.datenagi2016.several_gpus import collectives, upload
 from papers.datenagi2016.several_gpus import exchange as mpi_exchange
 from papers.datenagi2016.several_gpus import solver as mpi_solver
+from papers.datenagi2016.several_gpus.exchange import AllgatherExchange, NcclExchange, PeerExchange
+from papers.datenagi2016.several_gpus.exchange import host as by_host
+from papers.datenagi2016.several_gpus.exchange import nccl as by_nccl
+from papers.datenagi2016.several_gpus.exchange import peers as by_peers
+from papers.datenagi2016.several_gpus.exchange.base import Level
 from papers.datenagi2016.several_gpus.kernels import strips
 
 COMM = ranks.mpi().COMM_WORLD
@@ -109,13 +119,13 @@ def file(path):
     cost = np.load(path)
     for variant in ("classical", "tree"):
         check(solve(path, variant=variant, comm=COMM), cost)
-    missing = path if RANK == 0 else path + ".absent"
+    missing = path if RANK == 0 and SIZE > 1 else path + ".absent"
     raises(FileNotFoundError, "absent", lambda: solve(missing, comm=COMM))
 
 
 def lists():
     """Messages longer than what the first call carries."""
-    mpi_exchange.INLINE = 2
+    by_host.INLINE = 2
     for label in ("n", "0.1n"):
         instance = Instance("uniform", 24, label, seed=2)
         for way in ("gather", "allgather"):
@@ -140,8 +150,8 @@ def peers():
             assert answer.counters[name] == plain.counters[name], name
         assert (answer.counters["by_peers"], plain.counters["by_peers"]) == (1, 0)
     state = mpi_solver.upload(Instance("uniform", 17, "10n"), comm=COMM, exchange="peers")
-    clear, late = state.exchange.launches["clear"], RANK == SIZE - 1
-    state.exchange.launches["clear"] = lambda: (time.sleep(0.2 * late), clear())
+    if RANK == SIZE - 1:
+        state.launches["clear"] = Late(state.launches["clear"])
     for _ in range(2):  # a state runs again, and so does the window
         mpi_solver.run(state)
         passes = sum(state.launches[name].count for name in ("first_rows", "woken_rows"))
@@ -168,13 +178,24 @@ def peers():
     ranks.ranks_of_host = host
 
 
+class Late:
+    """A launch that comes late."""
+
+    def __init__(self, launch):
+        self.launch, self.count, self.reset = launch, 0, launch.reset
+
+    def __call__(self):
+        time.sleep(0.2)
+        self.launch()
+
+
 def windows():
     """Every rank reaches every rank's part; a larger window does not end a smaller one."""
     comm = COMM.Dup()
-    small = common_peers.window(comm, 3)
-    large = common_peers.window(comm, small.words.size + 1)
-    assert common_peers.window(comm, 5) is large
-    assert (small.words.size, large.words.size) == (common_peers.LEAST, 2 * common_peers.LEAST)
+    small = windows_of.window(comm, 3)
+    large = windows_of.window(comm, small.words.size + 1)
+    assert windows_of.window(comm, 5) is large
+    assert (small.words.size, large.words.size) == (windows_of.LEAST, 2 * windows_of.LEAST)
     for window in (small, large):
         assert len(window.addresses) == SIZE
         for rank, address in enumerate(window.addresses):
@@ -207,7 +228,7 @@ class FakeNccl:
         comm.Allgather(part, whole)
 
     def broadcast(self, sent, received, size, kind, root, comm, stream):
-        assert (sent, kind, root, stream) == (received, mpi_exchange.NCCL_BYTE, 0, 0)
+        assert (sent, kind, root, stream) == (received, by_nccl.NCCL_BYTE, 0, 0)
         comm.Bcast(np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(sent)))
 
 
@@ -225,7 +246,7 @@ class Unfit(FakeNccl):
 def with_nccl(library):
     """Let a stand-in be NCCL; none is given back, for its address names it."""
     LIBRARIES.append(library)
-    mpi_exchange.nccl_library = lambda: library
+    by_nccl.nccl_library = lambda: library
     return library
 
 
@@ -233,12 +254,17 @@ LIBRARIES = []
 
 
 def nccl():
-    """The way without the host, by a stand-in; chosen if every rank has a GPU."""
+    """The way without the host, by a stand-in; chosen if every rank has a GPU of its own host."""
     instance = Instance("uniform", 22, "10n", seed=5)
-    plain = solve(instance, comm=COMM)
+    plain = solve(instance, comm=COMM, exchange="allgather")
+    beside, apart = windows_of.why_not, lambda comm: "the ranks are on several hosts"
+    mpi_exchange.FASTEST["peers"] = apart
     state = mpi_solver.upload(instance, comm=COMM)
-    way = "allgather" if SIZE > 1 else "none"
-    assert (state.exchange.name, "GPU each" in state.reason) == (way, SIZE > 1)
+    why = "the ranks do not have a GPU each" if SIZE > 1 else "one rank has nobody to exchange with"
+    assert type(state.exchange) is AllgatherExchange
+    assert state.reason == (
+        f"peers is not possible: the ranks are on several hosts; nccl is not possible: {why}"
+    )
     raises(ranks.MissingPackageError, "nccl", lambda: solve(instance, comm=COMM, exchange="nccl"))
     ranks.gpus_of = lambda comm: comm.size
     for fails in ("get_version", "get_unique_id", "comm_init_rank_scalable") if SIZE > 1 else ():
@@ -248,14 +274,21 @@ def nccl():
             with_nccl(Unfit(""))
         for _ in range(2):  # what has failed is not tried again, or on all ranks
             state = mpi_solver.upload(instance, comm=COMM)
-            assert (state.exchange.name, "driver is old" in state.reason) == ("allgather", True)
+            assert type(state.exchange) is AllgatherExchange
+            assert "driver is old" in state.reason
         raises(ranks.MissingPackageError, "driver is old",
                lambda: solve(instance, comm=COMM, exchange="nccl"))  # fmt: skip
     fake = with_nccl(FakeNccl())
+    if SIZE > 1:
+        state = mpi_solver.upload(instance, comm=COMM)
+        assert type(state.exchange) is NcclExchange
+        assert state.reason == "peers is not possible: the ranks are on several hosts"
     for n in {1: (1, 6), 2: (3, 7), 4: (5, 9)}[SIZE]:  # uneven, and with an idle rank
         for way in ("auto", "peers"):
+            mpi_exchange.FASTEST["peers"] = beside if way == "peers" else apart
             answer = solve(Instance("uniform", n, "n", seed=n), comm=COMM, exchange=way)
             check(answer, instances.draw(Instance("uniform", n, "n", seed=n)))
+    mpi_exchange.FASTEST["peers"] = apart
     for dtype in ("int32", "int64", "float64"):
         answer = solve(instance, comm=COMM, dtype=dtype)
         check(answer, instances.draw(instance))
@@ -292,6 +325,87 @@ def interrupted():
             mpi_solver.run(state)
             check(mpi_solver.download(state), instances.draw(instance))
     time.sleep(2.5)  # the watch of PAPERS_MPI_TIMEOUT_S does not run on
+
+
+def fastest():
+    """By itself the fastest way is taken, and says nothing; others are taken where it cannot be."""
+    instance = Instance("uniform", 17, "10n", seed=3)
+    state = mpi_solver.upload(instance, comm=COMM)
+    assert type(state.exchange) is PeerExchange
+    assert state.reason == ""
+    mpi_solver.run(state)
+    answer = mpi_solver.download(state)
+    check(answer, instances.draw(instance))
+    assert (answer.counters["by_peers"], answer.counters["by_nccl"]) == (1, 0)
+    if SIZE > 1:
+        host, ranks.ranks_of_host = ranks.ranks_of_host, lambda comm: 1
+        state = mpi_solver.upload(instance, comm=COMM)
+        assert type(state.exchange) is AllgatherExchange
+        assert state.reason == (
+            "peers is not possible: the ranks are on several hosts; "
+            "nccl is not possible: the ranks do not have a GPU each"
+        )
+        ranks.ranks_of_host = host
+    classical = mpi_solver.upload(instance, variant="classical", comm=COMM, exchange="peers")
+    assert (type(classical.exchange), classical.reason) == (mpi_exchange.Exchange, "")
+
+
+def given_in_device_memory():
+    """A matrix that every rank's device memory holds: whole, cut by rows, cut by columns."""
+    for n in (SIZE, 14):
+        cost = instances.draw(Instance("uniform", n, "10n", seed=n))
+        costs = costs_on_device.adopt(cost)
+        for variant in ("classical", "tree"):
+            check(solve(costs, variant=variant, comm=COMM), cost)
+        refused = functools.partial(solve, costs, maximize=True, comm=COMM)
+        raises(ValueError, "are minimized, as int32", refused)
+    large = costs_on_device.adopt(np.full((5, 5), 2**30, np.int32))
+    raises(ValueError, "would overflow", lambda: solve(large, comm=COMM))
+    if SIZE > 1:
+        other = costs_on_device.adopt(np.eye(14, dtype=np.int32) * (RANK == 1))
+        raises(blocks.DisagreementError, "costs", lambda: solve(other, comm=COMM))
+
+
+def gives_up():
+    """Ranks whose stores go astray wait in vain, in kernels: all raise by name, and go on."""
+    instance = Instance("uniform", 15, "10n", seed=2)
+    looks, by_peers.most_looks = by_peers.most_looks, lambda: 300
+    for step in ("first_rows", "share_theta", "take_assignment"):
+        state = mpi_solver.upload(instance, comm=COMM, exchange="peers")
+        window = state.exchange._window
+        astray = np.zeros(window.words.size, np.int64)
+        state.launches[step] = Astray(state.launches[step], window.addresses, astray)
+        if step == "take_assignment" and RANK == 0:  # what it waits for is sent by the root
+            name = "send_assignment"
+            state.launches[name] = Astray(state.launches[name], window.addresses, astray)
+        raises(GivenUpError, "looked 300 times .* in vain", lambda: mpi_solver.run(state))  # noqa: B023
+        raises(RuntimeError, "no run has ended", lambda: mpi_solver.download(state))  # noqa: B023
+    by_peers.most_looks = looks
+    state = mpi_solver.upload(instance, comm=COMM, exchange="peers")
+    mpi_solver.run(state)
+    check(mpi_solver.download(state), instances.draw(instance))
+
+
+class Astray:
+    """A launch whose stores reach no other rank, nor this one's window."""
+
+    def __init__(self, launch, addresses, astray):
+        self.launch, self.addresses, self.astray = launch, addresses, astray
+        self.count, self.reset = 0, launch.reset
+
+    def __call__(self):
+        kept = self.addresses.copy()
+        self.addresses[:] = self.astray.ctypes.data
+        self.launch()
+        self.addresses[:] = kept
+
+
+def endless():
+    """A search that goes on and on, as no search of rows and columns can, ends by name."""
+    for way in ("allgather", "gather"):
+        state = mpi_solver.upload(Instance("uniform", 9, "10n"), comm=COMM, exchange=way)
+        state.exchange._brought = lambda: Level(1, False)
+        raises(GivenUpError, "has gone on for 11 levels", lambda: mpi_solver.run(state))  # noqa: B023
 
 
 def stuck():
@@ -344,7 +458,9 @@ def errors():
                lambda: solve(np.eye(5), comm=COMM, maximize=RANK == 1))  # fmt: skip
         bad = np.full((5, 5), np.nan)
         raises(ValueError, "NaN", lambda: solve(bad, comm=COMM))
-    raises(ValueError, "exchange", lambda: solve(np.eye(5), comm=COMM, exchange="pigeon"))
+    for variant in ("classical", "tree"):
+        call = functools.partial(solve, np.eye(5), comm=COMM, variant=variant, exchange="pigeon")
+        raises(ValueError, "exchange='pigeon' is not one of auto, gather", call)
     raises(ValueError, "variant", lambda: solve(np.eye(5), comm=COMM, variant="pigeon"))
     raises(ValueError, "by part", lambda: solve(Instance("lopes_cpp", 5, "n"), comm=COMM))
     state = mpi_solver.upload(np.eye(5, dtype=int), variant="classical", comm=COMM)
@@ -457,9 +573,18 @@ def silent_nccl():
     """One rank does not answer in an exchange through NCCL."""
     ranks.gpus_of = lambda comm: comm.size
     with_nccl(FakeNccl())
-    state = mpi_solver.upload(Instance("uniform", 20, "10n"), comm=COMM)
+    state = mpi_solver.upload(Instance("uniform", 20, "10n"), comm=COMM, exchange="nccl")
     if RANK == SIZE - 1:
         state.launches["level"] = Sleep()
+    mpi_solver.run(state)
+
+
+def alone_gives_up():
+    """One rank's kernels wait for a rank that has gone to sleep, and give up by themselves."""
+    by_peers.most_looks = lambda: 3000 if RANK == 0 else 2**30
+    state = mpi_solver.upload(Instance("uniform", 20, "10n"), comm=COMM, exchange="peers")
+    if RANK == SIZE - 1:
+        state.launches["dual_update"] = Sleep()
     mpi_solver.run(state)
 
 
@@ -474,8 +599,9 @@ def silent_peers():
 CASES = {
     case.__name__: case
     for case in (
-        solves, forms, file, lists, peers, windows, nccl, aware, interrupted, stuck, errors,
-        certificates, alone_raises, killed, silent, silent_nccl, silent_peers,
+        solves, forms, file, lists, peers, windows, fastest, nccl, aware, interrupted, stuck,
+        given_in_device_memory, gives_up, endless, errors, certificates, alone_raises, killed,
+        silent, silent_nccl, silent_peers, alone_gives_up,
     )
 }  # fmt: skip
 

@@ -13,18 +13,19 @@ from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.gpu.launch import bind
 from papers.common.instances.matrices import uniform
-from papers.datenagi2016.kernels import shared
+from papers.datenagi2016 import launches as one_gpu
+from papers.datenagi2016.kernels import classical, shared
+from papers.datenagi2016.kernels import tree as one_tree
 from papers.datenagi2016.launches import Geometry
-from papers.datenagi2016.several_gpus import launches
-from papers.datenagi2016.several_gpus.exchange import window_words
-from papers.datenagi2016.several_gpus.kernels import peers, tree
-from papers.datenagi2016.several_gpus.kernels import peers_paths as paths
+from papers.datenagi2016.several_gpus.kernels import peers, peers_root, tree, window
 from papers.datenagi2016.several_gpus.kernels import strips as mpi_kernels
 from papers.datenagi2016.several_gpus.kernels.strips import MPI_FLAGS
-from papers.datenagi2016.several_gpus.launches import Strip
+from papers.datenagi2016.several_gpus.strip import Strip
 
 TOP = np.int32(2**31 - 1)
 i32 = np.int32
+LONG = i32(2**30)
+"""Looks at a word that comes."""
 
 
 @pytest.fixture(autouse=True)
@@ -40,11 +41,12 @@ def test_minima_of_strips_make_those_of_the_whole(n, ranks):
     cost = uniform(n, 5, cost_range=10 * n)
     whole_rows = np.zeros(n, i32)
     flat = cost.reshape(-1)
-    bind(shared.row_reduction, -(-32 * n // 64), 64, i32(n), TOP, i32(0), flat, whole_rows)()
+    bind(shared.row_reduction, -(-32 * n // 64), 64, i32(n), i32(n), TOP, i32(0), flat,
+         whole_rows)()  # fmt: skip
     whole_columns = np.full(n, TOP)
     groups = -(-n // 32) * -(-n // 8)
-    bind(shared.column_reduction, groups, 32, i32(n), i32(8), TOP, i32(0), flat, whole_rows,
-         whole_columns)()  # fmt: skip
+    bind(shared.column_reduction, groups, 32, i32(n), i32(n), i32(0), i32(8), TOP, i32(0), flat,
+         whole_rows, whole_columns)()  # fmt: skip
     for by_rows in (True, False):
         rows, columns = [], []
         for rank in range(ranks):
@@ -53,12 +55,12 @@ def test_minima_of_strips_make_those_of_the_whole(n, ranks):
             part = np.ascontiguousarray(cost[slice(*strip.rows), slice(*strip.columns)]).ravel()
             part = part if part.size else np.zeros(1, i32)
             found = np.zeros(max(k, 1), i32)
-            bind(mpi_kernels.row_minima, max(1, -(-32 * k // 64)), 64, i32(k), i32(m), TOP, i32(0),
+            bind(shared.row_reduction, max(1, -(-32 * k // 64)), 64, i32(k), i32(m), TOP, i32(0),
                  part, found)()  # fmt: skip
             rows.append(found[:k])
             least = np.full(max(m, 1), TOP)
             shape = max(1, -(-m // 32) * -(-k // 8)), 32
-            bind(mpi_kernels.column_minima, *shape, i32(k), i32(m), i32(8), i32(strip.rows[0]),
+            bind(shared.column_reduction, *shape, i32(k), i32(m), i32(strip.rows[0]), i32(8),
                  TOP, i32(0), part, whole_rows, least)()  # fmt: skip
             columns.append(least[:m])
         if by_rows:
@@ -167,9 +169,13 @@ def test_a_whole_run_under_interleavings(seed, variant):
     assert assignment_proof.assignment(cost, answer).ok
 
 
-def at_once(work, parts):
+def at_once(work, parts, without=None):
     """Call ``work(rank)`` in a thread for every rank; fail if one waits for ever."""
-    threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(parts)]
+    threads = [
+        threading.Thread(target=work, args=(rank,), daemon=True)
+        for rank in range(parts)
+        if rank != without
+    ]
     for one in threads:
         one.start()
     for one in threads:
@@ -177,20 +183,22 @@ def at_once(work, parts):
         assert not one.is_alive(), "a rank waits for what does not come"
 
 
-def passes_of_peers(seed, parts, cost, matched):
+def passes_of_peers(seed, parts, cost, matched, patience=LONG, silent=None):
     """One first forward pass on `parts` ranks, each a thread with an executor of its own.
 
-    Returns each rank's signal, rows' covers and columns' predecessors, and their slacks.
+    A rank may be silent: it launches nothing. Returns each other rank's signal, rows' covers and
+    columns' predecessors, and their slacks.
     """
     n = len(cost)
     strips = [Strip(n, False, parts, rank) for rank in range(parts)]
     block = strips[0].block
     turns = 2 * parts
-    windows = [np.zeros(2 * turns + turns * block, np.int64) for _ in range(parts)]
-    addresses = np.array([window.ctypes.data for window in windows], np.int64)
+    lists = window.lists_at.py_func(parts)
+    windows = [np.zeros(lists + turns * block, np.int64) for _ in range(parts)]
+    addresses = np.array([each.ctypes.data for each in windows], np.int64)
     rows_of = np.full(parts * block, -1, i32)  # columns of rows
     rows_of[: len(matched)] = matched
-    found = [None] * parts
+    found, gave_up = [None] * parts, [None] * parts
 
     def search(rank):
         strip = strips[rank]
@@ -211,9 +219,9 @@ def passes_of_peers(seed, parts, cost, matched):
         share = Strip(n, True, parts, rank).bounds
         arguments = (
             i32(share[0]), i32(share[1]), i32(rank), i32(parts), i32(block), i32(columns), TOP,
-            i32(0), part if columns else np.zeros(1, i32), np.zeros(parts * block, i32),
+            i32(0), patience, part if columns else np.zeros(1, i32), np.zeros(parts * block, i32),
             np.zeros(block, i32), rows_of, of_columns, cover, column_cover, row_before,
-            column_before, slack, mark, column_mark, mine[:turns], mine[2 * turns :], addresses,
+            column_before, slack, mark, column_mark, mine[:turns], mine[lists:], addresses,
             reverse, flags, word,
         )  # fmt: skip
         one = Executor(seed=10 * seed + rank, switch=0.1)
@@ -223,8 +231,10 @@ def passes_of_peers(seed, parts, cost, matched):
             column_cover[:columns], slack[:columns], int(flags[shared.LEVELS]),
             int(flags[mpi_kernels.ROWS]),
         )  # fmt: skip
+        gave_up[rank] = int(flags[mpi_kernels.GAVE_UP])
 
-    at_once(search, parts)
+    at_once(search, parts, without=silent)
+    assert all(gave_up[rank] == (silent is not None) for rank in range(parts) if rank != silent)
     return found
 
 
@@ -281,6 +291,69 @@ def test_ranks_that_write_each_others_lists_search_the_same_trees(seed):
     assert at == n
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_pass_whose_peer_never_answers_ends_and_says_so(seed):
+    """No rank's kernel is left waiting, in whatever block; what it has written are rows."""
+    parts = 2 + seed % 3
+    cost = np.random.default_rng(seed).integers(0, 9, (30, 30)).astype(i32)
+    silent = seed % parts
+    nobody = np.full(30, -1, i32)
+    found = passes_of_peers(seed, parts, cost, nobody, patience=i32(200), silent=silent)
+    for rank, mine in enumerate(found):
+        assert (mine is None) == (rank == silent)
+        assert mine is None or mine[0] == 1 << 34 | mpi_kernels.GIVEN_UP
+
+
+def test_a_row_that_never_comes_ends_a_pass():
+    """The counts have come, one of the rows has not: all blocks end, on rows that are rows."""
+    n, parts, block = 40, 2, 20
+    mine = np.zeros(window.words_of.py_func(parts, block), np.int64)
+    other, lists = np.zeros_like(mine), window.lists_at.py_func(parts)
+    addresses = np.array([mine.ctypes.data, other.ctypes.data], np.int64)
+    mine[parts + 1] = 1 << 34 | 5  # rank 1 in exchange 1: five rows, of which one has come
+    mine[lists + (parts + 1) * block] = 1 << 32 | 30
+    rows_of, flags, word = np.full(n, -1, i32), np.zeros(MPI_FLAGS, i32), np.zeros(1, np.int64)
+    marks, covers = np.full(n, shared.ACTIVE, i32), np.zeros(n, i32)
+    column = {name: np.zeros(block, i32) for name in ("cover", "before", "mark", "reverse")}
+    arguments = (
+        i32(0), i32(20), i32(0), i32(parts), i32(block), i32(block), TOP, i32(0), i32(100),
+        np.ones(n * block, i32), np.zeros(n, i32), np.zeros(block, i32), rows_of,
+        np.full(block, -1, i32), covers, column["cover"], np.full(n, -1, i32), column["before"],
+        np.full(block, TOP), marks, column["mark"], mine[: 2 * parts], mine[lists:], addresses,
+        column["reverse"], flags, word,
+    )  # fmt: skip
+    Executor(seed=3, switch=0.1).launch(peers.forward_pass, 3, 64, arguments, 0)
+    assert flags[mpi_kernels.GAVE_UP] == 1
+    assert int(word[0]) == 1 << 34 | mpi_kernels.GIVEN_UP
+
+
+def test_a_theta_and_a_value_that_never_come_end_their_kernels():
+    n, parts, block = 8, 2, 4
+    mine = np.zeros(window.words_of.py_func(parts, block), np.int64)
+    other = np.zeros_like(mine)
+    addresses = np.array([mine.ctypes.data, other.ctypes.data], np.int64)
+    flags, root_flags = np.zeros(MPI_FLAGS, i32), np.zeros(MPI_FLAGS, i32)
+    thetas = mine[2 * parts : 4 * parts]
+    bind(peers.share_theta, 1, 32, i32(0), i32(parts), i32(50), mine[: 2 * parts], thetas,
+         addresses, np.full(1, 6, i32), flags)()  # fmt: skip
+    assert flags[mpi_kernels.GAVE_UP] == 1
+    trees = mine[window.trees_at.py_func(parts, block) :]
+    for kernel in ("free_columns", "take_assignment"):
+        flags[mpi_kernels.GAVE_UP] = 0
+        before, rows, columns = np.full(n, 5, i32), np.full(n, 5, i32), np.full(block, 7, i32)
+        if kernel == "free_columns":
+            bind(peers_root.free_columns, 1, 32, i32(n), i32(50), trees, before,
+                 np.full(n, -1, i32), np.zeros(n, i32), flags, root_flags)()  # fmt: skip
+            assert (before == -1).all()
+            assert root_flags[shared.REVERSE] == 0
+        else:
+            bind(peers_root.take_assignment, 1, 32, i32(n), i32(block), i32(0), i32(50), trees,
+                 rows, columns, flags)()  # fmt: skip
+            assert (rows == -1).all()
+            assert (columns == 7).all()
+        assert flags[mpi_kernels.GAVE_UP] == 1
+
+
 def between_searches(seed, parts, n, rounds):
     """What lies between `rounds` searches, on ranks that are threads with an executor each.
 
@@ -291,9 +364,11 @@ def between_searches(seed, parts, n, rounds):
     draw = np.random.default_rng(seed)
     strips = [Strip(n, False, parts, rank) for rank in range(parts)]
     block = strips[0].block
-    whole, begin = parts * block, 4 * parts + 2 * parts * block
-    windows = [np.zeros(window_words(parts, block), np.int64) for _ in range(parts)]
-    addresses = np.array([window.ctypes.data for window in windows], np.int64)
+    begin = window.trees_at.py_func(parts, block)
+    end = window.assignment_at.py_func(parts, block)
+    whole = end - begin
+    windows = [np.zeros(window.words_of.py_func(parts, block), np.int64) for _ in range(parts)]
+    addresses = np.array([each.ctypes.data for each in windows], np.int64)
     given = [
         {
             "before": draw.integers(-1, n, n).astype(i32),
@@ -311,8 +386,7 @@ def between_searches(seed, parts, n, rounds):
         columns, one = last - first, Executor(seed=10 * seed + rank, switch=0.1)
         flags, root_flags = np.zeros(MPI_FLAGS, i32), np.zeros(MPI_FLAGS, i32)
         mine, word = windows[rank], np.zeros(1, np.int64)
-        trees = mine[begin : begin + whole]
-        assignment = mine[begin + whole :]
+        trees, assignment = mine[begin:end], mine[end:]
         rows_of, of_columns = np.full(whole, -1, i32), np.full(block, -1, i32)
 
         def go(kernel, *arguments):
@@ -327,22 +401,22 @@ def between_searches(seed, parts, n, rounds):
                 else np.zeros(block, i32) for name in ("cover", "mark", "before")
             )  # fmt: skip
             root_flags[shared.AUGMENT] = root_flags[shared.REVERSE] = 3
-            go(paths.send_trees, i32(columns), i32(begin + first), cover, mark, before, addresses,
-               flags, root_flags)  # fmt: skip
+            go(peers_root.send_trees, i32(columns), i32(first), i32(parts), i32(block), cover, mark,
+               before, addresses, flags, root_flags)  # fmt: skip
             assert not root_flags.any()
             if rank == 0:
                 all_before, reverse = np.full(whole, -7, i32), np.full(whole, -1, i32)
                 inverse = np.where(here["free"], -1, 0).astype(i32)
-                go(paths.free_columns, i32(n), trees, all_before, inverse, reverse, flags,
-                   root_flags)  # fmt: skip
+                go(peers_root.free_columns, i32(n), LONG, trees, all_before, inverse, reverse,
+                   flags, root_flags)  # fmt: skip
                 ends = reverse[: root_flags[shared.REVERSE]]
                 found[0].append((all_before[:n].copy(), sorted(ends.tolist())))
                 rows_of[:n] = here["rows"]
-                go(paths.send_assignment, i32(n), i32(parts), i32(begin + whole), rows_of,
+                go(peers_root.send_assignment, i32(n), i32(parts), i32(block), rows_of,
                    addresses, flags)  # fmt: skip
             flags[shared.MATCHES] = 9
-            go(paths.take_assignment, i32(n), i32(columns), i32(first), assignment, rows_of,
-               of_columns, flags)  # fmt: skip
+            go(peers_root.take_assignment, i32(n), i32(columns), i32(first), LONG, assignment,
+               rows_of, of_columns, flags)  # fmt: skip
             row_lines = [np.full(whole, 7, i32) for _ in range(4)]
             column_lines = [np.full(whole, 7, i32) for _ in range(4)]
             slack = np.zeros(block, i32)
@@ -387,40 +461,45 @@ def test_ranks_send_trees_and_take_the_assignment_through_windows(seed):
 
 def test_the_kernels_take_what_they_are_given(monkeypatch):
     """Types of the bound arguments beside `SIGNATURES`; a theta of 64 bits, too."""
+    pytest.importorskip("mpi4py")
+    from papers.common.mpi import ranks
+    from papers.datenagi2016.several_gpus import exchange, upload
+
+    card = types.SimpleNamespace(compute_capability=(9, 0))
+    monkeypatch.setattr("numba.cuda.dispatcher.get_current_device", lambda: card)
     bound = []
-    monkeypatch.setattr(launches, "bind", lambda kernel, *args: bound.append((kernel, args[2:])))
-    strip = Strip(20, False, 2, 0)
-    shapes = Geometry.for_device(20, "tree")
-    modules = mpi_kernels, peers, tree, paths
+
+    def recording(kernel, *args):
+        bound.append((kernel, args[2:]))
+        return bind(kernel, *args)
+
+    monkeypatch.setattr(one_gpu, "bind", recording)
+    monkeypatch.setattr(exchange.nccl, "_communicator", lambda library, comm: (None, ""))
+    monkeypatch.setattr(exchange.nccl, "nccl_library", lambda: None)
+    monkeypatch.setitem(exchange.FASTEST, "nccl", lambda comm: "")
+    modules = mpi_kernels, peers, tree, peers_root, shared, classical, one_tree
     signatures = {kernel: text for one in modules for kernel, text in one.SIGNATURES.items()}
-    bound_elsewhere = {paths.clear, tree.copy_message}
+    elsewhere = {mpi_kernels.take_columns, one_tree.forward_pass}
     for dtype in (np.int32, np.int64, np.float64):
         kind = np.dtype(dtype)
-        arrays = launches.allocate(strip, kind, np.zeros(200, kind), shapes, root=True)
-        words, lines = np.zeros(4, np.int64), np.zeros(4, i32)
-        exchange = types.SimpleNamespace(
-            words=words, thetas=words, lists=words, addresses=words, stride=10, trees=words,
-            trees_at=1, assignment=words, assignment_at=2, by_host=False,
-            mailbox=types.SimpleNamespace(device_word=words),
-            buffers=types.SimpleNamespace(message=lines, messages=lines, parts=2, stride=10),
-        )  # fmt: skip
+        cost = uniform(20, 3, cost_range=9).astype(float if kind.kind == "f" else i32)
         bound.clear()
-        launches.bind_shared(strip, kind, arrays, shapes, root=True)
-        launches.bind_tree(strip, kind, arrays, exchange, shapes, root=True)
-        launches.bind_peers(strip, kind, arrays, exchange, shapes, root=True)
+        for way in ("allgather", "nccl", "peers"):
+            upload.upload(cost, dtype=kind.name, exchange=way, comm=ranks.alone())
+        upload.upload(cost, dtype=kind.name, variant="classical", comm=ranks.alone())
         mine = [one for one in bound if one[0] in signatures]
-        assert {kernel for kernel, _ in mine} == set(signatures) - bound_elsewhere
+        assert {kernel for kernel, _ in mine} == set(signatures) - elsewhere
         for kernel, arguments in mine:
             found = [numba_name(argument) for argument in arguments]
             wanted = re.sub(r"\bT\b", kind.name, signatures[kernel][5:-1]).split(", ")
             if kernel is peers.share_theta:
-                wanted[5] = "int32[::1]" if kind.itemsize == 4 else "int64[::1]"
+                wanted[6] = "int32[::1]" if kind.itemsize == 4 else "int64[::1]"
                 compiles = f"void({', '.join(wanted)})"
                 ptx, _ = cuda.compile(
                     kernel.py_func, compiles, device=False, abi="numba", cc=(9, 0)
                 )
                 assert "st.release.sys" in ptx
-            assert found == wanted
+            assert found == wanted, kernel
 
 
 def numba_name(argument):

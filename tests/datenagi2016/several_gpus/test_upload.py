@@ -12,6 +12,7 @@ from papers.common.model import Instance
 from papers.common.mpi import ranks
 from papers.datenagi2016.launches import Geometry
 from papers.datenagi2016.several_gpus import launches, upload
+from papers.datenagi2016.several_gpus.strip import Strip
 
 pytest.importorskip("mpi4py")
 
@@ -34,12 +35,12 @@ def test_a_list_that_grows_is_freed_before_there_is_a_new_one(name, monkeypatch)
     monkeypatch.setattr(device, "empty", looking)
     user = "compression_scatter" if name == "adjacency" else "forward_pass"
     state.launches[user].count = 7
-    upload.room_for_edges(state, name, 5000)
+    state.variant.room_for_edges(name, 5000)
     assert there == [False]
     assert len(state.arrays[name]) >= 5000
     assert state.launches[user].count == 7
     with pytest.raises(ValueError, match="int32 pointers"):
-        upload.room_for_edges(state, name, 2**31)
+        state.variant.room_for_edges(name, 2**31)
 
 
 def counted(source, monkeypatch):
@@ -52,7 +53,7 @@ def counted(source, monkeypatch):
 @pytest.mark.parametrize("variant", ["classical", "tree"])
 def test_what_has_no_room_is_refused_before_it_is_drawn(variant, monkeypatch):
     n = 20
-    strip = launches.Strip(n, variant == "classical", 1, 0)
+    strip = Strip(n, variant == "classical", 1, 0)
     width = Geometry.for_device(n, variant).stage_width
 
     def needed(order):

@@ -16,15 +16,17 @@ from papers.common.instances.matrices import uniform
 from papers.kawtikwar_opts import launches, reference
 from papers.kawtikwar_opts.evidence import sass
 from papers.kawtikwar_opts.kernels import near_zero
+from papers.kawtikwar_opts.kernels.arguments import Duals
+from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 
 KINDS = ("int32", "int64", "float64")
 FOLDER = Path(launches.__file__).parent / "kernels"
 # Lines that `diff` marks between two versions, the two headings' sentences and types included.
-# Opt 2's are its one kernel, its arguments and calls.
+# Opt 2's are the kernels of the host loop, which it drops.
 CHANGED = {
-    ("baseline", "opt0"): 45,
-    ("opt0", "opt1"): 45,
-    ("opt1", "opt2"): 170,
+    ("baseline", "opt0"): 43,
+    ("opt0", "opt1"): 41,
+    ("opt1", "opt2"): 110,
     ("opt2", "opt3"): 18,
     ("opt3", "opt4"): 5,
 }
@@ -101,8 +103,8 @@ def test_step_6_add_sub(version, n, kind):
     least, slack, _, moves = dual_update(t)
     Executor(seed=2).launch(
         module(version).step_6_add_sub, 2, 8,
-        (np.int32(n), a["slack"], a["covered_row"], a["covered_column"],
-         np.full(1, least, kind), a["row_dual"], a["column_dual"]),
+        (np.int32(n), a["slack"], Covers(a["covered_row"], a["covered_column"]),
+         np.full(1, least, kind), Duals(a["row_dual"], a["column_dual"])),
     )  # fmt: skip
     assert np.array_equal(a["slack"], slack)
     assert np.array_equal(a["row_dual"], moves[0])
@@ -121,8 +123,9 @@ def test_add_sub_compress_matrix(version, n, lines, kind):
     given = np.full(1, least, kind) if version == "opt1" else np.dtype(kind).type(least)
     Executor(seed=3).launch(
         kernel, 2, 8,
-        (np.int32(n), np.int32(lines), eps, a["slack"], a["covered_row"], a["covered_column"],
-         given, a["zeros"], sizes, a["row_dual"], a["column_dual"]),
+        (Order(np.int32(n), np.int32(lines)), eps, a["slack"],
+         Covers(a["covered_row"], a["covered_column"]), given, Zeros(a["zeros"], sizes),
+         Duals(a["row_dual"], a["column_dual"])),
     )  # fmt: skip
     assert np.array_equal(a["slack"], slack)
     assert np.array_equal(a["row_dual"], moves[0])
@@ -244,20 +247,20 @@ def test_the_rest_of_the_one_launch_versions_compiles(version, kind):
     assert mine.__code__ is shared.__code__
     cells = inspect.getclosurevars(mine).nonlocals
     assert cells == {"add_sub_compress_matrix": module(version).add_sub_compress_matrix}
-    checked(sass.probe(version), sass.signature(kind), kind)
+    checked(sass.probe(version), argument_types(sass.SIGNATURE, kind), kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_compiler_keeps_the_second_load_that_opt_3_saves(kind):
     """The reread is in PTX (and SASS), in the unrolled and in the printed form."""
-    counts = [sass.global_loads(sass.probe(v), sass.signature(kind)) for v in ("opt2", "opt3")]
+    counts = [sass.global_loads(sass.probe(v), kind) for v in ("opt2", "opt3")]
     assert counts[0]["ptx_loads"] - counts[1]["ptx_loads"] == 8  # 4 entries, in two copies
     assert counts[0]["ptx_stores"] == counts[1]["ptx_stores"]
     for count in counts:
         if "sass_loads" in count:
             assert count["sass_loads"] == count["ptx_loads"]
     printed = [
-        sass.global_loads(function, sass.signature(kind))["ptx_loads"]
+        sass.global_loads(function, kind)["ptx_loads"]
         for function in (sass.one_entry_a_turn, sass.one_entry_in_a_register)
     ]
     assert printed == [5, 3]  # two covers; one slack a branch and the reread, or one slack

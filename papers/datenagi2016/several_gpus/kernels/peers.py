@@ -2,18 +2,8 @@
 
 Past the paper, which goes back to the host for every level [DN16 sec.5] (4b): one cooperative
 launch a rank makes the whole pass, and the ranks' kernels write into each other's memory
-(`papers.common.mpi.windows`). Notation in `kernels.shared` and `several_gpus.kernels.strips`.
-
-A rank's part of the window, in words of 8 bytes, p ranks:
-
-=================  ============  ==================================================================
-what               where         written by
-=================  ============  ==================================================================
-words              [2 p]         rank r into word ``turn * p + r``: ``exchange << 34 | path << 33 |
-                                 rows``
-thetas             [2 p]         as words: a rank's smallest slack
-lists              [2 p stride]  rank r into list ``turn * p + r``: ``exchange << 32 | row``
-=================  ============  ==================================================================
+(`papers.common.mpi.windows`). Notation in `kernels.shared` and `several_gpus.kernels.strips`; the
+window's layout is in `several_gpus.kernels.window`.
 
 Every word but a theta says which exchange it belongs to, so that words may come in any order: who
 reads one looks at it until it is the exchange's. Nothing between the ranks is fenced in a search.
@@ -22,7 +12,11 @@ An exchange is counted on all ranks alike (``flags[EXCHANGES]``, from 0 in every
 the host clears the window before); its turn is its last bit. Nobody writes a turn anew
 before all have read it: a rank writes exchange e + 2 only after it has seen the word of e + 1 of
 all others, which they send when they are done with the lists of e. (To the letter of the memory
-model two GPUs are ordered there by control alone: what they have read has decided a branch.)
+model two GPUs are ordered there by control alone: the word read has decided a branch.)
+
+Every wait ends after ``patience`` looks at a word that does not come. It then sets
+``flags[GAVE_UP]``, at which the rank's other waits end, too: a pass comes to its end on whatever
+stands in the lists, rows all of them, and tells the host that its result is none.
 """
 
 from __future__ import annotations
@@ -41,10 +35,38 @@ from papers.common.gpu.reductions import FULL_WARP, warp_rank
 from papers.common.mpi.windows import MOST as MOST_RANKS
 from papers.datenagi2016.kernels.shared import ACTIVE, LEVELS, MAX_BLOCK, REVERSE
 from papers.datenagi2016.kernels.tree import append, least_of_rows, least_of_shares, shares_of
-from papers.datenagi2016.several_gpus.kernels.strips import ARRIVED, EXCHANGES, OUT, ROWS
-from papers.datenagi2016.several_gpus.kernels.tree import arrive, lower_slack, tell_rows
+from papers.datenagi2016.several_gpus.kernels.strips import (
+    ARRIVED,
+    EXCHANGES,
+    GAVE_UP,
+    OUT,
+    ROWS,
+    tell_host,
+    unless_given_up,
+)
+from papers.datenagi2016.several_gpus.kernels.tree import arrive, lower_slack, rows_and_path
+from papers.datenagi2016.several_gpus.kernels.window import lists_at, thetas_at
 
 ROWS_MASK = (1 << 33) - 1
+
+
+@cuda.jit(device=True)
+def awaited(words, place, shift, tag, patience, flags):
+    """The word at a place, once its upper bits are the tag, or when the wait was given up.
+
+    A thread that gives up sets ``flags[GAVE_UP]``; one that has waited for a while looks there.
+    """
+    word = load_relaxed_system(words, place)
+    looks = int32(0)
+    while word >> shift != tag:
+        looks = int32(looks + 1)
+        late = looks & 1023 == 0 and load_relaxed(flags, GAVE_UP) != 0
+        if looks >= patience or late:
+            flags[GAVE_UP] = 1
+            break
+        pause()
+        word = load_relaxed_system(words, place)
+    return word
 
 
 @cuda.jit(device=True)
@@ -57,7 +79,7 @@ def append_at_all(flag, row, epoch, rank, parts, stride, addresses, flags):
             base = cuda.atomic.add(flags, OUT + (epoch & 1), total)
         base = cuda.shfl_sync(FULL_WARP, base, 0)
         if flag:
-            place = 4 * parts + ((epoch & 1) * parts + rank) * stride + base + before
+            place = lists_at(parts) + ((epoch & 1) * parts + rank) * stride + base + before
             for other in range(parts):
                 store_at(addresses[other], place, (epoch << 32) | row)
 
@@ -66,7 +88,8 @@ def append_at_all(flag, row, epoch, rank, parts, stride, addresses, flags):
 def send_word(epoch, rank, parts, addresses, flags):
     """End this block's part of an exchange; the last block tells all ranks how many rows came.
 
-    Half a barrier of the grid: nobody waits here, for `await_words` waits for this rank, too.
+    Half a barrier of the grid: no block waits here, because `await_words` waits for this rank,
+    too.
     The counter of the rows is cleared two exchanges before it is used again; that of the blocks
     goes on through a pass.
     """
@@ -83,29 +106,29 @@ def send_word(epoch, rank, parts, addresses, flags):
 
 
 @cuda.jit(device=True)
-def await_words(epoch, parts, words, counts):
+def await_words(epoch, parts, patience, words, counts, flags):
     """Wait for every rank's word of an exchange; (rows of all, whether a free column is known).
 
-    The first threads of every block wait, each for one rank; ``counts`` is shared int64[32].
+    The first threads of every block wait, each for one rank; ``counts`` is shared int64[32]. No
+    rows are there for a block that gives up its wait.
     """
     if cuda.threadIdx.x < parts:
-        place = (epoch & 1) * parts + cuda.threadIdx.x
-        word = load_relaxed_system(words, place)
-        while word >> 34 != epoch:
-            pause()
-            word = load_relaxed_system(words, place)
-        counts[cuda.threadIdx.x] = word & ((int64(1) << 34) - 1)
-        cuda.threadfence()  # with that of `send_word`: what this rank's blocks have written
+        word = awaited(words, (epoch & 1) * parts + cuda.threadIdx.x, 34, epoch, patience, flags)
+        came = word >> 34 == epoch
+        counts[cuda.threadIdx.x] = word & ((int64(1) << 34) - 1) if came else int64(-1)
+        cuda.threadfence()  # with that of `send_word`: this rank's blocks have written
     cuda.syncthreads()
     total, path = int64(0), False
     for part in range(parts):
+        if counts[part] < 0:
+            return int64(0), False
         total += counts[part] & ROWS_MASK
         path = path or counts[part] > ROWS_MASK
     return total, path
 
 
 @cuda.jit(device=True)
-def row_at(k, epoch, parts, stride, counts, lists):
+def row_at(k, epoch, parts, stride, patience, counts, lists, flags):
     """Row k of the ranks' lists, one behind the other, once it has come."""
     part = 0
     many = counts[0] & ROWS_MASK
@@ -114,10 +137,7 @@ def row_at(k, epoch, parts, stride, counts, lists):
         part += 1
         many = counts[part] & ROWS_MASK
     place = ((epoch & 1) * parts + part) * stride + k
-    word = load_relaxed_system(lists, place)
-    while word >> 32 != epoch:
-        pause()
-        word = load_relaxed_system(lists, place)
+    word = awaited(lists, place, 32, epoch, patience, flags)
     return int32(word & 0x7FFFFFFF)
 
 
@@ -131,6 +151,7 @@ def forward_pass(
     columns,
     top,
     zero,
+    patience,
     cost,
     row_dual,
     column_dual,
@@ -155,6 +176,7 @@ def forward_pass(
     Paper: [DN16 Alg.4] [DN16 sec.5] (4b); the frontier is sent by the kernel that finds it.
     Launch: cooperative, on all ranks; blocks of a power of two of warps and of at least
     ``parts`` threads, as many as are resident at once at most.
+    Ends: a level that brings no row is the last; `awaited` bounds every wait.
     Reads/Writes: as `kernels.tree.forward_pass` on this rank's columns. The first frontier are
     the active rows in ``first_row .. last_row``: each rank sends its share. Rows that arrive
     become visited and uncovered, and their own column precedes them, on every rank.
@@ -183,17 +205,18 @@ def forward_pass(
         if i < last_row:
             active = row_mark[i] == ACTIVE
         append_at_all(active, i, epoch, rank, parts, stride, addresses, flags)
-    level = 0
-    while True:
+    level, path = 0, False
+    most = parts * stride + 2  # every level but the first and the last covers a column for good
+    while level < most:
         send_word(epoch, rank, parts, addresses, flags)
-        size, path = await_words(epoch, parts, words, counts)
+        size, path = await_words(epoch, parts, patience, words, counts, flags)
         if size == 0:
             break
         reached += size if level > 0 else 0
         expanded += size
         # The last blocks have the fewest columns.
         for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), size, cuda.gridsize(1)):
-            row = row_at(k, epoch, parts, stride, counts, lists)
+            row = row_at(k, epoch, parts, stride, patience, counts, lists, flags)
             arrive(row, row_assignment, row_cover, row_predecessor, row_mark)
         split = shares_of(size, groups, warps)
         here = warps // split
@@ -208,7 +231,9 @@ def forward_pass(
             for base in range(0, size, cuda.blockDim.x):
                 some = int32(min(size - base, int64(cuda.blockDim.x)))
                 if thread < some:
-                    shared_rows[thread] = row_at(base + thread, epoch, parts, stride, counts, lists)
+                    shared_rows[thread] = row_at(
+                        base + thread, epoch, parts, stride, patience, counts, lists, flags
+                    )
                 cuda.syncthreads()
                 if uncovered:
                     value, row = least_of_rows(
@@ -234,11 +259,13 @@ def forward_pass(
         flags[EXCHANGES] = epoch
         flags[LEVELS] += level
         flags[ROWS] += expanded
-        tell_rows(reached, path, flags, signal)
+        if level == most:
+            flags[GAVE_UP] = 1
+        tell_host(unless_given_up(rows_and_path(reached, path), flags), flags, signal)
 
 
 @cuda.jit
-def share_theta(rank, parts, words, thetas, addresses, theta, flags):
+def share_theta(rank, parts, patience, words, thetas, addresses, theta, flags):
     """Make theta the smallest of the ranks' thetas, on every rank.
 
     Paper: [DN16 sec.5] (5), "the minimum ... is broadcast", without a root.
@@ -250,10 +277,10 @@ def share_theta(rank, parts, words, thetas, addresses, theta, flags):
     epoch = int64(flags[EXCHANGES]) + 1
     place = (epoch & 1) * parts
     if thread < parts:
-        store_at(addresses[thread], 2 * parts + place + rank, theta[0])
+        store_at(addresses[thread], thetas_at(parts) + place + rank, theta[0])
         release_at(addresses[thread], place + rank, epoch << 34)
-        while load_acquire_system(words, place + thread) >> 34 != epoch:
-            pause()
+        awaited(words, place + thread, 34, epoch, patience, flags)
+        load_acquire_system(words, place + thread)  # the theta was written before the word
         found[thread] = thetas[place + thread]
     cuda.syncthreads()
     if thread == 0:
@@ -272,11 +299,11 @@ _LINES = "int32[::1]"
 _WORDS = "int64[::1]"
 SIGNATURES = {
     forward_pass: (
-        f"void({', '.join(['int32'] * 6)}, T, T, T[::1], T[::1], T[::1], "
+        f"void({', '.join(['int32'] * 6)}, T, T, int32, T[::1], T[::1], T[::1], "
         f"{', '.join([_LINES] * 6)}, T[::1], {_LINES}, {_LINES}, {_WORDS}, {_WORDS}, {_WORDS}, "
         f"{_LINES}, {_LINES}, {_WORDS})"
     ),
-    share_theta: f"void(int32, int32, {_WORDS}, {_WORDS}, {_WORDS}, {_LINES}, {_LINES})",
+    share_theta: f"void(int32, int32, int32, {_WORDS}, {_WORDS}, {_WORDS}, {_LINES}, {_LINES})",
 }
-"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`. `share_theta` takes a
-theta of 64 bits, too."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`.
+`share_theta` takes a theta of 64 bits, too."""

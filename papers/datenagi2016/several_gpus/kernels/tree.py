@@ -1,12 +1,11 @@
-"""The alternating tree variant on a strip of columns [DN16 sec.5] (4b). Notation in
-`kernels.shared` and
-`several_gpus.kernels.strips`.
+"""The alternating tree variant on a strip of columns [DN16 sec.5] (4b), through messages. Notation
+in `kernels.shared` and `several_gpus.kernels.strips`.
 
 A level is one launch and one exchange: `search_level` takes the rows that the last exchange has
 brought for the frontier (the contraction), lowers the slacks of this rank's columns by them, and
 leaves the rows that become active as this rank's message (the expansion). A message is ``[rows,
-free columns, row, row ...]``: count, what `Flag.REVERSE` has come to, the rows; room for as many
-rows as the rank has columns, or as it wakes.
+free columns, row, row ...]``: a count, the value of `Flag.REVERSE`, the rows; it has room for as
+many rows as the rank has columns, or as it wakes.
 
 The search begins with an exchange, too: every rank sends its share of the unassigned rows, or those
 that its dual update woke.
@@ -17,7 +16,6 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed
-from papers.datenagi2016.kernels.half_units import halve
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
     AUGMENT,
@@ -34,23 +32,23 @@ HEADER = 2
 """Words of a message before its rows."""
 
 NOTHING, WHAT_CAME, WHAT_GOES = 0, 1, 2
-"""What a kernel tells the host: the rows that it has been brought, or those that it sends."""
+"""The word of a kernel to the host: none, the rows that it was brought, or those that it sends."""
 
 
 # ---------------------------------------------------------------------------------- messages
 
 
 @cuda.jit(device=True)
-def tell_rows(rows, path, flags, signal):
-    """Tell the host how many rows, and whether a free column is known."""
+def rows_and_path(rows, path):
+    """Pack a word to the host: how many rows, and whether a free column is known."""
     if path:
         rows |= int64(1) << 33
-    tell_host(rows, flags, signal)
+    return rows
 
 
 @cuda.jit(device=True)
 def close_message(message, flags, tell, signal):
-    """The last block to end writes the message's header, and clears what counted it."""
+    """The last block to end writes the message's header, and clears its counter."""
     cuda.syncthreads()
     if cuda.threadIdx.x == 0 and ends_last(flags):
         count = cuda.atomic.exch(flags, OUT, 0)
@@ -58,7 +56,7 @@ def close_message(message, flags, tell, signal):
         message[0] = count
         message[1] = ends
         if tell == WHAT_GOES:
-            tell_rows(int64(count), ends > 0, flags, signal)
+            tell_host(rows_and_path(int64(count), ends > 0), flags, signal)
 
 
 @cuda.jit
@@ -181,7 +179,7 @@ def search_level(
         size += messages[part * stride]
         ends += messages[part * stride + 1]
     if cuda.grid(1) == 0 and tell == WHAT_CAME:
-        tell_rows(size, ends > 0, flags, signal)
+        tell_host(rows_and_path(size, ends > 0), flags, signal)
     for part in range(parts):
         at = part * stride
         for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), messages[at], cuda.gridsize(1)):
@@ -243,7 +241,7 @@ def empty_frontiers(root_flags):
 def predecessors_of_trees(
     columns, column_cover, column_mark, column_predecessor, sent, root_flags
 ):  # fmt: skip
-    """What the root needs for the reverse pass: predecessors of columns in the trees, else -1.
+    """Make this rank's part of the predecessors: those of columns in the trees, else -1.
 
     Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
     Launch: one thread a column.
@@ -275,53 +273,6 @@ def free_columns(n, column_predecessor, column_assignment, frontier_reverse, fla
     append_free(n, column_predecessor, column_assignment, frontier_reverse, flags)
 
 
-# ---------------------------------------------------------------------------------- dual update
-
-
-@cuda.jit
-def dual_update(
-    rows,
-    columns,
-    top,
-    zero,
-    theta,
-    row_cover,
-    column_cover,
-    column_predecessor,
-    row_dual,
-    column_dual,
-    slack,
-    row_mark,
-):
-    """Move every dual by theta / 2 and every positive slack by theta.
-
-    Paper: [DN16 Alg.9] [DN16 sec.5] (5), "on all devices": all rows, this rank's columns.
-    Launch: one thread a line, the longer side's number.
-    Reads/Writes: as `kernels.shared.dual_update`, but for the flag that an update was: the host
-    knows.
-    """
-    k = cuda.grid(1)
-    if theta[0] >= top:
-        return
-    half = halve(theta[0])
-    if k < rows:
-        if row_cover[k] == 0:
-            row_dual[k] += half
-        else:
-            row_dual[k] -= half
-    if k < columns:
-        if column_cover[k] == 0:
-            column_dual[k] += half
-        else:
-            column_dual[k] -= half
-        left = slack[k]
-        if left > zero and left < top:
-            left -= theta[0]
-            slack[k] = left
-            if left <= zero:
-                row_mark[column_predecessor[k]] = ACTIVE
-
-
 # ---------------------------------------------------------------------------------- types
 
 ELEMENT_TYPES = ("int32", "int64", "float64")
@@ -336,9 +287,5 @@ SIGNATURES = {
     ),
     predecessors_of_trees: f"void(int32, {', '.join([_LINES] * 5)})",
     free_columns: f"void(int32, {', '.join([_LINES] * 4)})",
-    dual_update: (
-        f"void(int32, int32, T, T, T[::1], {', '.join([_LINES] * 3)}, T[::1], T[::1], T[::1], "
-        f"{_LINES})"
-    ),
 }
-"""What each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""
+"""The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

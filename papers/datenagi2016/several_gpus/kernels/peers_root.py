@@ -1,34 +1,30 @@
-"""What lies between two searches, for ranks whose kernels write into each other's memory.
+"""The steps between two searches, for ranks whose kernels write into each other's memory.
 
 Past the paper, which gathers and broadcasts through the hosts [DN16 sec.5]: the same steps by the
-same root, but the predecessors and the assignment go through the ranks' windows. Behind what
-`several_gpus.kernels.peers` has there, p ranks of ``stride`` columns at most:
-
-=================  ============  ==================================================================
-what               where         written by
-=================  ============  ==================================================================
-trees              [p stride]    of the root's part alone: rank r its columns' predecessors
-assignment         [p stride]    the root: columns of rows
-=================  ============  ==================================================================
+same root, but the predecessors and the assignment go through the ranks' windows
+(`several_gpus.kernels.window`).
 
 A word is ``tag << 32 | value + 1``, and who reads one looks at it until its tag is the search's:
 ``flags[EXCHANGES]``, which no kernel here changes, and which a search has raised on all ranks
 alike. One place a word is enough, for a search is a barrier: no rank ends it before all have begun
 it, and a rank begins it after it has taken the last one's assignment, the root after it has read
-the last one's trees.
+the last one's trees. A wait is bounded as in `several_gpus.kernels.peers`; a value that does not
+come is -1.
 """
 
 from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.memory_order import load_relaxed_system, pause, store_at
+from papers.common.gpu.memory_order import store_at
+from papers.datenagi2016.several_gpus.kernels.peers import awaited
 from papers.datenagi2016.several_gpus.kernels.strips import ARRIVED, EXCHANGES, own_columns
 from papers.datenagi2016.several_gpus.kernels.tree import (
     append_free,
     empty_frontiers,
     predecessor_in_tree,
 )
+from papers.datenagi2016.several_gpus.kernels.window import assignment_at, trees_at
 
 
 @cuda.jit(device=True)
@@ -38,13 +34,12 @@ def word_of(value, flags):
 
 
 @cuda.jit(device=True)
-def awaited(words, place, flags):
-    """The value at a place, once it has come."""
+def value_at(words, place, patience, flags):
+    """The value at a place, once it has come; -1 if the wait was given up."""
     tag = int64(flags[EXCHANGES])
-    word = load_relaxed_system(words, place)
-    while word >> 32 != tag:
-        pause()
-        word = load_relaxed_system(words, place)
+    word = awaited(words, place, 32, tag, patience, flags)
+    if word >> 32 != tag:
+        return int32(-1)
     return int32((word & 0xFFFFFFFF) - 1)
 
 
@@ -60,25 +55,35 @@ def clear(words):
 
 @cuda.jit
 def send_trees(
-    columns, place, column_cover, column_mark, column_predecessor, addresses, flags, root_flags
-):  # fmt: skip
-    """The predecessors of this rank's columns, to the root.
+    columns,
+    first_column,
+    parts,
+    stride,
+    column_cover,
+    column_mark,
+    column_predecessor,
+    addresses,
+    flags,
+    root_flags,
+):
+    """Send the predecessors of this rank's columns to the root.
 
     Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
     Launch: one thread a column.
-    Reads/Writes: word ``place + j`` of the root's part for column j, -1 outside the trees; the
-    root's frontiers are empty again.
+    Reads/Writes: one word of the root's part for each column, -1 outside the trees; the root's
+    frontiers are empty again.
     """
     empty_frontiers(root_flags)
     j = cuda.grid(1)
     if j < columns:
         before = predecessor_in_tree(j, column_cover, column_mark, column_predecessor)
-        store_at(addresses[0], place + j, word_of(before, flags))
+        place = trees_at(parts, stride) + first_column + j
+        store_at(addresses[0], place, word_of(before, flags))
 
 
 @cuda.jit
 def free_columns(
-    n, trees, column_predecessor, column_assignment, frontier_reverse, flags, root_flags
+    n, patience, trees, column_predecessor, column_assignment, frontier_reverse, flags, root_flags
 ):  # fmt: skip
     """The root: all predecessors, once they have come, and F_rev.
 
@@ -89,7 +94,7 @@ def free_columns(
     """
     j = cuda.grid(1)
     if j < n:
-        column_predecessor[j] = awaited(trees, j, flags)
+        column_predecessor[j] = value_at(trees, j, patience, flags)
     append_free(n, column_predecessor, column_assignment, frontier_reverse, root_flags)
 
 
@@ -97,33 +102,35 @@ def free_columns(
 
 
 @cuda.jit
-def send_assignment(n, parts, place, row_assignment, addresses, flags):
-    """The root's assignment, to all ranks, itself among them.
+def send_assignment(n, parts, stride, row_assignment, addresses, flags):
+    """The root: send the assignment to all ranks, itself among them.
 
     Paper: [DN16 sec.5] (4), "modified assignment arrays are broadcast".  Launch: one thread a row.
-    Reads/Writes: word ``place + i`` of every part for row i.
+    Reads/Writes: one word of every part for each row.
     """
     i = cuda.grid(1)
     if i < n:
         word = word_of(row_assignment[i], flags)
         for other in range(parts):
-            store_at(addresses[other], place + i, word)
+            store_at(addresses[other], assignment_at(parts, stride) + i, word)
 
 
 @cuda.jit
-def take_assignment(n, columns, first, assignment, row_assignment, column_assignment, flags):
+def take_assignment(
+    n, columns, first_column, patience, assignment, row_assignment, column_assignment, flags
+):
     """Take over the root's assignment, once it has come.
 
     Paper: as `several_gpus.kernels.strips.accept_assignment`.  Launch: one thread a row.
-    Reads/Writes: ``row_assignment``, and what `several_gpus.kernels.strips.accept_assignment`
-    writes; blocks that have arrived are counted anew. Race: as in `free_columns`, for the root.
+    Reads/Writes: ``row_assignment``, and as `several_gpus.kernels.strips.accept_assignment`; blocks
+    that have arrived are counted anew. Race: as in `free_columns`, for the root.
     """
     i = cuda.grid(1)
     if i == 0:
         flags[ARRIVED] = 0
     if i < n:
-        row_assignment[i] = awaited(assignment, i, flags)
-        own_columns(i, columns, first, row_assignment, column_assignment, flags)
+        row_assignment[i] = value_at(assignment, i, patience, flags)
+        own_columns(i, columns, first_column, row_assignment, column_assignment, flags)
 
 
 # ---------------------------------------------------------------------------------- types
@@ -132,9 +139,11 @@ _LINES = "int32[::1]"
 _WORDS = "int64[::1]"
 SIGNATURES = {
     clear: f"void({_WORDS})",
-    send_trees: f"void(int32, int32, {', '.join([_LINES] * 3)}, {_WORDS}, {_LINES}, {_LINES})",
-    free_columns: f"void(int32, {_WORDS}, {', '.join([_LINES] * 5)})",
+    send_trees: (
+        f"void({', '.join(['int32'] * 4)}, {', '.join([_LINES] * 3)}, {_WORDS}, {_LINES}, {_LINES})"
+    ),
+    free_columns: f"void(int32, int32, {_WORDS}, {', '.join([_LINES] * 5)})",
     send_assignment: f"void(int32, int32, int32, {_LINES}, {_WORDS}, {_LINES})",
-    take_assignment: f"void(int32, int32, int32, {_WORDS}, {', '.join([_LINES] * 3)})",
+    take_assignment: f"void(int32, int32, int32, int32, {_WORDS}, {', '.join([_LINES] * 3)})",
 }
-"""What each kernel is compiled for."""
+"""The types that each kernel is compiled for."""
