@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tomllib
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -80,9 +81,12 @@ def examples_in(text):
 def words_of(line):
     """The words of a command line without its comment, and without dots that stand for more."""
     words = shlex.split(line.removeprefix("$ "), comments=True)
-    while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
-        words = words[1:]  # of the environment
-    return [word for word in words if word != "..."]
+    return [word for word in words[len(environment_of(words)) :] if word != "..."]
+
+
+def environment_of(words):
+    """What is set before the program's name."""
+    return dict(word.split("=", 1) for word in takewhile(re.compile(r"[A-Z_]+=").match, words))
 
 
 def program(line):
@@ -385,6 +389,8 @@ def test_the_command_runs(line, request):
     if name in LEFT_OUT:
         return
     assert name in RULES, f"no rule for {name}"
+    for variable, value in environment_of(shlex.split(line, comments=True)).items():
+        request.getfixturevalue("monkeypatch").setenv(variable, value)
     RULES[name](words_of(line)[1:], request)
 
 
