@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,35 @@ from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind, resident_blocks
 from papers.common.gpu.limits import grid_for
 from papers.lupinska_costscale.flow.kernels import blocking, lock_free, network, one_launch, tiles
+from papers.lupinska_costscale.flow.kernels.arguments import (
+    Graph,
+    Pixels,
+    Preflow,
+    Queues,
+    Tiling,
+)
 from papers.lupinska_costscale.flow.prepare import Prepared, Tile
 
-FLOW = ("residual", "to_source", "to_sink", "excess", "height")
-ARCS = ("first", "head", "mate", "offset")
 
-
-def named(arrays: dict[str, Any], *names: str) -> tuple[Any, ...]:
-    """Some of the arrays."""
+def named(arrays: dict[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
+    """Return the arrays of these names, in this order."""
     return tuple(arrays[name] for name in names)
+
+
+def graph_of(prepared: Prepared, arrays: dict[str, Any]) -> Graph:
+    """Return the graph as the kernels take it."""
+    rows = named(arrays, ("first", "head", "mate", "offset"))
+    return Graph(np.int32(prepared.n), np.int32(prepared.nodes), *rows)
+
+
+def preflow_of(arrays: dict[str, Any]) -> Preflow:
+    """Return what operations change."""
+    return Preflow(*named(arrays, Preflow._fields))
+
+
+def pixels_of(arrays: dict[str, Any]) -> Pixels:
+    """Return what operations on tiles change."""
+    return Pixels(*named(arrays, Pixels._fields))
 
 
 def grid_of(n: int, threads: int = 256) -> tuple[int, int]:
@@ -31,16 +52,21 @@ def grid_of(n: int, threads: int = 256) -> tuple[int, int]:
 
 def bind_restore(prepared: Prepared, arrays: dict[str, Any]) -> Launch:
     """The launch that begins a run."""
-    lines = named(arrays, "capacity", "source", "sink", *FLOW, "tally")
-    return bind(lock_free.restore, *grid_of(prepared.n), np.int32(prepared.n), *lines)
+    given = named(arrays, ("capacity", "source", "sink"))
+    return bind(
+        lock_free.restore, *grid_of(prepared.n), np.int32(prepared.n), *given,
+        preflow_of(arrays), arrays["tally"],
+    )  # fmt: skip
 
 
 def bind_operations(
     prepared: Prepared, arrays: dict[str, Any], kernel: Any, cycle: int
 ) -> Launch:  # fmt: skip
     """A launch of `flow.kernels.lock_free.lock_free` or `flow.kernels.lock_free.hybrid`."""
-    scalars = np.int32(cycle), np.int32(prepared.n), np.int32(prepared.nodes)
-    return bind(kernel, *grid_of(prepared.n), *scalars, *named(arrays, *ARCS, *FLOW, "tally"))
+    return bind(
+        kernel, *grid_of(prepared.n), np.int32(cycle), graph_of(prepared, arrays),
+        preflow_of(arrays), arrays["tally"],
+    )  # fmt: skip
 
 
 def bind_tiles(
@@ -70,12 +96,9 @@ def bind_tiles(
     sizes = {"waiting": count, "queue": tiles.QUEUES * count, "control": tiles.CONTROL}
     arrays |= {name: device.to_device(np.zeros(size, np.int32)) for name, size in sizes.items()}
     kernel = one_launch.RELABEL_TILES[len(image.arcs)]
-    scalars = (*limits, prepared.n, prepared.nodes, across, count, tile.shift)
-    arguments = (
-        *map(np.int32, scalars),
-        *named(arrays, "residual", "to_sink", "excess", "height", "waiting", "queue", "control"),
-        arrays["tally"],
-    )
+    tiling = Tiling(*map(np.int32, (prepared.n, prepared.nodes, across, count, tile.shift)))
+    queues = Queues(*named(arrays, Queues._fields))
+    arguments = (*map(np.int32, limits), tiling, pixels_of(arrays), queues, arrays["tally"])
     blocks = min(count, most or count, resident_blocks(kernel, arguments, tile.threads))
     return bind(kernel, blocks, tile.threads, *arguments)
 
@@ -85,9 +108,9 @@ def bind_nodes(
 ) -> Launch:
     """The cooperative launch of `flow.kernels.network.relabel_nodes`; see `bind_tiles`."""
     _add_counters(prepared, arrays)
-    scalars = (*limits, prepared.n, prepared.nodes)
-    lines = named(arrays, *ARCS, *FLOW, "queue", "control", "tally")
-    arguments = (*map(np.int32, scalars), *lines)
+    lines = named(arrays, ("queue", "control", "tally"))
+    graph, flow = graph_of(prepared, arrays), preflow_of(arrays)
+    arguments = (*map(np.int32, limits), graph, flow, *lines)
     blocks, threads = grid_of(prepared.n)
     resident = resident_blocks(network.relabel_nodes, arguments, threads)
     return bind(network.relabel_nodes, min(blocks, most or blocks, resident), threads, *arguments)
@@ -96,10 +119,12 @@ def bind_nodes(
 def bind_async(prepared: Prepared, arrays: dict[str, Any], waves: int, cycle: int) -> Launch:
     """The launch of `flow.kernels.network.hybrid_async`: a block more than nodes need."""
     _add_counters(prepared, arrays)
-    scalars = map(np.int32, (waves, cycle, prepared.n, prepared.nodes))
-    lines = named(arrays, *ARCS, *FLOW, "level", "queue", "control", "tally")
     blocks, threads = grid_of(prepared.n)
-    return bind(network.hybrid_async, blocks + 1, threads, *scalars, *lines)
+    return bind(
+        network.hybrid_async, blocks + 1, threads, np.int32(waves), np.int32(cycle),
+        graph_of(prepared, arrays), preflow_of(arrays),
+        *named(arrays, ("level", "queue", "control", "tally")),
+    )  # fmt: skip
 
 
 def _add_counters(prepared: Prepared, arrays: dict[str, Any]) -> None:
@@ -119,11 +144,11 @@ def bind_blocking(
     grid = across * (height // tile.rows), tile.threads
     arrays["mask"] = device.empty(prepared.n, np.int32)
     arrays["sent"] = device.empty(prepared.parts.between.size if pull else 1, prepared.dtype)
-    lines = named(arrays, "offset", "residual", "to_sink", "excess", "height", "mask")
+    lines = arrays["offset"], pixels_of(arrays), arrays["mask"]
     bound = {
         "push": bind(
             blocking.push_phase, *grid, np.int32(pull), n, *shape, *lines,
-            *named(arrays, "sent", "tally"),
+            *named(arrays, ("sent", "tally")),
         ),
         "relabel": bind(
             blocking.relabel_phase, *grid, n, np.int32(prepared.nodes), *shape, *lines,
@@ -133,6 +158,6 @@ def bind_blocking(
     if pull:
         bound["pull"] = bind(
             blocking.pull_phase, *grid, n, np.int32(height), np.int32(width),
-            *named(arrays, "offset", "residual", "excess", "sent"),
+            *named(arrays, ("offset", "residual", "excess", "sent")),
         )  # fmt: skip
     return bound

@@ -204,7 +204,7 @@ def test_a_standstill_raises(name):
     state = solver.upload(random_grid((5, 5), 4), **SMALL[name])
     for part, launch in state.launches.items():
         if part != "restore":
-            launch._go = lambda *args: None
+            launch.on_enqueue = lambda enqueue: None
     with pytest.raises(RuntimeError, match="nothing moves"):
         solver.run(state)
 
@@ -215,10 +215,10 @@ def test_a_search_without_rest_raises(monkeypatch):
         state = solver.upload(instance, **SMALL["gpu_relabel"])
         words = flow_solver.tiles if isinstance(instance, Grid) else flow_solver.network
 
-        def restless(*args, state=state, words=words):
+        def restless(enqueue, state=state, words=words):
             state.arrays["control"][words.STATUS] = words.RESTLESS
 
-        state.launches["kernel"]._go = restless
+        state.launches["kernel"].on_enqueue = restless
         with pytest.raises(RuntimeError, match="come to rest"):
             solver.run(state)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.lupinska_costscale.flow.kernels.arguments import Pixels
 from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 from papers.lupinska_costscale.flow.kernels.lock_free import report_block
 from papers.lupinska_costscale.flow.kernels.tiles import DOWN, MAX_TILE, RIGHT, inside, pixel_of
@@ -36,9 +37,7 @@ def height_beside(x, row, column, d, rows, width, pitch, level, height):
 
 
 @cuda.jit
-def push_phase(
-    pull, n, tile_columns, shift, offset, residual, to_sink, excess, height, mask, sent, tally
-):  # fmt: skip
+def push_phase(pull, n, tile_columns, shift, offset, pixels, mask, sent, tally):
     """PUSH: every active pixel pushes to its neighbours that are one lower.
 
     Paper: [LU11 sec.4.3].  Launch: a tile a block, a pixel a thread; the author's is 32 x 8.
@@ -54,24 +53,24 @@ def push_phase(
     row, column = thread >> shift, thread & (width - 1)
     x, _ = pixel_of(int32(cuda.blockIdx.x), row, column, rows, width, tile_columns)
     pitch = int64(tile_columns) << shift
-    mine = height[x]
+    mine = pixels.height[x]
     level[thread] = mine
     cuda.syncthreads()
     pushes = int32(0)
-    start = load_relaxed(excess, x)
+    start = load_relaxed(pixels.excess, x)
     amount = start
     pushing = mask[x] == ACTIVE and amount > 0
-    if pushing and mine == 1 and to_sink[x] > 0:
-        flow = min(amount, int64(to_sink[x]))
-        to_sink[x] -= flow
+    if pushing and mine == 1 and pixels.to_sink[x] > 0:
+        flow = min(amount, int64(pixels.to_sink[x]))
+        pixels.to_sink[x] -= flow
         amount -= flow
         pushes += 1
     for d in range(offset.size):
         arc = int64(d) * n + x
         flow = int64(0)
-        left = int64(load_relaxed(residual, arc)) if pushing and amount > 0 else int64(0)
+        left = int64(load_relaxed(pixels.residual, arc)) if pushing and amount > 0 else int64(0)
         if left > 0 and mine == 1 + height_beside(
-            x, row, column, d, rows, width, pitch, level, height
+            x, row, column, d, rows, width, pitch, level, pixels.height
         ):
             flow = min(amount, left)
             amount -= flow
@@ -79,14 +78,14 @@ def push_phase(
         if pull:
             sent[arc] = flow
             if flow > 0:
-                residual[arc] -= flow
+                pixels.residual[arc] -= flow
         elif flow > 0:
             end = x + offset[d]
-            cuda.atomic.sub(residual, arc, flow)
-            cuda.atomic.add(residual, int64(d ^ 1) * n + end, flow)
-            cuda.atomic.add(excess, end, flow)
+            cuda.atomic.sub(pixels.residual, arc, flow)
+            cuda.atomic.add(pixels.residual, int64(d ^ 1) * n + end, flow)
+            cuda.atomic.add(pixels.excess, end, flow)
     if amount < start:
-        cuda.atomic.sub(excess, x, start - amount)
+        cuda.atomic.sub(pixels.excess, x, start - amount)
     report_block(pushes, int32(0), counts, tally)
 
 
@@ -115,9 +114,7 @@ def pull_phase(n, height_of_grid, width_of_grid, offset, residual, excess, sent)
 
 
 @cuda.jit
-def relabel_phase(
-    n, nodes, tile_columns, shift, offset, residual, to_sink, excess, height, mask, tally
-):  # fmt: skip
+def relabel_phase(n, nodes, tile_columns, shift, offset, pixels, mask, tally):
     """RELABEL: set the masks anew, lift the passive pixels just above their lowest neighbour.
 
     Paper: [LU11 sec.4.3]. It says that an inactive pixel is so for ever; it is until flow comes to
@@ -134,29 +131,31 @@ def relabel_phase(
     row, column = thread >> shift, thread & (width - 1)
     x, _ = pixel_of(int32(cuda.blockIdx.x), row, column, rows, width, tile_columns)
     pitch = int64(tile_columns) << shift
-    mine = height[x]
+    mine = pixels.height[x]
     level[thread] = mine
     cuda.syncthreads()
     state = int32(INACTIVE)
-    if excess[x] > 0 and mine < nodes:
+    if pixels.excess[x] > 0 and mine < nodes:
         low = int32(nodes)
-        if to_sink[x] > 0:
+        if pixels.to_sink[x] > 0:
             low = int32(0)
         for d in range(offset.size):
-            if residual[int64(d) * n + x] > 0:
-                low = min(low, height_beside(x, row, column, d, rows, width, pitch, level, height))
+            if pixels.residual[int64(d) * n + x] > 0:
+                beside = height_beside(x, row, column, d, rows, width, pitch, level, pixels.height)
+                low = min(low, beside)
         state = int32(ACTIVE)
         if low >= mine:
             state = int32(PASSIVE)
-            store_relaxed(height, x, min(int32(low + 1), int32(nodes)))
+            store_relaxed(pixels.height, x, min(int32(low + 1), int32(nodes)))
     mask[x] = state
     report_block(int32(0), int32(state == PASSIVE), counts, tally)
 
 
-_FLOW = "int64[::1], T[::1], T[::1], int64[::1], int32[::1], int32[::1]"
+_SIZES = ("int32",) * 4
+_LINE, _WIDE = "int32[::1]", "int64[::1]"
 SIGNATURES = {
-    push_phase: f"void(int32, int32, int32, int32, {_FLOW}, T[::1], int64[::1])",
+    push_phase: (*_SIZES, _WIDE, Pixels, _LINE, "T[::1]", _WIDE),
     pull_phase: "void(int32, int32, int32, int64[::1], T[::1], int64[::1], T[::1])",
-    relabel_phase: f"void(int32, int32, int32, int32, {_FLOW}, int64[::1])",
+    relabel_phase: (*_SIZES, _WIDE, Pixels, _LINE, _WIDE),
 }
 """The types that each kernel is compiled for."""

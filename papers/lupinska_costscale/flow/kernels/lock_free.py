@@ -32,6 +32,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_acquire, load_relaxed, store_relaxed
+from papers.lupinska_costscale.flow.kernels.arguments import Graph, Preflow
 
 NOWHERE = 2**31 - 1
 """Above all heights."""
@@ -50,71 +51,67 @@ PUSHES, RELABELS = 0, 1
 
 
 @cuda.jit(device=True)
-def degree(x, first, offset):
+def degree(x, graph):
     """Number of arcs of node x, those to the terminals not counted."""
-    if offset.size > 1:
-        return int32(offset.size)
-    return int32(first[x + 1] - first[x])
+    if graph.offset.size > 1:
+        return int32(graph.offset.size)
+    return int32(graph.first[x + 1] - graph.first[x])
 
 
 @cuda.jit(device=True)
-def arc_of(x, k, n, first, offset):
+def arc_of(x, k, graph):
     """Index of arc k of node x."""
-    if offset.size > 1:
-        return int64(k) * n + x
-    return int64(first[x]) + k
+    if graph.offset.size > 1:
+        return int64(k) * graph.n + x
+    return int64(graph.first[x]) + k
 
 
 @cuda.jit(device=True)
-def end_of(x, k, arc, head, offset):
+def end_of(x, k, arc, graph):
     """Node that arc k of node x, whose index is `arc`, leads to."""
-    if offset.size > 1:
-        return int64(x) + offset[k]
-    return int64(head[arc])
+    if graph.offset.size > 1:
+        return int64(x) + graph.offset[k]
+    return int64(graph.head[arc])
 
 
 @cuda.jit(device=True)
-def mate_of(k, arc, end, n, mate, offset):
+def mate_of(k, arc, end, graph):
     """Index of the arc back from `end`."""
-    if offset.size > 1:
-        return int64(k ^ 1) * n + end
-    return int64(mate[arc])
+    if graph.offset.size > 1:
+        return int64(k ^ 1) * graph.n + end
+    return int64(graph.mate[arc])
 
 
 # ---------------------------------------------------------------------------------- operations
 
 
 @cuda.jit(device=True)
-def push(
-    x, k, amount, n, first, head, mate, offset, residual, to_source, to_sink, excess
-):  # fmt: skip
+def push(x, k, amount, graph, flow):
     """Push what fits of `amount` along arc k of x.
 
     Paper: [LU11 Alg.4.5], lines 11 to 15.
     """
     if k == TO_SINK:
-        amount = min(amount, int64(load_relaxed(to_sink, x)))
-        cuda.atomic.sub(to_sink, x, amount)
-        end = int64(n) + 1
+        amount = min(amount, int64(load_relaxed(flow.to_sink, x)))
+        cuda.atomic.sub(flow.to_sink, x, amount)
+        end = int64(graph.n) + 1
     elif k == TO_SOURCE:
-        amount = min(amount, int64(load_relaxed(to_source, x)))
-        cuda.atomic.sub(to_source, x, amount)
-        end = int64(n)
+        amount = min(amount, int64(load_relaxed(flow.to_source, x)))
+        cuda.atomic.sub(flow.to_source, x, amount)
+        end = int64(graph.n)
     else:
-        arc = arc_of(x, k, n, first, offset)
-        end = end_of(x, k, arc, head, offset)
-        amount = min(amount, int64(load_relaxed(residual, arc)))
-        cuda.atomic.sub(residual, arc, amount)
-        cuda.atomic.add(residual, mate_of(k, arc, end, n, mate, offset), amount)
-    cuda.atomic.sub(excess, x, amount)
+        arc = arc_of(x, k, graph)
+        end = end_of(x, k, arc, graph)
+        amount = min(amount, int64(load_relaxed(flow.residual, arc)))
+        cuda.atomic.sub(flow.residual, arc, amount)
+        cuda.atomic.add(flow.residual, mate_of(k, arc, end, graph), amount)
+    cuda.atomic.sub(flow.excess, x, amount)
     cuda.threadfence()
-    cuda.atomic.add(excess, end, amount)
+    cuda.atomic.add(flow.excess, end, amount)
 
 
 @cuda.jit(device=True)
-def operate(
-    x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height, shared
-):  # fmt: skip
+def operate(x, graph, flow, shared):
     """Push from x to its lowest neighbour, or lift x just above it.
 
     Paper: [LU11 Alg.4.5], lines 3 to 17, the same as [LU11 Alg.4.8], lines 4 to 18. The search for
@@ -128,36 +125,34 @@ def operate(
     int32
         `PUSHED`, `RELABELED`, or `IDLE` if x is not active or has no residual arc.
     """
-    amount = load_acquire(excess, x)
+    amount = load_acquire(flow.excess, x)
     if amount <= 0:
         return int32(IDLE)
     lowest = int32(NOWHERE)
     chosen = int32(0)
-    if load_relaxed(to_sink, x) > 0:
+    if load_relaxed(flow.to_sink, x) > 0:
         lowest = int32(0)
         chosen = int32(TO_SINK)
     if lowest > 0:
-        for k in range(degree(x, first, offset)):
-            arc = arc_of(x, k, n, first, offset)
-            if load_relaxed(residual, arc) > 0:
-                other = load_relaxed(height, end_of(x, k, arc, head, offset))
+        for k in range(degree(x, graph)):
+            arc = arc_of(x, k, graph)
+            if load_relaxed(flow.residual, arc) > 0:
+                other = load_relaxed(flow.height, end_of(x, k, arc, graph))
                 if lowest > other:
                     lowest = other
                     chosen = int32(k)
-    if lowest > nodes and load_relaxed(to_source, x) > 0:
-        lowest = int32(nodes)
+    if lowest > graph.nodes and load_relaxed(flow.to_source, x) > 0:
+        lowest = int32(graph.nodes)
         chosen = int32(TO_SOURCE)
     if lowest == NOWHERE:
         return int32(IDLE)
-    if load_relaxed(height, x) > lowest:
-        push(
-            x, chosen, amount, n, first, head, mate, offset, residual, to_source, to_sink, excess
-        )  # fmt: skip
+    if load_relaxed(flow.height, x) > lowest:
+        push(x, chosen, amount, graph, flow)
         return int32(PUSHED)
     if shared:
-        cuda.atomic.max(height, x, int32(lowest + 1))
+        cuda.atomic.max(flow.height, x, int32(lowest + 1))
     else:
-        store_relaxed(height, x, int32(lowest + 1))
+        store_relaxed(flow.height, x, int32(lowest + 1))
     return int32(RELABELED)
 
 
@@ -197,9 +192,7 @@ def report_block(pushes, relabels, counts, tally):
 
 
 @cuda.jit
-def restore(
-    n, capacity, source, sink, residual, to_source, to_sink, excess, height, tally
-):  # fmt: skip
+def restore(n, capacity, source, sink, flow, tally):
     """Begin a run: every arc from the source is saturated, all heights are 0.
 
     Paper: [LU11 Alg.4.1] [LU11 Alg.4.7]; 4.1 prints ``f(x, y) <- 1`` and ``h(x) <- 1``, which are
@@ -208,22 +201,20 @@ def restore(
     each. No race.
     """
     for arc in range(cuda.grid(1), capacity.size, cuda.gridsize(1)):
-        residual[arc] = capacity[arc]
+        flow.residual[arc] = capacity[arc]
     for x in range(cuda.grid(1), n, cuda.gridsize(1)):
-        to_source[x] = source[x]
-        to_sink[x] = sink[x]
-        excess[x] = source[x]
-        height[x] = 0
+        flow.to_source[x] = source[x]
+        flow.to_sink[x] = sink[x]
+        flow.excess[x] = source[x]
+        flow.height[x] = 0
     if cuda.grid(1) == 0:
         for word in range(2):
-            excess[int64(n) + word] = 0
+            flow.excess[int64(n) + word] = 0
             tally[word] = 0
 
 
 @cuda.jit
-def lock_free(
-    budget, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height, tally
-):  # fmt: skip
+def lock_free(budget, graph, flow, tally):
     """Every thread operates its node as long as it is active.
 
     Paper: [LU11 Alg.4.5].  Launch: one thread a node.
@@ -232,17 +223,14 @@ def lock_free(
     Race: see the module.
     """
     x = cuda.grid(1)
-    if x >= n:
+    if x >= graph.n:
         return
     pushes = int32(0)
     relabels = int32(0)
     for _ in range(budget):
-        if load_relaxed(excess, x) <= 0:
+        if load_relaxed(flow.excess, x) <= 0:
             break
-        done = operate(
-            x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height,
-            False,
-        )  # fmt: skip
+        done = operate(x, graph, flow, False)
         if done == PUSHED:
             pushes += 1
         elif done == RELABELED:
@@ -251,9 +239,7 @@ def lock_free(
 
 
 @cuda.jit
-def hybrid(
-    cycle, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height, tally
-):  # fmt: skip
+def hybrid(cycle, graph, flow, tally):
     """Every thread operates its node CYCLE times, whenever it is active and below the source.
 
     Paper: [LU11 Alg.4.8], the kernel of [LU11 Alg.4.6], line 3.  Launch: one thread a node.
@@ -263,16 +249,13 @@ def hybrid(
     cancels such arcs before it relabels.
     """
     x = cuda.grid(1)
-    if x >= n:
+    if x >= graph.n:
         return
     pushes = int32(0)
     relabels = int32(0)
     for _ in range(cycle):
-        if load_relaxed(excess, x) > 0 and load_relaxed(height, x) < nodes:
-            done = operate(
-                x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess,
-                height, False,
-            )  # fmt: skip
+        if load_relaxed(flow.excess, x) > 0 and load_relaxed(flow.height, x) < graph.nodes:
+            done = operate(x, graph, flow, False)
             if done == PUSHED:
                 pushes += 1
             elif done == RELABELED:
@@ -285,11 +268,9 @@ def hybrid(
 ELEMENT_TYPES = ("int32", "int64")
 """The types of residual capacities."""
 
-ARCS = ", ".join(["int32[::1]"] * 3 + ["int64[::1]"])
-FLOW = "T[::1], T[::1], T[::1], int64[::1], int32[::1]"
 SIGNATURES = {
-    restore: f"void(int32, T[::1], T[::1], T[::1], {FLOW}, int64[::1])",
-    lock_free: f"void(int32, int32, int32, {ARCS}, {FLOW}, int64[::1])",
-    hybrid: f"void(int32, int32, int32, {ARCS}, {FLOW}, int64[::1])",
+    restore: ("int32", "T[::1]", "T[::1]", "T[::1]", Preflow, "int64[::1]"),
+    lock_free: ("int32", Graph, Preflow, "int64[::1]"),
+    hybrid: ("int32", Graph, Preflow, "int64[::1]"),
 }
 """The types that each kernel is compiled for."""

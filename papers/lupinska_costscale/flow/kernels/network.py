@@ -21,9 +21,9 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.lupinska_costscale.flow.kernels.arguments import Graph, Preflow
+from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 from papers.lupinska_costscale.flow.kernels.lock_free import (
-    ARCS,
-    FLOW,
     PUSHED,
     RELABELED,
     arc_of,
@@ -33,7 +33,6 @@ from papers.lupinska_costscale.flow.kernels.lock_free import (
     operate,
     report,
 )
-from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 
 ACTIVE, TAIL, LIFTED, MOVED = 3, 4, 5, 6
 """Words of ``control`` after the lengths of three frontiers: active nodes; the asynchronous
@@ -50,39 +49,37 @@ GOING, DONE, RESTLESS = 0, 1, 2
 
 
 @cuda.jit(device=True)
-def cancel(x, n, first, head, mate, offset, residual, excess, height):
+def cancel(x, graph, flow):
     """Push along every residual arc of x with h(x) > h(y) + 1.
 
     Paper: [LU11 Alg.4.8], global relabeling heuristic, lines 2 to 6.
     Race: heights stand still, so of an arc and its mate at most one is violated: no one else
     touches either. Others may add to e(x) and e(y).
     """
-    mine = height[x]
-    for k in range(degree(x, first, offset)):
-        arc = arc_of(x, k, n, first, offset)
-        if residual[arc] > 0:
-            end = end_of(x, k, arc, head, offset)
-            if mine > height[end] + 1:
-                amount = min(int64(residual[arc]), load_relaxed(excess, x))
-                residual[arc] -= amount
-                residual[mate_of(k, arc, end, n, mate, offset)] += amount
-                cuda.atomic.sub(excess, x, amount)
-                cuda.atomic.add(excess, end, amount)
+    mine = flow.height[x]
+    for k in range(degree(x, graph)):
+        arc = arc_of(x, k, graph)
+        if flow.residual[arc] > 0:
+            end = end_of(x, k, arc, graph)
+            if mine > flow.height[end] + 1:
+                amount = min(int64(flow.residual[arc]), load_relaxed(flow.excess, x))
+                flow.residual[arc] -= amount
+                flow.residual[mate_of(k, arc, end, graph)] += amount
+                cuda.atomic.sub(flow.excess, x, amount)
+                cuda.atomic.add(flow.excess, end, amount)
 
 
 @cuda.jit(device=True)
-def reach(
-    x, far, level, length, half, n, first, head, mate, offset, residual, distance, queue, control
-):  # fmt: skip
+def reach(x, far, level, length, half, graph, residual, distance, queue, control):
     """Give `level` to all neighbours of x that are `far` and have a residual arc to x.
 
     Race: the compare-and-swap lets one thread append a node; all bring the same level.
     """
-    for k in range(degree(x, first, offset)):
-        arc = arc_of(x, k, n, first, offset)
-        end = end_of(x, k, arc, head, offset)
-        if 0 <= end < n and load_relaxed(distance, end) == far:
-            back = mate_of(k, arc, end, n, mate, offset)
+    for k in range(degree(x, graph)):
+        arc = arc_of(x, k, graph)
+        end = end_of(x, k, arc, graph)
+        if 0 <= end < graph.n and load_relaxed(distance, end) == far:
+            back = mate_of(k, arc, end, graph)
             if load_relaxed(residual, back) <= 0:
                 continue
             if cuda.atomic.cas(distance, end, far, level) == far:
@@ -91,17 +88,18 @@ def reach(
 
 
 @cuda.jit(device=True)
-def search(grid, n, nodes, first, head, mate, offset, residual, to_sink, height, queue, control):
+def search(grid, graph, flow, queue, control):
     """Breadth-first search from the sink, a barrier a level; (levels, whether it ended).
 
     Paper: [LU11 Alg.4.4]; nodes not reached get |V| [LU11 sec.4.6].
     """
+    n = graph.n
     for x in range(cuda.grid(1), n, cuda.gridsize(1)):
-        if to_sink[x] > 0:
-            height[x] = 1
+        if flow.to_sink[x] > 0:
+            flow.height[x] = 1
             queue[int64(n) + cuda.atomic.add(control, 1, int32(1))] = x
         else:
-            height[x] = nodes
+            flow.height[x] = graph.nodes
     for level in range(1, n + 2):
         grid.sync()
         length = load_relaxed(control, level % 3)
@@ -113,27 +111,20 @@ def search(grid, n, nodes, first, head, mate, offset, residual, to_sink, height,
         behind = int64(n) - front
         for place in range(cuda.grid(1), length, cuda.gridsize(1)):
             reach(
-                load_relaxed(queue, front + place), int32(nodes), int32(level + 1),
-                (level + 1) % 3, behind, n, first, head, mate, offset, residual, height, queue,
-                control,
+                load_relaxed(queue, front + place), int32(graph.nodes), int32(level + 1),
+                (level + 1) % 3, behind, graph, flow.residual, flow.height, queue, control,
             )  # fmt: skip
     return int32(n + 1), False
 
 
 @cuda.jit(device=True)
-def operate_some(
-    cycle, x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height,
-    shared,
-):  # fmt: skip
+def operate_some(cycle, x, graph, flow, shared):
     """Up to `cycle` operations on x while it is below the source; (pushes, relabels)."""
     pushes, relabels = int32(0), int32(0)
     for _ in range(cycle):
-        if load_relaxed(excess, x) <= 0 or load_relaxed(height, x) >= nodes:
+        if load_relaxed(flow.excess, x) <= 0 or load_relaxed(flow.height, x) >= graph.nodes:
             break
-        done = operate(
-            x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess, height,
-            shared,
-        )  # fmt: skip
+        done = operate(x, graph, flow, shared)
         if done == PUSHED:
             pushes += 1
         elif done == RELABELED:
@@ -142,10 +133,7 @@ def operate_some(
 
 
 @cuda.jit
-def relabel_nodes(
-    rounds, sweeps, cycle, n, nodes, first, head, mate, offset, residual, to_source, to_sink,
-    excess, height, queue, control, tally,
-):  # fmt: skip
+def relabel_nodes(rounds, sweeps, cycle, graph, flow, queue, control, tally):
     """At most `rounds` rounds of cancelling, search and operations, until no node is active.
 
     Paper: [LU11 Alg.4.6] and [LU11 Alg.4.8] without the host.  Launch: cooperative, any grid.
@@ -156,25 +144,24 @@ def relabel_nodes(
     next round does what it leaves.
     """
     grid = cuda.cg.this_grid()
+    n, nodes = graph.n, graph.nodes
     pushes, relabels = int32(0), int32(0)
     status, steps = int32(GOING), int32(0)
     for _ in range(rounds):
         for x in range(cuda.grid(1), n, cuda.gridsize(1)):
-            cancel(x, n, first, head, mate, offset, residual, excess, height)
+            cancel(x, graph, flow)
         if cuda.grid(1) == 0:
             for word in range(STATUS):
                 control[word] = 0
             control[ROUNDS] += 1
         grid.sync()
-        levels, ended = search(
-            grid, n, nodes, first, head, mate, offset, residual, to_sink, height, queue, control
-        )
+        levels, ended = search(grid, graph, flow, queue, control)
         steps += levels
         if not ended:
             status = int32(RESTLESS)
             break
         for x in range(cuda.grid(1), n, cuda.gridsize(1)):
-            if excess[x] > 0 and load_relaxed(height, x) < nodes:
+            if flow.excess[x] > 0 and load_relaxed(flow.height, x) < nodes:
                 store_relaxed(control, ACTIVE, int32(1))
         grid.sync()
         if load_relaxed(control, ACTIVE) == 0:
@@ -192,10 +179,7 @@ def relabel_nodes(
                     break
                 last = moved
             for x in range(cuda.grid(1), n, cuda.gridsize(1)):
-                p, r = operate_some(
-                    cycle, x, n, nodes, first, head, mate, offset, residual, to_source, to_sink,
-                    excess, height, False,
-                )  # fmt: skip
+                p, r = operate_some(cycle, x, graph, flow, False)
                 pushes += p
                 relabels += r
         grid.sync()
@@ -209,22 +193,23 @@ def relabel_nodes(
 
 
 @cuda.jit(device=True)
-def wave(n, first, head, mate, offset, residual, to_sink, height, level, queue, control):
+def wave(graph, flow, level, queue, control):
     """One search by one block, which lifts what lies below its distance; returns the levels.
 
     Race: pushes go on meanwhile, so what is found is the distance in no residual graph that ever
     was. A node may be lifted too high; arcs are then violated until the host cancels them. Heights
     are maxima, so that neither the search nor a relabel undoes the other's.
     """
+    n = graph.n
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     if thread == 0:
         store_relaxed(control, TAIL, int32(0))
     cuda.syncthreads()
     for x in range(thread, n, threads):
-        beside = load_relaxed(to_sink, x) > 0
+        beside = load_relaxed(flow.to_sink, x) > 0
         level[x] = int32(1) if beside else int32(0)
         if beside:
-            cuda.atomic.max(height, x, int32(1))
+            cuda.atomic.max(flow.height, x, int32(1))
             queue[cuda.atomic.add(control, TAIL, int32(1))] = x
     cuda.threadfence()
     cuda.syncthreads()
@@ -236,22 +221,19 @@ def wave(n, first, head, mate, offset, residual, to_sink, height, level, queue, 
             return int32(depth - 2)
         for place in range(front + thread, tail, threads):
             reach(
-                load_relaxed(queue, place), int32(0), int32(depth), TAIL, int64(0), n, first,
-                head, mate, offset, residual, level, queue, control,
+                load_relaxed(queue, place), int32(0), int32(depth), TAIL, int64(0), graph,
+                flow.residual, level, queue, control,
             )  # fmt: skip
         cuda.threadfence()
         cuda.syncthreads()
         for place in range(tail + thread, load_relaxed(control, TAIL), threads):
-            cuda.atomic.max(height, load_relaxed(queue, place), int32(depth))
+            cuda.atomic.max(flow.height, load_relaxed(queue, place), int32(depth))
         front = tail
     return int32(n)
 
 
 @cuda.jit
-def hybrid_async(
-    waves, cycle, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess,
-    height, level, queue, control, tally,
-):  # fmt: skip
+def hybrid_async(waves, cycle, graph, flow, level, queue, control, tally):
     """As `flow.kernels.lock_free.hybrid`, while block 0 searches from the sink, `waves` times.
 
     Paper: [LU11 sec.4.5], its end, and the first sentence of [LU11 sec.4.6]; how the search and the
@@ -261,31 +243,26 @@ def hybrid_async(
     """
     if cuda.blockIdx.x == 0:
         for _ in range(waves):
-            levels = wave(
-                n, first, head, mate, offset, residual, to_sink, height, level, queue, control
-            )
+            levels = wave(graph, flow, level, queue, control)
             if cuda.threadIdx.x == 0:
                 control[STEPS] += levels
                 control[WAVES] += 1
             cuda.syncthreads()
         return
     x = cuda.grid(1) - cuda.blockDim.x
-    if x >= n:
+    if x >= graph.n:
         return
     pushes, relabels = int32(0), int32(0)
     for _ in range(cycle):
-        p, r = operate_some(
-            1, x, n, nodes, first, head, mate, offset, residual, to_source, to_sink, excess,
-            height, True,
-        )  # fmt: skip
+        p, r = operate_some(1, x, graph, flow, True)
         pushes += p
         relabels += r
     report(pushes, relabels, tally)
 
 
-_CALL = f"int32, int32, {ARCS}, {FLOW}"
+_LINE, _WIDE = "int32[::1]", "int64[::1]"
 SIGNATURES = {
-    relabel_nodes: f"void(int32, int32, int32, {_CALL}, int32[::1], int32[::1], int64[::1])",
-    hybrid_async: (f"void(int32, int32, {_CALL}, int32[::1], int32[::1], int32[::1], int64[::1])"),
+    relabel_nodes: ("int32", "int32", "int32", Graph, Preflow, _LINE, _LINE, _WIDE),
+    hybrid_async: ("int32", "int32", Graph, Preflow, _LINE, _LINE, _LINE, _WIDE),
 }
 """The types that each kernel is compiled for."""

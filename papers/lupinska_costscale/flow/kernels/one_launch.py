@@ -38,6 +38,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed
+from papers.lupinska_costscale.flow.kernels.arguments import Pixels, Queues, Tiling
 from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 from papers.lupinska_costscale.flow.kernels.lock_free import report_block
 from papers.lupinska_costscale.flow.kernels.tile_discharge import make_discharge
@@ -73,10 +74,7 @@ def make_relabel_tiles(directions):
     color_of, _ = make_colors(directions)
     relax, discharge = make_relax(directions), make_discharge(directions)
 
-    def relabel_tiles(
-        rounds, sweeps, inner, n, nodes, tile_columns, tiles, shift, residual, to_sink, excess,
-        height, waiting, queue, control, tally,
-    ):  # fmt: skip
+    def relabel_tiles(rounds, sweeps, inner, tiling, pixels, queues, tally):
         """At most `rounds` rounds of search and sweeps, until no pixel is active.
 
         Paper: none; instead of [LU11 Alg.4.6] on grids.  Launch: cooperative, a tile a block.
@@ -90,24 +88,22 @@ def make_relabel_tiles(directions):
         level = cuda.shared.array(MAX_TILE, int32)
         moved = cuda.shared.array(MOVED, int64)
         thread = cuda.threadIdx.x
+        tiles, shift, control = tiling.tiles, tiling.shift, queues.control
         width, tile_rows = 1 << shift, cuda.blockDim.x >> shift
         pushes, relabels = int32(0), int32(0)
         status, steps = int32(GOING), int32(0)
         for _ in range(rounds):
             for tile in range(cuda.grid(1), tiles, cuda.gridsize(1)):
-                waiting[tile] = 0
+                queues.waiting[tile] = 0
             if cuda.grid(1) == 0:
                 for word in range(STATUS):
                     control[word] = 0
                 control[ROUNDS] += 1
             grid.sync()
             for tile in range(cuda.blockIdx.x, tiles, cuda.gridDim.x):
-                relax(
-                    int32(tile), True, SEARCH + 1, 1, n, nodes, tile_columns, tiles, shift,
-                    residual, to_sink, height, waiting, queue, control, level,
-                )  # fmt: skip
+                relax(int32(tile), True, SEARCH + 1, 1, tiling, pixels, queues, level)
             status = int32(RESTLESS)
-            for step in range(1, n + 2):
+            for step in range(1, tiling.n + 2):
                 grid.sync()
                 length = load_relaxed(control, SEARCH + step % 3)
                 if length == 0:
@@ -117,22 +113,21 @@ def make_relabel_tiles(directions):
                     control[SEARCH + (step + 2) % 3] = 0
                 steps += 1
                 for place in range(cuda.blockIdx.x, length, cuda.gridDim.x):
-                    tile = take(step & 1, place, tiles, waiting, queue)
+                    tile = take(step & 1, place, tiles, queues)
                     relax(
-                        tile, False, SEARCH + (step + 1) % 3, (step + 1) & 1, n, nodes,
-                        tile_columns, tiles, shift, residual, to_sink, height, waiting, queue,
-                        control, level,
+                        tile, False, SEARCH + (step + 1) % 3, (step + 1) & 1, tiling, pixels,
+                        queues, level,
                     )  # fmt: skip
             if status == RESTLESS:
                 break
             for tile in range(cuda.blockIdx.x, tiles, cuda.gridDim.x):
                 x, _ = pixel_of(
-                    tile, thread >> shift, thread & (width - 1), tile_rows, width, tile_columns
+                    tile, thread >> shift, thread & (width - 1), tile_rows, width, tiling.columns
                 )  # fmt: skip
-                active = excess[x] > 0 and load_relaxed(height, x) < nodes
+                active = pixels.excess[x] > 0 and load_relaxed(pixels.height, x) < tiling.nodes
                 if cuda.syncthreads_or(int32(active)) != 0 and thread == 0:
-                    hue = color_of(int32(tile), tile_columns)
-                    wake(int32(tile), SWEEP + hue, 2 + hue, tiles, waiting, queue, control)
+                    hue = color_of(int32(tile), tiling.columns)
+                    wake(int32(tile), SWEEP + hue, 2 + hue, tiles, queues)
             grid.sync()
             for sweep in range(sweeps):
                 parity = sweep & 1
@@ -152,11 +147,10 @@ def make_relabel_tiles(directions):
                         control[SWEEP + last] = 0
                         control[VISITS] += length
                     for place in range(cuda.blockIdx.x, length, cuda.gridDim.x):
-                        tile = take(2 + 4 * parity + color, place, tiles, waiting, queue)
+                        tile = take(2 + 4 * parity + color, place, tiles, queues)
                         p, r = discharge(
-                            tile, inner, int32(color), int32(parity), n, nodes, tile_columns,
-                            tiles, shift, residual, to_sink, excess, height, waiting, queue,
-                            control, level, moved,
+                            tile, inner, int32(color), int32(parity), tiling, pixels, queues,
+                            level, moved,
                         )  # fmt: skip
                         pushes += p
                         relabels += r
@@ -178,8 +172,6 @@ relabel_tiles_8 = make_relabel_tiles(8)
 RELABEL_TILES = {4: relabel_tiles_4, 8: relabel_tiles_8}
 """The kernel by the number of a pixel's neighbours."""
 
-_TILES = (
-    "void(" + "int32, " * 8 + "T[::1], T[::1], int64[::1]" + ", int32[::1]" * 4 + ", int64[::1])"
-)
+_TILES = ("int32", "int32", "int32", Tiling, Pixels, Queues, "int64[::1]")
 SIGNATURES = {relabel_tiles_4: _TILES, relabel_tiles_8: _TILES}
 """The types that each kernel is compiled for."""

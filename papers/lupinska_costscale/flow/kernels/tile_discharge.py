@@ -22,10 +22,7 @@ def make_discharge(directions):
     _, color_beside = make_colors(directions)
 
     @cuda.jit(device=True)
-    def discharge(
-        tile, inner, color, parity, n, nodes, tile_columns, tiles, shift, residual, to_sink,
-        excess, height, waiting, queue, control, level, moved,
-    ):  # fmt: skip
+    def discharge(tile, inner, color, parity, tiling, pixels, queues, level, moved):
         """Push and lift a tile's pixels, at most `inner` times; return (pushes, relabels).
 
         Direction after direction, a pixel pushes to the one neighbour there and takes from the one
@@ -34,15 +31,17 @@ def make_discharge(directions):
         may add to the excess there too. Long because a pixel's state is in registers throughout.
         """
         thread = cuda.threadIdx.x
+        n, nodes, shift = tiling.n, tiling.nodes, tiling.shift
+        residual, height = pixels.residual, pixels.height
         width, rows = 1 << shift, cuda.blockDim.x >> shift
         row, column = thread >> shift, thread & (width - 1)
-        x, _ = pixel_of(tile, row, column, rows, width, tile_columns)
-        pitch = int64(tile_columns) << shift
+        x, _ = pixel_of(tile, row, column, rows, width, tiling.columns)
+        pitch = int64(tiling.columns) << shift
         left = cuda.local.array(directions, residual.dtype)
         for d in range(directions):
             left[d] = residual[int64(d) * n + x]
-        sink = int64(to_sink[x])
-        amount = excess[x]
+        sink = int64(pixels.to_sink[x])
+        amount = pixels.excess[x]
         h = height[x]
         level[thread] = h
         pushes, relabels = int32(0), int32(0)
@@ -73,13 +72,13 @@ def make_discharge(directions):
                         pushes += 1
                         if not within:
                             residual[int64(d ^ 1) * n + y] += sent
-                            cuda.atomic.add(excess, y, sent)
-                            beside = tile_beside(tile, down, right, rows, width, tile_columns)
+                            cuda.atomic.add(pixels.excess, y, sent)
+                            beside = tile_beside(tile, down, right, rows, width, tiling.columns)
                             hue = color_beside(color, down, right, rows, width)
                             turn = parity if hue > color else parity ^ 1
                             wake(
-                                beside, SWEEP + 4 * turn + hue, 2 + 4 * turn + hue, tiles,
-                                waiting, queue, control,
+                                beside, SWEEP + 4 * turn + hue, 2 + 4 * turn + hue,
+                                tiling.tiles, queues,
                             )  # fmt: skip
                             sent = int64(0)
                 moved[line + thread] = sent
@@ -106,15 +105,12 @@ def make_discharge(directions):
             level[thread] = h
         for d in range(directions):
             residual[int64(d) * n + x] = left[d]
-        to_sink[x] = sink
-        excess[x] = amount
+        pixels.to_sink[x] = sink
+        pixels.excess[x] = amount
         height[x] = h
         if cuda.syncthreads_or(int32(amount > 0 and h < nodes)) != 0 and thread == 0:
             turn = parity ^ 1
-            wake(
-                tile, SWEEP + 4 * turn + color, 2 + 4 * turn + color, tiles, waiting, queue,
-                control,
-            )  # fmt: skip
+            wake(tile, SWEEP + 4 * turn + color, 2 + 4 * turn + color, tiling.tiles, queues)
         return pushes, relabels
 
     return discharge

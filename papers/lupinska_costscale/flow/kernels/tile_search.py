@@ -19,20 +19,19 @@ def make_relax(directions):
     """Build `relax` for 4 or 8 neighbours."""
 
     @cuda.jit(device=True)
-    def relax(
-        tile, fresh, length, line, n, nodes, tile_columns, tiles, shift, residual, to_sink, height,
-        waiting, queue, control, level,
-    ):  # fmt: skip
+    def relax(tile, fresh, length, line, tiling, pixels, queues, level):
         """Bring a tile's distances to rest, and wake the tiles that they improve.
 
         With `fresh` distances begin anew: 1 beside the sink, elsewhere |V|, and what is beyond the
         edge is not looked at. Long because the loops over directions share the pixel's place.
         """
         thread = cuda.threadIdx.x
+        n, nodes, shift = tiling.n, tiling.nodes, tiling.shift
+        residual, height = pixels.residual, pixels.height
         width, rows = 1 << shift, cuda.blockDim.x >> shift
         row, column = thread >> shift, thread & (width - 1)
-        x, tile_column = pixel_of(tile, row, column, rows, width, tile_columns)
-        pitch = int64(tile_columns) << shift
+        x, tile_column = pixel_of(tile, row, column, rows, width, tiling.columns)
+        pitch = int64(tiling.columns) << shift
         arcs = int32(0)
         for d in range(directions):
             if residual[int64(d) * n + x] > 0:
@@ -40,7 +39,7 @@ def make_relax(directions):
         start = int32(nodes)
         h = int32(nodes)
         if fresh:
-            if to_sink[x] > 0:
+            if pixels.to_sink[x] > 0:
                 h = int32(1)
         else:
             start = load_relaxed(height, x)
@@ -76,8 +75,8 @@ def make_relax(directions):
                         open_arc = residual[int64(d ^ 1) * n + y] > 0
                         if open_arc and (fresh or load_relaxed(height, y) > h + 1):
                             wake(
-                                tile_beside(tile, down, right, rows, width, tile_columns),
-                                length, line, tiles, waiting, queue, control,
+                                tile_beside(tile, down, right, rows, width, tiling.columns),
+                                length, line, tiling.tiles, queues,
                             )  # fmt: skip
 
     return relax

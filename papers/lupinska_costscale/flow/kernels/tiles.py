@@ -70,23 +70,24 @@ def pixel_of(tile, row, column, rows, width, tile_columns):
 
 
 @cuda.jit(device=True)
-def wake(tile, length, line, tiles, waiting, queue, control):
+def wake(tile, length, line, tiles, queues):
     """Put a tile into queue number `line`, whose length is ``control[length]``, once.
 
     Race: a tile that waits already is not put again: it is looked at later, and what was stored
     before this call is seen then (`take` clears the mark, with a fence, before the tile is read).
     """
+    waiting = queues.waiting
     if load_relaxed(waiting, tile) == 0 and cuda.atomic.exch(waiting, tile, int32(1)) == 0:
-        place = cuda.atomic.add(control, length, int32(1))
-        store_relaxed(queue, int64(line) * tiles + place, tile)
+        place = cuda.atomic.add(queues.control, length, int32(1))
+        store_relaxed(queues.queue, int64(line) * tiles + place, tile)
 
 
 @cuda.jit(device=True)
-def take(line, place, tiles, waiting, queue):
+def take(line, place, tiles, queues):
     """Return a tile of a queue, for the whole block, no longer marked as waiting."""
-    tile = load_relaxed(queue, int64(line) * tiles + place)
+    tile = load_relaxed(queues.queue, int64(line) * tiles + place)
     if cuda.threadIdx.x == 0:
-        store_relaxed(waiting, tile, int32(0))
+        store_relaxed(queues.waiting, tile, int32(0))
         cuda.threadfence()
     cuda.syncthreads()
     return tile

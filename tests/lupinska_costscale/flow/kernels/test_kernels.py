@@ -1,6 +1,5 @@
 """The flow kernels under seeded interleavings, and what no interleaving may break."""
 
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
+from papers.common.gpu.signatures import argument_types
 from papers.common.problems import flow_proof
 from papers.common.problems.network import EIGHT, FOUR, grid, inner, network
 from papers.lupinska_costscale.flow import global_relabeling, solver
@@ -54,6 +54,7 @@ class Watch:
         self.falling, self.heights, self.stores = falling, {}, 0
 
     def __call__(self, kind, name, index, value):
+        name = name.rpartition(".")[2]  # of a field of a named tuple: without the tuple's
         if name in ("excess", "residual", "to_sink", "to_source", "height"):
             self.stores += 1
             assert value >= 0, (name, index, value)
@@ -97,13 +98,13 @@ def watched_run(case, seed):
 
 def checked(launch, state, watch):
     """Have conservation checked after each launch; a launch begins with the heights it finds."""
-    go, problem = launch._go, state.prepared
+    problem = state.prepared
 
-    def checking(*args):
+    def checking(enqueue):
         watch.heights = dict(enumerate(state.arrays["height"].tolist()))
         if launch.name == "restore":
             watch.heights = {}
-        go(*args)
+        enqueue()
         a = state.arrays
         pulled = "pull" not in state.launches or launch.name != "push_phase"
         if pulled:
@@ -115,7 +116,7 @@ def checked(launch, state, watch):
             assert a["excess"][:-1].sum() + at_sink == problem.total
             conserved(problem, a)
 
-    launch._go = checking
+    launch.on_enqueue = checking
 
 
 def conserved(problem, a):
@@ -168,8 +169,12 @@ def test_tiles_find_the_distances(names, seed):
             instance, tile=Tile(2, 2), rounds=1, sweeps=1, inner=1, blocks=5
         )
         launch, seen = state.launches["kernel"], []
-        go = launch._go
-        launch._go = lambda *args: (go(*args), seen.append(state.arrays["height"].copy()))
+
+        def recording(enqueue):
+            enqueue()
+            seen.append(state.arrays["height"].copy())
+
+        launch.on_enqueue = recording
         SOLVERS["gpu_relabel"].run(state)
     assert len(seen) > 1
     for before, after in pairwise(seen):
@@ -300,13 +305,16 @@ def test_bound_arguments_are_what_the_kernels_are_compiled_for(case, factor):
             instance.sink,
         )  # fmt: skip
     kind = "int32" if factor == 1 else "int64"
-    listed = {f.py_func.__name__: text for m in MODULES for f, text in m.SIGNATURES.items()}
+    listed = {f.py_func.__name__: (f, types) for m in MODULES for f, types in m.SIGNATURES.items()}
     state = SOLVERS[name].upload(instance, **options)
     assert state.launches
     for launch in state.launches.values():
-        text = re.sub(r"\bT\b", kind, listed[launch.name])
-        kinds = text.removeprefix("void(").removesuffix(")").split(", ")
-        arguments, _ = launch._flat
-        assert [a.dtype.name for a in arguments] == [re.match(r"\w+", k)[0] for k in kinds]
-        assert [np.ndim(a) > 0 for a in arguments] == [k.endswith("[::1]") for k in kinds]
-        assert all(np.size(a) for a in arguments)
+        kernel, types = listed[launch.name]
+        assert tuple(map(kernel.typeof_pyval, launch.arguments)) == argument_types(types, kind)
+        assert all(np.size(a) for a in leaves(launch.arguments))
+
+
+def leaves(arguments):
+    """The arrays and numbers of nested tuples."""
+    for argument in arguments:
+        yield from leaves(argument) if isinstance(argument, tuple) else (argument,)
