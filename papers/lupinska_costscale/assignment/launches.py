@@ -15,6 +15,7 @@ from papers.common.gpu.launch import Launch, bind
 from papers.common.gpu.limits import blocks_for
 from papers.lupinska_costscale.assignment.costs import Costs
 from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
+from papers.lupinska_costscale.assignment.kernels.arguments import Arcs, Lists, Vertices, Whole
 
 PAPER_THREADS = 32 * 16
 """Threads a block: "the best results" [LU11 sec.5.5]."""
@@ -130,27 +131,33 @@ def bind_refine(
     """
     count = 2 * costs.n
     nodes, grid = np.int32(count), (shapes.blocks(count), shapes.threads)
-    lists = [
-        arrays[name] for name in ("first", "last", "head", "arc", "cost", "flow", "price")
-    ]  # fmt: skip
-    told = arrays["excess"], arrays["flags"]
+    lists, arcs, vertices = (
+        kind(*(arrays[name] for name in kind._fields)) for kind in (Lists, Arcs, Vertices)
+    )
+    graph = lists, arcs, vertices, arrays["flags"]
     limit = np.int64(2 * count * eps)
     return {
-        "start_refine": bind(lock_free.start_refine, *grid, nodes, np.int64(eps), *lists, *told),
+        "start_refine": bind(lock_free.start_refine, *grid, nodes, np.int64(eps), *graph),
         "refine": bind(
-            lock_free.refine, *grid, nodes, np.int64(cycle), np.int64(eps), *lists, *told,
+            lock_free.refine, *grid, nodes, np.int64(cycle), np.int64(eps), *graph,
             arrays["tally"],
         ),
-        "arc_fixing": bind(lock_free.arc_fixing, *grid, nodes, limit, *lists, arrays["tally"]),
+        "arc_fixing": bind(
+            lock_free.arc_fixing, *grid, nodes, limit, lists, arcs, arrays["price"],
+            arrays["tally"],
+        ),
     }  # fmt: skip
 
 
 def bind_start(costs: Costs, arrays: dict[str, Any], shapes: Geometry) -> Launch:
     """The launch that restores the whole graph, prices 0."""
     nodes = 2 * costs.n
-    names = ("first", "head_0", "arc_0", "last", "head", "arc", "price", "flow", "flags", "tally")
-    lists = [arrays[name] for name in names]
-    return bind(lock_free.start, shapes.blocks(nodes), shapes.threads, np.int32(nodes), *lists)
+    whole = Whole(arrays["first"], arrays["head_0"], arrays["arc_0"])
+    names = ("last", "head", "arc", "price", "flow", "flags", "tally")
+    written = [arrays[name] for name in names]
+    return bind(
+        lock_free.start, shapes.blocks(nodes), shapes.threads, np.int32(nodes), whole, *written
+    )
 
 
 def allocate_block(costs: Costs) -> dict[str, Any]:

@@ -14,6 +14,8 @@ EXCESS(sink)                flags[LACKS]   |X| minus it: the y that lack their u
 CYCLE, epsilon              cycle, eps     int64
 ==========================  =============  =====================================================
 
+Kernels take these arrays together, in the named tuples of `assignment.kernels.arguments`.
+
 **One word an arc.** The two residual capacities of an arc add up to 1, so that one word holds both.
 Only x writes it while it is 0, only y while it is 1: a push needs atomics for the excesses alone.
 
@@ -33,6 +35,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_acquire, load_relaxed, store_relaxed
+from papers.lupinska_costscale.assignment.kernels.arguments import Arcs, Lists, Vertices, Whole
 
 LACKS, STUCK, FLAGS = 0, 1, 2
 """Words of ``flags``: the y without a unit; whether an active node had no residual arc."""
@@ -46,21 +49,21 @@ FAR = 2**62
 
 
 @cuda.jit
-def start(nodes, first, head_0, arc_0, last, head, arc, price, flow, flags, tally):
+def start(nodes, whole, last, head, arc, price, flow, flags, tally):
     """The whole residual graph again, prices 0, no flow [LU11 Alg.5.0] 3-4.
 
-    Launch: grid-stride over the arcs of both lists.  Reads/Writes: reads ``first``, ``head_0``,
-    ``arc_0``; writes all others.
+    Launch: grid-stride over the arcs of both lists.  Reads/Writes: reads ``whole``; writes all
+    others.
     """
     thread = cuda.grid(1)
     stride = cuda.gridsize(1)
     for k in range(thread, head.size, stride):
-        head[k] = head_0[k]
-        arc[k] = arc_0[k]
+        head[k] = whole.head[k]
+        arc[k] = whole.arc[k]
     for a in range(thread, flow.size, stride):
         flow[a] = 0
     for v in range(thread, nodes, stride):
-        last[v] = first[v + 1]
+        last[v] = whole.first[v + 1]
         price[v] = 0
     if thread == 0:
         flags[STUCK] = 0
@@ -69,7 +72,7 @@ def start(nodes, first, head_0, arc_0, last, head, arc, price, flow, flags, tall
 
 
 @cuda.jit
-def start_refine(nodes, eps, first, last, head, arc, cost, flow, price, excess, flags):
+def start_refine(nodes, eps, lists, arcs, vertices, flags):
     """No flow; the prices of the x make the least reduced cost -eps.
 
     Paper: [LU11 Alg.5.2] lines 3 to 6.  Launch: grid-stride over the nodes.
@@ -77,6 +80,8 @@ def start_refine(nodes, eps, first, last, head, arc, cost, flow, price, excess, 
     excess.  Race: none, a price that is written is an x's, one that is read a y's.
     """
     n = nodes >> 1
+    first, last, head, arc = lists
+    price, excess = vertices.price, vertices.excess
     for v in range(cuda.grid(1), nodes, cuda.gridsize(1)):
         if v == 0:
             flags[LACKS] = n
@@ -85,14 +90,14 @@ def start_refine(nodes, eps, first, last, head, arc, cost, flow, price, excess, 
             continue
         least = int64(FAR)
         for k in range(first[v], last[v]):
-            flow[arc[k]] = 0
-            least = min(least, cost[arc[k]] - price[head[k]])
+            arcs.flow[arc[k]] = 0
+            least = min(least, arcs.cost[arc[k]] - price[head[k]])
         price[v] = -(least + eps)
         excess[v] = 1
 
 
 @cuda.jit(device=True)
-def least_arc(v, wanted, first, last, head, arc, cost, flow, price):
+def least_arc(v, wanted, lists, arcs, price):
     """Place and value of the least partially reduced cost c(v, y) - p(y); -1 if v has no arc.
 
     Lines 5 to 10 of [LU11 Alg.5.4]. `wanted` is the flow of a residual arc: 0 seen from an x, 1
@@ -100,13 +105,13 @@ def least_arc(v, wanted, first, last, head, arc, cost, flow, price):
     """
     best = int32(-1)
     least = int64(FAR)
-    for k in range(first[v], last[v]):
-        a = arc[k]
-        if load_relaxed(flow, a) == wanted:
-            c = cost[a]
+    for k in range(lists.first[v], lists.last[v]):
+        a = lists.arc[k]
+        if load_relaxed(arcs.flow, a) == wanted:
+            c = arcs.cost[a]
             if wanted == 1:
                 c = -c
-            c -= load_relaxed(price, head[k])
+            c -= load_relaxed(price, lists.head[k])
             if c < least:
                 least = c
                 best = int32(k)
@@ -124,7 +129,7 @@ def push(v, w, a, emptied, flow, excess, flags):
 
 
 @cuda.jit
-def refine(nodes, cycle, eps, first, last, head, arc, cost, flow, price, excess, flags, tally):
+def refine(nodes, cycle, eps, lists, arcs, vertices, flags, tally):
     """Pushes and relabels, one thread a node, until no node is active or CYCLE turns are over.
 
     Paper: [LU11 Alg.5.4] in the loop of [LU11 sec.5.5].  Launch: a thread a node at least; blocks
@@ -139,6 +144,7 @@ def refine(nodes, cycle, eps, first, last, head, arc, cost, flow, price, excess,
     v = int32(cuda.grid(1))
     if v >= nodes:
         return
+    price, excess = vertices.price, vertices.excess
     wanted = int32(0)
     if v >= nodes >> 1:
         wanted = int32(1)
@@ -150,11 +156,11 @@ def refine(nodes, cycle, eps, first, last, head, arc, cost, flow, price, excess,
         if load_acquire(excess, v) <= 0:
             cuda.nanosleep(0)  # the idle leave the issue slots to the active
             continue
-        k, least = least_arc(v, wanted, first, last, head, arc, cost, flow, price)
+        k, least = least_arc(v, wanted, lists, arcs, price)
         if k < 0:
             store_relaxed(flags, STUCK, 1)
         elif least < -price[v]:
-            push(v, head[k], arc[k], wanted, flow, excess, flags)
+            push(v, lists.head[k], lists.arc[k], wanted, arcs.flow, excess, flags)
             pushes += 1
         else:
             store_relaxed(price, v, -(least + eps))
@@ -166,7 +172,7 @@ def refine(nodes, cycle, eps, first, last, head, arc, cost, flow, price, excess,
 
 
 @cuda.jit
-def arc_fixing(nodes, limit, first, last, head, arc, cost, flow, price, tally):
+def arc_fixing(nodes, limit, lists, arcs, price, tally):
     """Delete the empty arcs with a reduced cost above 2 n eps from both adjacency lists.
 
     Paper: [LU11 sec.5.2], [LU11 sec.5.5].  Launch: grid-stride over the nodes.
@@ -175,21 +181,22 @@ def arc_fixing(nodes, limit, first, last, head, arc, cost, flow, price, tally):
     neither takes the other's mark for a unit of flow.
     """
     n = nodes >> 1
+    first, last, head, arc = lists
     fixed = 0
     for v in range(cuda.grid(1), nodes, cuda.gridsize(1)):
         kept = first[v]
         for k in range(first[v], last[v]):
             a = arc[k]
             w = head[k]
-            reduced = cost[a] + price[v] - price[w]
+            reduced = arcs.cost[a] + price[v] - price[w]
             if v >= n:
-                reduced = cost[a] + price[w] - price[v]
-            if load_relaxed(flow, a) == 1 or reduced <= limit:
+                reduced = arcs.cost[a] + price[w] - price[v]
+            if load_relaxed(arcs.flow, a) == 1 or reduced <= limit:
                 arc[kept] = a
                 head[kept] = w
                 kept += 1
             else:
-                store_relaxed(flow, a, FIXED)
+                store_relaxed(arcs.flow, a, FIXED)
                 if v < n:
                     fixed += 1
         last[v] = kept
@@ -198,11 +205,10 @@ def arc_fixing(nodes, limit, first, last, head, arc, cost, flow, price, tally):
 
 
 _LINE, _WIDE = "int32[::1]", "int64[::1]"
-_LISTS = f"{_LINE}, {_LINE}, {_LINE}, {_LINE}, {_WIDE}, {_LINE}, {_WIDE}"
 SIGNATURES = {
-    start: f"void(int32, {', '.join([_LINE] * 6)}, {_WIDE}, {_LINE}, {_LINE}, {_WIDE})",
-    start_refine: f"void(int32, int64, {_LISTS}, {_LINE}, {_LINE})",
-    refine: f"void(int32, int64, int64, {_LISTS}, {_LINE}, {_LINE}, {_WIDE})",
-    arc_fixing: f"void(int32, int64, {_LISTS}, {_WIDE})",
+    start: ("int32", Whole, _LINE, _LINE, _LINE, _WIDE, _LINE, _LINE, _WIDE),
+    start_refine: ("int32", "int64", Lists, Arcs, Vertices, _LINE),
+    refine: ("int32", "int64", "int64", Lists, Arcs, Vertices, _LINE, _WIDE),
+    arc_fixing: ("int32", "int64", Lists, Arcs, _WIDE, _WIDE),
 }
 """The types that each kernel is compiled for."""

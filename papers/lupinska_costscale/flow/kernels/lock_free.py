@@ -18,7 +18,8 @@ pushes, relabels        tally               int64 [2]
 Arc k of node x is ``first[x] + k`` of a network and ``k * n + x`` of a grid, where its mate is the
 neighbour's arc ``k ^ 1``. T is int32 where the two capacities of every pair fit together, else
 int64. Arcs to the terminals stand apart from the others, as the paper's ``toSourceOrSink``
-[LU11 sec.4.6].
+[LU11 sec.4.6]. Kernels take n to offset as a `Graph`, residual to height as a `Preflow`
+(`flow.kernels.arguments`).
 
 **What the races cannot spoil.** Only thread x lowers e(x) and u_f(x, .), and only it writes h(x):
 others add. So what x has read of them is there to take when it takes it; no excess and no residual

@@ -12,6 +12,8 @@ waiting     waiting         int32 [tiles]: 1 while a tile stands in a queue
 queues      queue           int32 [10 * tiles]: two of the search, then by parity and colour
 counters    control         int32 [`CONTROL`]
 ==========  ==============  ====================================================================
+
+Kernels take them as a `Tiling`, the `Pixels` and the `Queues` of `flow.kernels.arguments`.
 """
 
 from __future__ import annotations

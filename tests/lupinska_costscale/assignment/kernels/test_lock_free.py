@@ -47,6 +47,7 @@ class Lemmas:
     def __call__(self, kind, name, index, value):
         if self.eps is None:
             return
+        name = name.rpartition(".")[2]  # of a field of a named tuple: without the tuple's
         if name == "price":
             # Lemma 5.2, and more: a relabel takes off eps at least.
             assert value <= self.before[index] - self.eps, (index, value, self.before[index])
