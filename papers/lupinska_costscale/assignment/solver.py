@@ -19,9 +19,11 @@ from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
 from papers.common.model import Assignment, GivenUpError, Solver
-from papers.lupinska_costscale.assignment.baselines.cost_scaling import check_options, price_update
+from papers.lupinska_costscale.assignment.baselines.cost_scaling import check_options
+from papers.lupinska_costscale.assignment.baselines.refine import price_update
 from papers.lupinska_costscale.assignment.costs import Costs, answer, read
 from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
+from papers.lupinska_costscale.assignment.kernels.arguments import Arcs, Lists, Vertices
 from papers.lupinska_costscale.assignment.launches import (
     SWEEPS,
     Geometry,
@@ -304,11 +306,12 @@ def global_price_update(state: State, eps: int) -> None:
     """
     names = ("first", "last", "head", "arc", "flow", "price", "excess")
     host = {name: device.to_host(state.arrays[name]) for name in names}
-    lists = host["first"], host["last"], host["head"], host["arc"]
-    tables = host["flow"], host["price"], host["excess"]
-    if not price_update(state.costs.n, *lists, state.costs.cost, np.int64(eps), *tables):
+    lists = Lists(*(host[name] for name in Lists._fields))
+    arcs = Arcs(state.costs.cost, host["flow"])
+    vertices = Vertices(host["price"], host["excess"])
+    if not price_update(state.costs.n, lists, arcs, vertices, np.int64(eps)):
         raise RuntimeError("an active node has no residual path to a lack")
-    device.overwrite(state.arrays["price"], host["price"])
+    device.overwrite(state.arrays["price"], vertices.price)
     state.count["price_updates"] += 1
 
 
