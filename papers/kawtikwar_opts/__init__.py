@@ -95,7 +95,7 @@ def solve(
         "lines_a_bin": lines_a_bin,
         "threads": threads,
         "blocks": blocks,
-        "trace_steps": trace_steps,
+        "trace_steps": trace_steps or None,
         "geometry": geometry,
         "patience": patience,
     }

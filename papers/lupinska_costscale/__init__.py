@@ -14,10 +14,9 @@ refine), `assignment.solver` and `assignment.launches`, `assignment.baselines.co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from papers.common.model import Assignment, Defaults, Experiment, Paper, Solver
+from papers.common.model import Assignment, Defaults, Paper, lazily
 
 if TYPE_CHECKING:
     from papers.lupinska_costscale.assignment.batch import BatchAnswer
@@ -219,11 +218,13 @@ def solve(
     operations: int | None = None,
     seconds: float | None = None,
     geometry: Geometry | None = None,
+    solver: str | None = None,
 ) -> Assignment:
     """Solve an assignment problem by lock-free cost scaling [LU11 sec.5].
 
-    Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
-    executor, which is meant for n up to some thirty.
+    Runs on the selected device (`papers.common.gpu.device.select`). Without a GPU the kernels run
+    in the CPU executor up to n = 32; a larger matrix goes to cost scaling on one core, unless an
+    option is given that only the kernels take.
 
     Parameters
     ----------
@@ -252,6 +253,8 @@ def solve(
         of the kernel.
     geometry : Geometry, optional
         Shapes of the launches; by default those that suit the device.
+    solver : str, optional
+        A name of ``PAPER.solvers()`` instead of the default.
 
     Returns
     -------
@@ -264,7 +267,8 @@ def solve(
     ------
     ValueError
         For NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow, a
-        matrix too large for the device, a bad option.
+        matrix too large for the device, a bad option, a solver that is unknown or takes no such
+        option.
     papers.common.model.GivenUpError
         At one of the limits.
     RuntimeError
@@ -276,11 +280,22 @@ def solve(
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    from papers.lupinska_costscale.assignment import solver
+    from papers.common.problems import kinds
+    from papers.lupinska_costscale.assignment.baselines.cost_scaling import check_options
 
-    return solver.solve(
-        cost, maximize, alpha, cycle, price_updates, arc_fixing, loop, operations, seconds, geometry
-    )  # fmt: skip
+    check_options(alpha, arc_fixing=arc_fixing)
+    options = {
+        "maximize": maximize,
+        "alpha": None if alpha == 10 else alpha,
+        "cycle": None if cycle == 500_000 else cycle,
+        "price_updates": None if price_updates == "first" else price_updates,
+        "arc_fixing": None if arc_fixing is True else arc_fixing,
+        "loop": None if loop == "host" else loop,
+        "operations": operations,
+        "seconds": seconds,
+        "geometry": geometry,
+    }
+    return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 
 
 def solve_batch(
@@ -332,22 +347,6 @@ def solve_batch(
     return batch.solve_batch(costs, maximize, dtype, copies, threads)
 
 
-def _experiments() -> Sequence[Experiment]:
-    from papers.lupinska_costscale.evidence.experiments import EXPERIMENTS
-
-    return EXPERIMENTS
-
-
-def _solvers() -> Mapping[str, Solver]:
-    from papers.lupinska_costscale.assignment import batch, many, solver
-    from papers.lupinska_costscale.assignment.baselines import cost_scaling
-    from papers.lupinska_costscale.flow import solver as flow_solver
-    from papers.lupinska_costscale.flow.baselines import solvers as flows_on_cpu
-
-    flows = {**flow_solver.SOLVERS, **flows_on_cpu.SOLVERS}
-    return {**flows, **solver.SOLVERS, **batch.SOLVERS, **many.SOLVERS, **cost_scaling.SOLVERS}
-
-
 PAPER = Paper(
     name="lupinska_costscale",
     tag="LU11",
@@ -360,10 +359,10 @@ PAPER = Paper(
         "Two lock-free push-relabel algorithms in CUDA: maximum flow on grid graphs, and cost "
         "scaling for the assignment problem, whose refine step runs one thread a vertex."
     ),
-    experiments=_experiments,
-    solvers=_solvers,
+    experiments=lazily(f"{__name__}.evidence.experiments", "EXPERIMENTS"),
+    solvers=lazily(f"{__name__}.solvers", "SOLVERS"),
     defaults={
-        "assignment": Defaults(gpu="refine", cpu="cost_scaling"),
-        "flow": Defaults(gpu="gpu_relabel", cpu="push_relabel"),
+        "assignment": Defaults(gpu="refine", cpu="cost_scaling", executor=32),
+        "flow": Defaults(gpu="gpu_relabel", cpu="push_relabel", executor=1024),
     },
 )

@@ -318,7 +318,8 @@ def solve_with(
         A name of ``paper.solvers()``; None: `default_solver`, or the kernels where an option is
         given that only they take.
     options : mapping of str
-        Options of the solver's ``upload``; those that are None or False are left out.
+        Options of the solver's ``upload``; those that are None are left out, and ``maximize``
+        where it is False.
 
     Returns
     -------
@@ -333,7 +334,9 @@ def solve_with(
     """
     owned = problem.adopt(data)
     given = {
-        name: value for name, value in options.items() if value is not None and value is not False
+        name: value
+        for name, value in options.items()
+        if value is not None and (name, value) != ("maximize", False)
     }
     if solver is None:
         if set(given) <= {"maximize"}:
