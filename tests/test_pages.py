@@ -32,7 +32,7 @@ pytestmark = pytest.mark.xdist_group("pages")
 ROOT = Path(package.__file__).parents[1]
 PAGES = [
     path
-    for pattern in ("README.md", "CONTRIBUTING.md", "papers/*/README.md")
+    for pattern in ("README.md", "CONTRIBUTING.md", "papers/*/README.md", "papers/*/*/README.md")
     for path in sorted(ROOT.glob(pattern))
 ]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
