@@ -11,6 +11,7 @@ from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.graph import Graph, GraphError
+from papers.deveci_matching.kernels.arguments import Columns, Words
 from papers.deveci_matching.kernels.bfs import (
     COUNT_BITS,
     gpubfs,
@@ -169,20 +170,20 @@ def bind_launches(
     nr, nc = np.int32(graph.rows), np.int32(graph.columns)
     cmatch, rmatch, predecessor = arrays["cmatch"], arrays["rmatch"], arrays["predecessor"]
     bfs_array, flags, tally = arrays["bfs_array"], arrays["flags"], arrays["tally"]
-    columns = arrays["cxadj"], arrays["cadj"]
-    signal = flags, tally, mailbox.device_word
+    columns = Columns(arrays["cxadj"], arrays["cadj"])
+    words = Words(flags, tally, mailbox.device_word)
     paths = cmatch, rmatch, predecessor, flags
     ends = algorithm == "apsb" and bfs == "wr"
     if bfs == "wr":
         root = arrays["root"]
         init = bind(init_bfs_array_wr, *grid, nc, cmatch, bfs_array, root, flags)
         search = bind(
-            gpubfs_wr, *grid, nc, np.int32(ends), bfs_array, *columns, rmatch, root, predecessor,
-            *signal,
+            gpubfs_wr, *grid, nc, np.int32(ends), bfs_array, columns, rmatch, root, predecessor,
+            words,
         )  # fmt: skip
     else:
         init = bind(init_bfs_array, *grid, nc, cmatch, bfs_array, flags)
-        search = bind(gpubfs, *grid, nc, bfs_array, *columns, rmatch, predecessor, *signal)
+        search = bind(gpubfs, *grid, nc, bfs_array, columns, rmatch, predecessor, words)
     if ends:
         augment = bind(alternate_from_ends, *grid, nc, bfs_array, *paths)
     else:
