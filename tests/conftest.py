@@ -21,6 +21,7 @@ HANDFUL = 12
 """Tests of a file that are dealt out together, if nothing else binds them."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Give every test a group, unless it has one: see the module."""
     for place, item in enumerate(items):
@@ -32,7 +33,9 @@ def group_of(item, place):
     """The group of a test: the code it compiles, the fixtures it shares, or its neighbours."""
     path = Path(item.path).relative_to(HERE)
     if path.name == "test_baselines.py":
-        return f"{path.parent.as_posix()}/baselines"
+        path = path.with_name("baselines") / path.name
+    if "baselines" in path.parts:
+        return "/".join(path.parts[: path.parts.index("baselines") + 1])
     if path.parts[:2] in (("reproduce", "run"), ("reproduce", "report")):
         return "the toy paper's runs"  # fixtures of the session
     if path.parts[0] in ("common", "reproduce"):

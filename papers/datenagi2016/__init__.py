@@ -6,7 +6,7 @@ exact), `kernels.shared`, `kernels.classical` and `kernels.tree` (the same steps
 `baselines` (the OpenMP version), `evidence` (tables and figures). Several GPUs:
 `several_gpus.solver` (the loop), `several_gpus.classical` and `several_gpus.tree` (the steps that
 differ), `several_gpus.exchange` (how the ranks exchange), `several_gpus.kernels`;
-`several_gpus.upload`, `state`, `strip`, `launches` and `collectives` are their plumbing;
+`several_gpus.upload`, `costs`, `state`, `strip`, `launches` and `collectives` are their plumbing;
 `evidence.scaling_tables` and `evidence.scaling_model` (Tables 4 and 5). `README.md` beside this
 file is the teaching page.
 """

@@ -37,12 +37,13 @@ def maximum_flow(
     operations: int | None = None,
     prove: bool = True,
 ) -> MaximumFlow:
-    """Find a maximum flow of a network, exactly [LU11 sec.4].
+    """Find a maximum flow of a network, exactly.
 
     It is called as `scipy.sparse.csgraph.maximum_flow` is, and takes capacities of 64 bits. Runs on
-    the selected device (`papers.common.gpu.device.select`). On a GPU the default is `gpu_relabel`,
-    push-relabel with its global relabeling on the GPU. Without a GPU the same kernels run in the
-    CPU executor where that takes seconds; a larger network goes to `push_relabel`, on one core.
+    the selected device (`papers.common.gpu.device.select`). On a GPU the default is `gpu_relabel`:
+    push-relabel [LU11 Alg.4.2] with its global relabeling on the GPU. Without a GPU the same
+    kernels run in the CPU executor where that takes seconds; a larger network goes to
+    `push_relabel`, on one core.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def grid_cut(
     operations: int | None = None,
     prove: bool = True,
 ) -> GridCut:
-    """Cut an image in two: the minimum cut of a grid with arcs to two terminals [LU11 sec.4].
+    """Cut an image in two: the minimum cut of a grid with arcs to two terminals.
 
     Every pixel goes to the source's side, which costs its capacity to the sink, or to the sink's,
     which costs its capacity from the source; and every arc that leads from the first to the second

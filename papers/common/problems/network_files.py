@@ -46,7 +46,7 @@ _FORMS = {
     "p": 'one line "p max NODES ARCS"',
     "n": 'one line "n NODE s" and one "n NODE t"',
 }
-"""What DIMACS wants of the lines that begin so."""
+"""The lines that DIMACS wants, by their first letter."""
 
 _OF_ARCS = ("tail", "head", "capacity", "nodes", "source", "sink")
 

@@ -19,11 +19,11 @@ ARRAY = "ABCDEF"
 RELEVANT = np.array([0, 1, 0, 1, 1, 0], np.int32)
 
 MATRIX = np.array([[4, 2, 5, 0], [0, 7, 0, 3], [6, 0, 9, 8], [1, 0, 2, 0]], np.int32)
-"""A zero in every row and column, so that the initial reduction changes nothing; six in all."""
+"""It has six zeros, one in every row and column, so that the initial reduction changes nothing."""
 
 
 def compress_array() -> tuple[np.ndarray, str]:
-    """Scatter addresses of the relevant elements, and what the scatter makes [DN16 Fig.1]."""
+    """Return the addresses of the relevant elements, and the scattered array [DN16 Fig.1]."""
     n = len(RELEVANT)
     sums = device.empty(n + 1, np.int32)
     bind(exclusive_scan, 1, 32, np.int32(n), device.to_device(RELEVANT), sums)()
@@ -35,7 +35,7 @@ def compress_array() -> tuple[np.ndarray, str]:
 
 
 def compress_matrix() -> tuple[np.ndarray, np.ndarray]:
-    """Row pointers and adjacency list of `MATRIX`'s zeros, by the classical variant's kernels."""
+    """Return row pointers and adjacency list of `MATRIX`'s zeros, by the classical kernels."""
     state = solver.upload(MATRIX, variant="classical")
     solver.initial_reduction(state.launches, lambda step: None)
     solver.matrix_compression(state.launches, lambda step: None)
@@ -44,7 +44,7 @@ def compress_matrix() -> tuple[np.ndarray, np.ndarray]:
 
 
 def fig_1(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
-    """Draw both compressions [DN16 Fig.1]; the numbers come from the kernels."""
+    """Plot both compressions [DN16 Fig.1]; the numbers come from the kernels."""
     addresses, compressed = compress_array()
     pointers, adjacency = compress_matrix()
     figure = Figure(figsize=(9, 4.2), layout="constrained")
@@ -79,7 +79,7 @@ def _cells(
     colour: str = "0.35",
     bold: np.ndarray | None = None,
 ) -> None:
-    """Draw a row of boxes with a name to its left."""
+    """Plot a row of boxes with a name to its left."""
     axes.text(-0.3, y + 0.4, name, ha="right", va="center")
     for x, word in enumerate(words):
         strong = bold is not None and bool(bold[x])

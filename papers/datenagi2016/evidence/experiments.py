@@ -1,12 +1,12 @@
 """Tables 1 to 5 and Figures 1 to 5 of [DN16] as data, and ten experiments of our own.
 
-[DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the multi-GPU
-part [DN16 sec.6.3] is in `scaling`. Our own: `initial`, `objectives`, `counts`, `memory`, `large`,
-`doubles`, `authors`, and of several GPUs `exchanges`, `larger`, `model`,
-`too_large_for_one`.
+From print: [DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the
+cells of the multi-GPU part [DN16 sec.6.3] are in `scaling_tables`. Our own: `initial`,
+`objectives`, `counts`, `memory`, `large`, `doubles`, `authors`, and on several GPUs `exchanges`,
+`larger`, `model`, `too_large_for_one`.
 
-An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
-paper's and how to compare it (`verdicts`). Nothing here runs a solver.
+An experiment names the cells to measure, their table (`tables`), a plot like the paper's and the
+comparisons (`verdicts`). Nothing here runs a solver.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ SMALL = {
     "quick": (500, 1000, 2000, 3000, 4000, 5000),
     "paper": tuple(range(500, 5001, 500)),
 }
-"""Sizes of Table 1."""
+"""The sizes of Table 1."""
 
 BANDED = {"smoke": (64,), "quick": (1000, 2000), "paper": (1000, 2000, 3000, 4000, 5000)}
-"""Sizes of Table 2."""
+"""The sizes of Table 2."""
 
 LARGE = {"smoke": (64,), "quick": (5000,), "paper": (5000, 10000, 15000, 20000)}
-"""Sizes of Table 3."""
+"""The sizes of Table 3."""
 
 AUTHORS = {"smoke": (), "quick": (512, 1024, 2048), "paper": (512, 1024, 2048, 4096, 8192)}
-"""Sizes at which the authors' codes were run, besides those of Table 3."""
+"""The sizes at which the authors' codes were run, besides those of Table 3."""
 
 RESIDENT_SIZE = 70000
 
 
 def threads(wanted: int) -> int:
-    """Return `wanted`, or the cores of this machine where they are fewer (Numba's number)."""
+    """Return `wanted`, or Numba's number of cores of this machine if that is smaller."""
     allowed = getattr(os, "sched_getaffinity", None)
     cores = len(allowed(0)) if allowed else os.cpu_count() or 1
     return min(wanted, int(os.environ.get("NUMBA_NUM_THREADS") or cores))
@@ -56,7 +56,7 @@ def threads(wanted: int) -> int:
 
 
 def uniform(n: int, label: str, seed: int) -> Instance:
-    """A random integer matrix [DN16 sec.6.1] [DN16 sec.6.2]."""
+    """Return the instance of a random integer matrix [DN16 sec.6.1] [DN16 sec.6.2]."""
     return Instance("uniform", n, label, seed=seed)
 
 
@@ -74,7 +74,7 @@ def _seeds(plan: Plan) -> tuple[int, ...]:
 
 
 def _repeats(plan: Plan, name: str, n: int) -> int | None:
-    """Fewer repetitions where one takes long; None for the preset's number."""
+    """Return fewer repetitions for long runs; None takes the preset's number."""
     if plan.preset == "smoke" or (n <= 1000 and plan.preset == "paper"):
         return None
     if n <= EXECUTOR_SIZES["quick"][-1]:
@@ -87,7 +87,7 @@ def _repeats(plan: Plan, name: str, n: int) -> int | None:
 def kernels(
     plan: Plan, sizes: Iterable[int], labels: Sequence[str], scopes: tuple[Scope, ...]
 ) -> list[Cell]:
-    """Both variants, on a GPU at the given sizes, in the executor at small ones."""
+    """Return cells of both variants, on a GPU at the given sizes, in the executor at small ones."""
     return [
         _cell(name, n, label, seed, scopes, _repeats(plan, name, n))
         for n in (sizes if plan.gpu else EXECUTOR_SIZES[plan.preset])
@@ -98,10 +98,10 @@ def kernels(
 
 
 def small(plan: Plan) -> list[Cell]:
-    """Table 1 and Figure 2: four codes, range n, in this paper's clock and in ours."""
+    """Return the cells of Table 1 and Figure 2: four codes, range n, the paper's clock and ours."""
     scopes: tuple[Scope, ...] = ("run", "end_to_end") if plan.gpu else ("run",)
     cells = kernels(plan, SMALL[plan.preset], ("n",), scopes)
-    # One instance is enough from 3000 on: seconds a run, and the spread is a few per cent.
+    # One instance is enough from 3000 on: a run takes seconds, and the spread is a few per cent.
     return cells + [
         _cell(name, n, "n", seed, ("run",), _repeats(plan, name, n))
         for name in ("OMP-1", "OMP-8")
@@ -111,7 +111,7 @@ def small(plan: Plan) -> list[Cell]:
 
 
 def spread(plan: Plan, sizes: Iterable[int], labels: Sequence[str] = ("n",)) -> list[Cell]:
-    """Counts that no hardware changes, over more instances, by the cheapest code at hand."""
+    """Return cells for counts that no hardware changes, on more instances, by the cheapest code."""
     seeds = plan.seeds
     if plan.preset == "paper" and len(seeds) > 1:
         seeds = (*seeds, *range(max(seeds) + 1, max(seeds) + 8))
@@ -126,12 +126,12 @@ def spread(plan: Plan, sizes: Iterable[int], labels: Sequence[str] = ("n",)) -> 
 
 
 def banded(plan: Plan) -> list[Cell]:
-    """Table 2: assignments by iteration."""
+    """Return the cells of Table 2, the assignments by iteration."""
     return spread(plan, BANDED[plan.preset])
 
 
 def large_small(plan: Plan) -> list[Cell]:
-    """Table 3 up to n = 5000, and what stands for it in the executor: every clock."""
+    """Return the cells of Table 3 up to n = 5000, with every clock; small ones in the executor."""
     scopes: tuple[Scope, ...] = ("run", "steps", "end_to_end") if plan.gpu else ("steps",)
     sizes = [n for n in LARGE[plan.preset] if n <= 5000]
     cells = [
@@ -143,7 +143,7 @@ def large_small(plan: Plan) -> list[Cell]:
         for n in sizes
         for label in LABELS
     ]
-    # Beside the executor one thread is enough: its counts are what it is there for.
+    # Beside the executor one thread is enough: only its counts are needed.
     beside = [
         _cell("OMP-1", n, label, first, ("run",), 1)
         for n in ([] if plan.gpu else EXECUTOR_SIZES[plan.preset])
@@ -153,10 +153,10 @@ def large_small(plan: Plan) -> list[Cell]:
 
 
 def large_large(plan: Plan) -> list[Cell]:
-    """Table 3 from n = 10000: three instances as in the paper, each for something else.
+    """Return the cells of Table 3 from n = 10000, on three instances as in the paper.
 
-    The first is timed step by step, the second host to host, the third only counted: an instance
-    takes seconds to draw, to copy and to prove.
+    The first instance is timed step by step, the second host to host, the third is only counted,
+    because an instance takes seconds to draw, to copy and to prove.
     """
     sizes = [n for n in LARGE[plan.preset] if n > 5000]
     purposes: tuple[tuple[tuple[str, ...], tuple[Scope, ...], int], ...] = (
@@ -178,12 +178,12 @@ def large_large(plan: Plan) -> list[Cell]:
 
 
 def table_3(plan: Plan) -> list[Cell]:
-    """Table 3 and Figure 3: three codes, three ranges, the steps."""
+    """Return the cells of Table 3 and Figure 3: three codes, three ranges, the steps."""
     return large_small(plan) + large_large(plan)
 
 
 def all_counts(plan: Plan) -> list[Cell]:
-    """Every instance of Tables 1 to 3, and more instances of the sizes that are cheap."""
+    """Return every instance of Tables 1 to 3, and more instances of the sizes that are cheap."""
     more = spread(plan, SMALL[plan.preset]) + spread(plan, [5000] * plan.gpu, LABELS)
     if plan.preset != "paper":
         more = spread(plan, BANDED[plan.preset], LABELS)
@@ -191,21 +191,21 @@ def all_counts(plan: Plan) -> list[Cell]:
 
 
 def resident(plan: Plan) -> list[Cell]:
-    """One instance that no host has to hold: the tree variant's largest."""
+    """Return the cells of the tree variant's largest instance, which no host has to hold."""
     instance = Instance("uniform", RESIDENT_SIZE, "n", seed=1, storage="device")
     cell = Cell("datenagi2016:tree", instance, ("run",), repeats=1)
     return [cell] if plan.gpu and plan.preset == "paper" else []
 
 
 def doubles(plan: Plan) -> list[Cell]:
-    """Doubles in [0, 2], the case that a fixed epsilon of 1e-6 gets wrong at n = 10000."""
+    """Return cells on doubles in [0, 2], which a fixed epsilon of 1e-6 gets wrong at n = 10000."""
     n = {"smoke": 64, "quick": 2000, "paper": 10000}[plan.preset] if plan.gpu else 32
     instance = Instance("uniform_double", n, "2", seed=1)
     return [Cell(f"datenagi2016:{SOLVERS[name][0]}", instance, ("run",), repeats=1) for name in GPU]
 
 
 def beside_authors(plan: Plan) -> list[Cell]:
-    """The instances that the authors' codes were run on; a GPU only."""
+    """Return cells on the instances of the authors' codes, on a GPU only."""
     if not plan.gpu:
         return []
     first = plan.seeds[0]
@@ -223,7 +223,7 @@ def beside_authors(plan: Plan) -> list[Cell]:
 
 @plots.house_style()
 def draw_fig_2(table: pd.DataFrame):
-    """Draw grouped bars a size, as printed and as measured; each panel has its own seconds."""
+    """Plot grouped bars a size, as printed and as measured; each panel has its own seconds."""
     shown = best_source(table, "published_s", "total_s")
     figure, panels = plots.new_figure(columns=2, size=(10.4, 4.2))
     sizes = sorted(shown["n"].unique())
@@ -260,7 +260,7 @@ def _pie(axes: Any, shares: pd.Series, title: str) -> None:
 
 @plots.house_style()
 def draw_fig_3(table: pd.DataFrame):
-    """Draw four pies as printed, and below them the same as measured."""
+    """Plot four pies as printed, and below them the same as measured."""
     shown = best_source(table, "share_pct", "published_share_pct")
     printed = table.dropna(subset=["published_share_pct"])
     kinds = [(name, label) for name in GPU for label in ("n", "10n")]
@@ -280,7 +280,7 @@ def draw_fig_3(table: pd.DataFrame):
 
 
 def draw_objectives(table: pd.DataFrame):
-    """Draw objectives over n, print and ours, with the band that theory leaves."""
+    """Plot objectives over n, print and ours, with the band that theory leaves."""
     shown = best_source(table[table["cost_range"] != "0.1n"], "measured", "published")
     shown = shown[shown["n"] >= 500] if (shown["n"] >= 500).any() else shown
     over = {f"{name}_over_n": shown[name] / shown["n"] for name in ("published", "measured")}
@@ -301,9 +301,9 @@ def draw_objectives(table: pd.DataFrame):
 
 
 def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
-    """Draw Figure 1's example as our own kernels compress it [DN16 Fig.1]."""
+    """Plot Figure 1's example as our own kernels compress it [DN16 Fig.1]."""
     from papers.datenagi2016.evidence import (
-        compression,  # Loads kernels, which a list of names need not.
+        compression,  # It loads kernels, which a list of names does not need.
     )
 
     return compression.fig_1(folder, plan)

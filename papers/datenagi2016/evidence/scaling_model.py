@@ -1,31 +1,31 @@
-"""A performance model of [DN16 sec.5]: the cost of a run on more GPUs than are at hand.
+"""A performance model of [DN16 sec.5]: the time of a run on more GPUs than are at hand.
 
-Every phase of a run is a sum of a few counted things, each with a price that is measured:
+The time of every phase is a sum over a few counted quantities, each with a measured price:
 
 =================  ===================================  ==============================
-what               how often                            its price
+quantity           count                                price
 =================  ===================================  ==============================
 local bytes        of the strip, read from memory       s a byte (1 / bandwidth)
 events             launches and the host's wait         s each
 messages           MPI's collectives, times `Growth`    s each (latency, two ranks)
-exchanges          of a level or theta, and without     s each (latency, two ranks)
-                   hosts of trees and assignment, times
-                   `Growth`
+exchanges          of a level or theta, and of trees    s each (latency, two ranks)
+                   and assignment if hosts take no
+                   part, times `Growth`
 moved bytes        through MPI's collectives, p > 1     s a byte
 =================  ===================================  ==============================
 
-The counts are the algorithm's own (dual updates, levels, rows that the search expands), measured,
-and carried to orders that were not measured by a power law: no count depends on p but through who
-wins a race. The prices of all phases are fitted together, by non-negative least squares of
-relative errors: bytes and events have a price in every phase, the others one for all phases, for
-they go the same way everywhere. Where the ranks exchange in another way than one rank by itself
-(through NCCL), the events of phases with exchanges have a price on one rank and another on
-several; and if that way was seen on one number of ranks only, all that a level of the search
-costs counts as its exchange.
+The counts are the algorithm's own (dual updates, levels, rows that the search expands). They are
+measured, and a power law carries them to other orders; counts depend on p only through races. The
+prices of all phases are fitted together, by non-negative least squares of relative errors. Bytes
+and events have a price in every phase; the other quantities have one price for all phases, because
+they go the same way everywhere. If several ranks exchange in another way than one rank by itself
+(through NCCL), the events of phases with exchanges have one price on one rank and another on
+several; and if that way was seen on one number of ranks only, the whole time of a level of the
+search counts as its exchange.
 
-The band is what leaving out one configuration after the other makes of a prediction, widened by
-what the fit of that phase leaves over. If several ranks were measured in one number only, how
-messages grow with it is not known, and the band reaches from not at all to p - 1.
+The band spans the predictions of the fits that leave out one configuration each, widened by the
+residual of that phase. If only one number of ranks above one was measured, the growth of messages
+is unknown, and the band reaches from no growth to p - 1.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ PRICES = ("local bytes", "events", "messages", "exchanges", "moved bytes")
 SEARCH = "ap_search"
 
 FEWEST = 4
-"""Configurations, orders and numbers of ranks, that a fit takes at least."""
+"""The least number of configurations (order and number of ranks) that a fit takes."""
 
 GROWTHS: dict[str, Callable[[int], float]] = {
     "log2 p": math.log2,
     "none": lambda p: float(p > 1),
     "p - 1": lambda p: float(p - 1),
 }
-"""`Growth`: what a message on p ranks costs over one on two; the first is the model's."""
+"""`Growth`, the price of a message on p ranks over one on two; the model takes the first."""
 
 RESIDUALS = 2.0
-"""Root mean square residuals by which the band is widened."""
+"""The band is widened by so many root mean square residuals."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Observation:
     overall : float
         Seconds of the run without a clock in it.
     way : str
-        How the ranks exchange.
+        The way of the ranks' exchange.
     """
 
     n: int
@@ -94,13 +94,13 @@ def quantities(
     Parameters
     ----------
     variant : {"classical", "tree", "device"}
-        The last is the tree variant where the ranks exchange without their hosts: once the duals
-        are there, no message is MPI's, and what moves counts as exchanges.
+        The last is the tree variant whose ranks exchange without their hosts: after the initial
+        reduction it sends no message by MPI, and its transfers count as exchanges.
     n, p : int
     counts : mapping of str to float
         By `COUNTS`.
     growth : str
-        Of `GROWTHS`.
+        A key of `GROWTHS`.
     """
     steps = GROWTHS[growth](p)
     some = 1.0 if p > 1 else 0.0
@@ -137,7 +137,7 @@ def quantities(
 
 
 def phases(variant: str) -> tuple[str, ...]:
-    """Names of a variant's phases."""
+    """Return the names of a variant's phases."""
     return tuple(quantities(variant, 2, 1, _ONES))
 
 
@@ -156,11 +156,11 @@ class Fit:
     known : dict of int to dict
         Median counts of the orders that were measured.
     share : float
-        A run over the sum of its steps, whose clocks wait at every boundary.
+        Time of a run over the sum of its steps, whose clocks wait at every boundary.
     residuals : dict of str to float
         Root mean square of the fitted runs' relative errors, by phase and for ``overall``.
     growth : str
-        Of `GROWTHS`.
+        A key of `GROWTHS`.
     """
 
     variant: str
@@ -173,13 +173,13 @@ class Fit:
     growth: str = "log2 p"
 
     def counts(self, n: int) -> Mapping[str, float]:
-        """Counts at order `n`: as measured there, else by the power laws."""
+        """Return the counts at order `n`, as measured there or by the power laws."""
         return self.known.get(n) or {name: a * n**b for name, (a, b) in self.laws.items()}
 
     def seconds(
         self, n: int, p: int, counts: Mapping[str, float] | None = None
     ) -> dict[str, float]:
-        """Predicted seconds by phase, and ``overall``."""
+        """Return the predicted seconds by phase, and ``overall``."""
         often = quantities(self.variant, n, p, counts or self.counts(n), self.growth)
         prices = self.alone if p == 1 else self.prices
         found = {name: float(prices[name] @ np.array(often[name])) for name in often}
@@ -188,19 +188,19 @@ class Fit:
 
 @dataclass(frozen=True)
 class Model:
-    """A fit, and what is left of it without each of its measurements."""
+    """A fit to all measurements, and the fits that leave out one of them each."""
 
     fit: Fit
     others: Sequence[Fit] = field(default_factory=tuple)
 
     def band(self, step: str, n: int, p: int) -> tuple[float, float, float]:
-        """Low, middle and high of a phase's seconds, or of ``overall``."""
+        """Return low, middle and high of a phase's seconds, or of ``overall``."""
         return self._band(step, [each.seconds(n, p)[step] for each in (self.fit, *self.others)])
 
     def efficiency(
         self, step: str, base: int, n: int, p: int, weak: bool
     ) -> tuple[float, float, float]:
-        """Low, middle and high of ``t_1 / t_p`` (weak) or ``t_1 / (p t_p)`` (strong)."""
+        """Return low, middle and high of ``t_1 / t_p`` (weak) or ``t_1 / (p t_p)`` (strong)."""
         scale = 1 if weak else p
         values = []
         for each in (self.fit, *self.others):
@@ -218,7 +218,7 @@ class Model:
 
 
 def power_law(n: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """``(a, b)`` of ``a n**b`` through positive values; a constant, if there is but one n."""
+    """Return ``(a, b)`` of ``a n**b`` through positive values; a constant if there is one n."""
     pairs = [(x, y) for x, y in zip(n, values, strict=True) if y > 0]
     if not pairs:
         return 0.0, 0.0
@@ -261,14 +261,14 @@ def fit_once(variant: str, runs: Sequence[Observation]) -> Fit:
 
 
 def _rms(errors: Sequence[float]) -> float:
-    """Root mean square; 0 of none."""
+    """Return the root mean square; 0 if there are no values."""
     return float(np.sqrt(np.mean(np.square(errors)))) if len(errors) else 0.0
 
 
 def _prices(
     variant: str, runs: Sequence[Observation]
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Non-negative prices of least relative error, on several ranks and on one, by phase."""
+    """Return the non-negative prices of least relative error, on several ranks and on one."""
     numbers = {run.p for run in runs if run.p > 1}
     ways = {run.way for run in runs if run.p > 1}
     other_way = bool(ways) and not ways <= {run.way for run in runs if run.p == 1}
@@ -296,7 +296,7 @@ def _prices(
                         row[place] = amount / run.seconds[name]
                 rows.append(row)
     system = np.array(rows)
-    scale = system.max(axis=0, initial=0.0)  # they differ by 1e9
+    scale = system.max(axis=0, initial=0.0)  # The columns differ by 1e9.
     scale[scale == 0] = 1.0
     found = nnls(system / scale, np.ones(len(system)))[0] / scale if rows else 0 * scale
 
@@ -313,14 +313,15 @@ _ONES = dict.fromkeys(COUNTS, 1.0)
 
 
 def fitted(variant: str, runs: Sequence[Observation]) -> Model:
-    """Fit the model, and once without the runs of each order and number of ranks.
+    """Fit the model to all runs, and once more without those of each configuration.
 
-    The only order on a number of ranks is not left out: it alone tells how messages grow to it.
+    An order that alone was run on a number of ranks is not left out: it alone tells how messages
+    grow to that number.
 
     Raises
     ------
     ValueError
-        For fewer than `FEWEST` of these.
+        For fewer than `FEWEST` configurations.
     """
     configurations = list(dict.fromkeys((run.n, run.p) for run in runs))
     if len(configurations) < FEWEST:

@@ -18,40 +18,40 @@ import pandas as pd
 from papers.common.evidence import tables as common_tables
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
-from papers.common.model import Cell, Instance, Plan, Scope
+from papers.common.model import Cell, Instance, Plan, Scope, Storage
 from papers.datenagi2016.evidence import scaling_model
 from papers.datenagi2016.evidence.theory import theory
 
 PEERS = "CU-TREE by peers"
-"""Ours: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`).
+"""Our own way: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`).
 
-A cell of CU-TREE leaves the way to the solver, which takes the fastest: in the recorded runs that
+A cell of CU-TREE leaves the way to the solver, which takes the fastest. In the recorded runs that
 was NCCL's; on one host whose GPUs reach each other it is this one."""
 
 SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
 OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
 WITHOUT_HOST = {"nccl", "none", "peers"}
-"""Ways of `several_gpus.exchange` that go from device to device; ``none`` is a recorded one, which
-copied a lone rank's messages in its own memory."""
+"""The ways of `several_gpus.exchange` that go from device to device; ``none`` occurs in records
+only, for a lone rank that copied its messages within its own memory."""
 
 BESIDE = {"CU-CLASS on one": "classical", "CU-TREE on one": "tree"}
-"""One GPU's own solvers: what a rank by itself pays for being one. Never a base of efficiencies."""
+"""One GPU's own solvers, which show the price of the ranks' code; no efficiency rests on them."""
 
 RANKS = (1, 2, 4)
-STRIPS = "strips"
+STRIPS: Storage = "strips"
 ON_GPUS = {
     "smoke": (64, 91, 128), "quick": (1000, 1414, 2000), "paper": (10_000, 14_142, 20_000),
 }  # fmt: skip
-"""Orders of preset paper: 100 million entries a GPU in the weak chain [DN16 sec.6.3]."""
+"""The orders on GPUs; the weak chain of preset paper has 1e8 entries a GPU [DN16 sec.6.3]."""
 
 IN_EXECUTOR = {"smoke": (8, 11, 16), "quick": (16, 23, 32), "paper": (16, 23, 32)}
-"""Orders of the weak chain on 1, 2 and 4 ranks; the strong one has them all on each."""
+"""The orders of the weak chain on 1, 2 and 4 ranks; the strong one has all orders on each."""
 
 BEYOND = (8, 16, 32)
-"""GPUs that are predicted; the paper has 8 and 16."""
+"""The predicted numbers of GPUs; the paper has 8 and 16."""
 
 TOO_LARGE = 200_000
-"""Its int32 costs are 160 GB: no H100 or H200 holds them."""
+"""The int32 costs of this order are 160 GB: no H100 or H200 holds them."""
 
 LARGER = (40_000, 80_000)
 """Orders beyond the paper's with enough to read for two GPUs: 6.4 and 25.6 GB of costs."""
@@ -60,7 +60,7 @@ PHASES = {
     "matrix_compression": ("matrix_compression",),
     "ap_search": ("forward_pass", "reverse_pass", "augmentation"),
 }
-"""The columns of Tables 4 and 5 by our steps."""
+"""Our steps for each column of Tables 4 and 5."""
 
 MODELLED = {
     **PHASES, "initial_reduction": ("initial_reduction",), "edge_gather": ("edge_gather",),
@@ -73,7 +73,7 @@ PRINTED = {"augmenting_path_search": "ap_search"}
 
 
 def chain(plan: Plan) -> tuple[int, ...]:
-    """Orders on 1, 2 and 4 ranks with as many entries a rank."""
+    """Return the orders on 1, 2 and 4 ranks with equal numbers of entries a rank."""
     return (ON_GPUS if plan.gpu else IN_EXECUTOR)[plan.preset]
 
 
@@ -94,12 +94,12 @@ def _scopes(plan: Plan, seed: int) -> tuple[Scope, ...]:
 
 
 def _seeds(plan: Plan) -> tuple[int, ...]:
-    """Two seeds in preset paper on GPUs, else the first."""
+    """Return two seeds in preset paper on GPUs, else the first."""
     return plan.seeds[: 2 if plan.gpu and plan.preset == "paper" else 1]
 
 
 def weak(plan: Plan) -> list[Cell]:
-    """Table 4: as many entries a GPU on 1, 2 and 4 of them."""
+    """Return the cells of Table 4: equal numbers of entries a GPU, on 1, 2 and 4 GPUs."""
     return [
         _cell(name, n, ranks, plan, _scopes(plan, seed), seed=seed)
         for n, ranks in zip(chain(plan), RANKS, strict=True)
@@ -109,7 +109,7 @@ def weak(plan: Plan) -> list[Cell]:
 
 
 def strong(plan: Plan) -> list[Cell]:
-    """Table 5: every order on 1, 2 and 4 GPUs."""
+    """Return the cells of Table 5: every order on 1, 2 and 4 GPUs."""
     return [
         _cell(name, n, ranks, plan, _scopes(plan, seed), seed=seed)
         for n in chain(plan)
@@ -120,7 +120,7 @@ def strong(plan: Plan) -> list[Cell]:
 
 
 def exchanges(plan: Plan) -> list[Cell]:
-    """The tree variant's exchange in each of its ways, at the smallest and the largest order."""
+    """Return cells of each way of the tree variant's exchange, at the least and largest order."""
     ways = ("gather", "allgather", *(("nccl",) if plan.gpu else ()), "peers")
     sizes = (chain(plan)[0], chain(plan)[-1]) if plan.gpu else chain(plan)[:1]
     return [
@@ -132,7 +132,7 @@ def exchanges(plan: Plan) -> list[Cell]:
 
 
 def too_large(plan: Plan) -> list[Cell]:
-    """One order that no H100 or H200 holds, the tree variant; costs in [0, n)."""
+    """Return cells of the tree variant at an order that no H100 or H200 holds; costs in [0, n)."""
     if not plan.gpu:
         return [_cell("CU-TREE", 24, 2, plan, ("run",), label="n", repeats=1)]
     if plan.preset != "paper":
@@ -145,7 +145,7 @@ def too_large(plan: Plan) -> list[Cell]:
 
 
 def larger(plan: Plan) -> list[Cell]:
-    """Strong scaling of our own way at orders with enough to read for two GPUs."""
+    """Return cells of our own way at orders with enough to read for two GPUs."""
     if not plan.gpu or plan.preset != "paper":
         return []
     return [_cell(PEERS, n, ranks, plan, ("run",), repeats=1) for n in LARGER for ranks in RANKS]
@@ -155,18 +155,18 @@ def larger(plan: Plan) -> list[Cell]:
 
 
 def runs(summary: pd.DataFrame) -> pd.DataFrame:
-    """Every measured run of Tables 4 and 5: seconds by step, counts, a row a cell.
+    """Return every measured run of Tables 4 and 5: seconds by step, counts, a row a cell.
 
-    One GPU's own solvers (`BESIDE`) are there at the same orders, if they were measured: of equal
-    seed, the matrices are the same, whatever their storage. Their ``end_to_end`` is left out: it
-    holds a copy from the host.
+    One GPU's own solvers (`BESIDE`) stand there at the same orders, if they were measured: matrices
+    of equal seed are the same in every storage. Their ``end_to_end`` is left out, because it
+    includes a copy from the host.
 
     Returns
     -------
     DataFrame
         ``source``, ``device``, ``solver`` (the paper's name), ``n``, ``gpus`` (ranks), ``seed``,
-        ``exchange`` (how the ranks do it, see `_exchange`), the steps' seconds by
-        `MODELLED`, ``overall`` (the run) and ``end_to_end``, and the counts.
+        ``exchange`` (its way, see `_exchange`), the steps' seconds by `MODELLED`,
+        ``overall`` (the run) and ``end_to_end``, and the counts.
     """
     rows = summary[(summary["label"] == "10n") & (summary["family"] == "uniform")]
     named = [
@@ -211,7 +211,7 @@ def runs(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _named(solver: str, storage: str, options: str) -> tuple[str, int]:
-    """Name of a cell's solver in our tables, and its ranks; ``("", 0)`` if it is in none."""
+    """Return the name of a cell's solver in our tables, and its ranks; ``("", 0)`` for none."""
     if storage == "host" and options in ("", "nan"):
         names = {f"datenagi2016:{one}": name for name, one in BESIDE.items()}
         return names.get(solver, ""), 1
@@ -226,7 +226,7 @@ def _named(solver: str, storage: str, options: str) -> tuple[str, int]:
 
 
 def _exchange(name: str, ranks: int, values: dict[tuple[str, str], float]) -> str:
-    """Name how a run's ranks exchanged: by `several_gpus.exchange`, or (classical) through MPI."""
+    """Name the way of a run's exchange, one of `several_gpus.exchange` or (classical) MPI's."""
     if name in BESIDE:
         return "none"
     by_nccl = values.get(("answer", "by_nccl"), math.nan)
@@ -241,7 +241,7 @@ def _exchange(name: str, ranks: int, values: dict[tuple[str, str], float]) -> st
 
 
 def chains() -> dict[tuple[int, int], int]:
-    """Order on one rank of the weak chain that an order and a number of ranks belong to."""
+    """Return the order on one rank of the weak chain that an order and its ranks belong to."""
     sizes = [*ON_GPUS.values(), *IN_EXECUTOR.values()]
     return {
         (n, ranks): orders[0] for orders in sizes for n, ranks in zip(orders, RANKS, strict=True)
@@ -258,7 +258,7 @@ def _long(table: pd.DataFrame, steps: Iterable[str]) -> pd.DataFrame:
 def efficiencies(table: pd.DataFrame, is_weak: bool) -> pd.DataFrame:
     """Add ``efficiency`` to rows of (source, solver, n, gpus, step, time_s).
 
-    Rows outside of the weak chain are dropped if `is_weak`.
+    If `is_weak`, rows outside the weak chain are dropped.
     """
     known = {
         (row.source, row.solver, row.step, row.n): row.time_s
@@ -278,7 +278,7 @@ def efficiencies(table: pd.DataFrame, is_weak: bool) -> pd.DataFrame:
 
 
 def printed(published: Published, name: str) -> pd.DataFrame:
-    """Table 4 or 5 of the paper: times and efficiencies by n, GPUs, solver and step."""
+    """Return Table 4 or 5 of the paper: times and efficiencies by n, GPUs, solver and step."""
     rows = published(name)
     rows = rows.assign(step=rows["step"].replace(PRINTED))
     rows = rows.rename(
@@ -308,12 +308,12 @@ def _table(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.Dat
 
 
 def table_4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Weak scaling: times by step, and t_1 / t_p."""
+    """Return the weak scaling: times by step, and t_1 / t_p."""
     return _table(summary, published, is_weak=True)
 
 
 def table_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Strong scaling: times by step, and t_1 / (p t_p)."""
+    """Return the strong scaling: times by step, and t_1 / (p t_p)."""
     return _table(summary, published, is_weak=False)
 
 
@@ -321,7 +321,7 @@ def table_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def observations(table: pd.DataFrame, name: str) -> list[scaling_model.Observation]:
-    """One variant's rows of `runs` as the model takes them; rows without steps are left out."""
+    """Return one variant's rows of `runs` as the model takes them, without rows that lack steps."""
     phases = scaling_model.phases("classical" if name == "CU-CLASS" else "tree")
     mine = table[table["solver"] == name].dropna(subset=[*phases, "overall"])
     return [
@@ -338,9 +338,9 @@ def observations(table: pd.DataFrame, name: str) -> list[scaling_model.Observati
 def models(
     summary: pd.DataFrame,
 ) -> Iterable[tuple[str, str, scaling_model.Model, list[scaling_model.Observation]]]:
-    """Source, solver, model and the held-back runs: the largest order on the most GPUs.
+    """Yield source, solver, model and the held-back runs: the largest order on the most GPUs.
 
-    Runs in the executor, and sources with too few runs, give none.
+    Runs in the executor and sources with too few runs yield nothing.
     """
     table = runs(summary)
     table = table[table["device"] != EXECUTOR_NAME]
@@ -358,7 +358,7 @@ def models(
 
 
 def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:
-    """A table of efficiencies: print, measured, and the model's band, never in one column."""
+    """Return efficiencies: print, measured, and the model's band, never in one column."""
     table = _table(summary, published, is_weak)
     table = table[(table["step"] != "end_to_end") & table["solver"].isin(SOLVERS)]
     columns = ["model_low", "model", "model_high"]
@@ -388,17 +388,17 @@ def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.Da
 
 
 def figure_4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Weak efficiency over GPUs, and the model's band."""
+    """Return the weak efficiency over GPUs, and the model's band."""
     return _figure(summary, published, is_weak=True)
 
 
 def figure_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Strong efficiency over GPUs, and the model's band."""
+    """Return the strong efficiency over GPUs, and the model's band."""
     return _figure(summary, published, is_weak=False)
 
 
 def model_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """The median of the held-back runs beside the model's band; what the prices come to."""
+    """Return the median of the held-back runs beside the model's band, and the prices."""
     rows = []
     for source, name, model, runs_held in models(summary):
         held = runs_held[0]
@@ -424,9 +424,9 @@ def model_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Seconds of a run, and the whole run over its levels, by the way of the exchange.
+    """Return the seconds of a run, and the whole run over its levels, by the way of the exchange.
 
-    Of matrices that were solved in several ways: Tables 4 and 5 have more seeds in one.
+    Only matrices that were solved in several ways count: Tables 4 and 5 have more seeds in one way.
     """
     rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["storage"] == STRIPS)]
     rows = rows[rows["options"].astype(str).str.contains("exchange=") & (rows["label"] == "10n")]
@@ -458,7 +458,7 @@ def exchange_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def larger_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Seconds of a run at orders beyond the paper's, microseconds a level, and efficiency."""
+    """Return seconds of a run at orders beyond the paper's, microseconds a level, efficiency."""
     table = runs(summary)
     table = table[table["n"].isin(LARGER) & table["overall"].notna()]
     one = {
@@ -483,7 +483,7 @@ def larger_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def too_large_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """The order that no H100 or H200 holds: time, cost beside theory, memory, proof."""
+    """Return the order that no H100 or H200 holds: time, cost beside theory, memory, proof."""
     rows = summary[(summary["solver"] == "datenagi2016:mpi_tree") & (summary["storage"] == STRIPS)]
     rows = rows[(rows["label"] == "n") & rows["n"].isin((TOO_LARGE, 24))]
     found = []

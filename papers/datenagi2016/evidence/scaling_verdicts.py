@@ -1,8 +1,8 @@
-"""Comparisons of Tables 4 and 5 of [DN16] with print, and the plots of Figures 4 and 5.
+"""Comparisons of Tables 4 and 5 and Figures 4 and 5 of [DN16] with print, and their plots.
 
-Efficiencies are ratios redone on one machine, so they are judged; where one differs, the note says
-by how much the time on one GPU and the time on several moved from print. What the model predicts is
-judged against the one measurement it has not seen, never against print.
+Efficiencies are ratios redone on one machine, so they are judged. If one differs, the note tells by
+how much the time on one GPU and the time on several moved from print. A prediction of the model is
+judged against the one measurement that the model has not seen, never against print.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from papers.common.evidence import comparisons as compare
-from papers.common.evidence import plots
+from papers.common.evidence import comparisons, plots
 from papers.common.evidence.comparisons import claim, gains, not_measured
 from papers.common.evidence.judges import each_time, judged
 from papers.common.evidence.tables import best_source, measured_by
@@ -25,11 +24,11 @@ from papers.datenagi2016.evidence.scaling_tables import BEYOND, PEERS, TOO_LARGE
 PAIR = ("published_efficiency", "efficiency")
 
 SCALES_WELL = 0.9
-"""Print's own least efficiency of matrix compression on 4 GPUs (weak; strong has 0.91 to 0.96)."""
+"""Print's least efficiency of matrix compression on 4 GPUs (weak; strong has 0.91 to 0.96)."""
 
 
 def _efficiencies(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Each efficiency on several GPUs; print's own one-GPU times stand behind the notes."""
+    """Compare each efficiency on several GPUs; the notes rest on print's own one-GPU times."""
     one = {
         (row.solver, row.step, row.n): (row.published_s, row.time_s)
         for row in rows[rows["gpus"] == 1].itertuples(index=False)
@@ -41,14 +40,14 @@ def _efficiencies(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             row.published_s / row.time_s, printed / ours,
             f"the time on {row.gpus:.0f} GPUs", "that on one",
         )  # fmt: skip
-        yield compare.ratio(
+        yield comparisons.ratio(
             f"efficiency of {row.step}, {row.solver}, n={row.n} on {row.gpus:.0f} GPUs ({source})",
             row.published_efficiency, round(row.efficiency, 3), factor=1.25, note=note,
         )  # fmt: skip
 
 
 def _statements(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Claims of [DN16 sec.6.3] about its tables."""
+    """Judge the claims of [DN16 sec.6.3] about its tables."""
     for (name, step), part in rows.groupby(["solver", "step"], sort=False):
         several = part[part["gpus"] > 1]
         if several.empty:
@@ -62,7 +61,7 @@ def _statements(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
                 note="its share of a launch and a wait does not shrink with the strip",
             )  # fmt: skip
         if step == "overall":
-            is_weak = part["n"].nunique() == len(part)  # one chain; else one for every n
+            is_weak = part["n"].nunique() == len(part)  # One chain if weak, else one for every n.
             chains = [part] if is_weak else [rows for _, rows in part.groupby("n")]
             falls = all(
                 after <= before * 1.02
@@ -82,13 +81,13 @@ table_5 = judged("strong scaling of Table 5", *PAIR, _efficiencies, _statements,
 
 
 def model(table: pd.DataFrame) -> list[Comparison]:
-    """The held-back run lies within the model's band."""
+    """Check that the held-back run lies within the model's band."""
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         if row.step == "overall":
             inside = row.low_s <= row.measured_s <= row.high_s
             found.append(
-                compare.cross_check(
+                comparisons.cross_check(
                     f"held-back run of {row.solver}, n={row.n} on {row.gpus} GPUs ({row.source})",
                     f"{row.low_s:.4g} to {row.high_s:.4g} s", round(row.measured_s, 5), inside,
                     note="the model misses what it has not seen: its predictions beyond are weaker",
@@ -103,7 +102,7 @@ WITH_LESS_HOST = ("peers", "nccl", "allgather", "gather")
 
 
 def exchanges(table: pd.DataFrame) -> list[Comparison]:
-    """The less of the host there is in an exchange the faster it is, on GPUs of their own."""
+    """Check that an exchange is faster the less the host takes part, on a GPU for each rank."""
     found = []
     if not table.empty:
         on_gpus = table[table["device"] != EXECUTOR_NAME]
@@ -113,7 +112,7 @@ def exchanges(table: pd.DataFrame) -> list[Comparison]:
             if "nccl" in times and len(times) > 1:
                 order = sorted(times, key=lambda way: times[way])
                 found.append(
-                    compare.cross_check(
+                    comparisons.cross_check(
                         f"exchanges of a frontier, fastest first, n={n} on {gpus} GPUs ({source})",
                         ", ".join(expected), ", ".join(order), order == expected,
                     )
@@ -122,13 +121,13 @@ def exchanges(table: pd.DataFrame) -> list[Comparison]:
 
 
 def larger(table: pd.DataFrame) -> list[Comparison]:
-    """More GPUs are faster than one, where there is enough to read."""
+    """Check that more GPUs are faster than one, at orders with enough to read."""
     found = []
     for row in table.itertuples(index=False):
-        if row.gpus > 1 and row.efficiency == row.efficiency:  # one GPU was measured, too
+        if row.gpus > 1 and row.efficiency == row.efficiency:  # One GPU was measured, too.
             gain = round(row.gpus * row.efficiency, 2)
             found.append(
-                compare.cross_check(
+                comparisons.cross_check(
                     f"{row.solver}, n={row.n}: {row.gpus} GPUs over one ({row.source})",
                     "above 1", gain, gain > 1,
                 )
@@ -137,7 +136,7 @@ def larger(table: pd.DataFrame) -> list[Comparison]:
 
 
 def too_large(table: pd.DataFrame) -> list[Comparison]:
-    """Solved, proved, and of the cost that theory says."""
+    """Check that the instance is solved and proved, and has the cost that theory predicts."""
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         if row.n < TOO_LARGE:
@@ -145,9 +144,9 @@ def too_large(table: pd.DataFrame) -> list[Comparison]:
         what = f"n={row.n} on {row.gpus} GPUs, {row.solver} ({row.source})"
         inside = 0.98 * row.theory_low <= row.cost <= 1.02 * row.theory_high
         found += [
-            compare.cross_check(f"proof at {what}", "lp-duals", row.certificate,
+            comparisons.cross_check(f"proof at {what}", "lp-duals", row.certificate,
                                 row.certificate == "lp-duals"),
-            compare.cross_check(
+            comparisons.cross_check(
                 f"objective beside theory, {what}",
                 f"{row.theory_low:.0f} to {row.theory_high:.0f}, within 2 %", row.cost, inside,
             ),
@@ -159,7 +158,7 @@ def too_large(table: pd.DataFrame) -> list[Comparison]:
 
 
 def _curve(axes: Any, rows: pd.DataFrame, place: int, name: str) -> None:
-    """One curve: print hollow and dashed, measured filled, the model's band behind both."""
+    """Plot one curve: print hollow and dashed, measured filled, the model's band behind both."""
     colour, marker = plots.COLOURS[place], plots.MARKERS[place]
     for column, line, hollow in (("published_efficiency", "--", True), ("efficiency", "-", False)):
         points = rows.dropna(subset=[column]).sort_values("gpus")
@@ -179,7 +178,7 @@ def _curve(axes: Any, rows: pd.DataFrame, place: int, name: str) -> None:
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Print's rows, and those of the source that has measured the most of them."""
+    """Return print's rows, and those of the source that has measured the most of them."""
     mine = best_source(table, "efficiency")
     printed = table.dropna(subset=["published_efficiency"])
     printed = printed.assign(efficiency=float("nan"), model_low=float("nan"))
@@ -190,12 +189,12 @@ CURVES = (
     ("CU-CLASS", "matrix_compression"), ("CU-CLASS", "overall"), ("CU-TREE", "overall"),
     (PEERS, "overall"),
 )  # fmt: skip
-"""The curves of Figures 4 and 5, and ours."""
+"""The curves of Figures 4 and 5, and our own."""
 
 
 @plots.house_style()
 def draw_fig_4(table: pd.DataFrame):
-    """Draw weak efficiency over the number of GPUs, a panel a variant as in print."""
+    """Plot weak efficiency over the number of GPUs, a panel a variant as in print."""
     figure, panels = plots.new_figure(columns=2, size=(9.6, 4.0), sharey=True)
     shown = _shown(table)
     for axes, name in zip(panels[0], ("CU-CLASS", "CU-TREE"), strict=True):
@@ -210,7 +209,7 @@ def draw_fig_4(table: pd.DataFrame):
 
 @plots.house_style()
 def draw_fig_5(table: pd.DataFrame):
-    """Draw strong efficiency over the number of GPUs, a panel an order as in print."""
+    """Plot strong efficiency over the number of GPUs, a panel an order as in print."""
     shown = _shown(table)
     measured = sorted(shown.dropna(subset=["efficiency"])["n"].unique())
     sizes = measured or sorted(shown["n"].unique())

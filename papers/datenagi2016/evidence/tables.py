@@ -1,9 +1,9 @@
-"""From measurements to the paper's tables, print beside ours.
+"""The paper's tables: our measurements beside the published numbers.
 
 Every function takes the run's summary (one row a cell and metric, see
 `papers.reproduce.run.measurements`) and the loader of the published numbers, and returns a tidy
 table with both side by side. Rows of the present run and of every recorded run stand below each
-other, told apart by ``source``. Times of this paper are in seconds, as it prints them.
+other, with their ``source``. Times of this paper are in seconds, as it prints them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from functools import partial
 
 import pandas as pd
 
-from papers.common.evidence import comparisons as compare
-from papers.common.evidence import tables
+from papers.common.evidence import comparisons, tables
 from papers.common.evidence.tables import KEY, Published, beside, beside_authors, joined, median
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.datenagi2016.bands import BANDS, name_of
@@ -31,7 +30,7 @@ SOLVERS = {
     "CU-CLASS": ("classical", ""),
     "CU-TREE": ("tree", ""),
 }
-"""The paper's names: our solvers and their options."""
+"""Our solvers and their options, by the paper's names."""
 
 THREADS = re.compile(r"threads=(?!1$)\d+")
 """Options of OMP-8's cells: eight threads, fewer on a machine with fewer cores."""
@@ -44,7 +43,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 STEPS["CU-TREE"] = STEPS["OMP-8"] = tuple(s for s in STEPS["CU-CLASS"] if s[0] != "m")
-"""Steps of each solver; only the classical one compresses the matrix."""
+"""The steps of each solver; only the classical one compresses the matrix."""
 
 order = partial(tables.order, ranked={"cost_range": LABELS, "solver": tuple(SOLVERS)})
 """Sort as the paper does: sizes up, ranges 0.1n, n, 10n, its codes as in Table 1."""
@@ -55,16 +54,16 @@ order = partial(tables.order, ranked={"cost_range": LABELS, "solver": tuple(SOLV
 def by_seed(
     summary: pd.DataFrame, name: str, metric: str = "time_ms", scope: str = "run"
 ) -> pd.DataFrame:
-    """One metric of one solver, by the paper's name; see `by_seed`."""
+    """Return one metric of one solver, by the paper's name; see `by_seed`."""
     solver, options = SOLVERS[name]
     chosen = THREADS if name == "OMP-8" else options
     return tables.by_seed(summary, f"datenagi2016:{solver}", metric, scope, chosen)
 
 
 def counted(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """A counter that all solvers share, a row an instance, from the first solver that has it.
+    """Return a counter that all solvers share, a row an instance, from the first that has it.
 
-    That they do share it is the experiment `counts`.
+    The experiment `counts` shows that they share it.
     """
     solvers = ("CU-TREE", "CU-CLASS", "OMP-8", "OMP-1")
     rows = pd.concat([by_seed(summary, name, metric, "answer") for name in solvers])
@@ -82,9 +81,9 @@ def spread(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 1 (and Figure 2): times of four codes for the range 0 to n, in seconds.
+    """Return Table 1 (and Figure 2): times of four codes for the range 0 to n, in seconds.
 
-    ``total_s`` is what the paper's times hold: host to host on a GPU, the run on a CPU.
+    ``total_s`` covers the same as the paper's times: host to host on a GPU, the run on a CPU.
     """
     printed = published("table1")[["n", "solver", "time_s"]]
     printed = printed.rename(columns={"time_s": "published_s"})
@@ -100,7 +99,7 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")
     sizes = set(printed["n"])
     kernels = measured["solver"].isin(GPU) & (measured["device"] == EXECUTOR_NAME)
-    # Sizes of Tables 3 and of the authors' codes are shown there.
+    # Sizes of Table 3 and of the authors' codes are shown in their own tables.
     measured = measured[measured["n"].isin(sizes) | kernels]
     table = order(beside(printed, measured, ["n", "solver"]), by=("n", "solver"))
     return table[
@@ -111,15 +110,14 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 # ------------------------------------------------------------------------------- Table 2
 
 COUNTED_BY = {"forward pass": "passes", "dual update": "assignments"}
-"""The two ways to count iterations, and the prefix of the counters that do so."""
+"""The two ways to count iterations, and the prefix of the counters of each."""
 
 
 def bands(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 2: assignments by iteration band for the range 0 to n, over all instances.
+    """Return Table 2: assignments by iteration band for the range 0 to n, over all instances.
 
-    The paper does not say what an iteration is. Counted by forward passes after the first maximum
-    matching of the zeros, as its loop returns to them, its numbers come out; counted by dual
-    updates there are fewer and fuller bands.
+    The paper does not define an iteration. Forward passes after the first maximum matching of the
+    zeros, to which its loop returns, give its numbers; dual updates give fewer and fuller bands.
     """
     printed = published("table2").rename(columns={"assignments": "published"})
     printed = printed.assign(
@@ -141,7 +139,7 @@ def bands(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     wanted = measured["n"].isin(set(printed["n"]))
     measured = measured[wanted & ((measured["max"] > 0) | (measured["place"] == 0))]
     table = beside(printed, measured, ["n", "band"])
-    # A band that no instance reached has no row of its own; print may still have one.
+    # A band that no instance reached has no row; print may still have one.
     table = order(table, by=("n", "counted_by", "place"))
     return table[["n", "band", "counted_by", "source", "published", "mean", "min", "max", "seeds"]]
 
@@ -150,7 +148,7 @@ def bands(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def initial(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Assignments before the first dual update, in Tables 2 and 3."""
+    """Return the assignments before the first dual update, in Tables 2 and 3."""
     second = published("table2").query("stage == 'initial'")
     second = second.assign(cost_range="n", table="Table 2").rename(columns={"assignments": "mean"})
     third = published("table3").rename(columns={"initial_assignments_mean": "mean"})
@@ -169,7 +167,7 @@ def initial(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def objectives(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Objectives of Tables 1 and 3 beside ours and what theory allows."""
+    """Return the objectives of Tables 1 and 3 beside ours and the bounds of theory."""
     columns = ["n", "cost_range", "objective_mean"]
     printed = pd.concat(
         [
@@ -197,15 +195,16 @@ COUNTERS = ("dual_updates", "forward_passes", "bfs_levels", "augmentations", "ke
 SHARED = ("cost", "initial_assignments", "dual_updates")
 """Counters that do not depend on the solver.
 
-Before a dual update the matching of the zeros is a maximum one, and what can be reached from the
-free rows does not depend on which.
+Before a dual update the matching of the zeros is maximum, and the lines that can be reached from
+the free rows are the same for every maximum matching.
 """
 
 
 def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Work by solver, means over the instances that more than one solver has solved.
+    """Return the work by solver, as means over the instances that several solvers have solved.
 
-    ``instances`` of them, ``alike`` those on which it shares `SHARED` with all others.
+    ``instances`` is their number, ``alike`` the number of those on which the solver shares `SHARED`
+    with all others.
     """
     keys = [*KEY, "seed"]
     parts = []
@@ -230,7 +229,7 @@ SHOWN = ("matrix_compression", "forward_pass", "dual_update")
 
 
 def _step_seconds(summary: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Seconds of the steps that print shows and of all steps, medians over the seeds."""
+    """Return seconds of the steps that print shows and of all steps, as medians over the seeds."""
     keys = [*KEY, "device", "seed"]
     table = pd.DataFrame(columns=keys)
     for step in STEPS[name]:
@@ -244,10 +243,10 @@ def _step_seconds(summary: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def step_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 3: times of the large instances by step, in seconds.
+    """Return Table 3: times of the large instances by step, in seconds.
 
-    ``total_s`` is the run without a clock in it, of OMP-8 from n = 10000 the sum of its steps
-    (which compiled code times); ``end_to_end_s`` adds upload and download, as print does.
+    ``total_s`` is the run without a clock in it; for OMP-8 from n = 10000 it is the sum of the
+    steps, which compiled code times. ``end_to_end_s`` adds upload and download, as print does.
     """
     keys = ["n", "cost_range", "solver"]
     printed = published("table3").pivot_table(index=keys, columns="step", values="time_s")
@@ -272,10 +271,10 @@ def step_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def step_shares(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 3: shares of the steps in the time, at n = 20000 or the largest n that was run.
+    """Return Figure 3: shares of the steps in the time, at n = 20000 or the largest n that was run.
 
-    Print's "other" holds copies and set-up too, ours only the remaining steps; so shares of the
-    three named steps alone stand beside (``_of_three``).
+    Print's "other" includes copies and set-up, ours only the remaining steps. Therefore the shares
+    of the three named steps alone stand beside them (``_of_three``).
     """
     keys = ["n", "cost_range", "solver", "step"]
     printed = published("fig03").rename(columns={"time_share_pct": "published_share_pct"})
@@ -307,16 +306,16 @@ def step_shares(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 CARDS = {"6 GB": 6e9, "80 GB": 80e9}
 PRINTED_LIMITS = {"CU-CLASS": "DN-d", "CU-TREE": "DN-e"}
-"""Claims of the text: the classical variant fails from 24000 on, the tree reaches 35000."""
+"""The text claims that the classical variant fails from 24000 on, and the tree reaches 35000."""
 
 # The classical variant's pointers into its list of zeros are int32, and n * n must fit. It is
 # `solver.MAX_SIZE`, written again because the solver loads Numba, which tables do without.
 LARGEST = {"CU-CLASS": 46340}
-"""Orders that more memory does not raise."""
+"""The largest orders, which more memory does not raise."""
 
 
 def largest_order(state_bytes: float, n: int, exponent: float, memory: float) -> int:
-    """Largest order whose int32 costs and state fit, the state growing as ``n ** exponent``."""
+    """Return the largest order that fits, with int32 costs and a state like ``n ** exponent``."""
     low, high = 0, 1 << 22
     while low + 1 < high:
         middle = (low + high) // 2
@@ -326,9 +325,9 @@ def largest_order(state_bytes: float, n: int, exponent: float, memory: float) ->
 
 
 def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Device memory besides the costs, and the largest order on two cards by extrapolation.
+    """Return the device memory besides the costs, and the largest orders on two cards.
 
-    No order is above `LARGEST`, whatever the memory.
+    The orders are extrapolated, and none is above `LARGEST`.
     """
     claims = published("text_claims").set_index("id")["value"].astype(float)
     rows = []
@@ -339,7 +338,7 @@ def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             sizes = part.sort_values("n")
             n, used = int(sizes["n"].iloc[-1]), float(sizes["value"].iloc[-1])
             upper = sizes[sizes["n"] >= n / 4]
-            exponent = compare.slope(list(upper["n"]), list(upper["value"]))
+            exponent = comparisons.slope(list(upper["n"]), list(upper["value"]))
             exponent = 1.0 if exponent is None else min(max(exponent, 1.0), 2.0)
             most = LARGEST.get(name, math.inf)
             limits = {
@@ -361,7 +360,7 @@ def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """The instance drawn on the device: time, cost beside theory, proof."""
+    """Return the instance drawn on the device: time, cost beside theory, proof."""
     rows = summary[(summary["family"] == "uniform") & (summary["storage"] == "device")]
     found = []
     for (source, device, n, seed), part in rows.groupby(["source", "device", "n", "seed"]):
@@ -383,10 +382,10 @@ def large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def doubles(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Doubles with small gaps: time, dual updates, cost beside Aldous's limit, proof."""
+    """Return doubles with small gaps: time, dual updates, cost beside Aldous's limit, proof."""
     names = {f"datenagi2016:{SOLVERS[name][0]}": name for name in GPU}
     rows = summary[(summary["family"] == "uniform_double") & summary["solver"].isin(names)]
-    # Other papers measure these solvers too, on ranges that are no number ("1000n").
+    # Other papers measure these solvers, too, on ranges that are no number ("1000n").
     rows = rows[pd.to_numeric(rows["label"], errors="coerce").notna()]
     found = []
     keys = ["source", "device", "solver", "n", "label", "seed"]
@@ -407,11 +406,11 @@ def doubles(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 PEERS = {"CU-CLASS": "datenagi-classical", "CU-TREE": "culap-tree"}
-"""The authors' codes by the paper's names of their variants."""
+"""The authors' codes, by the paper's names of their variants."""
 
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Our kernels beside the authors' CUDA C++ on one card model, seed by seed, then the median."""
+    """Return our kernels beside the authors' CUDA C++ on one card model: medians over the seeds."""
     printed = published("authors_code_h100")
     parts = [
         beside_authors(by_seed(summary, name), printed[printed["peer"] == peer]).assign(solver=name)

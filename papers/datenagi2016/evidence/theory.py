@@ -1,7 +1,7 @@
-"""The limits of an optimal objective for large n, whatever solver found it.
+"""The objective that theory predicts for every solver: the limits for large n.
 
 Costs are uniform integers in ``[0, over_n * n)``, as in [DN16 sec.6.1] and [DN16 sec.6.2]. For real
-ones D. J. Aldous has the mean (The zeta(2) limit in the random assignment problem, 2001) and
+costs D. J. Aldous derived the mean (The zeta(2) limit in the random assignment problem, 2001) and
 J. Wastlund the deviation (2005).
 """
 
@@ -19,14 +19,14 @@ OVER_N = {"0.1n": 0.1, "n": 1.0, "10n": 10.0}
 
 
 def edge_density(x: np.ndarray) -> np.ndarray:
-    """Density of an edge of the optimum, x > 0 in units of its mean spacing (Aldous 2001)."""
+    """Return the density of an edge of the optimum, x > 0 in mean spacings (Aldous 2001)."""
     shrunk = np.exp(-x)
     return shrunk * (shrunk - 1 + x) / (1 - shrunk) ** 2
 
 
 @cache
 def mean_floor(over_n: float) -> float:
-    """Mean of ``floor(over_n * X)`` for the length X of an edge of the real optimum."""
+    """Return the mean of ``floor(over_n * X)`` for the length X of an edge of the real optimum."""
     x, step = np.linspace(0.0, 60.0, 600_001, retstep=True)
     middle = x[:-1] + step / 2
     return float((edge_density(middle) * np.floor(over_n * middle)).sum() * step)
@@ -34,22 +34,22 @@ def mean_floor(over_n: float) -> float:
 
 @dataclass(frozen=True)
 class Theory:
-    """Return the objective for costs that are uniform integers in [0, over_n * n), n large.
+    """Bounds of the objective for costs that are uniform integers in [0, over_n * n), n large.
 
-    Add an independent uniform fraction to every cost: now they are real and their optimum has the
-    mean ``zeta(2) * over_n * n`` (Aldous 2001), which the integer optimum plus n fractions of mean
-    1/2 cannot be below. Round the real optimum's edges down: what they then cost the integer
-    optimum cannot be above.
+    Add an independent uniform fraction to every cost: now the costs are real and their optimum has
+    the mean ``zeta(2) * over_n * n`` (Aldous 2001). The integer optimum plus n fractions of mean
+    1/2 cannot be below it. Round the edges of the real optimum down: the integer optimum cannot be
+    above their sum.
 
     Attributes
     ----------
     theory_low, theory_high : float
-        Bounds of the mean.
+        The bounds of the mean.
     row_minima : float
-        Mean sum of the row minima: a lower bound for which nothing but arithmetic is needed.
+        Mean sum of the row minima, a lower bound that arithmetic alone proves.
     deviation : float
         Standard deviation of one instance: ``sqrt((4 zeta(2) - 4 zeta(3)) / n)`` of the range
-        (Wastlund 2005); where zeros abound, that of the few rows and columns without one.
+        (Wastlund 2005); if zeros abound, the deviation of the few rows and columns without one.
     """
 
     theory_low: float

@@ -1,6 +1,6 @@
-"""The comparison of each table and figure of [DN16] with print: counts, ratios, claims, times.
+"""Comparisons of the tables and figures of [DN16] with print: counts, ratios, claims, times.
 
-`judged` turns judges into the function that an experiment wants; a judge looks at the rows of one
+`judged` turns judges into the function that an experiment takes; a judge looks at the rows of one
 source (this run, or a recorded one) that have both values. Times of the CPU executor are never
 judged.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from papers.common.evidence import comparisons as compare
+from papers.common.evidence import comparisons
 from papers.common.evidence.comparisons import claim, gains, not_measured
 from papers.common.evidence.judges import Judge, each, each_time, judged, rankings, without
 from papers.common.model import Comparison
@@ -24,18 +24,18 @@ from papers.datenagi2016.evidence.tables import GPU, SHOWN
 
 SIGMAS = 3.0
 OF_PRINT = 3
-"""Instances behind each printed mean [DN16 sec.6.1]."""
+"""The number of instances behind each printed mean [DN16 sec.6.1]."""
 
 
 def _tolerance(deviation: float, seeds: float, published: float) -> float:
-    """Return how far, relative to print, the means of two sets of instances may lie apart."""
+    """Return the allowed distance, relative to print, of the means of two sets of instances."""
     return SIGMAS * deviation * math.sqrt(1 / OF_PRINT + 1 / seeds) / max(abs(published), 1e-9)
 
 
 def _bands(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Table 2's one instance within the range of ours, widened by three standard errors."""
+    """Check Table 2's one instance against the range of ours, widened by three standard errors."""
     passes = rows[rows["counted_by"] != "dual update"]
-    # Recorded before passes were counted: dual updates are what is left.
+    # A record from before passes were counted has dual updates only.
     shown = passes if (passes["counted_by"] == "forward pass").any() else rows
     for row in shown.itertuples(index=False):
         slack = max(SIGMAS * math.sqrt(row.mean), 0.015 * row.mean)
@@ -63,7 +63,7 @@ bands = judged("Table 2", "published", "mean", _bands, _falling)
 
 
 def _sparser(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Sparser zeros leave fewer initial assignments [DN16 sec.6.2]."""
+    """Check that sparser zeros leave fewer initial assignments [DN16 sec.6.2]."""
     for n, column in rows.drop_duplicates(["n", "cost_range"]).groupby("n"):
         shares = dict(zip(column["cost_range"], column["measured"], strict=True))
         if len(shares) == 3:
@@ -77,7 +77,7 @@ def _sparser(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 initial = judged(
     "initial assignments", "published", "measured",
     each("initial assignments, {table}, n={n} range {cost_range}", "published", "measured",
-         lambda what, printed, ours, note: compare.count(what, printed, ours, 0.015, note)),
+         lambda what, printed, ours, note: comparisons.count(what, printed, ours, 0.015, note)),
     _sparser,
 )  # fmt: skip
 
@@ -90,7 +90,7 @@ def _objective(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
                 f"DN1: print repeats the column of 0 to n; theory asks for {row.theory_low:.0f} to "
                 f"{row.theory_high:.0f}, and the row minima alone add up to {row.row_minima:.0f}"
             )
-        yield compare.count(
+        yield comparisons.count(
             f"objective, {row.table}, n={row.n} range {row.cost_range} ({source})",
             row.published, round(row.measured, 1),
             _tolerance(row.deviation, row.seeds, row.published), note,
@@ -98,12 +98,12 @@ def _objective(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 def _limits(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Our own means lie where theory says; at n below 500 it does not speak yet."""
+    """Check that our own means lie within the bounds of theory, which hold from n = 500 on."""
     rows = rows[(rows["n"] >= 500) & (rows["cost_range"] != "0.1n")]
     for row in rows.drop_duplicates(["n", "cost_range"]).itertuples(index=False):
         slack = SIGMAS * row.deviation / math.sqrt(row.seeds)
         inside = row.theory_low - slack <= row.measured <= row.theory_high + slack
-        yield compare.cross_check(
+        yield comparisons.cross_check(
             f"mean objective beside theory, n={row.n} range {row.cost_range} ({source})",
             f"{row.theory_low:.0f} to {row.theory_high:.0f}, give or take {slack:.0f}",
             round(row.measured, 1), inside,
@@ -114,7 +114,7 @@ _printed_objectives = judged("objectives", "published", "measured", _objective)
 
 
 def objectives(table: pd.DataFrame) -> list[Comparison]:
-    """Print beside ours, and ours beside theory."""
+    """Compare print with ours, and ours with theory."""
     ours = table.dropna(subset=["measured"]) if not table.empty else table
     found = _printed_objectives(table)
     for source, rows in ours.groupby("source", sort=False) if not ours.empty else ():
@@ -123,15 +123,15 @@ def objectives(table: pd.DataFrame) -> list[Comparison]:
 
 
 def counts(table: pd.DataFrame) -> list[Comparison]:
-    """All solvers share the cost, the initial assignments and the number of dual updates."""
+    """Check that all solvers share cost, initial assignments and number of dual updates."""
     found = []
     for (source, n, label), rows in table.groupby(["source", "n", "cost_range"], sort=False):
         solvers = " ".join(rows["solver"])
-        alike, of = int(rows["alike"].sum()), int(rows["instances"].sum())
+        alike, instances = int(rows["alike"].sum()), int(rows["instances"].sum())
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"cost, initial assignments, dual updates of {solvers}: n={n} range {label} "
-                f"({source})", of, alike, alike == of,
+                f"({source})", instances, alike, alike == instances,
             )
         )  # fmt: skip
     return found or not_measured("costs, initial assignments, dual updates", "cross-check")
@@ -143,23 +143,23 @@ TOTALS = ("published_s", "total_s")
 
 
 def _wide(rows: pd.DataFrame, keys: list[str]) -> Iterable[tuple[Any, dict, dict]]:
-    """Key, printed and measured totals by solver, of one source."""
+    """Yield key, printed and measured totals by solver, of one source."""
     for key, group in rows.groupby(keys, sort=False):
         names = list(group["solver"])
         yield key, *(dict(zip(names, group[column], strict=True)) for column in TOTALS)
 
 
-def _fewer_threads(rows: pd.DataFrame, slow: str, fast: str) -> compare.Note:
-    """A reason for OMP-8's ratios on a machine with fewer than eight cores."""
+def _fewer_threads(rows: pd.DataFrame, slow: str, fast: str) -> comparisons.Note:
+    """Return the note on OMP-8's ratios for a machine with fewer than eight cores."""
     count = rows.loc[rows["solver"] == "OMP-8", "threads"].min()
     if "OMP-8" not in (slow, fast) or not count < 8:
         return ""
     text = f"{count:.0f} threads here, 8 in print"
-    return compare.if_larger(text) if slow == "OMP-8" else compare.if_smaller(text)
+    return comparisons.if_larger(text) if slow == "OMP-8" else comparisons.if_smaller(text)
 
 
 def _ratios(what: str, keys: list[str]) -> Judge:
-    """One code's time over another's, redone on one machine."""
+    """Compare one code's time over another's, redone on one machine."""
 
     def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         for slow, fast in (("OMP-1", "OMP-8"), ("OMP-8", "CU-CLASS"), ("CU-TREE", "CU-CLASS")):
@@ -168,17 +168,17 @@ def _ratios(what: str, keys: list[str]) -> Judge:
                     continue
                 fell = {name: printed[name] / ours[name] for name in (slow, fast)}
                 moved = gains(fell[fast], fell[slow], f"{fast}'s time", f"{slow}'s")
-                yield compare.ratio(
+                yield comparisons.ratio(
                     f"{slow} over {fast}: {what.format(*key)} ({source})",
                     printed[slow] / printed[fast], ours[slow] / ours[fast],
-note=compare.either(_fewer_threads(rows, slow, fast), moved),
+note=comparisons.either(_fewer_threads(rows, slow, fast), moved),
                 )  # fmt: skip
 
     return judge
 
 
 def _small_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Claims of [DN16 sec.6.1] about Table 1; DN2 and DN3 quote the table itself."""
+    """Judge the claims of [DN16 sec.6.1] about Table 1; DN2 and DN3 note where the two differ."""
     sizes = {n[0]: ours for n, _, ours in _wide(rows, ["n"]) if len(ours) == 4}
     if not sizes:
         return
@@ -197,7 +197,7 @@ def _small_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     )  # fmt: skip
     ahead = [n for n, t in sizes.items() if min(t[name] for name in GPU) < t["OMP-1"]]
     if ahead:
-        yield compare.ratio(
+        yield comparisons.ratio(
             f"smallest n at which CUDA beats one thread ({source})", 1500, min(ahead)
         )
 
@@ -212,13 +212,13 @@ run_times = judged(
 
 
 def _large_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Claims of [DN16 sec.6.2] about Table 3."""
+    """Judge the claims of [DN16 sec.6.2] about Table 3."""
     for (n, label), printed, ours in _wide(rows, ["n", "cost_range"]):
         if len(ours) < 3:
             continue
-        print_times, our_times = (dict(sorted(times.items())) for times in (printed, ours))
-        title = f"order of the codes, n={n} range {label} ({source})"
-        yield compare.ranking(title, print_times, our_times, 0.1)
+        theirs, mine = (dict(sorted(times.items())) for times in (printed, ours))
+        what = f"order of the codes, n={n} range {label} ({source})"
+        yield comparisons.ranking(what, theirs, mine, 0.1)
     classical = rows[(rows["solver"] == "CU-CLASS") & (rows["cost_range"] == "10n")]
     for row in classical[classical["n"] >= 15000].itertuples(index=False):
         larger = row.matrix_compression_s > max(row.forward_pass_s, row.dual_update_s)
@@ -231,7 +231,7 @@ def _large_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 def _compression_note(row: Any) -> str:
-    """Why compression is no bottleneck here, if it gained more than the forward pass did."""
+    """Return the note on compression if it gained more than the forward pass did."""
     ours = row.published_matrix_compression_s / row.matrix_compression_s
     other = row.published_forward_pass_s / row.forward_pass_s
     if not ours > other > 1:
@@ -247,7 +247,7 @@ def _steps(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 def step_times(table: pd.DataFrame) -> list[Comparison]:
-    """Ratios and claims on what print times, host to host where we have it; then the times."""
+    """Compare ratios and claims on print's times, host to host if we have that; then the times."""
     if not table.empty:
         table = table.assign(
             published_s=table["published_total_s"],
@@ -268,14 +268,14 @@ step_shares = judged(
     without(rankings("order of the steps, {} range {}", *_OF_THREE, "step",
                      ["solver", "cost_range"], 0.25), "step", "other"),
     without(each("share of {step} in the three steps, {solver} range {cost_range}", *_OF_THREE,
-                 compare.share), "step", "other"),
+                 comparisons.share), "step", "other"),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------- our own
 
 
-def _limit_note(row: Any) -> compare.Note:
-    return compare.if_larger(
+def _limit_note(row: Any) -> comparisons.Note:
+    return comparisons.if_larger(
         f"print stores the costs and the adjacency list of the zeros; ours needs "
         f"{row.over_costs:.2g} of the costs besides them"
     )
@@ -284,22 +284,22 @@ def _limit_note(row: Any) -> compare.Note:
 memory = judged(
     "largest n on 6 GB", "published_limit_6gb", "largest_n_6gb",
     each("largest n on 6 GB: {solver} range {cost_range}", "published_limit_6gb", "largest_n_6gb",
-         lambda what, printed, ours, note: compare.ratio(what, printed, ours, 1.25, note),
+         lambda what, printed, ours, note: comparisons.ratio(what, printed, ours, 1.25, note),
          _limit_note),
 )  # fmt: skip
 
 
 def large(table: pd.DataFrame) -> list[Comparison]:
-    """The largest instance is solved, proved, and costs what theory says."""
+    """Check that the largest instance is solved and proved, and costs what theory predicts."""
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         proved = row.certificate == "lp-duals"
         inside = 0.98 * row.theory_low <= row.cost <= 1.02 * row.theory_high
         found += [
-            compare.cross_check(
+            comparisons.cross_check(
                 f"proof at n={row.n} ({row.source})", "lp-duals", row.certificate, proved
             ),
-            compare.cross_check(
+            comparisons.cross_check(
                 f"objective beside theory, n={row.n} ({row.source})",
                 f"{row.theory_low:.0f} to {row.theory_high:.0f}, within 2 %", row.cost, inside,
             ),
@@ -308,11 +308,11 @@ def large(table: pd.DataFrame) -> list[Comparison]:
 
 
 def doubles(table: pd.DataFrame) -> list[Comparison]:
-    """Both variants prove their answers on doubles, and they cost the same."""
+    """Check that both variants prove their answers on doubles, at the same cost."""
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"proof of {row.solver} on doubles in {row.cost_range}, n={row.n} ({row.source})",
                 "lp-duals", row.certificate, row.certificate == "lp-duals",
             )
@@ -321,7 +321,7 @@ def doubles(table: pd.DataFrame) -> list[Comparison]:
         spread = float(rows["cost"].max() - rows["cost"].min())
         limit = 1e-9 * float(rows["cost"].max())
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"costs of the two variants on doubles, n={key[1]} ({key[0]})",
                 f"at most {limit:.2g} apart", spread, len(rows) > 1 and spread <= limit,
             )
@@ -330,15 +330,15 @@ def doubles(table: pd.DataFrame) -> list[Comparison]:
 
 
 AUTHORS_CELLS = 27
-"""Nine sizes by three ranges, for each variant."""
+"""The number of cells for each variant: nine sizes by three ranges."""
 
 
 def authors(table: pd.DataFrame) -> list[Comparison]:
-    """Our goal: half the authors' time in the geometric mean, and no cell slower than theirs."""
+    """Check our goal: half the authors' time in the geometric mean, and no cell slower."""
     found = []
     for (source, name), rows in table.groupby(["source", "solver"], sort=False):
         if len(rows) < AUTHORS_CELLS or not rows["device"].str.contains("H100").all():
             continue
         what = f"{name}, our time over the authors'"
-        found += compare.goal(what, str(source), rows["ours_over_authors"], 0.5, 1.0)
+        found += comparisons.goal(what, str(source), rows["ours_over_authors"], 0.5, 1.0)
     return found or not_measured("our time over the authors': all 27 cells, an H100", "cross-check")

@@ -144,6 +144,15 @@ class Workspace:
         launch = bind_by_name(kernel, *grid, self.scalars | self.arrays, **special)
         self.launches[name or launch.name] = launch
 
+    @property
+    def gathered_trees(self) -> dict[str, Any]:
+        """The root's arrays over all columns (tree), by the kernels' names for a rank's."""
+        names = {
+            "column_predecessor": "whole_predecessor", "column_assignment": "whole_assignment",
+            "frontier_reverse": "whole_reverse",
+        }  # fmt: skip
+        return {name: self.arrays[whole] for name, whole in names.items()}
+
     def lines(self, count: int) -> Grid:
         """One thread a line, for so many lines."""
         threads = self.shapes.line_threads

@@ -168,19 +168,11 @@ def solve(
     Parameters
     ----------
     cost : Source, Instance, path of a .npy file, array_like[n, m], or int32[n, n] on the device
-        An instance, a file and a caller's own source are drawn or read by part, square and finite
-        (`papers.common.problems.blocks`): no rank holds more of them than its strip. An array is
-        given whole, on the host or in every rank's device memory, and may be whatever
-        `papers.datenagi2016.solver.solve` takes.
-    maximize, dtype, variant, geometry
-        As in `papers.datenagi2016.solver.solve`.
+        A caller's own source (`papers.common.problems.blocks`) is read by part, as a file is.
+    maximize, dtype, variant, geometry, exchange
+        As in `papers.datenagi2016.solve`.
     comm : mpi4py communicator, optional
         By default this process alone.
-    exchange : {"auto", "peers", "nccl", "allgather", "gather"}
-        How the ranks exchange a level's frontier (tree; `several_gpus.exchange`). By default the
-        fastest way that the machine has: ``"peers"`` on one host whose GPUs reach each other's
-        memory, else ``"nccl"``, else ``"allgather"``. ``"gather"`` is the paper's. The classical
-        variant exchanges no frontier and takes any of them.
 
     Returns
     -------
@@ -188,17 +180,10 @@ def solve(
 
     Raises
     ------
-    SplitError
-        More ranks than lines.
-    DisagreementError
-        The ranks were given different problems.
-    ValueError
-        As in `papers.datenagi2016.solver.solve`; forbidden pairs in a matrix that is given by
-        part; an unknown `exchange`, for both variants.
-    MissingPackageError
-        Without mpi4py; NCCL or peers asked for where they cannot be used.
-    GivenUpError, RuntimeError
-        As in `run`.
+    SplitError, DisagreementError
+        More ranks than lines; ranks that were given different problems.
+    ValueError, OSError, MissingPackageError, GivenUpError, RuntimeError
+        As in `papers.datenagi2016.solve`, on every rank.
     """
     state = upload(cost, maximize, dtype, variant, geometry, comm=comm, exchange=exchange)
     run(state)

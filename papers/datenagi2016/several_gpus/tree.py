@@ -26,10 +26,7 @@ class Tree(Variant):
         work.bind(shared.minimum, one_block, n=work.scalars["columns"], values=a["slack"])
         work.bind(shared.dual_update, work.both_sides)
         if work.is_root:
-            bind_root(
-                work, column_predecessor=a["whole_predecessor"], flags=a["root_flags"],
-                column_assignment=a["whole_assignment"], frontier_reverse=a["whole_reverse"],
-            )  # fmt: skip
+            bind_root(work, flags=a["root_flags"], **work.gathered_trees)
         self._nothing = np.full(work.strip.ranks * work.strip.block, -1, np.int32)
 
     @staticmethod

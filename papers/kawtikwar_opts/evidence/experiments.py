@@ -31,7 +31,7 @@ from papers.kawtikwar_opts.evidence.tables import (
 
 EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32), "paper": (16, 32)}
 SIZES = {"smoke": (64,), "quick": (256, 512, 1024), "paper": (256, 512, 1024, 2048, 4096)}
-"""Sizes of the report [K21 sec.III.B]."""
+"""The sizes of the report [K21 sec.III.B]."""
 
 LP_SIZES = {"smoke": (), "quick": (256, 512), "paper": (256, 512, tables.LP_LARGEST)}
 """Sizes of the linear program besides those of the kernels in a smoke run or without a GPU."""
@@ -42,7 +42,7 @@ AUTHORS = {"smoke": (), "quick": (512, 1024), "paper": (512, 1024, 2048, 4096, 8
 
 
 def sizes(plan: Plan) -> tuple[int, ...]:
-    """The report's sizes on a GPU, small ones in the executor."""
+    """Return the report's sizes on a GPU, small ones in the executor."""
     return (SIZES if plan.gpu else EXECUTOR_SIZES)[plan.preset]
 
 
@@ -52,7 +52,7 @@ def doubles(n: int) -> Instance:
 
 
 def _repeats(plan: Plan, n: int) -> int | None:
-    """Three from n = 4096 on, one in the executor; None for the preset's number."""
+    """Return the repetitions: three from n = 4096 on, one in the executor, else the preset's."""
     if not plan.gpu:
         return 1
     return 3 if n >= 4096 else None
@@ -65,7 +65,7 @@ def cell(
     scopes: tuple[Scope, ...] = ("run",),
     **options: Any,
 ) -> Cell:
-    """One of the report's instances by one solver."""
+    """Return the cell of one of the report's instances by one solver."""
     full = solver if ":" in solver else f"kawtikwar_opts:{solver}"
     return Cell(full, doubles(n), scopes, tuple(options.items()), _repeats(plan, n))
 
@@ -73,12 +73,12 @@ def cell(
 def versions(
     plan: Plan, names: Iterable[str] = VERSIONS, scopes: tuple[Scope, ...] = ("run",)
 ) -> list[Cell]:
-    """Versions on the report's instances."""
+    """Return cells of versions on the report's instances."""
     return [cell(plan, name, n, scopes) for n in sizes(plan) for name in names]
 
 
 def fig_1(plan: Plan) -> list[Cell]:
-    """Figure 1: three codes, end to end; HiGHS as far as it goes."""
+    """Return the cells of Figure 1: three codes, end to end; HiGHS up to its largest order."""
     gpu = [
         cell(plan, solver, n, ("end_to_end",))
         for n in sizes(plan)
@@ -87,7 +87,7 @@ def fig_1(plan: Plan) -> list[Cell]:
     ]
     alike = sizes(plan) if plan.preset == "smoke" or not plan.gpu else ()
     orders = {*LP_SIZES[plan.preset], *alike}
-    # Seconds a run, and no kernel whose clock has to warm up.
+    # A run takes seconds, and has no kernel whose clock must warm up.
     lp = [
         Cell(FIG_1["CPU"], doubles(n), ("end_to_end",), repeats=3 if n <= 256 else 1)
         for n in sorted(orders)
@@ -96,13 +96,13 @@ def fig_1(plan: Plan) -> list[Cell]:
 
 
 def table_2(plan: Plan) -> list[Cell]:
-    """Tables II and III, Figure 6: six versions."""
+    """Return the cells of Tables II and III and Figure 6: six versions."""
     scopes: tuple[Scope, ...] = ("run", "end_to_end") if plan.gpu else ("run",)
     return versions(plan, VERSIONS, scopes)
 
 
 def pie(version: str) -> Callable[[Plan], list[Cell]]:
-    """Figures 2 to 4: device time by kernel at the largest size; a GPU only."""
+    """Return the cells of Figures 2 to 4: device time by kernel at the largest size, on a GPU."""
 
     def cells(plan: Plan) -> list[Cell]:
         return [cell(plan, version, sizes(plan)[-1], ("kernels",))] if plan.gpu else []
@@ -111,7 +111,7 @@ def pie(version: str) -> Callable[[Plan], list[Cell]]:
 
 
 def profiled(what: str, version: str = "opt1") -> Callable[[Plan], list[Cell]]:
-    """A profile (`papers.kawtikwar_opts.evidence.profile`) at the largest size."""
+    """Return the cells of a profile (`evidence.profile`) at the largest size."""
 
     def cells(plan: Plan) -> list[Cell]:
         n = sizes(plan)[-1] if what != "loads" else EXECUTOR_SIZES["smoke"][0]
@@ -123,12 +123,12 @@ def profiled(what: str, version: str = "opt1") -> Callable[[Plan], list[Cell]]:
 
 
 def opt_3_loads(plan: Plan) -> list[Cell]:
-    """Opt 3's loads: in the machine code, and executed."""
+    """Return the cells of Opt 3's loads, in the machine code and executed."""
     return profiled("loads")(plan) + profiled("ncu")(plan)
 
 
 def predicted(plan: Plan) -> list[Cell]:
-    """All versions, their counters, and the device time of step 6."""
+    """Return the cells of all versions, with their counters and the device time of step 6."""
     found = versions(plan)
     if plan.gpu:
         found += versions(plan, HOST_LOOP, ("kernels",))
@@ -141,7 +141,7 @@ def predicted(plan: Plan) -> list[Cell]:
 
 
 def beside_authors(plan: Plan) -> list[Cell]:
-    """The instances that HyLAC was run on, by Opt 4 and `lopes2019`; a GPU only."""
+    """Return the cells of HyLAC's instances by Opt 4 and `lopes2019`, on a GPU only."""
     seeds = plan.seeds if plan.preset == "paper" else plan.seeds[:1]
     return [
         Cell(solver, Instance("uniform", n, label, seed=seed), ("run",))
@@ -153,7 +153,7 @@ def beside_authors(plan: Plan) -> list[Cell]:
 
 
 def counted(plan: Plan) -> list[Cell]:
-    """Every instance of the report and small ones with integer costs, by all versions."""
+    """Return the cells of the report's and of small integer instances, by all versions."""
     n = (512 if plan.preset != "smoke" else 64) if plan.gpu else EXECUTOR_SIZES[plan.preset][0]
     integers = [
         Cell(f"kawtikwar_opts:{name}" if ":" not in name else name,
@@ -166,12 +166,12 @@ def counted(plan: Plan) -> list[Cell]:
 
 
 def barred(plan: Plan) -> list[Cell]:
-    """Every instance that Opt 4 solves anywhere."""
+    """Return the cells of every instance that Opt 4 solves in some experiment."""
     return [one for one in counted(plan) if one.solver == "kawtikwar_opts:opt4"]
 
 
 def claimed(plan: Plan) -> list[Cell]:
-    """Whatever a claim of the text needs."""
+    """Return the cells that the claims of the text need."""
     pies = [one for version in HOST_LOOP for one in pie(version)(plan)]
     return table_2(plan) + pies + profiled("calls")(plan) + profiled("ncu")(plan)
 
@@ -185,7 +185,7 @@ def _grouped(series: str, names: Iterable[str], title: str):
     @plots.house_style()
     def plot(table: pd.DataFrame):
         shown = best_source(table, "published_ms", "measured_ms")
-        if series == "solver":  # what print alone has keeps its bar
+        if series == "solver":  # A bar that only print has stays.
             more = table[table["source"] == NOT_MEASURED]
             shown = pd.concat([shown, more]).drop_duplicates(["n", series])
         orders = sorted(shown["n"].unique())
@@ -216,7 +216,7 @@ def _grouped(series: str, names: Iterable[str], title: str):
 
 
 def show_ms(value: float) -> str:
-    """Three digits at least, and never an exponent."""
+    """Return the number with at least three digits and without an exponent."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 

@@ -1,4 +1,4 @@
-"""Profiles, which no clock around a run shows: host calls, hardware counters, loads in the code.
+"""Profiles beside the clocks: the host's calls, hardware counters, loads in the machine code.
 
 The report uses Nsight Systems for the host's calls [K21 Fig.5] and Nsight Compute for the caches
 [K21 Table I]. A profile is a solver here, so that it is planned, recorded and certified like any
@@ -13,7 +13,7 @@ other: it solves with one of the versions, and its findings are counters of the 
     of the one-launch versions, by ``ncu`` if it is on the path and allowed to read the counters;
     ``ncu_status`` says which (`papers.kawtikwar_opts.evidence.tables.NCU`).
 ``loads``
-    Global loads in PTX and SASS (`papers.kawtikwar_opts.evidence.sass`), of which no GPU is needed.
+    Global loads in PTX and SASS (`papers.kawtikwar_opts.evidence.sass`), which need no GPU.
 
 ``ncu`` profiles ``python -m papers.kawtikwar_opts.evidence.profile N VERSION``: one solve.
 """
@@ -56,9 +56,9 @@ class HostClock:
     calls : dict of str to int
         Number of calls by ``launch``, ``wait``, ``copy``.
     ns : dict of str to int
-        Their time in nanoseconds, the clock's own (some 0.2 us a call) included.
+        Their time in nanoseconds, including the clock's own (some 0.2 us a call).
     total_ns : int
-        Time inside the clock's blocks, and nothing else.
+        Time inside the clock's blocks.
     """
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class HostClock:
             Launch.__call__, Mailbox.wait, device.to_host = before  # type: ignore[method-assign]
 
     def counters(self) -> dict[str, int]:
-        """Calls and microseconds by name, and the microseconds between the calls."""
+        """Return calls and microseconds by name, and the microseconds between the calls."""
         found = {}
         for call, number in self.calls.items():
             found[f"host_{call}_calls"] = number
@@ -112,16 +112,16 @@ QUERIES = {
 """Nsight Compute's names of the metrics; the last is a count."""
 
 SKIPPED, PROFILED = 40, 20
-"""Launches passed over (from n = 256 on), and launches looked at: the first compression follows
-step 1, and has nothing in the caches."""
+"""The launches that are skipped (from n = 256 on) and those that are profiled: the first
+compression follows step 1, and finds nothing in the caches."""
 
 NCU_LIMIT_S = 240.0
 ROOT = Path(__file__).resolve().parents[3]
-"""Folder of the package: the profiled program must find the same one."""
+"""The folder of the package: the profiled program must find the same one."""
 
 
 def ncu_command(path: str, n: int, version: str) -> list[str]:
-    """Command line that profiles one solve of order `n` by `version`.
+    """Return the command line that profiles one solve of order `n` by `version`.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def ncu_command(path: str, n: int, version: str) -> list[str]:
     n : int
         Order; the instance is the report's, seed 1.
     version : str
-        A host loop's kernels of Table I are looked at `PROFILED` times, a one-launch kernel once.
+        Kernels of a host loop in Table I are profiled `PROFILED` times, a one-launch kernel once.
     """
     kernels = "|".join(NCU_KERNELS[version])
     skipped = SKIPPED if n >= 256 else 0
@@ -144,7 +144,7 @@ def ncu_command(path: str, n: int, version: str) -> list[str]:
 
 
 def parse_ncu(text: str) -> dict[tuple[str, str], float]:
-    """Medians by kernel and metric in the output of ``ncu --csv``; other lines are passed over.
+    """Return medians by kernel and metric in the output of ``ncu --csv``; other lines are skipped.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def parse_ncu(text: str) -> dict[tuple[str, str], float]:
     Returns
     -------
     dict of (str, str) to float
-        Keys: a kernel's bare name, a key of `QUERIES`.
+        By a kernel's bare name and a key of `QUERIES`.
     """
     lines = text.splitlines()
     starts = [k for k, line in enumerate(lines) if line.startswith('"ID"')]
@@ -163,7 +163,7 @@ def parse_ncu(text: str) -> dict[tuple[str, str], float]:
         return {}
     table = [line for line in lines[starts[0] :] if line.startswith('"')]
     names = {query: name for name, query in QUERIES.items()}
-    # The longest name first: the fused kernel's holds another's.
+    # The longest name comes first: that of the fused kernel contains another.
     kernels = sorted({k for row in NCU_KERNELS.values() for k in row}, key=len, reverse=True)
     found: dict[tuple[str, str], list[float]] = {}
     for row in csv.DictReader(io.StringIO("\n".join(table))):
@@ -224,7 +224,7 @@ def hardware_counters(n: int) -> dict[str, int]:
 
 @lru_cache(maxsize=4)
 def loads(capability: tuple[int, int]) -> dict[str, int]:
-    """Loads and stores in the code of step 6 for doubles; nothing where there is no compiler."""
+    """Return loads and stores in the code of step 6 for doubles; none without a compiler."""
     from papers.kawtikwar_opts.evidence import sass
 
     probes = {version: sass.probe(version) for version in ONE_LAUNCH}
@@ -244,7 +244,7 @@ def loads(capability: tuple[int, int]) -> dict[str, int]:
 
 @dataclasses.dataclass
 class State:
-    """A version's state, and the profile that is asked for."""
+    """A version's state, and the profile to make."""
 
     inner: solver.State
     what: str
@@ -265,7 +265,7 @@ def upload(cost: Any, what: str = "calls", version: str = "opt1", **options: Any
     what : {"calls", "ncu", "loads"}
         See the head of this module.
     version : str
-        Which version solves.
+        The version that solves.
     """
     if what not in WHAT:
         raise ValueError(f"what={what!r} is not one of {', '.join(WHAT)}")
@@ -273,7 +273,7 @@ def upload(cost: Any, what: str = "calls", version: str = "opt1", **options: Any
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
-    """Solve, under the host's clock if that is asked; it has no steps to trace."""
+    """Solve, under the host's clock for ``"calls"``; it has no steps to trace."""
     state.clock = HostClock()
     if state.what != "calls":
         return solver.run(state.inner)

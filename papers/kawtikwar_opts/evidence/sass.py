@@ -27,7 +27,7 @@ from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 
 
 def probe(version: str) -> Any:
-    """A kernel that is nothing but ``add_sub_compress_matrix`` of a one-launch version.
+    """Return a kernel that consists of ``add_sub_compress_matrix`` of a one-launch version.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def probe(version: str) -> Any:
 
 
 def one_entry_a_turn(order, eps, slack, covers, least, zeros, duals):
-    """[K21 Listing 3] as printed, an entry a turn: the bare source."""
+    """Update the slacks as [K21 Listing 3] is printed, with an entry a turn."""
     n, lines = order
     i = cuda.grid(1)
     if i < n * n:
@@ -64,7 +64,7 @@ def one_entry_a_turn(order, eps, slack, covers, least, zeros, duals):
 
 
 def one_entry_in_a_register(order, eps, slack, covers, least, zeros, duals):
-    """[K21 Listing 4] as printed."""
+    """Update the slacks as [K21 Listing 4] is printed."""
     n, lines = order
     i = cuda.grid(1)
     if i < n * n:
@@ -87,7 +87,7 @@ SIGNATURE: Signature = (Order, "T", "T[::1]", Covers, "T", Zeros, Duals)
 
 
 def global_loads(kernel: Any, slack: str = "int32", cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
-    """Loads from and stores to global memory in a kernel's machine code.
+    """Count loads from and stores to global memory in a kernel's machine code.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def global_loads(kernel: Any, slack: str = "int32", cc: tuple[int, int] = (9, 0)
 
 
 def disassemble(ptx: str, cc: tuple[int, int] = (9, 0)) -> str | None:
-    """SASS of a PTX text, or None where nvJitLink or a disassembler is missing."""
+    """Return the SASS of a PTX text, or None if nvJitLink or a disassembler is missing."""
     tool = shutil.which("nvdisasm") or shutil.which("cuobjdump")
     try:
         from cuda.bindings import nvjitlink
@@ -159,7 +159,7 @@ def disassemble(ptx: str, cc: tuple[int, int] = (9, 0)) -> str | None:
 
 @contextmanager
 def _no_gpu_needed(cc: tuple[int, int]) -> Iterator[None]:
-    """The compiler asks the driver one thing, the compute capability: answer for it."""
+    """Answer the compiler's one question to the driver, the compute capability."""
     import numba.cuda.dispatcher as dispatcher
 
     class Card:

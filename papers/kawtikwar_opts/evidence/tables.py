@@ -1,9 +1,9 @@
-"""From measurements to the report's tables: what stands beside what.
+"""The report's tables: our measurements beside the published numbers.
 
 Every function takes the run's summary (one row a cell and metric, see
 `papers.reproduce.run.measurements`) and the loader of the published numbers, and returns a tidy
 table with both side by side. Rows of the present run and of every recorded run stand below each
-other, told apart by ``source``. Times are in milliseconds, as the report prints them.
+other, with their ``source``. Times are in milliseconds, as the report prints them.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ DOUBLES = "uniform_double"
 
 LAP19 = "lopes2019:gpu"
 FIG_1 = {"CPU": "kawtikwar_opts:cpu_lp", "LAP16": "datenagi2016:tree", "LAP19": LAP19}
-"""The report's names in Fig. 1: our solvers."""
+"""Our solvers, by the report's names in Fig. 1."""
 
 NCU = ("measured", "no GPU", "no ncu on the path", "not permitted", "failed")
-"""What the counter ``ncu_status`` says, by place."""
+"""The meanings of the counter ``ncu_status``, by place."""
 
 NCU_SAYS = {
     "no GPU": "not measured: no GPU",
@@ -59,7 +59,7 @@ NCU_KERNELS = {
     "opt1": ("add_sub_compress_matrix",),
     **{version: ("hungarian",) for version in ONE_LAUNCH},
 }
-"""Kernels that Nsight Compute is asked about, by version [K21 Table I]."""
+"""The kernels that Nsight Compute profiles, by version [K21 Table I]."""
 
 METRICS = ("l1_hit_rate", "compute_throughput", "memory_throughput")
 
@@ -76,23 +76,23 @@ def by_seed(
     options: str = "",
     family: str = DOUBLES,
 ) -> pd.DataFrame:
-    """One metric of one solver of this paper, as `papers.common.evidence.tables.by_seed`."""
+    """Return one metric of one solver; see `papers.common.evidence.tables.by_seed`."""
     return tables.by_seed(summary, f"kawtikwar_opts:{version}", metric, scope, options, family)
 
 
 def printed_sizes(table: pd.DataFrame, sizes: Iterable[int]) -> pd.DataFrame:
-    """Leave out sizes that the report lacks, but for those of the CPU executor."""
+    """Leave out sizes that the report lacks, except those of the CPU executor."""
     return table[table["n"].isin(set(sizes)) | (table["device"] == EXECUTOR_NAME)]
 
 
 # ------------------------------------------------------------------------------- Figure 1
 
 LP_LARGEST = 1024
-"""Largest order that HiGHS is asked for: it takes five times as long for twice the order."""
+"""The largest order for HiGHS, which takes five times as long for twice the order."""
 
 
 def fig_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 1: end-to-end times of the CPU, LAP16 and LAP19; print's right panel, the finer."""
+    """Return Figure 1: end-to-end times of the CPU, LAP16 and LAP19; print's finer right panel."""
     printed = published("fig01")
     printed = printed[printed["panel"].str.startswith("right")]
     printed = printed.rename(columns={"time_ms": "published_ms"})[["n", "solver", "published_ms"]]
@@ -121,7 +121,7 @@ def _why_no_lp(row: Any) -> str:
 
 
 def _times(summary: pd.DataFrame) -> pd.DataFrame:
-    """Run and end-to-end times of all versions on the report's instances."""
+    """Return run and end-to-end times of all versions on the report's instances."""
     parts = []
     for version in VERSIONS:
         run = median(by_seed(summary, version), "measured_ms", ["device"])
@@ -132,7 +132,7 @@ def _times(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table II and Figure 6: time and gain over the version before.
+    """Return Table II and Figure 6: time and gain over the version before.
 
     ``measured_ms`` has the costs on the device, ``end_to_end_ms`` adds upload and download.
     """
@@ -162,10 +162,10 @@ def _previous(table: pd.DataFrame, column: str, of: str = "") -> pd.Series:
 
 
 def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table III: speedup over the version before, and over the baseline.
+    """Return Table III: speedup over the version before, and over the baseline.
 
     ``fell`` is printed over measured time of this version, ``fell_before`` of the one before,
-    ``fell_baseline`` of the baseline: what a ratio that differs from print is made of.
+    ``fell_baseline`` of the baseline: they are the factors of a ratio that differs from print.
     """
     printed = published("table3").rename(
         columns={
@@ -184,7 +184,7 @@ def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         total_end_to_end=measured["first_end_to_end_ms"] / measured["end_to_end_ms"],
     )
     measured = measured[measured["version"] != "baseline"]
-    # Print's times, for a note on how far either of the two fell below print.
+    # Print's times, for a note on the distance of either time from print.
     of_print = published("table2").set_index(["n", "version"])["time_ms"].to_dict()
     before = dict((later, earlier) for earlier, later in pairwise(VERSIONS))
 
@@ -208,7 +208,7 @@ def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Geometric mean; NaN of nothing."""
+    """Return the geometric mean; NaN if there are no values."""
     logs = [math.log(value) for value in values if value > 0]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
@@ -221,13 +221,13 @@ KERNELS = {
     "step_6_add_sub": "step_6_add_sub",
     "add_sub_compress_matrix": "add_sub_compress_matrix",
 }
-"""Our kernels' names in the report's pies; all others are its "others"."""
+"""The names of our kernels in the report's pies; all other kernels are its "others"."""
 
 PIES = {"fig02": "baseline", "fig03": "opt0", "fig04": "opt1"}
 
 
 def _kernel_times(summary: pd.DataFrame, version: str) -> pd.DataFrame:
-    """Device time by kernel, under the report's names, at the largest order of each source."""
+    """Return device time by kernel, with the report's names, at the largest order of a source."""
     rows = summary[
         (summary["solver"] == f"kawtikwar_opts:{version}")
         & (summary["options"] == "")
@@ -245,7 +245,7 @@ def _kernel_times(summary: pd.DataFrame, version: str) -> pd.DataFrame:
 
 
 def kernel_shares(figure: str):
-    """Figures 2 to 4: device time by kernel and its share."""
+    """Return Figures 2 to 4: device time by kernel and its share."""
     version = PIES[figure]
 
     def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -281,12 +281,12 @@ CALLS = {
     "wait": "",
     "rest": "others",
 }
-"""Our calls: the report's. It copies flags to the device, our kernels clear them; it does not show
-its waits."""
+"""The report's name for each of our calls. It copies flags to the device, while our kernels clear
+them; it does not show its waits."""
 
 
 def host_calls(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Figure 5: the host's time by call in Opt 1; ``us_a_call`` is the mean of one.
+    """Return Figure 5: the host's time by call in Opt 1; ``us_a_call`` is the mean of one call.
 
     Shares leave the waits out, which the report does not show.
     """
@@ -326,7 +326,7 @@ def host_calls(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def _profiled(summary: pd.DataFrame, what: str) -> Iterable[tuple[tuple, dict[str, float]]]:
-    """(source, device, n), counters of every profile of one kind."""
+    """Yield (source, device, n) and the counters of every profile of one kind."""
     rows = summary[
         (summary["solver"] == "kawtikwar_opts:profile")
         & summary["options"].astype(str).str.startswith(f"what={what},")
@@ -341,7 +341,7 @@ def _ncu_status(values: dict[str, float]) -> str:
 
 
 def hardware(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table I: L1 hit rate and throughputs of three kernels, or why there are none."""
+    """Return Table I: L1 hit rate and throughputs of three kernels, or the cause if missing."""
     printed = published("table1").rename(columns={"value_pct": "published_pct"})
     printed = printed[["n", "kernel", "metric", "published_pct"]]
     versions = {kernel: version for version in ("opt0", "opt1") for kernel in NCU_KERNELS[version]}
@@ -368,14 +368,14 @@ def hardware(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 LOADS = {"opt2": "KA-k", "opt3": "KA-l"}
-"""Claims of the text: executed global loads before and after Opt 3; KA-l with KA2's decimal."""
+"""The text's executed global loads before and after Opt 3; KA-l with the decimal of KA2."""
 
 SLIP = 100
 """Print has 1.94 million where its own cut of 16 % asks for 194 million (KA2)."""
 
 
 def loads(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Opt 3: global loads in the machine code of step 6, and executed ones where ncu counts them.
+    """Return Opt 3's global loads: in the machine code of step 6, and executed if ncu counts them.
 
     ``opt2`` to ``opt4`` hold four entries a thread, in a body that the code has twice; the listings
     are the report's own, one entry a thread.
@@ -408,7 +408,7 @@ def loads(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Numbers that the report states in its text, recomputed from our own measurements."""
+    """Return the numbers in the report's text, beside our own measurements."""
     printed = published("text_claims")
     sources: dict[str, dict[str, float]] = {}
     for values in (
@@ -433,7 +433,7 @@ def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 PROFILED_SIZE = 4096
-"""The order that the report's Section IV is about."""
+"""The order of the report's Section IV."""
 
 
 def _on_gpu(table: pd.DataFrame) -> pd.DataFrame:
@@ -446,7 +446,7 @@ def _speedup_claims(summary: pd.DataFrame, published: Published) -> dict[str, di
     for source, rows in table.groupby("source", sort=False):
         last, zero = (rows[rows["version"] == version] for version in ("opt4", "opt0"))
         at = rows[rows["n"] == PROFILED_SIZE].set_index("version")["incremental"].to_dict()
-        # Means and extremes are over all sizes of print, or not at all.
+        # Means and extremes need all sizes of print.
         whole = set(last["n"]) == set(published("table2")["n"])
         found[str(source)] = {
             "KA-a": geometric_mean(last["total"]) if whole else math.nan,
@@ -516,7 +516,7 @@ COUNTERS = ("cost", "iterations_step_6", "zeros_initial", "iterations_step_5", "
 
 
 def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Work by version, and of `lopes2019`, on every instance that several have solved."""
+    """Return the work of the versions and of `lopes2019` on instances that several have solved."""
     parts = []
     for family in (DOUBLES, "uniform"):
         for name in (*VERSIONS, LAP19):
@@ -540,11 +540,11 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 GRID_SYNC_US = 1.7
-"""One barrier of the grid on an H100: 132 blocks, 1.3 us (128 threads) to 2.3 us (1024)."""
+"""A barrier of the grid on an H100 with 132 blocks, 1.3 us (128 threads) to 2.3 us (1024)."""
 
 
 def barriers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Opt 4's time over its barriers of the grid: how near one launch is to their cost."""
+    """Return Opt 4's time over that of its barriers of the grid, the least cost of one launch."""
     parts = []
     for family in (DOUBLES, "uniform"):
         rows = named(by_seed(summary, "opt4", family=family), "run_ms", "device")
@@ -571,7 +571,7 @@ def barriers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Opt 4 beside HyLAC's classical solver and beside `lopes2019`, seed by seed, then medians."""
+    """Return Opt 4 beside HyLAC's classical solver and `lopes2019`: medians over the seeds."""
     printed = published("authors_code_h100")
     ours = by_seed(summary, "opt4", family="uniform")
     table = beside_authors(ours, printed)
@@ -590,14 +590,14 @@ def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 # ------------------------------------------------------------------------------- predictions
 
 READ_TB_S, COPY_TB_S = 2.96, 2.43
-"""Memory of an H100, read and copied by a Numba kernel."""
+"""The memory bandwidth of an H100, read and copied by a Numba kernel."""
 
 LAUNCH_US = 2.0
-"""Back-to-back launches whose kernels do nothing, on an H100."""
+"""The time of a launch among back-to-back launches of empty kernels, on an H100."""
 
 ROUND_TRIP_US = 5.0
-"""From the end of a kernel to the start of the next one if the host decides which: a word in mapped
-memory seen, a launch begun."""
+"""The time from the end of a kernel to the start of the next one that the host chooses: it sees a
+word in mapped memory and begins a launch."""
 
 TRAFFIC = {
     "reduction": (0.5, 0.0),
@@ -605,29 +605,31 @@ TRAFFIC = {
     "compress": (1.0, 0.0),
     "fused": (1.0, 1.0),
 }
-"""Matrices that a kernel reads and writes in a dual update.
+"""The numbers of matrices that a kernel reads and writes in a dual update.
 
-As many lines are covered as there are stars, nearly n in most updates; take half of the columns.
-The minimum skips covered columns. Rows are covered at random within a column, and memory moves
-sectors of four doubles, so that additions and subtractions touch nearly every sector."""
+As many lines are covered as there are stars, nearly n in most updates; half of the columns are
+taken as covered. The minimum skips covered columns. Rows are covered at random within a column, and
+memory moves sectors of four doubles, so that additions and subtractions touch nearly every
+sector."""
 
 PASSES = {
     **{version: ("reduction", "add_sub", "compress") for version in ("baseline", "opt0")},
     **{version: ("reduction", "fused") for version in VERSIONS[2:]},
 }
 SMALL_LAUNCHES = {"baseline": 3, "opt0": 4, "opt1": 4}
-"""Launches of a dual update besides `PASSES`: the second reduction, the bins' clearing, step 4;
-from Opt 0 on the sum of the bins."""
+"""The launches of a dual update besides `PASSES`: the second reduction, the clearing of the bins,
+step 4; from Opt 0 on also the sum of the bins."""
 
 BARRIERS_AN_UPDATE = 3
-"""One launch: the word that an update is due, the minimum, the zeros."""
+"""The barriers of a dual update in one launch: after the word that asks for it, the minimum and the
+zeros."""
 
 LAUNCHES_A_PATH = 5
-"""Host loop, one augmentation: steps 3 (two), 4, 5 (two); a restart is one launch."""
+"""The launches of an augmentation in the host loop: steps 3 (two), 4, 5 (two); one at a restart."""
 
 
 def pass_us(n: int, kernel: str) -> float:
-    """Time of one pass by the bytes that it moves, in microseconds; doubles."""
+    """Return the time of a pass by the bytes that it moves, in microseconds, for doubles."""
     read, written = TRAFFIC[kernel]
     rate = COPY_TB_S if written else READ_TB_S
     return (read + written) * 8 * n * n / (rate * 1e6)
@@ -636,8 +638,8 @@ def pass_us(n: int, kernel: str) -> float:
 def predict(n: int, version: str, updates: float, paths: float, restarts: float) -> dict[str, Any]:
     """Predict a run from bytes and barriers alone, before it is measured.
 
-    Nothing in it knows of contended atomics, of loads within a thread, or of how long a search is:
-    where the measurement is far above, one of these is at work.
+    The prediction ignores contended atomics, loads within a thread, and the length of a search: if
+    the measurement is far above it, one of these is the cause.
 
     Parameters
     ----------
@@ -646,13 +648,13 @@ def predict(n: int, version: str, updates: float, paths: float, restarts: float)
     version : str
         One of `VERSIONS`.
     updates, paths, restarts : float
-        Dual updates, augmentations and restarts of step 4: no hardware changes the first.
+        Dual updates, augmentations and restarts of step 4; no hardware changes the first.
 
     Returns
     -------
     dict
-        A dual update: ``megabytes``, ``launches``, ``barriers``, ``bytes_us``, ``sync_us`` (what
-        launches, round trips and barriers add) and ``update_us``; the run: ``run_ms``.
+        For a dual update ``megabytes``, ``launches``, ``barriers``, ``bytes_us``, ``sync_us`` (the
+        time of launches, round trips and barriers) and ``update_us``; for the run ``run_ms``.
     """
     passes = [pass_us(n, kernel) for kernel in PASSES[version]]
     megabytes = sum(8e-6 * n * n * sum(TRAFFIC[kernel]) for kernel in PASSES[version])
@@ -675,11 +677,11 @@ def predict(n: int, version: str, updates: float, paths: float, restarts: float)
 
 
 STEP_6 = re.compile(r"(step_6_\w+|compress_matrix|add_reduction|add_sub_compress_matrix)_ms")
-"""Device times of a dual update's kernels."""
+"""Return the device times of a dual update's kernels."""
 
 
 def _step_6_us(summary: pd.DataFrame, version: str) -> pd.DataFrame:
-    """Device time of step 6 over all dual updates: events around kernels, or the kernel's clock."""
+    """Return the device time of step 6, by events around kernels or by the kernel's clock."""
     if version in ONE_LAUNCH:
         rows = by_seed(summary, version, "step_6_us", "answer", "trace_steps=True")
         return median(rows, "step_6_us").drop(columns="cost_range")
@@ -694,10 +696,10 @@ def _step_6_us(summary: pd.DataFrame, version: str) -> pd.DataFrame:
 
 
 def predictions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Predicted and measured time of a dual update and of a run, on the report's instances.
+    """Return predicted and measured time of a dual update and of a run, on the report's instances.
 
-    ``gain`` is the time of the version before over this one's. ``step_6_us`` is measured on the
-    device, a dual update, without what launches and searches take.
+    ``gain`` is the time of the version before over this one's. ``step_6_us`` is the device time of
+    step 6 in a dual update, without launches and searches.
     """
     parts = []
     for version in VERSIONS:

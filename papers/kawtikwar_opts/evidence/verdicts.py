@@ -1,7 +1,7 @@
 """From tables to verdicts: agreement with print, differences and their causes.
 
 Ratios redone on our machine come first, then claims of the text, then times, which prove nothing.
-A note says why a difference is none of the code, and only where it does explain it.
+A note names a cause outside the code, and only if that cause explains the difference.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.common.evidence import comparisons as compare
+from papers.common.evidence import comparisons
 from papers.common.evidence.comparisons import claim, gains, not_measured
 from papers.common.evidence.judges import each, each_time, judged, rankings, without
 from papers.common.evidence.tables import NOT_MEASURED
@@ -28,24 +28,24 @@ OTHER_LP = "HiGHS's simplex on one core, not Gurobi: slower than print's on a ne
 
 
 def _over(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """The CPU's and LAP16's time over LAP19's, redone on one machine."""
+    """Compare the CPU's and LAP16's time over LAP19's, redone on one machine."""
     for n, group in rows.groupby("n"):
         printed, ours = (dict(zip(group["solver"], group[c], strict=True)) for c in TIMES)
         for slow in ("CPU", "LAP16"):
             if not {slow, "LAP19"} <= {*ours}:
                 continue
             fell = {name: printed[name] / ours[name] for name in (slow, "LAP19")}
-            yield compare.ratio(
+            yield comparisons.ratio(
                 f"{slow} over LAP19, n={n} ({source})",
                 printed[slow] / printed["LAP19"], ours[slow] / ours["LAP19"],
-                note=compare.if_larger(OTHER_LP)
+                note=comparisons.if_larger(OTHER_LP)
                 if slow == "CPU"
                 else gains(fell["LAP19"], fell[slow], "LAP19's time", f"{slow}'s"),
             )  # fmt: skip
 
 
 def _baseline_choice(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """[K21 sec.III.C] says of Figure 1 that LAP19 wins at all sizes."""
+    """Judge the claim of [K21 sec.III.C] about Figure 1: LAP19 wins at all sizes."""
     wins = [
         group.loc[group["measured_ms"].idxmin(), "solver"] == "LAP19"
         for _, group in rows.groupby("n")
@@ -74,10 +74,10 @@ def _rising(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         curve = rows[rows["version"] == version].sort_values("n")
         if len(curve) > 1:
             published, measured = (list(curve[c]) for c in TIMES)
-            yield compare.shape_slope(
+            yield comparisons.shape_slope(
                 f"exponent of {version}'s time in n ({source})", list(curve["n"]),
                 published, measured, 0.5,
-                compare.if_smaller("small orders are launches and barriers, whatever n is"),
+                comparisons.if_smaller("small orders are launches and barriers, whatever n is"),
             )  # fmt: skip
 
 
@@ -89,17 +89,17 @@ run_times = judged(
 )  # fmt: skip
 
 SMALL_GAIN = 1.25
-"""Factor between printed and measured incremental speedups that counts as agreement: the last two
-optimizations gain some per cent in print."""
+"""Incremental speedups within this factor of print agree: the last two optimizations gain some per
+cent in print."""
 
 
 HOST = "a dual update is six or seven launches from Python: what small orders take is the host's"
 
 
-def _fell(first: str, second: str, what: str, other: str) -> Callable[[Any], compare.Note]:
-    def note(row: Any) -> compare.Note:
+def _fell(first: str, second: str, what: str, other: str) -> Callable[[Any], comparisons.Note]:
+    def note(row: Any) -> comparisons.Note:
         if getattr(row, first) <= 1 and row.version not in ONE_LAUNCH:
-            return compare.if_smaller(HOST)
+            return comparisons.if_smaller(HOST)
         return gains(getattr(row, first), getattr(row, second), what, other)
 
     return note
@@ -117,14 +117,14 @@ def _optimization_1(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 def _means(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Geometric means over the sizes that both have."""
+    """Compare geometric means over the sizes that both have."""
     for version in VERSIONS[1:]:
         mine = rows[rows["version"] == version]
         if len(mine) < 2:
             continue
         means = {c: geometric_mean(mine[c]) for c in ("published_total", "total")}
         fell = geometric_mean(mine["fell"]), geometric_mean(mine["fell_baseline"])
-        yield compare.ratio(
+        yield comparisons.ratio(
             f"geometric mean of {version}'s total speedup, {len(mine)} sizes ({source})",
             round(means["published_total"], 2), round(means["total"], 3),
             note=gains(*fell, f"{version}'s time", "the baseline's"),
@@ -137,7 +137,7 @@ speedups = judged(
     each("total speedup of {version}, n={n}", "published_total", "total",
          note=_fell("fell", "fell_baseline", "its time", "the baseline's")),
     each("incremental speedup of {version}, n={n}", "published_incremental", "incremental",
-         partial(compare.ratio, factor=SMALL_GAIN),
+         partial(comparisons.ratio, factor=SMALL_GAIN),
          _fell("fell", "fell_before", "its time", "that of the version before")),
     _optimization_1,
 )  # fmt: skip
@@ -147,36 +147,38 @@ speedups = judged(
 _SHARES = ("published_share_pct", "share_pct")
 
 
-def _of_its_kernels(row: Any) -> compare.Note:
-    """A share moves as the kernel's time does beside the others'."""
+def _of_its_kernels(row: Any) -> comparisons.Note:
+    """Return the note on a share, which moves with the kernel's time beside the others'."""
     its = row.published_ms / row.measured_ms
     whole = its * row.share_pct / row.published_share_pct
     if not (its > 1 and whole > 1):
         return ""
     text = f"its time fell {its:.3g} times below print, that of all kernels {whole:.3g} times"
-    return compare.if_smaller(text) if its > whole else compare.if_larger(text)
+    return comparisons.if_smaller(text) if its > whole else comparisons.if_larger(text)
 
 
 kernel_shares = judged(
     "shares of the kernels", *_SHARES,
     without(rankings("order of the kernels of {}, n={}", *_SHARES, "kernel", ["version", "n"],
                      0.25), "kernel", "others"),
-    each("share of {kernel} in {version}, n={n}", *_SHARES, compare.share, _of_its_kernels),
+    each("share of {kernel} in {version}, n={n}", *_SHARES, comparisons.share, _of_its_kernels),
     each_time("{kernel}, ms, in {version}: n={n}", *TIMES),
 )  # fmt: skip
 
 
-def _call_note(row: Any) -> compare.Note:
+def _call_note(row: Any) -> comparisons.Note:
     if row.call == "copy":
-        return compare.if_smaller("our kernels clear their flags themselves: nothing is copied up")
+        return comparisons.if_smaller(
+            "our kernels clear their flags themselves: nothing is copied up"
+        )
     if row.call == "launch":
-        return compare.if_larger("there is no cudaMemcpyToSymbol beside it")
+        return comparisons.if_larger("there is no cudaMemcpyToSymbol beside it")
     return "Python between the calls is in here"
 
 
 host_calls = judged(
     "shares of the host's calls", *_SHARES,
-    each("share of {call} in the host's calls, waits left out, n={n}", *_SHARES, compare.share,
+    each("share of {call} in the host's calls, waits left out, n={n}", *_SHARES, comparisons.share,
          _call_note),
 )  # fmt: skip
 
@@ -186,10 +188,10 @@ CARDS = "another card: its caches and its ratio of arithmetic to memory are othe
 
 
 def hardware(table: pd.DataFrame) -> list[Comparison]:
-    """Table I, or why there are no counters."""
+    """Compare Table I, or state the cause of missing counters."""
     found = judged(
         "Table I", "published_pct", "measured_pct",
-        each("{metric} of {kernel}, n={n}", "published_pct", "measured_pct", compare.share,
+        each("{metric} of {kernel}, n={n}", "published_pct", "measured_pct", comparisons.share,
              lambda row: CARDS),
     )(table)  # fmt: skip
     if any(item.verdict != "not measured" for item in found):
@@ -200,12 +202,12 @@ def hardware(table: pd.DataFrame) -> list[Comparison]:
 
 
 def loads(table: pd.DataFrame) -> list[Comparison]:
-    """Does the compiler leave the second load that Opt 3 takes out?"""
+    """Check that the compiler leaves the second load, which Opt 3 takes out."""
     found = []
     for source, rows in table.groupby("source", sort=False) if not table.empty else ():
-        of = rows.drop_duplicates("code").set_index("code")
+        by_code = rows.drop_duplicates("code").set_index("code")
         for kind in ("ptx", "sass"):
-            count = of[f"{kind}_loads"]
+            count = by_code[f"{kind}_loads"]
             if count.reindex(["listing_3", "listing_4", "opt2", "opt3"]).isna().any():
                 continue
             for before, after in (("listing_3", "listing_4"), ("opt2", "opt3")):
@@ -216,11 +218,11 @@ def loads(table: pd.DataFrame) -> list[Comparison]:
                         "1 an entry", f"{saved} of {int(count[before])}", saved > 0, "count",
                     )
                 )  # fmt: skip
-        executed = of["executed_million"].reindex(["opt2", "opt3"])
-        printed = of["published_million"].reindex(["opt2", "opt3"])
+        executed = by_code["executed_million"].reindex(["opt2", "opt3"])
+        printed = by_code["published_million"].reindex(["opt2", "opt3"])
         if not executed.isna().any():
             found.append(
-                compare.ratio(
+                comparisons.ratio(
                     f"executed global loads, Opt 3 over Opt 2 ({source})",
                     round(printed["opt3"] / printed["opt2"], 4),
                     round(executed["opt3"] / executed["opt2"], 4), SMALL_GAIN,
@@ -242,26 +244,26 @@ KNOWN = {
     "KA-s": CARDS,
 }
 POINTS = ("KA-c", "KA-d", "KA-i", "KA-m", "KA-p", "KA-q", "KA-s")
-"""Claims in percent."""
+"""The claims in percent."""
 
 LESS = "the compiler elects one lane a warp for the atomic that Opt 0 removes (README)"
 FROM_BASELINE = ("KA-a", "KA-b", "KA-c", "KA-d", "KA-e", "KA-f", "KA-t")
-"""Claims that fall with the baseline's contended atomic."""
+"""The claims that depend on the baseline's contended atomic."""
 
 
 def claims(table: pd.DataFrame) -> list[Comparison]:
     """Set each number of the text beside ours; a number that cannot be redone is not measured."""
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
-        note: compare.Note = KNOWN.get(row.id, "")
+        note: comparisons.Note = KNOWN.get(row.id, "")
         if row.id in FROM_BASELINE:
-            note = compare.if_smaller(LESS)
+            note = comparisons.if_smaller(LESS)
         elif row.id == "KA-j":
-            note = compare.if_larger("launches weigh more where memory is faster")
+            note = comparisons.if_larger("launches weigh more where memory is faster")
         what = f"{row.id}, {row.quantity} ({row.source})"
         if row.source == NOT_MEASURED:
             what = f"{row.id}, {row.quantity}"
-        judge = compare.share if row.id in POINTS else compare.ratio
+        judge = comparisons.share if row.id in POINTS else comparisons.ratio
         measured = None if np.isnan(row.measured) else round(row.measured, 4)
         factor = SMALL_GAIN if row.unit == "x" and row.published < 2 else 2.0
         found.append(judge(what, row.published, measured, factor=factor, note=note))
@@ -274,9 +276,9 @@ def claims(table: pd.DataFrame) -> list[Comparison]:
 def counts(table: pd.DataFrame) -> list[Comparison]:
     """All versions and `lopes2019` share cost, zeros and dual updates.
 
-    Before a dual update the stars are a maximum matching of the zeros, and what can be reached does
-    not depend on which. With doubles `lopes2019` counts exact zeros and the report near ones, so
-    that its updates may be a few more.
+    Before a dual update the stars are a maximum matching of the zeros, and the lines that can be
+    reached are the same for each one. With doubles `lopes2019` counts exact zeros and the report
+    near ones, so that its updates may be a few more.
     """
     found = []
     keys = ["source", "family", "n", "cost_range", "seed"]
@@ -289,7 +291,7 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
             ours["zeros_initial"].nunique() <= 1
         )
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"cost and first zeros of {len(rows)} solvers alike, {where} ({source})",
                 "alike", "alike" if same else "not alike", bool(same),
             )
@@ -297,7 +299,7 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
         updates = sorted({int(value) for value in rows["dual_updates"]})
         note = "" if whole else "doubles: the report's near_zero merges zeros a rounding apart"
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"dual updates of {len(rows)} solvers, {where} ({source})",
                 int(rows["dual_updates"].iloc[0]), " ".join(map(str, updates)),
                 len(updates) == 1, note,
@@ -307,18 +309,18 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
 
 
 NEAR_SYNC = 10.0
-"""Small orders: a barrier of the grid with all that stands between two, at most so many of them."""
+"""The largest allowed time at small orders, in barriers of the grid."""
 
 
 def barriers(table: pd.DataFrame) -> list[Comparison]:
-    """One launch costs little more than its barriers, at the smallest orders on a GPU."""
+    """Check that one launch costs little more than its barriers, at the least orders on a GPU."""
     found = []
     rows_on_gpu = table[table["device"] != EXECUTOR_NAME] if not table.empty else table
     for (source, family), rows in rows_on_gpu.groupby(["source", "family"], sort=False):
         small = rows[rows["n"] == rows["n"].min()]
         for row in small.itertuples(index=False):
             found.append(
-                compare.cross_check(
+                comparisons.cross_check(
                     f"us a barrier, {family} n={row.n} range {row.cost_range} ({source})",
                     f"at most {NEAR_SYNC * 1.7:.0f}", round(row.us_a_barrier, 2),
                     row.us_a_barrier <= NEAR_SYNC * 1.7,
@@ -329,11 +331,11 @@ def barriers(table: pd.DataFrame) -> list[Comparison]:
 
 
 AUTHORS_CELLS = 15
-"""Five sizes by three ranges."""
+"""The number of cells: five sizes by three ranges."""
 
 
 def authors(table: pd.DataFrame) -> list[Comparison]:
-    """Our goals: HyLAC's time in the geometric mean; in no cell above `lopes2019`."""
+    """Check our goals: HyLAC's time in the geometric mean; in no cell above `lopes2019`."""
     found = []
     for source, rows in table.groupby("source", sort=False) if not table.empty else ():
         if len(rows) < AUTHORS_CELLS or not rows["device"].str.contains("H100").all():
@@ -341,14 +343,14 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
         ratios = rows["ours_over_authors"]
         mean = geometric_mean(ratios)
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"Opt 4 over hylac-classical, geometric mean of {len(rows)} cells ({source})",
                 "at most 1", round(mean, 4), mean <= 1,
             )
         )  # fmt: skip
         for row in rows.itertuples(index=False):
             found.append(
-                compare.cross_check(
+                comparisons.cross_check(
                     f"Opt 4 over lopes2019, n={row.n} range {row.cost_range} ({source})",
                     "at most 1", round(row.ours_over_lopes2019, 4), row.ours_over_lopes2019 <= 1,
                 )
@@ -357,7 +359,7 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
 
 
 def predictions(table: pd.DataFrame) -> list[Comparison]:
-    """Predicted beside measured: the run's time, and what each optimization gains."""
+    """Compare predicted with measured: the run's time, and the gain of each optimization."""
     found = []
     rows_on_gpu = table[table["device"].str.contains("H100")] if not table.empty else table
     for row in rows_on_gpu.itertuples(index=False):
@@ -367,7 +369,7 @@ def predictions(table: pd.DataFrame) -> list[Comparison]:
         less = "the matrix fits the L2 cache" if 8 * row.n**2 < 50e6 else "fewer entries change"
         note = slower if extra > 0 else less
         found.append(
-            compare.cross_check(
+            comparisons.cross_check(
                 f"time in ms of {where}", round(row.predicted_run_ms, 3),
                 round(row.measured_ms, 3), 0.5 <= row.measured_over_predicted <= 2,
                 f"not in the prediction: {note}",
@@ -376,7 +378,7 @@ def predictions(table: pd.DataFrame) -> list[Comparison]:
         if not np.isnan(row.predicted_gain):
             ratio = row.measured_gain / row.predicted_gain
             found.append(
-                compare.cross_check(
+                comparisons.cross_check(
                     f"gain over the version before, {where}", round(row.predicted_gain, 3),
                     round(row.measured_gain, 3), 1 / SMALL_GAIN <= ratio <= SMALL_GAIN,
                     f"not in the prediction: {note}, or those of the version before",

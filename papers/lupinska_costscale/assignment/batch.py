@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from papers.lupinska_costscale.assignment.kernels import batch as kernels
 
 DTYPES = kernels.ELEMENT_TYPES
 FACTOR = 8
-"""How many times the range of the costs the kernel's intermediate values may reach.
+"""The multiple of the range of the costs that the kernel's intermediate values may reach.
 
 A column without a row keeps its dual at the column's minimum, so that an assigned one's stays
 within [-C, C] (the last bid: -2 C), reduced costs within 3 C, distances within 4 C."""
@@ -40,7 +40,7 @@ class BatchAnswer:
     row_duals, column_duals : int64[k, n] and int64[k, m], or float64
     maximize : bool
     counters : dict of str to int
-        Of the whole batch.
+        Counts of the whole batch.
 
     ``len(answer)``, ``answer[i]`` and iteration give `Assignment`s.
     """
@@ -77,11 +77,11 @@ class State:
     matrix : T[k, N, N]
         In working form: square, to be minimized, from 0.
     shift : ndarray[k]
-        What was subtracted (maximizing: what it was subtracted from).
+        The numbers that were subtracted (maximizing: that it was subtracted from).
     single : bool
         Whether the caller gave one matrix, and gets one `Assignment`.
     copies : int
-        How often each problem is in the batch, its columns rotated anew each time.
+        Number of times that each problem is in the batch, its columns rotated anew each time.
     """
 
     costs: np.ndarray
@@ -117,7 +117,8 @@ def upload(
     dtype : {"int32", "int64", "float64"}, optional
         Working type; by default the narrowest that cannot overflow.
     copies : int
-        How often to solve each problem; column j of copy c is column j + c of the problem.
+        Number of times to solve each problem; column j of copy c is column j + c of the
+        problem.
     threads : int
         Threads a block, whole warps.
 
@@ -196,11 +197,9 @@ def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray
     # The differences fit the working type; what is subtracted may need a wider one.
     fits = work.kind == "i" and np.can_cast(array.dtype, work)
     wide = work if fits else np.dtype(np.int64)
-    terms = array, shift.astype(wide)[:, None, None]
-    np.subtract(
-        *(reversed(terms) if maximize else terms),
-        out=matrix[:, :n, :m], dtype=wide, casting="unsafe",
-    )  # fmt: skip
+    shifts = shift.astype(wide)[:, None, None]
+    first, second = (shifts, array) if maximize else (array, shifts)
+    np.subtract(first, second, out=matrix[:, :n, :m], dtype=wide, casting="unsafe")
     return matrix, shift
 
 
@@ -357,7 +356,7 @@ SOLVERS = {
         problem="assignment",
         upload=upload,
         run=run,
-        download=download,
+        download=cast(Any, download),  # of a stack: a `BatchAnswer`
         limits={"sides above 64": "64"},
         stack=True,
     )

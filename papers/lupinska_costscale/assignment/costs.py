@@ -6,8 +6,8 @@ are integers. Costs times n + 1 turn this into whole numbers: the last eps is 1.
 
 **Duals.** At the end every residual arc has a reduced cost >= -1. Divide the prices by n + 1: what
 is then lost of a reduced cost makes it negative only on an arc from a remainder n to a remainder 0.
-There are n nodes and n + 1 remainders, so that some constant, added to all prices, leaves nobody at
-remainder n: the quotients are exact LP duals.
+There are n nodes and n + 1 remainders, so that some constant, added to all prices, leaves no node
+at remainder n: the quotients are exact LP duals.
 
 **Floats** are counted in steps of a power of two, as fine as the prices' range leaves room for.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import njit
@@ -57,7 +57,7 @@ class Costs:
     tail, tip : int32[M]
         The arcs' two ends: row x, and column y counted from 0.
     step : float or None
-        What one unit means; None for integers: one.
+        The cost of one unit; None for integers: one.
     complete : bool
         Whether every x has an arc to every y, in order.
     """
@@ -75,7 +75,7 @@ class Costs:
 
     @property
     def factor(self) -> int:
-        """What the costs were multiplied by, n + 1 = 2 N + 1."""
+        """The factor of all costs, n + 1 = 2 N + 1."""
         return 2 * self.n + 1
 
     @property
@@ -184,7 +184,8 @@ def _read_sparse(cost: Any, maximize: bool) -> tuple[Problem, np.ndarray, np.nda
     value = shift - value if maximize else value - shift
     tail = np.repeat(np.arange(shape[0]), np.diff(stored.indptr))
     tail, tip, value = _padded(shape, tail, stored.indices, value)
-    problem = Problem(np.zeros((0, 0), value.dtype), _Stored(stored), shift, False, maximize)
+    entries = cast(Any, _Stored(stored))  # indexed as the array that `Problem` wants
+    problem = Problem(np.zeros((0, 0), value.dtype), entries, shift, False, maximize)
     return problem, tail, tip, value
 
 

@@ -1,4 +1,4 @@
-"""What a run of cost scaling on the GPU needs before its first launch.
+"""Everything that a run of cost scaling on the GPU needs before its first launch.
 
 `solver` is the algorithm; this is its plumbing: shapes, memory, bound launches.
 """
@@ -12,6 +12,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
+from papers.common.gpu.limits import blocks_for
 from papers.lupinska_costscale.assignment.costs import Costs
 from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
 
@@ -61,7 +62,7 @@ class Geometry:
 
     def blocks(self, nodes: int) -> int:
         """Blocks that give every node a thread."""
-        return -(-nodes // self.threads)
+        return blocks_for(nodes, self.threads)
 
 
 def needed_bytes(costs: Costs) -> int:
@@ -129,51 +130,38 @@ def bind_refine(
     """
     count = 2 * costs.n
     nodes, grid = np.int32(count), (shapes.blocks(count), shapes.threads)
-    lists = (
-        arrays["first"],
-        arrays["last"],
-        arrays["head"],
-        arrays["arc"],
-        arrays["cost"],
-        arrays["flow"],
-        arrays["price"],
-    )
+    lists = [
+        arrays[name] for name in ("first", "last", "head", "arc", "cost", "flow", "price")
+    ]  # fmt: skip
     told = arrays["excess"], arrays["flags"]
     limit = np.int64(2 * count * eps)
     return {
         "start_refine": bind(lock_free.start_refine, *grid, nodes, np.int64(eps), *lists, *told),
         "refine": bind(
-            lock_free.refine,
-            *grid,
-            nodes,
-            np.int64(cycle),
-            np.int64(eps),
-            *lists,
-            *told,
+            lock_free.refine, *grid, nodes, np.int64(cycle), np.int64(eps), *lists, *told,
             arrays["tally"],
         ),
         "arc_fixing": bind(lock_free.arc_fixing, *grid, nodes, limit, *lists, arrays["tally"]),
-    }
+    }  # fmt: skip
 
 
 def bind_start(costs: Costs, arrays: dict[str, Any], shapes: Geometry) -> Launch:
     """The launch that restores the whole graph, prices 0."""
     nodes = 2 * costs.n
     names = ("first", "head_0", "arc_0", "last", "head", "arc", "price", "flow", "flags", "tally")
-    arrays = [arrays[name] for name in names]
-    return bind(lock_free.start, shapes.blocks(nodes), shapes.threads, np.int32(nodes), *arrays)
+    lists = [arrays[name] for name in names]
+    return bind(lock_free.start, shapes.blocks(nodes), shapes.threads, np.int32(nodes), *lists)
 
 
 def allocate_block(costs: Costs) -> dict[str, Any]:
     """Device memory of the one launch, named as in the table of `assignment.kernels.one_launch`."""
-    arrays = {
+    return {
         "cost": device.to_device(costs.cost),
         "tally": device.to_device(np.zeros(3, np.int64)),
         "ended": device.to_device(np.zeros(1, np.int32)),
         "mates": device.empty(costs.n, np.int32),
         "prices": device.empty(2 * costs.n, np.int64),
     }
-    return arrays
 
 
 def bind_block(
@@ -188,8 +176,8 @@ def bind_block(
     """
     if shapes.threads % 32:
         raise ValueError(f"threads={shapes.threads}: the one launch takes whole warps")
+    lists = [arrays[name] for name in ("cost", "mates", "prices", "tally", "ended")]
     return bind(
         one_launch.cost_scaling, 1, shapes.threads, np.int32(costs.n), np.int64(alpha),
-        np.int64(eps_0), np.int64(sweeps), arrays["cost"], arrays["mates"], arrays["prices"],
-        arrays["tally"], arrays["ended"],
+        np.int64(eps_0), np.int64(sweeps), *lists,
     )  # fmt: skip

@@ -203,22 +203,20 @@ def download(many: Many) -> Assignment:
 # ------------------------------------------------------------------------------- the batch
 
 
-def _batch() -> Solver:
-    from papers.lupinska_costscale.assignment import batch  # Loads kernels.
-
-    return batch.SOLVERS["batch"]
-
-
 def upload_batch(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
     """Make a batch of a matrix and copy it to the device."""
+    from papers.lupinska_costscale.assignment import batch  # Loads kernels.
+
     many = _many(cost, problems, maximize)
-    many.state = _batch().upload(many.costs)
+    many.state = batch.upload(many.costs)
     return many
 
 
 def run_batch(many: Many, trace: Trace = None) -> None:
     """Solve all in one launch."""
-    _batch().run(many.state)
+    from papers.lupinska_costscale.assignment import batch
+
+    batch.run(many.state)
 
 
 def download_batch(many: Many) -> Assignment:
@@ -229,11 +227,14 @@ def download_batch(many: Many) -> Assignment:
     ProofError
         If one is not optimal, or its duals do not show it.
     """
-    answers = list(_batch().download(many.state))
-    many.columns[:] = [answer.col_ind for answer in answers]
-    u = np.array([answer.row_duals for answer in answers], np.int64)
-    v = np.array([answer.column_duals for answer in answers], np.int64)
-    return _answer(many, u, v)
+    from papers.lupinska_costscale.assignment import batch
+
+    answers = batch.download(many.state)
+    assert isinstance(answers, batch.BatchAnswer)
+    many.columns[:] = answers.col_ind
+    return _answer(
+        many, answers.row_duals.astype(np.int64), answers.column_duals.astype(np.int64)
+    )  # fmt: skip
 
 
 _LIMITS: Mapping[Limit, str] = {
@@ -243,13 +244,17 @@ _LIMITS: Mapping[Limit, str] = {
 }
 
 
-def _solver(name: str, title: str, device: Literal["cuda", "cpu"], *stages: Any) -> Solver:
+def _solver(
+    name: str, title: str, device: Literal["cuda", "cpu"], upload: Any, run: Any, download: Any
+) -> Solver:
     return Solver(
         name,
         title,
         device,
         "assignment",
-        *stages,
+        upload,
+        run,
+        download,
         variants={"3 problems": {"problems": 3}},
         limits=_LIMITS if device == "cuda" else {**_LIMITS, "large integers": "rounded"},
     )

@@ -62,7 +62,7 @@ class State:
     operations : int
         Relabels that a refine may take before it is given up.
     seconds : float or None
-        How long a run may take.
+        Time that a run may take.
     epsilons : list of int
         Each refine's epsilon, falling to 1.
     launches : list of dict of str to Launch
@@ -125,7 +125,7 @@ def upload(
         CYCLE: turns of each thread before the control goes back to the host.
     price_updates : {"first", "every", "none"}
         After which runs of the kernel, of each refine, the host updates prices. Where the run has
-        left nobody active, there is nothing to update.
+        left no node active, there is nothing to update.
     arc_fixing : bool
         Whether arcs are fixed, once a refine has its flow.
     loop : {"host", "device"}
@@ -262,7 +262,7 @@ def refine(
     mark("start_refine")
     _launch(state, launches["start_refine"])
     before = done = state.tally
-    # A run in which nobody relabels ends the refine or makes pushes alone, of which there are
+    # A run in which no node is relabeled ends the refine or makes pushes alone, of which there are
     # fewer than arcs in a row: so this many runs are enough.
     for number in range((state.operations + 1) * (state.costs.cost.size + 1)):
         mark("refine")
@@ -277,7 +277,7 @@ def refine(
             raise RuntimeError(f"a run of {state.cycle} turns did nothing, {lacks} y lack a unit")
         if state.price_updates == "every" or (state.price_updates == "first" and number == 0):
             mark("price_update")
-            if lacks:  # where nobody is active, [LU11 Alg.5.3] ends before it begins
+            if lacks:  # where no node is active, [LU11 Alg.5.3] ends before it begins
                 global_price_update(state, eps)
         if lacks == 0:
             break

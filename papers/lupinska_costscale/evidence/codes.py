@@ -117,7 +117,7 @@ def cell(
 def code_of(solver: str, options: str) -> tuple[str, str]:
     """Return the code of a measurement, and its options without what tells the code.
 
-    Of a solver that is none of ours the code is ``""``.
+    The code is ``""`` where the solver is none of ours.
     """
     given = options_of(options)
     code = CODE_OF.get(solver, "")

@@ -1,4 +1,4 @@
-"""What the paper is for, on real pictures: segmentation by a cut, optical flow by assignment.
+"""The uses of the paper on real photos: segmentation by a cut, optical flow by assignment.
 
 [LU11 sec.1] names two uses: minimum cuts that minimize energies over images, and optical flow as an
 assignment. Both run on the images that come with scikit-image and write PNGs. Nothing is taken on
@@ -47,7 +47,7 @@ class Cutter:
     peer : callable(Grid) -> int, or None
         PyMaxflow's value, where it is installed.
     cuts : int
-        How many there were.
+        Number of cuts so far.
     """
 
     title: str
@@ -74,7 +74,7 @@ class Cutter:
 
     @property
     def said(self) -> str:
-        """What a caption says of the checks."""
+        """The sentence of a caption about the checks."""
         peer = "equal to PyMaxflow's" if self.peer else "PyMaxflow is not installed"
         what = "cut" if self.cuts == 1 else f"{self.cuts} cuts"
         return f"{what} by {self.title}, proved minimum, {peer}"
@@ -130,13 +130,13 @@ def segmentation(folder: Path, plan: Plan) -> Pictures:
     return made
 
 
-def _two_halves(picture: np.ndarray, inside: np.ndarray) -> Figure:
-    """Draw a picture, its outline and what lies inside the cut."""
+def _two_halves(photo: np.ndarray, inside: np.ndarray) -> Figure:
+    """Draw a photo, its outline and what lies inside the cut."""
     figure, panels = plots.new_figure(columns=3, size=(9.0, 3.2))
-    grey = "gray" if picture.ndim == 2 else None
-    kept = np.where(inside if picture.ndim == 2 else inside[..., None], picture, 255)
+    grey = "gray" if photo.ndim == 2 else None
+    kept = np.where(inside if photo.ndim == 2 else inside[..., None], photo, 255)
     for axes, shown, title in zip(
-        panels[0], (picture, picture, kept), ("photograph", "the cut", "source side"), strict=True
+        panels[0], (photo, photo, kept), ("photograph", "the cut", "source side"), strict=True
     ):
         axes.imshow(shown, cmap=grey, vmin=0, vmax=255)
         axes.set_title(title)
@@ -150,13 +150,13 @@ def _two_halves(picture: np.ndarray, inside: np.ndarray) -> Figure:
 
 HEIGHT = {"smoke": 62, "quick": 100, "paper": 250}
 EVERY = {"smoke": 7, "quick": 4, "paper": 1}
-"""Of the labels of `image_cuts.stereo_shifts` every such one."""
+"""One in so many of the labels of `image_energies.stereo_shifts` is used."""
 
 REACH = 68
-"""Largest displacement in the patches' assignment, in pixels of the whole picture."""
+"""Largest displacement in the patches' assignment, in pixels of the whole photo."""
 
 PATCH, PATCH_STEP = 24, 12
-"""Side and distance of the patches, in pixels of the whole picture: 60 a row, 40 rows."""
+"""Side and distance of the patches, in pixels of the whole photo: 60 a row, 40 rows."""
 
 PATCH_HEIGHT = {"smoke": 125, "quick": 125, "paper": 500}
 
@@ -171,7 +171,7 @@ class Scene:
     truth : float64[height, width]
         In pixels of these frames; NaN where it is not known.
     scale : float
-        Pixels of the whole picture to one of these.
+        Pixels of the whole photo to one of these.
     """
 
     first: np.ndarray
@@ -202,7 +202,7 @@ def by_cuts(pair: Scene, every: int, cut: Cutter) -> tuple[np.ndarray, list[int]
     ----------
     pair : Scene
     every : int
-        Of the labels every such one.
+        One in so many labels is used.
     cut : Cutter
 
     Returns
@@ -265,8 +265,10 @@ def by_assignment(
     """
     from scipy.optimize import linear_sum_assignment
 
-    grey = [np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)]
-    problems = patch_costs(*grey, side, step, largest // step)
+    first, second = (
+        np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)
+    )
+    problems = patch_costs(first, second, side, step, largest // step)
     n, whole = problems.shape[1], 0
     found = np.empty(problems.shape[:2])
     for row, cost in enumerate(problems):
@@ -299,7 +301,7 @@ def _assign(cost: np.ndarray, gpu: bool) -> Assignment:
 
 
 def error(found: np.ndarray, pair: Scene) -> float:
-    """Return the median distance from the true displacements, in pixels of the whole picture."""
+    """Return the median distance from the true displacements, in pixels of the whole photo."""
     return pair.scale * float(np.nanmedian(np.abs(found - pair.truth)))
 
 
@@ -325,13 +327,13 @@ def optical_flow(folder: Path, plan: Plan) -> Pictures:
         (f"Two frames of {pair.first.shape[1]} x {pair.first.shape[0]}: energy from {history[0]} "
          f"to {history[-1]} in {len(history) - 1} moves; {cut.said}. {len(patches)} assignments "
          f"of {n} patches a side by {solver}, cost {cost} as SciPy's. Median distance from the "
-         f"truth, pixels of the whole picture: {errors[0]:.1f} by cuts, {errors[1]:.1f} by "
+         f"truth, pixels of the whole photo: {errors[0]:.1f} by cuts, {errors[1]:.1f} by "
          "assignment", path)
     ]  # fmt: skip
 
 
 def _maps(pair: Scene, labelled: np.ndarray, patches: np.ndarray) -> Figure:
-    """Draw both frames and three maps of displacements, in pixels of the whole picture."""
+    """Draw both frames and three maps of displacements, in pixels of the whole photo."""
     figure, panels = plots.new_figure(columns=3, rows=2, size=(10.0, 5.0))
     truth, found = pair.truth * pair.scale, labelled * pair.scale
     shown = (

@@ -105,7 +105,7 @@ def _around(axes: Any, made: Mapping[str, Any]) -> None:
 
 
 def _left_edge(axes: Any, box: Any) -> tuple[float, float]:
-    """Where a box's left edge is, in the axes' units."""
+    """Return a box's left edge, in the axes' units."""
     pixels = box.get_bbox_patch().get_window_extent()
     x, y = axes.transData.inverted().transform((pixels.x0, (pixels.y0 + pixels.y1) / 2))
     return float(x), float(y)

@@ -1,4 +1,4 @@
-"""What [LU11] states in words, measured, its two diagrams, and what it is for, as data.
+"""The statements of [LU11] in words, measured, its two diagrams, and its uses, as data.
 
 The paper has no table and no plot, but a claim (1/20 s for n <= 30, costs <= 100; not efficient for
 large complete graphs) and three constants picked by tests. [LU11 sec.6] is `claim_small`,
@@ -8,10 +8,12 @@ large complete graphs) and three constants picked by tests. [LU11 sec.6] is `cla
 `segmentation` and `optical_flow` are the two uses that [LU11 sec.1] names.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_flow`), how to draw it
-(`drawings`) and how to judge it (`verdicts`). Nothing here runs a solver.
+(`plots`, `diagrams`) and how to judge it (`verdicts`). Nothing here runs a solver.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
@@ -60,7 +62,7 @@ SIDES = {"smoke": (5, 10), "quick": (5, 10, 20, 30), "paper": (5, 10, 15, 20, 25
 LARGEST_COSTS = {"smoke": (100,), "quick": (10, 100), "paper": (1, 10, 100, 1000)}
 LARGE = {"smoke": (30,), "quick": (30, 60, 100), "paper": (30, 60, 120, 250, 500)}
 EXECUTOR_SIDES = {"smoke": (3,), "quick": (3, 5), "paper": (3, 4, 6)}
-"""Sides of what the executor is given: a kernel's thread polls until all others are done."""
+"""Sides of the graphs for the executor: a kernel's thread polls until all others are done."""
 
 ALPHAS = (2, 4, 8, 10, 16, 32)
 CYCLES_FLOW = (70, 700, CYCLE_FLOW, 70_000)
@@ -149,6 +151,7 @@ def heuristics(plan: Plan) -> list[Cell]:
     price update nothing to do: the kernel is also run with a CYCLE that cuts it short.
     """
     sizes = {preset: LARGE[preset][:3] for preset in LARGE}
+    wanted: list[tuple[str, dict[str, Any], list[str]]]
     wanted = [(SEQUENTIAL, {}, list(HEURISTICS)[:4])]
     cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
     wanted += [(LOCK_FREE, {"cycle": c}, list(HEURISTICS)) for c in cycles]
@@ -238,8 +241,8 @@ def _too_slow(code: str, instance: Instance) -> bool:
     return code in MOST_SIDE and _side(instance) > MOST_SIDE[code]
 
 
-def _options(code: str, instance: Instance) -> dict[str, int]:
-    """What a version is given on a grid: see `REDRAWN` and `PATIENCE_S`."""
+def _options(code: str, instance: Instance) -> dict[str, Any]:
+    """Return the options of a version on a grid: see `REDRAWN` and `PATIENCE_S`."""
     if code == HONG and instance.family == REAL:
         return {"seconds": PATIENCE_S}
     return REDRAWN if code == BLOCKING else {}
@@ -250,8 +253,8 @@ def _once(code: str, instance: Instance) -> bool:
 
 
 REDRAWN = {"redraw_every": 16}
-"""Of the blocking version on a GPU: the host draws heights anew now and then, or else what holds of
-`MOST_SIDE` holds of it too."""
+"""Options of the blocking version on a GPU: the host draws heights anew now and then. Without
+that it is as slow as `MOST_SIDE` says of the lock-free one."""
 
 
 def flow_versions(plan: Plan) -> list[Cell]:

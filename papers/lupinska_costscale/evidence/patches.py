@@ -1,4 +1,4 @@
-"""Optical flow as assignment: the patches of one frame against those of another."""
+"""Optical flow as an assignment of the patches of one frame to those of another."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def patch_costs(
     side, step : int
         Side of a patch, and the distance of their corners, in pixels.
     reach : int
-        Largest displacement to the left, in patches; beyond it and to the right a pair costs most.
+        Largest displacement to the left, in patches; a pair beyond it or to the right costs `most`.
     most : int
-        Largest cost: the paper's C.
+        Largest cost, the paper's C.
 
     Returns
     -------

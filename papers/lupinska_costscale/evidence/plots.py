@@ -1,4 +1,4 @@
-"""Figures drawn from the tables; print has none, so nothing is hollow but the claimed 1/20 s."""
+"""Plots of the tables; print has none, so only the claimed 1/20 s is hollow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MARKER = dict(zip(NAMED, plots.MARKERS, strict=False))
 
 
 def _ours(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """The rows of one source: that with the most of `columns`, the present run before others."""
+    """Return the rows of the source with the most of `columns`; the present run wins a tie."""
     mine = table[table["source"] != NOT_MEASURED] if len(table) else table
     return mine if mine.empty else best_source(mine, *columns)
 
@@ -42,7 +42,7 @@ def _empty(axes: Any, rows: pd.DataFrame) -> None:
 
 
 def _plot(axes: Any, x: Sequence[float], y: Sequence[float], code: str, **look: Any) -> None:
-    """Draw one curve in its code's colour and marker."""
+    """Plot one curve in its code's colour and marker."""
     look = {"label": code, **look}
     axes.plot(np.asarray(x, float), np.asarray(y, float), color=COLOUR[code], marker=MARKER[code],
               markersize=5, **look)  # fmt: skip
@@ -71,7 +71,7 @@ def _logarithmic(axes: Any, rows: pd.DataFrame, ylabel: str, title: str) -> None
 
 @plots.house_style()
 def claim_small(table: pd.DataFrame) -> Figure:
-    """Time against n, a panel a C, both scopes; dashed the claimed 1/20 s."""
+    """Plot time over n, a panel a C, on both clocks; the claimed 1/20 s is dashed."""
     mine = _ours(table, "run_s", "end_to_end_s")
     largest = sorted(set(mine["C"])) if len(mine) else [100]
     figure, panels = plots.new_figure(
@@ -96,7 +96,7 @@ def claim_small(table: pd.DataFrame) -> Figure:
 
 @plots.house_style()
 def claim_large(table: pd.DataFrame) -> Figure:
-    """Time against n of all codes, doubly logarithmic."""
+    """Plot time over n of all codes, doubly logarithmic."""
     mine = _ours(table, LOCK_FREE)
     figure, panels = plots.new_figure(size=(6.0, 4.2))
     axes = panels[0][0]
@@ -112,7 +112,7 @@ def claim_large(table: pd.DataFrame) -> Figure:
 
 @plots.house_style()
 def operations(table: pd.DataFrame) -> Figure:
-    """Operations of a refine against n under the bound n^2 m, costs up to 100."""
+    """Plot the operations of a refine over n under the bound n^2 m, costs up to 100."""
     mine = _ours(table, "operations")
     mine = mine[mine["C"] == 100] if len(mine) else mine
     figure, panels = plots.new_figure(size=(6.0, 4.2))
@@ -133,7 +133,7 @@ def operations(table: pd.DataFrame) -> Figure:
 
 
 def _sweep(table: pd.DataFrame, option: str, same: Sequence[str], panels_by: str) -> Figure:
-    """Time over that of the author's value against the value, a panel a code."""
+    """Plot the ratio of times to that of the author's value over the value, a panel a code."""
     mine = _ours(table, "over_published")
     names = list(dict.fromkeys(mine[panels_by])) if len(mine) else [""]
     figure, panels = plots.new_figure(columns=len(names), size=(4.6 * len(names), 3.6))
@@ -158,12 +158,12 @@ def _sweep(table: pd.DataFrame, option: str, same: Sequence[str], panels_by: str
 
 
 def alpha(table: pd.DataFrame) -> Figure:
-    """Time by ALPHA; dashed the author's 10."""
+    """Plot time by ALPHA; the author's 10 is dashed."""
     return _sweep(table, "alpha", ("code", "n"), "code")
 
 
 def cycle(table: pd.DataFrame) -> Figure:
-    """Time by CYCLE; dashed the author's 7000 and 500,000."""
+    """Plot time by CYCLE; the author's 7000 and 500,000 are dashed."""
     return _sweep(table, "cycle", ("instance",), "code")
 
 
@@ -172,7 +172,7 @@ def cycle(table: pd.DataFrame) -> Figure:
 
 @plots.house_style()
 def flow_versions(table: pd.DataFrame) -> Figure:
-    """Time over PyMaxflow's by instance, a marker a version; below the line is faster."""
+    """Plot time over PyMaxflow's by instance, a marker a version; below the line is faster."""
     mine = _ours(table, PYMAXFLOW, "value")
     codes = [*FLOW_ON_GPU, ON_CPU]
     figure, panels = plots.new_figure(size=(max(6.0, 0.34 * len(mine) + 2.5), 5.0))

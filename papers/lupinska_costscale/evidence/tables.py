@@ -65,7 +65,7 @@ def measured(
     codes : sequence of str
         Keys of `SOLVER_OF`.
     metric, scope : str
-        What the rows must have.
+        Those that the rows must have.
 
     Returns
     -------
@@ -305,7 +305,7 @@ def _sweep(
         value), ``seeds``.
     """
     rows = _exactly(rows, {option})
-    rows = with_options(rows, **{option: lambda of: int(of[option])})
+    rows = with_options(rows, (), **{option: lambda of: int(of[option])})
     rows["published_best"] = [theirs(code) for code in rows["code"]]
     index = list(dict.fromkeys([*same, "source", "device"]))
     at = [*index, "family", "seed"]
@@ -378,5 +378,5 @@ def batch(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def ours_only(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave out what nobody measured."""
+    """Leave out what was not measured."""
     return table[table["source"] != NOT_MEASURED] if len(table) else table

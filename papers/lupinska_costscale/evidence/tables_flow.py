@@ -1,4 +1,4 @@
-"""From measurements to the maximum flow's tables; see `tables`."""
+"""The maximum flow's tables, from measurements; see `tables`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from papers.lupinska_costscale.evidence.tables import INSTANCE, measured, order,
 AT = ["source", *INSTANCE]
 
 ALIKE = ("redraw_every", "seconds")
-"""Options that make no other version: how often the blocking one's heights are drawn anew, and when
-the lock-free one gives up."""
+"""Options that make no other version: the period of the blocking one's new heights, and the time
+limit of the lock-free one."""
 
 
 def _columns(rows: pd.DataFrame, codes: tuple[str, ...]) -> pd.DataFrame:
@@ -37,21 +37,21 @@ def _columns(rows: pd.DataFrame, codes: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _values(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the flow values that the codes found by instance: least, most, and how many codes."""
+    """Return the flow values by instance: least, most, and the number of codes."""
     rows = with_options(measured(summary, tuple(OF_FLOW), "value", "answer"), ALIKE)
     grouped = rows.groupby(AT, sort=False)["value"]
     return grouped.agg(least="min", most="max", codes="size").reset_index()
 
 
 def name_of(family: str, n: int, label: str) -> str:
-    """Return what tables call an instance."""
+    """Return the name of an instance in tables."""
     if family == SYNTHETIC:
         return f"{label} {n} x {n}"
     return label if family in (REAL, "dimacs_flow") else f"{family} {n} x {n}"
 
 
 def kind_of(family: str, label: str) -> str:
-    """Return what an instance shows."""
+    """Return the kind of an instance, such as segmentation or stereo."""
     if family == REAL and label in facts().index:
         return str(facts().loc[label, "kind"])
     return {SYNTHETIC: "segmentation", "dimacs_flow": "worst case"}.get(family, "random")
@@ -77,16 +77,16 @@ def _table(summary: pd.DataFrame, worst: bool) -> pd.DataFrame:
 
 
 def _given_up(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return after how many seconds the lock-free version gave up, by instance."""
+    """Return the seconds after which the lock-free version stopped at its limit, by instance."""
     rows = with_options(measured(summary, (HONG,), GAVE_UP), ALIKE).drop_duplicates(AT)
     return rows.assign(lock_free_gave_up_s=rows["value"] / 1000)[[*AT, "lock_free_gave_up_s"]]
 
 
 def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Times in ms of every version by instance; PyMaxflow's over the best of ours on the GPU.
+    """Return times in ms of every version by instance; PyMaxflow's over our best on the GPU.
 
-    ``right``: all codes found one value, the known one where it is known.
-    ``lock_free_gave_up_s``: seconds after which the lock-free version stopped without an answer.
+    ``right`` tells that all codes found one value, the known one if there is one.
+    ``lock_free_gave_up_s`` is the time after which the lock-free version stopped without an answer.
     """
     wide = _table(summary, worst=False).merge(_given_up(summary), on=AT, how="left")
     ours = wide[list(FLOW_ON_GPU)]
@@ -107,7 +107,7 @@ def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def ak(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """`ak-4102`: times in ms and the value that all codes found beside the known one."""
+    """Return the times in ms on `ak-4102`, and the value of all codes beside the known one."""
     table = order(_table(summary, worst=True), by=("instance",))
     return table[
         ["instance", "source", "device", "known", "value", "right", "codes", *OF_FLOW]

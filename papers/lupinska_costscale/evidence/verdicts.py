@@ -1,8 +1,8 @@
-"""From tables to verdicts: does what the paper says in words hold here, and are our goals met.
+"""Comparisons of our tables with the paper's claims in words, and with our goals.
 
-Counts hold wherever they were made; times of the CPU executor are never judged. Print's one time is
-of another machine, yet it is the paper's claim: whether it is kept is judged, and stands beside the
-time itself. A statement that does not hold is open unless a note explains it.
+Counts do not depend on the device; times of the CPU executor are never judged. Print's one time is
+of another machine, yet it is the paper's claim: whether ours keeps it is judged, beside the time
+itself. A statement that does not hold is open unless a note explains it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.common.evidence import comparisons as compare
+from papers.common.evidence import comparisons
 from papers.common.evidence.comparisons import claim, cross_check, not_measured
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
@@ -35,11 +35,11 @@ from papers.lupinska_costscale.evidence.codes import (
 from papers.lupinska_costscale.evidence.tables import geometric_mean, ours_only
 
 SLACK = 1.05
-"""Times within five per cent of one another are equal."""
+"""Times within five per cent of one another count as equal."""
 
 
 def _timed(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows with times of a real machine."""
+    """Return the rows with times of a real machine."""
     table = ours_only(table)
     return table[table["device"] != EXECUTOR_NAME] if len(table) else table
 
@@ -53,7 +53,7 @@ def _sources(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def claim_small(table: pd.DataFrame) -> list[Comparison]:
-    """About 1/20 s, with both scopes, for every n and C that the paper speaks of."""
+    """Check the claim of about 1/20 s on both clocks, for every n and C of the paper."""
     found: list[Comparison] = []
     rows = _timed(table)
     rows = rows[rows["published_s"].notna() & (rows["code"] == LOCK_FREE)] if len(rows) else rows
@@ -69,7 +69,7 @@ def claim_small(table: pd.DataFrame) -> list[Comparison]:
         edge = mine[mine["n"] == CLAIMED_N]
         for row in edge.itertuples(index=False):
             found.append(
-                compare.absolute_time(
+                comparisons.absolute_time(
                     f"n = {row.n}, C = {row.C}, end to end, s ({source})", row.published_s,
                     row.end_to_end_s, "another machine",
                 )
@@ -78,7 +78,7 @@ def claim_small(table: pd.DataFrame) -> list[Comparison]:
 
 
 def claim_large(table: pd.DataFrame) -> list[Comparison]:
-    """Not efficient for large complete graphs: slower than others there, and ever more so."""
+    """Check that large complete graphs are inefficient: others are faster, and ever more so."""
     found: list[Comparison] = []
     for source, rows in _sources(_timed(table)):
         rows = rows.dropna(subset=[LOCK_FREE])
@@ -104,7 +104,7 @@ def claim_large(table: pd.DataFrame) -> list[Comparison]:
 
 
 def operations(table: pd.DataFrame) -> list[Comparison]:
-    """No refine takes more operations than n^2 m, and the counts grow more slowly than it does."""
+    """Check that no refine takes more operations than n^2 m, and that the counts grow slower."""
     found: list[Comparison] = []
     for source, of_source in _sources(ours_only(table)):
         for code, rows in of_source.groupby("code", sort=False):
@@ -117,7 +117,7 @@ def operations(table: pd.DataFrame) -> list[Comparison]:
                 )
             )  # fmt: skip
             means = rows.groupby("n")["a_refine"].median()
-            slope = compare.slope(list(map(float, means.index)), list(means))
+            slope = comparisons.slope(list(map(float, means.index)), list(means))
             if slope is not None:
                 found.append(
                     claim(
@@ -132,7 +132,7 @@ def operations(table: pd.DataFrame) -> list[Comparison]:
 
 
 def heuristics(table: pd.DataFrame) -> list[Comparison]:
-    """Both heuristics save time, as the text says of either; more often is no better."""
+    """Check that each heuristic saves time, as the text claims, and more often is no better."""
     found: list[Comparison] = []
     for source, of_source in _sources(_timed(table)):
         rows = of_source[of_source["heuristics"] != "none"]
@@ -155,7 +155,7 @@ EVERY = "both, after every run"
 
 
 def _idle(rows: pd.DataFrame, name: str) -> str:
-    """Say why a heuristic saves nothing, where the counts show it."""
+    """Return the note on a heuristic that saves nothing, if the counts show the cause."""
     if name != "arc fixing" and not rows["price_updates"].any():
         return "no price update was made: the first run of the kernel left no node active"
     if geometric_mean(rows["operations_over_none"].dropna()) >= 1 / SLACK:
@@ -168,7 +168,7 @@ def _called(code: str, cycle: int) -> str:
 
 
 def _more_often(rows: pd.DataFrame, source: str) -> Iterator[Comparison]:
-    """After the first run only, against after every run."""
+    """Compare price updates after the first run only with those after every run."""
     for (code, cycle), mine in rows.groupby(["code", "cycle"], sort=False):
         times = mine.pivot(index="n", columns="heuristics", values="time_ms")
         if {"both", EVERY} <= {*times}:
@@ -181,7 +181,7 @@ def _more_often(rows: pd.DataFrame, source: str) -> Iterator[Comparison]:
 
 
 def versions(table: pd.DataFrame) -> list[Comparison]:
-    """The author's combination of two algorithms takes no longer than either."""
+    """Check that the author's combination of two algorithms takes no longer than either."""
     found: list[Comparison] = []
     for source, of_source in _sources(_timed(table)):
         for version, rows in of_source.groupby("version", sort=False):
@@ -200,7 +200,7 @@ def versions(table: pd.DataFrame) -> list[Comparison]:
 
 
 def _fewer(rows: pd.DataFrame, version: str) -> str:
-    """Say that another version takes fewer operations, where it does."""
+    """Return the note on another version if that takes fewer operations."""
     ratio = geometric_mean(rows["operations_over_own"].dropna())
     if not ratio < 1 / SLACK:
         return ""
@@ -210,7 +210,7 @@ def _fewer(rows: pd.DataFrame, version: str) -> str:
 def _best(
     table: pd.DataFrame, option: str, same: list[str], codes: Iterable[str]
 ) -> list[Comparison]:
-    """The author's value is the fastest of a sweep, or within `SLACK` of it."""
+    """Check that the author's value is the fastest of a sweep, or within `SLACK` of it."""
     found: list[Comparison] = []
     for source, of_source in _sources(_timed(table)):
         for code, rows in of_source[of_source["code"].isin(list(codes))].groupby("code"):
@@ -232,7 +232,7 @@ def _best(
 
 
 def alpha(table: pd.DataFrame) -> list[Comparison]:
-    """10 was best, and other values much slower."""
+    """Check that 10 is best, and that other values are much slower."""
     found = _best(table, "alpha", ["n"], (LOCK_FREE,))
     for source, rows in _sources(_timed(table)):
         others = rows[(rows["alpha"] != ALPHA) & (rows["code"] == LOCK_FREE)]["over_published"]
@@ -248,7 +248,7 @@ def alpha(table: pd.DataFrame) -> list[Comparison]:
 
 
 def cycle(table: pd.DataFrame) -> list[Comparison]:
-    """7000 was best for flow; 500,000 for assignment was chosen against a time limit."""
+    """Check that 7000 is best for flow; 500,000 for assignment was chosen against a time limit."""
     found = _best(table, "cycle", ["instance", "n"], (HYBRID, LOCK_FREE))
     return found or not_measured(f"CYCLE swept on a GPU, {CYCLE_FLOW} and 500000", "count")
 
@@ -295,7 +295,7 @@ def _goals(rows: pd.DataFrame, source: str) -> Iterator[Comparison]:
 def _slower(
     rows: pd.DataFrame, source: str, slow: str, fast: str, printed: str
 ) -> Iterator[Comparison]:
-    """One version is slower than another in the geometric mean of what both solved."""
+    """Check that one version is slower than another in the mean of the instances of both."""
     ratios = (rows[slow] / rows[fast]).dropna()
     if len(ratios):
         mean = geometric_mean(ratios)
@@ -306,7 +306,7 @@ def _slower(
 
 
 def _without_heuristics(rows: pd.DataFrame, source: str) -> Iterator[Comparison]:
-    """The plain lock-free version over the hybrid; where it gave up, by its least time."""
+    """Compare the plain lock-free version with the hybrid; its time limit is a lower bound."""
     times = rows[HONG].fillna(1000 * rows["lock_free_gave_up_s"])
     ratios = (times / rows[HYBRID]).dropna()
     if len(ratios):
@@ -319,7 +319,7 @@ def _without_heuristics(rows: pd.DataFrame, source: str) -> Iterator[Comparison]
 
 
 def flow_versions(table: pd.DataFrame) -> list[Comparison]:
-    """The author's ranking of the versions, and our goals beside PyMaxflow."""
+    """Check the author's ranking of the versions, and our goals beside PyMaxflow."""
     found = _right(table)
     timed = _timed(table)
     timed = timed[timed[list(FLOW_ON_GPU)].notna().any(axis=1)] if len(timed) else timed
@@ -333,7 +333,7 @@ def flow_versions(table: pd.DataFrame) -> list[Comparison]:
 
 
 def ak(table: pd.DataFrame) -> list[Comparison]:
-    """The worst case ends, with the known value, by every code."""
+    """Check that every code ends the worst case with the known value."""
     return _right(table) or not_measured("maximum flow of ak-4102", "cross-check")
 
 
@@ -348,7 +348,7 @@ def _at_thirty(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def single(table: pd.DataFrame) -> list[Comparison]:
-    """The faster of our two ways takes less than a millisecond, device-resident."""
+    """Check that the faster of our two ways takes less than a millisecond, device-resident."""
     found = []
     rows = _at_thirty(table)
     rows = rows[rows["code"] != SCIPY] if len(rows) else rows
@@ -370,7 +370,7 @@ def _batches(rows: pd.DataFrame, goal: Callable[[Any], Comparison]) -> list[Comp
 
 
 def batch(table: pd.DataFrame) -> list[Comparison]:
-    """Same costs as SciPy's everywhere; ten times faster at 10,000 of 30 a side."""
+    """Check that costs equal SciPy's, and that 10,000 of 30 a side are ten times faster."""
     found = _batches(
         ours_only(table),
         lambda row: cross_check(

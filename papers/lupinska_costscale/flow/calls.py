@@ -1,4 +1,4 @@
-"""What `papers.lupinska_costscale.maximum_flow`, `minimum_cut` and `grid_cut` do.
+"""The work behind `papers.lupinska_costscale.maximum_flow`, `minimum_cut` and `grid_cut`.
 
 Callers' arrays become a `Network` or a `Grid` (`forms`), one of the solvers makes a `Flow` of it,
 `papers.common.problems.flow_proof` proves that, and the answer goes back in the callers' form.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from papers.common.model import Flow, Paper, Verdict
+from papers.common.model import Flow, Paper, Proof
 from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import Grid, Network, flow_on_arcs
 from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
@@ -34,7 +34,7 @@ class Solved:
     flow : Flow
         Residual capacities and a minimum cut: what `papers.common.problems.flow_proof.flow` takes,
         beside `instance`, to prove the answer again.
-    proof : Verdict
+    proof : Proof
         The proof's outcome; of kind ``"none"`` if none was asked for.
     solver : str
         Name of the solver.
@@ -42,7 +42,7 @@ class Solved:
 
     instance: Network | Grid
     flow: Flow
-    proof: Verdict
+    proof: Proof
     solver: str
 
 
@@ -55,7 +55,7 @@ class _Answer:
         return self.solved.flow.counters
 
     @property
-    def proof(self) -> Verdict:
+    def proof(self) -> Proof:
         """The outcome of the proof."""
         return self.solved.proof
 
@@ -196,8 +196,8 @@ def solve(instance: Network | Grid, wishes: Wishes) -> Solved:
     check_seconds(wishes.seconds)
     name = wishes.solver or kinds.default_solver(wishes.paper, kinds.FLOW, instance)[0]
     limits = {"seconds": wishes.seconds, "operations": wishes.operations}
-    flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, **limits)
-    proof = Verdict(False, "none", "no proof was asked for")
+    flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, limits)
+    proof = Proof(False, "none", "no proof was asked for")
     if wishes.prove:
         proof = flow_proof.flow(instance, flow)
         if not proof.ok:

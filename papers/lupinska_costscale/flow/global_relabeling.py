@@ -20,7 +20,7 @@ class Total:
     Attributes
     ----------
     excess : int
-        What can still reach the sink, and what has reached it.
+        Units that can still reach the sink, and units that have reached it.
     marked : bool[n]
     """
 
@@ -65,7 +65,7 @@ def global_relabel(
     -------
     height : int32[n]
     levels : int
-        Of the breadth-first search [LU11 Alg.4.4].
+        Levels of the breadth-first search [LU11 Alg.4.4].
     """
     height, levels = distances(arcs, between, sink, nodes)
     lost = (height == nodes) & ~total.marked

@@ -11,6 +11,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind, resident_blocks
+from papers.common.gpu.limits import grid_for
 from papers.lupinska_costscale.flow.kernels import blocking, lock_free, network, one_launch, tiles
 from papers.lupinska_costscale.flow.prepare import Prepared, Tile
 
@@ -25,8 +26,7 @@ def named(arrays: dict[str, Any], *names: str) -> tuple[Any, ...]:
 
 def grid_of(n: int, threads: int = 256) -> tuple[int, int]:
     """Blocks and threads for a thread a node; small blocks in the executor."""
-    threads = threads if device.describe().is_gpu else 8
-    return max(1, -(-n // threads)), threads
+    return grid_for(n, threads if device.describe().is_gpu else 8)
 
 
 def bind_restore(prepared: Prepared, arrays: dict[str, Any]) -> Launch:
@@ -55,7 +55,7 @@ def bind_tiles(
     Parameters
     ----------
     prepared : Prepared
-        Of a `Grid`, padded to `tile`.
+        A `Grid`, padded to `tile`.
     arrays : dict of str to device array
         From `allocate`; the queues are added.
     tile : Tile

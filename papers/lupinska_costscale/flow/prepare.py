@@ -49,6 +49,11 @@ class Tile:
                 ", pixels at most 1024"
             )
 
+    @classmethod
+    def for_device(cls, rows: int, columns: int) -> Tile:
+        """Return the given tile on a GPU, and a small one in the CPU executor."""
+        return cls(rows, columns) if device.describe().is_gpu else cls(4, 8)
+
     @property
     def threads(self) -> int:
         """Pixels."""
@@ -78,11 +83,11 @@ class Prepared:
     nodes : int
         |V| of `instance`.
     total : int
-        What the source sends out: ExcessTotal at the start.
+        Units that the source sends out: ExcessTotal at the start.
     operations : int
         Pushes and relabels after which a run is given up.
     dtype : numpy dtype
-        Of residual capacities.
+        Type of residual capacities.
     """
 
     instance: Network | Grid
@@ -111,7 +116,7 @@ def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> P
     ----------
     instance : Network or Grid
     tile : Tile
-        What a grid is padded to.
+        Shape whose multiples a grid is padded to.
     operations : int, optional
         Bound on pushes and relabels of a run; ``4 |V|**2 |E|`` otherwise, which no run of
         push-relabel exceeds [LU11 sec.4.4].

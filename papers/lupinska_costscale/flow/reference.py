@@ -27,7 +27,7 @@ Step = Callable[[str, "Preflow", int], None]
 
 @dataclass
 class Preflow:
-    """What the operations work on.
+    """The preflow that the operations work on.
 
     Attributes
     ----------

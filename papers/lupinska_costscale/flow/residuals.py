@@ -19,7 +19,7 @@ from papers.common.problems.network import STEP, Grid, Network, NetworkError, im
 
 
 class Arcs(NamedTuple):
-    """Where arcs lead: a network's lists, or a grid's offsets.
+    """The ends of all arcs: a network's lists, or a grid's offsets.
 
     Arc ``k`` of node ``x`` is ``first[x] + k`` of a network and ``k * nodes + x`` of a grid, where
     it leads to ``x + offset[k]`` and its mate is the neighbour's arc ``k ^ 1``. Arcs of a grid that
@@ -28,7 +28,7 @@ class Arcs(NamedTuple):
     Attributes
     ----------
     nodes : int
-        Of a network all, the terminals without arcs in use; of a grid the pixels.
+        All nodes of a network, the terminals without arcs in use; the pixels of a grid.
     first, head, mate : int32 arrays
         As in `Network`; empty for a grid.
     offset : int64[4] or int64[8]
@@ -75,7 +75,7 @@ def split(instance: Network | Grid, values: Any = None) -> Split:
     ----------
     instance : Network or Grid
     values : array_like int[arcs], or mapping of str to array_like int[height, width], optional
-        What to split instead of the capacities, in the form of `Flow.residual`.
+        Values to split instead of the capacities, in the form of `Flow.residual`.
 
     Returns
     -------

@@ -28,7 +28,8 @@ class State:
     arrays : dict of str to device array
     launches : dict of str to Launch
     host_relabels, bfs_levels : int
-        How often heights were drawn anew on the host; levels of all breadth-first searches.
+        Number of times that heights were drawn anew on the host; levels of all breadth-first
+        searches.
     more : dict of str to int
         Counters that only one version has.
     done : int

@@ -105,7 +105,7 @@ def upload_gpu_relabel(
     inner : int
         Pushes and lifts of a tile's visit (grids), operations of a node in a sweep (networks).
     tile : Tile, optional
-        16 x 32 pixels by default; for grids.
+        By default 16 x 32 pixels, and 4 x 8 in the CPU executor; for grids.
     blocks : int, optional
         At most so many blocks.
     operations, seconds
@@ -122,7 +122,7 @@ def upload_gpu_relabel(
         check_count(name, value, most=10**6)
     if blocks is not None:
         check_count("blocks", blocks)
-    tile = tile or Tile(16, 32)
+    tile = tile or Tile.for_device(16, 32)
     state = _begin_upload(instance, tile, operations, seconds)
     prepared, limits = state.prepared, (rounds, sweeps, inner)
     if prepared.total and prepared.image is not None:
@@ -191,7 +191,7 @@ def upload_blocking(
         the paper: never. Without it pixels that the sink cannot be reached from push to and fro
         until they are as high as |V|.
     tile : Tile, optional
-        The author's 32 x 8 threads (8 rows) by default.
+        By default the author's 32 x 8 threads (8 rows), and 4 x 8 in the CPU executor.
     operations, seconds
         As in `upload_operations`.
 
@@ -207,7 +207,7 @@ def upload_blocking(
     check_count("redraw_every", redraw_every, least=0)
     if image_of(instance) is None:
         raise NetworkError("the blocking version takes grids only [LU11 sec.4.3]")
-    tile = tile or Tile(8, 32)
+    tile = tile or Tile.for_device(8, 32)
     state = _begin_upload(instance, tile, operations, seconds)
     state.m, state.patience, state.redraw_every = m, patience, redraw_every
     if state.prepared.total:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from papers.common.gpu import device
+from papers.common.instances.matrices import sources
 from papers.common.model import Instance
 from papers.common.mpi import ranks
 from papers.datenagi2016.launches import Geometry
@@ -62,7 +63,7 @@ def test_what_has_no_room_is_refused_before_it_is_drawn(variant, monkeypatch):
 
     for spare, message in ((-1, f"order {n} needs .* n <= {n - 1}"), (0, "")):
         monkeypatch.setattr(ranks, "room_of", lambda comm, spare=spare: needed(n) + spare)
-        source = upload.sources.as_source(Instance("uniform", n, "10n"))
+        source = sources.as_source(Instance("uniform", n, "10n"))
         asked = counted(source, monkeypatch)
         if message:
             with pytest.raises(ValueError, match=message):

@@ -375,8 +375,8 @@ def test_a_wrong_answer_is_not_handed_out(monkeypatch):
 
     solve_with = calls.kinds.solve_with
 
-    def spoilt(*args, **options):
-        flow = solve_with(*args, **options)
+    def spoilt(*args):
+        flow = solve_with(*args)
         return replace(flow, value=flow.value + 1)
 
     monkeypatch.setattr(calls.kinds, "solve_with", spoilt)

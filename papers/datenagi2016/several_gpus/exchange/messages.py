@@ -76,13 +76,8 @@ class MessageExchange(Exchange):
         )  # fmt: skip
         work.bind(tree.predecessors_of_trees, work.both_sides)
         if work.is_root:
-            a = work.arrays
-            work.bind(
-                tree.free_columns, work.warps_over(0, work.strip.n),
-                column_predecessor=a["whole_predecessor"],
-                column_assignment=a["whole_assignment"], frontier_reverse=a["whole_reverse"],
-                flags=a["root_flags"],
-            )  # fmt: skip
+            flags, grid = work.arrays["root_flags"], work.warps_over(0, work.strip.n)
+            work.bind(tree.free_columns, grid, flags=flags, **work.gathered_trees)
 
     def forward_pass(self, rows: str) -> Level:
         """As `Exchange.forward_pass`, a launch and an exchange a level.

@@ -90,12 +90,8 @@ class PeerExchange(Exchange):
         work.bind(peers.share_theta, (1, peers.MOST_RANKS), theta=theta, **common)
         work.bind(peers_root.send_trees, work.both_sides, **common)
         if work.is_root:
-            work.bind(
-                peers_root.free_columns, work.warps_over(0, work.strip.n),
-                column_predecessor=a["whole_predecessor"],
-                column_assignment=a["whole_assignment"], frontier_reverse=a["whole_reverse"],
-                **common,
-            )  # fmt: skip
+            grid = work.warps_over(0, work.strip.n)
+            work.bind(peers_root.free_columns, grid, **work.gathered_trees, **common)
             work.bind(peers_root.send_assignment, work.both_sides, **common)
         grid = (128, 256) if device.describe().is_gpu else (1, 32)
         work.bind(peers_root.clear, grid, words=words[:ends])

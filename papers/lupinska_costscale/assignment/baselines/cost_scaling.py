@@ -80,7 +80,7 @@ def upload(
     maximize : bool
     version : {"5.0", "5.1", "5.2"}
     alpha : int
-        What eps is divided by; at least 2.
+        The number, at least 2, that eps is divided by.
     price_updates : bool
         Update prices whenever |V| relabels have been made.
     arc_fixing : bool
@@ -296,7 +296,7 @@ def price_update(n, first, last, head, arc, cost, eps, flow, price, excess):
     eps : int
     flow : int32[M]
     price : int64[2 N]
-        Changed, unless nobody is active.
+        Changed, unless no node is active.
     excess : int32[2 N]
     """
     label = np.full(2 * n, _FAR)

@@ -277,4 +277,4 @@ def solve_batch(count, n, far, cost, columns, us, vs, tally):
 SIGNATURES = {
     solve_batch: "void(int32, int32, T, T[::1], int32[::1], T[::1], T[::1], int64[::1])",
 }
-"""What each kernel is compiled for."""
+"""The types that each kernel is compiled for."""

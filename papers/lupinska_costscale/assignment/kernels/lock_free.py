@@ -17,12 +17,12 @@ CYCLE, epsilon              cycle, eps     int64
 **One word an arc.** The two residual capacities of an arc add up to 1, so that one word holds both.
 Only x writes it while it is 0, only y while it is 1: a push needs atomics for the excesses alone.
 
-**When it is over.** Excesses add up to 0, and a y that once has its unit keeps one: nobody is
+**When it is over.** Excesses add up to 0, and a y that once has its unit keeps one: no node is
 active exactly when no y lacks. `LACKS` counts them down, once each; the paper's source and sink,
 whose excesses tell the same, are not needed.
 
 **Order.** A push stores the arc before it hands over the unit, with a fence between the two, and
-whoever is active looks at its excess (acquire) before its arcs: it sees every arc that a unit has
+an active node looks at its excess (acquire) before its arcs: it sees every arc that a unit has
 come by. So an active node has a residual arc [LU11 Lemma 5.1]. Prices only fall [LU11 Lemma 5.2],
 so that what a thread has read of another's price is too high, never too low; that is all that
 overlapping operations can do to each other, two [LU11 Lemma 5.3] or more [LU11 Lemma 5.4].
@@ -125,7 +125,7 @@ def push(v, w, a, emptied, flow, excess, flags):
 
 @cuda.jit
 def refine(nodes, cycle, eps, first, last, head, arc, cost, flow, price, excess, flags, tally):
-    """Pushes and relabels, one thread a node, until nobody is active or CYCLE turns are over.
+    """Pushes and relabels, one thread a node, until no node is active or CYCLE turns are over.
 
     Paper: [LU11 Alg.5.4] in the loop of [LU11 sec.5.5].  Launch: a thread a node at least; blocks
     of 32 x 16 threads in the paper (here the same 512 in a row).
@@ -205,4 +205,4 @@ SIGNATURES = {
     refine: f"void(int32, int64, int64, {_LISTS}, {_LINE}, {_LINE}, {_WIDE})",
     arc_fixing: f"void(int32, int64, {_LISTS}, {_WIDE})",
 }
-"""What each kernel is compiled for."""
+"""The types that each kernel is compiled for."""

@@ -31,7 +31,7 @@ LACKS = 0
 """The word of ``state``: y without a unit."""
 
 DONE, RAN_OVER = 1, 2
-"""What ``ended`` tells."""
+"""The values of ``ended``."""
 
 NODES = 2 * LARGEST
 FAR = 2**62
@@ -99,7 +99,7 @@ def operate(v, n, eps, cost, price, mate, excess, state):
 
 @cuda.jit(device=True)
 def refine_block(n, eps, bound, cost, price, mate, excess, state, tally):
-    """Sweeps of the block's warps over the nodes until nobody is active [LU11 Alg.5.4].
+    """Sweeps of the block's warps over the nodes until no node is active [LU11 Alg.5.4].
 
     Returns what still lacks, to all threads: 0, unless a warp has made its `bound` of sweeps.
     """
@@ -125,7 +125,7 @@ def refine_block(n, eps, bound, cost, price, mate, excess, state, tally):
         cuda.atomic.add(tally, 1, done - pushes)
     cuda.syncthreads()
     lacks = load_relaxed_block(state, LACKS)
-    cuda.syncthreads()  # nobody starts the next refine before all have read
+    cuda.syncthreads()  # no thread starts the next refine before all have read
     return lacks
 
 
@@ -189,4 +189,4 @@ SIGNATURES = {
         "int32[::1])"
     ),
 }
-"""What each kernel is compiled for."""
+"""The types that each kernel is compiled for."""

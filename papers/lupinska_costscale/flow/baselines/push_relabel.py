@@ -92,7 +92,7 @@ class State:
     limit : int
         Pushes and relabels that may be made.
     seconds : float or None
-        How long a run may take.
+        Time that a run may take.
     tally : int64[TALLY]
     solved : bool
         Whether `run` has ended well.
@@ -257,7 +257,7 @@ def push_relabel(arcs, between, sink, vertices, heuristics, limit, work, tally):
     Returns
     -------
     bool
-        Whether it has come to its end.
+        Whether it has ended.
     """
     marks = work.marks
     while marks[FRONT] != marks[TAIL]:

@@ -5,8 +5,8 @@ fastest free one on images, and SciPy's method is Dinic's.
 
 PyMaxflow tells the value and the cut but no flow. `download` proves both all the same: it takes the
 flow from `papers.lupinska_costscale.flow.baselines.push_relabel`, and hands on PyMaxflow's own
-value and cut. A flow and a cut of one value prove each other, whoever found them; a wrong value or
-a cut that is not minimum cannot pass.
+value and cut. A flow and a cut of one value prove each other, wherever they come from; a wrong
+value or a cut that is not minimum cannot pass.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PyMaxflowState:
         One to solve; built where no clock runs.
     solved : maxflow.GraphInt or None
     residual : residual capacities or None
-        Of a maximum flow, once it has been asked for.
+        Those of a maximum flow, once it has been asked for.
     value : int
     """
 

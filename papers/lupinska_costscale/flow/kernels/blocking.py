@@ -96,7 +96,7 @@ def pull_phase(n, height_of_grid, width_of_grid, offset, residual, excess, sent)
 
     Paper: [LU11 sec.4.3].  Launch: a thread a pixel.
     Reads/Writes: reads ``sent`` of the neighbours; raises own excess and residual capacities. No
-    race: each is written by its own thread, and nobody writes ``sent``.
+    race: each is written by its own thread, and no thread writes ``sent``.
     """
     x = cuda.grid(1)
     if x >= n:
@@ -159,4 +159,4 @@ SIGNATURES = {
     pull_phase: "void(int32, int32, int32, int64[::1], T[::1], int64[::1], T[::1])",
     relabel_phase: f"void(int32, int32, int32, int32, {_FLOW}, int64[::1])",
 }
-"""What each kernel is compiled for."""
+"""The types that each kernel is compiled for."""

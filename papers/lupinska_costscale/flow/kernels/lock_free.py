@@ -37,7 +37,7 @@ NOWHERE = 2**31 - 1
 """Above all heights."""
 
 IDLE, PUSHED, RELABELED = 0, 1, 2
-"""What one operation was."""
+"""The outcome of one operation."""
 
 TO_SINK, TO_SOURCE = -1, -2
 """Instead of the number of an arc."""
@@ -67,7 +67,7 @@ def arc_of(x, k, n, first, offset):
 
 @cuda.jit(device=True)
 def end_of(x, k, arc, head, offset):
-    """Where arc k of node x, whose index is `arc`, leads."""
+    """Node that arc k of node x, whose index is `arc`, leads to."""
     if offset.size > 1:
         return int64(x) + offset[k]
     return int64(head[arc])
@@ -283,7 +283,7 @@ def hybrid(
 # ---------------------------------------------------------------------------------- types
 
 ELEMENT_TYPES = ("int32", "int64")
-"""Of residual capacities."""
+"""The types of residual capacities."""
 
 ARCS = ", ".join(["int32[::1]"] * 3 + ["int64[::1]"])
 FLOW = "T[::1], T[::1], T[::1], int64[::1], int32[::1]"
@@ -292,4 +292,4 @@ SIGNATURES = {
     lock_free: f"void(int32, int32, int32, {ARCS}, {FLOW}, int64[::1])",
     hybrid: f"void(int32, int32, int32, {ARCS}, {FLOW}, int64[::1])",
 }
-"""What each kernel is compiled for."""
+"""The types that each kernel is compiled for."""

@@ -152,8 +152,8 @@ def relabel_nodes(
     Reads/Writes: everything of the module's table but ``level``.
     Race: operations as in `flow.kernels.lock_free`; the other steps stand apart by barriers of the
     grid. A thread's sweeps end at |V| relabels of all since the search, as often as in [LU11
-    sec.4.2], or when nobody has done anything since it looked last. Others may just be late: what
-    it leaves is the next round's.
+    sec.4.2], or when no thread has done anything since it looked last. Others may just be late: the
+    next round does what it leaves.
     """
     grid = cuda.cg.this_grid()
     pushes, relabels = int32(0), int32(0)
@@ -288,4 +288,4 @@ SIGNATURES = {
     relabel_nodes: f"void(int32, int32, int32, {_CALL}, int32[::1], int32[::1], int64[::1])",
     hybrid_async: (f"void(int32, int32, {_CALL}, int32[::1], int32[::1], int32[::1], int64[::1])"),
 }
-"""What each kernel is compiled for."""
+"""The types that each kernel is compiled for."""

@@ -30,8 +30,8 @@ def make_discharge(directions):
 
         Direction after direction, a pixel pushes to the one neighbour there and takes from the one
         opposite. Flow in transit is double-buffered in `moved`, so one barrier per direction is
-        enough. Beyond the edge nobody works: heights stand, and only other tiles of this colour may
-        add to the excess there too. Long because a pixel's state is in registers throughout.
+        enough. Beyond the edge no tile works: heights stand, and only other tiles of this colour
+        may add to the excess there too. Long because a pixel's state is in registers throughout.
         """
         thread = cuda.threadIdx.x
         width, rows = 1 << shift, cuda.blockDim.x >> shift
