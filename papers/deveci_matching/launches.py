@@ -9,6 +9,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
+from papers.common.gpu.limits import grid_for
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.graph import Graph, GraphError
 from papers.deveci_matching.kernels.arguments import Columns, Words
@@ -76,7 +77,7 @@ class Geometry:
         if mode == "ct":
             return cls(256, 256) if machine.is_gpu else cls(3, 16)
         threads, resident = (256, hardware_threads()) if machine.is_gpu else (16, 128)
-        return cls(-(-min(columns, resident) // threads), threads)
+        return cls(*grid_for(min(columns, resident), threads))
 
 
 def hardware_threads() -> int:
