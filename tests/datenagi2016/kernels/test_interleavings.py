@@ -94,7 +94,7 @@ def into_frontier(rows):
     """An `on_access` that notes the rows that become active: F_out (classical), F_in (tree)."""
 
     def note(kind, array, index, value):
-        if kind == "store" and array in ("frontier_out", "frontier"):
+        if kind == "store" and array in ("frontiers.f_out", "frontier"):
             rows.append(int(value))
 
     return note
