@@ -117,7 +117,7 @@ def test_propositions_1_and_2(instance, variant):
         state, root = searching(variant, *instance(n), executor, **SHAPES)
         assert len(set(gathered)) == len(gathered), "a row was gathered twice"
         a = state.arrays
-        signal = solver.decode_signal(state.mailbox.wait())
+        signal = state.wait()
         assert signal.path_found == (instance is not dead_end)
         assert not signal.stuck
         if n == usual:

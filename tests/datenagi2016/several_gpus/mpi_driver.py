@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from papers.common import instances
 from papers.common.gpu import device, memory_order
+from papers.common.instances.families import StorageError
 from papers.common.instances.matrices import sources
 from papers.common.model import Assignment, GivenUpError, Instance
 from papers.common.mpi import ranks
@@ -462,7 +463,7 @@ def errors():
         call = functools.partial(solve, np.eye(5), comm=COMM, variant=variant, exchange="pigeon")
         raises(ValueError, "exchange='pigeon' is not one of auto, gather", call)
     raises(ValueError, "variant", lambda: solve(np.eye(5), comm=COMM, variant="pigeon"))
-    raises(ValueError, "by part", lambda: solve(Instance("lopes_cpp", 5, "n"), comm=COMM))
+    raises(StorageError, "by block", lambda: solve(Instance("lopes_cpp", 5, "n"), comm=COMM))
     state = mpi_solver.upload(np.eye(5, dtype=int), variant="classical", comm=COMM)
     state.launches["compression_predicate"] = Flood(state.arrays["counts"])
     raises(ValueError, "too many for int32 pointers", lambda: mpi_solver.run(state))

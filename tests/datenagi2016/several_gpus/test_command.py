@@ -151,7 +151,7 @@ def children(pid):
 
 def test_without_mpi4py_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    with pytest.raises(MissingPackageError, match=r"papers\[mpi\]"):
+    with pytest.raises(MissingPackageError, match="make install EXTRAS=mpi"):
         ranks.mpi()
 
 
