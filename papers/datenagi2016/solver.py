@@ -297,7 +297,7 @@ def search(state: State, mark: Callable[[str], None]) -> None:
     """Forward passes and dual updates in turn until there is a path, or all rows are assigned."""
     patience = PATIENCE if state.variant == "classical" and not state.whole else 0
     barren = 0
-    # Of `patience` + 1 dual updates in a row one lets the next pass cover another column.
+    # One of `patience` + 1 dual updates in a row lets the next pass cover another column.
     for _ in range((patience + 1) * (state.n + 1)):
         mark("forward_pass")
         state.launches["forward_pass"]()

@@ -266,7 +266,7 @@ def test_integers_kept_as_doubles_are_exact(variant):
 
 @variants
 def test_an_edge_whose_terms_cancel_takes_a_second_update(variant):
-    """What rounding leaves of theta's edge is large beside the small terms that remain."""
+    """The residue that rounding leaves on theta's edge is large beside the small terms."""
     cost = np.array(
         [
             [5, 9, 9, 9, 0, 9, 9],
@@ -701,7 +701,7 @@ def test_no_costs_in_device_memory():
 
 
 def test_device_memory_that_the_matrix_fills(monkeypatch):
-    """What is there already needs no second place."""
+    """A matrix that is there already needs no second place."""
     costs = on_device.draw_uniform(30, 100, 1)
     need = launches.state_bytes(30, 4, "tree", 4)
     monkeypatch.setattr(device, "free_bytes", lambda: need)

@@ -381,7 +381,7 @@ def test_a_theta_and_a_value_that_never_come_end_their_kernels():
 
 
 def between_searches(seed, parts, n, rounds):
-    """What lies between `rounds` searches, on ranks that are threads with an executor each.
+    """Run the steps between `rounds` searches on ranks: threads with an executor each.
 
     A barrier stands for a search.
 
