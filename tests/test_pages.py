@@ -27,8 +27,6 @@ from papers.common.problems.network import FOUR, inner
 from papers.reproduce import cli, fetch, prepare, registry
 from papers.reproduce.measure.worker import DeviceCard
 
-pytestmark = pytest.mark.xdist_group("pages")
-
 ROOT = Path(package.__file__).parents[1]
 PAGES = [
     path
