@@ -36,11 +36,11 @@ reproduce: $(VENV)/.stamp-run
 	$(BIN)/reproduce run --preset $(or $(PRESET),$(DEFAULT_PRESET))
 
 test: $(VENV)/.stamp-test lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(JOBS)
 
 # With the cases that `make test` leaves out because they take long.
 test-all: $(VENV)/.stamp-test lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "nightly or not nightly"
+	$(BIN)/python -m pytest -n $(JOBS) -m "nightly or not nightly"
 
 # What a message of the command asks for, into the same environment.
 install: $(VENV)/.stamp-run

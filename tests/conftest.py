@@ -1,11 +1,13 @@
-"""What all tests share: the executor, one thread where many would spin, and a division of the work.
+"""What all tests share: the executor, threads that sleep, and a division of the work.
 
-Tests that need the same compiled code or the same session's fixture run on one worker (pytest-xdist
-with ``--dist loadgroup``), so that neither is made twice.
+Workers (pytest-xdist) are dealt groups of tests. Tests that need the same compiled code or the same
+fixture of a session are one group, so that neither is made twice; see `group_of`.
 """
 
+import functools
 import os
-from pathlib import Path
+import re
+from zlib import crc32
 
 # Workers share the cores: a thread that waits must sleep. Read when Numba and BLAS are loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -15,29 +17,54 @@ import pytest
 
 from papers.common.gpu import device
 
-HERE = Path(__file__).parent
+WHOLE = ("common/", "reproduce/", "test_pages.py", "test_sixth_paper.py")
+"""Paths whose files are a group each."""
 
-HANDFUL = 12
-"""Tests of a file that are dealt out together, if nothing else binds them."""
-
-
-def pytest_collection_modifyitems(items):
-    """Give every test a group, unless it has one: see the module."""
-    for place, item in enumerate(items):
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(group_of(item, place)))
+SHARES = 8
+"""Groups that the tests of any other file are dealt out in."""
 
 
-def group_of(item, place):
-    """The group of a test: the code it compiles, the fixtures it shares, or its neighbours."""
-    path = Path(item.path).relative_to(HERE)
-    if path.name == "test_baselines.py":
-        return f"{path.parent.as_posix()}/baselines"
-    if path.parts[:2] in (("reproduce", "run"), ("reproduce", "report")):
-        return "the toy paper's runs"  # fixtures of the session
-    if path.parts[0] in ("common", "reproduce"):
-        return path.as_posix()
-    return f"{path.as_posix()}:{place // HANDFUL}"
+def group_of(nodeid):
+    """The group of a test by its id."""
+    path = nodeid.partition("::")[0].removeprefix("tests/")
+    if path.startswith("test_contract"):
+        solver = re.search(r"(\w+:\w+)(-[^]]*)?\]$", nodeid)
+        if solver and solver[1] in compiled():
+            return compiled()[solver[1]]
+    elif path.endswith("/test_baselines.py"):
+        return path.replace("/test_baselines.py", "/baselines")
+    elif "/baselines/" in path:
+        return path.partition("/baselines/")[0] + "/baselines"
+    elif path.startswith(("reproduce/run/", "reproduce/report/")):
+        return "reproduce"  # runs of the toy paper, fixtures of the session
+    elif path.startswith(WHOLE):
+        return path
+    return f"{path}, {crc32(nodeid.encode()) % SHARES}"
+
+
+@functools.cache
+def compiled():
+    """The groups of the solvers that Numba compiles: those of the tests of their own rooms."""
+    import contract
+
+    return {
+        case.id.partition("-")[0]: contract.room_of(case.values[0])
+        for problem in ("assignment", "matching", "flow")
+        for case in contract.solvers(problem)
+        if case.values[0].device == "cpu"
+    }
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Deal out groups, whatever ``--dist`` says; the groups with most tests first."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    return Groups(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -13,25 +13,21 @@ from papers.common.gpu.environment import MissingPackageError
 from papers.reproduce import registry
 
 
-def group_of(solver):
+def room_of(solver):
     """The room of the code that a solver runs, e.g. ``lopes2019/baselines``."""
     run = solver.run.func if isinstance(solver.run, functools.partial) else solver.run
     return "/".join(run.__module__.split(".")[1:-1])
 
 
 def solvers(problem):
-    """Every solver of a problem, and each of its variants, as parameters ``(solver, options)``.
-
-    Codes that Numba compiles stay on one worker, so that each is compiled once.
-    """
+    """Every solver of a problem, and each of its variants, as parameters ``(solver, options)``."""
     for paper in papers.PAPERS:
         for solver in registry.card(paper).solvers().values():
             if solver.problem != problem:
                 continue
-            marks = [pytest.mark.xdist_group(group_of(solver))] if solver.device == "cpu" else []
             for name, options in {"": {}, **solver.variants}.items():
                 case = f"{paper}:{solver.name}" + (f"-{name}" if name else "")
-                yield pytest.param(solver, dict(options), id=case, marks=marks)
+                yield pytest.param(solver, dict(options), id=case)
 
 
 def upload(solver, *data, **options):

@@ -286,7 +286,7 @@ def blocks():
         if solver.ranks:
             continue  # on several ranks: the tests of their paper
         for block in range(1 if solver.device == "cuda" else 10):
-            marks = [*case.marks, *([pytest.mark.nightly] if block else [])]
+            marks = [pytest.mark.nightly] if block else []
             yield pytest.param(*case.values, block, id=f"{block}-{case.id}", marks=marks)
 
 

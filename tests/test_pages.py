@@ -27,12 +27,10 @@ from papers.common.problems.network import FOUR, inner
 from papers.reproduce import cli, fetch, prepare, registry
 from papers.reproduce.measure.worker import DeviceCard
 
-pytestmark = pytest.mark.xdist_group("pages")
-
 ROOT = Path(package.__file__).parents[1]
 PAGES = [
     path
-    for pattern in ("README.md", "CONTRIBUTING.md", "papers/*/README.md")
+    for pattern in ("README.md", "CONTRIBUTING.md", "papers/*/README.md", "papers/*/*/README.md")
     for path in sorted(ROOT.glob(pattern))
 ]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

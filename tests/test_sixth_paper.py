@@ -17,8 +17,6 @@ from papers._template import reference
 from papers._template.solvers import SOLVERS
 from papers.common.gpu import device
 
-pytestmark = pytest.mark.xdist_group("sixth paper")
-
 ROOT = Path(__file__).parents[1]
 NAME = "hopcroft1973"
 COMMANDS = """

@@ -1,4 +1,6 @@
-"""What at least two papers share: vocabulary, instances, proofs, launches, the CPU executor.
+"""The pieces that papers share, in rooms: vocabulary, problems, instances, GPU, executor, MPI,
+evidence.
 
-Nothing in here imports a paper.
+A room imports only rooms before it in this order: model, executor, gpu, mpi, problems, instances,
+evidence. Nothing in here imports a paper.
 """

@@ -39,7 +39,7 @@ GAVE_UP = "gave_up_ms"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Proof:
     """The proof of one answer, or the reason why there is none.
 
     Attributes
@@ -241,7 +241,7 @@ class Problem:
     each_is_proved : callable(data) -> bool
         Whether every repetition's answer is proved, or the last one only, because a proof costs as
         much as a run.
-    prove : callable(data, answer, maximize) -> Verdict
+    prove : callable(data, answer, maximize) -> Proof
         The proof of an answer, outside every clock. Costs may be given as row strips, too.
     read : callable(path) -> data
         Reads a file; raises `papers.common.problems.files.FileFormatError`.
@@ -261,7 +261,7 @@ class Problem:
     compiled_for: Callable[[Any], str]
     extent: Callable[[Any], int]
     each_is_proved: Callable[[Any], bool]
-    prove: Callable[[Any, Any, bool], Verdict]
+    prove: Callable[[Any, Any, bool], Proof]
     read: Callable[[Any], Any]
     write: Callable[[Any, Any, Any], None]
 

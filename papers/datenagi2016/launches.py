@@ -15,9 +15,11 @@ import numpy as np
 from papers.common.gpu import device
 from papers.common.gpu.kernels_scan import exclusive_scan
 from papers.common.gpu.launch import Launch, bind
+from papers.common.gpu.limits import blocks_for, grid_for, largest
 from papers.common.gpu.signals import Mailbox
 from papers.datenagi2016.kernels import classical, tree
 from papers.datenagi2016.kernels import shared as k
+from papers.datenagi2016.kernels.arguments import TUPLES, Scope
 
 VARIANTS = ("classical", "tree")
 
@@ -154,18 +156,25 @@ def arguments_of(kernel: Any, known: Mapping[str, Any], /, **special: Any) -> tu
     Parameters
     ----------
     kernel : numba.cuda dispatcher
-    known : mapping of str to device array or NumPy scalar
-        By the names of the kernels' parameters.
-    **special : device array or NumPy scalar
-        What this kernel takes instead.
+    known : mapping of str to device array, NumPy scalar or named tuple
+        By the names of the kernels' parameters, or of what is in a tuple of `kernels.arguments`.
+    **special : device array, NumPy scalar or named tuple
+        Arguments of this kernel that go before those of `known`, also into its tuples.
 
     Raises
     ------
     KeyError
         For a parameter that neither names.
     """
-    names = inspect.signature(kernel.py_func).parameters
-    return tuple(special[name] if name in special else known[name] for name in names)
+    given = {**known, **special}
+    return tuple(_argument(name, given) for name in inspect.signature(kernel.py_func).parameters)
+
+
+def _argument(name: str, given: Mapping[str, Any]) -> Any:
+    if name in given:
+        return given[name]
+    kind, parts = TUPLES[name]
+    return kind(*(_argument(part, given) for part in parts))
 
 
 def bind_by_name(
@@ -190,13 +199,13 @@ def bind_launches(
     `negligible` is the tolerance of the classical variant's test for zero (`half_units`).
     """
     known = {
-        **{name: np.int32(n) for name in ("n", "rows", "columns", "scope")},
+        **{name: np.int32(n) for name in ("n", "rows", "columns")},
         **scalars(dtype, shapes, negligible), **a,
-        "first": np.int32(0), "values": a["slack"], "signal": mailbox.device_word,
+        "first": np.int32(0), "scope": Scope(np.int32(0), np.int32(n)),
+        "values": a["slack"], "signal": mailbox.device_word,
     }  # fmt: skip
-    line = blocks(n, shapes.line_threads), shapes.line_threads
-    row = blocks(32 * n, shapes.row_threads), shapes.row_threads
-    columns = blocks(n, shapes.column_threads) * blocks(n, shapes.rows_a_block)
+    line, row = grid_for(n, shapes.line_threads), grid_for(32 * n, shapes.row_threads)
+    columns = blocks_for(n, shapes.column_threads) * blocks_for(n, shapes.rows_a_block)
     one_block = 1, shapes.reduction_threads
     grids: dict[Any, tuple[int, int]] = {
         k.init: line, k.row_reduction: row, k.column_reduction: (columns, shapes.column_threads),
@@ -223,16 +232,6 @@ def bind_launches(
 def scalars(dtype: np.dtype, shapes: Geometry, negligible: float) -> dict[str, Any]:
     """The scalars of a run that do not depend on its shape, by the kernels' names for them."""
     return {
-        "top": top(dtype), "zero": dtype.type(0), "negligible": dtype.type(negligible),
+        "top": largest(dtype), "zero": dtype.type(0), "negligible": dtype.type(negligible),
         "width": np.int32(shapes.stage_width), "rows_a_block": np.int32(shapes.rows_a_block),
     }  # fmt: skip
-
-
-def blocks(threads: int, block: int) -> int:
-    """Blocks that hold so many threads."""
-    return -(-threads // block)
-
-
-def top(dtype: np.dtype) -> Any:
-    """Infinity of a type."""
-    return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)

@@ -15,8 +15,10 @@ import numpy as np
 
 from papers.common import instances
 from papers.common.gpu import device
+from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
-from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.signals import Mailbox, unpack
+from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, Instance
 from papers.common.problems import blocks, costs_on_device
 from papers.common.problems.assignment import finish, prepare
@@ -56,11 +58,11 @@ class Signal(NamedTuple):
 
 def decode_signal(payload: int) -> Signal:
     """Unpack the payload of a forward pass's word."""
-    return Signal(payload & 0xFFFFFFFF, bool(payload >> 32 & 1), bool(payload >> 33 & 1))
+    return Signal(*unpack(payload))
 
 
 @dataclass
-class State:
+class State(DeviceState):
     """Everything `run` touches: device arrays, bound launches, counters.
 
     Attributes
@@ -76,30 +78,25 @@ class State:
         The same when each forward pass began, from the first dual update on.
     whole : bool
         Whether the costs are integers, in whatever type they are kept.
-    solved : bool
-        Whether `run` has ended well.
     """
 
     problem: Any
     variant: str
     n: int
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launches: dict[str, Launch] = field(default_factory=dict)
-    mailbox: Any = None
     matches_at_update: list[int] = field(default_factory=list)
     matches_at_pass: list[int] = field(default_factory=list)
     state_bytes: int = 0
     whole: bool = True
-    solved: bool = False
+
+    def wait(self) -> Signal:
+        """Wait for the signal of the latest forward pass."""
+        return decode_signal(self.payload())
 
     def forget(self) -> None:
         """Start counting anew: also right after a run that was interrupted between two signals."""
-        self.mailbox.forget()
-        self.solved = False
+        super().forget()
         self.matches_at_update.clear()
         self.matches_at_pass.clear()
-        for launch in self.launches.values():
-            launch.reset()
 
 
 # ------------------------------------------------------------------------------- upload
@@ -261,7 +258,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """
     if state.n == 0:
         return
-    mark = trace or _no_trace
+    mark = trace or no_trace
     launches = state.launches
     state.forget()
     initial_reduction(launches, mark)
@@ -300,12 +297,12 @@ def search(state: State, mark: Callable[[str], None]) -> None:
     """Forward passes and dual updates in turn until there is a path, or all rows are assigned."""
     patience = PATIENCE if state.variant == "classical" and not state.whole else 0
     barren = 0
-    # Of `patience` + 1 dual updates in a row one lets the next pass cover another column.
+    # One of `patience` + 1 dual updates in a row lets the next pass cover another column.
     for _ in range((patience + 1) * (state.n + 1)):
         mark("forward_pass")
         state.launches["forward_pass"]()
         # The signal carries the optimality check's count too: the host waits once, not twice.
-        signal = decode_signal(state.mailbox.wait())
+        signal = state.wait()
         if signal.matches == state.n:
             state.solved = True
             return
@@ -434,10 +431,6 @@ def solve(
     state = upload(cost, maximize, dtype, variant, geometry)
     run(state)
     return download(state)
-
-
-def _no_trace(step: str) -> None:
-    pass
 
 
 def _counters(state: State) -> dict[str, int]:

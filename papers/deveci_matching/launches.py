@@ -9,8 +9,10 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
+from papers.common.gpu.limits import grid_for
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.graph import Graph, GraphError
+from papers.deveci_matching.kernels.arguments import Columns, Words
 from papers.deveci_matching.kernels.bfs import (
     COUNT_BITS,
     gpubfs,
@@ -75,7 +77,7 @@ class Geometry:
         if mode == "ct":
             return cls(256, 256) if machine.is_gpu else cls(3, 16)
         threads, resident = (256, hardware_threads()) if machine.is_gpu else (16, 128)
-        return cls(-(-min(columns, resident) // threads), threads)
+        return cls(*grid_for(min(columns, resident), threads))
 
 
 def hardware_threads() -> int:
@@ -169,20 +171,20 @@ def bind_launches(
     nr, nc = np.int32(graph.rows), np.int32(graph.columns)
     cmatch, rmatch, predecessor = arrays["cmatch"], arrays["rmatch"], arrays["predecessor"]
     bfs_array, flags, tally = arrays["bfs_array"], arrays["flags"], arrays["tally"]
-    columns = arrays["cxadj"], arrays["cadj"]
-    signal = flags, tally, mailbox.device_word
+    columns = Columns(arrays["cxadj"], arrays["cadj"])
+    words = Words(flags, tally, mailbox.device_word)
     paths = cmatch, rmatch, predecessor, flags
     ends = algorithm == "apsb" and bfs == "wr"
     if bfs == "wr":
         root = arrays["root"]
         init = bind(init_bfs_array_wr, *grid, nc, cmatch, bfs_array, root, flags)
         search = bind(
-            gpubfs_wr, *grid, nc, np.int32(ends), bfs_array, *columns, rmatch, root, predecessor,
-            *signal,
+            gpubfs_wr, *grid, nc, np.int32(ends), bfs_array, columns, rmatch, root, predecessor,
+            words,
         )  # fmt: skip
     else:
         init = bind(init_bfs_array, *grid, nc, cmatch, bfs_array, flags)
-        search = bind(gpubfs, *grid, nc, bfs_array, *columns, rmatch, predecessor, *signal)
+        search = bind(gpubfs, *grid, nc, bfs_array, columns, rmatch, predecessor, words)
     if ends:
         augment = bind(alternate_from_ends, *grid, nc, bfs_array, *paths)
     else:

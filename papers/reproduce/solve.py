@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import papers
-from papers.common.model import Problem, Solver, Verdict
+from papers.common.model import Problem, Proof, Solver
 from papers.common.problems import kinds
 from papers.common.problems.files import FileFormatError
 from papers.reproduce import registry
@@ -34,7 +34,7 @@ class Solved:
     data
         The data that were solved, in the problem's own form.
     answer : Assignment, Matching or Flow
-    proof : Verdict
+    proof : Proof
     run_ms, end_to_end_ms : float
         Times under the two clocks, milliseconds, after a warm-up.
     note : str
@@ -46,7 +46,7 @@ class Solved:
     problem: Problem
     data: Any
     answer: Any
-    proof: Verdict
+    proof: Proof
     run_ms: float
     end_to_end_ms: float
     note: str = ""

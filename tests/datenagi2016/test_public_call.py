@@ -101,6 +101,9 @@ def test_any_family_is_drawn_whole_without_a_communicator():
 def test_the_signature_names_every_option():
     kinds = {p.kind for p in inspect.signature(solve).parameters.values()}
     assert kinds == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
-    names = ["cost", "maximize", "dtype", "variant", "exchange", "comm", "geometry"]
-    assert list(inspect.signature(solve).parameters) == names
+    names = ["cost", "maximize", "dtype", "variant", "exchange", "comm", "geometry", "solver"]
+    parameters = inspect.signature(solve).parameters
+    assert list(parameters) == names
     assert all(name in solve.__doc__ for name in names)
+    # The paper's default solver, unless the caller names a variant or a solver.
+    assert parameters["variant"].default is parameters["solver"].default is None

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device, launch
+from papers.common.gpu.signatures import argument_types
 from papers.common.instances.matrices import on_device, uniform, uniform_double
 from papers.common.problems import assignment_proof, costs_on_device
 from papers.datenagi2016 import launches, reference, solve, solver
@@ -265,7 +266,7 @@ def test_integers_kept_as_doubles_are_exact(variant):
 
 @variants
 def test_an_edge_whose_terms_cancel_takes_a_second_update(variant):
-    """What rounding leaves of theta's edge is large beside the small terms that remain."""
+    """The residue that rounding leaves on theta's edge is large beside the small terms."""
     cost = np.array(
         [
             [5, 9, 9, 9, 0, 9, 9],
@@ -700,7 +701,7 @@ def test_no_costs_in_device_memory():
 
 
 def test_device_memory_that_the_matrix_fills(monkeypatch):
-    """What is there already needs no second place."""
+    """A matrix that is there already needs no second place."""
     costs = on_device.draw_uniform(30, 100, 1)
     need = launches.state_bytes(30, 4, "tree", 4)
     monkeypatch.setattr(device, "free_bytes", lambda: need)
@@ -714,8 +715,8 @@ def test_device_memory_that_the_matrix_fills(monkeypatch):
 
 @variants
 @pytest.mark.parametrize("dtype", solver.DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_bound_arguments_are_what_the_kernels_are_compiled_for(variant, dtype, on_device):
+@pytest.mark.parametrize("resident", [False, True])
+def test_bound_arguments_are_what_the_kernels_are_compiled_for(variant, dtype, resident):
     """On a GPU a launch is compiled for its arguments' types: they are the listed signatures."""
     from papers.common.gpu import kernels_scan
     from papers.datenagi2016.kernels import classical as kernels_classical
@@ -723,23 +724,18 @@ def test_bound_arguments_are_what_the_kernels_are_compiled_for(variant, dtype, o
 
     own = kernels_tree if variant == "tree" else kernels_classical
     signatures = {
-        kernel.py_func.__name__: text
+        kernel.py_func.__name__: (kernel, signature)
         for module in (shared, kernels_scan, own)
-        for kernel, text in module.SIGNATURES.items()
+        for kernel, signature in module.SIGNATURES.items()
     }
-    if on_device and dtype != "int32":
+    if resident and dtype != "int32":
         return
-    cost = on_device.draw_uniform(9, 90, 1) if on_device else uniform(9, 1, cost_range=90)
+    cost = on_device.draw_uniform(9, 90, 1) if resident else uniform(9, 1, cost_range=90)
     state = solver.upload(cost, dtype=dtype, variant=variant)
     for bound in state.launches.values():
-        text = signatures[bound.name].removeprefix("void(").removesuffix(")")
-        kinds = [kind.strip() for kind in text.split(",")]
-        wanted = [{"T": dtype}.get(kind[:1], kind.removesuffix("[::1]")) for kind in kinds]
-        arguments, _ = bound._flat
-        assert [a.dtype.name for a in arguments] == wanted, bound.name
-        arrays = [kind.endswith("[::1]") for kind in kinds]
-        assert [isinstance(a, np.ndarray) for a in arguments] == arrays, bound.name
-        assert all(a.flags["C_CONTIGUOUS"] for a in arguments if isinstance(a, np.ndarray))
+        kernel, signature = signatures[bound.name]
+        typed = tuple(map(kernel.typeof_pyval, bound.arguments))
+        assert typed == argument_types(signature, dtype), bound.name
 
 
 def test_other_launches_of_a_process_do_not_disturb_a_state():

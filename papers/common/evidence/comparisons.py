@@ -2,7 +2,7 @@
 
 `papers.common.evidence.judges` makes such comparisons of the rows of a table.
 
-Verdict rules
+Proof rules
 -------------
 count
     No hardware changes it. On the same instances it must be equal. Where the authors' instances

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from papers.common.model import Assignment, Verdict
+from papers.common.model import Assignment, Proof
 from papers.common.problems.assignment import INTEGER_LIMIT, total_cost
 
 STRIP_ROWS = 256
@@ -83,9 +83,9 @@ class Audit:
     chosen: list[np.ndarray] = field(default_factory=list)
 
 
-def unchecked(reason: str) -> Verdict:
+def unchecked(reason: str) -> Proof:
     """The verdict on an answer that nothing has checked: never ok."""
-    return Verdict(ok=False, kind="none", reason=reason)
+    return Proof(ok=False, kind="none", reason=reason)
 
 
 def assignment(
@@ -94,7 +94,7 @@ def assignment(
     maximize: bool | None = None,
     tolerance: float = FLOAT_TOLERANCE,
     rows: int | None = None,
-) -> Verdict:
+) -> Proof:
     """Prove an assignment optimal by its LP duals, or say what is wrong with it.
 
     Parameters
@@ -112,7 +112,7 @@ def assignment(
 
     Returns
     -------
-    Verdict
+    Proof
         ``kind="lp-duals"``; ``kind="none"`` when the answer has no duals to check.
 
     Raises
@@ -137,11 +137,11 @@ def assignment(
             raise Refuted(f"the matrix has {n} rows, not {rows}")
         if maximize is not None and bool(maximize) != answer.maximize:
             raise Refuted(f"maximize={maximize} was asked, the answer says {answer.maximize}")
-        return Verdict(True, "lp-duals", _prove(cost, answer, n, tolerance))
+        return Proof(True, "lp-duals", _prove(cost, answer, n, tolerance))
     except Refuted as refuted:
-        return Verdict(False, "lp-duals", str(refuted))
+        return Proof(False, "lp-duals", str(refuted))
     except OverflowError as error:
-        return Verdict(False, "lp-duals", f"the sums overflow float64 ({error})")
+        return Proof(False, "lp-duals", f"the sums overflow float64 ({error})")
 
 
 def _prove(cost: np.ndarray | RowStrips, answer: Assignment, n: int, tolerance: float) -> str:

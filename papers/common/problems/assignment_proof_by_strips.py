@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.model import Assignment, Verdict
+from papers.common.model import Assignment, Proof
 from papers.common.mpi import ranks
 from papers.common.problems import assignment_proof, blocks
 from papers.common.problems.assignment_proof import Audit, Refuted
@@ -34,7 +34,7 @@ def assignment(
     by_rows: bool,
     maximize: bool = False,
     tolerance: float = assignment_proof.FLOAT_TOLERANCE,
-) -> Verdict:
+) -> Proof:
     """Prove an assignment optimal, strip by strip; collective.
 
     Parameters
@@ -55,7 +55,7 @@ def assignment(
 
     Returns
     -------
-    Verdict
+    Proof
         The same on all ranks; what refutes it names the rank. ``kind="none"`` if the ranks'
         answers differ, or have no duals to check.
     """
@@ -75,7 +75,7 @@ def assignment(
     except Exception as error:  # else the other ranks would wait for ever
         mine = f"rank {comm.rank}: {type(error).__name__}: {error}", None
     found = ranks.collect(comm, mine)
-    verdict: Verdict | None = None
+    verdict: Proof | None = None
     if comm.rank == 0:
         kind = "rows" if by_rows else "columns"
         verdict = _concluded(found, answer, tolerance, f"{comm.size} strips of {kind}")
@@ -99,20 +99,20 @@ def _digest(answer: Assignment, by_rows: bool, maximize: bool) -> str:
 
 def _concluded(
     found: list[tuple[str, Any]], answer: Assignment, tolerance: float, strips: str
-) -> Verdict:
+) -> Proof:
     """Rank 0's verdict on what every rank has found: (what refutes it, its audit)."""
     refutation = next((text for text, _ in found if text), "")
     if refutation:
-        return Verdict(False, "lp-duals", refutation)
+        return Proof(False, "lp-duals", refutation)
     try:
         reason = assignment_proof.balance(answer, merged([audit for _, audit in found]), tolerance)
     except Refuted as refuted:
-        return Verdict(False, "lp-duals", str(refuted))
+        return Proof(False, "lp-duals", str(refuted))
     except OverflowError as error:
-        return Verdict(False, "lp-duals", f"the sums overflow float64 ({error})")
+        return Proof(False, "lp-duals", f"the sums overflow float64 ({error})")
     except Exception as error:  # else the other ranks would wait for ever
-        return Verdict(False, "lp-duals", f"rank 0: {type(error).__name__}: {error}")
-    return Verdict(True, "lp-duals", f"{reason}; {strips}")
+        return Proof(False, "lp-duals", f"rank 0: {type(error).__name__}: {error}")
+    return Proof(True, "lp-duals", f"{reason}; {strips}")
 
 
 def audit_strip(

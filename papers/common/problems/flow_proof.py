@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from papers.common.model import Flow, Verdict
+from papers.common.model import Flow, Proof
 from papers.common.problems.assignment_proof import Refuted
 from papers.common.problems.network import STEP, Grid, Network, NetworkError
 
@@ -27,7 +27,7 @@ _LIMIT = 2**62
 _OPPOSITE = {name: next(o for o in STEP if STEP[o] == (-d, -r)) for name, (d, r) in STEP.items()}
 
 
-def flow(instance: Network | Grid, answer: Flow) -> Verdict:
+def flow(instance: Network | Grid, answer: Flow) -> Proof:
     """Prove a flow maximum, or say what is wrong with it.
 
     Takes time and memory in proportion to nodes and arcs; of a grid no `Network` is made.
@@ -40,7 +40,7 @@ def flow(instance: Network | Grid, answer: Flow) -> Verdict:
 
     Returns
     -------
-    Verdict
+    Proof
         ``kind="minimum-cut"``.
 
     Raises
@@ -58,9 +58,9 @@ def flow(instance: Network | Grid, answer: Flow) -> Verdict:
         if capacity != value:
             raise Refuted(f"not proved maximum: the flow is {value}, the cut {capacity}")
     except Refuted as refuted:
-        return Verdict(False, "minimum-cut", str(refuted))
+        return Proof(False, "minimum-cut", str(refuted))
     reason = f"a flow of {value}, and {inside} nodes on the source's side of a cut of {capacity}"
-    return Verdict(True, "minimum-cut", reason)
+    return Proof(True, "minimum-cut", reason)
 
 
 def _whole(values: Any, shape: tuple[int, ...], name: str, kinds: str = "iu") -> np.ndarray:

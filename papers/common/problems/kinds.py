@@ -22,8 +22,8 @@ from papers.common.model import (
     Paper,
     Problem,
     ProblemName,
+    Proof,
     Solver,
-    Verdict,
 )
 from papers.common.problems import (
     assignment_proof,
@@ -66,7 +66,7 @@ def _as_costs(data: Any) -> Any:
     return data if _is_costs(data) else np.asarray(data)
 
 
-def _prove_assignment(data: Any, answer: Assignment, maximize: bool) -> Verdict:
+def _prove_assignment(data: Any, answer: Assignment, maximize: bool) -> Proof:
     return assignment_proof.assignment(data, answer, maximize=maximize)
 
 
@@ -109,7 +109,7 @@ def _as_graph(data: Any) -> Graph:
     return bipartite(data)
 
 
-def _prove_matching(data: Any, answer: Matching, maximize: bool) -> Verdict:
+def _prove_matching(data: Any, answer: Matching, maximize: bool) -> Proof:
     return matching_proof.matching(data, answer)
 
 
@@ -163,7 +163,7 @@ def _read_network(path: Path) -> Network | Grid:
         raise FileFormatError(str(error)) from None
 
 
-def _prove_flow(data: Network | Grid, answer: Flow, maximize: bool) -> Verdict:
+def _prove_flow(data: Network | Grid, answer: Flow, maximize: bool) -> Proof:
     return flow_proof.flow(data, answer)
 
 
@@ -223,7 +223,7 @@ def objective(answer: Any) -> tuple[str, Any]:
     return name, getattr(answer, name)
 
 
-def prove(problem: Problem, data: Any, answer: Any, maximize: bool = False) -> Verdict:
+def prove(problem: Problem, data: Any, answer: Any, maximize: bool = False) -> Proof:
     """Prove an answer; an answer to another problem is not proved."""
     if not isinstance(answer, problem.answer):
         return assignment_proof.unchecked(f"{type(answer).__name__} answers another problem")

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from papers.common.model import Matching, Verdict
+from papers.common.model import Matching, Proof
 from papers.common.problems.assignment_proof import Refuted
 from papers.common.problems.graph import Graph, bipartite
 
 
-def matching(graph: Any, answer: Matching) -> Verdict:
+def matching(graph: Any, answer: Matching) -> Proof:
     """Prove a matching maximum by a Koenig vertex cover, or name its fault.
 
     The proof takes time and memory in proportion to vertices and edges.
@@ -35,14 +35,14 @@ def matching(graph: Any, answer: Matching) -> Verdict:
 
     Returns
     -------
-    Verdict
+    Proof
         ``kind="koenig-cover"``.
     """
     checked = bipartite(graph)
     try:
-        return Verdict(True, "koenig-cover", _prove(checked, answer))
+        return Proof(True, "koenig-cover", _prove(checked, answer))
     except Refuted as refuted:
-        return Verdict(False, "koenig-cover", str(refuted))
+        return Proof(False, "koenig-cover", str(refuted))
 
 
 def _prove(graph: Graph, answer: Matching) -> str:

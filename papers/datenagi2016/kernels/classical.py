@@ -13,6 +13,15 @@ from __future__ import annotations
 from numba import cuda, int32
 
 from papers.common.gpu.reductions import FULL_WARP, block_scan, warp_min, warp_rank
+from papers.datenagi2016.kernels.arguments import (
+    Covers,
+    Edges,
+    Frontiers,
+    Marks,
+    Matrix,
+    Predecessors,
+    Shape,
+)
 from papers.datenagi2016.kernels.half_units import no_slack, reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
@@ -36,9 +45,7 @@ def stage_edges(found, j, row, kept, width, staged):
 
 
 @cuda.jit
-def compression_predicate(
-    rows, columns, first, width, negligible, cost, row_dual, column_dual, staged, counts
-):
+def compression_predicate(shape, width, negligible, matrix, staged, counts):
     """Count the zero-slack edges of every row, and keep the first `width` of them.
 
     Paper: [DN16 sec.3.3] [DN16 Fig.1], the predicate and, within a row, its sum; on C^i "a partial
@@ -48,11 +55,12 @@ def compression_predicate(
     ``staged[row * width ...]``.
     """
     row = cuda.grid(1) >> 5
-    if row >= rows:
+    if row >= shape.rows:
         return
     lane = cuda.threadIdx.x & 31
+    columns, cost, column_dual = shape.columns, matrix.cost, matrix.duals.column
     at = row * columns
-    u = row_dual[first + row]
+    u = matrix.duals.row[shape.first + row]
     kept = int32(0)
     start = 0
     while start + 128 <= columns:
@@ -81,19 +89,7 @@ def compression_predicate(
 
 
 @cuda.jit
-def compression_scatter(
-    rows,
-    columns,
-    first,
-    width,
-    negligible,
-    cost,
-    row_dual,
-    column_dual,
-    staged,
-    pointers,
-    adjacency,
-):
+def compression_scatter(shape, width, negligible, matrix, staged, edges):
     """Scatter the edges' columns to where the prefix sum points: the adjacency list Z.
 
     Paper: [DN16 sec.3.3] [DN16 Fig.1(b)].  Launch: one warp a row.
@@ -101,24 +97,25 @@ def compression_scatter(
     `width` edges is read again.
     """
     row = cuda.grid(1) >> 5
-    if row >= rows:
+    if row >= shape.rows:
         return
     lane = cuda.threadIdx.x & 31
-    start, stop = pointers[row], pointers[row + 1]
+    start, stop = edges.pointers[row], edges.pointers[row + 1]
     if stop - start <= width:
         for k in range(lane, stop - start, 32):
-            adjacency[start + k] = staged[row * width + k]
+            edges.adjacency[start + k] = staged[row * width + k]
         return
+    columns = shape.columns
     at = row * columns
-    u = row_dual[first + row]
+    u = matrix.duals.row[shape.first + row]
     for base in range(0, columns, 32):
         j = base + lane
         found = False
         if j < columns:
-            found = no_slack(cost[at + j], u, column_dual[j], negligible)
+            found = no_slack(matrix.cost[at + j], u, matrix.duals.column[j], negligible)
         rank, total = warp_rank(found)
         if found:
-            adjacency[start + rank] = j
+            edges.adjacency[start + rank] = j
         start += total
 
 
@@ -151,21 +148,7 @@ def first_frontier(n, pointers, row_cover, row_mark, frontier_in, totals):
 
 @cuda.jit(device=True)
 def expansion(
-    size,
-    pointers,
-    adjacency,
-    column_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    row_mark,
-    column_mark,
-    frontier_in,
-    frontier_out,
-    gathered,
-    frontier_reverse,
-    flags,
+    size, edges, column_assignment, covers, predecessors, marks, frontiers, gathered, flags
 ):
     """Reach new columns from the frontier, and gather the rows they are assigned to into F_out.
 
@@ -179,25 +162,25 @@ def expansion(
     contraction drops it.
     """
     for k in range(cuda.threadIdx.x, size, cuda.blockDim.x):
-        i = frontier_in[k]
-        for e in range(pointers[i], pointers[i + 1]):
-            j = adjacency[e]
+        i = frontiers.f_in[k]
+        for e in range(edges.pointers[i], edges.pointers[i + 1]):
+            j = edges.adjacency[e]
             i_new = column_assignment[j]
-            if column_cover[j] != 0 or i_new == i:
+            if covers.column[j] != 0 or i_new == i:
                 continue
             if i_new == -1:
-                column_predecessor[j] = i
-                if cuda.atomic.exch(column_mark, j, TO_REVERSE) != TO_REVERSE:
-                    frontier_reverse[cuda.atomic.add(flags, REVERSE, 1)] = j
-            elif cuda.atomic.exch(column_cover, j, 1) == 0:
-                column_predecessor[j] = i
-                row_predecessor[i_new] = j
-                row_cover[i_new] = 0
-                first = pointers[i_new]
-                alone = pointers[i_new + 1] - first == 1 and adjacency[first] == j
-                row_mark[i_new] = VISITED if alone else ACTIVE
-                frontier_out[cuda.atomic.add(gathered, 0, 1)] = i_new
-        row_mark[i] = VISITED
+                predecessors.column[j] = i
+                if cuda.atomic.exch(marks.column, j, TO_REVERSE) != TO_REVERSE:
+                    frontiers.f_rev[cuda.atomic.add(flags, REVERSE, 1)] = j
+            elif cuda.atomic.exch(covers.column, j, 1) == 0:
+                predecessors.column[j] = i
+                predecessors.row[i_new] = j
+                covers.row[i_new] = 0
+                first = edges.pointers[i_new]
+                alone = edges.pointers[i_new + 1] - first == 1 and edges.adjacency[first] == j
+                marks.row[i_new] = VISITED if alone else ACTIVE
+                frontiers.f_out[cuda.atomic.add(gathered, 0, 1)] = i_new
+        marks.row[i] = VISITED
 
 
 @cuda.jit(device=True)
@@ -224,21 +207,7 @@ def contraction(size, row_mark, frontier_in, frontier_out, totals):
 
 @cuda.jit
 def forward_pass(
-    n,
-    pointers,
-    adjacency,
-    column_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    row_mark,
-    column_mark,
-    frontier_in,
-    frontier_out,
-    frontier_reverse,
-    flags,
-    signal,
+    n, edges, column_assignment, covers, predecessors, marks, frontiers, flags, signal
 ):
     """Breadth-first search along zero-slack edges from all uncovered rows at once.
 
@@ -253,7 +222,7 @@ def forward_pass(
     if thread == 0:
         gathered[0] = 0
     known = flags[REVERSE]  # 0, but for a pass that is launched after one that found a path
-    size = first_frontier(n, pointers, row_cover, row_mark, frontier_in, totals)
+    size = first_frontier(n, edges.pointers, covers.row, marks.row, frontiers.f_in, totals)
     reached = 0
     levels = 0
     for _ in range(n + 1):  # every level but the last covers a column for good
@@ -261,28 +230,14 @@ def forward_pass(
         if size == 0:
             break
         expansion(
-            size,
-            pointers,
-            adjacency,
-            column_assignment,
-            row_cover,
-            column_cover,
-            row_predecessor,
-            column_predecessor,
-            row_mark,
-            column_mark,
-            frontier_in,
-            frontier_out,
-            gathered,
-            frontier_reverse,
-            flags,
+            size, edges, column_assignment, covers, predecessors, marks, frontiers, gathered, flags
         )
         cuda.syncthreads()
         new = gathered[0]
         cuda.syncthreads()
         if thread == 0:
             gathered[0] = 0
-        size = contraction(new, row_mark, frontier_in, frontier_out, totals)
+        size = contraction(new, marks.row, frontiers.f_in, frontiers.f_out, totals)
         reached += new
         levels += 1
     if thread == 0:
@@ -294,9 +249,7 @@ def forward_pass(
 
 
 @cuda.jit
-def dual_update_stage_1(
-    rows, columns, first, top, cost, row_dual, column_dual, row_cover, column_cover, slack
-):
+def dual_update_stage_1(shape, top, matrix, covers, slack):
     """U[i] = the smallest slack of row i over the uncovered columns, if the row is uncovered.
 
     Paper: [DN16 Alg.7] [DN16 sec.4.4] [DN16 sec.5] (5); `kernels.shared.minimum` takes the minimum
@@ -305,28 +258,29 @@ def dual_update_stage_1(
     Reads/Writes: reads the uncovered rows of ``cost``, four loads in flight a lane; writes U.
     """
     row = cuda.grid(1) >> 5
-    if row >= rows:
+    if row >= shape.rows:
         return
     lane = cuda.threadIdx.x & 31
+    columns, cost, column_dual = shape.columns, matrix.cost, matrix.duals.column
     least = top
-    if row_cover[first + row] == 0:
+    if covers.row[shape.first + row] == 0:
         at = row * columns
-        u = row_dual[first + row]
+        u = matrix.duals.row[shape.first + row]
         j = lane
         while j + 96 < columns:
             a, b = cost[at + j], cost[at + j + 32]
             c, d = cost[at + j + 64], cost[at + j + 96]
-            if column_cover[j] == 0:
+            if covers.column[j] == 0:
                 least = min(least, reduced_cost(a, u, column_dual[j]))
-            if column_cover[j + 32] == 0:
+            if covers.column[j + 32] == 0:
                 least = min(least, reduced_cost(b, u, column_dual[j + 32]))
-            if column_cover[j + 64] == 0:
+            if covers.column[j + 64] == 0:
                 least = min(least, reduced_cost(c, u, column_dual[j + 64]))
-            if column_cover[j + 96] == 0:
+            if covers.column[j + 96] == 0:
                 least = min(least, reduced_cost(d, u, column_dual[j + 96]))
             j += 128
         while j < columns:
-            if column_cover[j] == 0:
+            if covers.column[j] == 0:
                 least = min(least, reduced_cost(cost[at + j], u, column_dual[j]))
             j += 32
         least = warp_min(least)
@@ -339,15 +293,12 @@ def dual_update_stage_1(
 ELEMENT_TYPES = ("int32", "int64", "float64")
 
 _LINES = "int32[::1]"
-_SHAPE = "int32, int32, int32"
 SIGNATURES = {
-    compression_predicate: (
-        f"void({_SHAPE}, int32, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES})"
+    compression_predicate: (Shape, "int32", "T", Matrix, _LINES, _LINES),
+    compression_scatter: (Shape, "int32", "T", Matrix, _LINES, Edges),
+    forward_pass: (
+        "int32", Edges, _LINES, Covers, Predecessors, Marks, Frontiers, _LINES, "int64[::1]",
     ),
-    compression_scatter: (
-        f"void({_SHAPE}, int32, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 3)})"
-    ),
-    forward_pass: f"void(int32, {', '.join([_LINES] * 13)}, int64[::1])",
-    dual_update_stage_1: (f"void({_SHAPE}, T, T[::1], T[::1], T[::1], {_LINES}, {_LINES}, T[::1])"),
-}
+    dual_update_stage_1: (Shape, "T", Matrix, Covers, "T[::1]"),
+}  # fmt: skip
 """The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -2,8 +2,9 @@
 
 `kernels.classical` and `kernels.tree` hold the steps that differ: the forward pass and the dual
 update. A kernel that takes ``rows``, ``columns`` and ``first`` works on a strip of the matrix that
-begins at row ``first``; one GPU has the whole, ``n``, ``n`` and 0 (`several_gpus`). The
-notation of all three [DN16 sec.2.1]:
+begins at row ``first``; one GPU has the whole, ``n``, ``n`` and 0 (`several_gpus`). Arrays that go
+together come in the named tuples of `kernels.arguments`: ``covers.row`` is ``row_cover``. The
+notation of all three modules [DN16 sec.2.1]:
 
 ==================  =======================  ===================================================
 paper               array                    dtype, shape
@@ -35,6 +36,17 @@ from numba import cuda, int32
 
 from papers.common.gpu.memory_order import store_release_system
 from papers.common.gpu.reductions import block_min, warp_min
+from papers.datenagi2016.kernels.arguments import (
+    Assignments,
+    Covers,
+    Duals,
+    Limits,
+    Lines,
+    Marks,
+    Predecessors,
+    Scope,
+    Successors,
+)
 from papers.datenagi2016.kernels.half_units import halve, reduced_cost
 
 
@@ -164,22 +176,7 @@ def column_reduction(rows, columns, first, rows_a_block, top, zero, cost, row_du
 
 @cuda.jit(device=True)
 def count_and_forget(
-    n,
-    columns,
-    first,
-    scope,
-    top,
-    row_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    row_successor,
-    column_successor,
-    row_mark,
-    column_mark,
-    slack,
-    flags,
+    lines, scope, top, row_assignment, covers, predecessors, successors, marks, slack, flags
 ):
     """The body of `optimality_check`; ends with the block's first thread having counted."""
     i = cuda.grid(1)
@@ -187,19 +184,19 @@ def count_and_forget(
         flags[REVERSE] = 0
         flags[AUGMENT] = 0
     mine = 0
-    if i < n:
+    if i < lines.n:
         assigned = 1 if row_assignment[i] != -1 else 0
-        if i >= first and i < first + scope:
+        if i >= scope.first and i < scope.first + scope.rows:
             mine = assigned
-        row_cover[i] = assigned
-        row_mark[i] = INACTIVE if assigned == 1 else ACTIVE
-        row_predecessor[i] = -1
-        row_successor[i] = -1
-    if i < columns:
-        column_cover[i] = 0
-        column_mark[i] = INACTIVE
-        column_predecessor[i] = -1
-        column_successor[i] = -1
+        covers.row[i] = assigned
+        marks.row[i] = INACTIVE if assigned == 1 else ACTIVE
+        predecessors.row[i] = -1
+        successors.row[i] = -1
+    if i < lines.columns:
+        covers.column[i] = 0
+        marks.column[i] = INACTIVE
+        predecessors.column[i] = -1
+        successors.column[i] = -1
         slack[i] = top
     count = cuda.syncthreads_count(int32(mine))
     if cuda.threadIdx.x == 0:
@@ -208,24 +205,9 @@ def count_and_forget(
 
 @cuda.jit
 def optimality_check(
-    n,
-    columns,
-    first,
-    scope,
-    top,
-    row_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    row_successor,
-    column_successor,
-    row_mark,
-    column_mark,
-    slack,
-    flags,
+    lines, scope, top, row_assignment, covers, predecessors, successors, marks, slack, flags
 ):
-    """Count the assigned rows among ``scope`` from ``first`` on, cover all, forget the last search.
+    """Count the assigned rows within the scope, cover all, forget the last search.
 
     Paper: [DN16 Alg.2] [DN16 sec.4.2], "on the rows within its scope" [DN16 sec.5] (3); the
     unassigned rows are marked "active", all else "inactive" [DN16 sec.4.3.1], and the slacks are
@@ -235,9 +217,8 @@ def optimality_check(
     ``flags[MATCHES]`` (zero before: `init`, `augmentation`), one atomic a block.
     """
     count_and_forget(
-        n, columns, first, scope, top, row_assignment, row_cover, column_cover, row_predecessor,
-        column_predecessor, row_successor, column_successor, row_mark, column_mark, slack, flags,
-    )  # fmt: skip
+        lines, scope, top, row_assignment, covers, predecessors, successors, marks, slack, flags
+    )
 
 
 # ---------------------------------------------------------------------------------- forward pass
@@ -265,17 +246,7 @@ def send_signal(found, flags, signal):
 
 
 @cuda.jit
-def reverse_pass(
-    n,
-    frontier_reverse,
-    row_predecessor,
-    column_predecessor,
-    row_successor,
-    column_successor,
-    row_mark,
-    frontier_augment,
-    flags,
-):
+def reverse_pass(n, frontier_reverse, predecessors, successors, row_mark, frontier_augment, flags):
     """From every free column walk back to the root and note the way in the successor arrays.
 
     Paper: [DN16 Alg.5] [DN16 sec.4.3.2].  Launch: one thread an element of F_rev, n at most; its
@@ -292,10 +263,10 @@ def reverse_pass(
     row = int32(-1)
     column = frontier_reverse[k]
     for _ in range(n):  # a path visits a column once
-        column_successor[column] = row
-        row = column_predecessor[column]
-        row_successor[row] = column
-        column = row_predecessor[row]
+        successors.column[column] = row
+        row = predecessors.column[column]
+        successors.row[row] = column
+        column = predecessors.row[row]
         if column == -1:
             break
     if cuda.atomic.exch(row_mark, row, TO_AUGMENT) != TO_AUGMENT:
@@ -306,15 +277,7 @@ def reverse_pass(
 
 
 @cuda.jit
-def augmentation(
-    n,
-    frontier_augment,
-    row_successor,
-    column_successor,
-    row_assignment,
-    column_assignment,
-    flags,
-):
+def augmentation(n, frontier_augment, successors, assignments, flags):
     """From every root follow the successors and swap assigned and unassigned edges.
 
     Paper: [DN16 Alg.6] [DN16 sec.4.3.3].  Launch: one thread an element of F_aug, n at most.
@@ -328,10 +291,10 @@ def augmentation(
         return
     row = frontier_augment[k]
     for _ in range(n):  # a path visits a row once
-        column = row_successor[row]
-        row_assignment[row] = column
-        column_assignment[column] = row
-        row = column_successor[column]
+        column = successors.row[row]
+        assignments.row[row] = column
+        assignments.column[column] = row
+        row = successors.column[column]
         if row == -1:
             break
 
@@ -370,7 +333,7 @@ def shift_dual(k, half, cover, dual):
 
 
 @cuda.jit
-def dual_update_stage_2(n, top, theta, row_cover, column_cover, row_dual, column_dual, flags):
+def dual_update_stage_2(n, top, theta, covers, duals, flags):
     """Move every dual by theta / 2: at least one new edge has no slack (classical).
 
     Paper: [DN16 Alg.8] [DN16 sec.4.4].  Launch: one thread a row and column, n in all.
@@ -381,26 +344,12 @@ def dual_update_stage_2(n, top, theta, row_cover, column_cover, row_dual, column
         flags[UPDATED] = 1
     if k < n and theta[0] < top:
         half = halve(theta[0])
-        shift_dual(k, half, row_cover, row_dual)
-        shift_dual(k, half, column_cover, column_dual)
+        shift_dual(k, half, covers.row, duals.row)
+        shift_dual(k, half, covers.column, duals.column)
 
 
 @cuda.jit
-def dual_update(
-    n,
-    columns,
-    top,
-    zero,
-    theta,
-    row_cover,
-    column_cover,
-    column_predecessor,
-    row_dual,
-    column_dual,
-    slack,
-    row_mark,
-    flags,
-):
+def dual_update(lines, limits, theta, covers, column_predecessor, duals, slack, row_mark, flags):
     """Move every dual by theta / 2 and every positive slack by theta (tree).
 
     Paper: [DN16 Alg.9] [DN16 sec.4.4]; "on all devices" [DN16 sec.5] (5). The predecessor of a
@@ -412,18 +361,18 @@ def dual_update(
     k = cuda.grid(1)
     if k == 0:
         flags[UPDATED] = 1
-    if theta[0] >= top:
+    if theta[0] >= limits.top:
         return
     half = halve(theta[0])
-    if k < n:
-        shift_dual(k, half, row_cover, row_dual)
-    if k < columns:
-        shift_dual(k, half, column_cover, column_dual)
+    if k < lines.n:
+        shift_dual(k, half, covers.row, duals.row)
+    if k < lines.columns:
+        shift_dual(k, half, covers.column, duals.column)
         left = slack[k]
-        if left > zero and left < top:
+        if left > limits.zero and left < limits.top:
             left -= theta[0]
             slack[k] = left
-            if left <= zero:
+            if left <= limits.zero:
                 row_mark[column_predecessor[k]] = ACTIVE
 
 
@@ -437,15 +386,12 @@ SIGNATURES = {
     row_reduction: "void(int32, int32, T, T, T[::1], T[::1])",
     column_reduction: "void(int32, int32, int32, int32, T, T, T[::1], T[::1], T[::1])",
     optimality_check: (
-        f"void(int32, int32, int32, int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES})"
+        Lines, Scope, "T", _LINES, Covers, Predecessors, Successors, Marks, "T[::1]", _LINES,
     ),
-    reverse_pass: f"void(int32, {', '.join([_LINES] * 8)})",
-    augmentation: f"void(int32, {', '.join([_LINES] * 6)})",
+    reverse_pass: ("int32", _LINES, Predecessors, Successors, _LINES, _LINES, _LINES),
+    augmentation: ("int32", _LINES, Successors, Assignments, _LINES),
     minimum: "void(int32, T, T, T[::1], T[::1])",
-    dual_update_stage_2: f"void(int32, T, T[::1], {_LINES}, {_LINES}, T[::1], T[::1], {_LINES})",
-    dual_update: (
-        f"void(int32, int32, T, T, T[::1], {', '.join([_LINES] * 3)}, T[::1], T[::1], T[::1], "
-        f"{_LINES}, {_LINES})"
-    ),
-}
+    dual_update_stage_2: ("int32", "T", "T[::1]", Covers, Duals, _LINES),
+    dual_update: (Lines, Limits, "T[::1]", Covers, _LINES, Duals, "T[::1]", _LINES, _LINES),
+}  # fmt: skip
 """The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from numba import cuda, int32
 
 from papers.common.gpu.reductions import FULL_WARP, warp_rank
+from papers.datenagi2016.kernels.arguments import Forest, Limits, Matrix, Queue
 from papers.datenagi2016.kernels.half_units import reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
@@ -55,8 +56,12 @@ def first_frontier(n, row_mark, frontier, flags):
 
 
 @cuda.jit(device=True)
-def least_of_rows(first, step, size, n, j, v, top, cost, row_dual, frontier, offset):
-    """Smallest slack of column j over frontier rows ``first, first + step ...``, and its row."""
+def least_of_rows(first, step, size, n, j, v, top, matrix, frontier, offset):
+    """Smallest slack of column j over frontier rows ``first, first + step ...``, and its row.
+
+    ``v`` is the column's dual, ``n`` the columns of the matrix.
+    """
+    cost, row_dual = matrix.cost, matrix.duals.row
     least, best = top, int32(-1)
     f = first
     while f + 3 * step < size:
@@ -110,74 +115,40 @@ def least_of_shares(share, split, least, best, shared_least, shared_best):
 
 @cuda.jit(device=True)
 def settle(
-    n,
-    j,
-    uncovered,
-    least,
-    best,
-    zero,
-    column_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    slack,
-    row_mark,
-    column_mark,
-    frontier,
-    next_offset,
-    next_size,
-    frontier_reverse,
-    flags,
+    j, uncovered, least, best, zero, column_assignment, forest, queue, frontier_reverse, flags
 ):
     """Lower column j's slack; if none is left, take the column into the tree.
 
     The second half of [DN16 Alg.4] for the 32 columns of a warp, and the contraction: the rows
-    that become active are appended to the next F_in.
+    that become active are appended to the next F_in, the queue.
     """
+    covers, predecessors, marks = forest.covers, forest.predecessors, forest.marks
     grows, ends = False, False
     i_new = int32(-1)
     if uncovered:
-        left = slack[j]
+        left = forest.slack[j]
         if least < left:
             left = least
-            slack[j] = least
-            column_predecessor[j] = best
+            forest.slack[j] = least
+            predecessors.column[j] = best
         if left <= zero:
             i_new = column_assignment[j]
             if i_new != -1:
                 grows = True
-                row_predecessor[i_new] = j
-                row_cover[i_new] = 0
-                row_mark[i_new] = VISITED
-                column_cover[j] = 1
-            elif column_mark[j] == INACTIVE:
+                predecessors.row[i_new] = j
+                covers.row[i_new] = 0
+                marks.row[i_new] = VISITED
+                covers.column[j] = 1
+            elif marks.column[j] == INACTIVE:
                 ends = True
-                column_mark[j] = TO_REVERSE
-    append(grows, i_new, frontier, next_offset, flags, next_size)
+                marks.column[j] = TO_REVERSE
+    append(grows, i_new, queue.rows, queue.offset, flags, queue.counter)
     append(ends, j, frontier_reverse, 0, flags, REVERSE)
 
 
 @cuda.jit(max_registers=64)
 def forward_pass(
-    n,
-    top,
-    zero,
-    cost,
-    row_dual,
-    column_dual,
-    column_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    slack,
-    row_mark,
-    column_mark,
-    frontier,
-    frontier_reverse,
-    flags,
-    signal,
+    n, limits, matrix, column_assignment, forest, frontier, frontier_reverse, flags, signal
 ):
     """Breadth-first search that keeps every column's least slack, from all active rows at once.
 
@@ -194,7 +165,7 @@ def forward_pass(
     trees are vertex-disjoint [DN16 Prop.1]. Barriers of the grid separate the levels.
     """
     grid = cuda.cg.this_grid()
-    shared_least = cuda.shared.array(MAX_BLOCK, cost.dtype)
+    shared_least = cuda.shared.array(MAX_BLOCK, matrix.cost.dtype)
     shared_best = cuda.shared.array(MAX_BLOCK, int32)
     thread, warps = cuda.threadIdx.x, cuda.blockDim.x >> 5
     lane, warp = thread & 31, thread >> 5
@@ -202,7 +173,7 @@ def forward_pass(
     groups = (n + 31) >> 5
     known = flags[REVERSE]  # 0, but for a pass that is launched after one that found a path
     reached = 0
-    first_frontier(n, row_mark, frontier, flags)
+    first_frontier(n, forest.marks.row, frontier, flags)
     grid.sync()
     for level in range(n + 1):  # every level but the last covers a column for good
         size = flags[SIZES + level % 3]
@@ -218,20 +189,19 @@ def forward_pass(
             part = warp % split
             j = group * 32 + lane
             uncovered = False
-            least, best = top, int32(-1)
-            if group < groups and j < n and column_cover[j] == 0:
+            least, best = limits.top, int32(-1)
+            if group < groups and j < n and forest.covers.column[j] == 0:
                 uncovered = True
                 least, best = least_of_rows(
-                    part, split, size, n, j, column_dual[j], top, cost, row_dual,
+                    part, split, size, n, j, matrix.duals.column[j], limits.top, matrix,
                     frontier, (level & 1) * n,
                 )  # fmt: skip
             least, best = least_of_shares(part, split, least, best, shared_least, shared_best)
             if part == 0:
                 settle(
-                    n, j, uncovered, least, best, zero, column_assignment, row_cover,
-                    column_cover, row_predecessor, column_predecessor, slack, row_mark,
-                    column_mark, frontier, ((level + 1) & 1) * n,
-                    SIZES + (level + 1) % 3, frontier_reverse, flags,
+                    j, uncovered, least, best, limits.zero, column_assignment, forest,
+                    Queue(frontier, ((level + 1) & 1) * n, SIZES + (level + 1) % 3),
+                    frontier_reverse, flags,
                 )  # fmt: skip
         grid.sync()
     if leader:
@@ -248,8 +218,7 @@ ELEMENT_TYPES = ("int32", "int64", "float64")
 _LINES = "int32[::1]"
 SIGNATURES = {
     forward_pass: (
-        f"void(int32, T, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 5)}, T[::1], "
-        f"{', '.join([_LINES] * 5)}, int64[::1])"
+        "int32", Limits, Matrix, _LINES, Forest, _LINES, _LINES, _LINES, "int64[::1]",
     ),
-}
+}  # fmt: skip
 """The types that the kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -14,9 +14,10 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
+from papers.common.gpu.limits import blocks_for, grid_for
 from papers.common.mpi import windows
 from papers.datenagi2016.kernels import shared
-from papers.datenagi2016.launches import Geometry, arguments_of, bind_by_name, blocks, scalars
+from papers.datenagi2016.launches import Geometry, arguments_of, bind_by_name, scalars
 from papers.datenagi2016.several_gpus.kernels import strips, window
 from papers.datenagi2016.several_gpus.strip import Strip
 
@@ -155,8 +156,7 @@ class Workspace:
 
     def lines(self, count: int) -> Grid:
         """One thread a line, for so many lines."""
-        threads = self.shapes.line_threads
-        return max(1, blocks(count, threads)), threads
+        return grid_for(count, self.shapes.line_threads)
 
     @property
     def both_sides(self) -> Grid:
@@ -165,14 +165,12 @@ class Workspace:
 
     def warps_over(self, first: int, last: int) -> Grid:
         """One thread a line of ``first .. last``, in whole warps."""
-        threads = blocks(self.shapes.line_threads, 32) * 32
-        return max(1, blocks(last - first, threads)), threads
+        return grid_for(last - first, blocks_for(self.shapes.line_threads, 32) * 32)
 
     @property
     def warp_a_row(self) -> Grid:
         """One warp a row of the strip."""
-        threads = self.shapes.row_threads
-        return max(1, blocks(32 * self.strip.shape[0], threads)), threads
+        return grid_for(32 * self.strip.shape[0], self.shapes.row_threads)
 
 
 def bind_initial_reduction(work: Workspace) -> None:
@@ -180,14 +178,12 @@ def bind_initial_reduction(work: Workspace) -> None:
     a, strip, shapes = work.arrays, work.strip, work.shapes
     (rows, columns), by_rows = strip.shape, strip.by_rows
     columns_to = a["minima"] if by_rows else a["column_dual"]
-    slices = blocks(columns, shapes.column_threads) * blocks(rows, shapes.rows_a_block)
+    slices = blocks_for(columns, shapes.column_threads) * blocks_for(rows, shapes.rows_a_block)
     work.bind(shared.init, work.both_sides, column_dual=columns_to)
     work.bind(
         shared.row_reduction, work.warp_a_row, row_dual=a["part_dual" if by_rows else "minima"]
     )
-    work.bind(
-        shared.column_reduction, (max(1, slices), shapes.column_threads), column_dual=columns_to
-    )
+    work.bind(shared.column_reduction, (slices, shapes.column_threads), column_dual=columns_to)
     if work.is_root:
         work.bind(
             strips.least_of_parts, work.lines(strip.n), stride=np.int32(len(a["minima"])),

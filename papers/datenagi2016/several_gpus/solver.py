@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.gpu import device
+from papers.common.gpu.clocks import no_trace
 from papers.common.model import Assignment
 from papers.common.mpi import ranks
 from papers.datenagi2016.launches import Geometry
@@ -53,7 +54,7 @@ def run(state: State, trace: Mark | None = None) -> None:
         state.solved = True
         return
     with ranks.guarded(state.comm):
-        _run(state, trace or _no_trace)
+        _run(state, trace or no_trace)
 
 
 def _run(state: State, mark: Mark) -> None:
@@ -147,7 +148,7 @@ def download(state: State) -> Assignment:
         columns = device.to_host(state.arrays["row_assignment"])[:n].astype(np.int64)
         u = device.to_host(state.arrays["row_dual"])[:n]
         u, v = whole_units(u, state.variant.column_duals(), state.whole)
-        return finish(state, columns, u, v, state.counters())
+        return finish(state, columns, u, v, state.counters_of_all())
 
 
 def solve(
@@ -188,7 +189,3 @@ def solve(
     state = upload(cost, maximize, dtype, variant, geometry, comm=comm, exchange=exchange)
     run(state)
     return download(state)
-
-
-def _no_trace(step: str) -> None:
-    pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from papers.common.gpu.launch import Launch
+from papers.common.gpu.state import DeviceState
 from papers.common.mpi import ranks
 from papers.common.problems.assignment import Problem
 from papers.common.problems.costs_on_device import ResidentProblem
@@ -17,7 +17,7 @@ from papers.datenagi2016.several_gpus.variant import Variant
 
 
 @dataclass
-class State:
+class State(DeviceState):
     """Everything that `several_gpus.solver.run` touches on one rank.
 
     Attributes
@@ -32,10 +32,9 @@ class State:
     strip : Strip
     variant : Variant
     exchange : Exchange
+        It has the mailbox, too.
     reason : str
         Why the exchange is not a faster one, if the fastest was asked for: a full phrase.
-    arrays, launches : dict
-        This rank's device memory and bound launches, by name.
     gpus : int
         Different GPUs that the ranks have; 0 in the executor.
     matches, passes, augmentations : int
@@ -49,13 +48,10 @@ class State:
     comm: Any
     collectives: Collectives
     whole: bool = True
-    solved: bool = False
     strip: Strip | None = None
     variant: Variant = None  # type: ignore[assignment]
     exchange: Exchange = None  # type: ignore[assignment]
     reason: str = ""
-    arrays: dict[str, Any] = field(default_factory=dict)
-    launches: dict[str, Launch] = field(default_factory=dict)
     matches: int = 0
     passes: int = 0
     augmentations: int = 0
@@ -72,10 +68,9 @@ class State:
         self.matches_at_pass.clear()
         self.collectives.forget()
         self.exchange.forget()
-        for launch in self.launches.values():
-            launch.reset()
+        super().forget()  # behind the exchange's, which may launch a kernel
 
-    def counters(self) -> dict[str, int]:
+    def counters_of_all(self) -> dict[str, int]:
         """The root's counters, on every rank; collective."""
         found = {
             "initial_assignments": (*self.matches_at_update, self.n)[0],

@@ -47,6 +47,15 @@ MOST = 2**31 - 3
 """The largest level that is given."""
 
 
+class Adjacency(NamedTuple):
+    """A graph by columns and by rows."""
+
+    cxadj: np.ndarray  # int32[columns + 1]
+    cadj: np.ndarray  # int32[edges]: the rows of each column
+    rxadj: np.ndarray  # int32[rows + 1]
+    radj: np.ndarray  # int32[edges]: the columns of each row
+
+
 class Work(NamedTuple):
     """The memory of HK."""
 
@@ -185,10 +194,9 @@ def search_levels(end, last, rxadj, radj, rmatch, cmatch, level, base, stack, ed
 
 
 @njit(**JIT)
-def search_all_levels(
-    ends, found, last, rxadj, radj, rmatch, cmatch, level, base, stack, edge_at, tally, limit
-):
-    """Part 2 for the first `found` rows in `ends`; return the paths found, or `OVER`."""
+def search_all_levels(found, last, rxadj, radj, rmatch, cmatch, work, base, tally, limit):
+    """Part 2 for the first `found` rows in ``work.ends``; return the paths found, or `OVER`."""
+    level, _, ends, stack, edge_at = work
     paths = 0
     for k in range(found):
         path, edges = search_levels(
@@ -203,7 +211,7 @@ def search_all_levels(
 
 
 @njit(**JIT)
-def hk(cxadj, cadj, rxadj, radj, rmatch, cmatch, work, duff_wiberg, extra, tally, limit):
+def hk(graph, rmatch, cmatch, work, duff_wiberg, extra, tally, limit):
     """Enlarge a matching to a maximum one [D13 sec.2].
 
     It ends when part 1 reaches no free row: every row that can be reached is then matched, and by
@@ -211,9 +219,7 @@ def hk(cxadj, cadj, rxadj, radj, rmatch, cmatch, work, duff_wiberg, extra, tally
 
     Parameters
     ----------
-    cxadj, cadj : int32[columns + 1], int32[edges]
-    rxadj, radj : int32[rows + 1], int32[edges]
-        The same by rows.
+    graph : Adjacency
     rmatch, cmatch : int32[rows], int32[columns]
         The matching to start from; the maximum one upon return.
     work : Work
@@ -231,7 +237,8 @@ def hk(cxadj, cadj, rxadj, radj, rmatch, cmatch, work, duff_wiberg, extra, tally
     int
         0, `OVER` or `STUCK`.
     """
-    level, queue, ends, stack, edge_at = work
+    cxadj, cadj, rxadj, radj = graph
+    level, queue, ends = work.level, work.queue, work.ends
     level[:] = 0
     count = unmatched(cmatch, queue)
     free_rows = prepare(rxadj, rmatch, extra) if duff_wiberg else 0
@@ -246,9 +253,8 @@ def hk(cxadj, cadj, rxadj, radj, rmatch, cmatch, work, duff_wiberg, extra, tally
         if found == 0:
             return 0
         paths = search_all_levels(
-            ends, found, last, rxadj, radj, rmatch, cmatch, level, base, stack, edge_at, tally,
-            limit,
-        )  # fmt: skip
+            found, last, rxadj, radj, rmatch, cmatch, work, base, tally, limit
+        )
         if paths <= 0:
             return OVER if paths == OVER else STUCK
         if duff_wiberg:

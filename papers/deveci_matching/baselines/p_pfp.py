@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from papers.deveci_matching.baselines import pfp
 from papers.deveci_matching.baselines.atomics import atomic_add, load
 from papers.deveci_matching.baselines.parallel import (
     LOOKED,
@@ -60,8 +61,9 @@ def allocate(rows: int, columns: int, threads: int) -> Work:
 
 
 @njit(**JIT)
-def _search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack, edge_at):
-    """`baselines.pfp.search` with claims; parameters and results are the same."""
+def _search(root, xadj, adj, rmatch, cmatch, own, mark, forward):
+    """`baselines.pfp.search` with claims; its ``work`` is `own`, with this thread's stack."""
+    visited, look, _, stack, edge_at = own
     step = 1 if forward else -1
     depth = 0
     column = root
@@ -110,7 +112,7 @@ def _search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack
 def _help(xadj, adj, rmatch, cmatch, work, count, mark, forward, limit, thread):
     """Do one thread's part of a phase; return the paths found."""
     visited, look, free, stacks, edges_at, counters = work
-    stack, edge_at = stacks[thread], edges_at[thread]
+    own = pfp.Work(visited, look, free, stacks[thread], edges_at[thread])
     chunk = chunk_of(count, stacks.shape[0])
     paths = 0
     while True:
@@ -119,9 +121,7 @@ def _help(xadj, adj, rmatch, cmatch, work, count, mark, forward, limit, thread):
             return paths
         scanned = 0
         for k in range(first, min(first + chunk, count)):
-            found, edges = _search(
-                free[k], xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack, edge_at
-            )
+            found, edges = _search(free[k], xadj, adj, rmatch, cmatch, own, mark, forward)
             paths += found
             scanned += edges
         if not looked(counters, scanned, limit):

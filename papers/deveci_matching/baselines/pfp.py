@@ -67,7 +67,7 @@ def augment(row, depth, stack, cmatch, rmatch):
 
 
 @njit(**JIT)
-def search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack, edge_at):
+def search(root, xadj, adj, rmatch, cmatch, work, mark, forward):
     """Look for a free row from the free column `root`, depth first, and augment along the path.
 
     It is a loop over a stack, not a recursion, because paths may be as long as the graph.
@@ -77,20 +77,19 @@ def search(root, xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack,
     root : int
     xadj, adj : int32[columns + 1], int32[edges]
     rmatch, cmatch : int32[rows], int32[columns]
-    visited : uint8[rows]
+    work : Work
         Rows that bear the mark of this phase are not visited again. A mark is one byte, so that
         all marks stay in a near cache: every look at an edge reads one.
     mark : uint8
-    look : int32[columns]
     forward : bool
         Whether neighbours are tried from first to last.
-    stack, edge_at : int32[columns + 1] each
 
     Returns
     -------
     paths, edges : int
         1 for an augmenting path, else 0; edges looked at.
     """
+    visited, look, _, stack, edge_at = work
     step = 1 if forward else -1
     depth = 0
     column = root
@@ -192,14 +191,11 @@ def search_all(xadj, adj, rmatch, cmatch, work, count, phase, tally, limit):
     int
         Paths found, or `OVER`.
     """
-    visited, look, free, stack, edge_at = work
-    mark = mark_of(phase, visited)
+    mark = mark_of(phase, work.visited)
     forward = phase % 2 == 1
     paths = 0
     for k in range(count):
-        found, edges = search(
-            free[k], xadj, adj, rmatch, cmatch, visited, mark, look, forward, stack, edge_at
-        )
+        found, edges = search(work.free[k], xadj, adj, rmatch, cmatch, work, mark, forward)
         paths += found
         tally[EDGES] += edges
         if tally[EDGES] > limit:

@@ -80,10 +80,9 @@ class State:
 def _hk(graph: Graph, threads: int, duff_wiberg: bool = False) -> Code:
     work = hk.allocate(graph.rows, graph.columns)
     extra = pfp.allocate(graph.columns, graph.rows) if duff_wiberg else pfp.allocate(0, 0)
-
-    by_rows = graph.by_rows
+    both = hk.Adjacency(graph.cxadj, graph.cadj, *graph.by_rows)
     fixed = (work, duff_wiberg, extra)
-    return lambda *rest: hk.hk(graph.cxadj, graph.cadj, *by_rows, *rest[:2], *fixed, *rest[2:])
+    return lambda *rest: hk.hk(both, *rest[:2], *fixed, *rest[2:])
 
 
 def _pfp(graph: Graph, threads: int) -> Code:

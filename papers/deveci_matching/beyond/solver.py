@@ -17,6 +17,13 @@ from papers.common.model import Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
 from papers.deveci_matching.beyond.kernels import control
+from papers.deveci_matching.beyond.kernels.arguments import (
+    Adjacency,
+    Partners,
+    Queues,
+    Sizes,
+    Trees,
+)
 from papers.deveci_matching.beyond.kernels.grafting import maximum_matching
 from papers.deveci_matching.launches import check_size
 
@@ -110,7 +117,7 @@ def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, 
     Returns
     -------
     dict of str to device array
-        Named as in the table of `beyond.kernels`, in the order of the kernel's arguments.
+        Named as in the table of `beyond.kernels`.
     """
     rxadj, radj = graph.by_rows
     given = {"cxadj": graph.cxadj, "cadj": graph.cadj, "rxadj": rxadj, "radj": radj}
@@ -129,8 +136,15 @@ def _bind(
 ) -> Launch:
     kernel = for_block(threads)
     arguments = (
-        np.int32(graph.rows), np.int32(graph.columns), np.int32(on_device), *arrays.values()
-    )  # fmt: skip
+        Sizes(np.int32(graph.rows), np.int32(graph.columns)),
+        np.int32(on_device),
+        Adjacency(arrays["cxadj"], arrays["cadj"], arrays["rxadj"], arrays["radj"]),
+        Partners(arrays["rstart"], arrays["cstart"]),
+        Partners(arrays["rmatch"], arrays["cmatch"]),
+        Trees(arrays["parent"], arrays["root"], arrays["end_of_root"], arrays["level_of"]),
+        Queues(arrays["queue"], arrays["ends"], arrays["renewable"]),
+        arrays["control"],
+    )
     most = resident_blocks(kernel, arguments, threads)
     wanted = blocks if blocks is not None else _default_blocks()
     return bind(kernel, min(wanted, most), threads, *arguments)

@@ -1,7 +1,7 @@
 """INITBFSARRAY, GPUBFS and GPUBFS-WR: the search from all free columns [D13 Alg.2] [D13 Alg.4].
 
 The arrays, and three facts about a BFS on which the arguments about races rest, are in
-`kernels.notation`.
+`kernels.notation`; the named tuples of arrays are in `kernels.arguments`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_release_system
+from papers.deveci_matching.kernels.arguments import Columns, Words
 from papers.deveci_matching.kernels.notation import (
     END,
     FOUND_BIT,
@@ -106,7 +107,7 @@ def columns_at(bfs_level, first, nc, bfs_array):
 
 
 @cuda.jit(device=True)
-def report(vertex_inserted, augmenting_path_found, bfs_level, flags, tally, signal):
+def report(vertex_inserted, augmenting_path_found, bfs_level, words):
     """Let the last block that ends signal what all threads found, and advance bfs_level.
 
     Every thread of the grid calls it at its end. One 64-bit sum counts, from the lowest bits up,
@@ -116,6 +117,7 @@ def report(vertex_inserted, augmenting_path_found, bfs_level, flags, tally, sign
     sequence number has 29 bits: a state counts 500 million launches, which take hours, before it
     would wrap.
     """
+    flags, tally, signal = words
     inserted = cuda.syncthreads_or(int32(vertex_inserted))
     found = cuda.syncthreads_or(int32(augmenting_path_found))
     if cuda.threadIdx.x == 0:
@@ -143,7 +145,7 @@ def report(vertex_inserted, augmenting_path_found, bfs_level, flags, tally, sign
 
 
 @cuda.jit
-def gpubfs(nc, bfs_array, cxadj, cadj, rmatch, predecessor, flags, tally, signal):
+def gpubfs(nc, bfs_array, graph, rmatch, predecessor, words):
     """GPUBFS: expand one level, from the columns at bfs_level to those not reached yet.
 
     Paper: [D13 Alg.2].  Launch: CT or MT; each thread takes every gridsize-th column, which is the
@@ -155,7 +157,7 @@ def gpubfs(nc, bfs_array, cxadj, cadj, rmatch, predecessor, flags, tally, signal
     `kernels.notation`), and a word holds one of them whole. Columns that are inserted meanwhile are
     at bfs_level + 1 and not scanned before the next launch.
     """
-    bfs_level = load_relaxed(flags, LEVEL)
+    bfs_level = load_relaxed(words.flags, LEVEL)
     vertex_inserted = False
     augmenting_path_found = False
     for first in range(cuda.grid(1), nc, SCAN * cuda.gridsize(1)):
@@ -163,8 +165,8 @@ def gpubfs(nc, bfs_array, cxadj, cadj, rmatch, predecessor, flags, tally, signal
         while columns != 0:
             col_vertex = first + (cuda.ffs(columns) - 1) * cuda.gridsize(1)
             columns &= columns - 1
-            for j in range(cxadj[col_vertex], cxadj[col_vertex + 1]):
-                neighbor_row = cadj[j]
+            for j in range(graph.cxadj[col_vertex], graph.cxadj[col_vertex + 1]):
+                neighbor_row = graph.cadj[j]
                 col_match = load_relaxed(rmatch, neighbor_row)
                 if col_match > -1:
                     if load_relaxed(bfs_array, col_match) == L0 - 1:
@@ -175,13 +177,11 @@ def gpubfs(nc, bfs_array, cxadj, cadj, rmatch, predecessor, flags, tally, signal
                     store_relaxed(rmatch, neighbor_row, END)
                     store_relaxed(predecessor, neighbor_row, col_vertex)
                     augmenting_path_found = True
-    report(vertex_inserted, augmenting_path_found, bfs_level, flags, tally, signal)
+    report(vertex_inserted, augmenting_path_found, bfs_level, words)
 
 
 @cuda.jit
-def gpubfs_wr(
-    nc, ends, bfs_array, cxadj, cadj, rmatch, root, predecessor, flags, tally, signal
-):  # fmt: skip
+def gpubfs_wr(nc, ends, bfs_array, graph, rmatch, root, predecessor, words):
     """GPUBFS-WR: as `gpubfs`, but a column whose root has a path is passed over.
 
     Paper: [D13 Alg.4]; with ``ends`` (0 or 1) line 19 writes -(neighbor_row), for APsB [D13 sec.3].
@@ -200,7 +200,7 @@ def gpubfs_wr(
     - a mark may be seen late or not at all: the column is then scanned, as in `gpubfs`;
     - ``root[col_vertex]`` itself was written by an earlier launch.
     """
-    bfs_level = load_relaxed(flags, LEVEL)
+    bfs_level = load_relaxed(words.flags, LEVEL)
     vertex_inserted = False
     augmenting_path_found = False
     for first in range(cuda.grid(1), nc, SCAN * cuda.gridsize(1)):
@@ -211,8 +211,8 @@ def gpubfs_wr(
             my_root = root[col_vertex]
             if load_relaxed(bfs_array, my_root) < L0 - 1:
                 continue
-            for j in range(cxadj[col_vertex], cxadj[col_vertex + 1]):
-                neighbor_row = cadj[j]
+            for j in range(graph.cxadj[col_vertex], graph.cxadj[col_vertex + 1]):
+                neighbor_row = graph.cadj[j]
                 col_match = load_relaxed(rmatch, neighbor_row)
                 if col_match > -1:
                     if load_relaxed(bfs_array, col_match) == L0 - 1:
@@ -225,16 +225,15 @@ def gpubfs_wr(
                     store_relaxed(rmatch, neighbor_row, END)
                     store_relaxed(predecessor, neighbor_row, col_vertex)
                     augmenting_path_found = True
-    report(vertex_inserted, augmenting_path_found, bfs_level, flags, tally, signal)
+    report(vertex_inserted, augmenting_path_found, bfs_level, words)
 
 
 _LINES = "int32[::1]"
-_REPORT = "int32[::1], int64[::1], int64[::1]"
 SIGNATURES = {
     restore_start: f"void(int32, int32, {', '.join([_LINES] * 5)}, int64[::1])",
     init_bfs_array: f"void(int32, {', '.join([_LINES] * 3)})",
     init_bfs_array_wr: f"void(int32, {', '.join([_LINES] * 4)})",
-    gpubfs: f"void(int32, {', '.join([_LINES] * 5)}, {_REPORT})",
-    gpubfs_wr: f"void(int32, int32, {', '.join([_LINES] * 6)}, {_REPORT})",
+    gpubfs: ("int32", _LINES, Columns, _LINES, _LINES, Words),
+    gpubfs_wr: ("int32", "int32", _LINES, Columns, _LINES, _LINES, _LINES, Words),
 }
 """The types that each kernel is compiled for."""

@@ -267,58 +267,60 @@ plot_calls = _pies("call", tables.CALLS)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
-        "fig01", "A CPU's linear program, LAP16 and LAP19, end to end", "figure",
-        fig_1, tables.fig_1, plot_fig_1, verdicts.fig_1,
+        name="fig01", title="A CPU's linear program, LAP16 and LAP19, end to end", kind="figure",
+        cells=fig_1, table=tables.fig_1, figure=plot_fig_1, compare=verdicts.fig_1,
     ),
     *(
         Experiment(
-            figure, f"Device time by kernel, {version} (a GPU only)", "figure",
-            pie(version), tables.kernel_shares(figure), plot_kernels, verdicts.kernel_shares,
+            name=figure, title=f"Device time by kernel, {version} (a GPU only)", kind="figure",
+            cells=pie(version), table=tables.kernel_shares(figure), figure=plot_kernels,
+            compare=verdicts.kernel_shares,
         )
         for figure, version in tables.PIES.items()
     ),
     Experiment(
-        "table1", "L1 hit rate and throughputs of three kernels (needs Nsight Compute)", "table",
-        profiled("ncu"), tables.hardware, None, verdicts.hardware,
+        name="table1", title="L1 hit rate and throughputs of three kernels (needs Nsight Compute)",
+        kind="table", cells=profiled("ncu"), table=tables.hardware, compare=verdicts.hardware,
     ),
     Experiment(
-        "fig05", "The host's time by call, Opt 1, by the host's clock", "figure",
-        profiled("calls"), tables.host_calls, plot_calls, verdicts.host_calls,
+        name="fig05", title="The host's time by call, Opt 1, by the host's clock", kind="figure",
+        cells=profiled("calls"), table=tables.host_calls, figure=plot_calls,
+        compare=verdicts.host_calls,
     ),
     Experiment(
-        "table2", "Run times and gains of the six versions, in ms (verdicts: fig06)", "table",
-        table_2, tables.run_times,
+        name="table2", title="Run times and gains of the six versions, in ms (verdicts: fig06)",
+        kind="table", cells=table_2, table=tables.run_times,
     ),
     Experiment(
-        "fig06", "Run times of the six versions", "figure",
-        table_2, tables.run_times, plot_fig_6, verdicts.run_times,
+        name="fig06", title="Run times of the six versions", kind="figure",
+        cells=table_2, table=tables.run_times, figure=plot_fig_6, compare=verdicts.run_times,
     ),
     Experiment(
-        "table3", "Incremental and total speedups", "table",
-        table_2, tables.speedups, None, verdicts.speedups,
+        name="table3", title="Incremental and total speedups", kind="table",
+        cells=table_2, table=tables.speedups, compare=verdicts.speedups,
     ),
     Experiment(
-        "predictions", "Bytes and barriers a dual update: predicted beside measured", "table",
-        predicted, tables.predictions, None, verdicts.predictions,
+        name="predictions", title="Bytes and barriers a dual update: predicted beside measured",
+        kind="table", cells=predicted, table=tables.predictions, compare=verdicts.predictions,
     ),
     Experiment(
-        "loads", "Opt 3: global loads in the machine code", "table",
-        opt_3_loads, tables.loads, None, verdicts.loads,
+        name="loads", title="Opt 3: global loads in the machine code", kind="table",
+        cells=opt_3_loads, table=tables.loads, compare=verdicts.loads,
     ),
     Experiment(
-        "claims", "Numbers of the text, recomputed", "table",
-        claimed, tables.claims, None, verdicts.claims,
+        name="claims", title="Numbers of the text, recomputed", kind="table",
+        cells=claimed, table=tables.claims, compare=verdicts.claims,
     ),
     Experiment(
-        "counts", "Work by version; costs, zeros and dual updates alike", "table",
-        counted, tables.counts, None, verdicts.counts,
+        name="counts", title="Work by version; costs, zeros and dual updates alike", kind="table",
+        cells=counted, table=tables.counts, compare=verdicts.counts,
     ),
     Experiment(
-        "barriers", "Opt 4: its time over its barriers of the grid", "table",
-        barred, tables.barriers, None, verdicts.barriers,
+        name="barriers", title="Opt 4: its time over its barriers of the grid", kind="table",
+        cells=barred, table=tables.barriers, compare=verdicts.barriers,
     ),
     Experiment(
-        "authors", "Opt 4 beside HyLAC's classical solver and lopes2019 on one H100", "table",
-        beside_authors, tables.authors_code, None, verdicts.authors,
+        name="authors", title="Opt 4 beside HyLAC's classical solver and lopes2019 on one H100",
+        kind="table", cells=beside_authors, table=tables.authors_code, compare=verdicts.authors,
     ),
 )  # fmt: skip

@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from papers.common.evidence import plots
 from papers.common.instances.flows import image_energies
 from papers.common.model import Assignment, Flow, Plan
-from papers.common.problems import flow_proof
 from papers.common.problems.network import Grid
 from papers.lupinska_costscale.evidence import codes
 from papers.lupinska_costscale.evidence.patches import patch_costs
@@ -63,10 +62,12 @@ class Cutter:
         DisagreementError
             If the cut is not proved minimum, or PyMaxflow finds another value.
         """
+        from papers.common.problems import flow_proof  # `reproduce list` does without Numba
+
         answer = self.solve(graph)
-        verdict = flow_proof.flow(graph, answer)
-        if not verdict.ok:
-            raise DisagreementError(f"{self.title}: {verdict.reason}")
+        proof = flow_proof.flow(graph, answer)
+        if not proof.ok:
+            raise DisagreementError(f"{self.title}: {proof.reason}")
         if self.peer is not None and (other := self.peer(graph)) != answer.value:
             raise DisagreementError(f"{self.title}: {answer.value}, PyMaxflow {other}")
         self.cuts += 1

@@ -323,63 +323,68 @@ def _none(plan: Plan) -> list[Cell]:
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
-        "fig01", "Which problem is reduced to which", "picture",
-        _none, nothing, artifacts=diagrams.fig_1,
+        name="fig01", title="Which problem is reduced to which", kind="picture",
+        cells=_none, table=nothing, artifacts=diagrams.fig_1,
     ),
     Experiment(
-        "fig02", "The loop of cost scaling", "picture",
-        _none, nothing, artifacts=diagrams.fig_2,
+        name="fig02", title="The loop of cost scaling", kind="picture",
+        cells=_none, table=nothing, artifacts=diagrams.fig_2,
     ),
     Experiment(
-        "claim_small", "Complete bipartite graphs of up to 30 a side against the claimed 1/20 s",
-        "figure", claim_small, tables.claim_small, plots.claim_small, verdicts.claim_small,
+        name="claim_small",
+        title="Complete bipartite graphs of up to 30 a side against the claimed 1/20 s",
+        kind="figure", cells=claim_small, table=tables.claim_small, figure=plots.claim_small,
+        compare=verdicts.claim_small,
     ),
     Experiment(
-        "claim_large", "Larger complete graphs, in ms: where the kernel stops paying", "figure",
-        claim_large, tables.claim_large, plots.claim_large, verdicts.claim_large,
+        name="claim_large", title="Larger complete graphs, in ms: where the kernel stops paying",
+        kind="figure", cells=claim_large, table=tables.claim_large, figure=plots.claim_large,
+        compare=verdicts.claim_large,
     ),
     Experiment(
-        "operations", "Pushes and relabels against the bound n^2 m of a refine", "figure",
-        operations, tables.operations, plots.operations, verdicts.operations,
+        name="operations", title="Pushes and relabels against the bound n^2 m of a refine",
+        kind="figure", cells=operations, table=tables.operations, figure=plots.operations,
+        compare=verdicts.operations,
     ),
     Experiment(
-        "heuristics", "What price updates and arc fixing save", "table",
-        heuristics, tables.heuristics, None, verdicts.heuristics,
+        name="heuristics", title="What price updates and arc fixing save", kind="table",
+        cells=heuristics, table=tables.heuristics, compare=verdicts.heuristics,
     ),
     Experiment(
-        "versions", "Algorithms 5.0, 5.1 and 5.2 without heuristics", "table",
-        versions, tables.versions, None, verdicts.versions,
+        name="versions", title="Algorithms 5.0, 5.1 and 5.2 without heuristics", kind="table",
+        cells=versions, table=tables.versions, compare=verdicts.versions,
     ),
     Experiment(
-        "alpha", "Time by ALPHA, over that of 10", "figure",
-        alpha, tables.alpha, plots.alpha, verdicts.alpha,
+        name="alpha", title="Time by ALPHA, over that of 10", kind="figure",
+        cells=alpha, table=tables.alpha, figure=plots.alpha, compare=verdicts.alpha,
     ),
     Experiment(
-        "cycle", "Time by CYCLE, over that of the author's", "figure",
-        cycle, tables.cycle, plots.cycle, verdicts.cycle,
+        name="cycle", title="Time by CYCLE, over that of the author's", kind="figure",
+        cells=cycle, table=tables.cycle, figure=plots.cycle, compare=verdicts.cycle,
     ),
     Experiment(
-        "flow_versions", "The versions of push-relabel beside PyMaxflow on grids, in ms", "figure",
-        flow_versions, tables_flow.flow_versions, plots.flow_versions, verdicts.flow_versions,
+        name="flow_versions", title="The versions of push-relabel beside PyMaxflow on grids, in ms",
+        kind="figure", cells=flow_versions, table=tables_flow.flow_versions,
+        figure=plots.flow_versions, compare=verdicts.flow_versions,
     ),
     Experiment(
-        "ak", "ak-4102, a worst case for many solvers", "table",
-        ak, tables_flow.ak, None, verdicts.ak,
+        name="ak", title="ak-4102, a worst case for many solvers", kind="table",
+        cells=ak, table=tables_flow.ak, compare=verdicts.ak,
     ),
     Experiment(
-        "single", "One assignment of 30 a side, in ms", "table",
-        single, tables.single, None, verdicts.single,
+        name="single", title="One assignment of 30 a side, in ms", kind="table",
+        cells=single, table=tables.single, compare=verdicts.single,
     ),
     Experiment(
-        "batch", "Many assignments of 30 a side at once, in ms", "table",
-        batch, tables.batch, None, verdicts.batch,
+        name="batch", title="Many assignments of 30 a side at once, in ms", kind="table",
+        cells=batch, table=tables.batch, compare=verdicts.batch,
     ),
     Experiment(
-        "segmentation", "A photograph cut in two by a minimum cut", "picture",
-        _none, nothing, artifacts=demonstrations.segmentation,
+        name="segmentation", title="A photograph cut in two by a minimum cut", kind="picture",
+        cells=_none, table=nothing, artifacts=demonstrations.segmentation,
     ),
     Experiment(
-        "optical_flow", "Displacements between two frames: by assignment, and by cuts", "picture",
-        _none, nothing, artifacts=demonstrations.optical_flow,
+        name="optical_flow", title="Displacements between two frames: by assignment, and by cuts",
+        kind="picture", cells=_none, table=nothing, artifacts=demonstrations.optical_flow,
     ),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from papers.common.model import Flow, Paper, Verdict
+from papers.common.model import Flow, Paper, Proof
 from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import Grid, Network, flow_on_arcs
 from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
@@ -34,7 +34,7 @@ class Solved:
     flow : Flow
         Residual capacities and a minimum cut: what `papers.common.problems.flow_proof.flow` takes,
         beside `instance`, to prove the answer again.
-    proof : Verdict
+    proof : Proof
         The proof's outcome; of kind ``"none"`` if none was asked for.
     solver : str
         Name of the solver.
@@ -42,7 +42,7 @@ class Solved:
 
     instance: Network | Grid
     flow: Flow
-    proof: Verdict
+    proof: Proof
     solver: str
 
 
@@ -55,7 +55,7 @@ class _Answer:
         return self.solved.flow.counters
 
     @property
-    def proof(self) -> Verdict:
+    def proof(self) -> Proof:
         """The outcome of the proof."""
         return self.solved.proof
 
@@ -197,7 +197,7 @@ def solve(instance: Network | Grid, wishes: Wishes) -> Solved:
     name = wishes.solver or kinds.default_solver(wishes.paper, kinds.FLOW, instance)[0]
     limits = {"seconds": wishes.seconds, "operations": wishes.operations}
     flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, limits)
-    proof = Verdict(False, "none", "no proof was asked for")
+    proof = Proof(False, "none", "no proof was asked for")
     if wishes.prove:
         proof = flow_proof.flow(instance, flow)
         if not proof.ok:

@@ -38,7 +38,7 @@ from papers.common.gpu import device, environment
 from papers.common.gpu.clocks import StepClock, stopwatch
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.instances.files import MissingInstanceError
-from papers.common.model import GAVE_UP, Cell, GivenUpError, Instance, Solver, Verdict
+from papers.common.model import GAVE_UP, Cell, GivenUpError, Instance, Proof, Solver
 from papers.common.problems import kinds
 from papers.common.problems.assignment_proof import Strips
 from papers.reproduce.measure.laboratory import Laboratory
@@ -61,7 +61,7 @@ class Clockwork:
     together : callable() -> context manager
         A block without collective calls: an error of any rank is raised on every rank.
     upload : callable(Solver, data, options) -> state
-    prove : callable(Instance, data, answer, maximize) -> Verdict
+    prove : callable(Instance, data, answer, maximize) -> Proof
     remark : callable(state) -> str
         Returns the words that a good cell's reason adds about this state, or "".
     agreed : callable(error) -> bool
@@ -76,14 +76,14 @@ class Clockwork:
     share: Callable[[Any], Any]
     together: Callable[[], AbstractContextManager[None]]
     upload: Callable[[Solver, Any, Mapping[str, Any]], Any]
-    prove: Callable[[Instance, Any, Any, bool], Verdict]
+    prove: Callable[[Instance, Any, Any, bool], Proof]
     remark: Callable[[Any], str]
     agreed: Callable[[Exception], bool]
     ranks: int
     times_kernels: bool
 
 
-def _prove_alone(instance: Instance, data: Any, answer: Any, maximize: bool) -> Verdict:
+def _prove_alone(instance: Instance, data: Any, answer: Any, maximize: bool) -> Proof:
     """Prove an answer against the drawn data.
 
     Costs in device memory are drawn anew on the host, strip by strip: the proof neither reads
@@ -163,7 +163,7 @@ class _Prover:
         self._each = kinds.stated_by(data).each_is_proved(data)
         self._values: list[Any] = []
         self._last: Answer | None = None
-        self._proof: Verdict | None = None
+        self._proof: Proof | None = None
 
     def hear(self, answer: Answer) -> None:
         """Take one repetition's answer."""
@@ -172,10 +172,10 @@ class _Prover:
         if self._each and (self._proof is None or self._proof.ok):
             self._proof = self._prove(answer)
 
-    def conclude(self) -> Verdict:
+    def conclude(self) -> Proof:
         """Return the proof of all answers heard."""
         if self._last is None:
-            return Verdict(False, "none", "no answer")
+            return Proof(False, "none", "no answer")
         if not self._each:
             self._proof = self._prove(self._last)
         assert self._proof is not None
@@ -185,7 +185,7 @@ class _Prover:
         for repeat, value in enumerate(self._values):
             if not same_cost(value, proved):
                 what = f"repeat {repeat} has {name} {value}, the certified answer {proved}"
-                return Verdict(False, "none", what)
+                return Proof(False, "none", what)
         return self._proof
 
 
@@ -209,7 +209,7 @@ class _Notebook:
         self._options = dict(cell.options)
         self._answers: list[Answer] = []
         self.values: list[Value] = []
-        self.proof: Verdict | None = None
+        self.proof: Proof | None = None
         self.remark = ""
         self.clock: str = next(iter(cell.scopes), "run")
 

@@ -25,7 +25,7 @@ from papers.common import instances
 from papers.common.gpu import device
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.instances.matrices import sources
-from papers.common.model import Cell, Instance, Solver, Verdict
+from papers.common.model import Cell, Instance, Proof, Solver
 from papers.common.mpi import ranks
 from papers.common.problems import assignment_proof_by_strips
 from papers.reproduce import registry
@@ -229,7 +229,7 @@ def clockwork(comm: Any, solver: Solver) -> Clockwork:
         device.synchronize()
         ranks.barrier(comm)
 
-    def prove(instance: Instance, data: Any, answer: Any, maximize: bool) -> Verdict:
+    def prove(instance: Instance, data: Any, answer: Any, maximize: bool) -> Proof:
         by_rows = solver.ranks == "rows"
         return assignment_proof_by_strips.assignment(comm, data, answer, by_rows, maximize)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import cuda, int32, int64
 
-from papers.common.executor import scheduler
+from papers.common.executor import threads
 from papers.common.executor.scheduler import (
     Executor,
 )
@@ -105,8 +105,8 @@ def _add(a, b, c):
 
 def test_threads_cost_little_because_greenlets_are_used_again(monkeypatch):
     """A thread takes some 3 us: no thread of the system is made, and a greenlet only to wait."""
-    made, true = [], scheduler.greenlet
-    monkeypatch.setattr(scheduler, "greenlet", lambda *args: made.append(args) or true(*args))
+    made, true = [], threads.greenlet
+    monkeypatch.setattr(threads, "greenlet", lambda *args: made.append(args) or true(*args))
     executor, system = Executor(), threading.active_count()
     a, c = np.arange(5120), zeros(5120)
     executor.launch(_add, 20, 256, (a, a, c))

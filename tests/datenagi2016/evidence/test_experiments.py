@@ -27,7 +27,7 @@ SEVERAL = (
     "larger",
     "too_large_for_one",
 )
-"""Of several GPUs: test_scaling.py."""
+"""Experiments on several GPUs are tested in test_scaling.py."""
 
 ONE_GPU = [experiment for experiment in EXPERIMENTS if experiment.name not in SEVERAL]
 BY_NAME = {experiment.name: experiment for experiment in ONE_GPU}
@@ -66,7 +66,7 @@ def printed_bands():
 
 
 def values_of(job, seconds, bands, faster):
-    """What print would have measured for one cell: (scope, metric, value)."""
+    """Return what print would have measured for one cell: (scope, metric, value)."""
     cell, instance = job.cell, job.cell.instance
     name, n, label = NAMES[cell.solver, job.options], instance.n, instance.label
     total = seconds.get((name, n, label, "total"), 1e-9 * n**2) * 1e3 / faster
@@ -163,7 +163,7 @@ def test_every_experiment_shows_and_draws(name, measured, as_printed):
 
 @pytest.mark.parametrize("name", ["table2", "initial", "fig02", "table3", "fig03", "counts"])
 def test_print_agrees_with_itself(name, as_printed):
-    """What print says of itself is open or differs only where it contradicts itself."""
+    """A claim of print about itself is open or differs only where print contradicts itself."""
     found = verdicts(name, as_printed)
     bad = [c for c in found if c.verdict in ("open", "not measured")]
     assert [c for c in bad if "print" not in c.note and "OMP" not in c.quantity] == []

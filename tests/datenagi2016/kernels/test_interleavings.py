@@ -94,7 +94,7 @@ def into_frontier(rows):
     """An `on_access` that notes the rows that become active: F_out (classical), F_in (tree)."""
 
     def note(kind, array, index, value):
-        if kind == "store" and array in ("frontier_out", "frontier"):
+        if kind == "store" and array in ("frontiers.f_out", "frontier"):
             rows.append(int(value))
 
     return note
@@ -117,7 +117,7 @@ def test_propositions_1_and_2(instance, variant):
         state, root = searching(variant, *instance(n), executor, **SHAPES)
         assert len(set(gathered)) == len(gathered), "a row was gathered twice"
         a = state.arrays
-        signal = solver.decode_signal(state.mailbox.wait())
+        signal = state.wait()
         assert signal.path_found == (instance is not dead_end)
         assert not signal.stuck
         if n == usual:

@@ -371,7 +371,7 @@ def walk(state, look=None):
         matches = check_matching(state)
         for _ in range(n + 1):
             launches["forward_pass"]()
-            signal = solver.decode_signal(state.mailbox.wait())
+            signal = state.wait()
             passes += 1
             root = check_forest(state)
             assert signal == (matches, bool(a["flags"][Flag.REVERSE]), False)
@@ -701,12 +701,12 @@ def test_a_pass_after_an_update_that_reaches_nothing_is_stuck(variant):
     """An update is claimed, but no edge was added: the same pass again says so, once."""
     n = 20
     state, _ = searching(variant, np.zeros((n, n)), [])
-    assert solver.decode_signal(state.mailbox.wait()) == (0, False, False)
+    assert state.wait() == (0, False, False)
     state.arrays["flags"][Flag.UPDATED] = 1
     state.launches["forward_pass"]()
-    assert solver.decode_signal(state.mailbox.wait()) == (0, False, True)
+    assert state.wait() == (0, False, True)
     state.launches["forward_pass"]()
-    assert solver.decode_signal(state.mailbox.wait()) == (0, False, False)
+    assert state.wait() == (0, False, False)
 
 
 def test_the_reference_solves_to_the_optimum():

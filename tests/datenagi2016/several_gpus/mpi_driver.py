@@ -449,7 +449,7 @@ def aware():
 
 
 def errors():
-    """What all ranks agree on is raised on all, by name."""
+    """An error that all ranks agree on is raised on all, by name."""
     if SIZE > 1:
         raises(blocks.SplitError, "smaller than the number of ranks",
                lambda: solve(np.zeros((1, 1), int), comm=COMM))  # fmt: skip

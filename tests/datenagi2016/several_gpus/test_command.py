@@ -156,7 +156,7 @@ def test_without_mpi4py_the_error_names_the_extra(monkeypatch):
 
 
 class Query:
-    """What MPIX_Query_cuda_support is in a library with CUDA."""
+    """A stand-in for MPIX_Query_cuda_support in a library with CUDA."""
 
     def __call__(self):
         return 1

@@ -1,7 +1,6 @@
 """The strips' kernels beside those of one GPU; the one that races, under interleavings."""
 
 import dataclasses
-import re
 import threading
 import types
 
@@ -12,10 +11,27 @@ from numba import cuda
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.gpu.launch import bind
+from papers.common.gpu.signatures import argument_types
 from papers.common.instances.matrices import uniform
 from papers.datenagi2016 import launches as one_gpu
 from papers.datenagi2016.kernels import classical, shared
 from papers.datenagi2016.kernels import tree as one_tree
+from papers.datenagi2016.kernels.arguments import (
+    Assignments,
+    Covers,
+    Duals,
+    Forest,
+    Limits,
+    Lines,
+    Marks,
+    Matrix,
+    Messages,
+    Predecessors,
+    Share,
+    Split,
+    Successors,
+    Window,
+)
 from papers.datenagi2016.launches import Geometry
 from papers.datenagi2016.several_gpus.kernels import peers, peers_root, tree, window
 from papers.datenagi2016.several_gpus.kernels import strips as mpi_kernels
@@ -91,11 +107,15 @@ def level_of(seed, cost, messages, parts, tell):
     row_cover, row_before, row_mark = np.ones(n, i32), np.full(n, -7, i32), np.zeros(n, i32)
     column_before, out = np.full(n, -7, i32), np.full(n + 2, -7, i32)
     reverse, flags, word = np.full(n, -7, i32), np.zeros(MPI_FLAGS, i32), np.zeros(1, np.int64)
-    stride = len(messages) // parts
-    bind(tree.search_level, 3, 64, i32(parts), i32(stride), i32(n), TOP, i32(0),
-         cost.reshape(-1), np.zeros(n, i32), np.zeros(n, i32), rows_of, of_columns, row_cover,
-         covered, row_before, column_before, slack, row_mark, marks, messages, out, reverse,
-         flags, i32(tell), word)()  # fmt: skip
+    split = Split(i32(parts), i32(len(messages) // parts), i32(n))
+    matrix = Matrix(cost.reshape(-1), Duals(np.zeros(n, i32), np.zeros(n, i32)))
+    forest = Forest(
+        Covers(row_cover, covered), Predecessors(row_before, column_before), slack,
+        Marks(row_mark, marks),
+    )  # fmt: skip
+    bind(tree.search_level, 3, 64, split, Limits(TOP, i32(0)), matrix,
+         Assignments(rows_of, of_columns), forest, Messages(messages, out), reverse, flags,
+         i32(tell), word)()  # fmt: skip
     after = {"covered": covered, "slack": slack, "marks": marks, "row_cover": row_cover,
              "row_before": row_before, "row_mark": row_mark,
              "column_before": column_before}  # fmt: skip
@@ -217,12 +237,15 @@ def passes_of_peers(seed, parts, cost, matched, patience=LONG, silent=None):
         slack, flags = np.full(block, TOP), np.zeros(MPI_FLAGS, i32)
         word, mine = np.zeros(1, np.int64), windows[rank]
         share = Strip(n, True, parts, rank).bounds
+        duals = Duals(np.zeros(parts * block, i32), np.zeros(block, i32))
+        forest = Forest(
+            Covers(cover, column_cover), Predecessors(row_before, column_before), slack,
+            Marks(mark, column_mark),
+        )  # fmt: skip
         arguments = (
-            i32(share[0]), i32(share[1]), i32(rank), i32(parts), i32(block), i32(columns), TOP,
-            i32(0), patience, part if columns else np.zeros(1, i32), np.zeros(parts * block, i32),
-            np.zeros(block, i32), rows_of, of_columns, cover, column_cover, row_before,
-            column_before, slack, mark, column_mark, mine[:turns], mine[lists:], addresses,
-            reverse, flags, word,
+            Share(*map(i32, (*share, rank, parts, block, columns))), Limits(TOP, i32(0)), patience,
+            Matrix(part if columns else np.zeros(1, i32), duals), Assignments(rows_of, of_columns),
+            forest, Window(mine[:turns], mine[lists:], addresses), reverse, flags, word,
         )  # fmt: skip
         one = Executor(seed=10 * seed + rank, switch=0.1)
         one.launch(peers.forward_pass, 2, 64, arguments, 0)
@@ -315,12 +338,15 @@ def test_a_row_that_never_comes_ends_a_pass():
     rows_of, flags, word = np.full(n, -1, i32), np.zeros(MPI_FLAGS, i32), np.zeros(1, np.int64)
     marks, covers = np.full(n, shared.ACTIVE, i32), np.zeros(n, i32)
     column = {name: np.zeros(block, i32) for name in ("cover", "before", "mark", "reverse")}
+    forest = Forest(
+        Covers(covers, column["cover"]), Predecessors(np.full(n, -1, i32), column["before"]),
+        np.full(block, TOP), Marks(marks, column["mark"]),
+    )  # fmt: skip
     arguments = (
-        i32(0), i32(20), i32(0), i32(parts), i32(block), i32(block), TOP, i32(0), i32(100),
-        np.ones(n * block, i32), np.zeros(n, i32), np.zeros(block, i32), rows_of,
-        np.full(block, -1, i32), covers, column["cover"], np.full(n, -1, i32), column["before"],
-        np.full(block, TOP), marks, column["mark"], mine[: 2 * parts], mine[lists:], addresses,
-        column["reverse"], flags, word,
+        Share(*map(i32, (0, 20, 0, parts, block, block))), Limits(TOP, i32(0)), i32(100),
+        Matrix(np.ones(n * block, i32), Duals(np.zeros(n, i32), np.zeros(block, i32))),
+        Assignments(rows_of, np.full(block, -1, i32)), forest,
+        Window(mine[: 2 * parts], mine[lists:], addresses), column["reverse"], flags, word,
     )  # fmt: skip
     Executor(seed=3, switch=0.1).launch(peers.forward_pass, 3, 64, arguments, 0)
     assert flags[mpi_kernels.GAVE_UP] == 1
@@ -355,7 +381,7 @@ def test_a_theta_and_a_value_that_never_come_end_their_kernels():
 
 
 def between_searches(seed, parts, n, rounds):
-    """What lies between `rounds` searches, on ranks that are threads with an executor each.
+    """Run the steps between `rounds` searches on ranks: threads with an executor each.
 
     A barrier stands for a search.
 
@@ -420,10 +446,10 @@ def between_searches(seed, parts, n, rounds):
             row_lines = [np.full(whole, 7, i32) for _ in range(4)]
             column_lines = [np.full(whole, 7, i32) for _ in range(4)]
             slack = np.zeros(block, i32)
-            go(mpi_kernels.optimality_check_of_all, i32(n), i32(columns), TOP, rows_of,
-               row_lines[0],
-               column_lines[0], row_lines[1], column_lines[1], row_lines[2], column_lines[2],
-               row_lines[3], column_lines[3], slack, flags, word)  # fmt: skip
+            cover, before, after, mark = zip(row_lines, column_lines, strict=True)
+            go(mpi_kernels.optimality_check_of_all, Lines(i32(n), i32(columns)), TOP, rows_of,
+               Covers(*cover), Predecessors(*before), Successors(*after), Marks(*mark), slack,
+               flags, word)  # fmt: skip
             found[rank].append(
                 (rows_of[:n].copy(), of_columns[:columns].copy(), int(word[0]),
                  row_lines[0][:n].copy(), slack[:columns].copy())
@@ -478,7 +504,7 @@ def test_the_kernels_take_what_they_are_given(monkeypatch):
     monkeypatch.setattr(exchange.nccl, "nccl_library", lambda: None)
     monkeypatch.setitem(exchange.FASTEST, "nccl", lambda comm: "")
     modules = mpi_kernels, peers, tree, peers_root, shared, classical, one_tree
-    signatures = {kernel: text for one in modules for kernel, text in one.SIGNATURES.items()}
+    signatures = {kernel: found for one in modules for kernel, found in one.SIGNATURES.items()}
     elsewhere = {mpi_kernels.take_columns, one_tree.forward_pass}
     for dtype in (np.int32, np.int64, np.float64):
         kind = np.dtype(dtype)
@@ -490,18 +516,12 @@ def test_the_kernels_take_what_they_are_given(monkeypatch):
         mine = [one for one in bound if one[0] in signatures]
         assert {kernel for kernel, _ in mine} == set(signatures) - elsewhere
         for kernel, arguments in mine:
-            found = [numba_name(argument) for argument in arguments]
-            wanted = re.sub(r"\bT\b", kind.name, signatures[kernel][5:-1]).split(", ")
+            found = [kernel.typeof_pyval(argument) for argument in arguments]
+            wanted = list(argument_types(signatures[kernel], kind.name))
             if kernel is peers.share_theta:
-                wanted[6] = "int32[::1]" if kind.itemsize == 4 else "int64[::1]"
-                compiles = f"void({', '.join(wanted)})"
+                wanted[6] = argument_types(f"void(int{8 * kind.itemsize}[::1])")[0]
                 ptx, _ = cuda.compile(
-                    kernel.py_func, compiles, device=False, abi="numba", cc=(9, 0)
+                    kernel.py_func, tuple(wanted), device=False, abi="numba", cc=(9, 0)
                 )
                 assert "st.release.sys" in ptx
             assert found == wanted, kernel
-
-
-def numba_name(argument):
-    name = argument.dtype.name
-    return f"{name}[::1]" if isinstance(argument, np.ndarray) else name

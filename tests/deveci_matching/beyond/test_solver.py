@@ -7,10 +7,11 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
+from papers.common.gpu.signatures import argument_types
 from papers.common.problems.graph import GraphError, bipartite
 from papers.deveci_matching import beyond
 from papers.deveci_matching.beyond import solver
-from papers.deveci_matching.beyond.kernels import directions, frontier
+from papers.deveci_matching.beyond.kernels import directions, frontier, grafting
 
 STARTS = ("cheap", "empty", "device")
 SEEDS = 40
@@ -111,6 +112,27 @@ def test_the_public_call_takes_every_option_and_names_bad_ones():
         beyond.solve(graph, threads=48)
     with pytest.raises(TypeError, match="unexpected keyword"):
         beyond.solve(graph, thread=64)
+
+
+@pytest.mark.parametrize("initial", STARTS)
+def test_bound_arguments_are_what_the_kernel_is_compiled_for(initial):
+    """On a GPU the launch is compiled for its arguments' types: they are the listed signature."""
+    launch = solver.upload(random_graph(7), initial).launches["matching"]
+    typed = tuple(map(grafting.maximum_matching.typeof_pyval, launch.arguments))
+    assert typed == argument_types(grafting.SIGNATURES[grafting.maximum_matching])
+
+
+def test_every_array_is_bound_under_its_name():
+    """Fields are filled by place: each holds the array that its name says."""
+    state = solver.upload(random_graph(7))
+    sizes, _, graph, start, *parts, counters = state.launches["matching"].arguments
+    bound = {"rstart": start.rmatch, "cstart": start.cmatch, "control": counters}
+    for fields in (graph, *parts):
+        bound |= fields._asdict()
+    bound["queue"] = bound.pop("frontier")
+    assert bound.keys() == state.arrays.keys()
+    assert all(bound[name] is array for name, array in state.arrays.items())
+    assert tuple(sizes) == state.graph.shape
 
 
 def test_errors_come_before_a_launch():

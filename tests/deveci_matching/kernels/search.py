@@ -5,6 +5,7 @@ import pytest
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu.signals import PAYLOAD_BITS
+from papers.deveci_matching.kernels.arguments import Columns, Words
 from papers.deveci_matching.kernels.bfs import gpubfs, gpubfs_wr, init_bfs_array_wr
 from papers.deveci_matching.kernels.fix_matching import (
     alternate,
@@ -51,20 +52,23 @@ class Search:
     def init(self):
         self.launch(init_bfs_array_wr, self.nc, self.cmatch, self.bfs_array, self.root, self.flags)
 
-    def told(self):
-        return self.flags, self.tally, self.word
+    def graph(self):
+        return Columns(self.cxadj, self.cadj)
+
+    def words(self):
+        return Words(self.flags, self.tally, self.word)
 
     def gpubfs(self):
         self.launch(
-            gpubfs, self.nc, self.bfs_array, self.cxadj, self.cadj, self.rmatch,
-            self.predecessor, *self.told(),
+            gpubfs, self.nc, self.bfs_array, self.graph(), self.rmatch, self.predecessor,
+            self.words(),
         )  # fmt: skip
         return self.payload()
 
     def gpubfs_wr(self, ends=0):
         self.launch(
-            gpubfs_wr, self.nc, ends, self.bfs_array, self.cxadj, self.cadj, self.rmatch,
-            self.root, self.predecessor, *self.told(),
+            gpubfs_wr, self.nc, ends, self.bfs_array, self.graph(), self.rmatch, self.root,
+            self.predecessor, self.words(),
         )  # fmt: skip
         return self.payload()
 

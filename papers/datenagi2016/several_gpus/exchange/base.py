@@ -12,6 +12,7 @@ from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox
 from papers.datenagi2016.kernels import shared
+from papers.datenagi2016.kernels.arguments import Scope
 from papers.datenagi2016.several_gpus.collectives import Collectives
 from papers.datenagi2016.several_gpus.kernels import strips
 from papers.datenagi2016.several_gpus.launches import Workspace
@@ -70,10 +71,8 @@ class Exchange:
 
     def _bind_check(self, work: Workspace) -> None:
         first, last = work.strip.bounds
-        work.bind(
-            shared.optimality_check, work.both_sides, first=np.int32(first),
-            scope=np.int32(last - first),
-        )  # fmt: skip
+        scope = Scope(np.int32(first), np.int32(last - first))
+        work.bind(shared.optimality_check, work.both_sides, scope=scope)
 
     def _bind_assignment(self, work: Workspace) -> None:
         work.bind(strips.accept_assignment, work.both_sides)

@@ -10,6 +10,7 @@ import numpy as np
 
 from papers.common.model import GivenUpError
 from papers.common.mpi import ranks
+from papers.datenagi2016.kernels.arguments import Messages
 from papers.datenagi2016.several_gpus.collectives import Collectives
 from papers.datenagi2016.several_gpus.exchange.base import Exchange, Level
 from papers.datenagi2016.several_gpus.kernels import tree
@@ -62,17 +63,19 @@ class MessageExchange(Exchange):
         """Bind a level, the launches that begin a search, and those that gather its trees."""
         super().bind(work)
         self._most = work.strip.n + 2  # every level but the first and the last covers a column
-        ends = {"signal": self.mailbox.device_word, "message": self.buffers.message}
+        signal, buffers = self.mailbox.device_word, self.buffers
         for name, (first, last) in active_rows(work.strip).items():
             work.bind(
                 tree.send_rows, work.warps_over(first, last), name, first=np.int32(first),
-                last=np.int32(last), tell=np.int32(self.tells[0]), **ends,
+                last=np.int32(last), tell=np.int32(self.tells[0]), signal=signal,
+                message=buffers.message,
             )  # fmt: skip
         shapes = work.shapes
         work.bind(
             tree.search_level, (shapes.search_blocks, shapes.search_threads), "level",
-            parts=np.int32(self.buffers.parts), stride=np.int32(self.buffers.stride),
-            messages=self.buffers.messages, tell=np.int32(self.tells[1]), **ends,
+            parts=np.int32(buffers.parts), stride=np.int32(buffers.stride),
+            messages=Messages(buffers.messages, buffers.message), tell=np.int32(self.tells[1]),
+            signal=signal,
         )  # fmt: skip
         work.bind(tree.predecessors_of_trees, work.both_sides)
         if work.is_root:

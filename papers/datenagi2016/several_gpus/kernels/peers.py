@@ -33,6 +33,14 @@ from papers.common.gpu.memory_order import (
 )
 from papers.common.gpu.reductions import FULL_WARP, warp_rank
 from papers.common.mpi.windows import MOST as MOST_RANKS
+from papers.datenagi2016.kernels.arguments import (
+    Assignments,
+    Forest,
+    Limits,
+    Matrix,
+    Share,
+    Window,
+)
 from papers.datenagi2016.kernels.shared import ACTIVE, LEVELS, MAX_BLOCK, REVERSE
 from papers.datenagi2016.kernels.tree import append, least_of_rows, least_of_shares, shares_of
 from papers.datenagi2016.several_gpus.kernels.strips import (
@@ -143,33 +151,7 @@ def row_at(k, epoch, parts, stride, patience, counts, lists, flags):
 
 @cuda.jit(max_registers=64)
 def forward_pass(
-    first_row,
-    last_row,
-    rank,
-    parts,
-    stride,
-    columns,
-    top,
-    zero,
-    patience,
-    cost,
-    row_dual,
-    column_dual,
-    row_assignment,
-    column_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    slack,
-    row_mark,
-    column_mark,
-    words,
-    lists,
-    addresses,
-    frontier_reverse,
-    flags,
-    signal,
+    share, limits, patience, matrix, assignments, forest, window, frontier_reverse, flags, signal
 ):
     """The search of `kernels.tree.forward_pass`, shared between the ranks by columns.
 
@@ -186,10 +168,12 @@ def forward_pass(
     stands between two levels but the words.
     """
     grid = cuda.cg.this_grid()
-    shared_least = cuda.shared.array(MAX_BLOCK, cost.dtype)
+    shared_least = cuda.shared.array(MAX_BLOCK, matrix.cost.dtype)
     shared_best = cuda.shared.array(MAX_BLOCK, int32)
     shared_rows = cuda.shared.array(MAX_BLOCK, int32)
     counts = cuda.shared.array(MOST_RANKS, int64)
+    rank, parts, stride, columns = share.rank, share.parts, share.stride, share.columns
+    lists, addresses = window.lists, window.addresses
     thread, warps = cuda.threadIdx.x, cuda.blockDim.x >> 5
     lane, warp = thread & 31, thread >> 5
     leader = cuda.grid(1) == 0
@@ -199,17 +183,17 @@ def forward_pass(
         flags[ARRIVED] = 0
     grid.sync()  # which makes the launch cooperative, too
     reached, expanded = int64(0), int64(0)
-    for start in range(first_row, last_row, cuda.gridsize(1)):
+    for start in range(share.first_row, share.last_row, cuda.gridsize(1)):
         i = start + cuda.grid(1)
         active = False
-        if i < last_row:
-            active = row_mark[i] == ACTIVE
+        if i < share.last_row:
+            active = forest.marks.row[i] == ACTIVE
         append_at_all(active, i, epoch, rank, parts, stride, addresses, flags)
     level, path = 0, False
     most = parts * stride + 2  # every level but the first and the last covers a column for good
     while level < most:
         send_word(epoch, rank, parts, addresses, flags)
-        size, path = await_words(epoch, parts, patience, words, counts, flags)
+        size, path = await_words(epoch, parts, patience, window.words, counts, flags)
         if size == 0:
             break
         reached += size if level > 0 else 0
@@ -217,17 +201,17 @@ def forward_pass(
         # The last blocks have the fewest columns.
         for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), size, cuda.gridsize(1)):
             row = row_at(k, epoch, parts, stride, patience, counts, lists, flags)
-            arrive(row, row_assignment, row_cover, row_predecessor, row_mark)
-        split = shares_of(size, groups, warps)
-        here = warps // split
+            arrive(row, assignments.row, forest)
+        shares = shares_of(size, groups, warps)
+        here = warps // shares
         for start in range(cuda.blockIdx.x * here, groups, cuda.gridDim.x * here):
-            group = start + warp // split
-            share = warp % split
+            group = start + warp // shares
+            part = warp % shares
             j = group * 32 + lane
             uncovered = group < groups and j < columns
             if uncovered:
-                uncovered = column_cover[j] == 0
-            least, best = top, int32(-1)
+                uncovered = forest.covers.column[j] == 0
+            least, best = limits.top, int32(-1)
             for base in range(0, size, cuda.blockDim.x):
                 some = int32(min(size - base, int64(cuda.blockDim.x)))
                 if thread < some:
@@ -237,20 +221,19 @@ def forward_pass(
                 cuda.syncthreads()
                 if uncovered:
                     value, row = least_of_rows(
-                        share, split, some, columns, j, column_dual[j], top, cost, row_dual,
-                        shared_rows, 0,
+                        part, shares, some, columns, j, matrix.duals.column[j], limits.top,
+                        matrix, shared_rows, 0,
                     )  # fmt: skip
                     if value < least:
                         least, best = value, row
                 cuda.syncthreads()
-            least, best = least_of_shares(share, split, least, best, shared_least, shared_best)
-            if share == 0:
+            least, best = least_of_shares(part, shares, least, best, shared_least, shared_best)
+            if part == 0:
                 grows, ends, found = False, False, int32(-1)
                 if uncovered:
                     grows, ends, found = lower_slack(
-                        j, least, best, zero, column_assignment, column_cover,
-                        column_predecessor, slack, column_mark,
-                    )  # fmt: skip
+                        j, least, best, limits.zero, assignments.column, forest
+                    )
                 append_at_all(grows, found, epoch + 1, rank, parts, stride, addresses, flags)
                 append(ends, j, frontier_reverse, 0, flags, REVERSE)
         epoch += 1
@@ -299,11 +282,9 @@ _LINES = "int32[::1]"
 _WORDS = "int64[::1]"
 SIGNATURES = {
     forward_pass: (
-        f"void({', '.join(['int32'] * 6)}, T, T, int32, T[::1], T[::1], T[::1], "
-        f"{', '.join([_LINES] * 6)}, T[::1], {_LINES}, {_LINES}, {_WORDS}, {_WORDS}, {_WORDS}, "
-        f"{_LINES}, {_LINES}, {_WORDS})"
+        Share, Limits, "int32", Matrix, Assignments, Forest, Window, _LINES, _LINES, _WORDS,
     ),
     share_theta: f"void(int32, int32, int32, {_WORDS}, {_WORDS}, {_WORDS}, {_LINES}, {_LINES})",
-}
+}  # fmt: skip
 """The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`.
 `share_theta` takes a theta of 64 bits, too."""

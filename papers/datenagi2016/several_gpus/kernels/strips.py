@@ -14,6 +14,14 @@ from __future__ import annotations
 from numba import cuda, int64
 
 from papers.common.gpu.memory_order import load_relaxed, store_release_system
+from papers.datenagi2016.kernels.arguments import (
+    Covers,
+    Lines,
+    Marks,
+    Predecessors,
+    Scope,
+    Successors,
+)
 from papers.datenagi2016.kernels.shared import FLAGS, MATCHES, SIGNALS, SIZES, count_and_forget
 
 OUT = SIZES
@@ -93,21 +101,7 @@ def least_of_parts(n, parts, stride, top, gathered, minima):
 
 @cuda.jit
 def optimality_check_of_all(
-    n,
-    columns,
-    top,
-    row_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    row_successor,
-    column_successor,
-    row_mark,
-    column_mark,
-    slack,
-    flags,
-    signal,
+    lines, top, row_assignment, covers, predecessors, successors, marks, slack, flags, signal
 ):
     """Count all assigned rows, forget the last search, and tell the host.
 
@@ -117,10 +111,10 @@ def optimality_check_of_all(
     Reads/Writes: as `kernels.shared.optimality_check`; ``flags[ARRIVED]``, zero before and after,
     finds the last block, which sends the count.
     """
+    all_rows = Scope(0, lines.n)
     count_and_forget(
-        n, columns, 0, n, top, row_assignment, row_cover, column_cover, row_predecessor,
-        column_predecessor, row_successor, column_successor, row_mark, column_mark, slack, flags,
-    )  # fmt: skip
+        lines, all_rows, top, row_assignment, covers, predecessors, successors, marks, slack, flags
+    )
     if cuda.threadIdx.x == 0 and ends_last(flags):
         count = unless_given_up(load_relaxed(flags, MATCHES), flags)
         tell_host(count, flags, signal)
@@ -159,8 +153,8 @@ SIGNATURES = {
     take_columns: f"void(int32, int32, int32, {_LINES}, {_LINES})",
     least_of_parts: "void(int32, int32, int32, T, T[::1], T[::1])",
     optimality_check_of_all: (
-        f"void(int32, int32, T, {', '.join([_LINES] * 9)}, T[::1], {_LINES}, int64[::1])"
+        Lines, "T", _LINES, Covers, Predecessors, Successors, Marks, "T[::1]", _LINES, "int64[::1]",
     ),
     accept_assignment: f"void(int32, int32, int32, {', '.join([_LINES] * 3)})",
-}
+}  # fmt: skip
 """The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

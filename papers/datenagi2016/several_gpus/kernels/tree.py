@@ -16,6 +16,14 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed
+from papers.datenagi2016.kernels.arguments import (
+    Assignments,
+    Forest,
+    Limits,
+    Matrix,
+    Messages,
+    Split,
+)
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
     AUGMENT,
@@ -91,17 +99,15 @@ def copy_message(source, target):
 
 
 @cuda.jit(device=True)
-def arrive(row, row_assignment, row_cover, row_predecessor, row_mark):
+def arrive(row, row_assignment, forest):
     """A row of the frontier is visited and uncovered; its own column precedes it."""
-    row_mark[row] = VISITED
-    row_cover[row] = 0
-    row_predecessor[row] = row_assignment[row]
+    forest.marks.row[row] = VISITED
+    forest.covers.row[row] = 0
+    forest.predecessors.row[row] = row_assignment[row]
 
 
 @cuda.jit(device=True)
-def lower_slack(
-    j, least, best, zero, column_assignment, column_cover, column_predecessor, slack, column_mark
-):  # fmt: skip
+def lower_slack(j, least, best, zero, column_assignment, forest):
     """Lower column j's slack; if none is left, take the column into the tree.
 
     Paper: [DN16 Alg.4], its second half.
@@ -114,109 +120,88 @@ def lower_slack(
     """
     grows, ends = False, False
     row = int32(-1)
-    left = slack[j]
+    left = forest.slack[j]
     if least < left:
         left = least
-        slack[j] = least
-        column_predecessor[j] = best
+        forest.slack[j] = least
+        forest.predecessors.column[j] = best
     if left <= zero:
         row = column_assignment[j]
         if row != -1:
             grows = True
-            column_cover[j] = 1
-        elif column_mark[j] == INACTIVE:
+            forest.covers.column[j] = 1
+        elif forest.marks.column[j] == INACTIVE:
             ends = True
-            column_mark[j] = TO_REVERSE
+            forest.marks.column[j] = TO_REVERSE
     return grows, ends, row
 
 
 @cuda.jit(max_registers=64)
 def search_level(
-    parts,
-    stride,
-    columns,
-    top,
-    zero,
-    cost,
-    row_dual,
-    column_dual,
-    row_assignment,
-    column_assignment,
-    row_cover,
-    column_cover,
-    row_predecessor,
-    column_predecessor,
-    slack,
-    row_mark,
-    column_mark,
-    messages,
-    message,
-    frontier_reverse,
-    flags,
-    tell,
-    signal,
+    split, limits, matrix, assignments, forest, messages, frontier_reverse, flags, tell, signal
 ):
     """One level of the search on this rank's columns.
 
     Paper: [DN16 Alg.4] [DN16 sec.5] (4b); the columns are shared out as in
     `kernels.tree.forward_pass`.
     Launch: blocks of a power of two of warps.
-    Reads/Writes: reads the messages ``messages[part * stride ...]``, the frontier's rows of the
-    strip and the duals; slacks, predecessors, covers and marks of columns, each by the one warp
-    that holds the column; appends rows to ``message`` and free columns to ``frontier_reverse``.
+    Reads/Writes: reads the messages ``came[part * stride ...]``, the frontier's rows of the strip
+    and the duals; slacks, predecessors, covers and marks of columns, each by the one warp that
+    holds the column; appends rows to the message that goes and free columns to
+    ``frontier_reverse``.
     Rows that came become visited and uncovered on every rank. Where the device sends the
     messages, the host hears at once how many rows came.
     Race: none on columns; a row comes once, but for those that several ranks woke, which are
     written alike.
     """
-    shared_least = cuda.shared.array(MAX_BLOCK, cost.dtype)
+    shared_least = cuda.shared.array(MAX_BLOCK, matrix.cost.dtype)
     shared_best = cuda.shared.array(MAX_BLOCK, int32)
+    parts, stride, columns = split.parts, split.stride, split.columns
+    came, goes = messages.came, messages.goes
     thread, warps = cuda.threadIdx.x, cuda.blockDim.x >> 5
     lane, warp = thread & 31, thread >> 5
     groups = (columns + 31) >> 5
     size, ends = int64(0), int64(0)
     for part in range(parts):
-        size += messages[part * stride]
-        ends += messages[part * stride + 1]
+        size += came[part * stride]
+        ends += came[part * stride + 1]
     if cuda.grid(1) == 0 and tell == WHAT_CAME:
         tell_host(rows_and_path(size, ends > 0), flags, signal)
     for part in range(parts):
         at = part * stride
-        for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), messages[at], cuda.gridsize(1)):
-            row = messages[at + HEADER + k]
-            arrive(row, row_assignment, row_cover, row_predecessor, row_mark)
-    split = shares_of(size, groups, warps)
-    here = warps // split
+        for k in range(cuda.gridsize(1) - 1 - cuda.grid(1), came[at], cuda.gridsize(1)):
+            arrive(came[at + HEADER + k], assignments.row, forest)
+    shares = shares_of(size, groups, warps)
+    here = warps // shares
     stop = groups if size > 0 else 0
     for start in range(cuda.blockIdx.x * here, stop, cuda.gridDim.x * here):
-        group = start + warp // split
-        share = warp % split
+        group = start + warp // shares
+        share = warp % shares
         j = group * 32 + lane
         uncovered = False
         if group < groups and j < columns:
-            uncovered = column_cover[j] == 0
-        least, best = top, int32(-1)
+            uncovered = forest.covers.column[j] == 0
+        least, best = limits.top, int32(-1)
         if uncovered:
-            v = column_dual[j]
+            v = matrix.duals.column[j]
             for part in range(parts):  # each begins with another share: most are short
                 at = part * stride
                 value, row = least_of_rows(
-                    (share + part) % split, split, messages[at], columns, j, v, top, cost,
-                    row_dual, messages, at + HEADER,
+                    (share + part) % shares, shares, came[at], columns, j, v, limits.top, matrix,
+                    came, at + HEADER,
                 )  # fmt: skip
                 if value < least:
                     least, best = value, row
-        least, best = least_of_shares(share, split, least, best, shared_least, shared_best)
+        least, best = least_of_shares(share, shares, least, best, shared_least, shared_best)
         if share == 0:
             grows, free, row = False, False, int32(-1)
             if uncovered:
                 grows, free, row = lower_slack(
-                    j, least, best, zero, column_assignment, column_cover, column_predecessor,
-                    slack, column_mark,
-                )  # fmt: skip
-            append(grows, row, message, HEADER, flags, OUT)
+                    j, least, best, limits.zero, assignments.column, forest
+                )
+            append(grows, row, goes, HEADER, flags, OUT)
             append(free, j, frontier_reverse, 0, flags, REVERSE)
-    close_message(message, flags, tell, signal)
+    close_message(goes, flags, tell, signal)
 
 
 # ---------------------------------------------------------------------------------- reverse pass
@@ -282,10 +267,9 @@ SIGNATURES = {
     send_rows: f"void(int32, int32, {', '.join([_LINES] * 3)}, int32, int64[::1])",
     copy_message: f"void({_LINES}, {_LINES})",
     search_level: (
-        f"void(int32, int32, int32, T, T, T[::1], T[::1], T[::1], {', '.join([_LINES] * 6)}, "
-        f"T[::1], {', '.join([_LINES] * 6)}, int32, int64[::1])"
+        Split, Limits, Matrix, Assignments, Forest, Messages, _LINES, _LINES, "int32", "int64[::1]",
     ),
     predecessors_of_trees: f"void(int32, {', '.join([_LINES] * 5)})",
     free_columns: f"void(int32, {', '.join([_LINES] * 4)})",
-}
+}  # fmt: skip
 """The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

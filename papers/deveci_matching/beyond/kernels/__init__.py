@@ -18,8 +18,8 @@ found a free row stops at once [D13 Alg.4]. New are:
 * **No host.** Phases and levels meet at barriers of the grid; while a frontier is small, block 0
   goes on alone with barriers of its own.
 
-Reading order: `control` (the counters), `frontier`, `directions`, `grafting`, which ends with the
-kernel.
+Reading order: `arguments` (arrays and numbers that go together), `control` (the counters),
+`frontier`, `directions`, `grafting`, which ends with the kernel.
 
 ======================  ===============  ========================================================
 name                    array            dtype, shape

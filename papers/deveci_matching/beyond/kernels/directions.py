@@ -9,6 +9,7 @@ from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed
 from papers.common.gpu.reductions import FULL_WARP
+from papers.deveci_matching.beyond.kernels.arguments import Front, Spent, Step
 from papers.deveci_matching.beyond.kernels.control import (
     ALONE,
     EDGES,
@@ -52,7 +53,7 @@ LONE_EDGES = 4
 
 
 @cuda.jit(device=True)
-def tree_to_join(column, grafting, level, root, end_of_root, level_of):
+def tree_to_join(column, grafting, level, trees):
     """Return the tree that a row may join through a column, or -1.
 
     The tree must still search, and the column must be of the frontier; when grafting, any column of
@@ -60,19 +61,16 @@ def tree_to_join(column, grafting, level, root, end_of_root, level_of):
     Race: another thread may bring the column into a tree just now; its root is read once. A column
     that joins has a level above this one, and when grafting it is as good as any other of its tree.
     """
-    if not grafting and load_relaxed(level_of, column) != level:
+    if not grafting and load_relaxed(trees.level_of, column) != level:
         return int32(-1)
-    tree = int32(load_relaxed(root, column))
-    if tree >= 0 and load_relaxed(end_of_root, tree) >= 0:
+    tree = int32(load_relaxed(trees.root, column))
+    if tree >= 0 and load_relaxed(trees.end_of_root, tree) >= 0:
         return int32(-1)
     return tree
 
 
 @cuda.jit(device=True)
-def pull(
-    grafting, worker, workers, count, level, columns, odd, into, side, cxadj, rxadj, radj, rmatch,
-    parent, root, end_of_root, level_of, queue, ends, renewable, control,
-):  # fmt: skip
+def pull(grafting, count, columns, now, graph, matching, trees, queues, control):
     """Let unclaimed rows look for a column to join: a thread each, or a warp each if they are long.
 
     Only the thread or warp that a row belongs to writes the row's claim, so no atomic is needed. A
@@ -82,28 +80,26 @@ def pull(
     Parameters
     ----------
     grafting : bool
-        If true, the rows are the first `count` of ``renewable``, and they may join any tree
+        If true, the rows are the first `count` of ``queues.renewable``, and they may join any tree
         through any of its columns. If false, all rows look, and only columns of the frontier count.
     """
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
-    lane, there = thread & 31, int32(1 - side)
+    lane, there = thread & 31, int32(1 - now.side)
+    rxadj, parent = graph.rxadj, trees.parent
     grown = int32(0)
-    for base in range(worker * width, count, workers * width):
+    for base in range(cuda.blockIdx.x * width, count, cuda.gridDim.x * width):
         row, first, last = int32(-1), int32(0), int32(0)
         if base + thread < count:
-            row = renewable[base + thread] if grafting else int32(base + thread)
+            row = queues.renewable[base + thread] if grafting else int32(base + thread)
             if parent[row] == -1:
                 first, last = rxadj[row], rxadj[row + 1]
         found = int32(NOTHING)
         if last - first <= 32:
             for edge in range(first, last):
-                column = radj[edge]
-                tree = tree_to_join(column, grafting, level, root, end_of_root, level_of)
+                column = graph.radj[edge]
+                tree = tree_to_join(column, grafting, now.level, trees)
                 if tree >= 0:
-                    found = join(
-                        row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends,
-                        control,
-                    )  # fmt: skip
+                    found = join(row, tree, now, matching, trees, queues, control)
                     if found != REFUSED:
                         parent[row] = column
                         break
@@ -114,19 +110,16 @@ def pull(
             its_found = pull_by_warp(
                 grafting, cuda.shfl_sync(FULL_WARP, row, source),
                 cuda.shfl_sync(FULL_WARP, first, source), cuda.shfl_sync(FULL_WARP, last, source),
-                level, odd, into, radj, rmatch, parent, root, end_of_root, level_of, ends, control,
+                now, graph, matching, trees, queues, control,
             )  # fmt: skip
             if lane == source:
                 found = its_found
-        grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
-    add_up(grown, into + EDGES, control)
+        grown = int32(grown + append(found, 2, columns, now.into, there, graph, queues, control))
+    add_up(grown, now.into + EDGES, control)
 
 
 @cuda.jit(device=True)
-def pull_by_warp(
-    grafting, row, first, last, level, odd, into, radj, rmatch, parent, root, end_of_root, level_of,
-    ends, control,
-):  # fmt: skip
+def pull_by_warp(grafting, row, first, last, now, graph, matching, trees, queues, control):
     """Pull one long row, 32 of its columns at a time; every lane gets the result of `join`."""
     lane = cuda.threadIdx.x & 31
     found = int32(REFUSED)
@@ -135,18 +128,16 @@ def pull_by_warp(
             break
         tree, column = int32(-1), int32(-1)
         if start + lane < last:
-            column = radj[start + lane]
-            tree = tree_to_join(column, grafting, level, root, end_of_root, level_of)
+            column = graph.radj[start + lane]
+            tree = tree_to_join(column, grafting, now.level, trees)
         votes = int64(cuda.ballot_sync(FULL_WARP, tree >= 0)) & FULL_WARP
         while votes != 0 and found == REFUSED:
             leader = cuda.ffs(votes) - 1
             votes &= votes - 1
             if lane == leader:
-                found = join(
-                    row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control
-                )  # fmt: skip
+                found = join(row, tree, now, matching, trees, queues, control)
                 if found != REFUSED:
-                    parent[row] = column
+                    trees.parent[row] = column
             found = cuda.shfl_sync(FULL_WARP, found, leader)
     return found
 
@@ -162,16 +153,16 @@ def is_small(light, heavy, edges):
 
 
 @cuda.jit(device=True)
-def alone(
-    light, edges, level, side, seen, work, mark, most, into, columns, odd, cxadj, cadj, rmatch,
-    parent, root, end_of_root, level_of, queue, ends, control,
-):  # fmt: skip
+def alone(front, spent, most, columns, now, graph, matching, trees, queues, control):
     """Expand levels by block 0 while the frontier stays small; hand the last one to the grid.
 
     It also returns after a path or after `most` edges, so that the phase can end. It uses its own
     counters, because other blocks may still read this step's slot.
     """
     thread = cuda.threadIdx.x
+    light, _, edges = front
+    level, odd, into, side = now
+    seen, work, mark = spent
     if thread == 0:
         clear(ALONE + SLOT, control)
     cuda.syncthreads()
@@ -181,8 +172,8 @@ def alone(
         if thread == 0:
             clear(ALONE + SLOT * ((done + 2) % 3), control)
         push(
-            0, 1, light, 0, level, columns, odd, inner, side, cxadj, cadj, rmatch, parent, root,
-            end_of_root, level_of, queue, ends, control,
+            0, 1, Front(light, 0, edges), columns, Step(level, odd, inner, side), graph, matching,
+            trees, queues, control,
         )  # fmt: skip
         cuda.syncthreads()
         level, side, done = int32(level + 1), int32(1 - side), int32(done + 1)
@@ -205,10 +196,7 @@ def alone(
 
 
 @cuda.jit(device=True)
-def levels(
-    step, living, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent, root, end_of_root,
-    level_of, queue, ends, renewable, control,
-):  # fmt: skip
+def levels(step, living, odd, sizes, graph, matching, trees, queues, control):
     """Expand the frontier until it is empty, or until the rest is not worth its edges.
 
     Every step of the grid reads slot ``step % 3``, counts in the next slot and clears the one after
@@ -223,7 +211,7 @@ def levels(
     """
     grid = cuda.cg.this_grid()
     first = cuda.grid(1) == 0
-    worker, workers = cuda.blockIdx.x, cuda.gridDim.x
+    rows, columns = sizes
     found = int32(0)
     for _ in range(columns + 2):
         slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
@@ -246,25 +234,22 @@ def levels(
                 return step, living, True
         if first:
             clear(SLOT * ((step + 2) % 3), control)
+        front, now = Front(light, heavy, edges), Step(level, odd, into, side)
         if is_small(light, heavy, edges):
             if cuda.blockIdx.x == 0:
                 alone(
-                    light, edges, level, side, seen, work, mark, most, into, columns, odd, cxadj,
-                    cadj, rmatch, parent, root, end_of_root, level_of, queue, ends, control,
+                    front, Spent(seen, work, mark), most, columns, now, graph, matching, trees,
+                    queues, control,
                 )  # fmt: skip
         else:
             if edges > rows - seen and edges > rows >> 3:
-                pull(
-                    False, worker, workers, rows, level, columns, odd, into, side, cxadj, rxadj,
-                    radj, rmatch, parent, root, end_of_root, level_of, queue, ends, renewable,
-                    control,
-                )  # fmt: skip
+                pull(False, rows, columns, now, graph, matching, trees, queues, control)
                 if first:
                     control[PULLED] += 1
             else:
                 push(
-                    worker, workers, light, heavy, level, columns, odd, into, side, cxadj, cadj,
-                    rmatch, parent, root, end_of_root, level_of, queue, ends, control,
+                    cuda.blockIdx.x, cuda.gridDim.x, front, columns, now, graph, matching, trees,
+                    queues, control,
                 )  # fmt: skip
             if first:
                 control[LEVELS] += 1

@@ -22,7 +22,7 @@ NOTHING, REFUSED = -1, -2
 
 
 @cuda.jit(device=True)
-def append(column, least, columns, into, side, cxadj, queue, control):
+def append(column, least, columns, into, side, graph, queues, control):
     """Append one column for each lane to the next frontier, -1 for none; whole warps call it.
 
     A warp makes one atomic for all its light columns; the few heavy ones fill the queue from its
@@ -34,9 +34,9 @@ def append(column, least, columns, into, side, cxadj, queue, control):
     int32
         The number of edges that the lane's column adds to the frontier.
     """
-    degree = int32(0)
+    queue, degree = queues.frontier, int32(0)
     if column >= 0:
-        degree = int32(cxadj[column + 1] - cxadj[column])
+        degree = int32(graph.cxadj[column + 1] - graph.cxadj[column])
     if degree < least:
         degree = int32(0)
     light = 0 < degree <= HEAVY_DEGREE
@@ -63,7 +63,7 @@ def add_up(value, at, control):
 
 
 @cuda.jit(device=True)
-def join(row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control):
+def join(row, tree, now, matching, trees, queues, control):
     """Take a row, which only this thread may take, into a tree.
 
     A free row ends the tree's path, unless the tree has an end already: the atomic lets one win.
@@ -74,15 +74,15 @@ def join(row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends,
         The row's column, which belongs to the next frontier; `NOTHING` for a free row; `REFUSED`
         for a free row whose tree had an end.
     """
-    other = rmatch[row]
+    other = matching.rmatch[row]
     if other < 0:
-        if cuda.atomic.cas(end_of_root, tree, -1, row) != -1:
+        if cuda.atomic.cas(trees.end_of_root, tree, -1, row) != -1:
             return int32(REFUSED)
-        ends[cuda.atomic.add(control, ENDS + odd, 1)] = tree
-        cuda.atomic.add(control, into + FOUND, 1)
+        queues.ends[cuda.atomic.add(control, ENDS + now.odd, 1)] = tree
+        cuda.atomic.add(control, now.into + FOUND, 1)
         return int32(NOTHING)
-    store_relaxed(root, other, tree)
-    store_relaxed(level_of, other, int32(level + 1))
+    store_relaxed(trees.root, other, tree)
+    store_relaxed(trees.level_of, other, int32(now.level + 1))
     return int32(other)
 
 
@@ -90,9 +90,7 @@ def join(row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends,
 
 
 @cuda.jit(device=True)
-def reach(
-    row, column, tree, level, odd, into, rmatch, parent, root, end_of_root, level_of, ends, control
-):
+def reach(row, column, tree, now, matching, trees, queues, control):
     """Follow one edge of the frontier; return the column of the next frontier, or a value below 0.
 
     Race: the atomic lets one of the columns that reach the row claim it. A free row whose tree has
@@ -100,16 +98,14 @@ def reach(
     it in between would have missed it and would still count as finished. `grafting.sort_rows` gives
     it back.
     """
+    parent = trees.parent
     if load_relaxed(parent, row) != -1 or cuda.atomic.cas(parent, row, -1, column) != -1:
         return int32(NOTHING)
-    return join(row, tree, level, odd, into, rmatch, root, end_of_root, level_of, ends, control)
+    return join(row, tree, now, matching, trees, queues, control)
 
 
 @cuda.jit(device=True)
-def push(
-    worker, workers, light, heavy, level, columns, odd, into, side, cxadj, cadj, rmatch, parent,
-    root, end_of_root, level_of, queue, ends, control,
-):  # fmt: skip
+def push(worker, workers, front, columns, now, graph, matching, trees, queues, control):
     """Follow all edges of the frontier; a block shares them evenly, all blocks the heavy columns.
 
     A block takes as many columns as it has threads and adds their degrees up; thread t then follows
@@ -119,13 +115,14 @@ def push(
     offset = cuda.shared.array(MAX_BLOCK, int32)
     member = cuda.shared.array(MAX_BLOCK, int32)
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
-    here, there = int64(side) * columns, int32(1 - side)
+    cxadj, cadj, root, queue = graph.cxadj, graph.cadj, trees.root, queues.frontier
+    here, there = int64(now.side) * columns, int32(1 - now.side)
     grown = int32(0)
-    for base in range(worker * width, light, workers * width):
+    for base in range(worker * width, front.light, workers * width):
         column, degree = int32(-1), int32(0)
-        if base + thread < light:
+        if base + thread < front.light:
             column = queue[here + base + thread]
-            if load_relaxed(end_of_root, root[column]) < 0:
+            if load_relaxed(trees.end_of_root, root[column]) < 0:
                 degree = int32(cxadj[column + 1] - cxadj[column])
         before, total = block_scan(degree, totals)
         offset[thread] = before
@@ -143,20 +140,23 @@ def push(
                         high = middle
                 owner = member[low]
                 found = reach(
-                    cadj[cxadj[owner] + int32(edge - offset[low])], owner, root[owner], level, odd,
-                    into, rmatch, parent, root, end_of_root, level_of, ends, control,
+                    cadj[cxadj[owner] + int32(edge - offset[low])], owner, root[owner], now,
+                    matching, trees, queues, control,
                 )  # fmt: skip
-            grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
+            grown = int32(
+                grown + append(found, 2, columns, now.into, there, graph, queues, control)
+            )
         cuda.syncthreads()
-    for k in range(heavy):
+    for k in range(front.heavy):
         owner = queue[here + columns - 1 - k]
         tree, last = root[owner], cxadj[owner + 1]
         for start in range(int64(cxadj[owner]) + worker * width, last, workers * width):
             found = int32(NOTHING)
-            if start + thread < last and load_relaxed(end_of_root, tree) < 0:
+            if start + thread < last and load_relaxed(trees.end_of_root, tree) < 0:
                 found = reach(
-                    cadj[start + thread], owner, tree, level, odd, into, rmatch, parent, root,
-                    end_of_root, level_of, ends, control,
-                )  # fmt: skip
-            grown = int32(grown + append(found, 2, columns, into, there, cxadj, queue, control))
-    add_up(grown, into + EDGES, control)
+                    cadj[start + thread], owner, tree, now, matching, trees, queues, control
+                )
+            grown = int32(
+                grown + append(found, 2, columns, now.into, there, graph, queues, control)
+            )
+    add_up(grown, now.into + EDGES, control)

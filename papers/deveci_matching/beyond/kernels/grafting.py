@@ -9,6 +9,14 @@ from numba import cuda, int32
 
 from papers.common.gpu.memory_order import load_relaxed
 from papers.common.gpu.reductions import FULL_WARP, warp_rank
+from papers.deveci_matching.beyond.kernels.arguments import (
+    Adjacency,
+    Partners,
+    Queues,
+    Sizes,
+    Step,
+    Trees,
+)
 from papers.deveci_matching.beyond.kernels.control import (
     CONTROL,
     CUT,
@@ -33,53 +41,52 @@ from papers.deveci_matching.beyond.kernels.frontier import add_up, append
 
 
 @cuda.jit(device=True)
-def plant(
-    level, columns, rows, into, side, cxadj, cmatch, parent, root, end_of_root, level_of, queue,
-    control,
-):  # fmt: skip
+def plant(now, sizes, graph, matching, trees, queues, control):
     """Forget all trees, and make every free column with edges the root of a new one."""
+    rows, columns = sizes
+    cxadj, root = graph.cxadj, trees.root
     for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
-        parent[row] = -1
-    there, grown = int32(1 - side), int32(0)
+        trees.parent[row] = -1
+    there, grown = int32(1 - now.side), int32(0)
     for base in range(cuda.blockIdx.x * cuda.blockDim.x, columns, cuda.gridsize(1)):
         column, sown = int32(base + cuda.threadIdx.x), int32(-1)
         if column < columns:
             root[column] = -1
-            if cmatch[column] < 0 and cxadj[column + 1] > cxadj[column]:
-                end_of_root[column] = -1
+            if matching.cmatch[column] < 0 and cxadj[column + 1] > cxadj[column]:
+                trees.end_of_root[column] = -1
                 root[column] = column
-                level_of[column] = int32(level + 1)
+                trees.level_of[column] = int32(now.level + 1)
                 sown = column
-        grown = int32(grown + append(sown, 1, columns, into, there, cxadj, queue, control))
-    add_up(grown, into + EDGES, control)
+        grown = int32(grown + append(sown, 1, columns, now.into, there, graph, queues, control))
+    add_up(grown, now.into + EDGES, control)
 
 
 @cuda.jit(device=True)
-def augment(found, columns, cmatch, rmatch, parent, end_of_root, ends):
+def augment(found, columns, matching, trees, ends):
     """Apply the paths of this phase, a thread each: they are disjoint, because trees are."""
     for k in range(cuda.grid(1), found, cuda.gridsize(1)):
-        row = end_of_root[ends[k]]
+        row = trees.end_of_root[ends[k]]
         for _ in range(columns):  # a path visits a column once
-            column = parent[row]
-            row_before = cmatch[column]
-            cmatch[column] = row
-            rmatch[row] = column
+            column = trees.parent[row]
+            row_before = matching.cmatch[column]
+            matching.cmatch[column] = row
+            matching.rmatch[row] = column
             if row_before < 0:
                 break
             row = row_before
 
 
 @cuda.jit(device=True)
-def sort_rows(rows, odd, parent, root, end_of_root, renewable, control):
+def sort_rows(rows, odd, trees, renewable, control):
     """Free the rows of the trees that found a path; count the rows of the other trees.
 
     The columns of a finished tree keep its root: the end of the tree tells that it is finished.
     """
-    kept = int32(0)
+    parent, kept = trees.parent, int32(0)
     for base in range(cuda.blockIdx.x * cuda.blockDim.x, rows, cuda.gridsize(1)):
         row, done = int32(base + cuda.threadIdx.x), False
         if row < rows and parent[row] >= 0:
-            if end_of_root[root[parent[row]]] >= 0:
+            if trees.end_of_root[trees.root[parent[row]]] >= 0:
                 parent[row] = -1
                 done = True
             else:
@@ -96,35 +103,32 @@ def sort_rows(rows, odd, parent, root, end_of_root, renewable, control):
 
 
 @cuda.jit(device=True)
-def greedy(leaves, columns, cxadj, cadj, rmatch, cmatch):
+def greedy(leaves, columns, graph, matching):
     """Let every column take a free row, so that in the end no edge has two free vertices.
 
     It is called twice: with `leaves` for the columns of one edge, then for all others.
 
     Race: the atomic gives a row to one of the columns that want it; the others go on looking.
     """
+    cxadj, rmatch = graph.cxadj, matching.rmatch
     for start in range(cuda.grid(1), columns, cuda.gridsize(1)):
         column = int32(start)
         first, last = cxadj[column], cxadj[column + 1]
         if (last - first == 1) == leaves:
             for edge in range(first, last):
-                row = cadj[edge]
+                row = graph.cadj[edge]
                 if load_relaxed(rmatch, row) == -1 and cuda.atomic.cas(rmatch, row, -1, column) == (
                     -1
                 ):
-                    cmatch[column] = row
+                    matching.cmatch[column] = row
                     break
 
 
 @cuda.jit
-def maximum_matching(
-    rows, columns, from_greedy, cxadj, cadj, rxadj, radj, rstart, cstart, rmatch, cmatch, parent,
-    root, end_of_root, level_of, queue, ends, renewable, control,
-):  # fmt: skip
+def maximum_matching(sizes, from_greedy, graph, start, matching, trees, queues, control):
     """Repeat phases until one finds no path: search, augment, sort, and graft or plant anew.
 
-    It is longer than a kernel should be, because it is the whole algorithm and passes all arrays
-    on to every part.
+    It is longer than a kernel should be, because it is the whole algorithm.
 
     Paper: none; [D13 Alg.1] without its inner break is the frame.
     Launch: cooperative; whole warps, at most `frontier.MAX_BLOCK` threads a block.
@@ -143,18 +147,19 @@ def maximum_matching(
     and none of these rows is free: no augmenting path starts from a free column (Berge).
     """
     grid = cuda.cg.this_grid()
+    rows, columns = sizes
     first = cuda.grid(1) == 0
     for k in range(cuda.grid(1), CONTROL, cuda.gridsize(1)):
         control[k] = 0
     for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
-        rmatch[row] = -1 if from_greedy != 0 else rstart[row]
+        matching.rmatch[row] = -1 if from_greedy != 0 else start.rmatch[row]
     for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
-        cmatch[column] = -1 if from_greedy != 0 else cstart[column]
+        matching.cmatch[column] = -1 if from_greedy != 0 else start.cmatch[column]
     grid.sync()
     if from_greedy != 0:
-        greedy(True, columns, cxadj, cadj, rmatch, cmatch)
+        greedy(True, columns, graph, matching)
         grid.sync()
-        greedy(False, columns, cxadj, cadj, rmatch, cmatch)
+        greedy(False, columns, graph, matching)
         grid.sync()
     step, renewed, living, replant = int32(0), int32(0), int32(0), True
     for phase in range(columns + 2):  # every phase but the last adds a pair
@@ -164,31 +169,24 @@ def maximum_matching(
         kept = load_relaxed(control, KEPT + 1 - odd)
         if first:
             clear(SLOT * ((step + 2) % 3), control)
+        now = Step(level, odd, into, side)
         if replant:
             kept, living = int32(0), int32(0)
-            plant(
-                level, columns, rows, into, side, cxadj, cmatch, parent, root, end_of_root,
-                level_of, queue, control,
-            )  # fmt: skip
+            plant(now, sizes, graph, matching, trees, queues, control)
         else:
-            pull(
-                True, cuda.blockIdx.x, cuda.gridDim.x, renewed, level, columns, odd, into, side,
-                cxadj, rxadj, radj, rmatch, parent, root, end_of_root, level_of, queue, ends,
-                renewable, control,
-            )  # fmt: skip
+            pull(True, renewed, columns, now, graph, matching, trees, queues, control)
         if first:
             hand_over(into, int32(level + 1), int32(1 - side), kept, 0, 0, control)
         grid.sync()
         step, living, cut = levels(
-            int32(step + 1), living, columns, rows, odd, cxadj, cadj, rxadj, radj, rmatch, parent,
-            root, end_of_root, level_of, queue, ends, renewable, control,
-        )  # fmt: skip
+            int32(step + 1), living, odd, sizes, graph, matching, trees, queues, control
+        )
         found = load_relaxed(control, ENDS + odd)
         if found == 0:
             if first and control[STATUS] == 0:
                 control[STATUS] = SOLVED
             return
-        augment(found, columns, cmatch, rmatch, parent, end_of_root, ends)
+        augment(found, columns, matching, trees, queues.ends)
         if first:
             control[ENDS + 1 - odd] = 0
             control[RENEWABLE + 1 - odd] = 0
@@ -201,7 +199,7 @@ def maximum_matching(
         if cut:
             replant = True
         else:
-            sort_rows(rows, odd, parent, root, end_of_root, renewable, control)
+            sort_rows(rows, odd, trees, queues.renewable, control)
             grid.sync()
             living = int32(living - found)
             renewed = load_relaxed(control, RENEWABLE + odd)
@@ -210,6 +208,7 @@ def maximum_matching(
         control[STATUS] = TOO_MANY_PHASES
 
 
-_LINE = "int32[::1]"
-SIGNATURES = {maximum_matching: f"void(int32, int32, int32, {', '.join([_LINE] * 16)})"}
+SIGNATURES = {
+    maximum_matching: (Sizes, "int32", Adjacency, Partners, Partners, Trees, Queues, "int32[::1]")
+}
 """The types that the kernel is compiled for."""
