@@ -92,6 +92,7 @@ def solve(
     options = {
         "maximize": maximize,
         "dtype": dtype,
+        "version": version,
         "lines_a_bin": lines_a_bin,
         "threads": threads,
         "blocks": blocks,
@@ -99,7 +100,7 @@ def solve(
         "geometry": geometry,
         "patience": patience,
     }
-    return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver or version, options)
+    return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 
 
 PAPER = Paper(

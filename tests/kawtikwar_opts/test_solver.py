@@ -109,14 +109,18 @@ def test_an_empty_matrix():
 
 
 def test_the_public_call_is_the_solver_s():
-    """Equal parameters, equal defaults; the options of `upload` are all there."""
+    """Equal parameters and defaults, but for the version, which the card's default decides."""
     public, inner = (
         inspect.signature(call).parameters for call in (kawtikwar_opts.solve, solver.solve)
     )
-    assert [(p.name, p.default) for p in public.values()] == [
-        (p.name, p.default) for p in inner.values()
-    ]
-    assert list(public) == list(inspect.signature(solver.upload).parameters)
+    defaults = {p.name: p.default for p in inner.values()}
+    assert defaults["version"] == PAPER.defaults["assignment"].gpu
+    assert {p.name: p.default for p in public.values()} == {
+        **defaults,
+        "version": None,
+        "solver": None,
+    }
+    assert list(public) == [*inspect.signature(solver.upload).parameters, "solver"]
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in public.values())
 
 

@@ -142,13 +142,14 @@ def test_duals_are_those_of_the_slacks():
 
 
 def test_the_public_call_is_the_solver_s():
-    """Equal parameters, equal defaults; the options of `upload` are all there."""
+    """Equal parameters, equal defaults; the options of `upload` are all there, and the choice."""
     public = inspect.signature(lopes2019.solve).parameters
     inner = inspect.signature(solver.solve).parameters
     assert [(p.name, p.default) for p in public.values()] == [
-        (p.name, p.default) for p in inner.values()
+        *((p.name, p.default) for p in inner.values()),
+        ("solver", None),
     ]
-    assert list(public) == list(inspect.signature(solver.upload).parameters)
+    assert list(public) == [*inspect.signature(solver.upload).parameters, "solver"]
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in public.values())
 
 

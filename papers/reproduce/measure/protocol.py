@@ -86,11 +86,12 @@ class Clockwork:
 def _prove_alone(instance: Instance, data: Any, answer: Any, maximize: bool) -> Proof:
     """Prove an answer against the drawn data.
 
-    Costs in device memory are drawn anew on the host, strip by strip: the proof neither reads
-    memory that a solver could have changed nor needs room for the whole matrix.
+    Costs in device memory, or in strips that ranks draw, are drawn anew on the host, strip by
+    strip: the proof neither reads memory that a solver could have changed nor needs room for the
+    whole matrix.
     """
     problem = kinds.stated_by(data)
-    if instance.storage == "device":
+    if instance.storage != "host":
         data = Strips(problem.shape(data)[0], instances.host_strips(instance))
     return kinds.prove(problem, data, answer, maximize)
 

@@ -234,6 +234,22 @@ def test_a_matrix_in_device_memory_is_measured_in_every_scope(counted, monkeypat
     assert ("answer", 0, "cost", best) in outcome.values
 
 
+def test_a_matrix_in_strips_is_proved_in_one_process_too():
+    """A cell of one rank is measured without mpiexec: its costs are a formula, not an array."""
+
+    def upload(source, **options):
+        return toy.upload(source.block((0, source.shape[0]), (0, source.shape[1])))
+
+    cell = Cell("toy:s", Instance("uniform", 9, "10n", seed=2, storage="strips"), ("run",), (), 2)
+    outcome = go(solver(upload=upload), cell)
+    assert (outcome.status, outcome.certificate) == ("ok", "lp-duals")
+
+    def wrong(state, trace=None):
+        toy.wrong(state)
+
+    assert go(solver(wrong, upload), cell).status == "not-certified"
+
+
 @pytest.mark.usefixtures("_executor")
 def test_the_certifier_does_not_read_device_memory():
     """A solver that spoils the costs and answers for those is right only by the device's memory."""
