@@ -277,7 +277,7 @@ def test_hard_families(solver, options, family):
 
 
 def blocks():
-    """Every solver with its instances, thirty at a time.
+    """Every solver with its instances, ten at a time for kernels, thirty for codes of the CPU.
 
     One block is for every solver; nine more for codes of the CPU are run by ``make test-all``.
     """
@@ -292,7 +292,8 @@ def blocks():
 
 @pytest.mark.parametrize(("solver", "options", "block"), list(blocks()))
 def test_random_instances(solver, options, block):
-    for seed in range(30 * block, 30 * block + 30):
+    size = 10 if solver.device == "cuda" else 30
+    for seed in range(size * block, size * block + size):
         cost = random_instance(seed)
         assert_right_or_refused(solver, cost, maximize=seed % 7 == 0, **options)
 
