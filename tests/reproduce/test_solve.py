@@ -1,6 +1,7 @@
 """`reproduce solve`: files of one's own."""
 
 import gzip
+import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,13 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
+import papers
 from papers.common.gpu import device
 from papers.common.model import Defaults
 from papers.common.problems import kinds
-from papers.reproduce import solve
+from papers.common.problems.graph import bipartite
+from papers.common.problems.network import FOUR, grid
+from papers.reproduce import registry, solve
 from papers.reproduce.registry import UsageError
 
 COSTS = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
@@ -211,3 +215,46 @@ def test_a_broken_graph_file(reproduce, tmp_path):
     assert result.code == 2
     assert result.err.startswith("reproduce: g.mtx: ")
     assert result.err.count("\n") == 1
+
+
+# ------------------------------------------------------------------------------- defaults
+
+PUBLIC = [(name, problem) for name in papers.PAPERS for problem in registry.card(name).defaults]
+FORMS = {
+    "assignment": lambda: np.arange(36).reshape(6, 6) % 7,
+    "matching": lambda: bipartite(np.eye(6)),
+    "flow": lambda: grid(
+        np.eye(4, dtype=int), np.eye(4, dtype=int)[::-1], dict.fromkeys(FOUR, np.zeros((4, 4), int))
+    ),
+}
+
+
+def call(name, problem, data):
+    """The paper's public call for a problem."""
+    module = importlib.import_module(f"papers.{name}")
+    if problem == "flow":
+        return module.grid_cut(data.source, data.sink, 0)
+    return module.solve(data)
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+@pytest.mark.parametrize(("name", "problem"), PUBLIC)
+def test_the_command_and_the_call_take_the_same_solver(monkeypatch, name, problem, large):
+    """Both ask the card: the kernels where the executor is quick, else the CPU's solver."""
+    device.select("cpu")
+    taken, true = [], kinds.default_solver
+
+    def default(paper, problem, data):
+        taken.append(true(paper, problem, data)[0])
+        return taken[-1], ""
+
+    data = FORMS[problem]()
+    card = registry.card(name)
+    limit = replace(card.defaults[problem], executor=1 if large else 10_000)
+    monkeypatch.setitem(card.defaults, problem, limit)
+    monkeypatch.setattr(kinds, "default_solver", default)
+    call(name, problem, data)
+    full, _, _ = solve.choose(name, data)
+    wanted = limit.cpu if large else limit.gpu
+    assert taken == [wanted, wanted]
+    assert full == f"{name}:{wanted}"
