@@ -63,7 +63,7 @@ def length(kernel):
 
 
 def on_cards():
-    """Every kernel for sm_90 in every type, and for sm_80 the shortest of each module.
+    """Every kernel for sm_90 in every type, and nightly for sm_80 the shortest of each module.
 
     The text differs between the two in its target only: an instruction that the older card lacks
     would be noticed by the assembler, which is not at hand. A paper whose own tests compile its
@@ -78,7 +78,8 @@ def on_cards():
         if module not in shortest or length(case.values[0]) < length(shortest[module].values[0]):
             shortest[module] = case
     for case in shortest.values():
-        yield pytest.param(*case.values, (8, 0), id=f"{case.id}-sm_80")
+        older = pytest.mark.nightly
+        yield pytest.param(*case.values, (8, 0), id=f"{case.id}-sm_80", marks=older)
 
 
 @pytest.mark.usefixtures("_no_gpu_needed")

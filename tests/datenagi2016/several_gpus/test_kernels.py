@@ -6,6 +6,7 @@ import types
 
 import numpy as np
 import pytest
+from nightly import first
 from numba import cuda
 
 from papers.common.executor.scheduler import Executor
@@ -282,7 +283,7 @@ def reached_by(cost, matched):
     return rows, columns, levels, expanded
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first(16, range(40)))
 def test_ranks_that_write_each_others_lists_search_the_same_trees(seed):
     """Threads stand for ranks: executors' seeds and the system's scheduler interleave them."""
     draw = np.random.default_rng(seed)
@@ -459,7 +460,7 @@ def between_searches(seed, parts, n, rounds):
     return given, found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", first(8, range(20)))
 def test_ranks_send_trees_and_take_the_assignment_through_windows(seed):
     """Threads stand for ranks: executors' seeds and the system's scheduler interleave them."""
     parts, n, rounds = 1 + seed % 4, (5, 40, 66)[seed % 3], 4

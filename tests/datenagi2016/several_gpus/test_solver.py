@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nightly import first
 
 DRIVER = Path(__file__).with_name("mpi_driver.py")
 BESIDE = Path(sys.executable).with_name("mpiexec")
@@ -45,7 +46,7 @@ def ended(process, limit=280):
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", first(3, [1, 2, 3, 4]))
 def test_solves(ranks, tmp_path):
     path = tmp_path / "costs.npy"
     np.save(path, np.random.default_rng(1).integers(0, 90, (13, 13)).astype(np.int32))
