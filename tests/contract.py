@@ -20,11 +20,16 @@ def room_of(solver):
 
 
 def solvers(problem):
-    """Every solver of a problem, and each of its variants, as parameters ``(solver, options)``."""
+    """Every solver of a problem, and each of its variants, as parameters ``(solver, options)``.
+
+    A solver that two papers list is run once.
+    """
+    seen = []
     for paper in papers.PAPERS:
         for solver in registry.card(paper).solvers().values():
-            if solver.problem != problem:
+            if solver.problem != problem or any(solver is other for other in seen):
                 continue
+            seen.append(solver)
             for name, options in {"": {}, **solver.variants}.items():
                 case = f"{paper}:{solver.name}" + (f"-{name}" if name else "")
                 yield pytest.param(solver, dict(options), id=case)

@@ -63,8 +63,9 @@ def length(kernel):
 
 
 def on_cards():
-    """Every kernel for sm_90 in every type, and nightly for sm_80 the shortest of each module.
+    """Every kernel for sm_90 in every type, and for sm_80 the shortest of each module.
 
+    Nightly are sm_80, and int64 where a kernel is compiled for int32 and float64 as well.
     The text differs between the two in its target only: an instruction that the older card lacks
     would be noticed by the assembler, which is not at hand. A paper whose own tests compile its
     kernels, and ask more of the text, says so in its `paper.toml`.
@@ -74,7 +75,8 @@ def on_cards():
     for case in cases():
         module = case.id.rpartition(".")[0]
         if (9, 0) not in own.get(case.id.partition(".")[0], []):
-            yield pytest.param(*case.values, (9, 0), id=f"{case.id}-sm_90")
+            marks = [pytest.mark.nightly] if case.values[2] == "int64" else []
+            yield pytest.param(*case.values, (9, 0), id=f"{case.id}-sm_90", marks=marks)
         if module not in shortest or length(case.values[0]) < length(shortest[module].values[0]):
             shortest[module] = case
     for case in shortest.values():

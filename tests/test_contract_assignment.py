@@ -280,14 +280,14 @@ def test_hard_families(solver, options, family):
 def blocks():
     """Every solver with its instances, ten at a time for kernels, thirty for codes of the CPU.
 
-    One block is for every solver; nine more for codes of the CPU are run by ``make test-all``.
+    Each kernels' solver has one block; ten for codes of the CPU are run by ``make test-all``.
     """
     for case in SOLVERS:
         solver = case.values[0]
         if solver.ranks:
             continue  # on several ranks: the tests of their paper
         for block in range(1 if solver.device == "cuda" else 10):
-            marks = [pytest.mark.nightly] if block else []
+            marks = [pytest.mark.nightly] if solver.device == "cpu" else []
             yield pytest.param(*case.values, block, id=f"{block}-{case.id}", marks=marks)
 
 

@@ -116,7 +116,7 @@ def test_atomics_under_contention(threads):
 
 
 def test_races():
-    race(MOST, rounds=4)
+    race(MOST, rounds=3)
 
 
 def test_more_threads_than_cores():
