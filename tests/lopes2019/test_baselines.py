@@ -47,7 +47,7 @@ def random_cases():
         high = int(rng.choice([1, 2, 5, n, 10 * n, 2**29]))
         dtype = rng.choice([np.int32, np.int64])
         matrix = rng.integers(0, high, (n, n)).astype(dtype)
-        marks = [pytest.mark.nightly] if case >= 20 else []
+        marks = [pytest.mark.nightly] if case >= 12 else []
         cases.append(pytest.param(matrix, id=f"{case}-{n}-{high}", marks=marks))
     return cases
 

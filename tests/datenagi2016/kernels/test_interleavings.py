@@ -206,7 +206,7 @@ def sequential(variant):
 
 
 @variants
-@pytest.mark.parametrize("part", first(2, range(4)))
+@pytest.mark.parametrize("part", first(1, range(4)))
 def test_every_pass_of_a_solve_under_interleavings(variant, part):
     """All that holds after a pass, an augmentation, an update holds under every order.
 
@@ -227,7 +227,7 @@ def test_every_pass_of_a_solve_under_interleavings(variant, part):
 
 
 @variants
-@pytest.mark.parametrize("part", first(2, range(4)))
+@pytest.mark.parametrize("part", first(1, range(4)))
 def test_whole_solves_under_interleavings(variant, part):
     """Always optimal, always proved, always the same dual updates."""
     for seed in range(100 + part * 7, 107 + part * 7):
