@@ -114,7 +114,6 @@ def test_every_test_of_all_papers_takes_it_and_passes(clone):
         f"test_every_numbered_item_is_cited[{NAME}] PASSED",
         f"test_readme_has_the_same_headings_as_all[{NAME}] PASSED",
         f"[{NAME}.kernels.search.search-float64-sm_90] PASSED",
-        f"[{NAME}.kernels.search.search-float64-sm_90] PASSED",
         f"[wide-{NAME}:gpu] PASSED",
         f"[wide-{NAME}:cpu] PASSED",
     ):

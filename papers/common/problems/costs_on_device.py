@@ -53,8 +53,7 @@ class ResidentCosts:
 
 @dataclass(frozen=True, eq=False)
 class ResidentProblem:
-    """`ResidentCosts` as a solver works on them: what `papers.common.problems.assignment.Problem`
-    is else.
+    """The counterpart of `papers.common.problems.assignment.Problem` for costs in device memory.
 
     The costs are the working matrix: nothing is moved, mirrored, padded or forbidden.
 

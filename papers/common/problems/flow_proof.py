@@ -168,7 +168,7 @@ def _check_bounds(bad: np.ndarray, what: str) -> None:
 
 @njit(cache=True, parallel=True)
 def _terminals(source, sink, source_left, sink_left, side):
-    """By row: first pixel out of bounds, what arrives, the cut; each pixel's net flow out."""
+    """Return for each row its first invalid pixel, the arriving units, the cut, the net flow."""
     height, width = side.shape
     out = np.empty((height, width), np.int64)
     bad, values = np.empty(height, np.int64), np.empty(height, np.int64)
@@ -189,7 +189,7 @@ def _terminals(source, sink, source_left, sink_left, side):
 
 @njit(cache=True, parallel=True)
 def _direction(arcs, arcs_back, left, left_back, side, down, right, out):
-    """By row: first pixel out of bounds, what the cut takes; adds the net flow to `out`."""
+    """Return for each row its first invalid pixel and the cut's capacity; add net flow to `out`."""
     height, width = side.shape
     bad, crossing = np.empty(height, np.int64), np.empty(height, np.int64)
     for y in prange(height):
