@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from papers.common.gpu import clocks, device
-from papers.common.gpu.clocks import KernelClock as KernelClock
 
 REGISTERS = 65536
 """32-bit registers of a multiprocessor, on every card since Kepler."""

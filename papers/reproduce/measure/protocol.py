@@ -134,7 +134,7 @@ def _steps(clockwork: Clockwork, solver: Solver, state: Any) -> Times:
 
 
 def _kernels(clockwork: Clockwork, solver: Solver, state: Any) -> Times:
-    from papers.common.gpu.launch import KernelClock  # Needs the CUDA driver.
+    from papers.common.gpu.clocks import KernelClock  # Needs the CUDA driver.
 
     with KernelClock() as clock:
         solver.run(state)

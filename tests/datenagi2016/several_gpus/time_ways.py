@@ -15,9 +15,8 @@ import time
 
 from papers.common import instances
 from papers.common.gpu import device
-from papers.common.gpu.clocks import stopwatch
+from papers.common.gpu.clocks import KernelClock, stopwatch
 from papers.common.gpu.environment import MissingPackageError
-from papers.common.gpu.launch import KernelClock
 from papers.common.instances.matrices import sources
 from papers.common.model import Instance
 from papers.common.mpi.job import size_of_job
