@@ -20,18 +20,26 @@ if TYPE_CHECKING:
 
 
 class GivenUpError(RuntimeError):
-    """A solver has stopped at a limit that its caller had set: no answer, and no fault.
+    """A solver has stopped at a limit of time or of work: no answer, and no fault.
 
     Parameters
     ----------
     message : str
     after_ms : float, optional
         Milliseconds that the run took until it stopped, where time was the limit.
+    reached : mapping of str to int, optional
+        Counts of what the run had reached, e.g. ``{"matched": 812, "dual_updates": 40}``.
     """
 
-    def __init__(self, message: str, after_ms: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        after_ms: float | None = None,
+        reached: Mapping[str, int] | None = None,
+    ) -> None:
         super().__init__(message)
         self.after_ms = after_ms
+        self.reached = dict(reached or {})
 
 
 GAVE_UP = "gave_up_ms"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from papers.common.deadline import Deadline, check_count, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
@@ -35,7 +36,6 @@ from papers.lupinska_costscale.assignment.launches import (
     check_size,
 )
 from papers.lupinska_costscale.assignment.reference import ALPHA, relabel_bound
-from papers.lupinska_costscale.limits import Deadline, check_count, check_seconds
 
 CYCLE = 500_000
 """Turns of a node's thread in one run of the kernel [LU11 sec.5.5]."""

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from papers.common.deadline import check_seconds
 from papers.common.model import Flow, Paper, Proof
 from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import Grid, Network, flow_on_arcs
 from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
 from papers.lupinska_costscale.flow.settle import FlowError
-from papers.lupinska_costscale.limits import check_seconds
 
 # ------------------------------------------------------------------------------- answers
 

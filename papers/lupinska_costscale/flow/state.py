@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from papers.common.deadline import Deadline
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
 from papers.common.model import GivenUpError
 from papers.lupinska_costscale.flow.prepare import Prepared
-from papers.lupinska_costscale.limits import Deadline
 
 
 @dataclass

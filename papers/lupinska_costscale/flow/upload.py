@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from papers.common.deadline import check_count, check_seconds
 from papers.common.problems.network import NetworkError, image_of
 from papers.lupinska_costscale.flow import launches
 from papers.lupinska_costscale.flow.kernels import lock_free
 from papers.lupinska_costscale.flow.prepare import ONE, Tile, allocate, prepare
 from papers.lupinska_costscale.flow.state import State
-from papers.lupinska_costscale.limits import check_count, check_seconds
 
 CYCLE = 7000
 """Operations of a thread in one launch: the author's best value [LU11 sec.4.6]."""

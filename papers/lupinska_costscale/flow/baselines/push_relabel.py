@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.model import Flow, GivenUpError
 from papers.common.problems.network import Grid, Network
 from papers.lupinska_costscale.flow.residuals import (
@@ -28,7 +29,6 @@ from papers.lupinska_costscale.flow.residuals import (
     split,
 )
 from papers.lupinska_costscale.flow.settle import settle
-from papers.lupinska_costscale.limits import Deadline, check_seconds
 
 Trace = Callable[[str], None]
 
