@@ -41,7 +41,7 @@ def _efficiencies(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             f"the time on {row.gpus:.0f} GPUs", "that on one",
         )  # fmt: skip
         yield comparisons.ratio(
-            f"efficiency of {row.step}, {row.solver}, n={row.n} on {row.gpus:.0f} GPUs ({source})",
+            f"efficiency of {row.step}, {row.solver}, n={row.n} on {row.gpus:.0f} GPUs",
             row.published_efficiency, round(row.efficiency, 3), factor=1.25, note=note,
         )  # fmt: skip
 
@@ -56,7 +56,7 @@ def _statements(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             most = several[several["gpus"] == several["gpus"].max()]
             least = round(float(most["efficiency"].min()), 2)
             yield claim(
-                f"matrix compression scales well, to {several['gpus'].max():.0f} GPUs ({source})",
+                f"matrix compression scales well, to {several['gpus'].max():.0f} GPUs",
                 f"at least {SCALES_WELL} at every n", least, least >= SCALES_WELL,
                 note="its share of a launch and a wait does not shrink with the strip",
             )  # fmt: skip
@@ -69,7 +69,7 @@ def _statements(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
                 for before, after in pairwise(rows.sort_values("gpus")["efficiency"])
             )
             yield claim(
-                f"overall efficiency of {name} falls with the GPUs ({source})", "falls",
+                f"overall efficiency of {name} falls with the GPUs", "falls",
                 "falls" if falls else "not everywhere", falls,
                 note="at this order the strips' bytes still outweigh what is exchanged",
             )  # fmt: skip
@@ -87,14 +87,14 @@ def model(table: pd.DataFrame) -> list[Comparison]:
         if row.step == "overall":
             inside = row.low_s <= row.measured_s <= row.high_s
             found.append(
-                comparisons.cross_check(
-                    f"held-back run of {row.solver}, n={row.n} on {row.gpus} GPUs ({row.source})",
+                comparisons.correct(
+                    f"held-back run of {row.solver}, n={row.n} on {row.gpus} GPUs",
                     f"{row.low_s:.4g} to {row.high_s:.4g} s", round(row.measured_s, 5), inside,
                     note="the model misses what it has not seen: its predictions beyond are weaker",
                 )
             )  # fmt: skip
     return found or not_measured(
-        "the model on GPUs: four configurations and one held back", "cross-check"
+        "the model on GPUs: four configurations and one held back", "correctness"
     )
 
 
@@ -112,12 +112,12 @@ def exchanges(table: pd.DataFrame) -> list[Comparison]:
             if "nccl" in times and len(times) > 1:
                 order = sorted(times, key=lambda way: times[way])
                 found.append(
-                    comparisons.cross_check(
-                        f"exchanges of a frontier, fastest first, n={n} on {gpus} GPUs ({source})",
+                    comparisons.correct(
+                        f"exchanges of a frontier, fastest first, n={n} on {gpus} GPUs",
                         ", ".join(expected), ", ".join(order), order == expected,
                     )
                 )  # fmt: skip
-    return found or not_measured("ways to exchange a frontier, on GPUs", "cross-check")
+    return found or not_measured("ways to exchange a frontier, on GPUs", "correctness")
 
 
 def larger(table: pd.DataFrame) -> list[Comparison]:
@@ -127,12 +127,12 @@ def larger(table: pd.DataFrame) -> list[Comparison]:
         if row.gpus > 1 and row.efficiency == row.efficiency:  # One GPU was measured, too.
             gain = round(row.gpus * row.efficiency, 2)
             found.append(
-                comparisons.cross_check(
-                    f"{row.solver}, n={row.n}: {row.gpus} GPUs over one ({row.source})",
+                comparisons.correct(
+                    f"{row.solver}, n={row.n}: {row.gpus} GPUs over one",
                     "above 1", gain, gain > 1,
                 )
             )  # fmt: skip
-    return found or not_measured("orders beyond the paper's on several GPUs", "cross-check")
+    return found or not_measured("orders beyond the paper's on several GPUs", "correctness")
 
 
 def too_large(table: pd.DataFrame) -> list[Comparison]:
@@ -141,17 +141,17 @@ def too_large(table: pd.DataFrame) -> list[Comparison]:
     for row in table.itertuples(index=False) if not table.empty else ():
         if row.n < TOO_LARGE:
             continue
-        what = f"n={row.n} on {row.gpus} GPUs, {row.solver} ({row.source})"
+        what = f"n={row.n} on {row.gpus} GPUs, {row.solver}"
         inside = 0.98 * row.theory_low <= row.cost <= 1.02 * row.theory_high
         found += [
-            comparisons.cross_check(f"proof at {what}", "lp-duals", row.certificate,
+            comparisons.correct(f"proof at {what}", "lp-duals", row.certificate,
                                 row.certificate == "lp-duals"),
-            comparisons.cross_check(
+            comparisons.correct(
                 f"objective beside theory, {what}",
                 f"{row.theory_low:.0f} to {row.theory_high:.0f}, within 2 %", row.cost, inside,
             ),
         ]  # fmt: skip
-    return found or not_measured(f"n = {TOO_LARGE} on several GPUs", "cross-check")
+    return found or not_measured(f"n = {TOO_LARGE} on several GPUs", "correctness")
 
 
 # ------------------------------------------------------------------------------- figures

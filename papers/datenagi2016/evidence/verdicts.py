@@ -42,7 +42,7 @@ def _bands(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         far = max(row.min - row.published, row.published - row.max, 0.0)
         note = "the paper counts passes of its loop, of which a dual update begins several"
         yield claim(
-            f"assignments, n={row.n} {row.band} ({source})", row.published, round(row.mean, 1),
+            f"assignments, n={row.n} {row.band}", row.published, round(row.mean, 1),
             far <= slack, "count", note if row.counted_by == "dual update" else "",
         )  # fmt: skip
 
@@ -53,7 +53,7 @@ def _falling(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         falls = all(later <= earlier for earlier, later in pairwise(values))
         if len(values) > 1:
             yield claim(
-                f"paths decrease with the iteration count, n={n} ({source})", "decrease",
+                f"paths decrease with the iteration count, n={n}", "decrease",
                 "decrease" if falls else "not in every band", falls,
                 note="print itself rises once, from 10 to 22 at n = 5000" if n == 5000 else "",
             )  # fmt: skip
@@ -70,7 +70,7 @@ def _sparser(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             falls = shares["0.1n"] > shares["n"] > shares["10n"]
             found = " > ".join(f"{shares[label]:.0f}" for label in ("0.1n", "n", "10n"))
             yield claim(
-                f"initial assignments fall with the range, n={n} ({source})", "fall", found, falls
+                f"initial assignments fall with the range, n={n}", "fall", found, falls
             )
 
 
@@ -91,7 +91,7 @@ def _objective(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
                 f"{row.theory_high:.0f}, and the row minima alone add up to {row.row_minima:.0f}"
             )
         yield comparisons.count(
-            f"objective, {row.table}, n={row.n} range {row.cost_range} ({source})",
+            f"objective, {row.table}, n={row.n} range {row.cost_range}",
             row.published, round(row.measured, 1),
             _tolerance(row.deviation, row.seeds, row.published), note,
         )  # fmt: skip
@@ -103,8 +103,8 @@ def _limits(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     for row in rows.drop_duplicates(["n", "cost_range"]).itertuples(index=False):
         slack = SIGMAS * row.deviation / math.sqrt(row.seeds)
         inside = row.theory_low - slack <= row.measured <= row.theory_high + slack
-        yield comparisons.cross_check(
-            f"mean objective beside theory, n={row.n} range {row.cost_range} ({source})",
+        yield comparisons.correct(
+            f"mean objective beside theory, n={row.n} range {row.cost_range}",
             f"{row.theory_low:.0f} to {row.theory_high:.0f}, give or take {slack:.0f}",
             round(row.measured, 1), inside,
         )  # fmt: skip
@@ -129,12 +129,12 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
         solvers = " ".join(rows["solver"])
         alike, instances = int(rows["alike"].sum()), int(rows["instances"].sum())
         found.append(
-            comparisons.cross_check(
+            comparisons.correct(
                 f"cost, initial assignments, dual updates of {solvers}: n={n} range {label} "
-                f"({source})", instances, alike, alike == instances,
+                f"", instances, alike, alike == instances,
             )
         )  # fmt: skip
-    return found or not_measured("costs, initial assignments, dual updates", "cross-check")
+    return found or not_measured("costs, initial assignments, dual updates", "correctness")
 
 
 # ------------------------------------------------------------------------------- Table 1, Figure 2
@@ -169,7 +169,7 @@ def _ratios(what: str, keys: list[str]) -> Judge:
                 fell = {name: printed[name] / ours[name] for name in (slow, fast)}
                 moved = gains(fell[fast], fell[slow], f"{fast}'s time", f"{slow}'s")
                 yield comparisons.ratio(
-                    f"{slow} over {fast}: {what.format(*key)} ({source})",
+                    f"{slow} over {fast}: {what.format(*key)}",
                     printed[slow] / printed[fast], ours[slow] / ours[fast],
 note=comparisons.either(_fewer_threads(rows, slow, fast), moved),
                 )  # fmt: skip
@@ -184,21 +184,21 @@ def _small_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         return
     classical = [n for n, t in sizes.items() if t["CU-CLASS"] < t["CU-TREE"]]
     yield claim(
-        f"classical faster than tree on small instances ({source})", "all sizes (7 of 10 in print)",
+        f"classical faster than tree on small instances", "all sizes (7 of 10 in print)",
         f"{len(classical)} of {len(sizes)}", 2 * len(classical) > len(sizes),
         note="DN2, DN4: Tables 1 and 3 of print contradict the text and one another",
     )  # fmt: skip
     cuda = [n for n, t in sizes.items() if max(t[name] for name in GPU) < t["OMP-8"]]
     later = [n for n in sizes if n >= 2000]
     yield claim(
-        f"both CUDA codes faster than OMP-8 ({source})", "all sizes (from 2000 in print)",
+        f"both CUDA codes faster than OMP-8", "all sizes (from 2000 in print)",
         f"{len(cuda)} of {len(sizes)}", bool(later) and set(later) <= set(cuda),
         note="DN3: print has OMP-8 ahead up to n = 1500",
     )  # fmt: skip
     ahead = [n for n, t in sizes.items() if min(t[name] for name in GPU) < t["OMP-1"]]
     if ahead:
         yield comparisons.ratio(
-            f"smallest n at which CUDA beats one thread ({source})", 1500, min(ahead)
+            f"smallest n at which CUDA beats one thread", 1500, min(ahead)
         )
 
 
@@ -217,14 +217,14 @@ def _large_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         if len(ours) < 3:
             continue
         theirs, mine = (dict(sorted(times.items())) for times in (printed, ours))
-        what = f"order of the codes, n={n} range {label} ({source})"
+        what = f"order of the codes, n={n} range {label}"
         yield comparisons.ranking(what, theirs, mine, 0.1)
     classical = rows[(rows["solver"] == "CU-CLASS") & (rows["cost_range"] == "10n")]
     for row in classical[classical["n"] >= 15000].itertuples(index=False):
         larger = row.matrix_compression_s > max(row.forward_pass_s, row.dual_update_s)
         share = row.matrix_compression_s / row.total_s
         yield claim(
-            f"matrix compression is the bottleneck, n={row.n} range 10n ({source})", "largest step",
+            f"matrix compression is the bottleneck, n={row.n} range 10n", "largest step",
             f"{100 * share:.0f} % of the run", larger,
             note="" if larger else _compression_note(row),
         )  # fmt: skip
@@ -296,15 +296,15 @@ def large(table: pd.DataFrame) -> list[Comparison]:
         proved = row.certificate == "lp-duals"
         inside = 0.98 * row.theory_low <= row.cost <= 1.02 * row.theory_high
         found += [
-            comparisons.cross_check(
-                f"proof at n={row.n} ({row.source})", "lp-duals", row.certificate, proved
+            comparisons.correct(
+                f"proof at n={row.n}", "lp-duals", row.certificate, proved
             ),
-            comparisons.cross_check(
-                f"objective beside theory, n={row.n} ({row.source})",
+            comparisons.correct(
+                f"objective beside theory, n={row.n}",
                 f"{row.theory_low:.0f} to {row.theory_high:.0f}, within 2 %", row.cost, inside,
             ),
         ]  # fmt: skip
-    return found or not_measured("n = 70000 on a GPU of 80 GB", "cross-check")
+    return found or not_measured("n = 70000 on a GPU of 80 GB", "correctness")
 
 
 def doubles(table: pd.DataFrame) -> list[Comparison]:
@@ -312,8 +312,8 @@ def doubles(table: pd.DataFrame) -> list[Comparison]:
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         found.append(
-            comparisons.cross_check(
-                f"proof of {row.solver} on doubles in {row.cost_range}, n={row.n} ({row.source})",
+            comparisons.correct(
+                f"proof of {row.solver} on doubles in {row.cost_range}, n={row.n}",
                 "lp-duals", row.certificate, row.certificate == "lp-duals",
             )
         )  # fmt: skip
@@ -321,12 +321,12 @@ def doubles(table: pd.DataFrame) -> list[Comparison]:
         spread = float(rows["cost"].max() - rows["cost"].min())
         limit = 1e-9 * float(rows["cost"].max())
         found.append(
-            comparisons.cross_check(
-                f"costs of the two variants on doubles, n={key[1]} ({key[0]})",
+            comparisons.correct(
+                f"costs of the two variants on doubles, n={key[1]}",
                 f"at most {limit:.2g} apart", spread, len(rows) > 1 and spread <= limit,
             )
         )  # fmt: skip
-    return found or not_measured("doubles", "cross-check")
+    return found or not_measured("doubles", "correctness")
 
 
 AUTHORS_CELLS = 27
@@ -341,4 +341,4 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
             continue
         what = f"{name}, our time over the authors'"
         found += comparisons.goal(what, str(source), rows["ours_over_authors"], 0.5, 1.0)
-    return found or not_measured("our time over the authors': all 27 cells, an H100", "cross-check")
+    return found or not_measured("our time over the authors': all 27 cells, an H100", "correctness")

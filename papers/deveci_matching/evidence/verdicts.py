@@ -83,7 +83,7 @@ def _always(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             # "more suitable" is about most pairs: in print APsB wins one of RCP_S1.
             holds = wins == pairs if word == "always" else 2 * wins > pairs
             yield claim(
-                f"{better} no slower than {worse}, pairs of means ({source})", word,
+                f"{better} no slower than {worse}, pairs of means", word,
                 f"{wins} of {pairs}", holds,
             )  # fmt: skip
 
@@ -111,7 +111,7 @@ def _ratios(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             theirs, mine = getattr(row, printed), getattr(row, ours)
             fell = theirs / mine, row.published_gpu_s / row.gpu_s
             yield comparisons.ratio(
-                f"{code} over GPU, {row.matrix} {row.ordering} ({source})",
+                f"{code} over GPU, {row.matrix} {row.ordering}",
                 round(theirs / row.published_gpu_s, 4), round(mine / row.gpu_s, 4),
                 note=gains(fell[1], fell[0], "the GPU's time", f"{code}'s"),
             )  # fmt: skip
@@ -147,7 +147,7 @@ def fig_2(table: pd.DataFrame) -> list[Comparison]:
             few, many = (sums[f"{algorithm} {kernel} CT"] for algorithm in ("APFB", "APsB"))
             found.append(
                 claim(
-                    f"iterations, {kernel}, {name} ({source})", "APFB < APsB",
+                    f"iterations, {kernel}, {name}", "APFB < APsB",
                     f"{few['iterations']:.0f}, {many['iterations']:.0f}",
                     few["iterations"] <= many["iterations"],
                 )
@@ -156,7 +156,7 @@ def fig_2(table: pd.DataFrame) -> list[Comparison]:
                 continue
             found.append(
                 claim(
-                    f"BFS kernel executions in all, {kernel}, {name} ({source})", "APFB < APsB",
+                    f"BFS kernel executions in all, {kernel}, {name}", "APFB < APsB",
                     f"{few['launches']:.0f}, {many['launches']:.0f}",
                     few["launches"] <= many["launches"],
                     note="a stand-in: its paths are as long as its law makes them"
@@ -230,7 +230,7 @@ def claims(table: pd.DataFrame) -> list[Comparison]:
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         mine = f", {row.instance_set}" if row.instance_set else ""
-        origin = "" if row.source == NOT_MEASURED else f" ({row.source})"
+        origin = "" if row.source == NOT_MEASURED else f""
         what = f"{row.id}, {row.quantity}{mine}{origin}"
         small = row.graphs < FEW
         if comparisons.missing(row.measured) or small:
@@ -259,26 +259,26 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
         equal = int(rows["equal"].sum())
         known = int(rows["known"].notna().sum())
         found.append(
-            comparisons.cross_check(
-                f"{kind} graphs on which all codes find the maximum, known on {known} ({source})",
+            comparisons.correct(
+                f"{kind} graphs on which all codes find the maximum, known on {known}",
                 len(rows), equal, equal == len(rows),
             )
         )  # fmt: skip
         alike = int(rows["same_start"].sum())
         found.append(
-            comparisons.cross_check(
-                f"{kind} graphs on which all codes start from as many pairs ({source})",
+            comparisons.correct(
+                f"{kind} graphs on which all codes start from as many pairs",
                 len(rows), alike, alike == len(rows),
             )
         )  # fmt: skip
         for row in rows[~rows["equal"]].itertuples(index=False):
             found.append(
-                comparisons.cross_check(
-                    f"matching size of {row.name} {row.ordering} ({source})", row.known,
+                comparisons.correct(
+                    f"matching size of {row.name} {row.ordering}", row.known,
                     row.cardinality, False,
                 )
             )  # fmt: skip
-    return found or not_measured("matching sizes", "cross-check")
+    return found or not_measured("matching sizes", "correctness")
 
 
 GOALS = {"best variant": 3.0, BEYOND: 1.0}
@@ -292,8 +292,8 @@ def _goal(source: str, graph: str, rows: pd.DataFrame) -> Iterable[Comparison]:
     names = {"best variant": f"best variant ({eight.idxmin()})" if len(eight) else "best variant"}
     for name, bound in GOALS.items():
         if values[name] == values[name]:
-            yield comparisons.cross_check(
-                f"{names.get(name, name)} over ECL-MM, {graph} ({source})", f"at most {bound:g}",
+            yield comparisons.correct(
+                f"{names.get(name, name)} over ECL-MM, {graph}", f"at most {bound:g}",
                 round(values[name], 4), values[name] <= bound,
             )  # fmt: skip
 
@@ -308,7 +308,7 @@ def peers(table: pd.DataFrame) -> list[Comparison]:
         ours = ours[ours["graph"].isin(goals) & ours["device"].str.contains("H100")]
     for (source, graph), rows in ours.groupby(["source", "graph"], sort=False):
         found += _goal(str(source), str(graph), rows)
-    return found or not_measured("our time over ECL-MM's, an H100", "cross-check")
+    return found or not_measured("our time over ECL-MM's, an H100", "correctness")
 
 
 def copter2(table: pd.DataFrame) -> list[Comparison]:
@@ -317,13 +317,13 @@ def copter2(table: pd.DataFrame) -> list[Comparison]:
     for row in _on_gpu(table).itertuples(index=False):
         sign = "below" if row.bound == "exact" else "below (SciPy had not ended)"
         found.append(
-            comparisons.cross_check(
-                f"{row.code} on copter2, s, {row.ordering} ({row.source})",
+            comparisons.correct(
+                f"{row.code} on copter2, s, {row.ordering}",
                 f"{sign} {row.published_scipy_s}", round(row.measured_s, 4),
                 row.measured_s < row.published_scipy_s,
             )
         )  # fmt: skip
-    return found or not_measured("copter2", "cross-check")
+    return found or not_measured("copter2", "correctness")
 
 
 def _in_the_mean(column: str, what: str) -> Callable[[pd.DataFrame], list[Comparison]]:
@@ -336,12 +336,12 @@ def _in_the_mean(column: str, what: str) -> Callable[[pd.DataFrame], list[Compar
             if len(ratios):
                 mean = geometric_mean(ratios)
                 found.append(
-                    comparisons.cross_check(
-                        f"{what}, geometric mean of {len(ratios)} {ordering} graphs ({source})",
+                    comparisons.correct(
+                        f"{what}, geometric mean of {len(ratios)} {ordering} graphs",
                         "at most 1", round(mean, 4), mean <= 1,
                     )
                 )  # fmt: skip
-        return found or not_measured(what, "cross-check")
+        return found or not_measured(what, "correctness")
 
     return verdicts
 

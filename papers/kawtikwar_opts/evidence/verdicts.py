@@ -36,7 +36,7 @@ def _over(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
                 continue
             fell = {name: printed[name] / ours[name] for name in (slow, "LAP19")}
             yield comparisons.ratio(
-                f"{slow} over LAP19, n={n} ({source})",
+                f"{slow} over LAP19, n={n}",
                 printed[slow] / printed["LAP19"], ours[slow] / ours["LAP19"],
                 note=comparisons.if_larger(OTHER_LP)
                 if slow == "CPU"
@@ -53,7 +53,7 @@ def _baseline_choice(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     ]
     if wins:
         yield claim(
-            f"LAP19 is the fastest of the three ({source})", "at all sizes",
+            f"LAP19 is the fastest of the three", "at all sizes",
             f"at {sum(wins)} of {len(wins)}", all(wins),
             note="ours of LAP16 is one persistent search; LAP19's doubles pass over the matrix for "
             "every dual update, which is what costs at the largest size",
@@ -75,7 +75,7 @@ def _rising(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         if len(curve) > 1:
             published, measured = (list(curve[c]) for c in TIMES)
             yield comparisons.shape_slope(
-                f"exponent of {version}'s time in n ({source})", list(curve["n"]),
+                f"exponent of {version}'s time in n", list(curve["n"]),
                 published, measured, 0.5,
                 comparisons.if_smaller("small orders are launches and barriers, whatever n is"),
             )  # fmt: skip
@@ -110,7 +110,7 @@ def _optimization_1(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     if len(ours):
         slower = [str(n) for n in ours.loc[ours["incremental"] < 1, "n"]]
         yield claim(
-            f"sizes that Opt 1 makes slower ({source})", "256, 512 (256 to 1024 in the text)",
+            f"sizes that Opt 1 makes slower", "256, 512 (256 to 1024 in the text)",
             ", ".join(slower) or "none", set(slower) == {"256", "512"},
             note="KA1: text and tables of print disagree; ours has launches of its own cost",
         )  # fmt: skip
@@ -125,7 +125,7 @@ def _means(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         means = {c: geometric_mean(mine[c]) for c in ("published_total", "total")}
         fell = geometric_mean(mine["fell"]), geometric_mean(mine["fell_baseline"])
         yield comparisons.ratio(
-            f"geometric mean of {version}'s total speedup, {len(mine)} sizes ({source})",
+            f"geometric mean of {version}'s total speedup, {len(mine)} sizes",
             round(means["published_total"], 2), round(means["total"], 3),
             note=gains(*fell, f"{version}'s time", "the baseline's"),
         )  # fmt: skip
@@ -214,7 +214,7 @@ def loads(table: pd.DataFrame) -> list[Comparison]:
                 saved = int(count[before] - count[after])
                 found.append(
                     claim(
-                        f"global loads that Opt 3 takes out of {before}, {kind} ({source})",
+                        f"global loads that Opt 3 takes out of {before}, {kind}",
                         "1 an entry", f"{saved} of {int(count[before])}", saved > 0, "count",
                     )
                 )  # fmt: skip
@@ -223,7 +223,7 @@ def loads(table: pd.DataFrame) -> list[Comparison]:
         if not executed.isna().any():
             found.append(
                 comparisons.ratio(
-                    f"executed global loads, Opt 3 over Opt 2 ({source})",
+                    f"executed global loads, Opt 3 over Opt 2",
                     round(printed["opt3"] / printed["opt2"], 4),
                     round(executed["opt3"] / executed["opt2"], 4), SMALL_GAIN,
                     "KA2: print's 1.94 million read as 194",
@@ -260,7 +260,7 @@ def claims(table: pd.DataFrame) -> list[Comparison]:
             note = comparisons.if_smaller(LESS)
         elif row.id == "KA-j":
             note = comparisons.if_larger("launches weigh more where memory is faster")
-        what = f"{row.id}, {row.quantity} ({row.source})"
+        what = f"{row.id}, {row.quantity}"
         if row.source == NOT_MEASURED:
             what = f"{row.id}, {row.quantity}"
         judge = comparisons.share if row.id in POINTS else comparisons.ratio
@@ -291,21 +291,21 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
             ours["zeros_initial"].nunique() <= 1
         )
         found.append(
-            comparisons.cross_check(
-                f"cost and first zeros of {len(rows)} solvers alike, {where} ({source})",
+            comparisons.correct(
+                f"cost and first zeros of {len(rows)} solvers alike, {where}",
                 "alike", "alike" if same else "not alike", bool(same),
             )
         )  # fmt: skip
         updates = sorted({int(value) for value in rows["dual_updates"]})
         note = "" if whole else "doubles: the report's near_zero merges zeros a rounding apart"
         found.append(
-            comparisons.cross_check(
-                f"dual updates of {len(rows)} solvers, {where} ({source})",
+            comparisons.correct(
+                f"dual updates of {len(rows)} solvers, {where}",
                 int(rows["dual_updates"].iloc[0]), " ".join(map(str, updates)),
                 len(updates) == 1, note,
             )
         )  # fmt: skip
-    return found or not_measured("costs, zeros and dual updates", "cross-check")
+    return found or not_measured("costs, zeros and dual updates", "correctness")
 
 
 NEAR_SYNC = 10.0
@@ -320,14 +320,14 @@ def barriers(table: pd.DataFrame) -> list[Comparison]:
         small = rows[rows["n"] == rows["n"].min()]
         for row in small.itertuples(index=False):
             found.append(
-                comparisons.cross_check(
-                    f"us a barrier, {family} n={row.n} range {row.cost_range} ({source})",
+                comparisons.correct(
+                    f"us a barrier, {family} n={row.n} range {row.cost_range}",
                     f"at most {NEAR_SYNC * 1.7:.0f}", round(row.us_a_barrier, 2),
                     row.us_a_barrier <= NEAR_SYNC * 1.7,
                     "the one block's searches stand between the barriers",
                 )
             )  # fmt: skip
-    return found or not_measured("us a barrier, on a GPU", "cross-check")
+    return found or not_measured("us a barrier, on a GPU", "correctness")
 
 
 AUTHORS_CELLS = 15
@@ -343,19 +343,19 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
         ratios = rows["ours_over_authors"]
         mean = geometric_mean(ratios)
         found.append(
-            comparisons.cross_check(
-                f"Opt 4 over hylac-classical, geometric mean of {len(rows)} cells ({source})",
+            comparisons.correct(
+                f"Opt 4 over hylac-classical, geometric mean of {len(rows)} cells",
                 "at most 1", round(mean, 4), mean <= 1,
             )
         )  # fmt: skip
         for row in rows.itertuples(index=False):
             found.append(
-                comparisons.cross_check(
-                    f"Opt 4 over lopes2019, n={row.n} range {row.cost_range} ({source})",
+                comparisons.correct(
+                    f"Opt 4 over lopes2019, n={row.n} range {row.cost_range}",
                     "at most 1", round(row.ours_over_lopes2019, 4), row.ours_over_lopes2019 <= 1,
                 )
             )  # fmt: skip
-    return found or not_measured("Opt 4 over hylac-classical: all 15 cells, an H100", "cross-check")
+    return found or not_measured("Opt 4 over hylac-classical: all 15 cells, an H100", "correctness")
 
 
 def predictions(table: pd.DataFrame) -> list[Comparison]:
@@ -363,13 +363,13 @@ def predictions(table: pd.DataFrame) -> list[Comparison]:
     found = []
     rows_on_gpu = table[table["device"].str.contains("H100")] if not table.empty else table
     for row in rows_on_gpu.itertuples(index=False):
-        where = f"{row.version}, n={row.n} ({row.source})"
+        where = f"{row.version}, n={row.n}"
         extra = row.measured_ms - row.predicted_run_ms
         slower = "the searches of one block" if row.version in ONE_LAUNCH else "atomics, searches"
         less = "the matrix fits the L2 cache" if 8 * row.n**2 < 50e6 else "fewer entries change"
         note = slower if extra > 0 else less
         found.append(
-            comparisons.cross_check(
+            comparisons.correct(
                 f"time in ms of {where}", round(row.predicted_run_ms, 3),
                 round(row.measured_ms, 3), 0.5 <= row.measured_over_predicted <= 2,
                 f"not in the prediction: {note}",
@@ -378,10 +378,10 @@ def predictions(table: pd.DataFrame) -> list[Comparison]:
         if not np.isnan(row.predicted_gain):
             ratio = row.measured_gain / row.predicted_gain
             found.append(
-                comparisons.cross_check(
+                comparisons.correct(
                     f"gain over the version before, {where}", round(row.predicted_gain, 3),
                     round(row.measured_gain, 3), 1 / SMALL_GAIN <= ratio <= SMALL_GAIN,
                     f"not in the prediction: {note}, or those of the version before",
                 )
             )  # fmt: skip
-    return found or not_measured("predicted and measured times, an H100", "cross-check")
+    return found or not_measured("predicted and measured times, an H100", "correctness")

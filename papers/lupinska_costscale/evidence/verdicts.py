@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from papers.common.evidence import comparisons
-from papers.common.evidence.comparisons import claim, cross_check, not_measured
+from papers.common.evidence.comparisons import claim, correct, not_measured
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
 from papers.lupinska_costscale.evidence.codes import (
@@ -62,7 +62,7 @@ def claim_small(table: pd.DataFrame) -> list[Comparison]:
         found.append(
             claim(
                 f"slowest of {len(mine)} sizes up to n = {CLAIMED_N}, C = 100, either scope, s "
-                f"({source})",
+                f"",
                 "about 1/20", round(slowest, 5), slowest <= CLAIMED_S,
             )
         )  # fmt: skip
@@ -70,7 +70,7 @@ def claim_small(table: pd.DataFrame) -> list[Comparison]:
         for row in edge.itertuples(index=False):
             found.append(
                 comparisons.absolute_time(
-                    f"n = {row.n}, C = {row.C}, end to end, s ({source})", row.published_s,
+                    f"n = {row.n}, C = {row.C}, end to end, s", row.published_s,
                     row.end_to_end_s, "another machine",
                 )
             )  # fmt: skip
@@ -88,14 +88,14 @@ def claim_large(table: pd.DataFrame) -> list[Comparison]:
         first, last = rows.iloc[0], rows.iloc[-1]
         found.append(
             claim(
-                f"lock-free refine over the fastest other, n = {last['n']} ({source})",
+                f"lock-free refine over the fastest other, n = {last['n']}",
                 "not efficient (above 1)", round(float(last["over_fastest"]), 3),
                 last["over_fastest"] > 1, "ratio",
             )
         )  # fmt: skip
         found.append(
             claim(
-                f"that ratio at n = {first['n']} and at n = {last['n']} ({source})", "grows",
+                f"that ratio at n = {first['n']} and at n = {last['n']}", "grows",
                 f"{first['over_fastest']:.3g}, {last['over_fastest']:.3g}",
                 last["over_fastest"] > first["over_fastest"],
             )
@@ -112,7 +112,7 @@ def operations(table: pd.DataFrame) -> list[Comparison]:
             found.append(
                 claim(
                     f"operations of a refine over n^2 m, {code}, worst of {len(rows)} sizes "
-                    f"({source})",
+                    f"",
                     "at most 1", float(f"{share:.4g}"), share <= 1, "count",
                 )
             )  # fmt: skip
@@ -121,7 +121,7 @@ def operations(table: pd.DataFrame) -> list[Comparison]:
             if slope is not None:
                 found.append(
                     claim(
-                        f"exponent of n in the operations of a refine, {code} ({source})",
+                        f"exponent of n in the operations of a refine, {code}",
                         "at most 4", round(slope, 2), slope <= 4,
                     )
                 )  # fmt: skip
@@ -143,7 +143,7 @@ def heuristics(table: pd.DataFrame) -> list[Comparison]:
             found.append(
                 claim(
                     f"time with {name} over that with none, {_called(code, cycle)}, "
-                    f"{len(mine)} sizes up to n = {mine['n'].max()} ({source})",
+                    f"{len(mine)} sizes up to n = {mine['n'].max()}",
                     "below 1", round(mean, 3), mean < 1, "ratio", _idle(mine, name),
                 )
             )  # fmt: skip
@@ -175,7 +175,7 @@ def _more_often(rows: pd.DataFrame, source: str) -> Iterator[Comparison]:
             mean = geometric_mean((times[EVERY] / times["both"]).dropna())
             yield claim(
                 f"heuristics after every run over after the first, {_called(code, cycle)} "
-                f"({source})",
+                f"",
                 "no better (at least 1)", round(mean, 3), mean * SLACK >= 1, "ratio",
             )  # fmt: skip
 
@@ -191,7 +191,7 @@ def versions(table: pd.DataFrame) -> list[Comparison]:
             found.append(
                 claim(
                     f"time of Alg. {version} over that of Alg. {VERSIONS[-1]}, sizes up to "
-                    f"n = {rows['n'].max()} ({source})",
+                    f"n = {rows['n'].max()}",
                     "an impact on efficiency (at least 1)", round(mean, 3), mean * SLACK >= 1,
                     "ratio", _fewer(rows, str(version)),
                 )
@@ -223,7 +223,7 @@ def _best(
             found.append(
                 claim(
                     f"{option.upper()} with the least time, {code}, {count} instances or sizes "
-                    f"({source})",
+                    f"",
                     theirs, f"{best} ({1 / means[best]:.3g} times faster)",
                     means[theirs] <= SLACK * means[best], "count",
                 )
@@ -239,7 +239,7 @@ def alpha(table: pd.DataFrame) -> list[Comparison]:
         if others.notna().any():
             found.append(
                 claim(
-                    f"time of the other ALPHA over that of 10, the least ({source})",
+                    f"time of the other ALPHA over that of 10, the least",
                     "much longer (above 1)", round(float(others.min()), 3),
                     bool(others.min() > 1), "ratio",
                 )
@@ -261,14 +261,14 @@ def _right(table: pd.DataFrame) -> list[Comparison]:
     for source, rows in _sources(ours_only(table)):
         right, known = int(rows["right"].sum()), int(rows["known"].notna().sum())
         found.append(
-            cross_check(
-                f"instances on which all codes find one value, known on {known} ({source})",
+            correct(
+                f"instances on which all codes find one value, known on {known}",
                 len(rows), right, right == len(rows),
             )
         )  # fmt: skip
         for row in rows[~rows["right"].astype(bool)].itertuples(index=False):
-            what = f"maximum flow of {row.instance} ({source})"
-            found.append(cross_check(what, row.known, row.value, False))
+            what = f"maximum flow of {row.instance}"
+            found.append(correct(what, row.known, row.value, False))
     return found
 
 
@@ -280,14 +280,14 @@ def _goals(rows: pd.DataFrame, source: str) -> Iterator[Comparison]:
     real = rows[rows["known"].notna()]["pymaxflow_over_best"].dropna()
     if len(real):
         mean = geometric_mean(real)
-        yield cross_check(
-            f"PyMaxflow over the best of ours, geometric mean of {len(real)} real grids ({source})",
+        yield correct(
+            f"PyMaxflow over the best of ours, geometric mean of {len(real)} real grids",
             f"at least {MEAN_GOAL:g}", round(mean, 3), mean >= MEAN_GOAL,
         )  # fmt: skip
     large = rows[(rows["n"] == LARGE_SIDE) & (rows["kind"] == "segmentation")]
     for row in large.dropna(subset=["pymaxflow_over_best"]).itertuples(index=False):
-        yield cross_check(
-            f"PyMaxflow over {row.best}, {row.instance} ({source})", f"at least {LARGE_GOAL:g}",
+        yield correct(
+            f"PyMaxflow over {row.best}, {row.instance}", f"at least {LARGE_GOAL:g}",
             round(row.pymaxflow_over_best, 3), row.pymaxflow_over_best >= LARGE_GOAL,
         )  # fmt: skip
 
@@ -300,7 +300,7 @@ def _slower(
     if len(ratios):
         mean = geometric_mean(ratios)
         yield claim(
-            f"{slow} over {fast}, geometric mean of {len(ratios)} grids ({source})", printed,
+            f"{slow} over {fast}, geometric mean of {len(ratios)} grids", printed,
             round(mean, 3), mean > 1, "ratio",
         )  # fmt: skip
 
@@ -313,7 +313,7 @@ def _without_heuristics(rows: pd.DataFrame, source: str) -> Iterator[Comparison]
         mean, stopped = geometric_mean(ratios), int(rows.loc[ratios.index, HONG].isna().sum())
         yield claim(
             f"{HONG} without heuristics over {HYBRID}, geometric mean of {len(ratios)} grids, "
-            f"{stopped} of them given up ({source})", "poor performance in practice",
+            f"{stopped} of them given up", "poor performance in practice",
             round(mean, 3), mean > 1, "ratio",
         )  # fmt: skip
 
@@ -328,13 +328,13 @@ def flow_versions(table: pd.DataFrame) -> list[Comparison]:
         found += _slower(rows, source, BLOCKING, HYBRID, "blocking: long execution time")
         found += _without_heuristics(rows, source)
         found += _goals(rows, source)
-    missing = not_measured("versions of push-relabel on a GPU beside PyMaxflow", "cross-check")
+    missing = not_measured("versions of push-relabel on a GPU beside PyMaxflow", "correctness")
     return found if len(timed) else found + missing
 
 
 def ak(table: pd.DataFrame) -> list[Comparison]:
     """Check that every code ends the worst case with the known value."""
-    return _right(table) or not_measured("maximum flow of ak-4102", "cross-check")
+    return _right(table) or not_measured("maximum flow of ak-4102", "correctness")
 
 
 # ------------------------------------------------------------------------------- goals of ours
@@ -355,13 +355,13 @@ def single(table: pd.DataFrame) -> list[Comparison]:
     for source, mine in _sources(rows):
         row = mine.loc[mine["run_ms"].astype(float).idxmin()]
         found.append(
-            cross_check(
-                f"one assignment of 30 a side by {row['code']}, ms ({source})",
+            correct(
+                f"one assignment of 30 a side by {row['code']}, ms",
                 f"at most {SINGLE_MS:g}", round(float(row["run_ms"]), 4),
                 row["run_ms"] <= SINGLE_MS,
             )
         )  # fmt: skip
-    return found or not_measured("one assignment of 30 a side on a GPU", "cross-check")
+    return found or not_measured("one assignment of 30 a side on a GPU", "correctness")
 
 
 def _batches(rows: pd.DataFrame, goal: Callable[[Any], Comparison]) -> list[Comparison]:
@@ -373,8 +373,8 @@ def batch(table: pd.DataFrame) -> list[Comparison]:
     """Check that costs equal SciPy's, and that 10,000 of 30 a side are ten times faster."""
     found = _batches(
         ours_only(table),
-        lambda row: cross_check(
-            f"sum of the costs of {row.problems} assignments, n = {row.n} ({row.source})",
+        lambda row: correct(
+            f"sum of the costs of {row.problems} assignments, n = {row.n}",
             "SciPy's", "the same" if row.same_costs else f"{row.total_cost:.0f}", row.same_costs,
         ),
     )  # fmt: skip
@@ -382,11 +382,11 @@ def batch(table: pd.DataFrame) -> list[Comparison]:
     rows = rows[rows["problems"] >= BATCH_SIZE] if len(rows) else rows
     goals = _batches(
         rows,
-        lambda row: cross_check(
-            f"SciPy's loop over the batch, {row.problems} of 30 a side ({row.source})",
+        lambda row: correct(
+            f"SciPy's loop over the batch, {row.problems} of 30 a side",
             f"at least {BATCH_GOAL:g}", round(row.loop_over_this, 3),
             row.loop_over_this >= BATCH_GOAL,
         ),
     )  # fmt: skip
-    goals = goals or not_measured("10,000 assignments at once, over SciPy's loop", "cross-check")
+    goals = goals or not_measured("10,000 assignments at once, over SciPy's loop", "correctness")
     return found + goals

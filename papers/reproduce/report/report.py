@@ -168,7 +168,8 @@ def build(run: Run) -> list[Section]:
     """
     _clear(run)
     summary = summary_of(run)
-    summary.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
+    kept = summary[list(measurements.SUMMARY)]
+    kept.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
     sections = [_section(run, paper, e, summary) for paper, e in run.experiments()]
     context = _context(run, summary, sections)
     for name in ("report.md", "report.html"):
