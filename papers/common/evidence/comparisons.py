@@ -281,6 +281,42 @@ def effect(
     )  # fmt: skip
 
 
+def signs(
+    quantity: str,
+    printed: Any,
+    wins: int,
+    of: int,
+    share: float,
+    ties: int = 0,
+    note: Note = "",
+    cause: Cause | None = None,
+) -> Comparison:
+    """Set a statement about how often one thing beats another beside the pairs that we counted.
+
+    Ties are left out. The statement holds where the wins are too many to have come about by chance
+    if both were equally good (a sign test, one-sided, at five per cent), and where their share is
+    the one that the words say. Fewer than five pairs can never be told from chance.
+
+    Parameters
+    ----------
+    quantity, note, cause
+        As in `count`.
+    printed : str
+        The paper's words.
+    wins, of, ties : int
+        Pairs that the statement holds of, all pairs, and pairs without a difference.
+    share : float
+        The share of wins among the pairs that differ which the words ask for: 1 for "always",
+        0.5 for "for most".
+    """
+    decided = of - ties
+    chance = sum(math.comb(decided, k) for k in range(wins, decided + 1)) / 2**decided
+    holds = decided > 0 and wins >= share * decided and wins > decided / 2 and chance <= 0.05
+    words = f"at least {100 * share:g} % of the pairs that differ, and more than by chance (5 %)"
+    found = f"{wins} of {decided}" + (f", {ties} ties" if ties else "")
+    return _made(quantity, "claim", printed, found, words, note, cause, holds=holds)
+
+
 def slope(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Return the exponent b of the least-squares fit ``y = a x**b``; None below two points.
 
