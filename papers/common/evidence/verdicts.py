@@ -40,6 +40,7 @@ STEADY = 0.95
 """A statement holds if it holds of our figures and in this share of the resamples."""
 
 UNSETTLED = "our interval is wider than the tolerance: more repetitions or instances are needed"
+ASTRIDE = "our interval has figures on both sides of the bound: it settles nothing"
 UNSTEADY = "it holds of our medians, but not in enough resamples of instances and repetitions"
 
 
@@ -83,7 +84,7 @@ def _fits(item: Comparison) -> tuple[bool, str]:
     inside = least <= low and high <= most
     if inside or item.whole:
         straddles = item.whole and not inside and high >= least and low <= most
-        return inside, UNSETTLED if straddles and low < high else ""
+        return inside, ASTRIDE if straddles and low < high else ""
     if high < least or low > most:
         return False, ""
     too_wide = high - low > most - least
