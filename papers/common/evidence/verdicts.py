@@ -69,9 +69,9 @@ def decide(item: Comparison) -> Comparison:
 
 def interval(item: Comparison) -> tuple[float, float]:
     """Return the interval of the measured figure; without resamples it is the figure itself."""
-    assert item.measured is not None and not isinstance(item.measured, str)
-    low = item.measured if item.low is None else item.low
-    return float(low), float(item.measured if item.high is None else item.high)
+    measured = float(item.measured or 0)
+    low = measured if item.low is None else item.low
+    return low, measured if item.high is None else item.high
 
 
 def _fits(item: Comparison) -> tuple[bool, str]:
