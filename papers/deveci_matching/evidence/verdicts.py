@@ -230,7 +230,7 @@ def claims(table: pd.DataFrame) -> list[Comparison]:
     found = []
     for row in table.itertuples(index=False) if not table.empty else ():
         mine = f", {row.instance_set}" if row.instance_set else ""
-        origin = "" if row.source == NOT_MEASURED else f""
+        origin = "" if row.source == NOT_MEASURED else ""
         what = f"{row.id}, {row.quantity}{mine}{origin}"
         small = row.graphs < FEW
         if comparisons.missing(row.measured) or small:

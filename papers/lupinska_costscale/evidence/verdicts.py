@@ -239,7 +239,7 @@ def alpha(table: pd.DataFrame) -> list[Comparison]:
         if others.notna().any():
             found.append(
                 claim(
-                    f"time of the other ALPHA over that of 10, the least",
+                    "time of the other ALPHA over that of 10, the least",
                     "much longer (above 1)", round(float(others.min()), 3),
                     bool(others.min() > 1), "ratio",
                 )
