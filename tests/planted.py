@@ -123,7 +123,10 @@ def is_worse(before, after):
 def keyed(items):
     seen = defaultdict(int)
     for item in items:
-        yield (item.origin.partition(MARK)[0], item.quantity, seen[item.origin, item.quantity]), item
+        yield (
+            (item.origin.partition(MARK)[0], item.quantity, seen[item.origin, item.quantity]),
+            item,
+        )
         seen[item.origin, item.quantity] += 1
 
 
