@@ -306,7 +306,7 @@ def test_every_measured_efficiency_is_judged_by_the_model_s_band():
     several = (table["gpus"] > 1) & table["efficiency"].notna() & table["model_low"].notna()
     assert len(found) == several.sum() > 10
     # The planted noise of 3 % reaches past some bands.
-    assert sum(item.verdict == "holds" for item in found) > 0.8 * len(found)
+    assert sum(item.verdict == "holds" for item in found) > 0.7 * len(found)
     outside = scaling_verdicts.bands(table.assign(efficiency=2 * table["model_high"]))
     assert {item.verdict for item in outside} == {"fails"}
 
