@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from papers.common.evidence import published
+from papers.common.instances.matrices import uniform
 from papers.common.model import Plan
 from papers.datenagi2016.evidence import scaling_model, scaling_tables, scaling_verdicts
 from papers.datenagi2016.evidence.scaling_model import Observation, fitted, phases, quantities
+from papers.datenagi2016.several_gpus import solver as several_gpus
 from papers.reproduce.run.measurements import SUMMARY
 
 PRICES = np.array([1 / 2e12, 8e-6, 5e-6, 3e-6, 1 / 2e10])
@@ -36,6 +38,31 @@ def run_of(variant, n, p, noise=None, growth="log2 p", nccl=False):
         seconds = {name: t * noise.uniform(0.97, 1.03) for name, t in seconds.items()}
     way = "" if not nccl else "nccl" if p > 1 else "none"
     return Observation(n, p, counts, seconds, 0.9 * sum(seconds.values()), way)
+
+
+@pytest.mark.parametrize(
+    ("variant", "exchange"), [("classical", "auto"), ("tree", "allgather"), ("tree", "peers")]
+)
+def test_the_model_counts_what_the_ranks_count(variant, exchange):
+    """Calls and bytes of a real run; planted prices cannot find a wrong count of their own."""
+    n = 24
+    costs = uniform(n, 1, cost_range=10 * n)
+    counters = several_gpus.solve(costs, variant=variant, exchange=exchange).counters
+    told = quantities("device" if exchange == "peers" else variant, n, 2, counters)
+    amounts = dict(zip(scaling_model.PRICES, np.sum(list(told.values()), axis=0), strict=True))
+    collectives = ("gather", "reduce", "broadcast")
+    calls = sum(counters[f"{name}_calls"] for name in collectives)
+    updates, rounds = counters["dual_updates"], counters["augmentations"]
+    if exchange == "allgather":  # Through the host a theta takes two messages, by NCCL one word.
+        assert calls == amounts["messages"] + 2 * updates
+        assert counters["exchange_calls"] == amounts["exchanges"] - updates
+    elif exchange == "peers":  # Trees and assignments are copied, no kernel counts them.
+        assert calls == amounts["messages"]
+        assert counters["exchange_calls"] == amounts["exchanges"] - 2 * rounds
+    else:
+        assert (calls, counters["exchange_calls"]) == (amounts["messages"], 0)
+    moved = sum(counters[f"{name}_bytes"] for name in collectives)
+    assert 0.7 <= amounts["moved bytes"] / moved <= 1.1
 
 
 SIZES = [(n, p) for n in (10_000, 14_142, 20_000) for p in (1, 2, 4)]
