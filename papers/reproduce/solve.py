@@ -14,7 +14,7 @@ from typing import Any, cast
 import papers
 from papers.common.model import Problem, Proof, Solver
 from papers.common.problems import kinds
-from papers.common.problems.files import FileFormatError
+from papers.common.problems.formats.matrices import FileFormatError
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 

@@ -11,8 +11,9 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import csr_array, random_array, save_npz
 
-from papers.common.problems import headers, kinds
-from papers.common.problems.files import FileFormatError
+from papers.common.problems import kinds
+from papers.common.problems.formats import headers
+from papers.common.problems.formats.matrices import FileFormatError
 from papers.common.problems.network import FOUR
 
 BANNER = "%%MatrixMarket matrix coordinate pattern general\n"

@@ -3,7 +3,7 @@
 A cost matrix is read from ``.npy``, or from text with one row a line; a graph from SciPy's ``.npz``
 or from Matrix Market. Of a graph structure counts: every stored entry is an edge, also one that is
 stored as zero, and both halves of a symmetric matrix are. Networks and grids are read by
-`papers.common.problems.network_files`.
+`papers.common.problems.formats.networks`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.problems import headers
+from papers.common.problems.formats import headers
 from papers.common.problems.graph import Graph, bipartite
 
 MATRIX_ENDINGS = (".npy", ".csv")
@@ -148,7 +148,7 @@ def of_matrix_market(file: Any, room: int | None = None) -> Graph:
 
     Raises
     ------
-    papers.common.problems.headers.HeaderError
+    papers.common.problems.formats.headers.HeaderError
         If the header is none, or claims more than the file or the memory holds.
     """
     from scipy.io import mmread

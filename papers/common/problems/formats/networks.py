@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.model import Flow
-from papers.common.problems import headers
+from papers.common.problems.formats import headers
 from papers.common.problems.network import (
     EIGHT,
     FOUR,
