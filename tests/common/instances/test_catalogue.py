@@ -69,6 +69,8 @@ def test_rows_columns_and_entries(monkeypatch):
     refused(SQUARE[:3], "it is 3 x 4 with 6 entries, the facts say 4 x 4 with 7 entries$")
     refused(SQUARE[:, :3], "it is 4 x 3 with 5 entries")
     refused(np.eye(4), "it is 4 x 4 with 4 entries")
+    # An empty column more changes neither entries nor checksum.
+    refused(np.pad(SQUARE, ((0, 0), (0, 1))), "it is 4 x 5 with 7 entries, the facts say 4 x 4")
     more = SQUARE + np.eye(4, k=2)
     refused(more, "with 9 entries, .*: entries that are stored as zero count, take them out")
 

@@ -12,7 +12,7 @@ from scipy.io import mmwrite
 from scipy.sparse import csr_array, random_array, save_npz
 
 from papers.common.problems import kinds
-from papers.common.problems.formats import headers
+from papers.common.problems.formats import headers, matrices
 from papers.common.problems.formats.matrices import FileFormatError
 from papers.common.problems.network import FOUR
 
@@ -87,17 +87,28 @@ def test_matrix_market(tmp_path, name, words, match):
     refused(text(tmp_path, name, words), match)
 
 
+@pytest.mark.parametrize("name", ["m.mtx", "m.mtx.gz"])
 @pytest.mark.parametrize(("given", "true"), [(4, 3), (3, 3), (2, 3)])
-def test_one_line_too_few_is_noticed(tmp_path, given, true):
+def test_one_line_too_few_is_noticed(tmp_path, name, given, true):
     """The shortest lines: four bytes an entry, and the last one may lack its end."""
     lines = "\n".join(["1 1", "2 2", "3 3"][:true])
-    path = text(tmp_path, "m.mtx", f"{BANNER}3 3 {given}\n{lines}")
+    path = text(tmp_path, name, f"{BANNER}3 3 {given}\n{lines}")
     if given == true:
         assert kinds.read(path).edges == 3
     elif given > true:
         refused(path, "claims 4 entries, which take 16 bytes at least: the file holds 12")
     else:
-        refused(path, r"m\.mtx: ")
+        refused(path, r"m\.mtx")
+
+
+def test_a_file_that_cannot_hold_its_entries_is_not_even_unpacked():
+    class Packed(io.BytesIO):
+        def read(self, size=-1):
+            raise AssertionError("it was read past its header")
+
+    words = f"{BANNER}3 3 1000\n".encode()
+    with pytest.raises(headers.HeaderError, match="the file holds 101"):
+        matrices.of_matrix_market(Packed(words), len(words) + 100)
 
 
 @pytest.mark.parametrize("name", ["n.max", "n.max.gz"])
