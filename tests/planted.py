@@ -1,9 +1,11 @@
 """Faults planted into recorded measurements, and whether the verdicts notice them."""
 
+import functools
+import itertools
 import math
+import re
 from collections import defaultdict
 
-import numpy as np
 import pandas as pd
 
 from papers.common.evidence import published
@@ -17,6 +19,7 @@ WORSE = ("agrees", "differs", "open")
 """Verdicts with print, from the best to the worst."""
 
 
+@functools.cache
 def recorded(paper):
     """The usable rows of the paper's recorded runs, and of those whose solvers it measures."""
     plan = Plan("paper", gpu=True)
@@ -28,6 +31,26 @@ def recorded(paper):
         for _, table, _ in measurements.recorded_runs(registry.folder(owner) / "results")
     ]
     return measurements.usable(measurements.summarize(pd.concat(tables)))
+
+
+@functools.cache
+def table_of(paper, name):
+    """An experiment's table of the recorded runs."""
+    numbers = published.loader(registry.MODULES[paper])
+    return registry.experiments(paper)[name].table(recorded(paper), numbers)
+
+
+def comparisons(paper, experiment):
+    """The comparisons of an experiment on the recorded runs, by the medians."""
+    if experiment.compare is None or experiment.unavailable:
+        return []
+    return by_origin(experiment.compare, table_of(paper, experiment.name))
+
+
+def has_recorded_rows(paper, name):
+    """Whether the recorded runs fill an experiment's table."""
+    table = table_of(paper, name)
+    return not table.empty and table["source"].astype(str).str.startswith("recorded").any()
 
 
 # ------------------------------------------------------------------------------- the faults
@@ -76,6 +99,10 @@ def swapped(one, other):
     return lambda rows: rows.assign(solver=rows["solver"].map(lambda name: names.get(name, name)))
 
 
+EVERY_DAY = re.compile(r"[\w:]+ times five$|.* swapped$")
+"""The faults that `make test` plants; `make test-all` plants all of them."""
+
+
 def faults(solvers):
     """The faults of an experiment by their names."""
     found = {}
@@ -85,7 +112,7 @@ def faults(solvers):
         found[f"{solver} at its largest times five"] = scaled_at_the_largest(solver, 5.0)
         found[f"{solver}'s counts times five"] = scaled(solver, 5.0, answers=True)
         found[f"{solver} shuffled"] = shuffled(solver)
-    for one, other in zip(solvers, solvers[1:], strict=False):
+    for one, other in itertools.pairwise(solvers):
         found[f"{one} and {other} swapped"] = swapped(one, other)
     return found
 
@@ -130,12 +157,20 @@ def keyed(items):
         seen[item.origin, item.quantity] += 1
 
 
-NOTICED, UNMOVED, HEALED = "noticed", "unmoved", "healed"
-"""A fault's outcomes: a verdict is worse; no compared figure moves; figures move, none is worse."""
+NOTICED = "noticed"
+"""A verdict is worse, or an open figure lies further off."""
+UNMOVED = "unmoved"
+"""No figure that is judged depends on it: a share of one code does not see that code's speed."""
+ALREADY = "already open"
+"""Only figures that are open (or fail) move, none of them further off."""
+ONE_SIDED = "one-sided"
+"""Besides those only goals move, which a faster code meets all the better."""
+BLIND = "blind"
+"""A figure that agrees moves, and agrees all the same."""
 
 
-def outcomes(paper, name, summary):
-    """Plant every fault into what an experiment measures; return its outcome by fault.
+def outcomes(paper, name, summary, every_day):
+    """Plant faults into what an experiment measures; return the outcome by fault.
 
     A fault that changes no row of the experiment's table has no outcome: it is none of its own.
     """
@@ -147,6 +182,7 @@ def outcomes(paper, name, summary):
     stack = [
         plant(mine).assign(source=mine["source"] + MARK + fault)
         for fault, plant in faults(solvers).items()
+        if not every_day or EVERY_DAY.match(fault)
     ]
     whole = pd.concat([summary, *stack], ignore_index=True)
     table = experiment.table(whole, numbers)
@@ -171,9 +207,17 @@ def outcome(before, after):
     """The outcome of one fault, of the comparisons without it and with it."""
     if any(key not in after or is_worse(item, after[key]) for key, item in before.items()):
         return NOTICED
-    judged = {key: item for key, item in before.items() if item.verdict != "not comparable"}
-    moved = any(has_moved(item.measured, after[key].measured) for key, item in judged.items())
-    return HEALED if moved else UNMOVED
+    moved = [
+        item
+        for key, item in before.items()
+        if item.verdict != "not comparable" and has_moved(item.measured, after[key].measured)
+    ]
+    if not moved:
+        return UNMOVED
+    steady = [item for item in moved if item.verdict not in ("open", "fails")]
+    if not steady:
+        return ALREADY
+    return ONE_SIDED if all(item.kind == "goal" for item in steady) else BLIND
 
 
 def has_moved(before, after):

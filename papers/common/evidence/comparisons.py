@@ -48,6 +48,9 @@ measured both on another: it may be larger or smaller by this factor."""
 POINTS = 5.0
 """The usual tolerance of a share, in percentage points, and at most half of print's share."""
 
+LEAST_POINTS = 0.2
+"""The tolerance of the smallest shares: print gives them to a tenth of a per cent."""
+
 EXPONENT = 0.25
 """The usual tolerance of an exponent."""
 
@@ -209,11 +212,11 @@ def share(
         As in `count`; the values are percentages.
     points : float
         Percentage points that the two may lie apart; less for a share below twice of it: half the
-        share, and at least one point, which is as much as a share of hundred rows can say.
+        share, and at least `LEAST_POINTS`.
     """
     if missing(published):
         return _made(quantity, "ratio", published, measured, "", note, cause)
-    apart = max(1.0, min(points, 0.5 * published))
+    apart = max(LEAST_POINTS, min(points, 0.5 * published))
     return _made(
         quantity, "ratio", published, measured, f"within {apart:.3g} points", note, cause,
         accept=(published - apart, published + apart),
