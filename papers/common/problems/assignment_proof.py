@@ -7,8 +7,9 @@ come in row strips, so that an instance of n = 20000 never needs a second copy.
 **Integers** are checked exactly. **Floats**: whatever the duals, no assignment costs less than
 their sum minus the largest violation of each row, so
 
-    gap = cost - (sum of duals) + (sum over rows of the largest violation)
+    gap = |cost - (sum of duals)| + (sum over rows of the largest violation)
 
+(plus the duals that have the wrong sign, where one side is longer, see `assignment`)
 bounds how far the assigned pairs, added exactly, are from the optimum. The gap is computed, not
 assumed, and its own rounding is counted: costs and duals are added in one exactly rounded sum, a
 slack that float64 does not find positive is computed anew without loss
@@ -16,8 +17,9 @@ slack that float64 does not find positive is computed anew without loss
 the gap is a bound whoever wrote the duals, and however large they are.
 
 A gap is accepted if it is at most `FLOAT_TOLERANCE` times the sum of the assigned costs' sizes:
-neither large costs that take no part (a big-M) nor large duals widen it. Where that sum vanishes,
-the gap may be what the duals' last digits amount to, if that is far below the smallest cost.
+neither large costs that take no part (a big-M) nor large duals widen it. Where that is finer than
+the duals' last digits, since the assigned costs vanish beside them, the gap may be 2**-49 of the
+sum of the duals' sizes, if that is at most a thousandth of the smallest cost that is not zero.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from numba import njit, prange
 
 from papers.common.model import Assignment, Proof
 from papers.common.problems.assignment import INTEGER_LIMIT, total_cost
-from papers.common.problems.duals import EPS, slacks, sum_upward, violations
+from papers.common.problems.duals import EPS, sum_to_nearest, sum_upward, violations
 
 STRIP_ROWS = 256
 FLOAT_TOLERANCE = 1e-10
@@ -78,9 +80,9 @@ class Audit:
     ----------
     exact, whole : bool
         Whether everything so far was integers, of costs and duals, and of costs.
-    smallest, violation, looseness : float
-        Of floats: the smallest positive size of a cost; bounds from above on what the duals violate
-        and on what the pairs leave loose.
+    smallest, violation : float
+        Of floats: the smallest positive size of a cost; a bound from above on what the duals
+        violate.
     chosen : list of array
         The assigned costs.
     """
@@ -89,7 +91,6 @@ class Audit:
     whole: bool = True  # every strip so far holds integers
     smallest: float = math.inf  # positive absolute cost
     violation: float = 0.0
-    looseness: float = 0.0
     chosen: list[np.ndarray] = field(default_factory=list)
 
 
@@ -226,7 +227,7 @@ def check_block(
     pairs: tuple[np.ndarray, np.ndarray],
     audit: Audit,
 ) -> None:
-    """Feasibility on a block, tightness of its assigned pairs; collects what `balance` needs.
+    """Feasibility on a block, of integers tightness too; collects what `balance` needs.
 
     Parameters
     ----------
@@ -332,7 +333,7 @@ def _check_nearly(
     pairs: tuple[np.ndarray, np.ndarray],
     audit: Audit,
 ) -> None:
-    """Floats: bounds on what the duals violate and on what the pairs leave loose are added up."""
+    """Floats: bounds on what the duals violate are added up; loose pairs show in the sums."""
     sign = -1 if answer.maximize else 1
     wide, allowed = _allowed(strip, start, sign)
     if allowed is not None and not allowed[pairs].all():
@@ -344,9 +345,6 @@ def _check_nearly(
     v = as_floats(answer.column_duals, "dual")
     worst = violations(wide, allowed, u, v, answer.maximize)
     audit.violation = sum_upward([audit.violation, *worst.tolist()])
-    slack, error = slacks(wide[pairs], u[pairs[0]], v[pairs[1]])
-    loose = np.abs(slack).tolist() + error.tolist()
-    audit.looseness = sum_upward([audit.looseness, *loose])
 
 
 def _allowed(strip: np.ndarray, start: int, sign: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -387,26 +385,31 @@ def balance(answer: Assignment, audit: Audit, tolerance: float) -> str:
     parts = [as_floats(part, "cost").tolist() for part in audit.chosen]
     chosen = [cost for part in parts for cost in part]
     u, v = (as_floats(duals, "dual") for duals in (answer.row_duals, answer.column_duals))
-    primal, dual = math.fsum(chosen), math.fsum([*u.tolist(), *v.tolist()])
+    both = [*u.tolist(), *v.tolist()]
+    primal, dual = math.fsum(chosen), sum_to_nearest(both)
+    share = tolerance * math.fsum(map(abs, chosen))
     off = abs(math.fsum([*chosen, -float(answer.cost)]))
-    allowance = tolerance * math.fsum(map(abs, chosen))
-    if off > (0 if audit.whole else allowance):
+    if off > (0 if audit.whole else share):
         raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
-    rounded = 8 * EPS * math.fsum(np.abs([*u, *v]).tolist())
-    if rounded <= 1e-3 * audit.smallest:
-        allowance = max(allowance, rounded)
-    if audit.whole:
-        allowance = min(allowance, 0.5)  # two whole costs that differ, differ by one
-    # The difference in one sum: those of costs and of duals have rounded already.
-    terms = [*chosen, *(-u).tolist(), *(-v).tolist()]
+    # In one sum: those of the costs and of the duals have rounded already.
+    terms = [*chosen, *(-each for each in both)]
     apart = max(sum_upward(terms), sum_upward([-term for term in terms]))
-    gap = sum_upward([max(apart, audit.looseness), audit.violation, _longer_side_gap(answer, u, v)])
+    gap = sum_upward([apart, audit.violation, *_wrong_signs(answer, u, v)])
+    allowance = _allowance(share, both, audit)
     if not (gap <= allowance and math.isfinite(allowance)):
         raise Refuted(
-            f"primal {primal}, dual {dual}, violations {audit.violation:.3g}, loose pairs "
-            f"{audit.looseness:.3g}: a gap of {gap:.3g}, {allowance:.3g} allowed"
+            f"primal {primal}, dual {dual}, violations {audit.violation:.3g}: a gap of {gap:.3g}, "
+            f"{allowance:.3g} allowed"
         )
     return f"primal {primal:.17g}, dual {dual:.17g}: optimal to within {_upward(gap)}"
+
+
+def _allowance(share: float, both: list[float], audit: Audit) -> float:
+    """The largest gap that is accepted: a share of the costs, or the last digits of the duals."""
+    digits = math.fsum(8 * EPS * abs(each) for each in both)
+    if digits <= 1e-3 * audit.smallest:
+        share = max(share, digits)
+    return min(share, 0.5) if audit.whole else share  # two whole costs that differ, differ by one
 
 
 def _upward(gap: float) -> str:
@@ -428,15 +431,12 @@ def _balance_exactly(answer: Assignment, audit: Audit) -> str:
     return f"primal = dual = {primal} exactly, no negative reduced cost"
 
 
-def _longer_side_gap(answer: Assignment, u: np.ndarray, v: np.ndarray) -> float:
-    """The gap that the float duals of the side that may stay unassigned add."""
+def _wrong_signs(answer: Assignment, u: np.ndarray, v: np.ndarray) -> list[float]:
+    """The duals' sizes that have the wrong sign for 'assigned at most once', on the longer side."""
     if len(u) == len(v):
-        return 0.0
-    duals, used = (v, answer.col_ind) if len(u) < len(v) else (u, answer.row_ind)
-    free = np.ones(len(duals), bool)
-    free[used] = False
-    wrong = np.maximum(-duals if answer.maximize else duals, 0)
-    return sum_upward([*wrong[~free].tolist(), *np.abs(duals[free]).tolist()])
+        return []
+    duals = v if len(u) < len(v) else u
+    return np.maximum(-duals if answer.maximize else duals, 0).tolist()
 
 
 def _check_longer_side(answer: Assignment) -> None:

@@ -157,7 +157,7 @@ def merged(audits: list[Audit]) -> Audit:
     Parameters
     ----------
     audits : list of Audit
-        Of every rank in turn. Violations and looseness add up; the whole is exact if every part is,
+        Of every rank in turn. Violations add up; the whole is exact if every part is,
         and an empty strip, which has seen no cost, leaves that to the others.
 
     Raises
@@ -170,6 +170,5 @@ def merged(audits: list[Audit]) -> Audit:
         all(audit.whole for audit in audits),
         min(audit.smallest for audit in audits),
         sum_upward([audit.violation for audit in audits]),
-        sum_upward([audit.looseness for audit in audits]),
         [chosen for audit in audits for chosen in audit.chosen],
     )

@@ -75,8 +75,7 @@ def slacks(cost: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, 
         error = np.abs(left) + np.abs(gone)
         error = np.where(error > 0, np.nextafter(error, np.inf), error)
     for k in np.flatnonzero(~np.isfinite(slack) | ~np.isfinite(error)):  # a partial sum overflows
-        lowest, middling, highest = sorted((cost[k], -u[k], -v[k]))
-        slack[k] = math.fsum((lowest, highest, middling))  # the two of unlike signs come first
+        slack[k] = sum_to_nearest([float(cost[k]), -float(u[k]), -float(v[k])])
         error[k] = math.nextafter(EPS * abs(slack[k]), math.inf)
     return slack, error
 
@@ -136,17 +135,40 @@ def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return total, (a - (total - other)) + (b - other)
 
 
-def sum_upward(values: Sequence[float]) -> float:
-    """Return the smallest float64 that is no smaller than the exact sum.
-
-    `math.fsum` is the exact sum rounded to nearest; a second one says whether that went down.
+def sum_to_nearest(values: Sequence[float]) -> float:
+    """Return the exact sum, rounded to nearest once.
 
     Raises
     ------
     OverflowError
-        If the sum leaves float64.
+        If the sum leaves float64; partial sums may.
     """
-    total = math.fsum(values)
+    try:
+        return math.fsum(values)
+    except OverflowError:  # in this order: with signs in turn no partial sum outgrows the terms
+        return math.fsum(_signs_in_turn(values))
+
+
+def _signs_in_turn(values: Sequence[float]) -> list[float]:
+    """The same values; each takes the sum so far back towards 0, while there are such left."""
+    up, down = [x for x in values if x >= 0], [x for x in values if x < 0]
+    total, order = 0.0, []
+    while up or down:
+        order.append((down if (total > 0 and down) or not up else up).pop())
+        total += order[-1]
+    return order
+
+
+def sum_upward(values: Sequence[float]) -> float:
+    """Return the smallest float64 that is no smaller than the exact sum.
+
+    Raises
+    ------
+    OverflowError
+        As `sum_to_nearest`.
+    """
+    total = sum_to_nearest(values)
     if not math.isfinite(total):  # one of the values was not
         return total
-    return math.nextafter(total, math.inf) if math.fsum([*values, -total]) > 0 else total
+    lost = sum_to_nearest([*values, -total])
+    return math.nextafter(total, math.inf) if lost > 0 else total

@@ -66,13 +66,9 @@ def exact_gap(exact, answer, maximize):
     slack = [[sign * (c - a - b) for c, b in zip(row, v, strict=True)]
              for row, a in zip(exact, u, strict=True)]  # fmt: skip
     apart = abs(sum(exact[i][j] for i, j in pairs) - sum(u) - sum(v))
-    loose = sum(abs(slack[i][j]) for i, j in pairs)
     violation = sum(max(0, -min(row)) for row in slack)
-    longer = 0
-    if len(u) != len(v):
-        side, used = (v, answer.col_ind) if len(u) < len(v) else (u, answer.row_ind)
-        longer = sum(max(0, sign * d) if k in used else abs(d) for k, d in enumerate(side))
-    return max(apart, loose) + violation + longer
+    longer = [] if len(u) == len(v) else v if len(u) < len(v) else u
+    return apart + violation + sum(max(0, sign * dual) for dual in longer)
 
 
 @pytest.mark.parametrize("block", range(4))

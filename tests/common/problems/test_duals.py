@@ -86,6 +86,9 @@ def test_a_sum_is_rounded_upward():
         found = duals.sum_upward(values)
         below = np.nextafter(found, -np.inf)
         assert Fraction(below) < exactly(*values) <= Fraction(found)
+    most = np.finfo(float).max
+    assert duals.sum_upward([most, most, most, -most, -most, -1.0]) == most
+    assert duals.sum_upward([-most, -most, most, most, 1.0]) == 1
     with pytest.raises(OverflowError):
         duals.sum_upward([1.7e308] * 2)
 
