@@ -20,6 +20,8 @@ A gap is accepted if it is at most `FLOAT_TOLERANCE` times the sum of the assign
 neither large costs that take no part (a big-M) nor large duals widen it. Where that is finer than
 the duals' last digits, since the assigned costs vanish beside them, the gap may be 2**-49 of the
 sum of the duals' sizes, if that is at most a thousandth of the smallest cost that is not zero.
+
+Both proofs stand in this one file, since a matrix may change from integers to floats on the way.
 """
 
 from __future__ import annotations
