@@ -12,8 +12,9 @@ Profiles, overall speedups and the claims of the text are in `profiles`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -81,28 +82,36 @@ def measured(
     -------
     DataFrame
         ``source``, ``device``, `GRAPH`, ``code``, ``start``, ``metric``, ``value`` (the median),
-        ``q1``, ``q3``, ``count``.
+        ``values`` (the repetitions), ``count``.
     """
     named = summary["metric"].astype(str)
     rows = summary[
-        (summary["scope"] == scope)
-        & (named.str.startswith(metric) if prefix else named == metric)
-        & summary["solver"].astype(str).str.startswith(f"{PAPER}:")
+        (named.str.startswith(metric) if prefix else named == metric) & (summary["scope"] == scope)
     ]
-    asked = [code_of(*pair) for pair in zip(rows["solver"], rows["options"], strict=True)]
-    graphs = list(zip(rows["family"], rows["n"], rows["label"], strict=True))
+    rows = rows[rows["solver"].astype(str).str.startswith(f"{PAPER}:")]
+    asked = _once_each(code_of, rows["solver"], rows["options"])
     more = {
         "code": [code for code, _ in asked],
         "start": [start for _, start in asked],
-        "name": [sets.name_of(*graph) for graph in graphs],
+        "name": _once_each(sets.name_of, rows["family"], rows["n"], rows["label"]),
         "ordering": [sets.ordering_of(bool(permuted)) for permuted in rows["permuted"]],
-        "kind": [sets.kind_of(family) for family, _, _ in graphs],
+        "kind": _once_each(sets.kind_of, rows["family"]),
     }
     # These columns hold text even if there is no row: tables are merged and compared on them.
     texts = {name: pd.Series(values, rows.index, object) for name, values in more.items()}
     rows = rows.rename(columns={"median": "value"}).assign(**texts)
-    columns = ["source", "device", *GRAPH, "code", "start", "metric", "value", "q1", "q3", "count"]
+    columns = ["source", "device", *GRAPH, "code", "start", "metric", "value", "values", "count"]
     return rows.loc[rows["code"] != "", columns].reset_index(drop=True)
+
+
+def _once_each(make: Callable[..., Any], *columns: pd.Series) -> list[Any]:
+    """Return ``make(*values)`` for each row; it is called once for equal rows, which are many."""
+    known: dict[tuple[Any, ...], Any] = {}
+    keys = list(zip(*columns, strict=True))
+    for key in keys:
+        if key not in known:
+            known[key] = make(*key)
+    return [known[key] for key in keys]
 
 
 def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
@@ -122,8 +131,13 @@ def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_source(summary: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield (source, device, rows) of `side_by_side`'s times of all graphs that `BEST` solved."""
+    """Yield (source, device, rows) of `side_by_side`'s times of all graphs that `BEST` solved.
+
+    A set holds each graph once: of a generated one the first seed stands for all.
+    """
     wide = side_by_side(measured(summary)).dropna(subset=[BEST])
+    others = [name for name in GRAPH if name != "seed"]
+    wide = wide.sort_values("seed", kind="stable").drop_duplicates(["source", *others]).sort_index()
     for source, rows in wide.groupby("source", sort=False):
         yield str(source), str(rows["device"].iloc[0]), rows
 
@@ -198,15 +212,16 @@ OF_TABLE_2 = {"GPU": BEST, "P-DBFS": "P-DBFS", "PFP": "PFP", "HK": "HK"}
 """Our code for each column of [D13 Table 2]."""
 
 
-def _column(code: str) -> str:
-    return f"{code.lower().replace('-', '_')}_s"
+def column_of(code: str, what: str = "s") -> str:
+    """Return the column of one of `OF_TABLE_2`: its seconds, or ``"over_gpu"``, the ratio."""
+    return f"{code.lower().replace('-', '_')}_{what}"
 
 
 def printed_times(published: Published) -> pd.DataFrame:
     """Return [D13 Table 2], a row a matrix and ordering, ``published_gpu_s`` and so on."""
     printed = published("table2")
     wide = printed.pivot(index=["matrix", "ordering"], columns="algorithm", values="time_s")
-    wide = wide[list(OF_TABLE_2)].add_prefix("published_").rename(columns=_column)
+    wide = wide[list(OF_TABLE_2)].add_prefix("published_").rename(columns=column_of)
     wide.columns.name = None
     return wide.reset_index()
 
@@ -218,12 +233,18 @@ def _times(summary: pd.DataFrame, full_size: bool) -> pd.DataFrame:
     generated = (wide["kind"] == GENERATED) & (of_paper == full_size)
     others = (wide["kind"] == REAL) & of_paper | (wide["kind"] == STAND_IN)
     wide = wide[generated if full_size else generated | others]
-    seconds = {_column(column): wide[code] / 1e3 for column, code in OF_TABLE_2.items()}
+    seconds = {column_of(column): wide[code] / 1e3 for column, code in OF_TABLE_2.items()}
     more = {"p_dbfs_16_s": wide[MORE_THREADS] / 1e3, "beyond_s": wide[BEYOND] / 1e3}
-    table = wide.assign(**seconds, **more, matrix=wide["name"], instance=wide["kind"])
-    return table.dropna(subset=[*seconds, *more], how="all")[
-        ["matrix", "ordering", "instance", "n", "source", "device", *seconds, *more]
-    ]
+    over = {
+        column_of(column, "over_gpu"): wide[code] / wide[BEST]
+        for column, code in OF_TABLE_2.items()
+        if code != BEST
+    }
+    table = wide.assign(**seconds, **more, **over, matrix=wide["name"], instance=wide["kind"])
+    table = table.dropna(subset=[*seconds, *more], how="all")
+    index = ["matrix", "ordering", "instance", "n", "source", "device"]
+    # Ratios on one seed first, then the median over the seeds.
+    return table.groupby(index, sort=False)[[*seconds, *more, *over]].median().reset_index()
 
 
 def _table_2(summary: pd.DataFrame, published: Published, full_size: bool) -> pd.DataFrame:
@@ -240,11 +261,12 @@ def _table_2(summary: pd.DataFrame, published: Published, full_size: bool) -> pd
     table = table.assign(rank=stem.map(ranks).fillna(len(names)), n=table["n"].astype("Int64"))
     table = order(table, by=("ordering", "rank", "instance", "matrix"))
     pairs = [
-        name for column in map(_column, OF_TABLE_2) for name in (f"published_{column}", column)
+        name for column in map(column_of, OF_TABLE_2) for name in (f"published_{column}", column)
     ]
+    ratios = [column_of(code, "over_gpu") for code in OF_TABLE_2 if code != "GPU"]
     return table[
-        ["matrix", "ordering", "instance", "n", "source", "device", *pairs, "p_dbfs_16_s",
-         "beyond_s"]
+        ["matrix", "ordering", "instance", "n", "source", "device", *pairs, *ratios,
+         "p_dbfs_16_s", "beyond_s"]
     ]  # fmt: skip
 
 
