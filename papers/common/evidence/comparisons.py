@@ -164,9 +164,7 @@ def count(
         The measured cause of a difference.
     """
     words = f"within {100 * tolerance:.3g} %" if tolerance else "equal"
-    accept = _around(
-        published, lambda p: p - tolerance * abs(p), lambda p: p + tolerance * abs(p)
-    )
+    accept = _around(published, lambda p: p - tolerance * abs(p), lambda p: p + tolerance * abs(p))
     return _made(quantity, "count", published, measured, words, note, cause, accept=accept)
 
 

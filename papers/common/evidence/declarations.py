@@ -125,7 +125,10 @@ class Ratio(Declared):
         """Compare every row, then the growth with n."""
         pair, title = (f"published_{self.name}", self.name), self.title or self.name
         rows = each(
-            f"{title}: {self.row}", *pair, partial(comparisons.ratio, factor=self.factor), self._remark,
+            f"{title}: {self.row}",
+            *pair,
+            partial(comparisons.ratio, factor=self.factor),
+            self._remark,
             self.cause,
         )
         growth = curves(f"{title}: {self.growth}", *pair, self.series)

@@ -40,6 +40,7 @@ STEADY = 0.95
 """A statement holds if it holds of our figures and in this share of the resamples."""
 
 UNSETTLED = "our interval is wider than the tolerance: more repetitions or instances are needed"
+ASTRIDE = "our interval has figures on both sides of the bound: it settles nothing"
 UNSTEADY = "it holds of our medians, but not in enough resamples of instances and repetitions"
 
 
@@ -68,9 +69,9 @@ def decide(item: Comparison) -> Comparison:
 
 def interval(item: Comparison) -> tuple[float, float]:
     """Return the interval of the measured figure; without resamples it is the figure itself."""
-    assert item.measured is not None and not isinstance(item.measured, str)
-    low = item.measured if item.low is None else item.low
-    return float(low), float(item.measured if item.high is None else item.high)
+    measured = float(item.measured or 0)
+    low = measured if item.low is None else item.low
+    return low, measured if item.high is None else item.high
 
 
 def _fits(item: Comparison) -> tuple[bool, str]:
@@ -83,7 +84,7 @@ def _fits(item: Comparison) -> tuple[bool, str]:
     inside = least <= low and high <= most
     if inside or item.whole:
         straddles = item.whole and not inside and high >= least and low <= most
-        return inside, UNSETTLED if straddles and low < high else ""
+        return inside, ASTRIDE if straddles and low < high else ""
     if high < least or low > most:
         return False, ""
     too_wide = high - low > most - least

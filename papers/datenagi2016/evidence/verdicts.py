@@ -69,9 +69,7 @@ def _sparser(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         if len(shares) == 3:
             falls = shares["0.1n"] > shares["n"] > shares["10n"]
             found = " > ".join(f"{shares[label]:.0f}" for label in ("0.1n", "n", "10n"))
-            yield claim(
-                f"initial assignments fall with the range, n={n}", "fall", found, falls
-            )
+            yield claim(f"initial assignments fall with the range, n={n}", "fall", found, falls)
 
 
 initial = judged(
@@ -197,9 +195,7 @@ def _small_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     )  # fmt: skip
     ahead = [n for n, t in sizes.items() if min(t[name] for name in GPU) < t["OMP-1"]]
     if ahead:
-        yield comparisons.ratio(
-            f"smallest n at which CUDA beats one thread", 1500, min(ahead)
-        )
+        yield comparisons.ratio(f"smallest n at which CUDA beats one thread", 1500, min(ahead))
 
 
 run_times = judged(

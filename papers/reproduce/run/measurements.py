@@ -199,7 +199,8 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
     -------
     DataFrame
         Columns `SUMMARY`: median, q1 and q3 over the repeats, count, and the cell's status,
-        certificate and reason; and `VALUES`. Rows are sorted by source, size, instance, solver and metric.
+        certificate and reason; and `VALUES`. Rows are sorted by source, size, instance, solver and
+        metric.
     """
     if measurements.empty:
         return pd.DataFrame(columns=[*SUMMARY, VALUES])
