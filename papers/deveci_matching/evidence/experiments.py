@@ -5,7 +5,8 @@ Its text: [D13 sec.4] is `claims`, `statements` and, at print's own sizes, `full
 Our own: `counts`, `peers`, `copter2`, `beyond`.
 
 An experiment names the cells to measure, their table (`tables`, `profiles`), the plot like the
-paper's (`plots`) and the comparisons (`verdicts`). Nothing here runs a solver.
+paper's (`plots`) and the comparisons (`verdicts`, `statements`, `goals`). Nothing here runs a
+solver.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.deveci_matching.evidence import (
     codes,
+    goals,
     plots,
     profiles,
     sets,
@@ -276,7 +278,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="table",
         cells=counted,
         table=tables.counts,
-        compare=verdicts.counts,
+        compare=goals.counts,
     ),
     Experiment(
         name="peers",
@@ -284,7 +286,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="table",
         cells=peers,
         table=tables.peers,
-        compare=verdicts.peers,
+        compare=goals.peers,
     ),
     Experiment(
         name="copter2",
@@ -292,7 +294,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="table",
         cells=copter2,
         table=tables.copter2,
-        compare=verdicts.copter2,
+        compare=goals.copter2,
     ),
     Experiment(
         name="beyond",
@@ -300,6 +302,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="table",
         cells=beyond,
         table=tables.beyond,
-        compare=verdicts.beyond,
+        compare=goals.beyond,
     ),
 )

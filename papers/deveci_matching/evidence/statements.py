@@ -7,6 +7,7 @@ times those that all five CPU codes have solved, each ordering by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import pandas as pd
 
@@ -15,11 +16,10 @@ from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
 from papers.deveci_matching.evidence import sets
-from papers.deveci_matching.evidence.codes import MULTICORE, SEQUENTIAL
+from papers.deveci_matching.evidence.codes import KERNELS, MODES, MULTICORE, SEQUENTIAL, VARIANTS
 from papers.deveci_matching.evidence.sets import ORIGINAL, PERMUTED
 from papers.deveci_matching.evidence.tables import (
     GRAPH,
-    OF_FIG_2,
     geometric_mean,
     measured,
     order,
@@ -39,8 +39,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     keys = ["source", *GRAPH]
     found = side_by_side(measured(summary))[[*keys, "device", *ON_CPU]]
     for metric, name in COUNTS.items():
-        counted = side_by_side(measured(summary, metric, "answer"))[[*keys, *OF_FIG_2]]
-        names = {code: f"{code} {name}" for code in OF_FIG_2}
+        counted = side_by_side(measured(summary, metric, "answer"))[[*keys, *VARIANTS]]
+        names = {code: f"{code} {name}" for code in VARIANTS}
         found = found.merge(counted.rename(columns=names), on=keys, how="left")
     found = found[found["kind"].isin((sets.REAL, sets.GENERATED))]
     found = found.sort_values("seed", kind="stable")
@@ -89,15 +89,14 @@ FEWER = (("iterations", "fewer iterations", 1.0), ("executions", "fewer for most
 
 
 def _counts(rows: pd.DataFrame) -> Iterator[Comparison]:
-    for name, words, share in FEWER:
-        for kernel in ("GPUBFS", "GPUBFS-WR"):
-            pair = [f"{algorithm} {kernel} CT {name}" for algorithm in ("APFB", "APsB")]
-            few, many = (rows.dropna(subset=pair)[column] for column in pair)
-            if len(few):
-                yield signs(
-                    f"graphs on which APFB needs fewer {name} than APsB, {kernel}", words,
-                    int((few < many).sum()), len(few), share, int((few == many).sum()),
-                )  # fmt: skip
+    for (name, words, share), kernel, mode in product(FEWER, KERNELS, MODES):
+        pair = [f"{algorithm} {kernel} {mode} {name}" for algorithm in ("APFB", "APsB")]
+        few, many = (rows.dropna(subset=pair)[column] for column in pair)
+        if len(few):
+            yield signs(
+                f"graphs on which APFB needs fewer {name} than APsB, {kernel} {mode}", words,
+                int((few < many).sum()), len(few), share, int((few == many).sum()),
+            )  # fmt: skip
 
 
 def verdicts(table: pd.DataFrame) -> list[Comparison]:

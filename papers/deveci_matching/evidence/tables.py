@@ -340,7 +340,7 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the matching sizes of all codes on every graph that several have solved.
 
     ``initial`` is the size of the cheap matching from which all codes start, ``known`` the known
-    maximum.
+    maximum; ``same_start`` also asks that the start is no larger than what was found.
     """
     sizes = measured(summary, "cardinality", "answer")
     starts = measured(summary, "initial_cardinality", "answer")
@@ -361,7 +361,8 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     )
     table = table.assign(
         equal=equal,
-        same_start=table["initial"].isna() | (table["initial"] == table["initial_most"]),
+        same_start=table["initial"].isna()
+        | (table["initial"] == table["initial_most"]) & (table["initial"] <= table["cardinality"]),
     )
     table = table[table["cells"] > 1]
     table = order(table, by=("kind", "n", "name", "ordering"))

@@ -1,35 +1,41 @@
-"""Comparisons of our tables with print, and with goals of our own.
+"""Comparisons of our tables with print.
 
 Ratios redone on our machine come first, then claims of the text, then times, which prove nothing.
 Our sets differ from print's, except for its twenty matrices if they are at hand; a stand-in is
-never judged. The statements of section 4 that name no number are in `statements`.
+never judged. The statements of section 4 that name no number are in `statements`, goals of our own
+in `goals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 
 from papers.common.evidence import comparisons
-from papers.common.evidence.comparisons import EFFECT, effect, gains, goal, not_measured, signs
+from papers.common.evidence.comparisons import (
+    EFFECT,
+    correct,
+    effect,
+    gains,
+    not_measured,
+    signs,
+)
 from papers.common.evidence.judges import Judge, Verdicts, each, each_time, judged
-from papers.common.evidence.tables import NOT_MEASURED
-from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Cause, Comparison
 from papers.deveci_matching.evidence import sets
-from papers.deveci_matching.evidence.codes import BEST, BEYOND, EXCLUDED, VARIANTS
-from papers.deveci_matching.evidence.tables import FEW, OF_TABLE_2, column_of, geometric_mean
+from papers.deveci_matching.evidence.codes import BEST
+from papers.deveci_matching.evidence.tables import (
+    FEW,
+    OF_FIG_2,
+    OF_TABLE_2,
+    SHOWN_ITERATIONS,
+    column_of,
+    geometric_mean,
+)
 
 Row = Any
-
-
-def on_gpu(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that were measured with a GPU."""
-    if table.empty:
-        return table
-    return table[(table["source"] != NOT_MEASURED) & (table["device"] != EXECUTOR_NAME)]
 
 
 # ------------------------------------------------------------------------------- Table 1
@@ -133,14 +139,14 @@ kernel executions in all."""
 def fig_2(table: pd.DataFrame) -> list[Comparison]:
     """Judge the text on Figure 2: who needs fewer BFS kernel executions, on which graph.
 
-    Counts do not depend on the device: those of the executor hold, too. A stand-in is not judged.
+    Counts do not depend on the device: those of the executor hold, too. A stand-in is not judged;
+    that the levels of its iterations add up is checked as of every graph.
     """
     found: list[Comparison] = []
-    rows = table[table["what"] == "launches"] if len(table) else table
-    for _, of_source in rows.groupby("source", sort=False) if len(rows) else ():
+    for _, rows in table.groupby("source", sort=False) if len(table) else ():
+        sums = rows[rows["what"] == "launches"]
         for graph, panel, more, fewer, words in PANELS:
-            mine = of_source[of_source["name"].str.match(rf"{graph}(_n\d+)?$")]
-            for row in mine.drop_duplicates("name").to_dict("records"):
+            for row in sums[sums["name"].str.match(rf"{graph}(_n\d+)?$")].to_dict("records"):
                 for kernel in ("GPUBFS", "GPUBFS-WR"):
                     larger, least = row[f"{more} {kernel} CT"], row[f"{fewer} {kernel} CT"]
                     found.append(
@@ -150,7 +156,26 @@ def fig_2(table: pd.DataFrame) -> list[Comparison]:
                             words, round(larger / least, 4), at_least=EFFECT,
                         )
                     )  # fmt: skip
+        found += _levels_add_up(rows)
     return found or not_measured("BFS kernel executions of Figure 2", "claim")
+
+
+def _levels_add_up(rows: pd.DataFrame) -> Iterable[Comparison]:
+    """Check that the executions of the shown iterations are all, where all iterations are shown."""
+    for name, mine in rows.groupby("name", sort=False):
+        levels = mine[mine["what"] == "levels"]
+        sums = mine.drop_duplicates("what").set_index("what")
+        for code in OF_FIG_2:
+            iterations, launches = (sums[code].get(what) for what in ("iterations", "launches"))
+            if comparisons.missing(iterations) or comparisons.missing(launches):
+                continue
+            if iterations <= SHOWN_ITERATIONS:
+                yield correct(
+                    f"executions in all iterations, iterations, {code}, {name}",
+                    f"{launches:.0f}, {iterations:.0f}",
+                    f"{levels[code].sum():.0f}, {levels[code].count()}",
+                    (levels[code].sum(), levels[code].count()) == (launches, iterations),
+                )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- Figures 3 to 5
@@ -247,101 +272,3 @@ def claims(table: pd.DataFrame) -> list[Comparison]:
     """Compare each number of the text with ours; those that cannot be redone are not measured."""
     found = [_claim(row) for row in table.itertuples(index=False)] if not table.empty else []
     return found or not_measured("claims of the text")
-
-
-# ------------------------------------------------------------------------------- our own
-
-
-def counts(table: pd.DataFrame) -> list[Comparison]:
-    """Check that all codes start alike and find matchings of one size, the known one if any."""
-    found = []
-    for (_, kind), rows in table.groupby(["source", "kind"], sort=False):
-        equal = int(rows["equal"].sum())
-        known = int(rows["known"].notna().sum())
-        found.append(
-            comparisons.correct(
-                f"{kind} graphs on which all codes find the maximum, known on {known}",
-                len(rows), equal, equal == len(rows),
-            )
-        )  # fmt: skip
-        alike = int(rows["same_start"].sum())
-        found.append(
-            comparisons.correct(
-                f"{kind} graphs on which all codes start from as many pairs",
-                len(rows), alike, alike == len(rows),
-            )
-        )  # fmt: skip
-        for row in rows[~rows["equal"]].itertuples(index=False):
-            found.append(
-                comparisons.correct(
-                    f"matching size of {row.name} {row.ordering}", row.known,
-                    row.cardinality, False,
-                )
-            )  # fmt: skip
-    return found or not_measured("matching sizes", "correctness")
-
-
-GOALS = {"best variant": 3.0, BEYOND: 1.0}
-"""The largest allowed multiples of ECL-MM's time."""
-
-
-def _goal(graph: str, rows: pd.DataFrame) -> Iterable[Comparison]:
-    ours = rows[rows["start"] == EXCLUDED].drop_duplicates("code").set_index("code")["over_ecl_mm"]
-    eight = ours.reindex(list(VARIANTS)).dropna()
-    values = {"best variant": eight.min(), BEYOND: ours.get(BEYOND)}
-    notes = {"best variant": str(eight.idxmin()) if len(eight) else "", BEYOND: ""}
-    for name, bound in GOALS.items():
-        if not comparisons.missing(values[name]):
-            value = round(float(values[name]), 4)
-            yield goal(f"{name} over ECL-MM, {graph}", value, at_most=bound, note=notes[name])
-
-
-def peers(table: pd.DataFrame) -> list[Comparison]:
-    """Check our goals beside ECL-MM, on an H100: the clock excludes the upload and the start."""
-    found: list[Comparison] = []
-    ours = on_gpu(table)
-    goals = {f"{name}_s1" for name in ("uniform_n100000_d4", "uniform_n1000000_d3",
-                                       "skew_n1000000_d8")}  # fmt: skip
-    if len(ours):
-        ours = ours[ours["graph"].isin(goals) & ours["device"].str.contains("H100")]
-    for (_, graph), rows in ours.groupby(["source", "graph"], sort=False):
-        found += _goal(str(graph), rows)
-    return found or not_measured("our time over ECL-MM's, an H100", "goal")
-
-
-FASTER_THAN_SCIPY = 1000.0
-"""The goal on copter2: SciPy takes minutes, and our slowest code tenths of a second."""
-
-
-def copter2(table: pd.DataFrame) -> list[Comparison]:
-    """Check that even the slowest of our codes is a thousand times faster than SciPy."""
-    found = []
-    for (_, ordering), rows in on_gpu(table).groupby(["source", "ordering"], sort=False):
-        slowest = rows.loc[rows["scipy_over_ours"].idxmin()]
-        found.append(
-            goal(
-                f"SciPy over the slowest of our codes on copter2, {ordering}",
-                round(float(slowest["scipy_over_ours"]), 1), at_least=FASTER_THAN_SCIPY,
-                note=f"{slowest['code']}; SciPy's time is "
-                + ("exact" if slowest["bound"] == "exact" else "a lower bound"),
-            )
-        )  # fmt: skip
-    return found or not_measured("copter2", "goal")
-
-
-def _in_the_mean(column: str, what: str) -> Callable[[pd.DataFrame], list[Comparison]]:
-    """Check a goal of ours: in the geometric mean, a ratio is at most 1 for each ordering."""
-
-    def verdicts(table: pd.DataFrame) -> list[Comparison]:
-        found = []
-        for (_, ordering), rows in on_gpu(table).groupby(["source", "ordering"], sort=False):
-            ratios = rows[column].dropna()
-            if len(ratios):
-                mean = round(geometric_mean(ratios), 4)
-                found.append(goal(f"{what}, geometric mean, {ordering}", mean, at_most=1))
-        return found or not_measured(what, "goal")
-
-    return verdicts
-
-
-beyond = _in_the_mean("beyond_over_best", "beyond over the best of the eight")

@@ -50,6 +50,13 @@ def test_a_wrong_size_is_seen(who):
     assert sum("original" in c.quantity for c in bad) == 3
 
 
+def test_a_start_larger_than_the_maximum_is_seen():
+    rows = sized()
+    starts = rows["metric"] == "initial_cardinality"
+    rows = rows.assign(median=rows["median"].where(~starts, 10**9))
+    assert {c.verdict for c in compared("counts", rows)} == {"holds", "fails"}
+
+
 def test_peers_know_the_sizes_of_their_graphs():
     known = tables.known_maxima(NUMBERS)
     assert known["uniform_n2000_d3", 2000, 1] == 1862

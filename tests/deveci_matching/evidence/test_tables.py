@@ -233,7 +233,9 @@ def test_levels_by_iteration():
     assert third["APFB GPUBFS-WR CT"] == third["APsB GPUBFS-WR CT"] == 30
     fourth = mine[mine["iteration"] == 4].iloc[0]
     assert math.isnan(fourth["APFB GPUBFS CT"])
-    assert [c.verdict for c in verdicts.fig_2(found)] == ["agrees"] * 2 + ["open"] * 2
+    judged = verdicts.fig_2(found)
+    assert [c.verdict for c in judged if c.kind == "claim"] == ["agrees"] * 2 + ["open"] * 2
+    assert [c.verdict for c in judged if c.kind == "correctness"] == ["holds"] * 3 * 4
     assert plots.png(BY_NAME["fig02"].figure(found)).startswith(b"\x89PNG")
 
 
@@ -246,10 +248,23 @@ def test_figure_2_has_one_winner_a_panel(turned):
         return {**levels_of(code, graph), "bfs_launches": 100 if few != turned else 150}
 
     rows = summary(BY_NAME["fig02"].cells(PAPER), lambda code, graph: 1.0, counters)
-    found = compared("fig02", rows)
+    found = [c for c in compared("fig02", rows) if c.kind == "claim"]
     assert {c.verdict for c in found} == {"open" if turned else "agrees"}
     assert {c.quantity.rpartition(", ")[2] for c in found} == {"Hamrle3", "delaunay_n18"}
     assert len(found) == 4
+
+
+@pytest.mark.parametrize("metric", ["bfs_launches", "bfs_iterations", "levels_002"])
+@pytest.mark.parametrize("factor", [0.2, 5.0])
+def test_levels_that_do_not_add_up_are_seen(metric, factor):
+    rows = summary(BY_NAME["fig02"].cells(PAPER), lambda code, graph: 1.0, levels_of)
+    mine = (rows["metric"] == metric) & rows["options"].str.contains("algorithm=apsb,bfs=wr")
+    mine &= rows["family"] == "delaunay"
+    rows = rows.assign(median=rows["median"].where(~mine, factor * rows["median"]))
+    wrong = [c for c in compared("fig02", rows) if c.verdict == "fails"]
+    assert [c.quantity.rpartition("iterations, ")[2] for c in wrong] == [
+        "APsB GPUBFS-WR CT, delaunay_n18"
+    ]
 
 
 def test_figure_2_shows_graphs_that_all_four_ran_on(whole):
