@@ -184,14 +184,15 @@ def table_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     launches = side_by_side(measured(summary, "bfs_launches", "answer"))
     rows = []
     for source, device, graphs in by_source(summary):
+        mine = launches[launches["source"] == source]
+        graphs = graphs.merge(mine, on=["source", *GRAPH], suffixes=("", "_launches"), how="left")
         rebuilt = sets.rebuilt(graphs)
         for name in SETS:
             whole = rebuilt["O_all" if name.startswith("O") else "RCP_all"]
             members = rebuilt[name].dropna(subset=[*VARIANTS])
-            counted = members.merge(launches, on=["source", *GRAPH], suffixes=("", "_launches"))
             means = {code: geometric_mean(members[code]) / 1e3 for code in VARIANTS}
             for code, names in VARIANTS.items():
-                each = 1e3 * counted[code] / counted[f"{code}_launches"]
+                each = 1e3 * members[code] / members[f"{code}_launches"]
                 rows.append(
                     (name, *names, source, device, len(members), means[code],
                      means[code] / means[BEST], geometric_mean(each),
