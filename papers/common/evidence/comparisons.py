@@ -175,6 +175,7 @@ def ratio(
     factor: float = FACTOR,
     note: Note = "",
     cause: Cause | None = None,
+    ceiling: float = math.inf,
 ) -> Comparison:
     """Compare a ratio that was redone on one machine: a speedup, an efficiency.
 
@@ -184,9 +185,11 @@ def ratio(
         As in `count`; print's ratio is positive.
     factor : float
         How many times larger or smaller the measured ratio may be.
+    ceiling : float
+        The largest ratio that agrees whatever print has, e.g. of an efficiency.
     """
-    accept = _around(published, lambda p: p / factor, lambda p: p * factor)
-    words = f"within a factor of {factor:g}"
+    accept = _around(published, lambda p: p / factor, lambda p: min(p * factor, ceiling))
+    words = f"within a factor of {factor:g}" + ("" if ceiling == math.inf else f", to {ceiling:g}")
     return _made(quantity, "ratio", published, measured, words, note, cause, accept=accept)
 
 

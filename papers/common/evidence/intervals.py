@@ -71,10 +71,13 @@ class Evidence:
 
 
 def _varies(item: Comparison) -> bool:
-    """Whether a comparison's figure has an interval: no time of another machine, no exact count."""
+    """Whether a comparison's figure has an interval.
+
+    Times of another machine and exact counts have none; a model predicts medians.
+    """
     judged = item.verdict not in ("not measured", "not comparable")
     exact = item.accept is not None and item.accept[0] == item.accept[1]
-    return judged and item.kind != "correctness" and not exact
+    return judged and item.kind not in ("correctness", "model") and not exact
 
 
 def _by_draw(experiment: Experiment, table: pd.DataFrame) -> Iterator[Sequence[Comparison]]:

@@ -81,7 +81,7 @@ def _rising(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             yield comparisons.shape_slope(
                 f"exponent of {version}'s time in n", list(curve["n"]),
                 published, measured,
-                note=comparisons.if_smaller("small orders are launches and barriers, whatever n is"),
+                note=comparisons.if_smaller("small orders are launches and barriers"),
             )  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def slip(fused: float, unit: float = 1.0) -> Cause | None:
 def loads(table: pd.DataFrame) -> list[Comparison]:
     """Check that the compiler leaves the second load, which Opt 3 takes out."""
     found = []
-    for source, rows in table.groupby("source", sort=False) if not table.empty else ():
+    for _, rows in table.groupby("source", sort=False) if not table.empty else ():
         by_code = rows.drop_duplicates("code").set_index("code")
         for kind in ("ptx", "sass"):
             count = by_code[f"{kind}_loads"]
@@ -308,7 +308,7 @@ def counts(table: pd.DataFrame) -> list[Comparison]:
     """
     found = []
     keys = ["source", "family", "n", "cost_range", "seed"]
-    for (source, family, n, label, seed), rows in table.groupby(keys, sort=False):
+    for (_, family, n, label, seed), rows in table.groupby(keys, sort=False):
         ours = rows[rows["version"] != "lopes2019"]
         where = f"{family} n={n} range {label} seed {seed}"
         whole = family == "uniform"

@@ -1,0 +1,183 @@
+"""Faults planted into recorded measurements, and whether the verdicts notice them."""
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence import published
+from papers.common.evidence.judges import by_origin
+from papers.common.evidence.resamples import MARK
+from papers.common.model import Plan
+from papers.reproduce import registry
+from papers.reproduce.run import measurements
+
+WORSE = ("agrees", "differs", "open")
+"""Verdicts with print, from the best to the worst."""
+
+
+def recorded(paper):
+    """The usable rows of the paper's recorded runs, and of those whose solvers it measures."""
+    plan = Plan("paper", gpu=True)
+    cells = [cell for each in registry.experiments(paper).values() for cell in each.cells(plan)]
+    owners = dict.fromkeys([paper, *(registry.owner(cell.solver) for cell in cells)])
+    tables = [
+        table
+        for owner in owners
+        for _, table, _ in measurements.recorded_runs(registry.folder(owner) / "results")
+    ]
+    return measurements.usable(measurements.summarize(pd.concat(tables)))
+
+
+# ------------------------------------------------------------------------------- the faults
+
+
+def scaled(solver, factor, answers=False):
+    """All times of one solver (or all its counts) times a factor."""
+
+    def plant(rows):
+        hit = (rows["solver"] == solver) & ((rows["scope"] == "answer") == answers)
+        return rows.assign(median=rows["median"].where(~hit, rows["median"] * factor))
+
+    return plant
+
+
+def scaled_at_the_largest(solver, factor):
+    """The times of one solver on its largest instances (or on the most ranks) times a factor."""
+
+    def plant(rows):
+        mine = (rows["solver"] == solver) & (rows["scope"] != "answer")
+        ranks = rows["options"].astype(str).str.extract(r"ranks=(\d+)")[0].astype(float)
+        size = ranks if ranks[mine].nunique() > 1 else rows["n"]
+        hit = mine & (size == size[mine].max())
+        return rows.assign(median=rows["median"].where(~hit, rows["median"] * factor))
+
+    return plant
+
+
+def shuffled(solver):
+    """The values of one solver go to other instances: the order of the rows is turned round."""
+
+    def plant(rows):
+        values = rows["median"].to_numpy(copy=True)
+        mine = rows[rows["solver"] == solver]
+        for places in mine.groupby(["options", "family", "scope", "metric"]).indices.values():
+            at = mine.index[places]
+            values[at] = values[at[::-1]]
+        return rows.assign(median=values)
+
+    return plant
+
+
+def swapped(one, other):
+    """Two solvers under one another's names."""
+    names = {one: other, other: one}
+    return lambda rows: rows.assign(solver=rows["solver"].map(lambda name: names.get(name, name)))
+
+
+def faults(solvers):
+    """The faults of an experiment by their names."""
+    found = {}
+    for solver in solvers:
+        found[f"{solver} times five"] = scaled(solver, 5.0)
+        found[f"{solver} a fifth"] = scaled(solver, 0.2)
+        found[f"{solver} at its largest times five"] = scaled_at_the_largest(solver, 5.0)
+        found[f"{solver}'s counts times five"] = scaled(solver, 5.0, answers=True)
+        found[f"{solver} shuffled"] = shuffled(solver)
+    for one, other in zip(solvers, solvers[1:], strict=False):
+        found[f"{one} and {other} swapped"] = swapped(one, other)
+    return found
+
+
+# ------------------------------------------------------------------------------- the verdicts
+
+
+def distance(item):
+    """How far an open figure lies from what agrees, in powers of e; None for statements."""
+    if item.accept is None or item.measured is None:
+        return None
+    low, high = item.accept
+    bound = high if item.measured > high else low
+    if item.measured > 0 and bound > 0 and math.isfinite(bound):
+        return abs(math.log(item.measured / bound))
+    return abs(item.measured - bound) / (abs(bound) + 1e-9)
+
+
+def is_worse(before, after):
+    """Whether a comparison says of the second value that it is worse than the first."""
+    if before.verdict == "holds":
+        return after.verdict == "fails"
+    if before.verdict not in WORSE or after.verdict not in WORSE:
+        return before.verdict in WORSE and after.verdict == "not measured"
+    if WORSE.index(after.verdict) > WORSE.index(before.verdict):
+        return True
+    distances = distance(before), distance(after)
+    return (
+        before.verdict == after.verdict == "open"
+        and None not in distances
+        and distances[1] > distances[0] + 0.3
+    )
+
+
+def keyed(items):
+    seen = defaultdict(int)
+    for item in items:
+        yield (
+            (item.origin.partition(MARK)[0], item.quantity, seen[item.origin, item.quantity]),
+            item,
+        )
+        seen[item.origin, item.quantity] += 1
+
+
+NOTICED, UNMOVED, HEALED = "noticed", "unmoved", "healed"
+"""A fault's outcomes: a verdict is worse; no compared figure moves; figures move, none is worse."""
+
+
+def outcomes(paper, name, summary):
+    """Plant every fault into what an experiment measures; return its outcome by fault.
+
+    A fault that changes no row of the experiment's table has no outcome: it is none of its own.
+    """
+    experiment = registry.experiments(paper)[name]
+    numbers = published.loader(registry.MODULES[paper])
+    solvers = list(dict.fromkeys(c.solver for c in experiment.cells(Plan("paper", gpu=True))))
+    of_solvers = summary["solver"].isin(solvers)
+    mine = summary[of_solvers].reset_index(drop=True)
+    stack = [
+        plant(mine).assign(source=mine["source"] + MARK + fault)
+        for fault, plant in faults(solvers).items()
+    ]
+    whole = pd.concat([summary, *stack], ignore_index=True)
+    table = experiment.table(whole, numbers)
+    if table.empty or "source" not in table:
+        return {}
+    parts = defaultdict(list)
+    for source, rows in table.groupby("source", sort=False):
+        parts[str(source).partition(MARK)[2]].append(rows)
+    true = pd.concat(parts.pop("", [table.iloc[:0]]))
+    before = dict(keyed(by_origin(experiment.compare, true)))
+    shown = true.reset_index(drop=True).drop(columns="source")
+    found = {}
+    for fault, rows in parts.items():
+        faulty = pd.concat(rows)
+        if not faulty.reset_index(drop=True).drop(columns="source").equals(shown):
+            after = dict(keyed(by_origin(experiment.compare, faulty)))
+            found[fault] = outcome(before, after)
+    return found
+
+
+def outcome(before, after):
+    """The outcome of one fault, of the comparisons without it and with it."""
+    if any(key not in after or is_worse(item, after[key]) for key, item in before.items()):
+        return NOTICED
+    judged = {key: item for key, item in before.items() if item.verdict != "not comparable"}
+    moved = any(has_moved(item.measured, after[key].measured) for key, item in judged.items())
+    return HEALED if moved else UNMOVED
+
+
+def has_moved(before, after):
+    """Whether a figure has changed by more than its sums round."""
+    if isinstance(before, float) and isinstance(after, float):
+        return not math.isclose(before, after, rel_tol=1e-3)
+    return before != after
