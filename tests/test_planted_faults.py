@@ -6,12 +6,14 @@ name (`planted.faults`). A verdict must then become worse, or an open figure mus
 
 Where that cannot be, the outcome has a name (`planted.outcomes`): no judged figure depends on the
 fault; only figures that are open already move, and come nearer; only goals move, which a faster
-code meets all the better. A figure that agrees, moves, and agrees all the same is a blind spot: all
-of those are listed here with the reason, and so are the faults that no experiment of a paper sees.
+code meets all the better, and claims with a bound on one side. A figure that agrees, moves, and
+agrees all the same is a blind spot: all of those are listed here with the reason, and so are the
+solvers of which no experiment notices anything.
 """
 
 import functools
 import math
+import re
 from collections import defaultdict
 
 import planted
@@ -26,13 +28,12 @@ RANKS = "the order of the codes stays as it is, and an exponent does not see a f
 ALIKE = "Opts 2 to 4 take the same time to two per cent, and print has them as near"
 FITTED = "the model is fitted to the very runs that it predicts: a common factor is a price"
 BAND = "the model's band is wide: it spans the fits without each configuration"
-SHARED = "the codes share these counts on every instance, which the experiment `counts` checks"
+EFFICIENT = "both variants lose as much by a second GPU, in print as here"
 RANGES = "the turned rows are the two ranges of one order, whose shares differ little"
 SMALL = "the state is a small part of the memory beside the costs"
-NEARER = "the record lies as far off on the other side: the fault brings it nearer to print"
-AGAINST_ITSELF = "Tables 4 and 5 set a code beside itself, and no other code ran on that card"
-ALONE = "one run, whose proof and cost are checked; its time stands beside nothing"
-GOAL = "only our goal beside the other paper's solver depends on it, and it is met all the better"
+PLACES = "places among twenty graphs: a factor of five at some moves few across a bound"
+ALL_REFINES = "the number of refines is set by n and C for both codes"
+FASTEST = "the claim is about the fastest of four other codes, whichever that is"
 
 BLIND_SPOTS = {
     "lopes2019:fig05": {"lopes2019:cpu_sp a fifth": RANKS},
@@ -52,19 +53,24 @@ BLIND_SPOTS = {
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
         "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
     },
-    "datenagi2016:initial": {"datenagi2016:tree and datenagi2016:cpu_omp swapped": SHARED},
-    "datenagi2016:objectives": {"datenagi2016:tree and datenagi2016:cpu_omp swapped": SHARED},
     "datenagi2016:fig03": {"datenagi2016:tree shuffled": RANGES},
     "datenagi2016:memory": {
         "datenagi2016:tree shuffled": SMALL,
         "datenagi2016:tree's counts times five": SMALL,
     },
+    "datenagi2016:table4": {
+        "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
+    },
     "datenagi2016:fig04": {
+        "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
         "datenagi2016:mpi_classical shuffled": BAND,
         "datenagi2016:mpi_tree at its largest times five": BAND,
         "datenagi2016:mpi_tree shuffled": BAND,
     },
-    "datenagi2016:fig05": {"datenagi2016:mpi_tree shuffled": BAND},
+    "datenagi2016:fig05": {
+        "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
+        "datenagi2016:mpi_tree shuffled": BAND,
+    },
     "datenagi2016:model": {
         "datenagi2016:mpi_classical a fifth": FITTED,
         "datenagi2016:mpi_classical times five": FITTED,
@@ -72,27 +78,24 @@ BLIND_SPOTS = {
         "datenagi2016:mpi_tree times five": FITTED,
         "datenagi2016:mpi_tree shuffled": BAND,
     },
+    "deveci_matching:claims": {
+        "deveci_matching:gpu at its largest times five": PLACES,
+        "deveci_matching:hk and deveci_matching:pfp swapped": PLACES,
+    },
+    "lupinska_costscale:operations": {
+        "lupinska_costscale:refine and lupinska_costscale:cost_scaling swapped": ALL_REFINES,
+    },
 }
 """Faults that move an agreeing figure of an experiment and are not noticed there."""
 
 UNSEEN = {
-    "lopes2019": {"lopes2019:cpu_sp at its largest times five": NEARER},
-    "kawtikwar_opts": {
-        "kawtikwar_opts:cpu_lp a fifth": NEARER,
-        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
-        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
-        "lopes2019:gpu at its largest times five": GOAL,
+    "lupinska_costscale": {
+        name: FASTEST
+        for name in ("datenagi2016:tree", "kawtikwar_opts:opt4", "lopes2019:gpu",
+                     "lupinska_costscale:scipy")
     },
-    "datenagi2016": {
-        "datenagi2016:mpi_classical a fifth": AGAINST_ITSELF,
-        "datenagi2016:mpi_classical times five": AGAINST_ITSELF,
-        "datenagi2016:mpi_classical's counts times five": FITTED,
-        "datenagi2016:mpi_tree a fifth": AGAINST_ITSELF,
-        "datenagi2016:mpi_tree times five": AGAINST_ITSELF,
-        "datenagi2016:tree at its largest times five": ALONE,
-    },
-}
-"""Faults that no experiment of a paper notices."""
+}  # fmt: skip
+"""Solvers of which no experiment of a paper notices any fault."""
 
 
 @functools.cache
@@ -124,14 +127,14 @@ def test_every_experiment_notices_what_moves_an_agreeing_figure(paper, every_day
 
 @pytest.mark.parametrize("every_day", DAYS)
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_fault_is_noticed_by_some_experiment(paper, every_day):
+def test_a_fault_of_every_solver_is_noticed_by_some_experiment(paper, every_day):
     noticed = defaultdict(bool)
     for outcomes in found(paper, every_day).values():
         for fault, outcome in outcomes.items():
-            noticed[fault] |= outcome == planted.NOTICED
-    assert len(noticed) > 4
-    unseen = {fault for fault, seen in noticed.items() if not seen}
-    assert unseen == asked(UNSEEN.get(paper, ()), every_day)
+            solver = re.match(r"[\w:]+", fault)[0]
+            noticed[solver] |= outcome == planted.NOTICED
+    assert len(noticed) > 2
+    assert {solver for solver, seen in noticed.items() if not seen} == set(UNSEEN.get(paper, ()))
 
 
 SHARES = 0.25
@@ -157,7 +160,7 @@ def test_no_tolerance_is_so_wide_that_a_factor_of_five_agrees(paper):
             assert not low <= 5 * item.published <= high, (name, item.quantity)
             assert not low <= item.published / 5 <= high, (name, item.quantity)
             assert low <= item.published <= high or math.isclose(high, 1.05), (name, item.quantity)
-    assert judged > 4
+    assert judged > 1
 
 
 @pytest.mark.parametrize("paper", PAPERS)
