@@ -84,6 +84,19 @@ def test_the_text_follows_from_the_twenty_as_printed(twenty):
     assert judged["DE-n"] == judged["DE-c"] == "not measured"
 
 
+@pytest.mark.parametrize(("factor", "seen"), [(0.2, "giklm"), (5.0, "gijklm")])
+def test_a_gpu_five_times_faster_or_slower_is_seen(twenty, factor, seen):
+    """In all claims but one: print's count of 2 and a count of 1 are one graph of twenty apart."""
+    mine = (twenty["solver"] == "deveci_matching:gpu") & (twenty["metric"] == "time_ms")
+    rows = twenty.assign(median=twenty["median"].where(~mine, factor * twenty["median"]))
+    judged = {c.quantity.partition(",")[0]: c.verdict for c in compared("claims", rows)}
+    assert {judged[f"DE-{letter}"] for letter in seen} == {"open"}
+    right = [c.quantity for c in compared("fig05", twenty) if c.verdict == "agrees"]
+    wrong = {c.quantity: c.verdict for c in compared("fig05", rows)}
+    assert len(right) >= 4
+    assert {wrong[quantity] for quantity in right} == {"open"}
+
+
 def test_shares_of_the_text(profiled):
     found = {row.id: row for row in table("claims", profiled).itertuples(index=False)}
     # No graph takes a second: the twenty slowest stand for O_S1, six of them here.
