@@ -8,6 +8,7 @@ from papers.common.instances import is_permuted
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.reproduce.plan import cells as plan
 from papers.reproduce.plan.cells import Job
+from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
 
 QUICK = Plan("quick", gpu=False, seeds=(1,))
@@ -26,7 +27,7 @@ def test_shared_cells_merge_scopes_repeats_and_readers():
     second = experiment("b", Cell("toy:x", instance(), ("steps", "run")))
     (job,) = plan.jobs([first, second], QUICK)
     assert job.cell.scopes == ("run", "end_to_end", "steps")
-    assert job.cell.repeats == plan.REPEATS["quick"] == 5
+    assert job.cell.repeats == 3
     assert job.experiments == ("toy:a", "toy:b")
 
 
@@ -50,7 +51,8 @@ def test_small_first_and_unavailable_left_out():
 
 def test_repeats_of_the_command_line_win():
     (job,) = plan.jobs([experiment("a", Cell("toy:x", instance(), repeats=9))], QUICK, repeats=2)
-    assert job.cell.repeats == 2
+    assert job.cell.repeats is None
+    assert (PACE["paper"].exactly(2).repeats, PACE["paper"].exactly(None)) == (2, PACE["paper"])
 
 
 @pytest.mark.parametrize(
