@@ -34,7 +34,7 @@ class _Page:
     values : list of Value
     answers : list of Answer
     spent_s : float
-        Seconds that they took, with their proofs.
+        Seconds that they took, with their proofs; the budget of a long cell.
     proof : Proof or None
         Of all of them; None until the clock is done.
     """
@@ -94,7 +94,7 @@ class Notebook:
 
     @property
     def repeats(self) -> int:
-        """The repetitions of a clock, unless the budget ends before."""
+        """The repetitions of a clock, unless the cell is long and the budget ends before."""
         in_executor = self.solver.device == "cuda" and not device.describe().is_gpu
         usual = self._pace.in_executor if in_executor else self._pace.repeats
         return max(usual, self.cell.repeats or 0)
@@ -108,7 +108,8 @@ class Notebook:
             return all(one.proof is None or one.proof.ok for one in self._pages.values())
         if page.proof is not None:
             return False
-        in_time = page.spent_s <= self._pace.budget_s
+        is_long = (self._last_s or 0.0) >= self._pace.long_s
+        in_time = not is_long or page.spent_s <= self._pace.budget_s
         if len(page.answers) < self.repeats and (
             not page.answers or self._clockwork.share(in_time)
         ):

@@ -72,10 +72,11 @@ class Estimator:
         if one is None:
             return None
         once, clocks = one / 1e3, len(job.cell.scopes)
-        fit = max(1, math.ceil(pace.budget_s / max(once, 1e-9)))
-        repeats = min(max(pace.repeats, job.cell.repeats or 0), fit)
-        first = 0 if once >= pace.long_s else 1  # A long first run is the first repetition.
-        return 0.05 + once * (first + repeats * clocks)
+        repeats = max(pace.repeats, job.cell.repeats or 0)
+        if once < pace.long_s:
+            return 0.05 + once * (1 + repeats * clocks)
+        # A long cell's first run is its first repetition.
+        return 0.05 + once * clocks * min(repeats, max(1, math.ceil(pace.budget_s / once)))
 
     def total(self, planned: Sequence[Job], pace: Pace) -> tuple[float, int]:
         """Return the sum of the predictions in seconds, and how many jobs have none."""

@@ -8,7 +8,7 @@ The rules
   clock. A cell may ask for more by `papers.common.model.Cell.repeats`.
 - A longer one keeps its first run as the first repetition, because a second one would cost as much
   as it says. Its rows say so: the metric `COLD`, and the sentence in ``reason``. It is repeated
-  until `Pace.budget_s` is over, which is the limit of each clock of each cell.
+  as often, but no repetition begins when `Pace.budget_s` is over, for each of its clocks.
 - A run that compiles is never kept.
 - Kernels in the CPU executor run `Pace.in_executor` times, without a warm-up: nothing is compiled
   there, and the time is that of an interpreter.
@@ -42,8 +42,8 @@ class Pace:
     long_s : float
         Seconds from which a run is long.
     budget_s : float
-        Seconds of a clock of a cell after which it starts no further repetition; one is made at
-        least. The column ``count`` of a summary says how many were made.
+        Seconds of a clock of a long cell after which it starts no further repetition; one is made
+        at least. The column ``count`` of a summary says how many were made.
     in_executor : int
         Repetitions of kernels in the CPU executor.
     """
@@ -63,4 +63,4 @@ PACE = {
     "quick": Pace(5, 0.5, 2.0),
     "paper": Pace(5, 10.0, 60.0),
 }
-"""By preset. Five repetitions of less than ten seconds each fit into preset paper's budget."""
+"""By preset."""
