@@ -439,11 +439,14 @@ class Plan:
     seeds : tuple of int
         Instance seeds: those of the command line, else those of the preset. A cell of a random
         instance is planned for each.
+    seeds_given : bool
+        Whether the command line names them: no experiment then adds seeds of its own.
     """
 
     preset: Literal["smoke", "quick", "paper"]
     gpu: bool
     seeds: tuple[int, ...] = (1, 2, 3)
+    seeds_given: bool = False
 
 
 @dataclass(frozen=True)

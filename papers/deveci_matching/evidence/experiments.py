@@ -3,8 +3,10 @@
 From print: [D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13 Fig.4] [D13 Fig.5].
 Our own: `claims`, `counts`, `peers`, `copter2`, `beyond`, `full_size`.
 
-An experiment names the cells to measure, their table (`tables`, `profiles`), the plot like the
-paper's (`plots`) and the comparisons (`verdicts`). Nothing here runs a solver.
+The paper's sets hold each graph once, so that a drawn graph has the first seed of the plan: another
+seed is another graph, not another repetition. An experiment names the cells to measure, their table
+(`tables`, `profiles`), the plot like the paper's (`plots`) and the comparisons (`verdicts`).
+Nothing here runs a solver.
 """
 
 from __future__ import annotations
@@ -45,21 +47,11 @@ MANY = 500_000
 # ------------------------------------------------------------------------------- the cells
 
 
-def repeats(plan: Plan, code: str, instance: Instance) -> int:
-    """Return the number of repetitions: three for kernels on a GPU, otherwise one.
-
-    In preset paper seven of the eight variants are timed once, after a warm-up.
-    """
-    if not plan.gpu or code not in ON_GPU:
-        return 1
-    return 3 if plan.preset != "paper" or code in (BEST, BEYOND) else 1
-
-
 def sweep(plan: Plan, names: Iterable[str], graphs: Iterable[Instance]) -> list[Cell]:
     """Return cells of codes on graphs; without a GPU, kernels get those of `sets.small` only."""
     toys = sets.small(plan)
     return [
-        cell(code, graph, repeats(plan, code, graph))
+        cell(code, graph)
         for graph in [*toys, *graphs]
         for code in names
         if plan.gpu or code not in ON_GPU or graph in toys
@@ -124,7 +116,7 @@ def peers(plan: Plan) -> list[Cell]:
     ]
     if plan.gpu:
         found += [
-            cell(code, graph, None, start)
+            cell(code, graph, start=start)
             for graph in graphs
             for code, start in (
                 *((code, codes.EXCLUDED) for code in ON_GPU),
@@ -141,10 +133,7 @@ def copter2(plan: Plan) -> list[Cell]:
     graphs = [sets.matrix("copter2", ordering) for ordering in sets.ORDERINGS]
     names = (BEST, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE)
     return [
-        cell(code, graph, repeats(plan, code, graph))
-        for graph in graphs
-        for code in names
-        if plan.gpu or code not in ON_GPU
+        cell(code, graph) for graph in graphs for code in names if plan.gpu or code not in ON_GPU
     ]
 
 
@@ -187,6 +176,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=variants,
         table=tables.table_1,
         compare=verdicts.table_1,
+        interleaved=True,
     ),
     Experiment(
         name="fig02",
@@ -205,6 +195,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         table=profiles.fig_3,
         figure=plots.fig_3,
         compare=verdicts.fig_3,
+        interleaved=True,
     ),
     Experiment(
         name="fig04",
@@ -214,6 +205,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         table=profiles.fig_4,
         figure=plots.fig_4,
         compare=verdicts.fig_4,
+        interleaved=True,
     ),
     Experiment(
         name="fig05",
@@ -223,6 +215,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         table=profiles.fig_5,
         figure=plots.fig_5,
         compare=verdicts.fig_5,
+        interleaved=True,
     ),
     Experiment(
         name="table2",
@@ -231,6 +224,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=table_2,
         table=tables.table_2,
         compare=verdicts.table_2,
+        interleaved=True,
     ),
     Experiment(
         name="full_size",
@@ -239,6 +233,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=full_size,
         table=tables.full_size,
         compare=verdicts.full_size,
+        interleaved=True,
     ),
     Experiment(
         name="claims",
@@ -247,6 +242,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=compared,
         table=profiles.claims,
         compare=verdicts.claims,
+        interleaved=True,
     ),
     Experiment(
         name="counts",
@@ -263,6 +259,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=peers,
         table=tables.peers,
         compare=verdicts.peers,
+        interleaved=True,
     ),
     Experiment(
         name="copter2",
@@ -271,6 +268,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=copter2,
         table=tables.copter2,
         compare=verdicts.copter2,
+        interleaved=True,
     ),
     Experiment(
         name="beyond",
@@ -279,5 +277,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=beyond,
         table=tables.beyond,
         compare=verdicts.beyond,
+        interleaved=True,
     ),
 )

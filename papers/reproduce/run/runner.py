@@ -77,7 +77,7 @@ class Choice:
     def plan(self, gpu: bool) -> Plan:
         """Return the `Plan` that experiments receive."""
         seeds = self.seeds or SEEDS[self.preset]
-        return Plan(self.preset, gpu, seeds)  # type: ignore[arg-type]
+        return Plan(self.preset, gpu, seeds, bool(self.seeds))  # type: ignore[arg-type]
 
 
 class Listener(Protocol):
@@ -230,7 +230,7 @@ class Run:
 
     @property
     def pace(self) -> Pace:
-        """How often cells are repeated, by the preset and the command line."""
+        """The rule of repetitions, by the preset and the command line."""
         return PACE[self.preset].exactly(self.meta["options"]["repeats"])
 
     def _seed_rule(self) -> SeedRule:
