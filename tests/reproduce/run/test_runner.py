@@ -12,7 +12,10 @@ import pandas as pd
 import pytest
 from toybox import toy
 
+from papers.common.model import Plan
 from papers.reproduce.measure import worker
+from papers.reproduce.measure.outcome import Outcome
+from papers.reproduce.plan import cells as plan
 from papers.reproduce.run import measurements, runner
 
 
@@ -293,3 +296,46 @@ def test_resume_refuses_another_device(reproduce, smoke):
     result = reproduce("run", "--resume", smoke)
     assert result.code == 2
     assert "'Another GPU'" in result.err
+
+
+# ------------------------------------------------------------------------------ groups and seeds
+
+
+def executed(folder, asked_seeds, run_ms, planned):
+    """Execute a plan with a worker whose runs take `run_ms`; return the groups it was given."""
+    groups = []
+
+    def measure(group, pace, *_):
+        groups.append([cell.key for cell in group])
+        return [
+            Outcome("ok", "none", "", (("run", 0, "time_ms", run_ms(cell)),), "A") for cell in group
+        ]
+
+    worker_ = SimpleNamespace(
+        measure_together=measure, device=SimpleNamespace(ranks=1, name="A"), on_timeout=None
+    )
+    listener = SimpleNamespace(begins=lambda job: None, stage=print, ended=lambda *_: None)
+    options = {"preset": "paper", "timeout_s": 1.0, "seeds": asked_seeds, "repeats": None}
+    runner.Run(folder, {"options": options}, planned).execute(worker_, listener)
+    return groups
+
+
+@pytest.mark.parametrize(("asked", "skipped"), [([], 2), ([1, 2, 3], 0)])
+def test_further_seeds_of_long_cells_are_skipped_unless_asked_for(tmp_path, asked, skipped):
+    """The slow one takes ten seconds; the good one keeps its three seeds, and its turns."""
+    (table1,) = (one for one in toy.experiments() if one.name == "table1")
+    planned = plan.jobs([("toy", table1)], Plan("smoke", False, (1, 2, 3)))
+    ms = lambda cell: 1e4 if cell.solver == "toy:slow" else 1.0  # noqa: E731
+    groups = executed(tmp_path, asked, ms, planned)
+    assert [len(group) for group in groups] == ([2, 1, 1] if skipped else [2, 2, 2])
+    done = table(tmp_path).query("metric == 'done'")
+    gone = done[done["status"] == "skipped"]
+    assert len(done) == 6
+    assert len(gone) == skipped
+    assert all("seed 1 took 10 s a run" in reason for reason in gone["reason"])
+    # Going on with the run, the first seed's time is read from its rows.
+    if skipped:
+        lines = (tmp_path / "measurements.csv").read_text().splitlines(keepends=True)
+        first = [line for line in lines if "seed=2" not in line and "seed=3" not in line]
+        (tmp_path / "measurements.csv").write_text("".join(first))
+        assert [len(group) for group in executed(tmp_path, asked, ms, planned)] == [1, 1]
