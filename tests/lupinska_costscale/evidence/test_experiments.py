@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import maximum_flow
 from papers.common.evidence import plots, published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Assignment, Plan
+from papers.common.problems import assignment_proof
 from papers.common.problems.network import EIGHT, FOUR, Grid, grid
 from papers.lupinska_costscale.assignment import many
 from papers.lupinska_costscale.evidence import codes, demonstrations, experiments, patches, tables
@@ -534,6 +535,26 @@ def test_a_batch_of_many_is_proved():
         assert answer.cost == chosen == answer.row_duals.sum() + answer.column_duals.sum()
     assert (np.sort(state.costs.reshape(20, -1), axis=1) == np.sort(-cost.ravel())).all()
     assert len({one.tobytes() for one in state.costs}) == 20
+
+
+def test_the_clock_of_a_batch_has_neither_shuffles_nor_proofs(monkeypatch):
+    cost = np.random.default_rng(3).integers(0, 101, (5, 5))
+    for name in ("scipy_loop", "batch_of_many"):
+        solver = many.SOLVERS[name]
+        given = solver.prepare(cost, problems=4, maximize=True)
+        with monkeypatch.context() as patch:
+            for planted in ("duals_of", "prove"):
+                patch.setattr(many, planted, lambda *_: pytest.fail("not a caller's work"))
+            patch.setattr(np.random, "default_rng", lambda *_: pytest.fail("a shuffle"))
+            state = solver.upload(given, problems=4, maximize=True)
+            solver.run(state)
+            answer = solver.download(state)
+            assert answer.row_duals is None
+            with pytest.raises(pytest.fail.Exception, match="caller"):
+                solver.proof(state, answer)
+        proved = solver.proof(state, answer)
+        assert proved.counters["problems"] == 4
+        assert assignment_proof.assignment(cost, proved, True).ok
 
 
 def test_planted_faults_in_a_batch():
