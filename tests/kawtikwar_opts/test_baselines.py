@@ -13,7 +13,7 @@ from papers.kawtikwar_opts.baselines import solvers
 def solved(cost, **options):
     state = solvers.upload(cost, **options)
     solvers.run(state)
-    answer = solvers.download(state)
+    answer = solvers.proof(state, solvers.download(state))
     verdict = assignment_proof.assignment(np.asarray(cost), answer, options.get("maximize", False))
     assert verdict.ok, verdict
     return answer
@@ -65,7 +65,7 @@ def test_wrong_duals_of_highs_are_repaired():
     solvers.run(state)
     state.start[:] += draw.normal(size=20) * 50
     state.chosen[:] = np.roll(state.chosen, 1)
-    answer = solvers.download(state)
+    answer = solvers.proof(state, solvers.download(state))
     assert assignment_proof.assignment(cost, answer).ok
     assert answer.counters["repaired_rows"] > 0
 
@@ -79,3 +79,20 @@ def test_empty_and_the_card():
     assert solved(np.zeros((0, 3))).cost == 0
     one = PAPER.solvers()["cpu_lp"]
     assert (one.device, one.steps) == ("cpu", ())
+
+
+def test_highs_own_answer_is_downloaded_without_repairs(monkeypatch):
+    """Its user pays for no duals: without them the answer is right, and proved by nothing."""
+    cost = uniform(12, 6, cost_range=120)
+    state = solvers.upload(cost)
+    solvers.run(state)
+    monkeypatch.setattr(solvers.shortest_path, "allocate", lambda _: pytest.fail("a repair"))
+    answer = solvers.download(state)
+    assert answer.cost == cost[linear_sum_assignment(cost)].sum()
+    assert not assignment_proof.assignment(cost, answer).ok
+    with pytest.raises(pytest.fail.Exception, match="a repair"):
+        solvers.proof(state, answer)
+
+
+def test_rows_that_highs_leaves_without_a_column_get_those_left_over():
+    assert solvers._each_once(np.array([2, -1, 2, 0], np.int32)).tolist() == [2, 1, 3, 0]

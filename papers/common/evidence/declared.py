@@ -81,8 +81,6 @@ class Instances:
         Name of the family.
     params : tuple of (str, value) pairs
         The family's other parameters.
-    one_seed_from : int, optional
-        From this order on a CPU code is measured on one seed, where a run takes seconds.
     """
 
     sizes: Mapping[Preset, tuple[int, ...]]
@@ -90,26 +88,24 @@ class Instances:
     labels: tuple[str, ...]
     family: str = "uniform"
     params: tuple[tuple[str, Any], ...] = ()
-    one_seed_from: int | None = None
-
-    def seeds(self, plan: Plan) -> tuple[int, ...]:
-        """Return all seeds of the plan at the paper's sizes, else the first."""
-        return plan.seeds if plan.preset == "paper" else plan.seeds[:1]
 
     def cells(self, plan: Plan, code: Code) -> list[Cell]:
-        """Return the cells of one code."""
+        """Return the cells of one code, with every seed of the plan."""
         sizes = self.sizes[plan.preset]
         if not plan.gpu:
             executor = self.executor[plan.preset]
             sizes = executor if code.kernels else (*executor, *sizes)
-        found = []
-        for n in sizes:
-            one = not code.kernels and self.one_seed_from is not None and n >= self.one_seed_from
-            for label in self.labels:
-                for seed in self.seeds(plan)[: 1 if one else None]:
-                    instance = Instance(self.family, n, label, self.params, seed)
-                    found.append(Cell(code.solver, instance, code.scopes, code.options))
-        return found
+        return [
+            Cell(
+                code.solver,
+                Instance(self.family, n, label, self.params, seed),
+                code.scopes,
+                code.options,
+            )
+            for n in sizes
+            for label in self.labels
+            for seed in plan.seeds
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +168,10 @@ class Declared:
     def as_experiment(
         self, name: str, title: str, compare: Verdicts | None, figure: Plot | None = None
     ) -> Experiment:
-        """Return the experiment of this table; a figure if it is drawn."""
+        """Return the experiment of this table; a figure if it is drawn.
+
+        Its codes take turns on each instance.
+        """
         return Experiment(
             name=name,
             title=title,
@@ -181,6 +180,7 @@ class Declared:
             table=self.table,
             figure=figure,
             compare=compare,
+            interleaved=len(self.codes) > 1,
         )
 
     def curve_plot(self, measured: str, yscale: str, ylabel: str, title: str) -> Plot:

@@ -60,28 +60,11 @@ def uniform(n: int, label: str, seed: int) -> Instance:
     return Instance("uniform", n, label, seed=seed)
 
 
-def _cell(
-    name: str, n: int, label: str, seed: int, scopes: tuple[Scope, ...], repeats: int | None
-) -> Cell:
+def _cell(name: str, n: int, label: str, seed: int, scopes: tuple[Scope, ...]) -> Cell:
     solver, option = SOLVERS[name]
     key, _, value = option.partition("=")
     options = ((key, threads(int(value))),) if option else ()
-    return Cell(f"datenagi2016:{solver}", uniform(n, label, seed), scopes, options, repeats)
-
-
-def _seeds(plan: Plan) -> tuple[int, ...]:
-    return plan.seeds if plan.preset == "paper" else plan.seeds[:1]
-
-
-def _repeats(plan: Plan, name: str, n: int) -> int | None:
-    """Return fewer repetitions for long runs; None takes the preset's number."""
-    if plan.preset == "smoke" or (n <= 1000 and plan.preset == "paper"):
-        return None
-    if n <= EXECUTOR_SIZES["quick"][-1]:
-        return 1
-    if name in GPU:
-        return 3 if plan.preset == "paper" else None
-    return 1 if n >= 3000 else 2
+    return Cell(f"datenagi2016:{solver}", uniform(n, label, seed), scopes, options)
 
 
 def kernels(
@@ -89,10 +72,10 @@ def kernels(
 ) -> list[Cell]:
     """Return cells of both variants, on a GPU at the given sizes, in the executor at small ones."""
     return [
-        _cell(name, n, label, seed, scopes, _repeats(plan, name, n))
+        _cell(name, n, label, seed, scopes)
         for n in (sizes if plan.gpu else EXECUTOR_SIZES[plan.preset])
         for label in labels
-        for seed in _seeds(plan)
+        for seed in plan.seeds
         for name in GPU
     ]
 
@@ -101,28 +84,31 @@ def small(plan: Plan) -> list[Cell]:
     """Return the cells of Table 1 and Figure 2: four codes, range n, the paper's clock and ours."""
     scopes: tuple[Scope, ...] = ("run", "end_to_end") if plan.gpu else ("run",)
     cells = kernels(plan, SMALL[plan.preset], ("n",), scopes)
-    # One instance is enough from 3000 on: a run takes seconds, and the spread is a few per cent.
     return cells + [
-        _cell(name, n, "n", seed, ("run",), _repeats(plan, name, n))
+        _cell(name, n, "n", seed, ("run",))
         for name in ("OMP-1", "OMP-8")
         for n in SMALL[plan.preset]
-        for seed in (_seeds(plan) if n < 3000 else _seeds(plan)[:1])
+        for seed in plan.seeds
     ]
 
 
 def spread(plan: Plan, sizes: Iterable[int], labels: Sequence[str] = ("n",)) -> list[Cell]:
     """Return cells for counts that no hardware changes, on more instances, by the cheapest code."""
-    seeds = plan.seeds
-    if plan.preset == "paper" and len(seeds) > 1:
-        seeds = (*seeds, *range(max(seeds) + 1, max(seeds) + 8))
     name = "CU-TREE" if plan.gpu else "OMP-8"
     return [
-        _cell(name, n, label, seed, ("run",), 1)
+        _cell(name, n, label, seed, ("run",))
         for n in sizes
         for label in labels
-        for seed in (seeds if n <= 3000 else plan.seeds)
+        for seed in (_counted_seeds(plan) if n <= 3000 else plan.seeds)
         if n <= 5000 or plan.gpu
     ]
+
+
+def _counted_seeds(plan: Plan) -> tuple[int, ...]:
+    """Return ten seeds in preset paper and three in quick, unless the command line names some."""
+    if plan.seeds_given or plan.preset == "smoke":
+        return plan.seeds
+    return tuple(range(1, 11 if plan.preset == "paper" else 4))
 
 
 def banded(plan: Plan) -> list[Cell]:
@@ -134,47 +120,33 @@ def large_small(plan: Plan) -> list[Cell]:
     """Return the cells of Table 3 up to n = 5000, with every clock; small ones in the executor."""
     scopes: tuple[Scope, ...] = ("run", "steps", "end_to_end") if plan.gpu else ("steps",)
     sizes = [n for n in LARGE[plan.preset] if n <= 5000]
-    cells = [
-        cell for cell in kernels(plan, sizes, LABELS, scopes) if cell.instance.seed == plan.seeds[0]
-    ]
-    first = plan.seeds[0]
     on_cpu = [
-        _cell("OMP-8", n, label, first, ("run", "steps"), _repeats(plan, "OMP-8", n))
+        _cell("OMP-8", n, label, seed, ("run", "steps"))
         for n in sizes
         for label in LABELS
+        for seed in plan.seeds
     ]
     # Beside the executor one thread is enough: only its counts are needed.
     beside = [
-        _cell("OMP-1", n, label, first, ("run",), 1)
+        _cell("OMP-1", n, label, seed, ("run",))
         for n in ([] if plan.gpu else EXECUTOR_SIZES[plan.preset])
         for label in LABELS
+        for seed in plan.seeds
     ]
-    return cells + on_cpu + beside
+    return kernels(plan, sizes, LABELS, scopes) + on_cpu + beside
 
 
 def large_large(plan: Plan) -> list[Cell]:
-    """Return the cells of Table 3 from n = 10000, on three instances as in the paper.
-
-    The first instance is timed step by step, the second host to host, the third is only counted,
-    because an instance takes seconds to draw, to copy and to prove.
-    """
+    """Return the cells of Table 3 from n = 10000: every clock on the same instances."""
     sizes = [n for n in LARGE[plan.preset] if n > 5000]
-    purposes: tuple[tuple[tuple[str, ...], tuple[Scope, ...], int], ...] = (
-        (GPU, ("run", "steps"), 3),
-        (GPU, ("end_to_end",), 1),
-        (GPU[1:], ("run",), 1),
-    )
-    cells = [
-        _cell(name, n, label, seed, scopes, repeats)
+    cells = kernels(plan, sizes, LABELS, ("run", "steps", "end_to_end")) if plan.gpu else []
+    on_cpu = [
+        _cell("OMP-8", n, label, seed, ("steps",))
         for n in sizes
         for label in LABELS
-        for seed, (names, scopes, repeats) in zip(plan.seeds, purposes, strict=False)
-        for name in names
+        for seed in plan.seeds
     ]
-    on_cpu = [
-        _cell("OMP-8", n, label, plan.seeds[0], ("steps",), 1) for n in sizes for label in LABELS
-    ]
-    return (cells if plan.gpu else []) + on_cpu
+    return cells + on_cpu
 
 
 def table_3(plan: Plan) -> list[Cell]:
@@ -192,30 +164,30 @@ def all_counts(plan: Plan) -> list[Cell]:
 
 def resident(plan: Plan) -> list[Cell]:
     """Return the cells of the tree variant's largest instance, which no host has to hold."""
-    instance = Instance("uniform", RESIDENT_SIZE, "n", seed=1, storage="device")
-    cell = Cell("datenagi2016:tree", instance, ("run",), repeats=1)
-    return [cell] if plan.gpu and plan.preset == "paper" else []
+    if not plan.gpu or plan.preset != "paper":
+        return []
+    large = [
+        Instance("uniform", RESIDENT_SIZE, "n", seed=seed, storage="device") for seed in plan.seeds
+    ]
+    return [Cell("datenagi2016:tree", instance, ("run",)) for instance in large]
 
 
 def doubles(plan: Plan) -> list[Cell]:
     """Return cells on doubles in [0, 2], which a fixed epsilon of 1e-6 gets wrong at n = 10000."""
     n = {"smoke": 64, "quick": 2000, "paper": 10000}[plan.preset] if plan.gpu else 32
-    instance = Instance("uniform_double", n, "2", seed=1)
-    return [Cell(f"datenagi2016:{SOLVERS[name][0]}", instance, ("run",), repeats=1) for name in GPU]
+    return [
+        Cell(f"datenagi2016:{SOLVERS[name][0]}", Instance("uniform_double", n, "2", seed=seed))
+        for name in GPU
+        for seed in plan.seeds
+    ]
 
 
 def beside_authors(plan: Plan) -> list[Cell]:
     """Return cells on the instances of the authors' codes, on a GPU only."""
     if not plan.gpu:
         return []
-    first = plan.seeds[0]
-    return kernels(plan, AUTHORS[plan.preset], LABELS, ("run",)) + [
-        _cell(name, n, label, first, ("run",), 3)
-        for n in LARGE[plan.preset]
-        if n >= 5000
-        for label in LABELS
-        for name in GPU
-    ]
+    large = [n for n in LARGE[plan.preset] if n >= 5000]
+    return kernels(plan, [*AUTHORS[plan.preset], *large], LABELS, ("run",))
 
 
 # ------------------------------------------------------------------------------- how to draw
@@ -331,19 +303,21 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="table1", title="Times of small instances, costs 0 to n, in s (verdicts: fig02)",
-        kind="table", cells=small, table=tables.run_times,
+        kind="table", cells=small, table=tables.run_times, interleaved=True,
     ),
     Experiment(
         name="fig02", title="Times of small instances, costs 0 to n", kind="figure",
         cells=small, table=tables.run_times, figure=draw_fig_2, compare=verdicts.run_times,
+        interleaved=True,
     ),
     Experiment(
         name="table3", title="Times of large instances by step, in s", kind="table",
-        cells=table_3, table=tables.step_times, compare=verdicts.step_times,
+        cells=table_3, table=tables.step_times, compare=verdicts.step_times, interleaved=True,
     ),
     Experiment(
         name="fig03", title="Shares of the steps, the largest instances", kind="figure",
         cells=table_3, table=tables.step_shares, figure=draw_fig_3, compare=verdicts.step_shares,
+        interleaved=True,
     ),
     Experiment(
         name="counts", title="Work by solver; costs, initial assignments and dual updates alike",
@@ -395,7 +369,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="exchanges", title="A level's exchange of the tree variant in four ways (mpiexec)",
         kind="table", cells=scaling_tables.exchanges, table=scaling_tables.exchange_table,
-        compare=scaling_verdicts.exchanges,
+        compare=scaling_verdicts.exchanges, interleaved=True,
     ),
     Experiment(
         name="larger",

@@ -82,40 +82,33 @@ def _cell(
 ) -> Cell:
     label = options.pop("label", "10n")
     seed = options.pop("seed", plan.seeds[0])
-    repeats = options.pop("repeats", 3 if plan.gpu and plan.preset == "paper" else None)
     instance = Instance("uniform", n, label, seed=seed, storage=STRIPS)
     chosen = (("ranks", ranks), *OPTIONS.get(name, {}).items(), *options.items())
-    return Cell(f"datenagi2016:{SOLVERS[name]}", instance, scopes, chosen, repeats)
+    return Cell(f"datenagi2016:{SOLVERS[name]}", instance, scopes, chosen)
 
 
-def _scopes(plan: Plan, seed: int) -> tuple[Scope, ...]:
-    first = plan.gpu and seed == plan.seeds[0]
-    return ("run", "steps", "end_to_end") if first else ("run", "steps")
-
-
-def _seeds(plan: Plan) -> tuple[int, ...]:
-    """Return two seeds in preset paper on GPUs, else the first."""
-    return plan.seeds[: 2 if plan.gpu and plan.preset == "paper" else 1]
+def _scopes(plan: Plan) -> tuple[Scope, ...]:
+    return ("run", "steps", "end_to_end") if plan.gpu else ("run", "steps")
 
 
 def weak(plan: Plan) -> list[Cell]:
     """Return the cells of Table 4: equal numbers of entries a GPU, on 1, 2 and 4 GPUs."""
     return [
-        _cell(name, n, ranks, plan, _scopes(plan, seed), seed=seed)
+        _cell(name, n, ranks, plan, _scopes(plan), seed=seed)
         for n, ranks in zip(chain(plan), RANKS, strict=True)
         for name in SOLVERS
-        for seed in _seeds(plan)
+        for seed in plan.seeds
     ]
 
 
 def strong(plan: Plan) -> list[Cell]:
     """Return the cells of Table 5: every order on 1, 2 and 4 GPUs."""
     return [
-        _cell(name, n, ranks, plan, _scopes(plan, seed), seed=seed)
+        _cell(name, n, ranks, plan, _scopes(plan), seed=seed)
         for n in chain(plan)
         for ranks in RANKS
         for name in SOLVERS
-        for seed in _seeds(plan)
+        for seed in plan.seeds
     ]
 
 
@@ -124,23 +117,25 @@ def exchanges(plan: Plan) -> list[Cell]:
     ways = ("gather", "allgather", *(("nccl",) if plan.gpu else ()), "peers")
     sizes = (chain(plan)[0], chain(plan)[-1]) if plan.gpu else chain(plan)[:1]
     return [
-        _cell("CU-TREE", n, ranks, plan, ("run",), exchange=way)
+        _cell("CU-TREE", n, ranks, plan, ("run",), exchange=way, seed=seed)
         for n in sizes
         for ranks in RANKS[1:]
         for way in ways
+        for seed in plan.seeds
     ]
 
 
 def too_large(plan: Plan) -> list[Cell]:
     """Return cells of the tree variant at an order that no H100 or H200 holds; costs in [0, n)."""
     if not plan.gpu:
-        return [_cell("CU-TREE", 24, 2, plan, ("run",), label="n", repeats=1)]
+        return [_cell("CU-TREE", 24, 2, plan, ("run",), label="n")]
     if plan.preset != "paper":
         return []
     return [
-        _cell(name, TOO_LARGE, ranks, plan, ("run",), label="n", repeats=1)
+        _cell(name, TOO_LARGE, ranks, plan, ("run",), label="n", seed=seed)
         for ranks in RANKS[1:]
         for name in ("CU-TREE", PEERS)
+        for seed in plan.seeds
     ]
 
 
@@ -148,7 +143,12 @@ def larger(plan: Plan) -> list[Cell]:
     """Return cells of our own way at orders with enough to read for two GPUs."""
     if not plan.gpu or plan.preset != "paper":
         return []
-    return [_cell(PEERS, n, ranks, plan, ("run",), repeats=1) for n in LARGER for ranks in RANKS]
+    return [
+        _cell(PEERS, n, ranks, plan, ("run",), seed=seed)
+        for n in LARGER
+        for ranks in RANKS
+        for seed in plan.seeds
+    ]
 
 
 # ------------------------------------------------------------------------------- from a summary

@@ -73,7 +73,7 @@ def threads(wanted: int) -> int:
 def cell(
     code: str,
     instance: Instance,
-    repeats: int | None = 1,
+    repeats: int | None = None,
     start: str = EXCLUDED,
     cores: int = THREADS,
     scopes: tuple[Scope, ...] = ("run",),
@@ -87,7 +87,7 @@ def cell(
         One of `CODES`.
     instance : Instance
     repeats : int, optional
-        Number of repetitions; None takes the preset's.
+        A number of repetitions beyond the preset's.
     start : {"excluded", "included", "on the device"}
         The place of the start; only `beyond` takes the last one.
     cores : int

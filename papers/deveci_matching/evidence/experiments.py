@@ -4,9 +4,10 @@ From print: [D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13
 Its text: [D13 sec.4] is `claims`, `statements` and, at print's own sizes, `full_size`.
 Our own: `counts`, `peers`, `copter2`, `beyond`.
 
-An experiment names the cells to measure, their table (`tables`, `profiles`), the plot like the
-paper's (`plots`) and the comparisons (`verdicts`, `statements`, `goals`). Nothing here runs a
-solver.
+The paper's sets hold each graph once, so that a drawn graph has the first seed of the plan: another
+seed is another graph, not another repetition. An experiment names the cells to measure, their table
+(`tables`, `profiles`), the plot like the paper's (`plots`) and the comparisons (`verdicts`,
+`statements`, `goals`). Nothing here runs a solver.
 """
 
 from __future__ import annotations
@@ -56,21 +57,11 @@ MANY = 500_000
 # ------------------------------------------------------------------------------- the cells
 
 
-def repeats(plan: Plan, code: str, instance: Instance) -> int:
-    """Return the number of repetitions: three for kernels on a GPU, otherwise one.
-
-    In preset paper seven of the eight variants are timed once, after a warm-up.
-    """
-    if not plan.gpu or code not in ON_GPU:
-        return 1
-    return 3 if plan.preset != "paper" or code in (BEST, BEYOND) else 1
-
-
 def sweep(plan: Plan, names: Iterable[str], graphs: Iterable[Instance]) -> list[Cell]:
     """Return cells of codes on graphs; without a GPU, kernels get those of `sets.small` only."""
     toys = sets.small(plan)
     return [
-        cell(code, graph, repeats(plan, code, graph))
+        cell(code, graph)
         for graph in [*toys, *graphs]
         for code in names
         if plan.gpu or code not in ON_GPU or graph in toys
@@ -140,7 +131,7 @@ def peers(plan: Plan) -> list[Cell]:
     ]
     if plan.gpu:
         found += [
-            cell(code, graph, None, start)
+            cell(code, graph, start=start)
             for graph in graphs
             for code, start in (
                 *((code, codes.EXCLUDED) for code in ON_GPU),
@@ -157,10 +148,7 @@ def copter2(plan: Plan) -> list[Cell]:
     graphs = [sets.matrix("copter2", ordering) for ordering in sets.ORDERINGS]
     names = (BEST, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE)
     return [
-        cell(code, graph, repeats(plan, code, graph))
-        for graph in graphs
-        for code in names
-        if plan.gpu or code not in ON_GPU
+        cell(code, graph) for graph in graphs for code in names if plan.gpu or code not in ON_GPU
     ]
 
 
@@ -203,6 +191,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=variants,
         table=tables.table_1,
         compare=verdicts.table_1,
+        interleaved=True,
     ),
     Experiment(
         name="fig02",
@@ -221,6 +210,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         table=profiles.fig_3,
         figure=plots.fig_3,
         compare=verdicts.fig_3,
+        interleaved=True,
     ),
     Experiment(
         name="fig04",
@@ -230,6 +220,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         table=profiles.fig_4,
         figure=plots.fig_4,
         compare=verdicts.fig_4,
+        interleaved=True,
     ),
     Experiment(
         name="fig05",
@@ -239,6 +230,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         table=profiles.fig_5,
         figure=plots.fig_5,
         compare=verdicts.fig_5,
+        interleaved=True,
     ),
     Experiment(
         name="table2",
@@ -247,6 +239,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=table_2,
         table=tables.table_2,
         compare=verdicts.table_2,
+        interleaved=True,
     ),
     Experiment(
         name="full_size",
@@ -255,6 +248,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=full_size,
         table=tables.full_size,
         compare=verdicts.full_size,
+        interleaved=True,
     ),
     Experiment(
         name="claims",
@@ -263,6 +257,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=compared,
         table=profiles.claims,
         compare=verdicts.claims,
+        interleaved=True,
     ),
     Experiment(
         name="statements",
@@ -287,6 +282,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=peers,
         table=tables.peers,
         compare=goals.peers,
+        interleaved=True,
     ),
     Experiment(
         name="copter2",
@@ -295,6 +291,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=copter2,
         table=tables.copter2,
         compare=goals.copter2,
+        interleaved=True,
     ),
     Experiment(
         name="beyond",
@@ -303,5 +300,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=beyond,
         table=tables.beyond,
         compare=goals.beyond,
+        interleaved=True,
     ),
 )

@@ -46,52 +46,45 @@ def sizes(plan: Plan) -> tuple[int, ...]:
     return (SIZES if plan.gpu else EXECUTOR_SIZES)[plan.preset]
 
 
-def doubles(n: int) -> Instance:
-    """The report's costs: doubles, uniform in [0, 1000n), a fixed seed [K21 sec.III.B]."""
-    return Instance(DOUBLES, n, "1000n", seed=1)
+def doubles(n: int, seed: int = 1) -> Instance:
+    """The report's costs: doubles, uniform in [0, 1000n) [K21 sec.III.B].
+
+    The report has one fixed seed, which it does not tell.
+    """
+    return Instance(DOUBLES, n, "1000n", seed=seed)
 
 
-def _repeats(plan: Plan, n: int) -> int | None:
-    """Return the repetitions: three from n = 4096 on, one in the executor, else the preset's."""
-    if not plan.gpu:
-        return 1
-    return 3 if n >= 4096 else None
-
-
-def cell(
+def cells_of(
     plan: Plan,
     solver: str,
     n: int,
     scopes: tuple[Scope, ...] = ("run",),
     **options: Any,
-) -> Cell:
-    """Return the cell of one of the report's instances by one solver."""
+) -> list[Cell]:
+    """Return the cells of the report's instances of one size by one solver."""
     full = solver if ":" in solver else f"kawtikwar_opts:{solver}"
-    return Cell(full, doubles(n), scopes, tuple(options.items()), _repeats(plan, n))
+    return [Cell(full, doubles(n, seed), scopes, tuple(options.items())) for seed in plan.seeds]
 
 
 def versions(
     plan: Plan, names: Iterable[str] = VERSIONS, scopes: tuple[Scope, ...] = ("run",)
 ) -> list[Cell]:
     """Return cells of versions on the report's instances."""
-    return [cell(plan, name, n, scopes) for n in sizes(plan) for name in names]
+    return [one for n in sizes(plan) for name in names for one in cells_of(plan, name, n, scopes)]
 
 
 def fig_1(plan: Plan) -> list[Cell]:
     """Return the cells of Figure 1: three codes, end to end; HiGHS up to its largest order."""
     gpu = [
-        cell(plan, solver, n, ("end_to_end",))
+        one
         for n in sizes(plan)
         for name, solver in FIG_1.items()
         if name != "CPU"
+        for one in cells_of(plan, solver, n, ("end_to_end",))
     ]
     alike = sizes(plan) if plan.preset == "smoke" or not plan.gpu else ()
     orders = {*LP_SIZES[plan.preset], *alike}
-    # A run takes seconds, and has no kernel whose clock must warm up.
-    lp = [
-        Cell(FIG_1["CPU"], doubles(n), ("end_to_end",), repeats=3 if n <= 256 else 1)
-        for n in sorted(orders)
-    ]
+    lp = [one for n in sorted(orders) for one in cells_of(plan, FIG_1["CPU"], n, ("end_to_end",))]
     return gpu + lp
 
 
@@ -105,19 +98,17 @@ def pie(version: str) -> Callable[[Plan], list[Cell]]:
     """Return the cells of Figures 2 to 4: device time by kernel at the largest size, on a GPU."""
 
     def cells(plan: Plan) -> list[Cell]:
-        return [cell(plan, version, sizes(plan)[-1], ("kernels",))] if plan.gpu else []
+        return cells_of(plan, version, sizes(plan)[-1], ("kernels",)) if plan.gpu else []
 
     return cells
 
 
 def profiled(what: str, version: str = "opt1") -> Callable[[Plan], list[Cell]]:
-    """Return the cells of a profile (`evidence.profile`) at the largest size."""
+    """Return the cell of a profile (`evidence.profile`) of one instance of the largest size."""
 
     def cells(plan: Plan) -> list[Cell]:
         n = sizes(plan)[-1] if what != "loads" else EXECUTOR_SIZES["smoke"][0]
-        one = cell(plan, "profile", n, ("run",), what=what, version=version)
-        repeats = one.repeats if what == "calls" else 1
-        return [Cell(one.solver, one.instance, one.scopes, one.options, repeats)]
+        return cells_of(plan, "profile", n, ("run",), what=what, version=version)[:1]
 
     return cells
 
@@ -133,21 +124,21 @@ def predicted(plan: Plan) -> list[Cell]:
     if plan.gpu:
         found += versions(plan, HOST_LOOP, ("kernels",))
         found += [
-            cell(plan, version, n, ("run",), trace_steps=True)
+            one
             for n in sizes(plan)
             for version in ONE_LAUNCH
+            for one in cells_of(plan, version, n, ("run",), trace_steps=True)
         ]
     return found
 
 
 def beside_authors(plan: Plan) -> list[Cell]:
     """Return the cells of HyLAC's instances by Opt 4 and `lopes2019`, on a GPU only."""
-    seeds = plan.seeds if plan.preset == "paper" else plan.seeds[:1]
     return [
         Cell(solver, Instance("uniform", n, label, seed=seed), ("run",))
         for n in (AUTHORS[plan.preset] if plan.gpu else ())
         for label in LABELS
-        for seed in seeds
+        for seed in plan.seeds
         for solver in ("kawtikwar_opts:opt4", LAP19)
     ]
 
@@ -157,9 +148,9 @@ def counted(plan: Plan) -> list[Cell]:
     n = (512 if plan.preset != "smoke" else 64) if plan.gpu else EXECUTOR_SIZES[plan.preset][0]
     integers = [
         Cell(f"kawtikwar_opts:{name}" if ":" not in name else name,
-             Instance("uniform", n, label, seed=plan.seeds[0]), ("run",),
-             repeats=None if plan.gpu else 1)
+             Instance("uniform", n, label, seed=seed), ("run",))
         for label in LABELS
+        for seed in plan.seeds
         for name in (*VERSIONS, LAP19)
     ]  # fmt: skip
     return versions(plan, (*VERSIONS, LAP19)) + integers + beside_authors(plan)
@@ -269,6 +260,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="fig01", title="A CPU's linear program, LAP16 and LAP19, end to end", kind="figure",
         cells=fig_1, table=tables.fig_1, figure=plot_fig_1, compare=verdicts.fig_1,
+        interleaved=True,
     ),
     *(
         Experiment(
@@ -289,15 +281,16 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="table2", title="Run times and gains of the six versions, in ms (verdicts: fig06)",
-        kind="table", cells=table_2, table=tables.run_times,
+        kind="table", cells=table_2, table=tables.run_times, interleaved=True,
     ),
     Experiment(
         name="fig06", title="Run times of the six versions", kind="figure",
         cells=table_2, table=tables.run_times, figure=plot_fig_6, compare=verdicts.run_times,
+        interleaved=True,
     ),
     Experiment(
         name="table3", title="Incremental and total speedups", kind="table",
-        cells=table_2, table=tables.speedups, compare=verdicts.speedups,
+        cells=table_2, table=tables.speedups, compare=verdicts.speedups, interleaved=True,
     ),
     Experiment(
         name="predictions", title="Bytes and barriers a dual update: predicted beside measured",
@@ -322,5 +315,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="authors", title="Opt 4 beside HyLAC's classical solver and lopes2019 on one H100",
         kind="table", cells=beside_authors, table=tables.authors_code, compare=verdicts.authors,
+        interleaved=True,
     ),
 )  # fmt: skip

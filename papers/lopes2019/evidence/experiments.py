@@ -33,7 +33,6 @@ INSTANCES = Instances(
     sizes={"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES},
     executor={"smoke": (8,), "quick": (16, 32, 64), "paper": (16, 32, 64)},
     labels=LABELS,
-    one_seed_from=4096,  # seconds a run, and the spread is a few per cent
 )
 """Random integer matrices; kernels without a GPU take the executor's sizes."""
 
@@ -105,7 +104,7 @@ def fig_4(plan: Plan) -> list[Cell]:
         Cell(f"lopes2019:{solver}", uniform(n, "n", seed))
         for solver in tables.CPU
         for n in sizes
-        for seed in INSTANCES.seeds(plan)[: None if n < 4096 else 1]
+        for seed in plan.seeds
     ]
 
 
@@ -113,9 +112,10 @@ def fig_5(plan: Plan) -> list[Cell]:
     """Plan the four CPU codes against the range, one n."""
     n = {"smoke": 64, "quick": 2048, "paper": 2048}[plan.preset]
     return [
-        Cell(f"lopes2019:{solver}", uniform(n, label, INSTANCES.seeds(plan)[0]))
+        Cell(f"lopes2019:{solver}", uniform(n, label, seed))
         for solver in tables.CPU
         for label in (RANGES_FIG_5[::2] if plan.preset == "quick" else RANGES_FIG_5)
+        for seed in plan.seeds
     ]
 
 
@@ -125,12 +125,13 @@ def alternatives(plan: Plan) -> list[Cell]:
     return [
         Cell(
             "lopes2019:gpu",
-            uniform(n, label, INSTANCES.seeds(plan)[0]),
+            uniform(n, label, seed),
             ("run",),
             options,
         )
         for n in sizes
         for label in LABELS
+        for seed in plan.seeds
         for options in (
             (),
             (("lines_a_bin", 512 if plan.gpu else 4),),
@@ -144,8 +145,11 @@ def alternatives(plan: Plan) -> list[Cell]:
 def device_time_cells(plan: Plan) -> list[Cell]:
     """Plan the largest instances, by the device's own clock."""
     n = INSTANCES.sizes[plan.preset][-1]
-    seed = INSTANCES.seeds(plan)[0]
-    cells = [Cell("lopes2019:gpu", uniform(n, label, seed), ("kernels",)) for label in LABELS]
+    cells = [
+        Cell("lopes2019:gpu", uniform(n, label, seed), ("kernels",))
+        for label in LABELS
+        for seed in plan.seeds
+    ]
     return cells if plan.gpu else []
 
 
@@ -224,10 +228,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="fig04", title="CPU codes against n, relative to the O(n^4) Hungarian", kind="figure",
         cells=fig_4, table=tables.over_o4, figure=plot_fig_4, compare=verdicts.over_o4,
+        interleaved=True,
     ),
     Experiment(
         name="fig05", title="CPU codes against the cost range", kind="figure",
         cells=fig_5, table=tables.against_range, figure=plot_fig_5, compare=verdicts.against_range,
+        interleaved=True,
     ),
     O3_OVER_O4.experiment(
         "fig06", "CUDA O(n^3) (datenagi2016:tree) over CUDA O(n^4)", plot="CUDA codes",
@@ -250,6 +256,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="table3", title="Speedup of each step, costs 0 to n", kind="table",
         cells=steps, table=tables.step_speedups, compare=verdicts.step_speedups,
+        interleaved=True,
     ),
     *(
         Experiment(
@@ -268,6 +275,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         name="appendix_b", kind="table",
         title="Step 4: the paper's kernel beside its alternatives A, B and C",
         cells=alternatives, table=tables.appendix_b, compare=verdicts.appendix_b,
+        interleaved=True,
     ),
     COUNTS.experiment("counts", "What no hardware changes: zeros, iterations, optimal costs"),
     Experiment(

@@ -86,21 +86,15 @@ excess climbs to |V| one level after the other, and the steps grow with the squa
 PATIENCE_S = 20
 """Seconds after which `HONG` gives up a real grid: all of them are beyond `MOST_SIDE`."""
 
-ONCE = (HONG, ASYNC, ON_CPU, SCIPY_FLOW)
-"""Timed once: they take seconds."""
-
-ONCE_SIDE = 1024
-"""From this side on all versions but `GPU_RELABEL` are."""
+SEEDS = {"alpha": 30, "cycle": 30, "heuristics": 10}
+"""Seeds of preset paper where effects of some per cent are judged, which three cannot tell."""
 
 
-def _repeats(plan: Plan, code: str, large: bool = False) -> int | None:
-    """Repetitions: one in the executor, one of what takes long, else the preset's."""
-    return 1 if large or (code in KERNELS and not plan.gpu) else None
-
-
-def _seeds(plan: Plan) -> tuple[int, ...]:
-    """All seeds in preset paper, else the first."""
-    return plan.seeds if plan.preset == "paper" else plan.seeds[:1]
+def _seeds(plan: Plan, experiment: str) -> tuple[int, ...]:
+    """Return the seeds of an experiment of `SEEDS`, unless the command line names some."""
+    if plan.seeds_given or plan.preset != "paper":
+        return plan.seeds
+    return tuple(range(1, SEEDS[experiment] + 1))
 
 
 def _sides(plan: Plan, code: str, of: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
@@ -118,22 +112,21 @@ def claim_small(plan: Plan) -> list[Cell]:
     The paper does not say what its 1/20 s includes: device-resident and host to host.
     """
     return [
-        cell(code, costs(n, largest, seed), ("run", "end_to_end"), _repeats(plan, code),
-             maximize=True)
+        cell(code, costs(n, largest, seed), ("run", "end_to_end"), maximize=True)
         for code in (*OURS, *([ONE_LAUNCH] if plan.gpu else []), SCIPY)
         for n in _sides(plan, code, SIDES)
         for largest in LARGEST_COSTS[plan.preset]
-        for seed in _seeds(plan)
-    ]  # fmt: skip
+        for seed in plan.seeds
+    ]
 
 
 def claim_large(plan: Plan) -> list[Cell]:
     """The same kernel on larger complete graphs, beside solvers made for those."""
     return [
-        cell(code, costs(n, 100, seed), repeats=_repeats(plan, code, n > 120))
+        cell(code, costs(n, 100, seed))
         for code in (*OURS, *RIVALS, SCIPY)
         for n in _sides(plan, code, LARGE)
-        for seed in _seeds(plan)[:1]
+        for seed in plan.seeds
     ]
 
 
@@ -159,13 +152,12 @@ def heuristics(plan: Plan) -> list[Cell]:
     cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
     wanted += [(LOCK_FREE, {"cycle": c}, list(HEURISTICS)) for c in cycles]
     return [
-        cell(code, costs(n, 100, seed), repeats=_repeats(plan, code, n > 60),
-             **with_heuristics(code, name), **more)
+        cell(code, costs(n, 100, seed), **with_heuristics(code, name), **more)
         for code, more, names in wanted
         for n in _sides(plan, code, sizes)[-2 if plan.gpu else -1 :]
         for name in names
-        for seed in _seeds(plan)
-    ]  # fmt: skip
+        for seed in _seeds(plan, "heuristics")
+    ]
 
 
 SHORT_CYCLE = 50
@@ -176,22 +168,22 @@ def alpha(plan: Plan) -> list[Cell]:
     """Refine's divisor from 2 to 32."""
     sizes = {preset: LARGE[preset][:2] for preset in LARGE}
     return [
-        cell(code, costs(n, 100, seed), repeats=_repeats(plan, code), alpha=value)
+        cell(code, costs(n, 100, seed), alpha=value)
         for code in OURS
         for n in _sides(plan, code, sizes)[-1:]
         for value in ALPHAS
-        for seed in _seeds(plan)
+        for seed in _seeds(plan, "alpha")
     ]
 
 
 def versions(plan: Plan) -> list[Cell]:
     """The three sequential forms, with neither heuristic: the author's is one made of two."""
     return [
-        cell(SEQUENTIAL, costs(n, 100, seed), repeats=None if n <= 60 else 1,
+        cell(SEQUENTIAL, costs(n, 100, seed),
              version=version, price_updates=False, arc_fixing=False)
         for n in LARGE[plan.preset][:3]
         for version in VERSIONS
-        for seed in _seeds(plan)
+        for seed in plan.seeds
     ]  # fmt: skip
 
 
@@ -199,8 +191,8 @@ def single(plan: Plan) -> list[Cell]:
     """One assignment of 30 a side: the paper's kernel and one problem of the batch."""
     n = 30 if plan.gpu else EXECUTOR_SIDES[plan.preset][-1]
     return [
-        cell(code, costs(n, 100, seed), ("run", "end_to_end"), _repeats(plan, code), **options)
-        for seed in _seeds(plan)
+        cell(code, costs(n, 100, seed), ("run", "end_to_end"), **options)
+        for seed in plan.seeds
         for code, options in ((LOCK_FREE, {}), (ONE_LAUNCH, {}), (BATCH, {"problems": 1}),
                               (SCIPY, {}))
     ]  # fmt: skip
@@ -211,12 +203,14 @@ def batch(plan: Plan) -> list[Cell]:
     n = 30 if plan.gpu else EXECUTOR_SIDES[plan.preset][-1]
     many = MANY[plan.preset] if plan.gpu else EXECUTOR_MANY
     found = [
-        cell(code, costs(n, 100, plan.seeds[0]), ("run", "end_to_end"), _repeats(plan, code),
-             problems=many)
+        cell(code, costs(n, 100, seed), ("run", "end_to_end"), problems=many)
         for code in (BATCH, LOOP)
-    ]  # fmt: skip
+        for seed in plan.seeds
+    ]
     if not plan.gpu:
-        found.append(cell(LOOP, costs(30, 100, plan.seeds[0]), problems=MANY[plan.preset]))
+        found += [
+            cell(LOOP, costs(30, 100, seed), problems=MANY[plan.preset]) for seed in plan.seeds
+        ]
     return found
 
 
@@ -230,7 +224,7 @@ TOY = "random_grid"
 def _toys(plan: Plan) -> list[Instance]:
     """Grids for the executor."""
     sides = () if plan.gpu else EXECUTOR_GRIDS[plan.preset]
-    return [Instance(TOY, side, "20", seed=plan.seeds[0]) for side in sides]
+    return [Instance(TOY, side, "20", seed=seed) for side in sides for seed in plan.seeds]
 
 
 def _drawn(plan: Plan) -> list[Instance]:
@@ -257,10 +251,6 @@ def _options(code: str, instance: Instance) -> dict[str, Any]:
     return {}
 
 
-def _once(code: str, instance: Instance) -> bool:
-    return code in ONCE or (_side(instance) >= ONCE_SIDE and code in (HYBRID, BLOCKING))
-
-
 def flow_versions(plan: Plan) -> list[Cell]:
     """Every version on every grid that it can be given, beside PyMaxflow on one core.
 
@@ -268,19 +258,10 @@ def flow_versions(plan: Plan) -> list[Cell]:
     """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
-    found = [
-        cell(code, one, repeats=1, **_options(code, one))
-        for one in _toys(plan)
-        for code in (*FLOW_ON_GPU, *on_cpu)
-    ]
+    found = [cell(code, one) for one in _toys(plan) for code in (*FLOW_ON_GPU, *on_cpu)]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
     return found + [
-        cell(
-            code,
-            one,
-            repeats=_repeats(plan, code, _once(code, one)),
-            **_options(code, one),
-        )
+        cell(code, one, **_options(code, one))
         for one in graphs
         for code in codes
         if not _too_slow(code, one)
@@ -291,17 +272,20 @@ def cycle(plan: Plan) -> list[Cell]:
     """Kernel iterations before control returns: 7000 for flow, 500,000 for assignment."""
     if not plan.gpu:
         n = EXECUTOR_SIDES[plan.preset][-1]
-        found = [cell(HYBRID, one, repeats=1, cycle=c) for one in _toys(plan)[-1:]
-                 for c in EXECUTOR_CYCLES]  # fmt: skip
-        one = costs(n, 100, plan.seeds[0])
-        return found + [cell(LOCK_FREE, one, repeats=1, cycle=c) for c in EXECUTOR_CYCLES]
+        toys = [one for one in _toys(plan) if one.n == EXECUTOR_GRIDS[plan.preset][-1]]
+        found = [cell(HYBRID, one, cycle=c) for one in toys for c in EXECUTOR_CYCLES]
+        return found + [
+            cell(LOCK_FREE, costs(n, 100, seed), cycle=c)
+            for seed in plan.seeds
+            for c in EXECUTOR_CYCLES
+        ]
     graphs = _drawn(plan)[:2]
     if plan.preset == "paper":
         graphs = [one for one in grids() if one.label in CYCLE_GRIDS]
-    found = [cell(HYBRID, one, repeats=3, cycle=c) for one in graphs for c in CYCLES_FLOW]
+    found = [cell(HYBRID, one, cycle=c) for one in graphs for c in CYCLES_FLOW]
     return found + [
-        cell(LOCK_FREE, costs(30, 100, seed), repeats=_repeats(plan, LOCK_FREE), cycle=c)
-        for seed in _seeds(plan)
+        cell(LOCK_FREE, costs(30, 100, seed), cycle=c)
+        for seed in _seeds(plan, "cycle")
         for c in CYCLES_ASSIGNMENT
     ]
 
@@ -319,7 +303,7 @@ def ak(plan: Plan) -> list[Cell]:
     if plan.preset != "paper":
         return []
     kernels = (HYBRID,) if plan.gpu else ()
-    return [cell(code, worst(), repeats=1) for code in (*kernels, ON_CPU, PYMAXFLOW, SCIPY_FLOW)]
+    return [cell(code, worst()) for code in (*kernels, ON_CPU, PYMAXFLOW, SCIPY_FLOW)]
 
 
 # ------------------------------------------------------------------------------- the entries
@@ -343,11 +327,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="Complete bipartite graphs of up to 30 a side against the claimed 1/20 s",
         kind="figure", cells=claim_small, table=tables.claim_small, figure=plots.claim_small,
         compare=verdicts.claim_small,
+        interleaved=True,
     ),
     Experiment(
         name="claim_large", title="Larger complete graphs, in ms: where the kernel stops paying",
         kind="figure", cells=claim_large, table=tables.claim_large, figure=plots.claim_large,
         compare=verdicts.claim_large,
+        interleaved=True,
     ),
     Experiment(
         name="operations", title="Pushes and relabels against the bound n^2 m of a refine",
@@ -357,23 +343,28 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="heuristics", title="What price updates and arc fixing save", kind="table",
         cells=heuristics, table=tables_refine.heuristics, compare=verdicts.heuristics,
+        interleaved=True,
     ),
     Experiment(
         name="versions", title="Algorithms 5.0, 5.1 and 5.2 without heuristics", kind="table",
         cells=versions, table=tables_refine.versions, compare=verdicts.versions,
+        interleaved=True,
     ),
     Experiment(
         name="alpha", title="Time by ALPHA, over that of 10", kind="figure",
         cells=alpha, table=tables.alpha, figure=plots.alpha, compare=verdicts.alpha,
+        interleaved=True,
     ),
     Experiment(
         name="cycle", title="Time by CYCLE, over that of the author's", kind="figure",
         cells=cycle, table=tables.cycle, figure=plots.cycle, compare=verdicts.cycle,
+        interleaved=True,
     ),
     Experiment(
         name="flow_versions", title="The versions of push-relabel beside PyMaxflow on grids, in ms",
         kind="figure", cells=flow_versions, table=tables_flow.flow_versions,
         figure=plots.flow_versions, compare=verdicts.flow_versions,
+        interleaved=True,
     ),
     Experiment(
         name="ak", title="ak-4102, a worst case for many solvers", kind="table",
@@ -382,10 +373,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="single", title="One assignment of 30 a side, in ms", kind="table",
         cells=single, table=tables.single, compare=verdicts.single,
+        interleaved=True,
     ),
     Experiment(
         name="batch", title="Many assignments of 30 a side at once, in ms", kind="table",
         cells=batch, table=tables.batch, compare=verdicts.batch,
+        interleaved=True,
     ),
     Experiment(
         name="segmentation", title="A photograph cut in two by a minimum cut", kind="picture",

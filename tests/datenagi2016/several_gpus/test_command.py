@@ -106,14 +106,16 @@ def test_a_cell_that_ends_the_job_twice_has_failed(tmp_path):
         device = DeviceCard("A", False, "a", 2, 2)
         on_timeout = None
 
-        def measure(self, cell, *_):
+        def measure_together(self, group, *_):
+            (cell,) = group
             measured.append(cell.key)
             if cell.key == jobs[1].cell.key:
                 raise SystemExit  # as the job's end
-            return Outcome("ok", "none", "", device="A")
+            return [Outcome("ok", "none", "", device="A")]
 
     listener = SimpleNamespace(begins=print, stage=print, ended=lambda job, outcome: None)
-    meta = {"options": {"preset": "smoke", "timeout_s": 1.0}}
+    options = {"preset": "smoke", "timeout_s": 1.0, "seeds": [], "repeats": None}
+    meta = {"options": options}
     run = Run(tmp_path, meta, jobs[:3])
     for _ in range(2):
         with pytest.raises(SystemExit):

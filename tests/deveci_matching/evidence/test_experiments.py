@@ -23,6 +23,7 @@ from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Matching, Plan
 from papers.deveci_matching.evidence import codes, experiments, sets, tables
 from papers.deveci_matching.evidence.codes import BEST, BEYOND, ON_GPU, VARIANTS
+from papers.reproduce.plan import cells as plan
 from papers.reproduce.report.numbers import shown
 
 
@@ -74,7 +75,7 @@ def test_without_a_gpu_kernels_stay_small():
             if codes.code_of(job.cell.solver, job.options)[0] in ON_GPU
         ]
         assert 0 < len(kernels) <= 50
-        assert all(job.cell.instance.n <= 40 and job.cell.repeats == 1 for job in kernels)
+        assert all(job.cell.instance.n <= 40 for job in kernels)
     others = [job.cell.instance for job in jobs(Plan("quick", gpu=False))]
     assert max(graph.n for graph in others) <= 16384
 
@@ -83,14 +84,17 @@ def test_the_paper_preset_fits_its_time():
     planned = jobs()
     here = [job for job in planned if job.cell.instance.label not in sets.twenty().index]
     assert len(here) <= 1800
-    for job in planned:
-        code, _ = codes.code_of(job.cell.solver, job.options)
-        if code not in ON_GPU:
-            assert job.cell.repeats == 1
-        elif code in (BEST, BEYOND) and "deveci_matching:fig02" not in (job.experiments):
-            assert job.cell.repeats >= 3
-        elif "deveci_matching:peers" not in job.experiments:
-            assert job.cell.repeats == 1
+    assert all(job.cell.repeats is None for job in planned)
+
+
+def test_all_codes_take_turns_on_a_graph():
+    """Kernels and CPU codes alike: their ratio is what the paper is about."""
+    turns = [group for group in plan.groups(jobs()) if len(group) > 1]
+    graphs = [graph for graph in sets.thorough(PAPER) if sets.kind_of(graph.family) != sets.REAL]
+    for graph in graphs:
+        (group,) = (group for group in turns if group[0].cell.instance == graph)
+        found = {codes.code_of(job.cell.solver, job.options)[0] for job in group}
+        assert {*codes.VARIANTS, *codes.SEQUENTIAL, *codes.MULTICORE, BEYOND} <= found
 
 
 def test_full_sizes_are_asked_for(monkeypatch):

@@ -146,13 +146,15 @@ def test_without_a_gpu_kernels_stay_small():
             assert "kernels" not in job.cell.scopes
 
 
-def test_repetitions():
-    repeats = {}
-    for job in jobs():
-        if job.cell.solver == "kawtikwar_opts:opt1":
-            repeats[job.cell.instance.n] = job.cell.repeats
-    assert repeats[2048] == 5
-    assert repeats[4096] == 3
+def test_versions_take_turns_on_three_seeds_and_none_asks_for_fewer_repetitions():
+    planned = jobs()
+    assert all(job.cell.repeats is None for job in planned)
+    groups = [
+        {job.cell.solver.partition(":")[2] for job in group}
+        for group in plan.groups(planned)
+        if group[0].cell.instance.n == 2048 and group[0].cell.instance.family == "uniform_double"
+    ]
+    assert sum({"opt0", "opt1", "opt2", "opt3", "opt4"} <= group for group in groups) == 3
 
 
 # ------------------------------------------------------------------------------- tables

@@ -4,11 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
 from papers.common import instances
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.model import GivenUpError, Instance
-from papers.common.problems import flow_proof
+from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import FOUR, Network, NetworkError, grid, network
 from papers.lupinska_costscale.flow import reference
 from papers.lupinska_costscale.flow.baselines import push_relabel, rivals, solvers
@@ -35,9 +37,9 @@ def solve(name, problem, **options):
     solver = solvers.SOLVERS[name]
     state = solver.upload(problem, **options)
     solver.run(state)
-    first = solver.download(state)
+    first = kinds.answer_of(solver, state)
     solver.run(state)
-    answer = solver.download(state)
+    answer = kinds.answer_of(solver, state)
     assert answer.value == first.value
     assert answer.counters == first.counters
     verdict = flow_proof.flow(problem, answer)
@@ -201,3 +203,41 @@ def test_a_wrong_answer_of_pymaxflow_is_found():
     rivals.run_pymaxflow(state)
     state.value += 1
     assert not flow_proof.flow(problem, rivals.download_pymaxflow(state)).ok
+
+
+def test_a_rivals_user_pays_for_no_proof(monkeypatch):
+    """A flow beside PyMaxflow's cut, and a cut beside SciPy's flow, are made by `proof` alone."""
+    problem = instances.draw(PROBLEMS[0])
+    for name, maker in (("pymaxflow", (push_relabel, "run")), ("scipy_flow", (rivals, "settle"))):
+        solver = solvers.SOLVERS[name]
+        with monkeypatch.context() as patch:
+            patch.setattr(*maker, lambda *_: pytest.fail("this is no part of an answer"))
+            state = solver.upload(problem)
+            solver.run(state)
+            answer = solver.download(state)
+            assert answer.value == by_scipy_alone(problem)
+            with pytest.raises(pytest.fail.Exception, match="no part"):
+                solver.proof(state, answer)
+        assert flow_proof.flow(problem, solver.proof(state, answer)).ok
+
+
+def by_scipy_alone(problem):
+    net = as_network(problem)
+    graph = csr_array((net.capacity.astype(np.int32), net.head, net.first), (net.nodes, net.nodes))
+    return maximum_flow(graph, net.source, net.sink).flow_value
+
+
+def test_one_flow_proves_all_repetitions_of_a_rival(monkeypatch):
+    problem, runs = instances.draw(PROBLEMS[3]), []
+    true = push_relabel.run
+    monkeypatch.setattr(push_relabel, "run", lambda state: runs.append(1) or true(state))
+    for _ in range(3):
+        assert flow_proof.flow(problem, kinds.answer_of(*ran("pymaxflow", problem))).ok
+    assert runs == [1]
+
+
+def ran(name, problem):
+    solver = solvers.SOLVERS[name]
+    state = solver.upload(problem)
+    solver.run(state)
+    return solver, state

@@ -12,7 +12,10 @@ import pandas as pd
 import pytest
 from toybox import toy
 
+from papers.common.model import Plan
 from papers.reproduce.measure import worker
+from papers.reproduce.measure.outcome import Outcome
+from papers.reproduce.plan import cells as plan
 from papers.reproduce.run import measurements, runner
 
 
@@ -104,17 +107,17 @@ def test_the_exit_code_of_a_run(all_bad, finished_run, smoke_run):
 @pytest.fixture
 def stopped_clock(monkeypatch):
     """The parent's clock stands still, until the hanging solver has said that it begins to run."""
-    now, true = [0.0], worker.Worker.measure
+    now, true = [0.0], worker.Worker.measure_together
 
-    def measure(self, cell, budget_s, timeout_s, on_stage):
+    def measure(self, group, pace, timeout_s, on_stage):
         def told(stage):
             on_stage(stage)
-            if (cell.solver, stage) == ("toy:hang", "upload and warm-up"):
+            if (group[0].solver, stage) == ("toy:hang", "upload and warm-up"):
                 now[0] += timeout_s
 
-        return true(self, cell, budget_s, timeout_s, told)
+        return true(self, group, pace, timeout_s, told)
 
-    monkeypatch.setattr(worker.Worker, "measure", measure)
+    monkeypatch.setattr(worker.Worker, "measure_together", measure)
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
 
@@ -164,7 +167,7 @@ def test_dry_run_measures_nothing(reproduce, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = reproduce("run", "toy:table1", "--dry-run")
     assert result.code == 0
-    assert "18 cells" in result.out
+    assert "6 cells" in result.out
     assert "unknown" in result.out
     assert list(tmp_path.iterdir()) == []
 
@@ -212,7 +215,8 @@ def is_running(pid):
 
 def test_sigkill_loses_and_repeats_nothing(reproduce, start, tmp_path):
     folder = tmp_path / "run"
-    process = start("run", "toy:table1", "--repeats", 4, "--out", folder)
+    seeds = [word for seed in (1, 2, 3) for word in ("--seed", seed)]
+    process = start("run", "toy:table1", "--repeats", 4, *seeds, "--out", folder)
     wait_for_cells(folder, 5, process)
     workers = children(process.pid)
     for words in (["report", folder], ["run", "--resume", folder]):
@@ -292,3 +296,46 @@ def test_resume_refuses_another_device(reproduce, smoke):
     result = reproduce("run", "--resume", smoke)
     assert result.code == 2
     assert "'Another GPU'" in result.err
+
+
+# ------------------------------------------------------------------------------ groups and seeds
+
+
+def executed(folder, asked_seeds, run_ms, planned):
+    """Execute a plan with a worker whose runs take `run_ms`; return the groups it was given."""
+    groups = []
+
+    def measure(group, pace, *_):
+        groups.append([cell.key for cell in group])
+        return [
+            Outcome("ok", "none", "", (("run", 0, "time_ms", run_ms(cell)),), "A") for cell in group
+        ]
+
+    worker_ = SimpleNamespace(
+        measure_together=measure, device=SimpleNamespace(ranks=1, name="A"), on_timeout=None
+    )
+    listener = SimpleNamespace(begins=lambda job: None, stage=print, ended=lambda *_: None)
+    options = {"preset": "paper", "timeout_s": 1.0, "seeds": asked_seeds, "repeats": None}
+    runner.Run(folder, {"options": options}, planned).execute(worker_, listener)
+    return groups
+
+
+@pytest.mark.parametrize(("asked", "skipped"), [([], 2), ([1, 2, 3], 0)])
+def test_further_seeds_of_long_cells_are_skipped_unless_asked_for(tmp_path, asked, skipped):
+    """The slow one takes ten seconds; the good one keeps its three seeds, and its turns."""
+    (table1,) = (one for one in toy.experiments() if one.name == "table1")
+    planned = plan.jobs([("toy", table1)], Plan("smoke", False, (1, 2, 3)))
+    ms = lambda cell: 1e4 if cell.solver == "toy:slow" else 1.0  # noqa: E731
+    groups = executed(tmp_path, asked, ms, planned)
+    assert [len(group) for group in groups] == ([2, 1, 1] if skipped else [2, 2, 2])
+    done = table(tmp_path).query("metric == 'done'")
+    gone = done[done["status"] == "skipped"]
+    assert len(done) == 6
+    assert len(gone) == skipped
+    assert all("seed 1 took 10 s a run" in reason for reason in gone["reason"])
+    # Going on with the run, the first seed's time is read from its rows.
+    if skipped:
+        lines = (tmp_path / "measurements.csv").read_text().splitlines(keepends=True)
+        first = [line for line in lines if "seed=2" not in line and "seed=3" not in line]
+        (tmp_path / "measurements.csv").write_text("".join(first))
+        assert [len(group) for group in executed(tmp_path, asked, ms, planned)] == [1, 1]
