@@ -32,6 +32,7 @@ def solve(
     trace_steps: bool = False,
     geometry: Geometry | None = None,
     patience: int | None = None,
+    seconds: float | None = None,
     solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
@@ -64,6 +65,9 @@ def solve(
     patience : int, optional
         Augmentations, restarts and dual updates in a row before a run gives up; by default n + 1,
         which no valid input needs.
+    seconds : float, optional
+        A run without an answer gives up after so long. The one launch of Opts 2 to 4 is then cut
+        into shares, so that the host can look at the clock between them.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
 
@@ -78,6 +82,9 @@ def solve(
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
         working type, a matrix too large for the card, a bad option.
+    papers.common.model.GivenUpError
+        If `seconds` or the patience are over; its ``reached`` has the counts ``matched``,
+        ``searches`` and ``dual_updates``.
     RuntimeError
         If the kernels fail, or no block of that many threads can be resident.
 
@@ -99,6 +106,7 @@ def solve(
         "trace_steps": trace_steps or None,
         "geometry": geometry,
         "patience": patience,
+        "seconds": seconds,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

@@ -18,7 +18,7 @@ from papers.common.gpu.launch import Launch, bind, registers_for, resident_block
 from papers.common.gpu.limits import largest
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
-from papers.kawtikwar_opts.kernels import baseline, opt0, opt1, opt2, opt3, opt4
+from papers.kawtikwar_opts.kernels import baseline, one_launch, opt0, opt1, opt2, opt3, opt4
 from papers.kawtikwar_opts.kernels.arguments import FLAGS, Duals, Log, Matrix, Search, Shape, Stars
 from papers.kawtikwar_opts.kernels.clock import CLOCKS
 from papers.kawtikwar_opts.kernels.near_zero import threshold
@@ -159,12 +159,30 @@ def bind_one_launch(
     Raises
     ------
     ValueError
-        If there are more bins than blocks.
+        If there are more bins than blocks, or less than a warp to a block.
     RuntimeError
         If not even one block of that size fits a multiprocessor.
     """
+    arguments = _arguments(problem, arrays, shapes, patience)
+    return _cooperative(for_block(version, int(shapes.threads)), arguments, shapes)
+
+
+def bind_shares(
+    problem: Problem, arrays: dict[str, Any], shapes: Geometry, version: str
+) -> dict[str, Launch]:
+    """The same work in shares: ``begin``, and ``go_on``, again and again; errors as above."""
+    arguments, threads = _arguments(problem, arrays, shapes, one_launch.SHARE), int(shapes.threads)
+    return {
+        name: _cooperative(for_block(version, threads, name), arguments, shapes)
+        for name in ("begin", "go_on")
+    }
+
+
+def _arguments(
+    problem: Problem, arrays: dict[str, Any], shapes: Geometry, patience: int
+) -> tuple[Any, ...]:
+    """Arguments of `kernels.one_launch`."""
     a, order, threads = arrays, problem.size, int(shapes.threads)
-    kernel = for_block(version, threads)
     if threads < 32:
         raise ValueError(f"threads={threads}: one launch needs whole warps")
     lines_a_turn = 1
@@ -172,7 +190,7 @@ def bind_one_launch(
         lines_a_turn *= 2
     lines_a_turn = max(lines_a_turn, min(8, threads))  # 8 neighbours: one 32-byte sector
     multiplier, shift = reciprocal(order)
-    arguments = (
+    return (
         Shape(
             Order(np.int32(order), np.int32(shapes.lines_a_bin)), np.int32(lines_a_turn),
             np.int64(multiplier), np.int32(shift), np.int32(patience),
@@ -192,10 +210,16 @@ def bind_one_launch(
         Duals(a["row_dual"], a["column_dual"]),
         Log(a["flags"], a["clocks"], a["signal"]),
     )  # fmt: skip
+
+
+def _cooperative(kernel: Any, arguments: tuple[Any, ...], shapes: Geometry) -> Launch:
+    """Bind a kernel of one launch to the blocks that are resident at once; at least one a bin."""
+    threads, search = int(shapes.threads), arguments[2]
     # [K21 sec.IV.C] asks cudaOccupancyMaxPotentialBlockSize; here the block size is given.
     blocks = min(int(shapes.blocks), resident_blocks(kernel, arguments, threads))
-    bins = a["zeros_size_b"].size
+    bins = search.zeros.sizes.size
     if bins > blocks:
+        order = int(arguments[0].order.n)
         raise ValueError(
             f"{bins} bins of {shapes.lines_a_bin} columns need a block each, there are {blocks}: "
             f"lines_a_bin must be at least {-(-order // blocks)}"
@@ -204,12 +228,13 @@ def bind_one_launch(
 
 
 @cache
-def for_block(version: str, threads: int) -> Any:
-    """The one kernel, limited to the registers that a block of `threads` threads may have.
+def for_block(version: str, threads: int, name: str = "hungarian") -> Any:
+    """A cooperative kernel, limited to the registers that a block of `threads` threads may have.
 
     Without a limit the compiler takes 255 a thread, and no block of more than 256 threads starts.
     """
-    return cuda.jit(max_registers=registers_for(threads))(ONE_LAUNCH[version].hungarian.py_func)
+    module = one_launch if name == "begin" else ONE_LAUNCH[version]
+    return cuda.jit(max_registers=registers_for(threads))(getattr(module, name).py_func)
 
 
 def reciprocal(n: int) -> tuple[int, int]:

@@ -27,6 +27,7 @@ def solve(
     step_4: Literal["paper", "A", "B", "C"] = "paper",
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
+    seconds: float | None = None,
     solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
@@ -51,6 +52,8 @@ def solve(
         Columns (rows) to a block of step 4; the authors' code has 512.
     geometry : papers.lopes2019.launches.Geometry, optional
         Launch shapes; by default those that suit the device.
+    seconds : float, optional
+        A run without an answer gives up after so long.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
 
@@ -66,6 +69,9 @@ def solve(
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
         working type, a matrix too large for the card, an unknown `step_4`.
+    papers.common.model.GivenUpError
+        If `seconds` are over; its ``reached`` has the counts ``matched``, ``searches`` and
+        ``dual_updates``.
     RuntimeError
         If the kernels fail.
 
@@ -83,6 +89,7 @@ def solve(
         "step_4": None if step_4 == "paper" else step_4,
         "lines_a_bin": lines_a_bin,
         "geometry": geometry,
+        "seconds": seconds,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

@@ -7,18 +7,19 @@ the caller's rows are the paper's columns, and nothing is ever moved (deviation 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from papers.common.deadline import Deadline, check_seconds, in_words
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox, unpack
 from papers.common.gpu.state import DeviceState
-from papers.common.model import Assignment
+from papers.common.model import Assignment, GivenUpError
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.lopes2019.kernels.search import Flag
 from papers.lopes2019.launches import Geometry, allocate, bind_launches
@@ -65,14 +66,57 @@ class State(DeviceState):
         The checked costs.
     n : int
         Order.
+    seconds : float or None
+        Time that a run may take.
+    deadline : Deadline
+        Of the present run.
     """
 
     problem: Problem
     n: int
+    seconds: float | None = None
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
 
     def wait(self) -> Signal:
-        """Wait for the signal of the latest launch of step 4."""
-        return decode_signal(self.payload())
+        """Wait for the signal of the latest launch of step 4; look at the clock if work is left.
+
+        Raises
+        ------
+        GivenUpError
+            If the run has a limit of time, and it is over.
+        """
+        signal = decode_signal(self.payload())
+        if signal.matches < self.n:
+            look_at_the_clock(self.deadline, self.launches, signal.matches)
+        return signal
+
+
+def look_at_the_clock(deadline: Deadline, launches: Mapping[str, Launch], matches: int) -> None:
+    """Give up if the time of a run is over; a run without a limit asks nothing else.
+
+    Raises
+    ------
+    GivenUpError
+        With the counts of `reached`.
+    """
+    if deadline.seconds is not None:
+        counts = reached(launches, matches)
+        deadline.check(in_words(counts), reached=counts)
+
+
+def reached(launches: Mapping[str, Launch], matches: int) -> dict[str, int]:
+    """Return the counts of a run under way: starred zeros, searches and dual updates."""
+    return {
+        "matched": matches,
+        "searches": launches["step_3"].count,
+        "dual_updates": launches["step_6_reduction_1"].count,
+    }
+
+
+def given_up(sentence: str, launches: Mapping[str, Launch], matches: int) -> GivenUpError:
+    """Return the error of a run that has exceeded a bound on its work."""
+    counts = reached(launches, matches)
+    return GivenUpError(f"{sentence}: {in_words(counts)}", reached=counts)
 
 
 def upload(
@@ -82,6 +126,7 @@ def upload(
     step_4: str = "paper",
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the input, allocate everything, copy the costs to the device, bind the launches.
 
@@ -100,6 +145,9 @@ def upload(
         Columns (rows) to a block of step 4; the authors' code has 512.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
+    seconds : float, optional
+        A run without an answer gives up after so long. The host looks at the clock after every
+        launch of step 4, whose work is bounded: n + 1 sweeps over its zeros.
 
     Returns
     -------
@@ -108,14 +156,16 @@ def upload(
     Raises
     ------
     ValueError
-        Bad costs (see `prepare`), an unknown `step_4`, or a matrix too large for the card.
+        Bad costs (see `prepare`), an unknown `step_4`, a limit that is no time, or a matrix too
+        large for the card.
     """
+    check_seconds(seconds)
     if step_4 not in STEP_4:
         raise ValueError(f"step_4={step_4!r} is not one of {', '.join(STEP_4)}")
     problem = prepare(cost, maximize, dtype, DTYPES, reflect=False)
     n = problem.size
     check_size(n, problem.matrix.dtype, step_4)
-    state = State(problem, n)
+    state = State(problem, n, seconds)
     if n:
         shapes = geometry or Geometry.for_device(n)
         if lines_a_bin is not None:
@@ -163,14 +213,16 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
     Raises
     ------
-    RuntimeError
-        If a bound on the iterations is exceeded (never for valid input).
+    GivenUpError
+        If the time is over, or a bound on the work is exceeded (never for valid input): n + 1
+        searches, of 3 n + 3 launches of step 4 each.
     """
     if state.n == 0:
         return
     mark = trace or no_trace
     launches = state.launches
     state.forget()
+    state.deadline = Deadline(state.seconds)
     step_1(launches, mark)
     mark("step_2")
     launches["step_2"]()
@@ -192,7 +244,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         mark("step_5")
         launches["step_5a"]()
         launches["step_5b"]()
-    raise RuntimeError(f"no perfect matching after {state.n + 1} searches")
+    raise given_up(f"no perfect matching after {state.n + 1} searches", launches, signal.matches)
 
 
 def step_1(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
@@ -206,7 +258,8 @@ def step_1(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
 def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
     """Steps 4 and 6 in turn until step 4 has found a path (the inner loop of Fig. 1)."""
     launches = state.launches
-    # A launch either covers a row for good or is followed by a dual update, which uncovers one.
+    # A launch that finds a zero covers a row for good: at most n of them. One that finds none is
+    # followed by a dual update, which makes a zero for the next: at most n + 1 of these.
     for _ in range(3 * state.n + 3):
         if signal.path_found:
             return
@@ -219,7 +272,8 @@ def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
             mark("step_4")
         launches["step_4"]()
         signal = state.wait()
-    raise RuntimeError(f"no alternating path after {3 * state.n + 3} searches of step 4")
+    sentence = f"no alternating path after {3 * state.n + 3} launches of step 4"
+    raise given_up(sentence, launches, signal.matches)
 
 
 def download(state: State) -> Assignment:
@@ -249,9 +303,10 @@ def solve(
     step_4: str = "paper",
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
+    seconds: float | None = None,
 ) -> Assignment:
     """Upload, run and download; parameters, answer and errors are `papers.lopes2019.solve`'s."""
-    state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry)
+    state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry, seconds)
     run(state)
     return download(state)
 

@@ -339,7 +339,7 @@ def solve_with(
         if value is not None and (name, value) != ("maximize", False)
     }
     if solver is None:
-        if set(given) <= {"maximize"}:
+        if set(given) <= {"maximize", "seconds"}:  # options of every solver
             solver, _ = default_solver(paper, problem, owned)
         else:
             solver = paper.defaults[problem.name].gpu

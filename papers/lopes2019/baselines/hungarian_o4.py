@@ -416,8 +416,13 @@ def hungarian_timed(w: Workspace, add: Callable[[str, float, int], None]) -> boo
     return ended
 
 
-def run_steps(w: Workspace, trace: Callable[[str], None]) -> bool:
-    """Do what `hungarian` does from Python, and call ``trace(name)`` before each step."""
+def run_steps(
+    w: Workspace, trace: Callable[[str], None], look: Callable[[], None] = lambda: None
+) -> bool:
+    """Do what `hungarian` does from Python, and call ``trace(name)`` before each step.
+
+    Before each step 4, ``look()`` is called as well: it may raise, to end the run.
+    """
     n = w.slack.shape[0]
     if n == 0:
         return True
@@ -428,7 +433,7 @@ def run_steps(w: Workspace, trace: Callable[[str], None]) -> bool:
         trace("step_3")
         if step_3(w) == n:
             return True
-        row = _traced_search(w, trace)
+        row = _traced_search(w, trace, look)
         if row < 0:
             return False
         trace("step_5")
@@ -437,9 +442,10 @@ def run_steps(w: Workspace, trace: Callable[[str], None]) -> bool:
     return False
 
 
-def _traced_search(w: Workspace, trace: Callable[[str], None]) -> int:
+def _traced_search(w: Workspace, trace: Callable[[str], None], look: Callable[[], None]) -> int:
     """Steps 4 and 6 until a path ends; returns its row, or -1 if none did in n + 1 rounds."""
     for _ in range(w.slack.shape[0] + 1):
+        look()
         trace("step_4")
         row = int(step_4(w))
         if row >= 0:

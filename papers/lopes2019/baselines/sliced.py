@@ -1,0 +1,100 @@
+"""A CPU baseline's state, and its run: one compiled call, or slices of it under a limit of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from papers.common.deadline import Deadline, in_words
+from papers.common.model import GivenUpError
+from papers.common.problems.assignment import Problem
+from papers.lopes2019.baselines import auction as cpu_auction
+from papers.lopes2019.baselines import hungarian_o3 as cpu_hungarian_o3
+from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
+from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
+
+COUNTERS = {
+    cpu_hungarian_o4.Workspace: cpu_hungarian_o4.COUNTERS,
+    cpu_hungarian_o3.Workspace: cpu_hungarian_o3.COUNTERS,
+    cpu_shortest_path.Workspace: cpu_shortest_path.COUNTERS,
+    cpu_auction.Workspace: cpu_auction.COUNTERS,
+}
+"""The counters' names by the workspace that holds them."""
+
+
+@dataclass
+class State:
+    """A problem on its way through the three stages.
+
+    Attributes
+    ----------
+    problem : Problem
+        The checked costs.
+    workspace : NamedTuple of arrays
+        The algorithm's own.
+    seconds : float or None
+        Time that a run may take.
+    solved : bool
+        Whether `run` has ended well.
+    """
+
+    problem: Problem
+    workspace: Any
+    seconds: float | None = None
+    solved: bool = False
+
+
+def run(
+    state: State,
+    whole: Callable[[Any], bool],
+    in_slices: Callable[[Any, Callable[[], None]], bool],
+    what: str,
+) -> None:
+    """Run in one compiled call, as it is measured, or with a limit of time in slices."""
+    state.solved = False
+    if state.seconds is None:
+        ended = whole(state.workspace)
+    else:
+        ended = in_slices(state.workspace, look_at(state))
+    ended_well(state, ended, what)
+
+
+def look_at(state: State) -> Callable[[], None]:
+    """Return the function that looks at the clock of a run that begins now."""
+    deadline = Deadline(state.seconds)
+
+    def look() -> None:
+        counts = reached(state)
+        deadline.check(in_words(counts), reached=counts)
+
+    return look
+
+
+def reached(state: State) -> dict[str, int]:
+    """Return how many rows are matched, and the algorithm's own counters so far."""
+    work = state.workspace
+    star = getattr(work, "row_of_star_at_column", None)
+    matched = work.column_of_row if star is None else star
+    names = next(names for kind, names in COUNTERS.items() if isinstance(work, kind))
+    return {"matched": int((matched >= 0).sum()), **named(names, work)}
+
+
+def ended_well(state: State, ended: bool, what: str) -> None:
+    """Note how a run has ended.
+
+    Raises
+    ------
+    GivenUpError
+        If it has not ended within the algorithm's worst case.
+    """
+    state.solved = bool(ended)
+    if not ended:
+        counts = reached(state)
+        sentence = f"{what} did not end within its worst case at n = {state.problem.size}"
+        raise GivenUpError(f"{sentence}: {in_words(counts)}", reached=counts)
+
+
+def named(names: tuple[str, ...], work: Any) -> dict[str, int]:
+    """Return a workspace's counters by name."""
+    return dict(zip(names, work.counters.tolist(), strict=True))
