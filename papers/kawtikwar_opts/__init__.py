@@ -41,6 +41,10 @@ def solve(
     in the CPU executor up to n = 128; a larger matrix goes to Lopes's solver on the CPU,
     unless an option is given that only the kernels take.
 
+    A rectangle is searched from the lines of its shorter side alone; those of the longer side cost
+    memory (of a square of that side) and passes over it, no search. Ties cost sweeps: every zero of
+    the slack matrix is read in every sweep of a search, and equal costs make all of it zeros.
+
     Parameters
     ----------
     cost : array_like[n, m]

@@ -25,6 +25,7 @@ from papers.kawtikwar_opts.kernels.near_zero import threshold
 from papers.lopes2019 import launches as lopes
 from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 from papers.lopes2019.kernels.matrix import MAX_BLOCK
+from papers.lopes2019.rectangle import Layout
 
 HOST_LOOP = {"baseline": baseline, "opt0": opt0, "opt1": opt1}
 ONE_LAUNCH = {"opt2": opt2, "opt3": opt3, "opt4": opt4}
@@ -84,10 +85,16 @@ class Geometry:
 
 
 def allocate(
-    problem: Problem, shapes: Geometry, version: str, mailbox: Mailbox, trace_steps: bool
+    problem: Problem,
+    layout: Layout,
+    shapes: Geometry,
+    version: str,
+    mailbox: Mailbox,
+    trace_steps: bool,
 ) -> dict[str, Any]:
     """Device memory for one problem, the costs copied into it."""
-    arrays = lopes.allocate(problem, _lopes_shapes(shapes), mailbox)
+    square = dataclasses.replace(problem, matrix=layout.matrix)
+    arrays = lopes.allocate(square, _lopes_shapes(shapes), mailbox)
     arrays["zeros_size_b"] = arrays.pop("zeros_size")
     if version in HOST_LOOP:
         arrays["zeros_size"] = device.empty(1, np.int32)
@@ -111,7 +118,7 @@ def _lopes_shapes(shapes: Geometry) -> lopes.Geometry:
 
 
 def bind_host_loop(
-    problem: Problem, arrays: dict[str, Any], shapes: Geometry, version: str
+    problem: Problem, layout: Layout, arrays: dict[str, Any], shapes: Geometry, version: str
 ) -> dict[str, Launch]:
     """Every launch of a version with a host loop: Lopes's, and the report's in their place."""
     kernels = HOST_LOOP[version]
@@ -119,8 +126,9 @@ def bind_host_loop(
     named = a | {"zeros_size": a["zeros_size_b"]}
     # The costs are reflected already, so Lopes's kernels minimize.
     launches = lopes.bind_launches(
-        dataclasses.replace(problem, maximize=False), named, _lopes_shapes(shapes), "paper"
-    )
+        dataclasses.replace(problem, matrix=layout.matrix, maximize=False), named,
+        _lopes_shapes(shapes), "paper", layout.lines,
+    )  # fmt: skip
     for name in ("compress_matrix", "step_6_add_sub"):
         launches.pop(name)
     tiles = -(-(problem.size**2) // (4 * threads))
@@ -152,7 +160,12 @@ def bind_host_loop(
 
 
 def bind_one_launch(
-    problem: Problem, arrays: dict[str, Any], shapes: Geometry, version: str, patience: int
+    problem: Problem,
+    layout: Layout,
+    arrays: dict[str, Any],
+    shapes: Geometry,
+    version: str,
+    patience: int,
 ) -> Launch:
     """The one launch, with as many blocks as asked for, or as are resident at once.
 
@@ -163,15 +176,18 @@ def bind_one_launch(
     RuntimeError
         If not even one block of that size fits a multiprocessor.
     """
-    arguments = _arguments(problem, arrays, shapes, patience)
+    arguments = _arguments(problem, layout, arrays, shapes, patience)
     return _cooperative(for_block(version, int(shapes.threads)), arguments, shapes)
 
 
 def bind_shares(
-    problem: Problem, arrays: dict[str, Any], shapes: Geometry, version: str
+    problem: Problem, layout: Layout, arrays: dict[str, Any], shapes: Geometry, version: str
 ) -> dict[str, Launch]:
     """The same work in shares: ``begin``, and ``go_on``, again and again; errors as above."""
-    arguments, threads = _arguments(problem, arrays, shapes, one_launch.SHARE), int(shapes.threads)
+    arguments, threads = (
+        _arguments(problem, layout, arrays, shapes, one_launch.SHARE),
+        int(shapes.threads),
+    )
     return {
         name: _cooperative(for_block(version, threads, name), arguments, shapes)
         for name in ("begin", "go_on")
@@ -179,7 +195,7 @@ def bind_shares(
 
 
 def _arguments(
-    problem: Problem, arrays: dict[str, Any], shapes: Geometry, patience: int
+    problem: Problem, layout: Layout, arrays: dict[str, Any], shapes: Geometry, patience: int
 ) -> tuple[Any, ...]:
     """Arguments of `kernels.one_launch`."""
     a, order, threads = arrays, problem.size, int(shapes.threads)
@@ -192,8 +208,8 @@ def _arguments(
     multiplier, shift = reciprocal(order)
     return (
         Shape(
-            Order(np.int32(order), np.int32(shapes.lines_a_bin)), np.int32(lines_a_turn),
-            np.int64(multiplier), np.int32(shift), np.int32(patience),
+            Order(np.int32(order), np.int32(shapes.lines_a_bin)), np.int32(layout.lines),
+            np.int32(lines_a_turn), np.int64(multiplier), np.int32(shift), np.int32(patience),
         ),
         Matrix(
             threshold(problem), largest(problem.matrix.dtype), a["cost"], a["slack"],

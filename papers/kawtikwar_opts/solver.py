@@ -5,7 +5,7 @@ Three versions keep Lopes's host loop (``baseline``, ``opt0``, ``opt1``); in the
 launches shares of the same work, and looks at the clock after each (`kernels.one_launch`).
 
 **Whose rows.** As in `papers.lopes2019.solver`: the caller's rows are the report's columns, and
-nothing is ever moved.
+no square is ever turned.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, GivenUpError
 from papers.common.problems.assignment import Problem, finish, prepare
+from papers.kawtikwar_opts import counters
 from papers.kawtikwar_opts.kernels.arguments import Flag, Status
 from papers.kawtikwar_opts.launches import (
     HOST_LOOP,
@@ -34,13 +35,12 @@ from papers.kawtikwar_opts.launches import (
     bind_one_launch,
     bind_shares,
 )
-from papers.lopes2019.kernels.search import Flag as LopesFlag
+from papers.lopes2019.limits import given_up, look_at_the_clock
+from papers.lopes2019.rectangle import Layout, finish_layout, lay_out
 from papers.lopes2019.solver import (
     Signal,
     check_size,
     decode_signal,
-    given_up,
-    look_at_the_clock,
 )
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
@@ -48,7 +48,7 @@ STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
 
 DTYPES = ("int32", "int64", "float64")
 
-STEP_1 = ("init", "row_extremes", "row_update", "column_minima", "column_update")
+STEP_1 = ("init", "star_padding", "row_extremes", "row_update", "column_minima", "column_update")
 
 COMPRESSION = {
     "baseline": ("step_6_init", "compress_matrix"),
@@ -84,6 +84,8 @@ class State(DeviceState):
         One of `papers.kawtikwar_opts.launches.VERSIONS`.
     n : int
         Order.
+    layout : Layout
+        The costs as the kernels take them.
     patience : int
         Augmentations, restarts and dual updates in a row before a run gives up.
     seconds : float or None
@@ -95,6 +97,7 @@ class State(DeviceState):
     problem: Problem
     version: str
     n: int
+    layout: Layout
     patience: int
     seconds: float | None = None
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
@@ -108,8 +111,9 @@ class State(DeviceState):
             If the run has a limit of time, and it is over.
         """
         signal = decode_signal(self.payload())
+        matches = signal.matches - self.layout.padding
         if signal.matches < self.n:
-            look_at_the_clock(self.deadline, self.launches, signal.matches)
+            look_at_the_clock(self.deadline, self.launches, matches)
         return signal
 
 
@@ -174,22 +178,23 @@ def upload(
     problem = prepare(cost, maximize, dtype, DTYPES)
     n = problem.size
     check_size(n, problem.matrix.dtype)
-    state = State(problem, version, n, n + 1 if patience is None else patience, seconds)
+    layout = lay_out(problem, maximize=False)
+    state = State(problem, version, n, layout, n + 1 if patience is None else patience, seconds)
     if n:
         shapes = geometry or Geometry.for_device(n, version)
         wanted = {"lines_a_bin": lines_a_bin, "threads": threads, "blocks": blocks}
         shapes = replace(shapes, **{k: v for k, v in wanted.items() if v is not None})
         shapes = replace(shapes, lines_a_bin=min(int(shapes.lines_a_bin), n))
         state.mailbox = Mailbox()
-        state.arrays = allocate(problem, shapes, version, state.mailbox, trace_steps)
+        state.arrays = allocate(problem, layout, shapes, version, state.mailbox, trace_steps)
         if version in HOST_LOOP:
-            state.launches = bind_host_loop(problem, state.arrays, shapes, version)
+            state.launches = bind_host_loop(problem, layout, state.arrays, shapes, version)
         elif seconds is None:
             state.launches["hungarian"] = bind_one_launch(
-                problem, state.arrays, shapes, version, state.patience
+                problem, layout, state.arrays, shapes, version, state.patience
             )
         else:
-            state.launches = bind_shares(problem, state.arrays, shapes, version)
+            state.launches = bind_shares(problem, layout, state.arrays, shapes, version)
     return state
 
 
@@ -249,19 +254,25 @@ def _run_in_shares(state: State) -> None:
 
 
 def _reached(state: State) -> dict[str, int]:
-    """Counts of a run of one launch, or of its shares, as `papers.lopes2019.solver.reached`."""
-    stars = device.to_host(state.arrays["row_of_star_at_column"])
+    """Counts of a run of one launch, or of its shares, as `papers.lopes2019.limits.reached`."""
     flags = device.to_host(state.arrays["flags"])
     places = {"searches": Flag.AUGMENTATIONS, "dual_updates": Flag.UPDATES}
     counts = {name: int(flags[place]) for name, place in places.items()}
-    return {"matched": int((stars >= 0).sum()), **counts}
+    return {"matched": _matched(state), **counts}
+
+
+def _matched(state: State) -> int:
+    """Starred zeros; the padding's do not count."""
+    stars = device.to_host(state.arrays["row_of_star_at_column"])
+    return int((stars >= 0).sum()) - state.layout.padding
 
 
 def _run_host_loop(state: State, mark: Callable[[str], None]) -> None:
     launches = state.launches
     mark("step_1")
     for name in (*STEP_1, *COMPRESSION[state.version]):
-        launches[name]()
+        if name in launches:  # a square has no padding
+            launches[name]()
     mark("step_2")
     launches["step_2"]()
     for iteration in range(state.patience):
@@ -273,7 +284,7 @@ def _run_host_loop(state: State, mark: Callable[[str], None]) -> None:
         # With every column covered step 4 finds nothing, so its signal carries step 3's answer too.
         signal = state.wait()
         if iteration == 0:
-            state.counters["matches_initial"] = signal.matches
+            state.counters["matches_initial"] = signal.matches - state.layout.padding
         if signal.matches == state.n:
             state.solved = True
             return
@@ -282,7 +293,7 @@ def _run_host_loop(state: State, mark: Callable[[str], None]) -> None:
         launches["step_5a"]()
         launches["step_5b"]()
     sentence = FAILURES[Status.SEARCHES].format(state.patience)
-    raise given_up(sentence, launches, signal.matches if state.patience else 0)
+    raise given_up(sentence, launches, _matched(state))
 
 
 def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
@@ -301,7 +312,7 @@ def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
             mark("step_4")
         launches["step_4"]()
         signal = state.wait()
-    raise given_up(FAILURES[Status.UPDATES].format(3 * state.patience), launches, signal.matches)
+    raise given_up(FAILURES[Status.UPDATES].format(3 * state.patience), launches, _matched(state))
 
 
 # ------------------------------------------------------------------------------- download
@@ -330,62 +341,10 @@ def download(state: State) -> Assignment:
     star = device.to_host(state.arrays["row_of_star_at_column"])
     if star.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")
-    # The caller's rows are the report's columns.
+    # The caller's rows are the report's columns, or of a tall matrix the caller's columns.
     u, v = (device.to_host(state.arrays[name]) for name in ("column_dual", "row_dual"))
-    count = _count_in_kernel if state.version in ONE_LAUNCH else _count_launches
-    return finish(state.problem, star, u, v, count(state))
-
-
-def _count_launches(state: State) -> dict[str, int]:
-    count = {name: launch.count for name, launch in state.launches.items()}
-    updates = count["step_6_reduction_1"]
-    return {
-        "iterations_step_3": count["step_3"],
-        "iterations_step_4": count["step_4"],
-        "iterations_step_5": count["step_5a"],
-        "iterations_step_6": updates,
-        "step_4_restarts": count["step_4"] - count["step_3"] - updates,
-        "zeros_initial": int(device.to_host(state.arrays["flags"])[LopesFlag.ZEROS]),
-        "matches_initial": state.counters["matches_initial"],
-        "kernel_launches": sum(count.values()),
-    }
-
-
-def _count_in_kernel(state: State) -> dict[str, int]:
-    flags = [int(flag) for flag in device.to_host(state.arrays["flags"])]
-    paths, searches, updates = (flags[k] for k in (Flag.AUGMENTATIONS, Flag.SEARCHES, Flag.UPDATES))
-    counters = {
-        "iterations_step_3": paths + 1,
-        "iterations_step_4": searches,
-        "iterations_step_5": paths,
-        "iterations_step_6": updates,
-        "step_4_restarts": searches - paths - updates,
-        "zeros_initial": flags[Flag.ZEROS],
-        "matches_initial": flags[Flag.MATCHES_INITIAL],
-        "kernel_launches": sum(launch.count for launch in state.launches.values()),
-    }
-    if state.seconds is None:
-        alone = state.arrays["zeros_size_b"].size == 1
-        counters["barriers"] = barriers(paths, searches, updates, alone)
-    clocks = device.to_host(state.arrays["clocks"])
-    for step in range(1, len(clocks) - 1):
-        counters[f"step_{step}_us"] = round(int(clocks[step]) / 1000)
-    return counters
-
-
-def barriers(paths: int, searches: int, updates: int, alone: bool) -> int:
-    """Barriers of the grid in a run of one launch (see `papers.kawtikwar_opts.kernels.one_launch`).
-
-    Parameters
-    ----------
-    paths, searches, updates : int
-        Runs of steps 5, 4 and 6.
-    alone : bool
-        Whether one block searches.
-    """
-    if alone:
-        return 3 + 2 * updates + (updates + 1)
-    return 3 + 1 + paths + searches + 2 * updates
+    count = counters.of_one_launch if state.version in ONE_LAUNCH else counters.of_launches
+    return finish_layout(state.problem, state.layout, star, u, v, count(state))
 
 
 def solve(

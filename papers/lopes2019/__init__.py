@@ -2,8 +2,9 @@
 
 Reading order: `reference` (the sequential steps), `kernels.search` and `kernels.matrix` (the same
 steps on the GPU), `kernels.step_4` (Appendix B), `solver` (the host loop) and `launches` (its
-memory and launches), `baselines` (the paper's rivals on the CPU), `evidence.experiments` (tables
-and figures). `README.md` beside this file is the teaching page.
+memory and launches), `rectangle` (costs that are no square), `baselines` (the paper's rivals on the
+CPU), `evidence.experiments` (tables and figures). `README.md` beside this file is the teaching
+page.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ def solve(
     Runs on the selected device (`papers.common.gpu.device.select`). Without a GPU the kernels run
     in the CPU executor up to n = 128; a larger matrix goes to the paper's default solver on the
     CPU, unless an option is given that only the kernels take.
+
+    A rectangle is searched from the lines of its shorter side alone; those of the longer side cost
+    memory (of a square of that side) and passes over it, no search. Ties cost sweeps: every zero of
+    the slack matrix is read in every sweep of a search, and equal costs make all of it zeros.
 
     Parameters
     ----------

@@ -2,27 +2,30 @@
 
 **Whose rows.** The kernels want the slack matrix column by column. A C-ordered matrix is exactly
 that for its transpose, and transposing an assignment problem changes nothing but the names: so
-the caller's rows are the paper's columns, and nothing is ever moved (deviation D1).
+the caller's rows are the paper's columns, and no square is ever turned (deviation D1). Of a
+rectangle the lines of the shorter side are (D13).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from papers.common.deadline import Deadline, check_seconds, in_words
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox, unpack
 from papers.common.gpu.state import DeviceState
-from papers.common.model import Assignment, GivenUpError
+from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.lopes2019.kernels.search import Flag
 from papers.lopes2019.launches import Geometry, allocate, bind_launches
+from papers.lopes2019.limits import given_up, look_at_the_clock
+from papers.lopes2019.rectangle import Layout, finish_layout, lay_out
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
 DTYPES = ("int32", "int64", "float64", "uint8")
@@ -66,6 +69,8 @@ class State(DeviceState):
         The checked costs.
     n : int
         Order.
+    layout : Layout
+        The costs as the kernels take them.
     seconds : float or None
         Time that a run may take.
     deadline : Deadline
@@ -74,6 +79,7 @@ class State(DeviceState):
 
     problem: Problem
     n: int
+    layout: Layout
     seconds: float | None = None
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
 
@@ -86,37 +92,10 @@ class State(DeviceState):
             If the run has a limit of time, and it is over.
         """
         signal = decode_signal(self.payload())
+        matches = signal.matches - self.layout.padding
         if signal.matches < self.n:
-            look_at_the_clock(self.deadline, self.launches, signal.matches)
+            look_at_the_clock(self.deadline, self.launches, matches)
         return signal
-
-
-def look_at_the_clock(deadline: Deadline, launches: Mapping[str, Launch], matches: int) -> None:
-    """Give up if the time of a run is over; a run without a limit asks nothing else.
-
-    Raises
-    ------
-    GivenUpError
-        With the counts of `reached`.
-    """
-    if deadline.seconds is not None:
-        counts = reached(launches, matches)
-        deadline.check(in_words(counts), reached=counts)
-
-
-def reached(launches: Mapping[str, Launch], matches: int) -> dict[str, int]:
-    """Return the counts of a run under way: starred zeros, searches and dual updates."""
-    return {
-        "matched": matches,
-        "searches": launches["step_3"].count,
-        "dual_updates": launches["step_6_reduction_1"].count,
-    }
-
-
-def given_up(sentence: str, launches: Mapping[str, Launch], matches: int) -> GivenUpError:
-    """Return the error of a run that has exceeded a bound on its work."""
-    counts = reached(launches, matches)
-    return GivenUpError(f"{sentence}: {in_words(counts)}", reached=counts)
 
 
 def upload(
@@ -165,7 +144,8 @@ def upload(
     problem = prepare(cost, maximize, dtype, DTYPES, reflect=False)
     n = problem.size
     check_size(n, problem.matrix.dtype, step_4)
-    state = State(problem, n, seconds)
+    layout = lay_out(problem, problem.maximize)
+    state = State(problem, n, layout, seconds)
     if n:
         shapes = geometry or Geometry.for_device(n)
         if lines_a_bin is not None:
@@ -173,8 +153,9 @@ def upload(
                 raise ValueError(f"lines_a_bin={lines_a_bin!r} is no whole number")
             shapes = replace(shapes, lines_a_bin=min(int(lines_a_bin), max(n, 1)))
         state.mailbox = Mailbox()
-        state.arrays = allocate(problem, shapes, state.mailbox)
-        state.launches = bind_launches(problem, state.arrays, shapes, step_4)
+        square = replace(problem, matrix=layout.matrix)
+        state.arrays = allocate(square, shapes, state.mailbox)
+        state.launches = bind_launches(square, state.arrays, shapes, step_4, layout.lines)
     return state
 
 
@@ -236,7 +217,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         # too and the host waits once instead of twice (deviation D4).
         signal = state.wait()
         if iteration == 0:
-            state.counters["matches_initial"] = signal.matches
+            state.counters["matches_initial"] = signal.matches - state.layout.padding
         if signal.matches == state.n:
             state.solved = True
             return
@@ -244,13 +225,19 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         mark("step_5")
         launches["step_5a"]()
         launches["step_5b"]()
-    raise given_up(f"no perfect matching after {state.n + 1} searches", launches, signal.matches)
+    raise given_up(
+        f"no perfect matching after {state.n + 1} searches", launches,
+        signal.matches - state.layout.padding,
+    )  # fmt: skip
 
 
 def step_1(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
     """Initial slacks and the list of their zeros [L19 sec.4.7]."""
     mark("step_1")
-    for name in ("init", "row_extremes", "row_update", "column_minima", "column_update"):
+    launches["init"]()
+    if "star_padding" in launches:
+        launches["star_padding"]()
+    for name in ("row_extremes", "row_update", "column_minima", "column_update"):
         launches[name]()
     launches["compress_matrix"]()
 
@@ -273,7 +260,7 @@ def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
         launches["step_4"]()
         signal = state.wait()
     sentence = f"no alternating path after {3 * state.n + 3} launches of step 4"
-    raise given_up(sentence, launches, signal.matches)
+    raise given_up(sentence, launches, signal.matches - state.layout.padding)
 
 
 def download(state: State) -> Assignment:
@@ -291,9 +278,9 @@ def download(state: State) -> Assignment:
     star = device.to_host(state.arrays["row_of_star_at_column"])
     if star.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")
-    # The caller's rows are the paper's columns (D1).
+    # The caller's rows are the paper's columns (D1), or of a tall matrix the caller's columns.
     u, v = (device.to_host(state.arrays[name]) for name in ("column_dual", "row_dual"))
-    return finish(state.problem, star, u, v, _counters(state))
+    return finish_layout(state.problem, state.layout, star, u, v, _counters(state))
 
 
 def solve(
@@ -316,12 +303,13 @@ def solve(
 
 def _counters(state: State) -> dict[str, int]:
     count = {name: launch.count for name, launch in state.launches.items()}
+    zeros = int(device.to_host(state.arrays["flags"])[Flag.ZEROS])
     return {
         "iterations_step_3": count["step_3"],
         "iterations_step_4": count["step_4"],
         "iterations_step_5": count["step_5a"],
         "iterations_step_6": count["step_6_add_sub"],
-        "zeros_initial": int(device.to_host(state.arrays["flags"])[Flag.ZEROS]),
+        "zeros_initial": zeros - state.layout.zeros,
         "matches_initial": state.counters["matches_initial"],
         "kernel_launches": sum(count.values()),
     }

@@ -13,6 +13,7 @@ from papers.lopes2019.baselines import auction as cpu_auction
 from papers.lopes2019.baselines import hungarian_o3 as cpu_hungarian_o3
 from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
 from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
+from papers.lopes2019.rectangle import Layout
 
 COUNTERS = {
     cpu_hungarian_o4.Workspace: cpu_hungarian_o4.COUNTERS,
@@ -35,6 +36,8 @@ class State:
         The algorithm's own.
     seconds : float or None
         Time that a run may take.
+    layout : Layout or None
+        The costs as the algorithm takes them, if it takes rectangles without padding them.
     solved : bool
         Whether `run` has ended well.
     """
@@ -42,6 +45,7 @@ class State:
     problem: Problem
     workspace: Any
     seconds: float | None = None
+    layout: Layout | None = None
     solved: bool = False
 
 
@@ -77,7 +81,8 @@ def reached(state: State) -> dict[str, int]:
     star = getattr(work, "row_of_star_at_column", None)
     matched = work.column_of_row if star is None else star
     names = next(names for kind, names in COUNTERS.items() if isinstance(work, kind))
-    return {"matched": int((matched >= 0).sum()), **named(names, work)}
+    padding = state.layout.padding if state.layout is not None else 0
+    return {"matched": int((matched >= 0).sum()) - padding, **named(names, work)}
 
 
 def ended_well(state: State, ended: bool, what: str) -> None:

@@ -14,6 +14,10 @@ Each exists as one call on a square matrix and as three stages, ``upload_...``, 
 allocated in the first stage; the auction also scales its costs there, and repairs its duals in the
 last. `run` may be called again on the same state and starts from the costs.
 
+Of a rectangle `hungarian_o4` searches from the shorter side's lines alone
+(`papers.lopes2019.rectangle`), as the kernels do; the three others, which are rivals on squares in
+the paper and nobody's default, pad it with lines of zeros and match these too.
+
 With a limit of time a run calls the same compiled functions in slices (of a step, a search, a path
 or some bids) and looks at the clock before each; without one it is a single call, as measured.
 """
@@ -36,6 +40,7 @@ from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
 from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
 from papers.lopes2019.baselines import sliced
 from papers.lopes2019.baselines.sliced import State
+from papers.lopes2019.rectangle import finish_layout, lay_out_lines
 
 Answer = tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, int]]
 """``column_of_row`` int32[n], row and column duals (int64[n] or float64[n]) and counters."""
@@ -69,7 +74,8 @@ def upload_hungarian_o4(
     """
     check_seconds(seconds)
     problem = prepare(cost, maximize, dtype)
-    return State(problem, cpu_hungarian_o4.allocate(problem.matrix), seconds)
+    layout = lay_out_lines(problem)
+    return State(problem, cpu_hungarian_o4.allocate(layout.matrix), seconds, layout)
 
 
 def run_hungarian_o4(state: State, trace: Trace | None = None) -> None:
@@ -98,7 +104,14 @@ def run_hungarian_o4(state: State, trace: Trace | None = None) -> None:
 
 def download_hungarian_o4(state: State) -> Assignment:
     """Return the assignment; the duals are what steps 1 and 6 subtracted."""
-    return _finish(state, _answer_o4)
+    if state.layout is None or not state.layout.padding:
+        return _finish(state, _answer_o4)
+    if not state.solved:
+        raise RuntimeError("nothing to download: the run has not ended")
+    answer = _answer_o4(state.layout.matrix, state.workspace)
+    answer[-1]["zeros_initial"] -= state.layout.zeros
+    answer[-1]["matches_initial"] -= state.layout.padding  # which step 2 always stars
+    return finish_layout(state.problem, state.layout, *answer)
 
 
 def _answer_o4(matrix: np.ndarray, work: Any) -> Answer:
