@@ -237,7 +237,7 @@ every_limited_solver = pytest.mark.parametrize(("solver", "options"), LIMITED)
 
 @every_limited_solver
 def test_a_limit_that_is_not_reached_changes_nothing(solver, options):
-    cost = np.random.default_rng(23).integers(0, 90, (9, 9))
+    cost = np.random.default_rng(23).integers(0, 90, (6, 6))
     assert_optimal(solver, cost, seconds=1e6, **options)
     for wrong in (0, -1, True, "1", float("nan")):
         with pytest.raises(ValueError, match="seconds="):

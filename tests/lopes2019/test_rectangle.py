@@ -10,6 +10,7 @@ from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.common.problems.assignment import prepare
 from papers.kawtikwar_opts import PAPER as KAWTIKWAR
+from papers.kawtikwar_opts.kernels import one_launch
 from papers.lopes2019 import PAPER as LOPES
 from papers.lopes2019 import rectangle
 
@@ -66,10 +67,10 @@ def test_a_square_is_not_copied():
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("name", list(SOLVERS))
 def test_more_lines_than_are_needed_are_no_work(name, maximize, turned):
-    """28 dear columns more: the same zeros and the same dual updates as without them."""
-    few = uniform(12, 1, cost_range=200)[:8]
+    """Ten dear columns more: the same zeros and the same dual updates as without them."""
+    few = uniform(8, 2, cost_range=200)[:5]
     dear = 0 if maximize else 200
-    many = np.hstack([few, np.full((8, 28), dear)])
+    many = np.hstack([few, np.full((5, 10), dear)])
     few, many = (few.T, many.T) if turned else (few, many)
     counts = []
     for cost in (few, many):
@@ -78,21 +79,21 @@ def test_more_lines_than_are_needed_are_no_work(name, maximize, turned):
     assert counts[0]["iterations_step_6"] > 0
     for counter in ("zeros_initial", "iterations_step_6"):
         assert counts[0][counter] == counts[1][counter]
-    assert counts[1]["matches_initial"] <= 8
-    assert counts[1]["iterations_step_3"] <= 9 - counts[1]["matches_initial"]
+    assert counts[1]["matches_initial"] <= 5
+    assert counts[1]["iterations_step_3"] <= 6 - counts[1]["matches_initial"]
 
 
 @pytest.mark.parametrize("name", ["gpu", "opt1", "opt4"])
 def test_no_search_enters_the_padding(name):
     """It has the stars of the start, no primes and no dual; its zeros are one a row."""
-    cost = uniform(20, 3, cost_range=300)[:7]
+    cost = uniform(12, 3, cost_range=300)[:7]
     _, state = solved(name, cost)
     arrays = state.arrays
     assert (arrays["row_of_star_at_column"][7:] == 0).all()
     assert (arrays["column_dual"][7:] == 0).all()
     assert (arrays["column_of_prime_at_row"] < 7).all()
-    slack = arrays["slack"].reshape(20, 20)
-    assert (slack[7:] == 0).sum() <= 20
+    slack = arrays["slack"].reshape(12, 12)
+    assert (slack[7:] == 0).sum() <= 12
     stars = arrays["row_of_star_at_column"][:7]
     assert np.array_equal(arrays["column_of_star_at_row"][stars], np.arange(7))
 
@@ -111,16 +112,17 @@ def test_padding_without_stars_would_be_noticed(name):
 @pytest.mark.parametrize("lines", [2, 6])
 def test_rectangles_under_interleavings(shape, lines):
     cost = uniform(6, 1, cost_range=20)[: shape[0], : shape[1]]
-    for seed in range(4):
+    for seed in range(2):
         with device.executing(Executor(seed=seed, switch=0.1)):
             solved("opt4", cost, lines_a_bin=lines, threads=32, blocks=3)
             solved("gpu", cost, lines_a_bin=lines)
 
 
 @pytest.mark.parametrize("name", list(SOLVERS))
-def test_a_rectangle_that_is_given_up_counts_the_caller_s_lines(name):
-    cost = np.multiply.outer(np.arange(1, 9), np.arange(1, 13))
+def test_a_rectangle_that_is_given_up_counts_the_caller_s_lines(name, monkeypatch):
+    monkeypatch.setattr(one_launch, "SHARE", 1)
+    cost = np.multiply.outer(np.arange(1, 6), np.arange(1, 8))
     state = SOLVERS[name].upload(cost, seconds=1e-9)
     with pytest.raises(GivenUpError) as told:
         SOLVERS[name].run(state)
-    assert 0 <= told.value.reached["matched"] < 8
+    assert 0 <= told.value.reached["matched"] < 5

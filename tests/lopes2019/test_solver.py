@@ -221,6 +221,16 @@ def test_a_search_that_never_ends_gives_up(monkeypatch):
     assert told.value.reached == {"matched": 2, "searches": 7, "dual_updates": 0}
 
 
+def test_a_limit_of_time_does_not_ask_for_the_kernels():
+    """Above the executor's sizes the call takes the CPU's code, with the limit."""
+    cost = uniform(130, 1, cost_range=130)
+    answer = solve(cost, seconds=1e6)
+    assert "kernel_launches" not in answer.counters
+    with pytest.raises(GivenUpError, match=r"gave up after .* matched"):
+        solve(cost, seconds=1e-9)
+    assert assignment_proof.assignment(cost, answer).ok
+
+
 HARD = np.outer(np.arange(1, 7), np.arange(1, 7))
 """Machol and Wien's: every row needs dual updates."""
 

@@ -27,12 +27,12 @@ def _on_executor():
 
 
 @pytest.mark.parametrize(("version", "lines", "share"), [
-    ("opt2", 16, 1), ("opt3", 6, 2), ("opt4", 6, 1), ("opt4", 16, 16),
+    ("opt2", 9, 1), ("opt3", 3, 2), ("opt4", 3, 1), ("opt4", 9, 16),
 ])  # fmt: skip
 def test_shares_of_any_size_solve(version, lines, share, monkeypatch):
     """One share may end in the middle of a search, the next goes on with it."""
     monkeypatch.setattr(one_launch, "SHARE", share)
-    cost = uniform(16, 3, cost_range=160)
+    cost = uniform(9, 2, cost_range=160)
     whole = solver.solve(cost, version=version, lines_a_bin=lines, **SHAPE)
     state = solver.upload(cost, version=version, lines_a_bin=lines, seconds=1e6, **SHAPE)
     for _ in range(2):
