@@ -15,13 +15,22 @@ from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
 from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
 from papers.lopes2019.rectangle import Layout
 
-COUNTERS = {
-    cpu_hungarian_o4.Workspace: cpu_hungarian_o4.COUNTERS,
-    cpu_hungarian_o3.Workspace: cpu_hungarian_o3.COUNTERS,
-    cpu_shortest_path.Workspace: cpu_shortest_path.COUNTERS,
-    cpu_auction.Workspace: cpu_auction.COUNTERS,
+REACHED = {
+    cpu_hungarian_o4.Workspace: (
+        cpu_hungarian_o4.COUNTERS,
+        {"searches": "iterations_step_3", "dual_updates": "iterations_step_6"},
+    ),
+    cpu_hungarian_o3.Workspace: (
+        cpu_hungarian_o3.COUNTERS,
+        {"augmentations": "augmentations", "dual_updates": "dual_updates"},
+    ),
+    cpu_shortest_path.Workspace: (
+        cpu_shortest_path.COUNTERS,
+        {"augmentations": "augmentations", "rows_scanned": "rows_scanned"},
+    ),
+    cpu_auction.Workspace: (cpu_auction.COUNTERS, {"phases": "phases", "bids": "bids"}),
 }
-"""The counters' names by the workspace that holds them."""
+"""By workspace: the names of its counters, and those that a run that gives up tells, by word."""
 
 
 @dataclass
@@ -76,13 +85,15 @@ def look_at(state: State) -> Callable[[], None]:
 
 
 def reached(state: State) -> dict[str, int]:
-    """Return how many rows are matched, and the algorithm's own counters so far."""
+    """Return how many rows are matched, and the algorithm's work so far."""
     work = state.workspace
     star = getattr(work, "row_of_star_at_column", None)
     matched = work.column_of_row if star is None else star
-    names = next(names for kind, names in COUNTERS.items() if isinstance(work, kind))
     padding = state.layout.padding if state.layout is not None else 0
-    return {"matched": int((matched >= 0).sum()) - padding, **named(names, work)}
+    names, told = next(value for kind, value in REACHED.items() if isinstance(work, kind))
+    counts = named(names, work)
+    words = {word: counts[name] for word, name in told.items()}
+    return {"matched": int((matched >= 0).sum()) - padding, **words}
 
 
 def ended_well(state: State, ended: bool, what: str) -> None:
