@@ -175,7 +175,7 @@ def upload(
     check_seconds(seconds)
     if version not in VERSIONS:
         raise ValueError(f"version={version!r} is not one of {', '.join(VERSIONS)}")
-    problem = prepare(cost, maximize, dtype, DTYPES)
+    problem = prepare(cost, maximize, dtype, DTYPES, signed=True)
     n = problem.size
     check_size(n, problem.matrix.dtype)
     layout = lay_out(problem, maximize=False)

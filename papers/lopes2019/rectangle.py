@@ -113,11 +113,16 @@ def _room_for(problem: Problem, height: int, maximize: bool) -> tuple[Layout, An
 
 
 def _padding_values(block: np.ndarray, maximize: bool) -> tuple[Any, Any]:
-    """Return D, as good as the best cost, and a worse value; both fit the working type."""
-    low, high = block.min(), block.max()
-    if low == high:  # one more than the least cost holds in every type
-        high = low + block.dtype.type(max(1, abs(low)))
-    return (high, low) if maximize else (low, high)
+    """Return D, no worse than any cost, and a worse value; both fit the working type.
+
+    D is 0 where it can be: then step 1 takes nothing from the costs, and rounds no float.
+    """
+    low, high, zero = block.min(), block.max(), block.dtype.type(0)
+    extreme, worse = (max(zero, high), low) if maximize else (min(zero, low), high)
+    if extreme == worse:  # equal costs: one more than the least holds in every type
+        more = extreme + block.dtype.type(max(1, abs(extreme)))
+        return (more, worse) if maximize else (extreme, more)
+    return extreme, worse
 
 
 def finish_layout(
