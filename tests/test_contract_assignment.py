@@ -6,10 +6,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from contract import assert_steps_are_declared, reasons, solve, solvers, upload
+from contract import assert_steps_are_declared, reasons, room_of, solve, solvers, upload
 from nightly import first
 from scipy.optimize import linear_sum_assignment
 
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof, kinds
 
 SOLVERS = list(solvers("assignment"))
@@ -225,6 +226,39 @@ def test_a_bad_stack_is_refused(solver, options):
     costs[1, 0] = np.inf
     with pytest.raises(ValueError, match="infeasible"):
         solve(solver, costs, **options)
+
+
+# ------------------------------------------------------------------------------- limits of time
+
+LATER = ("datenagi2016", "lupinska_costscale")
+"""Papers whose solvers do not take ``seconds`` yet."""
+
+LIMITED = [case for case in SOLVERS if room_of(case.values[0]).split("/")[0] not in LATER]
+every_limited_solver = pytest.mark.parametrize(("solver", "options"), LIMITED)
+
+
+@every_limited_solver
+def test_a_limit_that_is_not_reached_changes_nothing(solver, options):
+    cost = np.random.default_rng(23).integers(0, 90, (6, 6))
+    assert_optimal(solver, cost, seconds=1e6, **options)
+    for wrong in (0, -1, True, "1", float("nan")):
+        with pytest.raises(ValueError, match="seconds="):
+            upload(solver, cost, seconds=wrong, **options)
+
+
+@every_limited_solver
+def test_a_run_that_gives_up_says_what_it_had_reached_and_leaves_nothing(solver, options):
+    cost = products(9)
+    state = upload(solver, cost, seconds=1e-9, **options)
+    with pytest.raises(GivenUpError, match=r"gave up after .* s and \d+ \w+") as told:
+        solver.run(state)
+    assert told.value.after_ms > 0
+    assert told.value.reached
+    assert all(type(count) is int and count >= 0 for count in told.value.reached.values())
+    assert told.value.reached.get("matched", 0) < len(cost)
+    with pytest.raises(RuntimeError, match=r"nothing to download|no run has ended"):
+        solver.download(state)
+    assert_optimal(solver, cost, **options)
 
 
 # ------------------------------------------------------------------------------- many instances

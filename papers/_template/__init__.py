@@ -20,11 +20,11 @@ __all__ = ["PAPER", "solve"]
 
 
 # The public call: its full signature, and an import inside, so that the card costs nothing.
-def solve(cost: ArrayLike, maximize: bool = False) -> Assignment:
+def solve(cost: ArrayLike, maximize: bool = False, seconds: float | None = None) -> Assignment:
     """Solve a linear assignment problem; see `papers._template.solver.solve`."""
     from papers._template import solver
 
-    return solver.solve(cost, maximize)
+    return solver.solve(cost, maximize, seconds)
 
 
 PAPER = Paper(

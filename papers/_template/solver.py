@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from papers._template.launches import allocate, bind_launches
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.state import DeviceState
@@ -29,12 +30,15 @@ class State(DeviceState):
     ----------
     problem : Problem
         The checked costs.
+    seconds : float or None
+        Time that a run may take.
     """
 
     problem: Problem
+    seconds: float | None = None
 
 
-def upload(cost: Any, maximize: bool = False) -> State:
+def upload(cost: Any, maximize: bool = False, seconds: float | None = None) -> State:
     """Check the input, allocate everything, copy the costs to the device, bind the launches.
 
     Parameters
@@ -43,6 +47,8 @@ def upload(cost: Any, maximize: bool = False) -> State:
         See `papers.common.problems.assignment.prepare`.
     maximize : bool
         Whether the sum is to be maximized.
+    seconds : float, optional
+        A run without an answer gives up after so long.
 
     Returns
     -------
@@ -51,13 +57,14 @@ def upload(cost: Any, maximize: bool = False) -> State:
     Raises
     ------
     ValueError
-        Bad costs (see `prepare`), or a matrix too large for the card.
+        Bad costs (see `prepare`), a limit that is no time, or a matrix too large for the card.
     """
+    check_seconds(seconds)
     # A path's length is at most the range, and one more entry with its duals thrice that.
     problem = prepare(cost, maximize, dtypes=DTYPES, factor=4)
     n, entry = problem.size, problem.matrix.dtype.itemsize
     device.check_memory(n, entry * n * n + 64 * n, lambda free: int((free / entry) ** 0.5))
-    state = State(problem)
+    state = State(problem, seconds)
     if n:
         state.arrays = allocate(problem)
         state.launches = bind_launches(problem, state.arrays)
@@ -73,12 +80,21 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         From `upload`; may be run again.
     trace : callable, optional
         Called with the name of each step as it begins.
+
+    Raises
+    ------
+    GivenUpError
+        If the time is over.
     """
     if state.problem.size == 0:
         return
     mark, launches = trace or no_trace, state.launches
     state.forget()
+    deadline = Deadline(state.seconds)
     for stage in range(state.problem.size):
+        if state.seconds is not None:  # without a limit the host waits once, at the end
+            device.synchronize()
+            deadline.check(f"{stage} matched", reached={"matched": stage})
         mark("search")
         if stage == 0:
             launches["init"]()
@@ -116,7 +132,7 @@ def download(state: State) -> Assignment:
     return finish(state.problem, column_of_row, u, v, counters)
 
 
-def solve(cost: Any, maximize: bool = False) -> Assignment:
+def solve(cost: Any, maximize: bool = False, seconds: float | None = None) -> Assignment:
     """Solve a linear assignment problem by shortest augmenting paths [T00].
 
     Runs on the selected device (`papers.common.gpu.device.select`): a CUDA GPU, or the CPU
@@ -129,6 +145,8 @@ def solve(cost: Any, maximize: bool = False) -> Assignment:
         pair. Rectangular matrices assign ``min(n, m)`` pairs.
     maximize : bool
         Whether the sum is to be maximized.
+    seconds : float, optional
+        A run without an answer gives up after so long.
 
     Returns
     -------
@@ -140,6 +158,8 @@ def solve(cost: Any, maximize: bool = False) -> Assignment:
     ------
     ValueError
         Bad costs (see `papers.common.problems.assignment.prepare`), or too large a matrix.
+    papers.common.model.GivenUpError
+        If `seconds` are over.
 
     Examples
     --------
@@ -147,6 +167,6 @@ def solve(cost: Any, maximize: bool = False) -> Assignment:
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    state = upload(cost, maximize)
+    state = upload(cost, maximize, seconds)
     run(state)
     return download(state)

@@ -64,6 +64,11 @@ class Deadline:
             raise GivenUpError(message, reached=reached)
 
 
+def in_words(reached: Mapping[str, int]) -> str:
+    """Return counts as words of a message: ``"12 matched, 40 dual updates"``."""
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in reached.items())
+
+
 def check_seconds(seconds: Any) -> None:
     """Refuse a time limit that is none.
 

@@ -32,6 +32,7 @@ def solve(
     trace_steps: bool = False,
     geometry: Geometry | None = None,
     patience: int | None = None,
+    seconds: float | None = None,
     solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
@@ -39,6 +40,10 @@ def solve(
     Runs on the selected device (`papers.common.gpu.device.select`). Without a GPU the kernels run
     in the CPU executor up to n = 128; a larger matrix goes to Lopes's solver on the CPU,
     unless an option is given that only the kernels take.
+
+    A rectangle is searched from the lines of its shorter side alone; those of the longer side cost
+    memory (of a square of that side) and passes over it, no search. Ties cost sweeps: every zero of
+    the slack matrix is read in every sweep of a search, and equal costs make all of it zeros.
 
     Floats are rounded. An answer that its proof accepts
     (`papers.common.problems.assignment_proof.assignment`) is within 1e-10 of the sum of its
@@ -71,6 +76,9 @@ def solve(
     patience : int, optional
         Augmentations, restarts and dual updates in a row before a run gives up; by default n + 1,
         which no valid input needs.
+    seconds : float, optional
+        A run without an answer gives up after so long. The one launch of Opts 2 to 4 is then cut
+        into shares, so that the host can look at the clock between them.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
 
@@ -85,6 +93,9 @@ def solve(
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
         working type, a matrix too large for the card, a bad option.
+    papers.common.model.GivenUpError
+        If `seconds` or the patience are over; its ``reached`` has the counts ``matched``,
+        ``searches`` and ``dual_updates``.
     RuntimeError
         If the kernels fail, or no block of that many threads can be resident.
 
@@ -106,6 +117,7 @@ def solve(
         "trace_steps": trace_steps or None,
         "geometry": geometry,
         "patience": patience,
+        "seconds": seconds,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

@@ -18,13 +18,14 @@ from papers.common.gpu.launch import Launch, bind, registers_for, resident_block
 from papers.common.gpu.limits import largest
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
-from papers.kawtikwar_opts.kernels import baseline, opt0, opt1, opt2, opt3, opt4
+from papers.kawtikwar_opts.kernels import baseline, one_launch, opt0, opt1, opt2, opt3, opt4
 from papers.kawtikwar_opts.kernels.arguments import FLAGS, Duals, Log, Matrix, Search, Shape, Stars
 from papers.kawtikwar_opts.kernels.clock import CLOCKS
 from papers.kawtikwar_opts.kernels.near_zero import threshold
 from papers.lopes2019 import launches as lopes
 from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 from papers.lopes2019.kernels.matrix import MAX_BLOCK
+from papers.lopes2019.rectangle import Layout
 
 HOST_LOOP = {"baseline": baseline, "opt0": opt0, "opt1": opt1}
 ONE_LAUNCH = {"opt2": opt2, "opt3": opt3, "opt4": opt4}
@@ -84,10 +85,16 @@ class Geometry:
 
 
 def allocate(
-    problem: Problem, shapes: Geometry, version: str, mailbox: Mailbox, trace_steps: bool
+    problem: Problem,
+    layout: Layout,
+    shapes: Geometry,
+    version: str,
+    mailbox: Mailbox,
+    trace_steps: bool,
 ) -> dict[str, Any]:
     """Device memory for one problem, the costs copied into it."""
-    arrays = lopes.allocate(problem, _lopes_shapes(shapes), mailbox)
+    square = dataclasses.replace(problem, matrix=layout.matrix)
+    arrays = lopes.allocate(square, _lopes_shapes(shapes), mailbox)
     arrays["zeros_size_b"] = arrays.pop("zeros_size")
     if version in HOST_LOOP:
         arrays["zeros_size"] = device.empty(1, np.int32)
@@ -111,7 +118,7 @@ def _lopes_shapes(shapes: Geometry) -> lopes.Geometry:
 
 
 def bind_host_loop(
-    problem: Problem, arrays: dict[str, Any], shapes: Geometry, version: str
+    problem: Problem, layout: Layout, arrays: dict[str, Any], shapes: Geometry, version: str
 ) -> dict[str, Launch]:
     """Every launch of a version with a host loop: Lopes's, and the report's in their place."""
     kernels = HOST_LOOP[version]
@@ -119,8 +126,9 @@ def bind_host_loop(
     named = a | {"zeros_size": a["zeros_size_b"]}
     # The costs are reflected already, so Lopes's kernels minimize.
     launches = lopes.bind_launches(
-        dataclasses.replace(problem, maximize=False), named, _lopes_shapes(shapes), "paper"
-    )
+        dataclasses.replace(problem, matrix=layout.matrix, maximize=False), named,
+        _lopes_shapes(shapes), "paper", layout.lines,
+    )  # fmt: skip
     for name in ("compress_matrix", "step_6_add_sub"):
         launches.pop(name)
     tiles = -(-(problem.size**2) // (4 * threads))
@@ -152,19 +160,45 @@ def bind_host_loop(
 
 
 def bind_one_launch(
-    problem: Problem, arrays: dict[str, Any], shapes: Geometry, version: str, patience: int
+    problem: Problem,
+    layout: Layout,
+    arrays: dict[str, Any],
+    shapes: Geometry,
+    version: str,
+    patience: int,
 ) -> Launch:
     """The one launch, with as many blocks as asked for, or as are resident at once.
 
     Raises
     ------
     ValueError
-        If there are more bins than blocks.
+        If there are more bins than blocks, or less than a warp to a block.
     RuntimeError
         If not even one block of that size fits a multiprocessor.
     """
+    arguments = _arguments(problem, layout, arrays, shapes, patience)
+    return _cooperative(for_block(version, int(shapes.threads)), arguments, shapes)
+
+
+def bind_shares(
+    problem: Problem, layout: Layout, arrays: dict[str, Any], shapes: Geometry, version: str
+) -> dict[str, Launch]:
+    """The same work in shares: ``begin``, and ``go_on``, again and again; errors as above."""
+    arguments, threads = (
+        _arguments(problem, layout, arrays, shapes, one_launch.SHARE),
+        int(shapes.threads),
+    )
+    return {
+        name: _cooperative(for_block(version, threads, name), arguments, shapes)
+        for name in ("begin", "go_on")
+    }
+
+
+def _arguments(
+    problem: Problem, layout: Layout, arrays: dict[str, Any], shapes: Geometry, patience: int
+) -> tuple[Any, ...]:
+    """Arguments of `kernels.one_launch`."""
     a, order, threads = arrays, problem.size, int(shapes.threads)
-    kernel = for_block(version, threads)
     if threads < 32:
         raise ValueError(f"threads={threads}: one launch needs whole warps")
     lines_a_turn = 1
@@ -172,10 +206,10 @@ def bind_one_launch(
         lines_a_turn *= 2
     lines_a_turn = max(lines_a_turn, min(8, threads))  # 8 neighbours: one 32-byte sector
     multiplier, shift = reciprocal(order)
-    arguments = (
+    return (
         Shape(
-            Order(np.int32(order), np.int32(shapes.lines_a_bin)), np.int32(lines_a_turn),
-            np.int64(multiplier), np.int32(shift), np.int32(patience),
+            Order(np.int32(order), np.int32(shapes.lines_a_bin)), np.int32(layout.lines),
+            np.int32(lines_a_turn), np.int64(multiplier), np.int32(shift), np.int32(patience),
         ),
         Matrix(
             threshold(problem), largest(problem.matrix.dtype), a["cost"], a["slack"],
@@ -192,10 +226,16 @@ def bind_one_launch(
         Duals(a["row_dual"], a["column_dual"]),
         Log(a["flags"], a["clocks"], a["signal"]),
     )  # fmt: skip
+
+
+def _cooperative(kernel: Any, arguments: tuple[Any, ...], shapes: Geometry) -> Launch:
+    """Bind a kernel of one launch to the blocks that are resident at once; at least one a bin."""
+    threads, search = int(shapes.threads), arguments[2]
     # [K21 sec.IV.C] asks cudaOccupancyMaxPotentialBlockSize; here the block size is given.
     blocks = min(int(shapes.blocks), resident_blocks(kernel, arguments, threads))
-    bins = a["zeros_size_b"].size
+    bins = search.zeros.sizes.size
     if bins > blocks:
+        order = int(arguments[0].order.n)
         raise ValueError(
             f"{bins} bins of {shapes.lines_a_bin} columns need a block each, there are {blocks}: "
             f"lines_a_bin must be at least {-(-order // blocks)}"
@@ -204,12 +244,13 @@ def bind_one_launch(
 
 
 @cache
-def for_block(version: str, threads: int) -> Any:
-    """The one kernel, limited to the registers that a block of `threads` threads may have.
+def for_block(version: str, threads: int, name: str = "hungarian") -> Any:
+    """A cooperative kernel, limited to the registers that a block of `threads` threads may have.
 
     Without a limit the compiler takes 255 a thread, and no block of more than 256 threads starts.
     """
-    return cuda.jit(max_registers=registers_for(threads))(ONE_LAUNCH[version].hungarian.py_func)
+    module = one_launch if name == "begin" else ONE_LAUNCH[version]
+    return cuda.jit(max_registers=registers_for(threads))(getattr(module, name).py_func)
 
 
 def reciprocal(n: int) -> tuple[int, int]:

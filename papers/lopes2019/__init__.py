@@ -2,8 +2,9 @@
 
 Reading order: `reference` (the sequential steps), `kernels.search` and `kernels.matrix` (the same
 steps on the GPU), `kernels.step_4` (Appendix B), `solver` (the host loop) and `launches` (its
-memory and launches), `baselines` (the paper's rivals on the CPU), `evidence.experiments` (tables
-and figures). `README.md` beside this file is the teaching page.
+memory and launches), `rectangle` (costs that are no square), `baselines` (the paper's rivals on the
+CPU), `evidence.experiments` (tables and figures). `README.md` beside this file is the teaching
+page.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def solve(
     step_4: Literal["paper", "A", "B", "C"] = "paper",
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
+    seconds: float | None = None,
     solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
@@ -34,6 +36,10 @@ def solve(
     Runs on the selected device (`papers.common.gpu.device.select`). Without a GPU the kernels run
     in the CPU executor up to n = 128; a larger matrix goes to the paper's default solver on the
     CPU, unless an option is given that only the kernels take.
+
+    A rectangle is searched from the lines of its shorter side alone; those of the longer side cost
+    memory (of a square of that side) and passes over it, no search. Ties cost sweeps: every zero of
+    the slack matrix is read in every sweep of a search, and equal costs make all of it zeros.
 
     Floats are rounded. An answer that its proof accepts
     (`papers.common.problems.assignment_proof.assignment`) is within 1e-10 of the sum of its
@@ -58,6 +64,8 @@ def solve(
         Columns (rows) to a block of step 4; the authors' code has 512.
     geometry : papers.lopes2019.launches.Geometry, optional
         Launch shapes; by default those that suit the device.
+    seconds : float, optional
+        A run without an answer gives up after so long.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
 
@@ -73,6 +81,9 @@ def solve(
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
         working type, a matrix too large for the card, an unknown `step_4`.
+    papers.common.model.GivenUpError
+        If `seconds` are over; its ``reached`` has the counts ``matched``, ``searches`` and
+        ``dual_updates``.
     RuntimeError
         If the kernels fail.
 
@@ -90,6 +101,7 @@ def solve(
         "step_4": None if step_4 == "paper" else step_4,
         "lines_a_bin": lines_a_bin,
         "geometry": geometry,
+        "seconds": seconds,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

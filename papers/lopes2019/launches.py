@@ -105,10 +105,11 @@ def allocate(problem: Problem, shapes: Geometry, mailbox: Mailbox) -> dict[str, 
 
 
 def bind_launches(
-    problem: Problem, arrays: dict[str, Any], shapes: Geometry, step_4: str
+    problem: Problem, arrays: dict[str, Any], shapes: Geometry, step_4: str, searched: int
 ) -> dict[str, Launch]:
     """Every launch of a run, bound to its grid and its arrays, by the name that `solver` uses.
 
+    `searched` columns are no padding; where all are, there is no ``star_padding``.
     Longer than most functions: one entry a kernel, nothing else.
     """
     launches: dict[str, Launch] = {}
@@ -128,6 +129,10 @@ def bind_launches(
     slack, partial = a["slack"], a["partial"]
 
     launches["init"] = bind(k.init, *line, n, sizes, *stars, *covers)
+    if searched < order:
+        launches["star_padding"] = bind(
+            k.star_padding, *line, n, np.int32(searched), stars[0], covers.column
+        )
     launches.update(_bind_step_1(problem, arrays, shapes, matrix))
     by_row = np.int32(step_4 != "paper")
     launches["compress_matrix"] = bind(

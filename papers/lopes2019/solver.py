@@ -2,17 +2,19 @@
 
 **Whose rows.** The kernels want the slack matrix column by column. A C-ordered matrix is exactly
 that for its transpose, and transposing an assignment problem changes nothing but the names: so
-the caller's rows are the paper's columns, and nothing is ever moved (deviation D1).
+the caller's rows are the paper's columns, and no square is ever turned (deviation D1). Of a
+rectangle the lines of the shorter side are (D13).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
@@ -22,6 +24,8 @@ from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.lopes2019.kernels.search import Flag
 from papers.lopes2019.launches import Geometry, allocate, bind_launches
+from papers.lopes2019.limits import given_up, look_at_the_clock
+from papers.lopes2019.rectangle import Layout, finish_layout, lay_out
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
 DTYPES = ("int32", "int64", "float64", "uint8")
@@ -65,14 +69,33 @@ class State(DeviceState):
         The checked costs.
     n : int
         Order.
+    layout : Layout
+        The costs as the kernels take them.
+    seconds : float or None
+        Time that a run may take.
+    deadline : Deadline
+        Of the present run.
     """
 
     problem: Problem
     n: int
+    layout: Layout
+    seconds: float | None = None
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
 
     def wait(self) -> Signal:
-        """Wait for the signal of the latest launch of step 4."""
-        return decode_signal(self.payload())
+        """Wait for the signal of the latest launch of step 4; look at the clock if work is left.
+
+        Raises
+        ------
+        GivenUpError
+            If the run has a limit of time, and it is over.
+        """
+        signal = decode_signal(self.payload())
+        matches = signal.matches - self.layout.padding
+        if signal.matches < self.n:
+            look_at_the_clock(self.deadline, self.launches, matches)
+        return signal
 
 
 def upload(
@@ -82,6 +105,7 @@ def upload(
     step_4: str = "paper",
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the input, allocate everything, copy the costs to the device, bind the launches.
 
@@ -100,6 +124,9 @@ def upload(
         Columns (rows) to a block of step 4; the authors' code has 512.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
+    seconds : float, optional
+        A run without an answer gives up after so long. The host looks at the clock after every
+        launch of step 4, whose work is bounded: n + 1 sweeps over its zeros.
 
     Returns
     -------
@@ -108,14 +135,17 @@ def upload(
     Raises
     ------
     ValueError
-        Bad costs (see `prepare`), an unknown `step_4`, or a matrix too large for the card.
+        Bad costs (see `prepare`), an unknown `step_4`, a limit that is no time, or a matrix too
+        large for the card.
     """
+    check_seconds(seconds)
     if step_4 not in STEP_4:
         raise ValueError(f"step_4={step_4!r} is not one of {', '.join(STEP_4)}")
     problem = prepare(cost, maximize, dtype, DTYPES, reflect=False)
     n = problem.size
     check_size(n, problem.matrix.dtype, step_4)
-    state = State(problem, n)
+    layout = lay_out(problem, problem.maximize)
+    state = State(problem, n, layout, seconds)
     if n:
         shapes = geometry or Geometry.for_device(n)
         if lines_a_bin is not None:
@@ -123,8 +153,9 @@ def upload(
                 raise ValueError(f"lines_a_bin={lines_a_bin!r} is no whole number")
             shapes = replace(shapes, lines_a_bin=min(int(lines_a_bin), max(n, 1)))
         state.mailbox = Mailbox()
-        state.arrays = allocate(problem, shapes, state.mailbox)
-        state.launches = bind_launches(problem, state.arrays, shapes, step_4)
+        square = replace(problem, matrix=layout.matrix)
+        state.arrays = allocate(square, shapes, state.mailbox)
+        state.launches = bind_launches(square, state.arrays, shapes, step_4, layout.lines)
     return state
 
 
@@ -163,14 +194,16 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
     Raises
     ------
-    RuntimeError
-        If a bound on the iterations is exceeded (never for valid input).
+    GivenUpError
+        If the time is over, or a bound on the work is exceeded (never for valid input): n + 1
+        searches, of 3 n + 3 launches of step 4 each.
     """
     if state.n == 0:
         return
     mark = trace or no_trace
     launches = state.launches
     state.forget()
+    state.deadline = Deadline(state.seconds)
     step_1(launches, mark)
     mark("step_2")
     launches["step_2"]()
@@ -184,7 +217,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         # too and the host waits once instead of twice (deviation D4).
         signal = state.wait()
         if iteration == 0:
-            state.counters["matches_initial"] = signal.matches
+            state.counters["matches_initial"] = signal.matches - state.layout.padding
         if signal.matches == state.n:
             state.solved = True
             return
@@ -192,13 +225,19 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         mark("step_5")
         launches["step_5a"]()
         launches["step_5b"]()
-    raise RuntimeError(f"no perfect matching after {state.n + 1} searches")
+    raise given_up(
+        f"no perfect matching after {state.n + 1} searches", launches,
+        signal.matches - state.layout.padding,
+    )  # fmt: skip
 
 
 def step_1(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
     """Initial slacks and the list of their zeros [L19 sec.4.7]."""
     mark("step_1")
-    for name in ("init", "row_extremes", "row_update", "column_minima", "column_update"):
+    launches["init"]()
+    if "star_padding" in launches:
+        launches["star_padding"]()
+    for name in ("row_extremes", "row_update", "column_minima", "column_update"):
         launches[name]()
     launches["compress_matrix"]()
 
@@ -206,7 +245,8 @@ def step_1(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
 def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
     """Steps 4 and 6 in turn until step 4 has found a path (the inner loop of Fig. 1)."""
     launches = state.launches
-    # A launch either covers a row for good or is followed by a dual update, which uncovers one.
+    # A launch that finds a zero covers a row for good: at most n of them. One that finds none is
+    # followed by a dual update, which makes a zero for the next: at most n + 1 of these.
     for _ in range(3 * state.n + 3):
         if signal.path_found:
             return
@@ -219,7 +259,8 @@ def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
             mark("step_4")
         launches["step_4"]()
         signal = state.wait()
-    raise RuntimeError(f"no alternating path after {3 * state.n + 3} searches of step 4")
+    sentence = f"no alternating path after {3 * state.n + 3} launches of step 4"
+    raise given_up(sentence, launches, signal.matches - state.layout.padding)
 
 
 def download(state: State) -> Assignment:
@@ -237,9 +278,9 @@ def download(state: State) -> Assignment:
     star = device.to_host(state.arrays["row_of_star_at_column"])
     if star.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")
-    # The caller's rows are the paper's columns (D1).
+    # The caller's rows are the paper's columns (D1), or of a tall matrix the caller's columns.
     u, v = (device.to_host(state.arrays[name]) for name in ("column_dual", "row_dual"))
-    return finish(state.problem, star, u, v, _counters(state))
+    return finish_layout(state.problem, state.layout, star, u, v, _counters(state))
 
 
 def solve(
@@ -249,9 +290,10 @@ def solve(
     step_4: str = "paper",
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
+    seconds: float | None = None,
 ) -> Assignment:
     """Upload, run and download; parameters, answer and errors are `papers.lopes2019.solve`'s."""
-    state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry)
+    state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry, seconds)
     run(state)
     return download(state)
 
@@ -261,12 +303,13 @@ def solve(
 
 def _counters(state: State) -> dict[str, int]:
     count = {name: launch.count for name, launch in state.launches.items()}
+    zeros = int(device.to_host(state.arrays["flags"])[Flag.ZEROS])
     return {
         "iterations_step_3": count["step_3"],
         "iterations_step_4": count["step_4"],
         "iterations_step_5": count["step_5a"],
         "iterations_step_6": count["step_6_add_sub"],
-        "zeros_initial": int(device.to_host(state.arrays["flags"])[Flag.ZEROS]),
+        "zeros_initial": zeros - state.layout.zeros,
         "matches_initial": state.counters["matches_initial"],
         "kernel_launches": sum(count.values()),
     }

@@ -1,7 +1,8 @@
 """The ``reproduce`` command.
 
 Nothing heavy is imported at the top: ``reproduce --help`` and ``reproduce list`` are instant.
-Exit codes: 0 all ran and were certified, 1 something was not certified, 2 usage, 3 cells failed.
+Exit codes: 0 all ran and were certified, 1 something was not certified, 2 usage or a limit that
+`solve` has reached, 3 cells failed.
 """
 
 from __future__ import annotations
@@ -345,6 +346,9 @@ def solve(
         Path | None,
         typer.Option(help="The answer; default FILE_assignment.csv, _matching.csv or _cut.csv."),
     ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Seconds that a run may take before it gives up.")
+    ] = None,
     device: DeviceOption = Device.auto,
 ) -> int:
     """Solve your own matrix, graph or network: print optimum, proof and times, write the answer."""
@@ -352,7 +356,7 @@ def solve(
     from papers.reproduce import solve as command
     from papers.reproduce import terminal
 
-    solved = command.solve(command.read(file), with_, maximize, device.value)
+    solved = command.solve(command.read(file), with_, maximize, device.value, seconds)
     out = terminal.console()
     shape = " x ".join(map(str, solved.problem.shape(solved.data)))
     out.print(

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import papers
-from papers.common.model import Problem, Proof, Solver
+from papers.common.deadline import check_seconds
+from papers.common.model import GivenUpError, Problem, Proof, Solver
 from papers.common.problems import kinds
 from papers.common.problems.formats.matrices import FileFormatError
 from papers.reproduce import registry
@@ -116,7 +117,9 @@ def choose(name: str | None, data: Any) -> tuple[str, Problem, str]:
     return f"{paper}:{solver}", problem, note
 
 
-def solve(data: Any, name: str | None, maximize: bool, choice: str) -> Solved:
+def solve(
+    data: Any, name: str | None, maximize: bool, choice: str, seconds: float | None = None
+) -> Solved:
     """Solve `data`: a warm-up, then as often for each clock as preset quick repeats a cell.
 
     Parameters
@@ -129,11 +132,13 @@ def solve(data: Any, name: str | None, maximize: bool, choice: str) -> Solved:
         Maximize the cost.
     choice : {"auto", "gpu", "cpu"}
         Device.
+    seconds : float, optional
+        Seconds that each of the three may take.
 
     Raises
     ------
     UsageError
-        If the solver refuses the data; the message is the solver's.
+        If the solver refuses the data, or gives up; the message is the solver's.
     """
     if name is not None:
         registry.card(name.partition(":")[0])  # An unknown paper is reported before a missing GPU.
@@ -147,19 +152,22 @@ def solve(data: Any, name: str | None, maximize: bool, choice: str) -> Solved:
         raise UsageError(f"--device {choice}: {error}") from None
     full, problem, note = choose(name, data)
     solver = registry.solver(full)
-    options = {"maximize": True} if maximize else {}
+    options = _options(maximize, seconds)
     owned, state = _uploaded(full, solver, problem, data, options)
-    solver.run(state)
-    kinds.answer_of(solver, state)
-    runs, _ = _laps(partial(solver.run, state), partial(_answer_of, solver, state))
 
     def whole() -> tuple[Any, Any]:
         fresh = solver.upload(owned, **options)
         solver.run(fresh)
         return fresh, solver.download(fresh)
 
-    del state  # Memory holds one state at a time.
-    wholes, answer = _laps(whole, lambda pair: kinds.with_proof(solver, *pair))
+    try:
+        solver.run(state)
+        kinds.answer_of(solver, state)
+        runs, _ = _laps(partial(solver.run, state), partial(_answer_of, solver, state))
+        del state  # Memory holds one state at a time.
+        wholes, answer = _laps(whole, lambda pair: kinds.with_proof(solver, *pair))
+    except GivenUpError as error:
+        raise UsageError(f"{full}: {error}") from None
     return Solved(
         full, device_name(solver), problem, owned, answer,
         kinds.prove(problem, owned, answer, maximize),
@@ -195,20 +203,37 @@ def _laps(once: Callable[[], Any], after: Callable[[Any], Any]) -> tuple[list[fl
     return laps, last
 
 
+def _options(maximize: bool, seconds: float | None) -> dict[str, Any]:
+    """Return the options of ``upload`` that the command's own ask for."""
+    try:
+        check_seconds(seconds)
+    except ValueError:
+        raise UsageError(f"--seconds {seconds} is no positive number") from None
+    options: dict[str, Any] = {"maximize": True} if maximize else {}
+    return options if seconds is None else options | {"seconds": seconds}
+
+
 def _uploaded(
-    full: str, solver: Solver, problem: Problem, data: Any, options: dict[str, bool]
+    full: str, solver: Solver, problem: Problem, data: Any, options: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Return the data in the problem's own form and a state; a refusal is an error of usage."""
     try:
         owned = problem.adopt(data)
-        kinds.check_options(solver, options)
+        for name, value in options.items():
+            _check_option(full, solver, name, value)
         return owned, solver.upload(owned, **options)
-    except kinds.OptionError:
-        raise UsageError(f"{full} does not take --maximize") from None
     except kinds.ProblemError as error:
         raise UsageError(f"{full}: {error}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _check_option(full: str, solver: Solver, name: str, value: Any) -> None:
+    """Refuse an option of the command that this solver does not take."""
+    try:
+        kinds.check_options(solver, {name: value})
+    except kinds.OptionError:
+        raise UsageError(f"{full} does not take --{name}") from None
 
 
 ANSWERS = {"assignment": "assignment", "matching": "matching", "flow": "cut"}

@@ -69,3 +69,7 @@ def test_a_limit_of_time_tells_the_time_and_the_counts():
         limit.check("3 rows matched", reached={"matched": 3})
     assert caught.value.reached == {"matched": 3}
     assert caught.value.after_ms > 0
+
+
+def test_counts_in_words():
+    assert deadline.in_words({"matched": 3, "dual_updates": 40}) == "3 matched, 40 dual updates"

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from papers.common.instances.matrices import uniform, uniform_double
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.kawtikwar_opts import PAPER
 from papers.kawtikwar_opts.baselines import solvers
@@ -68,6 +69,19 @@ def test_wrong_duals_of_highs_are_repaired():
     answer = solvers.proof(state, solvers.download(state))
     assert assignment_proof.assignment(cost, answer).ok
     assert answer.counters["repaired_rows"] > 0
+
+
+def test_a_repair_beyond_the_limit_of_time_gives_up():
+    cost = uniform(20, 4, cost_range=200)
+    state = solvers.upload(cost, seconds=1e6)
+    solvers.run(state)
+    state.chosen[:] = np.roll(state.chosen, 1)
+    state.seconds = 1e-9
+    with pytest.raises(GivenUpError, match="gave up after") as told:
+        solvers.download(state)
+    assert told.value.reached["matched"] < 20
+    state.seconds = None
+    assert assignment_proof.assignment(cost, solvers.download(state)).ok
 
 
 def test_nothing_to_download_before_a_run():

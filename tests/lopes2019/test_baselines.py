@@ -1,13 +1,16 @@
 """The CPU baselines: right, certified, counted, re-runnable."""
 
+import itertools
 import time
 
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from papers.common import deadline
 from papers.common.gpu.clocks import StepClock
 from papers.common.instances import matrices
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.lopes2019.baselines import auction, solvers
 from papers.lopes2019.baselines import hungarian_o4 as o4
@@ -208,14 +211,58 @@ def test_nothing_to_download_before_a_run(name):
         solver.download(solver.upload(np.eye(3)))
 
 
-def test_a_loop_beyond_its_worst_case_raises(monkeypatch):
+def test_a_loop_beyond_its_worst_case_gives_up(monkeypatch):
     state = solvers.upload_hungarian_o4(np.eye(3, dtype=int))
     solvers.run_hungarian_o4(state)
     monkeypatch.setattr(o4, "hungarian", lambda work: False)
-    with pytest.raises(RuntimeError, match="worst case at n = 3"):
+    with pytest.raises(GivenUpError, match="worst case at n = 3") as told:
         solvers.run_hungarian_o4(state)
+    assert told.value.reached == {"matched": 3, "searches": 2, "dual_updates": 0}
     with pytest.raises(RuntimeError, match="nothing to download"):
         solvers.download_hungarian_o4(state)
+
+
+@algorithms
+@pytest.mark.parametrize("slice_", [1, 1 << 22])
+def test_slices_do_what_the_whole_does(name, slice_, monkeypatch):
+    monkeypatch.setattr(auction, "SLICE", slice_)
+    solver, matrix = solvers.SOLVERS[name], matrices.uniform(40, 9, cost_range=200)
+    answers = []
+    for options in ({}, {"seconds": 1e6}):
+        state = solver.upload(matrix, **options)
+        solver.run(state)
+        answers.append(solver.download(state))
+    whole, slices = answers
+    assert np.array_equal(whole.col_ind, slices.col_ind)
+    assert np.array_equal(whole.column_duals, slices.column_duals)
+    assert whole.counters == slices.counters
+
+
+@algorithms
+def test_a_run_that_gives_up_in_the_middle_leaves_a_state_that_runs_again(name, monkeypatch):
+    """The clock jumps after some slices: the counts are those of that moment."""
+    monkeypatch.setattr(auction, "SLICE", 1)
+    solver, matrix = solvers.SOLVERS[name], matrices.uniform(40, 9, cost_range=200)
+    state = solver.upload(matrix, seconds=1e6)
+    ticks = itertools.chain([0.0] * 3, itertools.count(1e7))
+    with monkeypatch.context() as patched:
+        patched.setattr(deadline.time, "perf_counter", lambda: next(ticks))
+        with pytest.raises(GivenUpError, match="gave up after") as told:
+            solver.run(state)
+    assert 0 < told.value.reached["matched"] < 40
+    with pytest.raises(RuntimeError, match="nothing to download"):
+        solver.download(state)
+    solver.run(state)
+    assert_solved(matrix, RAW[name](matrix))
+    assert solver.download(state).cost == optimum(matrix)
+
+
+def test_an_auction_that_only_displaces_ends_by_the_bound(monkeypatch):
+    """Planted: no slice of bids makes a row wait no longer."""
+    monkeypatch.setattr(auction, "_bid", lambda work, eps, size, bids: size)
+    state = solvers.upload_auction(matrices.uniform(12, 9, cost_range=30), seconds=1e6)
+    with pytest.raises(GivenUpError, match="the auction algorithm did not end within its worst"):
+        solvers.run_auction(state)
 
 
 # --------------------------------------------------------------------------- O(n^4), step by step

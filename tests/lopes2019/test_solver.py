@@ -2,8 +2,10 @@
 
 import dataclasses
 import inspect
+import itertools
 import os
 import re
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +16,12 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import load_npz
 
 from papers import lopes2019
+from papers.common import deadline
 from papers.common.gpu import device
+from papers.common.gpu.launch import bind
 from papers.common.gpu.signatures import argument_types
 from papers.common.instances.matrices import uniform
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.lopes2019 import reference, solve, solver
 from papers.lopes2019.baselines import solvers
@@ -203,15 +208,89 @@ def test_dual_updates_do_not_depend_on_the_order(label):
     assert len(counts) == 1, counts
 
 
-def test_a_search_that_never_ends_raises(monkeypatch):
+def test_a_search_that_never_ends_gives_up(monkeypatch):
     state = solver.upload(uniform(6, 1, cost_range=60))
     endless = solver.Signal(0, True, False)
     monkeypatch.setattr(state, "wait", lambda: endless)
-    with pytest.raises(RuntimeError, match="no alternating path"):
+    with pytest.raises(GivenUpError, match="no alternating path after 21 launches") as told:
         solver.run(state)
-    monkeypatch.setattr(state, "wait", lambda: solver.Signal(0, True, True))
-    with pytest.raises(RuntimeError, match="no perfect matching"):
+    assert told.value.reached == {"matched": 0, "searches": 1, "dual_updates": 0}
+    assert told.value.after_ms is None
+    monkeypatch.setattr(state, "wait", lambda: solver.Signal(2, True, True))
+    with pytest.raises(GivenUpError, match="no perfect matching after 7 searches") as told:
         solver.run(state)
+    assert told.value.reached == {"matched": 2, "searches": 7, "dual_updates": 0}
+
+
+def test_a_limit_of_time_does_not_ask_for_the_kernels():
+    """Above the executor's sizes the call takes the CPU's code, with the limit."""
+    cost = uniform(130, 1, cost_range=130)
+    answer = solve(cost, seconds=1e6)
+    assert "kernel_launches" not in answer.counters
+    with pytest.raises(GivenUpError, match=r"gave up after .* matched"):
+        solve(cost, seconds=1e-9)
+    assert assignment_proof.assignment(cost, answer).ok
+
+
+HARD = np.outer(np.arange(1, 7), np.arange(1, 7))
+"""Machol and Wien's: every row needs dual updates."""
+
+
+def test_a_dual_update_that_changes_nothing_ends_by_the_bound():
+    """Planted: step 6 finds a minimum of 0 for ever."""
+    state = solver.upload(HARD)
+
+    def find_nothing(enqueue):
+        state.arrays["minimum"][0] = 0
+
+    state.launches["step_6_reduction_2"].on_enqueue = find_nothing
+    with pytest.raises(GivenUpError, match="no alternating path") as told:
+        solver.run(state)
+    assert told.value.reached["dual_updates"] == 3 * 6 + 2  # of 21 launches, the first needs none
+    state.launches["step_6_reduction_2"].on_enqueue = None
+    solver.run(state)
+    assert assignment_proof.assignment(state.problem.cost, solver.download(state)).ok
+
+
+@pytest.mark.parametrize("name", solver.STEP_4)
+def test_a_kernel_that_cannot_stop_by_itself_ends_by_the_bounds(name):
+    """Planted: step 4 sweeps on when it has found nothing, and says that it has found a zero."""
+    state = solver.upload(HARD, step_4=name)
+    launch, (grid, block) = state.launches["step_4"], state.launches["step_4"]._config
+    endless = without_a_stop(launch._handle)
+    state.launches["step_4"] = bind(
+        endless, grid, block, *launch.arguments, shared_bytes=launch._flat[1]
+    )
+    with pytest.raises(GivenUpError, match="no alternating path after 21 launches") as told:
+        solver.run(state)
+    assert told.value.reached["dual_updates"] == 0
+
+
+def without_a_stop(kernel):
+    """The same kernel, but that a sweep without a find does not end its loop."""
+    text = textwrap.dedent(inspect.getsource(kernel.py_func))
+    stop = "        if cuda.syncthreads_or(int32(found)) == 0:\n            break\n"
+    assert text.count(stop) == 1
+    spoiled = dict(kernel.py_func.__globals__)
+    exec(text.replace(stop, "        cuda.syncthreads()\n"), spoiled)
+    return spoiled[kernel.py_func.__name__]
+
+
+def test_a_run_that_gives_up_in_the_middle_leaves_a_state_that_runs_again(monkeypatch):
+    """The clock jumps after some signals: the counts are those of that moment."""
+    cost = uniform(20, 3, cost_range=400)
+    state = solver.upload(cost, seconds=1e6)
+    ticks = itertools.chain([0.0] * 4, itertools.count(1e7))
+    with monkeypatch.context() as patched:
+        patched.setattr(deadline.time, "perf_counter", lambda: next(ticks))
+        with pytest.raises(GivenUpError, match=r"gave up after 10000000\.0 s") as told:
+            solver.run(state)
+    assert told.value.reached["searches"] >= 1
+    assert 0 < told.value.reached["matched"] < 20
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+    solver.run(state)
+    assert assignment_proof.assignment(cost, solver.download(state)).ok
 
 
 def test_download_refuses_an_unfinished_run():
@@ -345,13 +424,14 @@ def test_bound_arguments_are_what_the_kernels_are_compiled_for(step_4, maximize,
         for module in (kernels, matrix, kernels_step_4)
         for kernel, signature in module.SIGNATURES.items()
     }
-    cost = uniform(9, 1, cost_range=90)
+    cost = uniform(9, 1, cost_range=90)[:5]  # whose padding has a kernel
     state = solver.upload(cost.astype(float) if dtype == "float64" else cost, maximize, dtype,
                           step_4)  # fmt: skip
     for bound in state.launches.values():
         kernel, signature = signatures[bound.name]
         typed = tuple(map(kernel.typeof_pyval, bound.arguments))
         assert typed == argument_types(signature, dtype), bound.name
+    assert "star_padding" in state.launches
 
 
 def test_device_times_table():

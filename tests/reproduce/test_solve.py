@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array, save_npz
 
 import papers
 from papers.common.gpu import device
-from papers.common.model import Defaults
+from papers.common.model import Defaults, GivenUpError
 from papers.common.problems import kinds
 from papers.common.problems.graph import bipartite
 from papers.common.problems.network import FOUR, grid
@@ -60,6 +60,35 @@ def test_a_refused_matrix_exits_2_with_the_reason(reproduce, file, monkeypatch):
     monkeypatch.setattr(toy, "upload", refuse)
     result = reproduce("solve", file, "--with", "toy:good")
     assert (result.code, result.err) == (2, "reproduce: cost[0, 1] is NaN\n")
+
+
+def test_a_run_that_gives_up_exits_2_with_one_sentence(reproduce, file, monkeypatch):
+    from toybox import toy
+
+    given = []
+
+    def upload(cost, seconds=None):
+        given.append(seconds)
+
+    def run(state, trace=None):
+        raise GivenUpError("gave up after 2.5 s and 1 of 3 rows matched", 2500)
+
+    good = replace(toy.PAPER.solvers()["good"], upload=upload, run=run)
+    monkeypatch.setattr(registry, "solver", lambda name: good)
+    result = reproduce("solve", file, "--with", "toy:good", "--seconds", "2.5")
+    said = "reproduce: toy:good: gave up after 2.5 s and 1 of 3 rows matched\n"
+    assert (result.code, result.err) == (2, said)
+    assert given == [2.5]
+    reproduce("solve", file, "--with", "toy:good")
+    assert given == [2.5, None]
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan"])
+def test_a_limit_that_is_none_exits_2(reproduce, file, seconds):
+    result = reproduce("solve", file, "--with", "toy:good", "--seconds", seconds)
+    assert result.code == 2
+    assert "--seconds" in result.err
+    assert "no positive number" in result.err
 
 
 def test_unknown_solver(reproduce, file):
@@ -198,6 +227,8 @@ def test_what_a_solver_does_not_take(reproduce, tmp_path):
     save_npz(tmp_path / "g.npz", csr_array(EDGES))
     result = reproduce("solve", tmp_path / "g.npz", "--with", "toy:matcher", "--maximize")
     assert (result.code, result.err) == (2, "reproduce: toy:matcher does not take --maximize\n")
+    result = reproduce("solve", tmp_path / "g.npz", "--with", "toy:matcher", "--seconds", "1")
+    assert (result.code, result.err) == (2, "reproduce: toy:matcher does not take --seconds\n")
     result = reproduce("solve", tmp_path / "g.npz", "--with", "lopes2019:cpu_sp")
     assert result.code == 2
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
 
@@ -25,8 +26,10 @@ def shortest_paths(
     row_of_column: np.ndarray,
     distance: np.ndarray,
     before: np.ndarray,
+    first: int,
+    last: int,
 ) -> None:
-    """Assign one row after another [T00 Alg.1] [T00 Alg.2].
+    """Assign the rows from `first` to before `last`, one after another [T00 Alg.1] [T00 Alg.2].
 
     Parameters
     ----------
@@ -36,11 +39,14 @@ def shortest_paths(
         Duals, and lengths of paths; start values do not matter.
     row_of_column, before : int32[n]
         The answer, and the columns before others on their paths.
+    first, last : int
+        All rows in one call, or under a limit of time a row a call.
     """
     n = matrix.shape[0]
-    u[:], v[:], row_of_column[:] = 0, 0, -1
+    if first == 0:
+        u[:], v[:], row_of_column[:] = 0, 0, -1
     tree = np.empty(n, np.uint8)
-    for root in range(n):
+    for root in range(first, last):
         tree[:], before[:] = 0, -1
         for column in range(n):
             distance[column] = matrix[root, column] - u[root] - v[column]
@@ -80,6 +86,8 @@ class State:
         The checked costs.
     u, v, distance : working type[n]
     row_of_column, before : int32[n]
+    seconds : float or None
+        Time that a run may take.
     solved : bool
         Whether a run has ended.
     """
@@ -90,23 +98,36 @@ class State:
     distance: np.ndarray
     row_of_column: np.ndarray
     before: np.ndarray
+    seconds: float | None = None
     solved: bool = False
 
 
-def upload(cost: Any, maximize: bool = False) -> State:
+def upload(cost: Any, maximize: bool = False, seconds: float | None = None) -> State:
     """Check the costs and allocate; parameters and errors as in `solver.upload`."""
+    check_seconds(seconds)
     problem = prepare(cost, maximize, dtypes=("int64", "float64"), factor=4)
     n, kind = problem.size, problem.matrix.dtype
     u, v, distance = (np.empty(n, kind) for _ in range(3))
     row_of_column, before = (np.empty(n, np.int32) for _ in range(2))
-    return State(problem, u, v, distance, row_of_column, before)
+    return State(problem, u, v, distance, row_of_column, before, seconds)
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
-    """Solve. Compiled code has no steps to trace."""
-    s = state
-    shortest_paths(s.problem.matrix, s.u, s.v, s.row_of_column, s.distance, s.before)
-    state.solved = True
+    """Solve. Compiled code has no steps to trace.
+
+    Raises
+    ------
+    GivenUpError
+        If the time is over.
+    """
+    s, deadline = state, Deadline(state.seconds)
+    s.solved, n = False, s.problem.size
+    rows = n if s.seconds is None else 1  # without a limit one call, as it is measured
+    for first in range(0, n, max(1, rows)):
+        deadline.check(f"{first} matched", reached={"matched": first})
+        arrays = s.problem.matrix, s.u, s.v, s.row_of_column, s.distance, s.before
+        shortest_paths(*arrays, first, first + rows)
+    s.solved = True
 
 
 def download(state: State) -> Assignment:

@@ -21,13 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.model import Assignment, Solver
+from papers.common.deadline import Deadline, check_seconds, in_words
+from papers.common.model import Assignment, GivenUpError, Solver
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.lopes2019.baselines import auction, shortest_path
 from papers.lopes2019.baselines.sweeps import augment
 
 CLOSE = 1e-12
 """Share of the assigned costs that the gap of a float answer may be before it is solved anew."""
+
+TIME_IS_OVER = 1
+"""The status of `scipy.optimize.linprog` at a limit of iterations or time."""
 
 ULPS = 64.0
 """Floats: how many roundings of the largest cost a pair may miss its row's least by."""
@@ -51,6 +55,8 @@ class State:
         HiGHS's column duals, times `scale`.
     iterations : int
         HiGHS's.
+    seconds : float or None
+        Time that a run may take, and the proof in `download` again.
     solved : bool
         Whether `run` has ended well.
     """
@@ -60,11 +66,14 @@ class State:
     scale: float
     chosen: np.ndarray
     start: np.ndarray
+    seconds: float | None = None
     iterations: int = 0
     solved: bool = False
 
 
-def upload(cost: Any, maximize: bool = False, dtype: Any = None) -> State:
+def upload(
+    cost: Any, maximize: bool = False, dtype: Any = None, seconds: float | None = None
+) -> State:
     """Check the costs and write the program down.
 
     Parameters
@@ -75,14 +84,17 @@ def upload(cost: Any, maximize: bool = False, dtype: Any = None) -> State:
         Whether the sum is to be maximized.
     dtype : {"int32", "int64", "float64"}, optional
         Working type of the certificate; HiGHS has float64 alone.
+    seconds : float, optional
+        A run without an answer gives up after so long: HiGHS looks at the clock now and then.
 
     Raises
     ------
     ValueError
-        From `prepare`.
+        From `prepare`, or for a limit that is no time.
     """
     from scipy.sparse import csr_array
 
+    check_seconds(seconds)
     problem = prepare(cost, maximize, dtype)
     n = problem.size
     k = np.arange(n * n)
@@ -90,7 +102,7 @@ def upload(cost: Any, maximize: bool = False, dtype: Any = None) -> State:
     ones = np.ones(2 * n * n)
     constraints = csr_array((ones, (rows, np.concatenate([k, k]))), shape=(2 * n, n * n))
     scale = float(problem.matrix.max(initial=0)) or 1.0
-    return State(problem, constraints, scale, np.full(n, -1, np.int32), np.zeros(n))
+    return State(problem, constraints, scale, np.full(n, -1, np.int32), np.zeros(n), seconds)
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
@@ -98,18 +110,25 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
     Raises
     ------
+    GivenUpError
+        If the time is over.
     RuntimeError
-        If HiGHS gives up.
+        If HiGHS fails.
     """
     from scipy.optimize import linprog
 
-    n = state.problem.size
+    n, deadline = state.problem.size, Deadline(state.seconds)
     state.solved = False
     if n:
         found = linprog(
             state.problem.matrix.ravel() / state.scale, A_eq=state.constraints,
             b_eq=np.ones(2 * n), bounds=(0, None), method="highs",
+            options={} if state.seconds is None else {"time_limit": state.seconds},
         )  # fmt: skip
+        if found.status == TIME_IS_OVER:
+            counts = {"simplex_iterations": int(found.nit or 0)}
+            deadline.check(in_words(counts), reached=counts)
+            raise GivenUpError(f"HiGHS: {found.message}", reached=counts)
         if found.status != 0:
             raise RuntimeError(f"HiGHS: {found.message}")
         chosen = found.x.reshape(n, n)
@@ -166,6 +185,8 @@ def proof(state: State, answer: Assignment) -> Assignment:
 
     Raises
     ------
+    GivenUpError
+        If shortest paths take longer than the limit of time.
     RuntimeError
         If a shortest path has no end.
     """
@@ -175,12 +196,13 @@ def proof(state: State, answer: Assignment) -> Assignment:
     repaired, found = 0, None
     if len(matrix):
         work = shortest_path.allocate(matrix)
-        repaired = _repair(work, state)
+        look = _looking(work, Deadline(state.seconds))
+        repaired = _repair(work, state, look)
         found = _duals(work)
         if not _proved(matrix, work.column_of_row, found):
             # Costs of too many magnitudes for the tolerances of HiGHS: nothing of it is kept.
             repaired = len(matrix)
-            if not shortest_path.shortest_path(work):
+            if not shortest_path.shortest_path_in_slices(work, look):
                 raise RuntimeError("the shortest augmenting path algorithm did not end")
             found = _duals(work)
         columns = work.column_of_row.astype(np.int64)
@@ -191,7 +213,17 @@ def proof(state: State, answer: Assignment) -> Assignment:
     return finish(state.problem, columns, u, v, counters)
 
 
-def _repair(work: Any, state: State) -> int:
+def _looking(work: Any, deadline: Deadline) -> Callable[[], None]:
+    """Return the function that looks at the clock between two shortest paths."""
+
+    def look() -> None:
+        counts = {"matched": int((work.column_of_row >= 0).sum())}
+        deadline.check(in_words(counts), reached=counts)
+
+    return look
+
+
+def _repair(work: Any, state: State, look: Callable[[], None]) -> int:
     """Match HiGHS's pairs that are the least of their rows, then the others; count these."""
     matrix, n = work.cost, len(work.cost)
     largest = matrix.max()
@@ -212,6 +244,7 @@ def _repair(work: Any, state: State) -> int:
         else:
             free.append(i)
     for i in free:
+        look()
         j = shortest_path._shortest_path(work, i)
         if j < 0 or not augment(j, work.parent, work.column_of_row, work.row_of_column):
             raise RuntimeError("a shortest augmenting path has no end")

@@ -20,11 +20,13 @@ from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 class Shape(NamedTuple):
     """Numbers of a launch.
 
-    ``lines_a_turn`` is for step 1's minima, ``multiplier`` and ``shift`` divide by n
-    (`launches.reciprocal`), ``patience`` bounds every loop.
+    ``searched`` columns are no padding (`papers.lopes2019.rectangle`), ``lines_a_turn`` is for
+    step 1's minima, ``multiplier`` and ``shift`` divide by n (`launches.reciprocal`), ``patience``
+    bounds every loop.
     """
 
     order: Order
+    searched: Int32
     lines_a_turn: Int32
     multiplier: Int64
     shift: Int32

@@ -8,6 +8,13 @@ Barriers of the grid: 3 for step 1; a dual update 3 (the word that it is needed,
 zeros), with several bins 2 and one for every run of step 4; an augmentation none, with several
 bins one and one for every run of step 4.
 
+With a limit of time the host has to look at the clock in between: `begin` once, then a version's
+``go_on`` (`go_on_with`), again and again, do the same in shares. Not in the report. A share is at
+most `SHARE` dual updates; before each of them at most `SHARE` augmentations, and for each of these
+at most `SHARE` runs of step 4. Between two shares covers, primes, stars and slacks stay in device
+memory as they are, and the counts in ``flags``: a share that begins in the middle of a search goes
+on with it.
+
 The notation of `opt2` to `opt4` and of this module is that of `papers.lopes2019.kernels.search`,
 but for
 
@@ -27,11 +34,13 @@ from typing import Any
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.memory_order import store_release_system
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_release_system
 from papers.common.gpu.reductions import warp_min
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.kawtikwar_opts.kernels.arguments import (
     DRY,
+    MATCHES,
+    SEARCHES,
     SIGNALS,
     STATUS,
     UPDATES,
@@ -153,7 +162,9 @@ def hungarian_with(add_sub_compress_matrix: Any) -> Any:
         step_1(shape, matrix, search, duals, log)
         matches = steps_2_and_3(alone, order, search, log)
         run, barren, updates = int32(0), int32(0), int32(0)
-        while True:  # `search_until_dry` gives up when its patience ends
+        status = int32(DRY)
+        # A search has at most n dual updates, and there are at most n: DRY at the end is a fault.
+        for _ in range(int64(shape.patience) * shape.patience + 1):
             status, matches, run, barren = search_until_dry(
                 alone, shape, matches, run, barren, search, log
             )
@@ -172,9 +183,82 @@ def hungarian_with(add_sub_compress_matrix: Any) -> Any:
     return hungarian
 
 
+# ------------------------------------------------------------------------- the same in shares
+
+SHARE = 16
+"""The patience of a share: its dual updates, and what it may do before each."""
+
+
+@cuda.jit
+def begin(shape, matrix, search, duals, log):
+    """Steps 1 to 3, and the number of stars for the first share.
+
+    Paper: [K21 Fig.7].  Launch: as the one launch.
+    Reads/Writes: reads ``cost``, writes everything else.
+    Race: those of the steps; barriers of the grid stand between the phases.
+    """
+    step_1(shape, matrix, search, duals, log)
+    matches = steps_2_and_3(search.zeros.sizes.size == 1, shape.order, search, log)
+    if cuda.grid(1) == 0:
+        store_relaxed(log.flags, MATCHES, matches)
+
+
+def go_on_with(add_sub_compress_matrix: Any) -> Any:
+    """Make a version's kernel ``go_on`` from its `add_sub_compress_matrix`.
+
+    Parameters
+    ----------
+    add_sub_compress_matrix : device function
+        The version's second half of step 6, as in `opt2`.
+
+    Returns
+    -------
+    numba.cuda dispatcher
+        It counts as a kernel of the version's module.
+    """
+
+    @cuda.jit
+    def go_on(shape, matrix, search, duals, log):
+        """A share of searches and dual updates in turn; the host asks whether it was the last.
+
+        Paper: [K21 Opt 2].  Launch: as the one launch, with `SHARE` for the patience.
+        Reads/Writes: as there, but for ``cost``.
+        Race: as there. All threads read the counts of the last share before any writes its own:
+        a barrier of the grid stands between, or there was nothing to do and the counts stay.
+        """
+        grid, flags = cuda.cg.this_grid(), log.flags
+        order, covers, zeros = shape.order, search.covers, search.zeros
+        alone = zeros.sizes.size == 1
+        status, barren = int32(DRY), int32(0)
+        matches, run = load_relaxed(flags, MATCHES), load_relaxed(flags, SEARCHES)
+        updates = load_relaxed(flags, UPDATES)
+        for _ in range(shape.patience):
+            status, matches, run, barren = search_until_dry(
+                alone, shape, matches, run, barren, search, log
+            )
+            if status != DRY:
+                break
+            step_6_reduction(order.n, matrix, covers, zeros.sizes)
+            grid.sync()
+            least = least_of(matrix.partial, matrix.top)
+            add_sub_compress_matrix(order, matrix.eps, matrix.slack, covers, least, zeros, duals)
+            grid.sync()
+            mark(log.clocks, 6)
+            updates = int32(updates + 1)
+        if cuda.grid(1) == 0:
+            store_relaxed(flags, MATCHES, matches)
+        finish(status, updates, log)
+
+    go_on.py_func.__module__ = add_sub_compress_matrix.py_func.__module__
+    return go_on
+
+
 # ---------------------------------------------------------------------------------- types
 
 ELEMENT_TYPES = ("int32", "int64", "float64")
 
 SIGNATURE = (Shape, Matrix, Search, Duals, Log)
 """Types that a version's kernel is compiled for, an entry an argument (`arguments`)."""
+
+SIGNATURES = {begin: SIGNATURE}
+"""The kernel of this module; ``hungarian`` and ``go_on`` are the versions'."""

@@ -11,7 +11,7 @@ from numba import cuda, int32, int64
 from papers.kawtikwar_opts.kernels.entries import UNROLL, advance, place, quotient, update_duals
 from papers.kawtikwar_opts.kernels.near_zero import near_zero
 from papers.kawtikwar_opts.kernels.one_launch import ELEMENT_TYPES as ELEMENT_TYPES
-from papers.kawtikwar_opts.kernels.one_launch import SIGNATURE, hungarian_with
+from papers.kawtikwar_opts.kernels.one_launch import SIGNATURE, go_on_with, hungarian_with
 
 
 @cuda.jit(device=True)
@@ -60,5 +60,6 @@ def add_sub_compress_matrix(order, eps, slack, covers, least, zeros, duals):
 
 
 hungarian = hungarian_with(add_sub_compress_matrix)
+go_on = go_on_with(add_sub_compress_matrix)
 
-SIGNATURES = {hungarian: SIGNATURE}
+SIGNATURES = {hungarian: SIGNATURE, go_on: SIGNATURE}

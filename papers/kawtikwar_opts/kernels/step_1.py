@@ -106,10 +106,11 @@ def step_1(shape, matrix, search, duals, log):
     n, flags = shape.order.n, log.flags
     start_clock(log.clocks)
     for line in range(cuda.grid(1), n, cuda.gridsize(1)):
-        search.stars.row_of_star_at_column[line] = -1
+        padding = int32(line >= shape.searched)  # counts as starred: row 0, which no row says
+        search.stars.row_of_star_at_column[line] = padding - 1
         search.stars.column_of_star_at_row[line] = -1
         search.covers.row[line] = 0
-        search.covers.column[line] = 0
+        search.covers.column[line] = padding
     for b in range(cuda.grid(1), search.zeros.sizes.size, cuda.gridsize(1)):
         search.zeros.sizes[b] = 0
     if cuda.grid(1) == 0:

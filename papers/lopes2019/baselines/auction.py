@@ -17,7 +17,7 @@ slacks up to eps on matched pairs; `exact_duals` repairs them, outside of the ti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,22 +148,26 @@ def _float_schedule(
 
 
 @njit(**JIT)
-def _phase(w: Workspace, eps: Any) -> bool:
-    """One auction from an empty matching; False if it exceeds its worst case of bids."""
+def _begin_phase(w: Workspace, eps: Any) -> float:
+    """Empty the matching; returns the worst case of bids."""
     n = w.v.size
     # While a column is without a bid no price can rise by more than the largest cost, the spread
     # of the prices and eps; the last bid may double that. Each bid raises one price by eps.
     rise = 2.0 * (w.cost.max() + w.v.max() - w.v.min() + eps)
-    bids_left = n * (rise / eps + 2.0)
     w.column_of_row[:] = -1
     w.row_of_column[:] = -1
     for i in range(n):
         w.waiting[i] = n - 1 - i
-    size = n
+    return float(n * (rise / eps + 2.0))
+
+
+@njit(**JIT)
+def _bid(w: Workspace, eps: Any, size: int, bids: float) -> int:
+    """Up to so many bids of the `size` rows that wait; returns how many rows still do."""
     while size > 0:
-        bids_left -= 1.0
-        if bids_left < 0.0:
-            return False
+        bids -= 1.0
+        if bids < 0.0:
+            return size
         i = w.waiting[size - 1]
         j, least, _, second = two_least(w.cost[i], w.v, w.block_least, w.limit[0])
         w.v[j] -= second - least + eps
@@ -176,7 +180,14 @@ def _phase(w: Workspace, eps: Any) -> bool:
         else:
             w.column_of_row[displaced] = -1
             w.waiting[size - 1] = displaced
-    return True
+    return 0
+
+
+@njit(**JIT)
+def _phase(w: Workspace, eps: Any) -> bool:
+    """One auction from an empty matching; False if it exceeds its worst case of bids."""
+    worst = _begin_phase(w, eps)
+    return _bid(w, eps, w.v.size, worst) == 0
 
 
 @njit(**JIT)
@@ -190,6 +201,27 @@ def auction(w: Workspace) -> bool:
         w.counters[_PHASES] += 1
         if not _phase(w, eps):
             return False
+    return True
+
+
+SLICE = 1 << 22
+"""Costs that the bids of a slice read: some milliseconds."""
+
+
+def auction_in_slices(w: Workspace, look: Callable[[], None]) -> bool:
+    """Do what `auction` does in slices of bids; ``look()`` is called before each."""
+    w.counters[:] = 0
+    w.v[:] = 0
+    n = w.v.size
+    for eps in w.eps if n else ():
+        w.counters[_PHASES] += 1
+        left, size = _begin_phase(w, eps), n
+        while size > 0:  # `left` falls
+            look()
+            if left < 1.0:
+                return False
+            bids = min(left, float(max(1, SLICE // n)))
+            size, left = _bid(w, eps, size, bids), left - bids
     return True
 
 

@@ -10,6 +10,7 @@ minima, then column minima, then a greedy matching of the zeros (steps 1 and 2).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,6 +158,21 @@ def hungarian(w: Workspace) -> bool:
         return True
     _initialize(w)
     while w.counters[_MATCHES] + w.counters[_AUGMENTATIONS] < n:
+        j = _search(w)
+        if j < 0 or not augment(j, w.parent, w.column_of_row, w.row_of_column):
+            return False
+        w.counters[_AUGMENTATIONS] += 1
+    return True
+
+
+def hungarian_in_slices(w: Workspace, look: Callable[[], None]) -> bool:
+    """Do what `hungarian` does, a search at a time; ``look()`` is called before each."""
+    n = w.u.size
+    if n == 0:
+        return True
+    _initialize(w)
+    while w.counters[_MATCHES] + w.counters[_AUGMENTATIONS] < n:
+        look()
         j = _search(w)
         if j < 0 or not augment(j, w.parent, w.column_of_row, w.row_of_column):
             return False

@@ -49,51 +49,54 @@ _STEP_3, _STEP_4, _STEP_5, _STEP_6, _ZEROS, _MATCHES = range(6)
 
 
 class Workspace(NamedTuple):
-    """Everything the steps share; T is the working type, n the order.
+    """Everything the steps share; T is the working type, n the order, c = n but for rectangles.
 
     ``row_cover[r]`` is 0 for an uncovered row and T's largest value for a covered one, so that
     ``max(slack, row_cover)`` is the slack of uncovered entries. -1 stands for "none".
     """
 
-    cost: np.ndarray  # T[n, n], column by column; never written
-    slack: np.ndarray  # T[n, n]
-    zeros: np.ndarray  # int32[n, n]: rows of the zeros of column c in zeros[c, :zeros_size[c]]
-    zeros_size: np.ndarray  # int32[n]
+    cost: np.ndarray  # T[c, n], column by column; never written
+    slack: np.ndarray  # T[c, n]
+    zeros: np.ndarray  # int32[c, n]: rows of the zeros of column c in zeros[c, :zeros_size[c]]
+    zeros_size: np.ndarray  # int32[c]
     row_cover: np.ndarray  # T[n]
-    column_cover: np.ndarray  # bool[n]
-    row_of_star_at_column: np.ndarray  # int32[n]
+    column_cover: np.ndarray  # bool[c]
+    row_of_star_at_column: np.ndarray  # int32[c]
     column_of_star_at_row: np.ndarray  # int32[n]
     column_of_prime_at_row: np.ndarray  # int32[n]
-    open_columns: np.ndarray  # int32[n]: uncovered columns that step 4 has still to scan
+    open_columns: np.ndarray  # int32[c]: uncovered columns that step 4 has still to scan
     open_size: np.ndarray  # int32[1]
     row_dual: np.ndarray  # int64[n] or float64[n]
-    column_dual: np.ndarray  # the same
+    column_dual: np.ndarray  # int64[c] or float64[c]
     change: np.ndarray  # T[2, n]: a sweep adds it to a column or takes it from it
     limit: np.ndarray  # T[1]: T's largest value
     counters: np.ndarray  # int64[6], in the order of COUNTERS
 
 
 def allocate(matrix: np.ndarray) -> Workspace:
-    """Allocate the workspace for a square C-contiguous int32, int64 or float64 matrix."""
-    n, t = matrix.shape[0], matrix.dtype
+    """Allocate the workspace for a C-contiguous int32, int64 or float64 matrix.
+
+    A rectangle has fewer lines (the paper's columns) than entries in a line; see
+    `papers.lopes2019.rectangle` for the one line of padding that it needs.
+    """
+    (columns, rows), t = matrix.shape, matrix.dtype
     wide = np.float64 if t.kind == "f" else np.int64
     limit = np.inf if t.kind == "f" else np.iinfo(t).max
-    lists = [np.empty(n, np.int32) for _ in range(5)]
     return Workspace(
         cost=matrix,
         slack=np.empty_like(matrix),
-        zeros=np.empty((n, n), np.int32),
-        zeros_size=lists[0],
-        row_cover=np.empty(n, t),
-        column_cover=np.empty(n, np.bool_),
-        row_of_star_at_column=lists[1],
-        column_of_star_at_row=lists[2],
-        column_of_prime_at_row=lists[3],
-        open_columns=lists[4],
+        zeros=np.empty((columns, rows), np.int32),
+        zeros_size=np.empty(columns, np.int32),
+        row_cover=np.empty(rows, t),
+        column_cover=np.empty(columns, np.bool_),
+        row_of_star_at_column=np.empty(columns, np.int32),
+        column_of_star_at_row=np.empty(rows, np.int32),
+        column_of_prime_at_row=np.empty(rows, np.int32),
+        open_columns=np.empty(columns, np.int32),
         open_size=np.zeros(1, np.int32),
-        row_dual=np.empty(n, wide),
-        column_dual=np.empty(n, wide),
-        change=np.empty((2, n), t),
+        row_dual=np.empty(rows, wide),
+        column_dual=np.empty(columns, wide),
+        change=np.empty((2, rows), t),
         limit=np.array([limit], t),
         counters=np.zeros(len(COUNTERS), np.int64),
     )
@@ -416,8 +419,13 @@ def hungarian_timed(w: Workspace, add: Callable[[str, float, int], None]) -> boo
     return ended
 
 
-def run_steps(w: Workspace, trace: Callable[[str], None]) -> bool:
-    """Do what `hungarian` does from Python, and call ``trace(name)`` before each step."""
+def run_steps(
+    w: Workspace, trace: Callable[[str], None], look: Callable[[], None] = lambda: None
+) -> bool:
+    """Do what `hungarian` does from Python, and call ``trace(name)`` before each step.
+
+    Before each step 4, ``look()`` is called as well: it may raise, to end the run.
+    """
     n = w.slack.shape[0]
     if n == 0:
         return True
@@ -428,7 +436,7 @@ def run_steps(w: Workspace, trace: Callable[[str], None]) -> bool:
         trace("step_3")
         if step_3(w) == n:
             return True
-        row = _traced_search(w, trace)
+        row = _traced_search(w, trace, look)
         if row < 0:
             return False
         trace("step_5")
@@ -437,9 +445,10 @@ def run_steps(w: Workspace, trace: Callable[[str], None]) -> bool:
     return False
 
 
-def _traced_search(w: Workspace, trace: Callable[[str], None]) -> int:
+def _traced_search(w: Workspace, trace: Callable[[str], None], look: Callable[[], None]) -> int:
     """Steps 4 and 6 until a path ends; returns its row, or -1 if none did in n + 1 rounds."""
     for _ in range(w.slack.shape[0] + 1):
+        look()
         trace("step_4")
         row = int(step_4(w))
         if row >= 0:

@@ -8,6 +8,7 @@ All four parts are inside the timed run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,6 +185,24 @@ def shortest_path(w: Workspace) -> bool:
     for _ in range(_ROUNDS):
         left = _augmenting_row_reduction(w, left)
     for k in range(left):
+        j = _shortest_path(w, w.free[k])
+        if j < 0 or not augment(j, w.parent, w.column_of_row, w.row_of_column):
+            return False
+        w.counters[_AUGMENTATIONS] += 1
+    return True
+
+
+def shortest_path_in_slices(w: Workspace, look: Callable[[], None]) -> bool:
+    """Do what `shortest_path` does, a round or a path at a time; before each, ``look()``."""
+    w.counters[:] = 0
+    if w.v.size == 0:
+        return True
+    left = _column_reduction(w)
+    for _ in range(_ROUNDS):
+        look()
+        left = _augmenting_row_reduction(w, left)
+    for k in range(left):
+        look()
         j = _shortest_path(w, w.free[k])
         if j < 0 or not augment(j, w.parent, w.column_of_row, w.row_of_column):
             return False

@@ -13,17 +13,24 @@ Each exists as one call on a square matrix and as three stages, ``upload_...``, 
 ``download_...``, for the runner (`SOLVERS`). Everything of order n^2 that an algorithm writes is
 allocated in the first stage; the auction also scales its costs there, and repairs its duals in the
 last. `run` may be called again on the same state and starts from the costs.
+
+Of a rectangle `hungarian_o4` searches from the shorter side's lines alone
+(`papers.lopes2019.rectangle`), as the kernels do; the three others, which are rivals on squares in
+the paper and nobody's default, pad it with lines of zeros and match these too.
+
+With a limit of time a run calls the same compiled functions in slices (of a step, a search, a path
+or some bids) and looks at the clock before each; without one it is a single call, as measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from papers.common.gpu.clocks import StepClock
+from papers.common.deadline import check_seconds
+from papers.common.gpu.clocks import StepClock, no_trace
 from papers.common.model import Assignment, Solver
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.common.problems.duals import row_duals
@@ -31,6 +38,9 @@ from papers.lopes2019.baselines import auction as cpu_auction
 from papers.lopes2019.baselines import hungarian_o3 as cpu_hungarian_o3
 from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
 from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
+from papers.lopes2019.baselines import sliced
+from papers.lopes2019.baselines.sliced import State
+from papers.lopes2019.rectangle import finish_layout, lay_out_lines
 
 Answer = tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, int]]
 """``column_of_row`` int32[n], row and column duals (int64[n] or float64[n]) and counters."""
@@ -38,29 +48,12 @@ Answer = tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, int]]
 Trace = Callable[[str], None]
 
 
-@dataclass
-class State:
-    """A problem on its way through the three stages.
-
-    Attributes
-    ----------
-    problem : Problem
-        The checked costs.
-    workspace : NamedTuple of arrays
-        The algorithm's own.
-    solved : bool
-        Whether `run` has ended well.
-    """
-
-    problem: Problem
-    workspace: Any
-    solved: bool = False
-
-
 # --------------------------------------------------------------------------- O(n^4)
 
 
-def upload_hungarian_o4(cost: Any, maximize: bool = False, dtype: Any = None) -> State:
+def upload_hungarian_o4(
+    cost: Any, maximize: bool = False, dtype: Any = None, seconds: float | None = None
+) -> State:
     """Check the costs and allocate the slack matrix and the lists of zeros.
 
     Parameters
@@ -71,14 +64,18 @@ def upload_hungarian_o4(cost: Any, maximize: bool = False, dtype: Any = None) ->
         Whether the sum is to be maximized.
     dtype : {"int32", "int64", "float64"}, optional
         Working type.
+    seconds : float, optional
+        A run without an answer gives up after so long.
 
     Raises
     ------
     ValueError
-        From `prepare`.
+        From `prepare`, or for a limit that is no time.
     """
+    check_seconds(seconds)
     problem = prepare(cost, maximize, dtype)
-    return State(problem, cpu_hungarian_o4.allocate(problem.matrix))
+    layout = lay_out_lines(problem)
+    return State(problem, cpu_hungarian_o4.allocate(layout.matrix), seconds, layout)
 
 
 def run_hungarian_o4(state: State, trace: Trace | None = None) -> None:
@@ -89,29 +86,38 @@ def run_hungarian_o4(state: State, trace: Trace | None = None) -> None:
 
     Raises
     ------
-    RuntimeError
-        If a loop exceeds the algorithm's worst case.
+    GivenUpError
+        If the time is over, or a loop exceeds the algorithm's worst case.
     """
-    work = state.workspace
+    work, mark = state.workspace, trace or no_trace
     state.solved = False
-    if isinstance(trace, StepClock) and cpu_hungarian_o4.CAN_TIME_STEPS:
+    if state.seconds is not None:
+        ended = cpu_hungarian_o4.run_steps(work, mark, sliced.look_at(state))
+    elif isinstance(trace, StepClock) and cpu_hungarian_o4.CAN_TIME_STEPS:
         ended = cpu_hungarian_o4.hungarian_timed(work, trace.add)
-        _ended(state, ended, "the O(n^4) Hungarian algorithm")
     elif trace is None:
-        _ended(state, cpu_hungarian_o4.hungarian(work), "the O(n^4) Hungarian algorithm")
+        ended = cpu_hungarian_o4.hungarian(work)
     else:
-        _ended(state, cpu_hungarian_o4.run_steps(work, trace), "the O(n^4) Hungarian algorithm")
+        ended = cpu_hungarian_o4.run_steps(work, mark)
+    sliced.ended_well(state, ended, "the O(n^4) Hungarian algorithm")
 
 
 def download_hungarian_o4(state: State) -> Assignment:
     """Return the assignment; the duals are what steps 1 and 6 subtracted."""
-    return _finish(state, _answer_o4)
+    if state.layout is None or not state.layout.padding:
+        return _finish(state, _answer_o4)
+    if not state.solved:
+        raise RuntimeError("nothing to download: the run has not ended")
+    answer = _answer_o4(state.layout.matrix, state.workspace)
+    answer[-1]["zeros_initial"] -= state.layout.zeros
+    answer[-1]["matches_initial"] -= state.layout.padding  # which step 2 always stars
+    return finish_layout(state.problem, state.layout, *answer)
 
 
 def _answer_o4(matrix: np.ndarray, work: Any) -> Answer:
     # The caller's rows are the paper's columns.
     columns, u, v = work.row_of_star_at_column, work.column_dual, work.row_dual
-    return columns.copy(), *_duals(matrix, u, v), _named(cpu_hungarian_o4.COUNTERS, work)
+    return columns.copy(), *_duals(matrix, u, v), sliced.named(cpu_hungarian_o4.COUNTERS, work)
 
 
 def hungarian_o4(matrix: np.ndarray) -> Answer:
@@ -133,7 +139,7 @@ def hungarian_o4(matrix: np.ndarray) -> Answer:
 
     Raises
     ------
-    RuntimeError
+    GivenUpError
         If a loop exceeds the algorithm's worst case.
     """
     return _solve(matrix, cpu_hungarian_o4.allocate(matrix), run_hungarian_o4, _answer_o4)
@@ -142,10 +148,13 @@ def hungarian_o4(matrix: np.ndarray) -> Answer:
 # --------------------------------------------------------------------------- O(n^3)
 
 
-def upload_hungarian_o3(cost: Any, maximize: bool = False, dtype: Any = None) -> State:
+def upload_hungarian_o3(
+    cost: Any, maximize: bool = False, dtype: Any = None, seconds: float | None = None
+) -> State:
     """Check the costs and allocate; parameters and errors as in `upload_hungarian_o4`."""
+    check_seconds(seconds)
     problem = prepare(cost, maximize, dtype)
-    return State(problem, cpu_hungarian_o3.allocate(problem.matrix))
+    return State(problem, cpu_hungarian_o3.allocate(problem.matrix), seconds)
 
 
 def run_hungarian_o3(state: State, trace: Trace | None = None) -> None:
@@ -153,10 +162,13 @@ def run_hungarian_o3(state: State, trace: Trace | None = None) -> None:
 
     Raises
     ------
-    RuntimeError
-        If a loop exceeds the algorithm's worst case.
+    GivenUpError
+        If the time is over, or a loop exceeds the algorithm's worst case.
     """
-    _ended(state, cpu_hungarian_o3.hungarian(state.workspace), "the O(n^3) Hungarian algorithm")
+    sliced.run(
+        state, cpu_hungarian_o3.hungarian, cpu_hungarian_o3.hungarian_in_slices,
+        "the O(n^3) Hungarian algorithm",
+    )  # fmt: skip
 
 
 def download_hungarian_o3(state: State) -> Assignment:
@@ -165,7 +177,7 @@ def download_hungarian_o3(state: State) -> Assignment:
 
 
 def _answer_o3(matrix: np.ndarray, work: Any) -> Answer:
-    columns, counters = work.column_of_row.copy(), _named(cpu_hungarian_o3.COUNTERS, work)
+    columns, counters = work.column_of_row.copy(), sliced.named(cpu_hungarian_o3.COUNTERS, work)
     return columns, *_duals(matrix, work.u, work.v), counters
 
 
@@ -177,10 +189,13 @@ def hungarian_o3(matrix: np.ndarray) -> Answer:
 # --------------------------------------------------------------------------- shortest paths
 
 
-def upload_shortest_path(cost: Any, maximize: bool = False, dtype: Any = None) -> State:
+def upload_shortest_path(
+    cost: Any, maximize: bool = False, dtype: Any = None, seconds: float | None = None
+) -> State:
     """Check the costs and allocate; parameters and errors as in `upload_hungarian_o4`."""
+    check_seconds(seconds)
     problem = prepare(cost, maximize, dtype)
-    return State(problem, cpu_shortest_path.allocate(_with_headroom(problem.matrix)))
+    return State(problem, cpu_shortest_path.allocate(_with_headroom(problem.matrix)), seconds)
 
 
 def run_shortest_path(state: State, trace: Trace | None = None) -> None:
@@ -188,11 +203,13 @@ def run_shortest_path(state: State, trace: Trace | None = None) -> None:
 
     Raises
     ------
-    RuntimeError
-        If a loop exceeds the algorithm's worst case.
+    GivenUpError
+        If the time is over, or a loop exceeds the algorithm's worst case.
     """
-    ended = cpu_shortest_path.shortest_path(state.workspace)
-    _ended(state, ended, "the shortest augmenting path algorithm")
+    sliced.run(
+        state, cpu_shortest_path.shortest_path, cpu_shortest_path.shortest_path_in_slices,
+        "the shortest augmenting path algorithm",
+    )  # fmt: skip
 
 
 def download_shortest_path(state: State) -> Assignment:
@@ -206,8 +223,8 @@ def _answer_shortest_path(matrix: np.ndarray, work: Any) -> Answer:
     if matrix.dtype.kind == "f":
         tight = cpu_auction.tight_duals(matrix, columns, v)
         if tight is not None:
-            return columns, *tight, _named(cpu_shortest_path.COUNTERS, work)
-    return columns, *_duals(matrix, u, v), _named(cpu_shortest_path.COUNTERS, work)
+            return columns, *tight, sliced.named(cpu_shortest_path.COUNTERS, work)
+    return columns, *_duals(matrix, u, v), sliced.named(cpu_shortest_path.COUNTERS, work)
 
 
 def shortest_path(matrix: np.ndarray) -> Answer:
@@ -228,12 +245,13 @@ def upload_auction(
     dtype: Any = None,
     theta: int = cpu_auction.THETA,
     tolerance: float | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the costs, scale integers by ``n + 1``, and allocate.
 
     Parameters
     ----------
-    cost, maximize, dtype
+    cost, maximize, dtype, seconds
         As in `upload_hungarian_o4`.
     theta : int
         Factor of eps-scaling, at least 2.
@@ -247,13 +265,14 @@ def upload_auction(
         From `prepare` and `papers.lopes2019.baselines.auction.allocate`: the scaled costs overflow
         int64, `theta` or `tolerance` is out of range.
     """
+    check_seconds(seconds)
     problem = prepare(cost, maximize, dtype)
     scale = None
     if problem.forbidden:  # the stand-in for a forbidden pair is large, and no measure of precision
         n, m = problem.cost.shape
         allowed = problem.matrix[:n, :m][np.isfinite(problem.cost)]
         scale = float(np.abs(allowed).max())
-    return State(problem, cpu_auction.allocate(problem.matrix, theta, tolerance, scale))
+    return State(problem, cpu_auction.allocate(problem.matrix, theta, tolerance, scale), seconds)
 
 
 def run_auction(state: State, trace: Trace | None = None) -> None:
@@ -261,10 +280,10 @@ def run_auction(state: State, trace: Trace | None = None) -> None:
 
     Raises
     ------
-    RuntimeError
-        If a phase exceeds its worst case of bids.
+    GivenUpError
+        If the time is over, or a phase exceeds its worst case of bids.
     """
-    _ended(state, cpu_auction.auction(state.workspace), "the auction algorithm")
+    sliced.run(state, cpu_auction.auction, cpu_auction.auction_in_slices, "the auction algorithm")
 
 
 def download_auction(state: State) -> Assignment:
@@ -280,7 +299,7 @@ def download_auction(state: State) -> Assignment:
 
 def _answer_auction(matrix: np.ndarray, work: Any) -> Answer:
     columns = work.column_of_row.copy()
-    counters = _named(cpu_auction.COUNTERS, work)
+    counters = sliced.named(cpu_auction.COUNTERS, work)
     if matrix.dtype.kind == "f":
         tight = cpu_auction.tight_duals(matrix, columns, work.v)
         # Without tight duals the proof will say by how much the answer may miss the optimum.
@@ -315,12 +334,6 @@ def _solve(
     return answer(matrix, work)
 
 
-def _ended(state: State, ended: bool, what: str) -> None:
-    state.solved = bool(ended)
-    if not ended:
-        raise RuntimeError(f"{what} did not end within its worst case at n = {state.problem.size}")
-
-
 def _finish(state: State, answer: Callable[[np.ndarray, Any], Answer]) -> Assignment:
     if not state.solved:
         raise RuntimeError("nothing to download: the run has not ended")
@@ -346,10 +359,6 @@ def _duals(matrix: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray
     if matrix.dtype.kind == "f":
         return row_duals(matrix, v), v.copy()
     return u.astype(np.int64), v.astype(np.int64)
-
-
-def _named(names: tuple[str, ...], work: Any) -> dict[str, int]:
-    return dict(zip(names, work.counters.tolist(), strict=True))
 
 
 SOLVERS: dict[str, Solver] = {

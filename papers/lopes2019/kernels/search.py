@@ -80,6 +80,20 @@ def init(n, zeros_size, row_of_star_at_column, column_of_star_at_row, covered_ro
         covered_column[i] = 0
 
 
+@cuda.jit
+def star_padding(n, searched, row_of_star_at_column, covered_column):
+    """Count the columns from `searched` on as starred: the padding of a rectangle.
+
+    Ours, after `init`, where the costs are no square: see `papers.lopes2019.rectangle`.
+    Launch: one thread a line, n in all.
+    Reads/Writes: writes the two arrays. No row has its star there, so that nothing follows it.
+    """
+    i = cuda.grid(1)
+    if searched <= i and i < n:
+        row_of_star_at_column[i] = 0
+        covered_column[i] = 1
+
+
 # ---------------------------------------------------------------------------------- step 2
 
 
@@ -352,6 +366,7 @@ ELEMENT_TYPES = ("int32",)
 _LINES = "int32[::1]"
 SIGNATURES = {
     init: f"void(int32, {', '.join([_LINES] * 5)})",
+    star_padding: f"void(int32, int32, {_LINES}, {_LINES})",
     step_2: f"void(int32, int32, {', '.join([_LINES] * 7)})",
     step_3_init: f"void(int32, {', '.join([_LINES] * 5)})",
     step_3: f"void(int32, {', '.join([_LINES] * 3)})",
