@@ -180,20 +180,20 @@ def _true(name: str) -> Callable[[dict[str, str]], bool]:
 def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Times in ms against n, a column a code, and our kernel's over the fastest other's.
 
-    Maximum and minimum take alike long on uniform costs; only minima are compared here.
-    ``unsteady`` names the codes whose repetitions lie far apart, with their `spread`.
+    Maximum and minimum take alike long on uniform costs; only minima are compared here. The ratio
+    is of one seed, then the median over the seeds. ``unsteady`` names the codes whose repetitions
+    lie far apart, with their `spread`.
     """
     rows = measured(summary, (*OURS, *RIVALS, SCIPY))
     rows = with_options(rows[(rows["family"] == "uniform") & (rows["label"] == "101")])
-    found = over_seeds(rows, ["source", "n", "code"])
-    wide = found.pivot(index=["source", "n"], columns="code", values="value")
     columns = [*OURS, *RIVALS, SCIPY]
-    wide = wide.reindex(columns=columns)
+    at = ["source", "n"]
+    wide = rows.pivot(index=[*at, "seed"], columns="code", values="value").reindex(columns=columns)
     others = [code for code in columns if code != LOCK_FREE]
-    table = wide.reset_index()
+    wide["over_fastest"] = wide[LOCK_FREE] / wide[others].min(axis=1)
+    table = wide.groupby(at, sort=False).median().reset_index()
     table.columns.name = None
     table["unsteady"] = _unsteady(rows, table)
-    table["over_fastest"] = table[LOCK_FREE] / table[others].min(axis=1)
     table["fastest"] = [
         row.dropna().astype(float).idxmin() if row.notna().any() else ""
         for _, row in table[columns].iterrows()
@@ -205,13 +205,13 @@ def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def _unsteady(rows: pd.DataFrame, table: pd.DataFrame) -> list[str]:
-    rows = rows.assign(spread=spread(rows))
-    rows = rows[rows["spread"] >= UNSTEADY]
-    texts = (rows["code"] + rows["spread"].map(" {:.1f}x".format)).groupby(
-        [rows["source"], rows["n"]]
-    )
-    found = texts.agg(", ".join).to_dict()
-    return [found.get(key, "") for key in zip(table["source"], table["n"], strict=True)]
+    far = rows.assign(spread=spread(rows)).groupby(["source", "n", "code"], sort=False)["spread"]
+    found: dict[tuple[str, int], list[str]] = {}
+    for (source, n, code), most in far.max().items():
+        if most >= UNSTEADY:
+            found.setdefault((source, n), []).append(f"{code} {most:.1f}x")
+    keys = zip(table["source"], table["n"], strict=True)
+    return [", ".join(found.get(key, [])) for key in keys]
 
 
 # ------------------------------------------------------------------------------- operations
@@ -322,27 +322,32 @@ def single(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def batch(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Many assignments, in one launch and in SciPy's loop: ms, us each, and the sums of costs."""
-    at = ["n", "problems", "source"]
-    table = None
+    """Many assignments, in one launch and in SciPy's loop: ms, us each, and the sums of costs.
+
+    ``loop_over_this`` is of one seed, then the median over the seeds; ``total_cost`` is the sum
+    over the seeds, and ``same_costs`` asks for SciPy's on each.
+    """
+    at = ["n", "problems", "source", "seed"]
+    table = pd.DataFrame()
     wanted = (("time_ms", "run", "ms"), ("time_ms", "end_to_end", "end_to_end_ms"),
               ("total_cost", "answer", "total_cost"))  # fmt: skip
     for metric, scope, column in wanted:
         rows = measured(summary, (BATCH, LOOP), metric, scope)
         rows = with_options(rows, problems=lambda of: int(of.get("problems", 1)))
-        rows = rows[rows["problems"] > 1]
-        index = ["code", *at] if table is not None else ["code", *at, "device"]
-        part = over_seeds(rows, index, column).drop(columns="seeds")
-        table = part if table is None else table.merge(part, on=["code", *at], how="left")
-    assert table is not None
+        rows = rows[rows["problems"] > 1].rename(columns={"value": column})
+        if column == "ms":
+            table = rows[["code", *at, "device", column]]
+        else:
+            table = table.merge(rows[["code", *at, column]], on=["code", *at], how="left")
     loop = table[table["code"] == LOOP][[*at, "ms", "total_cost"]]
     table = table.merge(loop, on=at, how="left", suffixes=("", "_loop"))
-    table["us_each"] = 1e3 * table["ms"] / table["problems"].astype(float)
     table["loop_over_this"] = table["ms_loop"] / table["ms"]
     table["same_costs"] = (table["total_cost"] == table["total_cost_loop"]).astype(bool)
-    table = order(table, by=("n", "problems", "code"))
-    return table[["code", "n", "problems", "source", "device", "ms", "us_each", "loop_over_this",
-                  "end_to_end_ms", "total_cost", "same_costs"]]  # fmt: skip
+    table["us_each"] = 1e3 * table["ms"] / table["problems"].astype(float)
+    median = dict.fromkeys(("ms", "us_each", "loop_over_this", "end_to_end_ms"), "median")
+    grouped = table.groupby(["code", "n", "problems", "source", "device"], sort=False)
+    table = grouped.agg({**median, "total_cost": "sum", "same_costs": "all"}).reset_index()
+    return order(table, by=("n", "problems", "code"))
 
 
 def ours_only(table: pd.DataFrame) -> pd.DataFrame:
