@@ -7,8 +7,9 @@ large complete graphs) and three constants picked by tests. [LU11 sec.6] is `cla
 [LU11 Fig.1] and [LU11 Fig.2] are drawn. `batch`, `single` and `ak` are goals of our own;
 `segmentation` and `optical_flow` are the two uses that [LU11 sec.1] names.
 
-An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_flow`), how to draw it
-(`plots`, `diagrams`) and how to judge it (`verdicts`). Nothing here runs a solver.
+An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_flow`,
+`tables_refine`), how to draw it (`plots`, `diagrams`) and how to judge it (`verdicts`). Nothing
+here runs a solver.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from papers.lupinska_costscale.evidence import (
     plots,
     tables,
     tables_flow,
+    tables_refine,
     verdicts,
 )
 from papers.lupinska_costscale.evidence.codes import (
@@ -43,6 +45,7 @@ from papers.lupinska_costscale.evidence.codes import (
     OURS,
     PYMAXFLOW,
     REAL,
+    REDRAWN_EVERY,
     RIVALS,
     SCIPY,
     SCIPY_FLOW,
@@ -214,10 +217,14 @@ def batch(plan: Plan) -> list[Cell]:
 # ------------------------------------------------------------------------------- maximum flow
 
 
+TOY = "random_grid"
+"""Grids for the executor, where the blocking version is the paper's."""
+
+
 def _toys(plan: Plan) -> list[Instance]:
     """Grids for the executor."""
     sides = () if plan.gpu else EXECUTOR_GRIDS[plan.preset]
-    return [Instance("random_grid", side, "20", seed=seed) for side in sides for seed in plan.seeds]
+    return [Instance(TOY, side, "20", seed=seed) for side in sides for seed in plan.seeds]
 
 
 def _drawn(plan: Plan) -> list[Instance]:
@@ -236,15 +243,12 @@ def _too_slow(code: str, instance: Instance) -> bool:
 
 
 def _options(code: str, instance: Instance) -> dict[str, Any]:
-    """Return the options of a version on a grid: see `REDRAWN` and `PATIENCE_S`."""
+    """Return the options of a version on a grid: see `codes.REDRAWN` and `PATIENCE_S`."""
     if code == HONG and instance.family == REAL:
         return {"seconds": PATIENCE_S}
-    return REDRAWN if code == BLOCKING else {}
-
-
-REDRAWN = {"redraw_every": 16}
-"""Options of the blocking version on a GPU: the host draws heights anew now and then. Without
-that it is as slow as `MOST_SIDE` says of the lock-free one."""
+    if code == BLOCKING:
+        return {"redraw_every": REDRAWN_EVERY if instance.family != TOY else 0}
+    return {}
 
 
 def flow_versions(plan: Plan) -> list[Cell]:
@@ -254,7 +258,11 @@ def flow_versions(plan: Plan) -> list[Cell]:
     """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
-    found = [cell(code, one) for one in _toys(plan) for code in (*FLOW_ON_GPU, *on_cpu)]
+    found = [
+        cell(code, one, **_options(code, one))
+        for one in _toys(plan)
+        for code in (*FLOW_ON_GPU, *on_cpu)
+    ]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
     return found + [
         cell(code, one, **_options(code, one))
@@ -338,12 +346,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="heuristics", title="What price updates and arc fixing save", kind="table",
-        cells=heuristics, table=tables.heuristics, compare=verdicts.heuristics,
+        cells=heuristics, table=tables_refine.heuristics, compare=verdicts.heuristics,
         interleaved=True,
     ),
     Experiment(
         name="versions", title="Algorithms 5.0, 5.1 and 5.2 without heuristics", kind="table",
-        cells=versions, table=tables.versions, compare=verdicts.versions,
+        cells=versions, table=tables_refine.versions, compare=verdicts.versions,
         interleaved=True,
     ),
     Experiment(
