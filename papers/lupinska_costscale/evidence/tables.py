@@ -206,7 +206,8 @@ def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def _unsteady(rows: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     rows = rows.assign(spread=spread(rows))
-    rows = rows[rows["spread"] >= UNSTEADY]
+    rows = rows[rows["spread"] >= UNSTEADY].sort_values("spread", ascending=False)
+    rows = rows.drop_duplicates(["source", "n", "code"])  # The worst of the seeds.
     texts = (rows["code"] + rows["spread"].map(" {:.1f}x".format)).groupby(
         [rows["source"], rows["n"]]
     )
