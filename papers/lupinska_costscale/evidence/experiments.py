@@ -258,7 +258,11 @@ def flow_versions(plan: Plan) -> list[Cell]:
     """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
-    found = [cell(code, one) for one in _toys(plan) for code in (*FLOW_ON_GPU, *on_cpu)]
+    found = [
+        cell(code, one, **_options(code, one))
+        for one in _toys(plan)
+        for code in (*FLOW_ON_GPU, *on_cpu)
+    ]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
     return found + [
         cell(code, one, **_options(code, one))
