@@ -15,12 +15,11 @@ from pathlib import Path
 import pandas as pd
 
 from papers.common.evidence import published
-from papers.common.model import Plan
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 from papers.reproduce.report.numbers import shown
 from papers.reproduce.run import folder as store
-from papers.reproduce.run import measurements
+from papers.reproduce.run import measurements, records
 
 PAGE = "RESULTS.md"
 """The page's name in a paper's folder."""
@@ -41,14 +40,10 @@ def filled(name: str) -> str:
         paper, or a block without its end mark.
     """
     folder = registry.folder(name)
-    if not list(measurements.recorded_runs(folder / "results")):
+    if not list((folder / "results").glob("*/measurements.csv")):
         raise UsageError(f"{name} has no recorded run")
-    tables = [
-        table
-        for owner in _owners(name)
-        for _, table, _ in measurements.recorded_runs(registry.folder(owner) / "results")
-    ]
-    summary = measurements.usable(measurements.summarize(pd.concat(tables)))
+    recorded = records.seen_by(name, records.summaries(records.owners(name)))
+    summary = measurements.usable(recorded)
     path = folder / PAGE
     text = path.read_text(encoding="utf-8") if path.is_file() else _first(name, summary)
     if len(_OPENING.findall(text)) != len(BLOCK.findall(text)):
@@ -73,13 +68,6 @@ def _first(name: str, summary: pd.DataFrame) -> str:
     return head + "".join(parts)
 
 
-def _owners(name: str) -> list[str]:
-    """Return the paper and those whose solvers its experiments measure."""
-    plan = Plan("paper", gpu=True)
-    cells = (cell for each in registry.experiments(name).values() for cell in each.cells(plan))
-    return list(dict.fromkeys([name, *(registry.owner(cell.solver) for cell in cells)]))
-
-
 def _block(name: str, experiment: str, summary: pd.DataFrame) -> str:
     """Return the recorded rows of one experiment as a Markdown table."""
     known = registry.experiments(name)
@@ -99,6 +87,11 @@ def _block(name: str, experiment: str, summary: pd.DataFrame) -> str:
     rows = [[column.replace("_", " ") for column in header], ["---"] * len(header), *body]
     lines = ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def pages(name: str) -> dict[Path, str]:
+    """Return every page of a paper that is made from its records, made anew, by its path."""
+    return {registry.folder(name) / PAGE: filled(name)}
 
 
 def fill(name: str) -> Path:
