@@ -15,15 +15,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from papers.common.evidence import plots, published
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import code
+from papers.reproduce.run import code, measurements, records
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import Run, exit_code, load_environment, statuses
 
 FILES = ("measurements.csv", "environment.json", "meta.json")
 MANIFEST = "manifest.json"
-"""Of a record: ``{"format": 1, "files": {name: SHA-256}}``."""
+"""A file of every record: ``{"format": 1, "files": {name: SHA-256}}``."""
 
 
 def slug(name: str) -> str:
@@ -82,7 +85,7 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
         raise UsageError(f"{run.folder.name} holds {', '.join(names)}: record one paper at a time")
     named = _named(run, environment, anyway)
     target = Path(registry.folder(names[0])) / "results" / folder_name(environment)
-    _replace(target, run.folder, named)
+    _replace(target, run, named)
     return [target]
 
 
@@ -99,17 +102,35 @@ def _named(run: Run, environment: dict[str, Any], anyway: bool) -> dict[str, Any
     return {**environment, **clean, **({"anyway": faults} if faults else {})}
 
 
-def _replace(target: Path, source: Path, environment: Mapping[str, Any]) -> None:
+def _replace(target: Path, run: Run, environment: Mapping[str, Any]) -> None:
     """Make the record beside its place, then move it there."""
     scratch = target.with_name(target.name + ".part")
     shutil.rmtree(scratch, ignore_errors=True)
     (scratch / "figures").mkdir(parents=True)
     for name in FILES:
-        shutil.copyfile(source / name, scratch / name)
+        shutil.copyfile(run.folder / name, scratch / name)
     store.write_atomically(scratch / "environment.json", store.dump_json(environment))
-    for path in sorted((source / "artifacts").glob("*.png")):
+    for path in sorted((run.folder / "artifacts").glob("*.png")):
         shutil.copyfile(path, scratch / "figures" / path.name)
+    _draw(run, f"recorded {target.name}", scratch / "figures")
     manifest = {"format": store.FORMAT, "files": hashes(scratch)}
     store.write_atomically(scratch / MANIFEST, store.dump_json(manifest))
     shutil.rmtree(target, ignore_errors=True)
     scratch.rename(target)
+
+
+def _draw(run: Run, source: str, folder: Path) -> None:
+    """Draw the figures of a run's experiments from what will be its record."""
+    name = run.experiments()[0][0]
+    mine = measurements.summarize(run.measured().assign(source=source))
+    others = records.summaries(owner for owner in records.owners(name) if owner != name)
+    summary = pd.concat([mine.assign(**{records.RECORD: name}), others], ignore_index=True)
+    seen = measurements.usable(records.seen_by(name, summary))
+    numbers = published.loader(registry.MODULES[name])
+    for _, experiment in run.experiments():
+        if experiment.figure is None or experiment.unavailable:
+            continue
+        table = experiment.table(seen, numbers)
+        if not table.empty:
+            with plots.house_style():
+                plots.save(experiment.figure(table), folder / f"{experiment.name}.png")

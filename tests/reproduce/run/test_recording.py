@@ -23,6 +23,9 @@ def copied(smoke, clean_tree):
 
 def test_a_finished_run_is_kept_under_its_card(copied, tmp_path, monkeypatch, reproduce):
     monkeypatch.setattr(registry, "folder", lambda name: tmp_path / name)
+    meta = json.loads((copied / "meta.json").read_text())
+    meta["experiments"].append("toy:fig1")  # A figure of the same cells.
+    (copied / "meta.json").write_text(json.dumps(meta))
     result = reproduce("record", copied)
     assert result.code == 0, result.err
     (kept,) = tmp_path.glob("*/results/a-card-tm-80gb")
@@ -32,7 +35,7 @@ def test_a_finished_run_is_kept_under_its_card(copied, tmp_path, monkeypatch, re
     assert facts[0] == facts[1]
     manifest = json.loads((kept / recording.MANIFEST).read_text())
     assert manifest["files"] == recording.hashes(kept)
-    assert set(recording.FILES) <= set(manifest["files"])
+    assert set(manifest["files"]) == {*recording.FILES, "figures/fig1.png"}
     ((source, table, _),) = measurements.recorded_runs(kept.parent)
     assert source == "recorded a-card-tm-80gb"
     assert len(table)
