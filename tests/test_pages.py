@@ -26,6 +26,7 @@ import papers as package
 from papers.common.problems.network import FOUR, inner
 from papers.reproduce import cli, fetch, prepare, registry
 from papers.reproduce.measure.worker import DeviceCard
+from papers.reproduce.run import code
 
 ROOT = Path(package.__file__).parents[1]
 PAGES = [
@@ -232,7 +233,7 @@ def in_the_runs_place(words, request):
 
 
 def record(words, request):
-    """A copy of the finished run that says it was measured on a card; it is kept elsewhere."""
+    """A copy of the finished run that says it is of a card and a clean commit; kept elsewhere."""
     folder = request.getfixturevalue("place") / "copied"
     shutil.copytree(request.getfixturevalue("finished_run"), folder)
     facts = json.loads((folder / "environment.json").read_text())
@@ -240,6 +241,7 @@ def record(words, request):
     (folder / "environment.json").write_text(json.dumps(facts))
     patch = request.getfixturevalue("monkeypatch")
     patch.setattr(registry, "folder", lambda name: folder / "kept" / name)
+    patch.setattr(code, "clean_commit", lambda facts: ("0" * 40, ""))
     return command("record", *[str(folder) if A_RUN.fullmatch(word) else word for word in words])
 
 
@@ -300,6 +302,7 @@ SUBCOMMANDS = {
     "compare": lambda words, request: command("compare", *in_the_runs_place(words, request)),
     "record": record,
     "readme": fill,
+    "verify": lambda words, request: command("verify", *words, "--seconds", "0", codes=(0, 1)),
     "env": lambda words, request: command("env", *words),
 }
 

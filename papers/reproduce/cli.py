@@ -324,7 +324,7 @@ def verify(
 
 @app.command()
 def readme(paper: Annotated[str, typer.Argument(help="A paper with recorded runs.")]) -> int:
-    """Fill a paper's RESULTS.md from its recorded runs."""
+    """Fill the tables and numbers of a paper's pages from its recorded runs."""
     from papers.reproduce import terminal
     from papers.reproduce.report import readme as pages
 
