@@ -247,7 +247,7 @@ def _inconsistencies(papers: list[str]) -> list[tuple[str, list[list[str]]]]:
 
 def _recorded(papers: list[str]) -> list[tuple[str, dict[str, Any]]]:
     return [
-        (source, record)
+        (f"{source}, {name}", record)
         for name in papers
         for source, _, record in measurements.recorded_runs(registry.folder(name) / "results")
     ]

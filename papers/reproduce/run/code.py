@@ -13,7 +13,7 @@ import papers
 from papers.common.gpu import environment
 
 Circumstances = dict[str, str]
-"""Version, commit, sources, device, driver and packages, as text; "" where one is not known."""
+"""Version, commit, sources, device, CPU, driver and packages, as text; "" for what is not known."""
 
 OLD_CHANGES = "+changes"
 """The ending of a commit's name in older environments whose tree was not clean."""
@@ -38,6 +38,7 @@ def circumstances(record: Mapping[str, Any], version: str, device: str) -> Circu
         "commit": str(record.get("commit", "")),
         "sources": str(record.get("sources", "")) if "clean" in record else "",
         "device": device,
+        "cpu": str(record.get("cpu", "")),
         "driver": ", ".join(drivers),
         "packages": ", ".join(packages),
     }

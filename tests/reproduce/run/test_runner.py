@@ -292,6 +292,7 @@ OTHERWISE = {
     "version": "its version is 0.0.1, here is",
     "commit": "its commit is 0123456789ab, here is",
     "sources": "its sources are 0123456789ab, here are",
+    "cpu": "its cpu is Another CPU, here is ",
     "packages": "its packages are numpy 1.0, here are numpy",
 }
 """What may differ when a run goes on, and what is said."""
@@ -302,6 +303,7 @@ def begun_otherwise(folder, what):
     meta, facts = (json.loads((folder / f"{n}.json").read_text()) for n in ("meta", "environment"))
     planted = "0123456789abcdef" * 4
     facts |= {what: planted} if what in ("commit", "sources") else {}
+    facts |= {"cpu": "Another CPU"} if what == "cpu" else {}
     facts["commit"] = facts["commit"] or planted  # There may be no git here.
     meta |= {"version": "0.0.1"} if what == "version" else {}
     if what == "device":
