@@ -87,7 +87,7 @@ def found(name: str | None) -> list[Path]:
         If there is no such record.
     """
     if name is not None and Path(name).is_dir():
-        return [Path(name)]
+        return [Path(name).resolve()]
     every = [
         path
         for paper in registry.MODULES

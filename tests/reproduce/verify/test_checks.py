@@ -63,10 +63,13 @@ def test_a_good_record_passes_every_check(record, verified):
     assert found["sample"][1].endswith("1 counters are the recorded ones")
 
 
-def test_records_are_named_by_paper_card_or_folder(record, reproduce):
+def test_records_are_named_by_paper_card_or_folder(record, reproduce, monkeypatch):
     for words in ([], ["toy"], ["a-card"], ["toy/a-card"], [record]):
         result = reproduce("verify", *words, "--seconds", 0)
         assert "toy/a-card\n" in result.out
+    monkeypatch.chdir(record.parent)
+    result = reproduce("verify", "a-card", "--seconds", 0)  # A folder, by one word.
+    assert (result.code, result.err) == (0, "")
     result = reproduce("verify", "nobody")
     assert (result.code, "there are: toy/a-card" in result.err) == (2, True)
 
