@@ -26,6 +26,8 @@ import papers as package
 from papers.common.problems.network import FOUR, inner
 from papers.reproduce import cli, fetch, prepare, registry
 from papers.reproduce.measure.worker import DeviceCard
+from papers.reproduce.run import code
+from papers.reproduce.verify import checks
 
 ROOT = Path(package.__file__).parents[1]
 PAGES = [
@@ -232,7 +234,7 @@ def in_the_runs_place(words, request):
 
 
 def record(words, request):
-    """A copy of the finished run that says it was measured on a card; it is kept elsewhere."""
+    """A copy of the finished run that says it is of a card and a clean commit; kept elsewhere."""
     folder = request.getfixturevalue("place") / "copied"
     shutil.copytree(request.getfixturevalue("finished_run"), folder)
     facts = json.loads((folder / "environment.json").read_text())
@@ -240,7 +242,15 @@ def record(words, request):
     (folder / "environment.json").write_text(json.dumps(facts))
     patch = request.getfixturevalue("monkeypatch")
     patch.setattr(registry, "folder", lambda name: folder / "kept" / name)
+    patch.setattr(code, "clean_commit", lambda facts: ("0" * 40, ""))
     return command("record", *[str(folder) if A_RUN.fullmatch(word) else word for word in words])
+
+
+def verify(words, request):
+    """The records that are named are there; a finished run's folder is verified in their place."""
+    assert all(checks.found(word) for word in words)
+    run = str(request.getfixturevalue("finished_run"))
+    command("verify", run, "--seconds", "0", codes=(0, 1))  # The tree may have changes.
 
 
 def fill(words, request):
@@ -300,6 +310,7 @@ SUBCOMMANDS = {
     "compare": lambda words, request: command("compare", *in_the_runs_place(words, request)),
     "record": record,
     "readme": fill,
+    "verify": verify,
     "env": lambda words, request: command("env", *words),
 }
 

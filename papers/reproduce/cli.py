@@ -114,8 +114,8 @@ def run(
         typer.Argument(metavar="[PAPER[:EXPERIMENT] ...]", help="What to run; default all."),
     ] = None,
     preset: Annotated[
-        Preset, typer.Option(help="The amount of work: three sizes of a run.")
-    ] = Preset.quick,
+        Preset | None, typer.Option(help="The amount of work; default quick.")
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -135,6 +135,10 @@ def run(
     retry: Annotated[
         bool, typer.Option("--retry", help="With --resume: measure again what was not ok.")
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="With --resume: go on under other code, and mark the cells."),
+    ] = False,
     device: DeviceOption = Device.auto,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; must be empty.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
@@ -144,7 +148,7 @@ def run(
 
     choice = Choice(
         targets=tuple(targets or ()),
-        preset=preset.value,
+        preset=(preset or Preset.quick).value,
         only=tuple(only or ()),
         repeats=repeats,
         seeds=tuple(seed or ()),
@@ -153,15 +157,15 @@ def run(
     )
     if resume is not None:
         # The plan is the old run's: another choice here would be ignored in silence.
-        given = [targets, only, repeats, seed, out]
+        given = [targets, preset, only, repeats, seed, out]
         if any(value is not None and value != [] for value in given) or dry_run:
             raise UsageError(
-                "--resume RUN goes on with RUN's own plan and takes only --device, --timeout and "
-                "--retry"
+                "--resume RUN goes on with RUN's own plan and takes only --device, --timeout, "
+                "--retry and --force"
             )
-        return _resume(choice, resume, retry)
-    if retry:
-        raise UsageError("--retry goes with --resume RUN")
+        return _resume(choice, resume, retry, force)
+    if retry or force:
+        raise UsageError(f"{'--retry' if retry else '--force'} goes with --resume RUN")
     return _run(choice, out, dry_run)
 
 
@@ -179,15 +183,16 @@ def _worker(choice: Choice) -> Measurer:
         raise UsageError(f"--device {choice.device}: {error}") from None
 
 
-def _resume(choice: Choice, folder: Path, retry: bool) -> int:
+def _resume(choice: Choice, folder: Path, retry: bool, force: bool) -> int:
     """Lock the run in `folder`, measure what is left of it and report."""
     from papers.reproduce.run.runner import RETRIED, Run
 
+    again = RETRIED if retry else ()
     with Run.take(folder) as current, _worker(choice) as worker:
-        current.check_device(worker)
+        current.check(worker, force, again)
         if choice.timeout_s is not None:
             current.set_timeout(choice.timeout_s)
-        return _measure(current, worker, RETRIED if retry else ())
+        return _measure(current, worker, again)
 
 
 def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
@@ -277,21 +282,49 @@ def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a 
 
 
 @app.command()
-def record(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a GPU run.")]) -> int:
-    """Keep a finished GPU run as the recorded run of its papers on that card."""
+def record(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a GPU run.")],
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Even if it is of no clean commit; the record says so.")
+    ] = False,
+) -> int:
+    """Keep a finished GPU run of one clean commit as the recorded run of its paper on that card."""
     from papers.reproduce import terminal
     from papers.reproduce.run import recording
     from papers.reproduce.run.runner import Run
 
     with Run.take(run) as current:
-        for kept in recording.record(current):
+        for kept in recording.record(current, anyway):
             terminal.console().print(f"recorded: {kept}", soft_wrap=True)
     return 0
 
 
 @app.command()
+def verify(
+    record: Annotated[
+        str | None,
+        typer.Argument(metavar="[RECORD]", help="PAPER, PAPER/CARD or a folder; default all."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="How long each record's instances are solved anew.")
+    ] = 30.0,
+) -> int:
+    """Check records: hashes, code, proofs, a sample solved anew, tables; exit 1 on faults."""
+    from papers.reproduce import terminal
+    from papers.reproduce.verify import checks, verifying
+
+    out, results = terminal.console(), []
+    for folder in checks.found(record):
+        out.print(f"{folder.parents[1].name}/{folder.name}", style="bold")
+        for check in verifying.verify(folder, seconds):
+            results.append(check.result)
+            out.print(f"  {check.result:<14}  {check.name:<10}  {check.why}", soft_wrap=True)
+    return NOT_CERTIFIED if "failed" in results else 0
+
+
+@app.command()
 def readme(paper: Annotated[str, typer.Argument(help="A paper with recorded runs.")]) -> int:
-    """Fill a paper's RESULTS.md from its recorded runs."""
+    """Fill the tables and numbers of a paper's pages from its recorded runs."""
     from papers.reproduce import terminal
     from papers.reproduce.report import readme as pages
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import toybox
 
+from papers.common.gpu import environment
 from papers.reproduce import cli, registry
 from papers.reproduce.plan import pace
 
@@ -116,6 +117,50 @@ def finished(finished_run, tmp_path):
 def smoke(smoke_run, tmp_path):
     """A copy of `smoke_run`, to be changed."""
     return shutil.copytree(smoke_run[0], tmp_path / "smoke")
+
+
+class Tree:
+    """A git repository in the place of this package's own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "papers" / "one").mkdir(parents=True)
+        (folder / "pyproject.toml").write_text("[project]\n")
+        self.git("init", "-q")
+        self.commit("a = 1\n")
+
+    def git(self, *words):
+        names = ["-c", "user.name=N", "-c", "user.email=n@n", "-c", "commit.gpgsign=false"]
+        command = ["git", *names, *words]
+        return subprocess.run(
+            command, cwd=self.folder, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    def write(self, text):
+        (self.folder / "papers" / "one" / "kernels.py").write_text(text)
+
+    def commit(self, text):
+        self.write(text)
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "x")
+
+    def head(self):
+        return self.git("rev-parse", "HEAD")
+
+    def facts(self):
+        """The entries of an environment that tell the code."""
+        names = ("commit", "clean", "sources")
+        return {name: value for name, value in environment.record().items() if name in names}
+
+
+@pytest.fixture
+def clean_tree(tmp_path, monkeypatch):
+    """A git repository of one module, which stands for the package's own and is clean."""
+    if shutil.which("git") is None:
+        pytest.skip("there is no git")
+    tree = Tree(tmp_path / "tree")
+    monkeypatch.setattr(environment, "_ROOT", tree.folder)
+    return tree
 
 
 @pytest.fixture

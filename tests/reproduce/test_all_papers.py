@@ -9,11 +9,18 @@ from papers.reproduce import registry
 from papers.reproduce.run import measurements
 
 
+def some(table, most=4):
+    """The first few cells of each solver, option and family: sizes do not matter here."""
+    cells = table.drop_duplicates("cell")
+    place = cells.groupby(["solver", "options", "family"]).cumcount()
+    return table[table["cell"].isin(cells["cell"][place < most])]
+
+
 @pytest.fixture(scope="module")
 def everything():
-    """The cells of all recorded runs, as if one run had measured them all."""
+    """Cells of every sort of all recorded runs, as if one run had measured them all."""
     runs = [
-        table
+        some(table)
         for name in papers.PAPERS
         for _, table, _ in measurements.recorded_runs(registry.folder(name) / "results")
     ]

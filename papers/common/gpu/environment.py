@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import platform
+import re
 import subprocess
+import tarfile
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 PACKAGES = (
     "numba",
@@ -44,6 +47,8 @@ _GPU_FIELDS = (
     "mig.mode.current",
 )
 _ROOT = Path(__file__).resolve().parents[3]
+_MEASURING = ("papers", "pyproject.toml", ":(exclude)papers/*/results/*", ":(exclude)*.md")
+"""Paths of git, for `is_clean`."""
 
 
 class MissingPackageError(ImportError):
@@ -86,26 +91,75 @@ def gpus() -> list[dict[str, str]]:
     return [dict(zip(_GPU_FIELDS, row, strict=False)) for row in rows if len(row) > 1]
 
 
-def _commit() -> str:
-    """Return the source tree's git commit with ``+changes`` if it differs from it, or ""."""
-    commit = _output("git", "rev-parse", "HEAD", cwd=_ROOT)
-    if commit and _output("git", "status", "--porcelain", "--untracked-files=no", cwd=_ROOT):
-        commit += "+changes"
-    return commit
+def commit() -> str:
+    """Return the hash of the source tree's git commit, or "" outside version control."""
+    return _output("git", "rev-parse", "HEAD", cwd=_ROOT)
 
 
-def sources() -> str:
-    """Return the SHA-256 of the package's Python files, by name.
+def is_clean() -> bool | None:
+    """Whether what measures is as `commit` has it: None outside version control.
 
-    `_commit` is not enough: a copy of the sources may lie outside version control, or beside a
-    history of another commit.
+    Pages and recorded runs may differ: they measure nothing. An untracked module counts as a
+    change, because it is imported like the others.
     """
-    folder = _ROOT / "papers"
+    if not commit():
+        return None
+    return not _output("git", "status", "--porcelain", "-uall", "--", *_MEASURING, cwd=_ROOT)
+
+
+def sources(at: str = "") -> str:
+    """Return the SHA-256 of the package's Python files and of `pyproject.toml`, by name.
+
+    A commit is not enough: a copy of the sources may lie outside version control, or beside a
+    history of another commit.
+
+    Parameters
+    ----------
+    at : str
+        A commit, whose files are taken from git; empty for the files that are here.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits, or "" if git does not have that commit.
+    """
+    files = _files_at(at) if at else _files_here()
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    for name in sorted(files):
+        digest.update(f"{name}\0{len(files[name])}\0".encode())
+        digest.update(files[name])
+    return digest.hexdigest() if files else ""
+
+
+def changed_since(at: str) -> list[str] | None:
+    """Return the files of `sources` that differ from a commit's; None if git does not have it."""
+    then, now = _files_at(at), _files_here()
+    if not then:
+        return None
+    return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+
+
+def _files_here() -> dict[str, bytes]:
+    paths = [*(_ROOT / "papers").rglob("*.py"), _ROOT / "pyproject.toml"]
+    return {p.relative_to(_ROOT).as_posix(): p.read_bytes() for p in paths if p.is_file()}
+
+
+def _files_at(at: str) -> dict[str, bytes]:
+    """Return a commit's files of `sources` by name, none of them if git does not have it."""
+    if not re.fullmatch(r"[0-9a-f]{7,64}", at):
+        return {}  # A record is somebody's text: nothing in it may be an option of git.
+    command = ["git", "archive", "--format=tar", at, "--", ":(glob)papers/**/*.py"]
+    try:
+        done = subprocess.run(
+            [*command, ":(glob)pyproject.toml"], cwd=_ROOT, capture_output=True, timeout=20
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    if done.returncode:
+        return {}
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+        members = [member for member in archive if member.isfile()]
+        return {m.name: cast(IO[bytes], archive.extractfile(m)).read() for m in members}
 
 
 def _memory_gib() -> float | None:
@@ -140,7 +194,8 @@ def record() -> dict[str, Any]:
     -------
     dict
         ``gpus`` (list), ``cpu``, ``cores`` (usable), ``memory_gib``, ``system``, ``versions``,
-        ``commit`` and ``sources``. No host name, user name or path.
+        ``commit``, ``clean`` (None outside version control) and ``sources``. No host name, user
+        name or path.
     """
     return {
         "gpus": gpus(),
@@ -149,6 +204,7 @@ def record() -> dict[str, Any]:
         "memory_gib": _memory_gib(),
         "system": f"{platform.system()} {platform.machine()}",
         "versions": versions(),
-        "commit": _commit(),
+        "commit": commit(),
+        "clean": is_clean(),
         "sources": sources(),
     }

@@ -1,9 +1,10 @@
-"""Fills a paper's `RESULTS.md` from its recorded runs.
+"""Fills a paper's pages from its recorded runs.
 
 ``reproduce readme lopes2019`` (or ``python -m papers.reproduce.report.readme lopes2019``) rewrites
-what stands between ``<!-- results: NAME -->`` and ``<!-- end -->`` with the rows of experiment NAME
-that come from recorded runs, and makes the page where there is none. A test keeps page and recorded
-runs equal. The paper's `README.md`, which teaches, links into this page.
+what stands between ``<!-- results: NAME -->`` and ``<!-- end -->`` in `RESULTS.md` with the rows of
+experiment NAME that come from recorded runs, and makes the page where there is none. In that page
+and in every `README.md` of the paper it fills the numbers in sentences, too, see
+`papers.reproduce.report.values`. A test keeps pages and recorded runs equal.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from pathlib import Path
 import pandas as pd
 
 from papers.common.evidence import published
-from papers.common.model import Plan
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
+from papers.reproduce.report import values
 from papers.reproduce.report.numbers import shown
 from papers.reproduce.run import folder as store
-from papers.reproduce.run import measurements
+from papers.reproduce.run import measurements, records
 
 PAGE = "RESULTS.md"
 """The page's name in a paper's folder."""
@@ -31,85 +32,127 @@ BLOCK = re.compile(r"(<!-- results: (\S+) -->\n)(?:(?!<!-- results:).)*?(<!-- en
 _NO_ROWS = "No recorded rows.\n"
 
 
-def filled(name: str) -> str:
-    """Return the results page of a paper with every block made anew.
+class _Recorded:
+    """The recorded rows of a paper's experiments, each table made once.
 
     Raises
     ------
     UsageError
-        For an unknown paper, one without recorded runs, a block that names no experiment of the
-        paper, or a block without its end mark.
+        For an unknown paper, or one without recorded runs.
     """
-    folder = registry.folder(name)
-    if not list(measurements.recorded_runs(folder / "results")):
-        raise UsageError(f"{name} has no recorded run")
-    tables = [
-        table
-        for owner in _owners(name)
-        for _, table, _ in measurements.recorded_runs(registry.folder(owner) / "results")
-    ]
-    summary = measurements.usable(measurements.summarize(pd.concat(tables)))
-    path = folder / PAGE
-    text = path.read_text(encoding="utf-8") if path.is_file() else _first(name, summary)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.folder = registry.folder(name)
+        if not list((self.folder / "results").glob("*/measurements.csv")):
+            raise UsageError(f"{name} has no recorded run")
+        recorded = records.seen_by(name, records.summaries(records.owners(name)))
+        self._summary = measurements.usable(recorded)
+        self._known = registry.experiments(name)
+        self._tables: dict[str, tuple[pd.DataFrame, published.Published]] = {}
+
+    def table(self, experiment: str) -> pd.DataFrame:
+        """Return the recorded rows of one experiment; a column ``run`` where there are two runs."""
+        if experiment not in self._known:
+            raise UsageError(f"{self.name}/{PAGE}: there is no experiment {experiment!r}")
+        return self._made(experiment)[0]
+
+    def _made(self, experiment: str) -> tuple[pd.DataFrame, published.Published]:
+        if experiment not in self._tables:
+            # One reader each: the printed form of a number is that of the files read so far.
+            numbers = published.loader(registry.MODULES[self.name])
+            table = self._known[experiment].table(self._summary, numbers)
+            self._tables[experiment] = _of_records(table), numbers
+        return self._tables[experiment]
+
+    def block(self, experiment: str) -> str:
+        """Return the recorded rows of one experiment as a Markdown table."""
+        table = self.table(experiment)
+        if table.empty:
+            return _NO_ROWS
+        header, *body = shown(table, self._made(experiment)[1])
+        rows = [[column.replace("_", " ") for column in header], ["---"] * len(header), *body]
+        lines = ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows]
+        return "\n".join(lines) + "\n"
+
+    def first(self) -> str:
+        """Return a new page: a heading and an empty block for each experiment with rows."""
+        card = registry.card(self.name)
+        head = (
+            f"# Results: {card.authors}, {card.year}\n\n"
+            "The tables between the marks are made from the recorded runs in `results/` by "
+            f"`reproduce readme\n{self.name}`, and a test keeps them equal; the text between the "
+            "tables is written by hand.\n"
+        )
+        parts = [
+            f"\n## {key}: {experiment.title}\n\n<!-- results: {key} -->\n<!-- end -->\n"
+            for key, experiment in self._known.items()
+            if self.block(key) != _NO_ROWS
+        ]
+        return head + "".join(parts)
+
+
+def _of_records(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table that are of recorded runs, without what is the same in all."""
+    if "source" not in table:
+        return table
+    table = table[table["source"].astype(str).str.startswith("recorded")]
+    runs = table["source"].str.removeprefix("recorded ")
+    table = table.drop(columns=[c for c in ("source", "device") if c in table])
+    if runs.nunique() > 1:
+        table.insert(0, "run", runs)
+    return table
+
+
+def filled(name: str) -> str:
+    """Return the results page of a paper with every block and every value made anew.
+
+    Raises
+    ------
+    UsageError
+        For an unknown paper, one without recorded runs, a mark that names no experiment of the
+        paper, or a mark without its end.
+    """
+    return _results(_Recorded(name))
+
+
+def _results(recorded: _Recorded) -> str:
+    path = recorded.folder / PAGE
+    text = path.read_text(encoding="utf-8") if path.is_file() else recorded.first()
     if len(_OPENING.findall(text)) != len(BLOCK.findall(text)):
-        raise UsageError(f"{name}/{PAGE}: a results block lacks its name or its <!-- end -->")
-    return BLOCK.sub(lambda found: found[1] + _block(name, found[2], summary) + found[3], text)
+        raise UsageError(
+            f"{recorded.name}/{PAGE}: a results block lacks its name or its <!-- end -->"
+        )
+    text = BLOCK.sub(lambda found: found[1] + recorded.block(found[2]) + found[3], text)
+    return values.filled(text, recorded.table)
 
 
-def _first(name: str, summary: pd.DataFrame) -> str:
-    """Return a new page: a heading and an empty block for each experiment with recorded rows."""
-    card = registry.card(name)
-    head = (
-        f"# Results: {card.authors}, {card.year}\n\n"
-        "The tables between the marks are made from the recorded runs in `results/` by `reproduce "
-        f"readme\n{name}`, and a test keeps them equal; the text between the tables is written by "
-        "hand.\n"
-    )
-    parts = [
-        f"\n## {key}: {experiment.title}\n\n<!-- results: {key} -->\n<!-- end -->\n"
-        for key, experiment in registry.experiments(name).items()
-        if _block(name, key, summary) != _NO_ROWS
-    ]
-    return head + "".join(parts)
+def pages(name: str) -> dict[Path, str]:
+    """Return every page of a paper that has something of its records, made anew, by its path.
 
-
-def _owners(name: str) -> list[str]:
-    """Return the paper and those whose solvers its experiments measure."""
-    plan = Plan("paper", gpu=True)
-    cells = (cell for each in registry.experiments(name).values() for cell in each.cells(plan))
-    return list(dict.fromkeys([name, *(registry.owner(cell.solver) for cell in cells)]))
-
-
-def _block(name: str, experiment: str, summary: pd.DataFrame) -> str:
-    """Return the recorded rows of one experiment as a Markdown table."""
-    known = registry.experiments(name)
-    if experiment not in known:
-        raise UsageError(f"{name}/{PAGE}: there is no experiment {experiment!r}")
-    numbers = published.loader(registry.MODULES[name])
-    table = known[experiment].table(summary, numbers)
-    if "source" in table:
-        table = table[table["source"].astype(str).str.startswith("recorded")]
-        runs = table["source"].str.removeprefix("recorded ")
-        table = table.drop(columns=[c for c in ("source", "device") if c in table])
-        if runs.nunique() > 1:
-            table.insert(0, "run", runs)
-    if table.empty:
-        return _NO_ROWS
-    header, *body = shown(table, numbers)
-    rows = [[column.replace("_", " ") for column in header], ["---"] * len(header), *body]
-    lines = ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+    Raises
+    ------
+    UsageError
+        As `filled`.
+    """
+    recorded = _Recorded(name)
+    found = {recorded.folder / PAGE: _results(recorded)}
+    for path in sorted(recorded.folder.rglob("README.md")):
+        text = path.read_text(encoding="utf-8")
+        if "<!-- value:" in text:
+            found[path] = values.filled(text, recorded.table)
+    return found
 
 
 def fill(name: str) -> Path:
-    """Write the results page of a paper, whole or not at all; return its path."""
-    path = registry.folder(name) / PAGE
-    store.write_atomically(path, filled(name))
-    return path
+    """Write the pages of a paper, each whole or not at all; return the path of `RESULTS.md`."""
+    for path, text in pages(name).items():
+        store.write_atomically(path, text)
+    return registry.folder(name) / PAGE
 
 
 def main(arguments: list[str]) -> int:
-    """Write the results pages of the named papers."""
+    """Write the pages of the named papers."""
     for name in arguments:
         fill(name)
     return 0

@@ -23,7 +23,7 @@ from papers.reproduce.plan import cells
 from papers.reproduce.report.numbers import compared, numeric_columns, show_number, shown
 from papers.reproduce.report.tally import SORTS, VERDICTS, sort_of, tallies
 from papers.reproduce.run import folder as store
-from papers.reproduce.run import json_files, measurements, runner
+from papers.reproduce.run import json_files, measurements, records, runner
 from papers.reproduce.run.runner import Run
 
 
@@ -89,15 +89,14 @@ def summary_of(run: Run) -> pd.DataFrame:
     """Return the summary of this run and of the recorded runs of the papers it is about.
 
     A paper's experiments may name another paper's solvers: then that one's recorded runs count too.
+    Each run is reduced by itself, and the column `records.RECORD` tells whose record a row is of;
+    `records.seen_by` chooses among them for one paper's experiments.
     """
     names = dict.fromkeys(paper for paper, _ in run.experiments())
-    names |= dict.fromkeys(registry.owner(job.cell.solver) for job in run.jobs)
-    tables = [run.measured().assign(source=measurements.THIS_RUN)]
-    for name in names:
-        recorded = measurements.recorded_runs(registry.folder(name) / "results")
-        tables += [table for _, table, _ in recorded]
-    full = [table for table in tables if not table.empty]
-    return measurements.summarize(pd.concat(full) if full else tables[0])
+    names |= dict.fromkeys(owner for name in list(names) for owner in records.owners(name))
+    mine = measurements.summarize(run.measured()).assign(**{records.RECORD: ""})
+    recorded = records.summaries(names)
+    return pd.concat([part for part in (mine, recorded) if len(part)] or [mine], ignore_index=True)
 
 
 def _pictures(run: Run, name: str) -> list[tuple[str, Path]]:
@@ -168,10 +167,11 @@ def build(run: Run) -> list[Section]:
     """
     _clear(run)
     summary = summary_of(run)
-    kept = summary[list(measurements.SUMMARY)]
+    kept = summary[[*measurements.SUMMARY, records.RECORD]]
     kept.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
-    evidence = Evidence(measurements.usable(summary))
-    sections = [_section(run, paper, e, evidence) for paper, e in run.experiments()]
+    seen = {name: records.seen_by(name, summary) for name in dict(run.experiments())}
+    evidence = {name: Evidence(measurements.usable(rows)) for name, rows in seen.items()}
+    sections = [_section(run, paper, e, evidence[paper]) for paper, e in run.experiments()]
     context = _context(run, summary, sections)
     for name in ("report.md", "report.html"):
         text = _templates(run).get_template(f"{name}.j2").render(context)
@@ -218,10 +218,10 @@ def _states(run: Run, summary: pd.DataFrame) -> list[dict[str, Any]]:
     return [known.get(job.key, {**missing, **blank, "cell": job.key}) for job in run.jobs]
 
 
-def _flags(states: list[dict[str, Any]]) -> list[str]:
+def _flags(run: Run, states: list[dict[str, Any]]) -> list[str]:
     """Return what a reader must know before believing the times."""
     few = [s for s in states if s["status"] == "ok" and 0 < int(s["count"]) < 5]
-    notes = []
+    notes = run.mixed()
     if few:
         notes.append(
             f"{len(few)} of {len(states)} cells were timed fewer than five times; their quartiles "
@@ -249,7 +249,7 @@ def _inconsistencies(papers: list[str]) -> list[tuple[str, list[list[str]]]]:
 
 def _recorded(papers: list[str]) -> list[tuple[str, dict[str, Any]]]:
     return [
-        (source, record)
+        (f"{source}, {name}", record)
         for name in papers
         for source, _, record in measurements.recorded_runs(registry.folder(name) / "results")
     ]
@@ -265,11 +265,11 @@ def _context(run: Run, summary: pd.DataFrame, sections: list[Section]) -> dict[s
         "sections": sections,
         "states": states,
         "bad": [state for state in states if state["status"] != "ok"],
-        "counts": {name: found.count(name) for name in (*measurements.STATUSES, "missing")},
+        "counts": {name: found.count(name) for name in (*measurements.STATUSES, *found)},
         "verdicts": VERDICTS,
         "sorts": SORTS,
         "tallies": tallies(c for section in sections for c in section.comparisons),
-        "flags": _flags(states),
+        "flags": _flags(run, states),
         "environment": runner.load_environment(run.folder),
         "recorded": _recorded(papers),
         "inconsistencies": _inconsistencies(papers),

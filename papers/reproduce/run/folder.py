@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import json_files
-from papers.reproduce.run.measurements import COLUMNS, parse
+from papers.reproduce.run.measurements import COLUMNS, STATUSES, parse
 
 Row = Mapping[str, Any]
 FORMAT = 1
@@ -98,7 +98,8 @@ class RunStore:
     folder : Path
         The run folder; it exists.
     retry : collection of str
-        Statuses whose cells are dropped, to be measured again.
+        Statuses whose cells are dropped, to be measured again. Where there are any, cells of a
+        status that nobody knows are dropped, too.
 
     Raises
     ------
@@ -114,7 +115,8 @@ class RunStore:
     def _repair(self, retry: Collection[str]) -> set[str]:
         """Drop what a kill left unfinished and what is to be retried; return the cells kept."""
         found = parse(self.path)
-        kept = {cell for cell, status in found.statuses.items() if status not in retry}
+        dropped = {*retry, *(set(found.statuses.values()) - {*STATUSES} if retry else ())}
+        kept = {cell for cell, status in found.statuses.items() if status not in dropped}
         repaired = _lines([COLUMNS, *(row for row in found.rows if row[0] in kept)])
         if not self.path.is_file() or self.path.read_bytes() != repaired.encode():
             write_atomically(self.path, repaired)

@@ -28,6 +28,9 @@ _CELL = {
     "repeats": (int, type(None)),
     "experiments": [str],
 }
+_PARTS = {"parts": [{"differs": [str], "cells": [str]}]}
+"""A key of a run that went on under other code, see `papers.reproduce.run.code`."""
+
 _LATER = {"storage": str, "permuted": bool, "interleaved": [str]}
 """Keys of a cell that older files lack."""
 
@@ -96,6 +99,8 @@ def read(path: Path, shape: Shape) -> Any:
         check(value, shape)
         if shape is ENVIRONMENT:
             check(value, {key: inner for key, inner in _RECORD.items() if key in value})
+        if shape is META and "parts" in value:
+            check(value, _PARTS)
         for place, cell in enumerate(value["plan"] if shape is META else ()):
             known = {key: inner for key, inner in _LATER.items() if key in cell}
             check(cell, known, f"plan[{place}]")

@@ -56,6 +56,11 @@ GROUP = ("source", *IDENTITY, "scope", "metric")
 SUMMARY = (*GROUP, "median", "q1", "q3", "count", "status", "certificate", "reason")
 """Columns of `summary.csv`."""
 
+ORDER = (
+    "source", "family", "storage", "permuted", "n", "label", "seed", "solver", "options", "scope",
+)  # fmt: skip
+"""The columns that a summary is sorted by; metrics keep the order of the solver."""
+
 VALUES = "values"
 """One more column of a summary in memory: the repetitions, a tuple of float in their order."""
 
@@ -220,27 +225,14 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
     last = measurements.iloc[places[np.append(starts[1:], len(places)) - 1]]
     numbers = pd.DataFrame(rows, last.index, columns=["median", "q1", "q3", "count", VALUES])
     frame = pd.concat([last[list(GROUP)], numbers, last[list(SUMMARY[-3:])]], axis=1)
-    order = [
-        "source",
-        "family",
-        "storage",
-        "permuted",
-        "n",
-        "label",
-        "seed",
-        "solver",
-        "options",
-        "scope",
-        "metric",
-    ]
     # Stable, so that steps and counters keep the order in which the solver names them.
-    return frame.sort_values(order[:-1], kind="stable").reset_index(drop=True)
+    return frame.sort_values(list(ORDER), kind="stable").reset_index(drop=True)
 
 
 def usable(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that tables may show: of cells that ran and were certified, and `GAVE_UP`."""
     kept = ((summary["status"] == "ok") & (summary["metric"] != "done")) | (
-        summary["metric"] == GAVE_UP
+        (summary["metric"] == GAVE_UP) & summary["status"].isin(STATUSES)
     )
     return summary[kept].reset_index(drop=True)
 

@@ -1,22 +1,32 @@
 """Keeps a run as the recorded run of its papers on one card.
 
 A recorded run is what everybody without that card sees beside their own: the raw measurements, the
-environment, the plan, and the plots that the paper's RESULTS.md shows.
+environment, the plan, and the plots that the paper's RESULTS.md shows. It is of one clean commit,
+which its environment names, and `manifest.json` has the hash of each of its files;
+`papers.reproduce.verify` checks both.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from papers.common.evidence import plots, published
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
+from papers.reproduce.run import code, measurements, records
+from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import Run, exit_code, load_environment, statuses
 
 FILES = ("measurements.csv", "environment.json", "meta.json")
+MANIFEST = "manifest.json"
+"""A file of every record: ``{"format": 1, "files": {name: SHA-256}}``."""
 
 
 def slug(name: str) -> str:
@@ -30,14 +40,29 @@ def folder_name(environment: Mapping[str, Any]) -> str:
     return slug(str(environment["device"])) + (f"-x{gpus}" if gpus > 1 else "")
 
 
-def record(run: Run) -> list[Path]:
+def hashes(record: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file of a record by its name, but of the manifest."""
+    files = sorted(path for path in record.rglob("*") if path.is_file())
+    return {
+        path.relative_to(record).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+        if path.name not in (MANIFEST, store.LOCK)
+    }
+
+
+def record(run: Run, anyway: bool = False) -> list[Path]:
     """Copy a finished run into ``papers/<paper>/results/<card>/`` of each of its papers.
+
+    Whatever lay there before goes: a record is what one run has left.
 
     Parameters
     ----------
     run : Run
         Measured on a GPU, every planned cell certified or skipped (its matrix is not there, or its
         solver gave up).
+    anyway : bool
+        Record a run of no clean commit, or of several codes; its environment then says so under
+        ``anyway``.
 
     Returns
     -------
@@ -47,8 +72,8 @@ def record(run: Run) -> list[Path]:
     Raises
     ------
     UsageError
-        If the run is not complete and certified, was not measured on a GPU, or holds several
-        papers, whose cells one file would mix.
+        If the run is not complete and certified, was not measured on a GPU, holds several papers,
+        whose cells one file would mix, or is not of one clean commit.
     """
     if exit_code(statuses(run)) != 0:
         raise UsageError(f"{run.folder.name} is not complete and certified: nothing is recorded")
@@ -58,11 +83,54 @@ def record(run: Run) -> list[Path]:
     names = list(dict.fromkeys(name for name, _ in run.experiments()))
     if len(names) != 1:
         raise UsageError(f"{run.folder.name} holds {', '.join(names)}: record one paper at a time")
+    named = _named(run, environment, anyway)
     target = Path(registry.folder(names[0])) / "results" / folder_name(environment)
-    pictures = target / "figures"
-    pictures.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(run.folder / name, target / name)
-    for path in sorted((run.folder / "artifacts").glob("*.png")):
-        shutil.copyfile(path, pictures / path.name)
+    _replace(target, run, named)
     return [target]
+
+
+def _named(run: Run, environment: dict[str, Any], anyway: bool) -> dict[str, Any]:
+    """Return the environment with the clean commit that the run is of."""
+    commit, why = code.clean_commit(environment)
+    faults = run.mixed() + ([f"It is of no clean commit: {why}."] if not commit else [])
+    if faults and not anyway:
+        raise UsageError(
+            f"{run.folder.name}: {' '.join(faults)} Nothing is recorded; --anyway records it, and "
+            "the record says so"
+        )
+    clean = {"commit": commit, "clean": True} if commit else {}
+    return {**environment, **clean, **({"anyway": faults} if faults else {})}
+
+
+def _replace(target: Path, run: Run, environment: Mapping[str, Any]) -> None:
+    """Make the record beside its place, then move it there."""
+    scratch = target.with_name(target.name + ".part")
+    shutil.rmtree(scratch, ignore_errors=True)
+    (scratch / "figures").mkdir(parents=True)
+    for name in FILES:
+        shutil.copyfile(run.folder / name, scratch / name)
+    store.write_atomically(scratch / "environment.json", store.dump_json(environment))
+    for path in sorted((run.folder / "artifacts").glob("*.png")):
+        shutil.copyfile(path, scratch / "figures" / path.name)
+    _draw(run, f"recorded {target.name}", scratch / "figures")
+    manifest = {"format": store.FORMAT, "files": hashes(scratch)}
+    store.write_atomically(scratch / MANIFEST, store.dump_json(manifest))
+    shutil.rmtree(target, ignore_errors=True)
+    scratch.rename(target)
+
+
+def _draw(run: Run, source: str, folder: Path) -> None:
+    """Draw the figures of a run's experiments from what will be its record."""
+    name = run.experiments()[0][0]
+    mine = measurements.summarize(run.measured().assign(source=source))
+    others = records.summaries(owner for owner in records.owners(name) if owner != name)
+    summary = pd.concat([mine.assign(**{records.RECORD: name}), others], ignore_index=True)
+    seen = measurements.usable(records.seen_by(name, summary))
+    numbers = published.loader(registry.MODULES[name])
+    for _, experiment in run.experiments():
+        if experiment.figure is None or experiment.unavailable:
+            continue
+        table = experiment.table(seen, numbers)
+        if not table.empty:
+            with plots.house_style():
+                plots.save(experiment.figure(table), folder / f"{experiment.name}.png")

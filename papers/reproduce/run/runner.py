@@ -8,6 +8,7 @@ that
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -30,8 +31,8 @@ from papers.reproduce.plan.estimate import Estimator
 from papers.reproduce.plan.pace import PACE, SEEDS, Pace
 from papers.reproduce.plan.seeds import SeedRule
 from papers.reproduce.registry import UsageError
+from papers.reproduce.run import code, json_files, measurements
 from papers.reproduce.run import folder as store
-from papers.reproduce.run import json_files, measurements
 from papers.reproduce.run.folder import Journal, Lock, RunStore
 from papers.reproduce.run.measurements import recorded_runs, summarize
 
@@ -178,19 +179,47 @@ class Run:
         """Return the rows of all finished cells."""
         return measurements.read(self.folder / "measurements.csv")
 
-    def check_device(self, worker: Measurer) -> None:
-        """Refuse to go on on another device than the run began on: it would mix two machines."""
-        began = self.meta["device"]
-        if began["name"] != worker.device.name:
+    def check(self, worker: Measurer, force: bool = False, retry: Collection[str] = ()) -> None:
+        """Refuse to go on under another code, on another device or with other packages.
+
+        Parameters
+        ----------
+        worker : Worker or Team
+        force : bool
+            Go on all the same: ``parts`` of `meta.json` then tells which cells are measured here.
+        retry : collection of str
+            Statuses that are measured again.
+
+        Raises
+        ------
+        UsageError
+            Names what differs. Another number of ranks is refused always: the cells are for it.
+        """
+        began = self.meta["device"].get("ranks", 1)
+        if began != worker.device.ranks:
             raise UsageError(
-                f"this run began on {began['name']!r}, here is {worker.device.name!r}: "
+                f"this run began with {began} ranks, here are {worker.device.ranks}: "
                 "start a new run"
             )
-        if began.get("ranks", 1) != worker.device.ranks:
+        record, now = load_environment(self.folder), code.here(worker.device.name)
+        found = code.differences(code.of_run(self.meta, record), now)
+        if not found:
+            return
+        if not force:
             raise UsageError(
-                f"this run began with {began.get('ranks', 1)} ranks, here are "
-                f"{worker.device.ranks}: start a new run"
+                f"this run would be mixed: {'; '.join(found)}; start a new run, or go on with "
+                "--force, which marks the cells"
             )
+        first = code.circumstances(record, self.meta["version"], self.meta["device"]["name"])
+        cells_left = [job.key for job in self.left(retry)]
+        part = {**now, "differs": code.differences(first, now), "cells": cells_left}
+        self.meta.setdefault("parts", []).append(part)
+        store.write_meta(self.folder, self.meta)
+
+    def mixed(self) -> list[str]:
+        """Return a sentence for each part that measured cells under other code, or elsewhere."""
+        found = measurements.parse(self.folder / "measurements.csv").statuses
+        return code.mixed(self.meta, found)
 
     def set_timeout(self, seconds: float) -> None:
         """Change the limit of a cell, here and in `meta.json`."""
@@ -369,7 +398,7 @@ def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
         Whose device the run will use.
     folder : Path, optional
         The run folder, which must be new or empty; default
-        ``runs/<paper>-<preset>-<time>``.
+        ``runs/<paper>-<preset>-<time>``, with a number behind it where that is taken.
 
     Raises
     ------
@@ -380,9 +409,7 @@ def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
     if worker.device.ranks > 1:
         demand_ranks(jobs)
     if folder is None:
-        names = list(dict.fromkeys(paper for paper, _ in pairs))
-        which = names[0] if len(names) == 1 else "all"
-        folder = Path("runs") / f"{which}-{choice.preset}-{time.strftime('%Y%m%d-%H%M%S')}"
+        folder = _new_folder(choice, list(dict.fromkeys(paper for paper, _ in pairs)))
     lock = _claim(folder)
     try:
         meta = _meta(choice, worker, pairs, jobs)
@@ -394,6 +421,20 @@ def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
         lock.release()
         raise
     return Run(folder, meta, jobs, lock)
+
+
+def _new_folder(choice: Choice, names: list[str]) -> Path:
+    """Make the default folder; of two runs of one second the later one's name ends in ``-2``."""
+    which = names[0] if len(names) == 1 else "all"
+    stem = f"{which}-{choice.preset}-{time.strftime('%Y%m%d-%H%M%S')}"
+    for ending in itertools.chain([""], (f"-{number}" for number in itertools.count(2))):
+        folder = Path("runs") / f"{stem}{ending}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        break
+    return folder
 
 
 def _claim(folder: Path) -> Lock:
@@ -461,11 +502,13 @@ def statuses(run: Run) -> list[str]:
 
 
 def exit_code(found: Sequence[str], problems: Sequence[str] = ()) -> int:
-    """Return 1 if a status is ``not-certified``, else 3 for any failure or gap, else 0."""
+    """Return 1 if a status is ``not-certified``, else 3 for any failure or gap, else 0.
+
+    A status that nobody knows is a failure, too.
+    """
     if "not-certified" in found:
         return 1
-    failed = {"failed", "timeout", "out-of-memory", "missing"}
-    return 3 if problems or failed & set(found) else 0
+    return 3 if problems or set(found) - {"ok", "skipped"} else 0
 
 
 def load_environment(folder: Path) -> dict[str, Any]:

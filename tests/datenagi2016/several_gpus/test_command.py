@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from datenagi2016.several_gpus.test_solver import ended, pytestmark, start  # noqa: F401
 
+import papers
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.mpi import job as launcher
 from papers.common.mpi import ranks
@@ -130,10 +131,10 @@ def test_a_cell_that_ends_the_job_twice_has_failed(tmp_path):
 
 
 def test_a_run_goes_on_with_as_many_ranks_as_it_began_with():
-    run = Run(Path("run"), {"device": {"name": "A", "ranks": 2}})
-    run.check_device(SimpleNamespace(device=DeviceCard("A", True, "a", 2, 2)))
+    run = Run(Path("run"), {"version": papers.__version__, "device": {"name": "A", "ranks": 2}})
+    run.check(SimpleNamespace(device=DeviceCard("A", True, "a", 2, 2)))
     with pytest.raises(UsageError, match="began with 2 ranks, here are 3"):
-        run.check_device(SimpleNamespace(device=DeviceCard("A", True, "a", 3, 3)))
+        run.check(SimpleNamespace(device=DeviceCard("A", True, "a", 3, 3)))
 
 
 def children(pid):

@@ -7,6 +7,7 @@ import pytest
 
 from papers.reproduce.registry import UsageError
 from papers.reproduce.report import readme
+from papers.reproduce.run import records
 
 PAGE = """# Toy
 
@@ -75,8 +76,8 @@ def test_rows_of_recorded_runs_only_named_where_there_are_two(paper, monkeypatch
 
 def test_recorded_runs_of_another_papers_solvers_count_too():
     """Figure 6 of one paper measures a solver of another."""
-    assert readme._owners("lopes2019") == ["lopes2019", "datenagi2016"]
-    block = readme.filled("lopes2019").split("<!-- results: fig06 -->")[1].split("<!-- end -->")[0]
+    assert records.owners("lopes2019") == ["lopes2019", "datenagi2016"]
+    block = readme._Recorded("lopes2019").block("fig06")
     assert len([line for line in block.splitlines() if line.startswith("| 8192 |")]) == 3
 
 

@@ -49,11 +49,13 @@ def test_what_is_appended_comes_back(filled):
 
 
 def test_every_possible_cut_is_repaired(filled):
-    """Cut the file at every byte: a cell is either whole or measured again, never half there."""
+    """Cut at every byte about a line's end, and at some more: a cell is whole or measured again."""
     path = filled / "measurements.csv"
     full = path.read_bytes()
     ends = [full.index(b'\n"b, with') + 1, len(full)]
-    for cut in range(len(full) + 1):
+    breaks = [place for place, byte in enumerate(full) if byte == ord("\n")]
+    near = {place + step for place in breaks for step in (-1, 0, 1, 2)}
+    for cut in sorted({*near, *range(0, len(full), 11)} & {*range(len(full) + 1)}):
         path.write_bytes(full[:cut])
         # A report on the torn file shows what a resumed run keeps.
         seen = measurements.parse(path).statuses

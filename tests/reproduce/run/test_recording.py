@@ -5,27 +5,37 @@ import json
 import pytest
 
 from papers.reproduce import registry
-from papers.reproduce.run import measurements, recording
+from papers.reproduce.run import code, measurements, recording
+
+
+def told(folder, **facts):
+    """Change a run's environment."""
+    path = folder / "environment.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
 
 
 @pytest.fixture
-def copied(smoke):
-    """A finished toy run that says it was measured on a card."""
-    folder = smoke
-    path = folder / "environment.json"
-    environment = json.loads(path.read_text())
-    environment["device"], environment["gpus"] = "A Card (TM) 80GB", [{"name": "A Card"}]
-    path.write_text(json.dumps(environment))
-    return folder
+def copied(smoke, clean_tree):
+    """A finished toy run that says it was measured on a card, with a clean commit."""
+    told(smoke, device="A Card (TM) 80GB", gpus=[{"name": "A Card"}], **clean_tree.facts())
+    return smoke
 
 
 def test_a_finished_run_is_kept_under_its_card(copied, tmp_path, monkeypatch, reproduce):
     monkeypatch.setattr(registry, "folder", lambda name: tmp_path / name)
+    meta = json.loads((copied / "meta.json").read_text())
+    meta["experiments"].append("toy:fig1")  # A figure of the same cells.
+    (copied / "meta.json").write_text(json.dumps(meta))
     result = reproduce("record", copied)
     assert result.code == 0, result.err
     (kept,) = tmp_path.glob("*/results/a-card-tm-80gb")
-    for name in recording.FILES:
+    for name in ("measurements.csv", "meta.json"):
         assert (kept / name).read_bytes() == (copied / name).read_bytes()
+    facts = [json.loads((f / "environment.json").read_text()) for f in (kept, copied)]
+    assert facts[0] == facts[1]
+    manifest = json.loads((kept / recording.MANIFEST).read_text())
+    assert manifest["files"] == recording.hashes(kept)
+    assert set(manifest["files"]) == {*recording.FILES, "figures/fig1.png"}
     ((source, table, _),) = measurements.recorded_runs(kept.parent)
     assert source == "recorded a-card-tm-80gb"
     assert len(table)
@@ -45,6 +55,61 @@ def test_an_incomplete_run_is_refused(copied, reproduce):
     result = reproduce("record", copied)
     assert result.code == 2
     assert "not complete" in result.err
+
+
+def test_a_new_record_replaces_the_old_one_whole(copied, tmp_path, monkeypatch, reproduce):
+    monkeypatch.setattr(registry, "folder", lambda name: tmp_path / name)
+    old = tmp_path / "toy" / "results" / "a-card-tm-80gb"
+    old.mkdir(parents=True)
+    (old / "tuning.csv").write_text("of another time")
+    assert reproduce("record", copied).code == 0
+    assert not (old / "tuning.csv").exists()
+    assert sorted(old.parent.iterdir()) == [old]
+
+
+def test_a_run_of_no_clean_commit_is_refused_or_says_so(
+    copied, clean_tree, tmp_path, monkeypatch, reproduce
+):
+    monkeypatch.setattr(registry, "folder", lambda name: tmp_path / name)
+    clean_tree.write("a = 3\n")
+    told(copied, **clean_tree.facts())
+    result = reproduce("record", copied)
+    assert result.code == 2
+    assert "of no clean commit: the tree was not clean" in result.err
+    assert not (tmp_path / "toy").exists()
+    assert reproduce("record", copied, "--anyway").code == 0
+    (kept,) = tmp_path.glob("toy/results/*/environment.json")
+    (fault,) = json.loads(kept.read_text())["anyway"]
+    assert "no clean commit" in fault
+
+
+def test_the_tree_that_records_names_the_commit_of_a_copy_outside_version_control(clean_tree):
+    facts = clean_tree.facts()
+    assert code.clean_commit(facts) == (facts["commit"], "")
+    copied = {**facts, "commit": "", "clean": None}
+    assert code.clean_commit(copied) == (facts["commit"], "")
+    # The measuring machine may hold the files beside a history of another commit.
+    beside = {**facts, "commit": "ab" * 20, "clean": False}
+    assert code.clean_commit(beside) == (facts["commit"], "")
+    clean_tree.write("a = 3\n")
+    for record, why in (
+        (copied, "outside version control"),
+        (beside, "not clean"),
+        ({**facts, "sources": "0" * 64}, "not those of the commit"),
+        ({"commit": "ab" * 20}, "does not say"),
+    ):
+        commit, told = code.clean_commit(record)
+        assert (commit, why in told) == ("", True), told
+
+
+def test_an_untracked_module_is_a_change_and_a_page_or_record_is_none(clean_tree):
+    package = clean_tree.folder / "papers" / "one"
+    (package / "README.md").write_text("words")
+    (package / "results" / "card").mkdir(parents=True)
+    (package / "results" / "card" / "meta.json").write_text("{}")
+    assert clean_tree.facts()["clean"]
+    (package / "more.py").write_text("")
+    assert not clean_tree.facts()["clean"]
 
 
 def test_several_cards_have_a_folder_of_their_own():

@@ -16,6 +16,7 @@ from papers.common.model import Plan
 from papers.reproduce.measure import worker
 from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.plan import cells as plan
+from papers.reproduce.registry import UsageError
 from papers.reproduce.run import measurements, runner
 
 
@@ -92,6 +93,7 @@ def test_every_bad_end_is_a_status_and_the_run_goes_on(all_bad, solver, expected
         (["out-of-memory"], [], 3),
         (["ok", "missing"], [], 3),
         (["ok"], ["a table"], 3),
+        (["ok", "weird"], [], 3),
         (["failed", "not-certified", "missing"], ["a table"], 1),
     ],
 )
@@ -289,13 +291,101 @@ def test_ctrl_c_keeps_finished_cells_and_exits_130(start, tmp_path, monkeypatch)
     assert len(measured_cells(folder)) == 2
 
 
-def test_resume_refuses_another_device(reproduce, smoke):
-    meta = json.loads((smoke / "meta.json").read_text())
-    meta["device"]["name"] = "Another GPU"
-    (smoke / "meta.json").write_text(json.dumps(meta))
+OTHERWISE = {
+    "device": "its device is Another GPU, here is CPU executor",
+    "version": "its version is 0.0.1, here is",
+    "commit": "its commit is 0123456789ab, here is",
+    "sources": "its sources are 0123456789ab, here are",
+    "cpu": "its cpu is Another CPU, here is ",
+    "packages": "its packages are numpy 1.0, here are numpy",
+}
+"""What may differ when a run goes on, and what is said."""
+
+
+def begun_otherwise(folder, what):
+    """Change what a run folder says it began with."""
+    meta, facts = (json.loads((folder / f"{n}.json").read_text()) for n in ("meta", "environment"))
+    planted = "0123456789abcdef" * 4
+    facts |= {what: planted} if what in ("commit", "sources") else {}
+    facts |= {"cpu": "Another CPU"} if what == "cpu" else {}
+    facts["commit"] = facts["commit"] or planted  # There may be no git here.
+    meta |= {"version": "0.0.1"} if what == "version" else {}
+    if what == "device":
+        meta["device"]["name"] = "Another GPU"
+    if what == "packages":
+        facts["versions"]["numpy"] = "1.0"
+    (folder / "meta.json").write_text(json.dumps(meta))
+    (folder / "environment.json").write_text(json.dumps(facts))
+
+
+@pytest.mark.parametrize("what", OTHERWISE)
+def test_resume_refuses_other_code_or_another_device(smoke, what):
+    if what == "commit" and not json.loads((smoke / "environment.json").read_text())["commit"]:
+        pytest.skip("there is no git")
+    begun_otherwise(smoke, what)
+    card = worker.DeviceCard("CPU executor", False, "cpu-executor")
+    with pytest.raises(UsageError, match="--force") as refused:
+        runner.Run.load(smoke).check(SimpleNamespace(device=card))
+    assert OTHERWISE[what] in str(refused.value)
+    assert "parts" not in json.loads((smoke / "meta.json").read_text())
+
+
+def test_the_command_refuses_it_with_exit_2(reproduce, smoke):
+    begun_otherwise(smoke, "device")
     result = reproduce("run", "--resume", smoke)
-    assert result.code == 2
-    assert "'Another GPU'" in result.err
+    assert (result.code, OTHERWISE["device"] in result.err) == (2, True)
+
+
+def test_a_run_forced_on_under_other_code_says_which_cells_and_is_not_recorded(reproduce, smoke):
+    lines = (smoke / "measurements.csv").read_text().splitlines(keepends=True)
+    first = [line for line in lines if line.startswith(("cell,", "toy:good/"))]
+    (smoke / "measurements.csv").write_text("".join(first))
+    begun_otherwise(smoke, "sources")
+    assert reproduce("run", "--resume", smoke, "--force").code == 0
+    (part,) = json.loads((smoke / "meta.json").read_text())["parts"]
+    assert part["cells"] == ["toy:slow/uniform/n=8/range=n/seed=1"]
+    told = "1 of 2 cells were measured in a later part: its sources are 0123456789ab, here are"
+    for name in ("report.md", "report.html"):
+        assert told in (smoke / name).read_text()
+    # The code that is here is the latest part's, so that nothing has to be forced again.
+    card = worker.DeviceCard("CPU executor", False, "cpu-executor")
+    runner.Run.load(smoke).check(SimpleNamespace(device=card))
+    facts = json.loads((smoke / "environment.json").read_text())
+    facts["gpus"] = [{"name": "A Card"}]
+    (smoke / "environment.json").write_text(json.dumps(facts))
+    result = reproduce("record", smoke)
+    assert (result.code, told in result.err) == (2, True)
+
+
+def test_a_status_that_nobody_knows_is_no_success(reproduce, smoke):
+    path = smoke / "measurements.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    changed = [x.replace(",ok,", ",weird,") if x.startswith("toy:slow") else x for x in lines]
+    path.write_text("".join(changed))
+    result = reproduce("report", smoke)
+    assert result.code == 3
+    assert "1 weird" in result.out
+    assert "Cells: 1 ok, 1 weird." in (smoke / "report.md").read_text()
+    summary = pd.read_csv(smoke / "summary.csv")
+    assert set(measurements.usable(summary)["solver"]) == {"toy:good"}
+    assert reproduce("record", smoke).code == 2
+    again = runner.Run.load(smoke)
+    assert again.left() == []
+    assert [job.cell.solver for job in again.left(runner.RETRIED)] == ["toy:slow"]
+
+
+def test_two_runs_of_one_second_have_two_folders(toy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "time", SimpleNamespace(strftime=lambda form: "now"))
+    card = worker.DeviceCard("A", False, "a")
+    made = []
+    for _ in range(3):
+        choice = runner.Choice(("toy:table1",), "smoke")
+        made.append(runner.create(choice, SimpleNamespace(device=card)))
+    names = [run.folder.name for run in made]
+    for run in made:
+        run.lock.release()
+    assert names == ["toy-smoke-now", "toy-smoke-now-2", "toy-smoke-now-3"]
 
 
 # ------------------------------------------------------------------------------ groups and seeds

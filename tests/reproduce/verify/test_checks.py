@@ -1,0 +1,197 @@
+"""``reproduce verify`` on a record of the toy paper: each check, with the faults it is for."""
+
+import json
+import shutil
+
+import pytest
+
+from papers.reproduce import registry
+from papers.reproduce.report import readme
+from papers.reproduce.run import recording
+
+PAGE = "# Toy\n\n<!-- results: table1 -->\n<!-- end -->\n"
+
+
+@pytest.fixture
+def record(smoke, clean_tree, tmp_path, monkeypatch, reproduce, toy):
+    """A record of the toy paper, of the clean commit of a tree that is here, and its page."""
+    path = smoke / "environment.json"
+    facts = {**json.loads(path.read_text()), "device": "A Card", "gpus": [{"name": "A Card"}]}
+    path.write_text(json.dumps({**facts, **clean_tree.facts()}))
+    monkeypatch.setattr(registry, "folder", lambda name: tmp_path / name)
+    result = reproduce("record", smoke)
+    assert result.code == 0, result.err
+    (tmp_path / "toy" / "RESULTS.md").write_text(PAGE)
+    readme.fill("toy")
+    return tmp_path / "toy" / "results" / "a-card"
+
+
+@pytest.fixture
+def verified(reproduce):
+    """Verify a record; return the exit code and result and reason by check."""
+
+    def verify(folder, seconds=0):
+        result = reproduce("verify", folder, "--seconds", seconds)
+        assert not result.err, result.err
+        lines = [line.strip().split("  ") for line in result.out.splitlines()[1:]]
+        cut = [[word.strip() for word in words if word] for words in lines]
+        return result.code, {name: (state, why) for state, name, why in cut}
+
+    return verify
+
+
+def changed(path, old, new, count=-1):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, count))
+
+
+def sealed(record):
+    """Write the manifest anew, as somebody would who hides a change."""
+    text = json.dumps({"format": 1, "files": recording.hashes(record)})
+    (record / recording.MANIFEST).write_text(text)
+
+
+def test_a_good_record_passes_every_check(record, verified):
+    code, found = verified(record, 3600)
+    assert code == 0
+    assert {name: state for name, (state, _) in found.items()} == dict.fromkeys(
+        ["files", "code", "code here", "cells", "objectives", "sample", "tables"], "ok"
+    )
+    assert found["cells"][1] == "2 cells are proved, 0 were skipped"
+    assert found["sample"][1].startswith("1 of 1 instances were drawn and solved anew by 1 codes")
+    assert found["sample"][1].endswith("1 counters are the recorded ones")
+
+
+def test_records_are_named_by_paper_card_or_folder(record, reproduce, monkeypatch):
+    for words in ([], ["toy"], ["a-card"], ["toy/a-card"], [record]):
+        result = reproduce("verify", *words, "--seconds", 0)
+        assert "toy/a-card\n" in result.out
+    monkeypatch.chdir(record.parent)
+    result = reproduce("verify", "a-card", "--seconds", 0)  # A folder, by one word.
+    assert (result.code, result.err) == (0, "")
+    result = reproduce("verify", "nobody")
+    assert (result.code, "there are: toy/a-card" in result.err) == (2, True)
+
+
+def of_one(record, cell):
+    """The time of the first repetition of a cell, as the file has it."""
+    rows = [line.split(",") for line in (record / "measurements.csv").read_text().splitlines()]
+    return next(",".join(row[10:14]) for row in rows if row[0].startswith(cell) and "run" in row)
+
+
+def test_a_changed_time_is_noticed_by_hash_and_by_table(record, verified):
+    row = of_one(record, "toy:slow")
+    changed(record / "measurements.csv", row, row.rpartition(",")[0] + ",1e6")
+    code, found = verified(record)
+    assert code == 1
+    assert found["files"] == ("failed", "measurements.csv was changed")
+    assert found["tables"][0] == "failed"
+    assert "RESULTS.md differs in 1 lines" in found["tables"][1]
+    sealed(record)
+    code, found = verified(record)
+    assert (code, found["files"][0], found["tables"][0]) == (1, "ok", "failed")
+
+
+def test_an_objective_changed_in_one_cell_or_in_all_is_noticed(record, verified):
+    path = record / "measurements.csv"
+    (line,) = {row.split(",cost,")[1] for row in path.read_text().splitlines() if ",cost," in row}
+    value = line.partition(",")[0]
+    changed(path, f",cost,{value},", ",cost,1,", 1)
+    sealed(record)
+    code, found = verified(record)
+    assert (code, found["objectives"][0]) == (1, "failed")
+    assert f"costs 1, {value}" in found["objectives"][1]
+    changed(path, f",cost,{value},", ",cost,1,")
+    sealed(record)
+    code, found = verified(record, 3600)
+    assert (code, found["objectives"][0], found["sample"][0]) == (1, "ok", "failed")
+    assert f"cost is recorded as 1, and toy:good has {value}" in found["sample"][1]
+
+
+def test_a_changed_counter_is_noticed(record, verified):
+    changed(record / "measurements.csv", ",augmentations,8,", ",augmentations,7,")
+    found = verified(record, 3600)[1]
+    assert found["sample"][0] == "failed"
+    assert "augmentations is recorded as 7, and toy:good has 8" in found["sample"][1]
+
+
+def test_a_sample_of_no_time_says_nothing(record, verified):
+    assert verified(record)[1]["sample"] == (
+        "cannot be said",
+        "none of 1 instances could be solved here",
+    )
+
+
+def test_missing_and_foreign_files_are_noticed(record, verified):
+    (record / "tuning.csv").write_text("a,b\n")
+    assert verified(record)[1]["files"] == ("failed", "tuning.csv is not in the manifest")
+    (record / "tuning.csv").unlink()
+    kept = (record / "meta.json").read_bytes()
+    (record / "meta.json").unlink()
+    code, found = verified(record)
+    assert code == 1
+    assert found == {
+        "files": ("failed", "meta.json is missing"),
+        "record": ("failed", "it has no meta.json"),
+    }
+    (record / "meta.json").write_bytes(kept)
+    (record / recording.MANIFEST).unlink()
+    code, found = verified(record)
+    assert (code, found["files"][0]) == (0, "cannot be said")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (",ok,", ",weird,", "is 'weird'"),
+        (",ok,", ",failed,", "is 'failed'"),
+        (",lp-duals,", ",none,", "is ok without a proof"),
+        ("toy:slow", "toy:other", "was not measured"),
+    ],
+)
+def test_cells_that_are_not_proved_or_not_planned_are_noticed(record, verified, old, new, message):
+    changed(record / "measurements.csv", old, new)
+    code, found = verified(record)
+    assert (code, found["cells"][0]) == (1, "failed")
+    assert message in found["cells"][1]
+
+
+def test_a_cell_with_two_statuses_is_noticed(record, verified):
+    changed(record / "measurements.csv", ",ok,", ",weird,", 1)
+    assert "has two statuses" in verified(record)[1]["cells"][1]
+
+
+def test_a_record_names_its_commit_and_is_compared_with_it(record, verified, clean_tree):
+    facts = json.loads((record / "environment.json").read_text())
+    first = facts["commit"]
+    clean_tree.commit("b = 2\n")
+    code, found = verified(record)
+    assert (code, found["code"][0]) == (0, "ok")
+    assert found["code here"][0] == "cannot be said"
+    assert "changed in 1 files since" in found["code here"][1]
+    for change, state, message in (
+        ({"commit": clean_tree.head()}, "failed", "its sources are not those of the commit"),
+        ({"commit": "0" * 40}, "cannot be said", "is not here"),
+        ({"commit": "--output=/x"}, "cannot be said", "is not here"),
+        ({"clean": False}, "failed", "the tree had changes"),
+        ({"commit": first + "+changes"}, "failed", "the tree had changes"),
+        ({"anyway": ["Two codes."]}, "failed", "Two codes."),
+        ({"sources": ""}, "cannot be said", "no hash of its sources"),
+    ):
+        (record / "environment.json").write_text(json.dumps({**facts, **change}))
+        sealed(record)
+        code, found = verified(record)
+        assert (found["code"][0], message in found["code"][1]) == (state, True), found
+        assert code == (state == "failed")
+
+
+def test_a_page_that_was_edited_is_noticed(record, verified):
+    changed(record.parents[1] / "RESULTS.md", "| 8 | n |", "| 8 | n | ")
+    assert verified(record)[1]["tables"][0] == "failed"
+
+
+def test_of_a_copy_only_its_page_cannot_be_checked(record, verified, tmp_path):
+    copy = shutil.copytree(record, tmp_path / "copies" / "deep" / "a-card")
+    code, found = verified(copy)
+    assert (code, found["tables"][0], found["files"][0]) == (0, "cannot be said", "ok")

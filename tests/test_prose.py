@@ -1,0 +1,107 @@
+"""No measured number in a sentence is typed by hand: it comes from a record, by a mark.
+
+A number with a unit of time, a rate, a share or "times" counts as measured, unless it stands in
+`ALLOWED` with the reason why it is none.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import papers as package
+from papers.reproduce.report import readme, values
+
+ROOT = Path(package.__file__).parents[1]
+PAGES = sorted(
+    path
+    for pattern in ("README.md", "CONTRIBUTING.md", "papers/*/*.md", "papers/*/*/README.md")
+    for path in ROOT.glob(pattern)
+)
+UNIT = r"(?:[mnuµ]?s|seconds?|min|minutes?|hours?|times|[GT]B/s)\b|%"
+MEASURED = re.compile(rf"(?<![\w.^=])\d[\d.,]*(?: to \d[\d.,]*| and \d[\d.,]*)? ?(?:{UNIT})")
+
+INPUT, PREDICTED, PRINT, LIMIT = "input of a prediction", "predicted", "published", "a limit"
+ALLOWED: dict[str, dict[str, str]] = {
+    "papers/datenagi2016/README.md": {
+        "for 2.96 TB/s read and a barrier of the grid of 1.7 us": INPUT,
+        "read 4 n^2: 0.091 ms at n = 8192, 0.54 ms at 20000": PREDICTED,
+        "the uncovered rows, at most 0.091 ms": PREDICTED,
+        "twice 4 n^2: 1.08 ms": PREDICTED,
+        "four barriers of a block: 2 to 3 us": PREDICTED,
+        "a barrier and four dependent loads: 3 us": PREDICTED,
+    },
+    "papers/datenagi2016/several_gpus/README.md": {
+        "the paper's own numbers (4.9 of 11 s at n = 10,000)": PRINT,
+        "its search takes 15.2 s on one GPU and 16.2 s on 16": PRINT,
+        "Predicted: a kernel of 10 us and an all-gather of 12, 22 to 25 a level": PREDICTED,
+        "Predicted: the one-GPU solver's level of 8 to 9 us and 4 for the exchange": PREDICTED,
+        "Predicted: 100 ms at n = 10,000 and 160 at 20,000": PREDICTED,
+    },
+    "papers/deveci_matching/README.md": {
+        "for the levels and 20 us a launch": INPUT,
+        "levels at 3 us, 50 to 100 us of memory traffic": INPUT,
+    },
+    "papers/kawtikwar_opts/README.md": {
+        "They suppose 2.96 TB/s reading, 2.43 TB/s copying, a launch of 2 us": INPUT,
+        "a barrier of the grid of 1.7 us": INPUT,
+        "A barrier is not 1.7 us": INPUT,
+    },
+    "papers/lopes2019/README.md": {"for 2.96 TB/s (read) and 2.43 TB/s (copy)": INPUT},
+    "papers/lopes2019/RESULTS.md": {"the paper has 2 to 9 % for step 6": PRINT},
+    "papers/lupinska_costscale/README.md": {
+        "what its 1/20 s includes": PRINT,
+        "The claim** of 1/20 s": PRINT,
+        "sweeps on 2048 x 2048 pixels, 20 to 40 ms": PREDICTED,
+        "the real grids for 20 s each": LIMIT,
+        "was predicted at 0.1 to 0.2 ms": PREDICTED,
+    },
+    "papers/lupinska_costscale/RESULTS.md": {"About 1/20 s for complete": PRINT},
+}
+"""Page -> words around a number -> why it is not measured."""
+
+
+def prose(text):
+    """A page's sentences and tables without what is made from records, code and links."""
+    text = readme.BLOCK.sub("", text)
+    text = values.MARK.sub("(a value)", text)
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", "", text)
+    return " ".join(text.split())
+
+
+def typed(text, allowed=()):
+    """The numbers of a page that look measured and do not stand in allowed words."""
+    words = prose(text)
+    for fragment in allowed:
+        words = words.replace(fragment, "")
+    return [words[max(0, m.start() - 60) : m.end() + 25] for m in MEASURED.finditer(words)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_measured_numbers_come_from_records(path):
+    allowed = ALLOWED.get(path.relative_to(ROOT).as_posix(), {})
+    text = path.read_text(encoding="utf-8")
+    assert typed(text, allowed) == []
+    assert [words for words in allowed if words not in prose(text)] == [], "no longer needed"
+
+
+def test_a_typed_number_is_found_and_what_a_mark_or_code_has_is_not():
+    mark = "<!-- value: table1 min(x) n=8 -->1.25<!-- /value -->"
+    for good in (f"It takes {mark} ms.", "`--timeout 5 s`", "n = 8192", "```\n5 ms\n```\n"):
+        assert typed(good) == [], good
+    for bad in (
+        "It takes 1.25 ms.", "It takes 3 to 4 us a level.", "a third, 33 %", "2,000 times faster",
+        f"{mark} ms, and 7 s beyond", "| step | 0.3 ms |", "2.96 TB/s",
+    ):  # fmt: skip
+        assert len(typed(bad)) == 1, bad
+    assert typed("print has 3 s", ["print has 3 s"]) == []
+
+
+def test_pages_without_marks_hold_no_marks_that_nobody_fills():
+    """Marks stand in the pages that `reproduce readme` writes: those of papers with records."""
+    filled = {path for name in package.PAPERS for path in (ROOT / "papers" / name).rglob("*.md")}
+    for path in PAGES:
+        if path not in filled:
+            text = re.sub(r"`[^`]*`", "", path.read_text(encoding="utf-8"))
+            assert "<!-- value:" not in text, path
