@@ -215,10 +215,14 @@ class WeakMemory:
             thread.knows.shared, thread.knows.own = shared, {}
 
     def left_out(self, frame: FrameType) -> bool:
-        """Note the fence, acquire or release that `frame` stands at; whether it has no effect."""
-        site = frame.f_code.co_filename, frame.f_lineno
-        self.sites[site] += 1
-        return site in self.without
+        """Note the fence, acquire or release that `frame` stands at; whether it has no effect.
+
+        Where that function was called is noted, too: a paper's own `fence` has several callers.
+        """
+        frames = (frame, frame.f_back) if frame.f_back is not None else (frame,)
+        places = [(one.f_code.co_filename, one.f_lineno) for one in frames]
+        self.sites.update(places)
+        return not self.without.isdisjoint(places)
 
     # Their parts.
 
