@@ -42,7 +42,7 @@ class Ranks:
     """
 
     def __init__(self, seed: int, count: int, memory: WeakMemory, switch: float = 0.1) -> None:
-        self._random = random.Random(f"ranks {seed}")
+        self.memory, self._random = memory, random.Random(f"ranks {seed}")
         self.executors = [
             Executor(count * seed + rank, switch, memory=memory, rank=rank) for rank in range(count)
         ]

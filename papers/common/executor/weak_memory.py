@@ -117,12 +117,15 @@ class WeakMemory:
         self.stale = 0
         self._words: dict[int, list[Version]] = {}
         self._fenced: dict[Any, News] = {}  # by block, rank, or None for the system
+        self._kept: list[Any] = []  # ranks' arrays, so that no other gets one's address
         self._ranks: dict[int, dict[int, float]] = {}  # what a rank's last launch has left
 
     # Launches.
 
     def view(self, array: Any, name: str, scheduler: Turns) -> WeakView:
         """An array of global or shared memory, wrapped for a kernel."""
+        if len(self._ranks) > 1:
+            self._kept.append(array)
         return WeakView(array, name, scheduler, scheduler)
 
     def add_rank(self, rank: int) -> None:
@@ -243,11 +246,14 @@ class WeakMemory:
         return whole
 
     def _versions(self, word: int, now: Any) -> list[Version] | None:
-        """The word's versions, if it has been stored to; none if the host has, too, since then."""
+        """The word's versions, if it has been stored to.
+
+        Where the last one is not what memory holds, the host has stored something, which is the
+        only version then.
+        """
         versions = self._words.get(word)
         if versions is not None and versions[-1].value != now == now:
-            del self._words[word]
-            return None
+            versions[:] = [Version(versions[-1].at + 1.0, now)]
         return versions
 
     def _first(self, word: int, now: Any) -> list[Version]:

@@ -44,3 +44,19 @@ def run(seed, without=()):
     gained = N - counters["matches_initial"]
     assert counters["iterations_step_5"] == gained, "a path that was signalled is none"
     return memory
+
+
+@pytest.mark.parametrize("part", first(1, range(10)))
+def test_the_one_launch_on_a_weak_memory(part):
+    assert sum(run(seed).stale for seed in range(part * 10, part * 10 + 10)) > 20
+
+
+@pytest.mark.parametrize("name", sorted(SITES.keys() - NOT_NEEDED))
+def test_a_fence_that_is_left_out_is_missed(name):
+    assert noticed(run, range(120), SITES[name])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", NOT_NEEDED)
+def test_what_is_not_needed_is_not_missed(name):
+    assert noticed(run, range(200), SITES[name]) is None
