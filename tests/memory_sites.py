@@ -27,12 +27,23 @@ def sites_below(folder):
     """
     found = {}
     for path in sorted((PACKAGE / folder).rglob("*.py")):
-        calls = {}
-        _gather(ast.parse(path.read_text(encoding="utf-8")), "", calls)
-        for (function, name), lines in calls.items():
-            for number, line in enumerate(sorted(lines), 1):
-                mark = f"{path.stem}.{function}: {name}"
-                found[mark if len(lines) == 1 else f"{mark} {number}"] = str(path), line
+        sites = sites_in(path)
+        assert not found.keys() & sites.keys(), "two functions of one name"
+        found |= sites
+    return found
+
+
+def sites_in(path):
+    """As `sites_below`, in one file."""
+    text = path.read_text(encoding="utf-8")
+    if not any(name in text for name in ORDERS):
+        return {}
+    found, calls = {}, {}
+    _gather(ast.parse(text), "", calls)
+    for (function, name), lines in calls.items():
+        for number, line in enumerate(sorted(lines), 1):
+            mark = f"{path.stem}.{function}: {name}"
+            found[mark if len(lines) == 1 else f"{mark} {number}"] = str(path), line
     return found
 
 
