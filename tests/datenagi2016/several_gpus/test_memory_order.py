@@ -202,7 +202,7 @@ RUNS = {
 }
 """The run that comes by a site, by the function that the site is in."""
 
-SEEDS = {run_search: 4, run_exchange: 20, run_theta: 60, run_check: 60, run_message: 60}
+SEEDS = {run_search: 2, run_exchange: 12, run_theta: 24, run_check: 40, run_message: 40}
 """Runs by day; nightly ten times as many."""
 
 
