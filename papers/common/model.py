@@ -252,7 +252,7 @@ class Problem:
     prove : callable(data, answer, maximize) -> Proof
         The proof of an answer, outside every clock. Costs may be given as row strips, too.
     read : callable(path) -> data
-        Reads a file; raises `papers.common.problems.files.FileFormatError`.
+        Reads a file; raises `papers.common.problems.formats.matrices.FileFormatError`.
     write : callable(path, data, answer) -> None
         Writes an answer as text, one line an assigned pair, a matched pair, an arc or a pixel row.
     """

@@ -37,7 +37,7 @@ SCIPY_NONZEROS = 500_000
 SCIPY_HARD = ("copter2",)
 """SciPy's code takes minutes on these."""
 
-MORE_CORES = 16
+MORE_CORES = codes.MORE_THREADS
 
 MANY = 500_000
 """Columns from which only the GPU's codes get a graph of `peers`."""

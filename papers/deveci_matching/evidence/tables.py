@@ -19,7 +19,7 @@ import pandas as pd
 
 from papers.common.evidence import tables
 from papers.common.evidence.tables import NOT_MEASURED, Published, beside
-from papers.deveci_matching.evidence import sets
+from papers.deveci_matching.evidence import codes, sets
 from papers.deveci_matching.evidence.codes import (
     BEST,
     BEYOND,
@@ -28,6 +28,7 @@ from papers.deveci_matching.evidence.codes import (
     INCLUDED,
     ON_DEVICE,
     ON_GPU,
+    OTHER_THREADS,
     PAPER,
     VARIANTS,
     code_of,
@@ -44,14 +45,14 @@ from papers.deveci_matching.evidence.sets import (
 GRAPH = ["name", "n", "seed", "ordering", "kind"]
 """The columns that tell one graph from another."""
 
-MORE_THREADS = "P-DBFS-16"
+MORE_THREADS = f"P-DBFS-{codes.MORE_THREADS}"
 
 order = partial(
     tables.order,
     ranked={
         "instance_set": (*SETS, sets.TWINS),
         "ordering": ORDERINGS,
-        "code": (*CODES, MORE_THREADS),
+        "code": (*CODES, *OTHER_THREADS),
         "start": (EXCLUDED, INCLUDED, ON_DEVICE),
         "algorithm": ("APFB", "APsB"),
         "bfs_kernel": ("GPUBFS", "GPUBFS-WR"),
@@ -108,13 +109,14 @@ def measured(
 def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `measured`'s values by code: a row a source and graph, a column for each of `CODES`.
 
-    Only measurements whose start is made before the clock count; ``device`` is the device of the
-    kernels of each source.
+    Those of `OTHER_THREADS` that were measured have columns, too. Only measurements whose start is
+    made before the clock count; ``device`` is the device of the kernels of each source.
     """
     rows = rows[rows["start"] == EXCLUDED].drop_duplicates(["source", *GRAPH, "code"])
     index = ["source", *GRAPH]
     wide = rows.set_index([*index, "code"])["value"].unstack("code")
-    wide = wide.reindex(columns=[*CODES, MORE_THREADS]).reset_index()
+    others = [code for code in OTHER_THREADS if code == MORE_THREADS or code in wide]
+    wide = wide.reindex(columns=[*CODES, *others]).reset_index()
     wide.columns.name = None
     kernels = rows[rows["code"].isin(ON_GPU)].drop_duplicates("source")
     devices = kernels.set_index("source")["device"].to_dict()
@@ -219,7 +221,8 @@ def _times(summary: pd.DataFrame, full_size: bool) -> pd.DataFrame:
     others = (wide["kind"] == REAL) & of_paper | (wide["kind"] == STAND_IN)
     wide = wide[generated if full_size else generated | others]
     seconds = {_column(column): wide[code] / 1e3 for column, code in OF_TABLE_2.items()}
-    more = {"p_dbfs_16_s": wide[MORE_THREADS] / 1e3, "beyond_s": wide[BEYOND] / 1e3}
+    threads = [code for code in OTHER_THREADS if code in wide and code.startswith("P-DBFS")]
+    more = {_column(code): wide[code] / 1e3 for code in (*threads, BEYOND)}
     table = wide.assign(**seconds, **more, matrix=wide["name"], instance=wide["kind"])
     return table.dropna(subset=[*seconds, *more], how="all")[
         ["matrix", "ordering", "instance", "n", "source", "device", *seconds, *more]
@@ -243,13 +246,17 @@ def _table_2(summary: pd.DataFrame, published: Published, full_size: bool) -> pd
         name for column in map(_column, OF_TABLE_2) for name in (f"published_{column}", column)
     ]
     return table[
-        ["matrix", "ordering", "instance", "n", "source", "device", *pairs, "p_dbfs_16_s",
+        ["matrix", "ordering", "instance", "n", "source", "device", *pairs,
+         *(name for name in map(_column, OTHER_THREADS) if name in table),
          "beyond_s"]
     ]  # fmt: skip
 
 
 def table_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return Table 2: times of the paper's twenty, of generated graphs and of stand-ins."""
+    """Return Table 2: times of the paper's twenty, of generated graphs and of stand-ins.
+
+    P-DBFS at other numbers of threads than print's eight has columns of its own, ``p_dbfs_2_s``.
+    """
     return _table_2(summary, published, full_size=False)
 
 
@@ -398,7 +405,9 @@ def copter2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 def beyond(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return `beyond` beside the fastest of the eight variants and of the CPU codes, by graph."""
     wide = side_by_side(measured(summary)).dropna(subset=[*VARIANTS, BEYOND])
-    on_cpu = wide[[code for code in CODES if code not in ON_GPU]]
+    on_cpu = wide[
+        [code for code in (*CODES, *OTHER_THREADS) if code in wide and code not in ON_GPU]
+    ]
     eight = wide[[*VARIANTS]]
     table = wide.assign(
         best_variant=eight.idxmin(axis=1) if len(wide) else "",

@@ -36,6 +36,30 @@ def test_published_numbers_are_whole():
     assert set(NUMBERS("text_claims")["id"]) == {f"DE-{letter}" for letter in "abcdefghijklmno"}
 
 
+@pytest.mark.parametrize("count", [2, 8])
+def test_p_dbfs_stands_beside_print_at_prints_threads_alone(monkeypatch, count):
+    """Its time at two threads has a column of its own, which no comparison with print reads."""
+    monkeypatch.setenv("NUMBA_NUM_THREADS", str(count))
+    names = list(sets.twenty().index[:6])
+    graphs = [sets.matrix(name) for name in names]
+    codes_of_print = tables.OF_TABLE_2.values()
+    rows = summary([cell(code, g) for g in graphs for code in codes_of_print], lambda *_: 4.0)
+    found = table("table2", rows)
+    mine = found[found["source"] == "this run"]
+    own = "p_dbfs_s" if count == 8 else "p_dbfs_2_s"
+    assert (mine[own] == 0.004).all()
+    assert mine["p_dbfs_s"].notna().all() == (count == 8)
+    assert {name for name in found if name.startswith("p_dbfs_")} == {
+        own,
+        "p_dbfs_s",
+        "p_dbfs_16_s",
+    }
+    told = [c for c in compared("table2", rows) if c.verdict != "not measured"]
+    told = [c.quantity for c in told if c.measured is not None]
+    assert any("HK" in quantity for quantity in told)
+    assert any("P-DBFS" in quantity for quantity in told) == (count == 8)
+
+
 def test_geometric_means_of_the_variants():
     rows = eight(matrices(6), lambda place: 2000.0 if place <= 5 else 1.0)
     first = table("table1", rows)
