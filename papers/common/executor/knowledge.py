@@ -15,10 +15,10 @@ PLAIN, BLOCK, GPU, SYSTEM = -1, 0, 1, 2
 SCOPES = (BLOCK, GPU, SYSTEM)
 
 News = tuple[dict[int, float], dict[int, float]]
-"""What a thread knew at some time: the version's place of every word that it knew one of."""
+"""A thread's knowledge at some time: by word, the place of the version that it knew."""
 
 Carried = tuple[News | None, News | None, News | None]
-"""What a version carries to readers within its block, its GPU, its system."""
+"""The news that a version carries to readers within its block, its GPU, its system."""
 
 NOTHING: Carried = (None, None, None)
 

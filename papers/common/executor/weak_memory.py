@@ -81,6 +81,9 @@ from papers.common.executor.threads import Thread
 KEPT = 12
 """Versions of a word that are kept; older ones are never loaded."""
 
+CLOSEST = 1e-6
+"""Places of versions that are nearer get none between: a place is a float."""
+
 Site = tuple[str, int]
 """File and line of a fence, an acquire or a release."""
 
@@ -267,6 +270,7 @@ class WeakMemory:
             k > 1
             and versions[k - 1].at > known
             and not versions[k - 1].by_atomic
+            and versions[k - 1].at - versions[k - 2].at > CLOSEST
             and self.random.random() < self.late
         ):
             k -= 1

@@ -55,8 +55,8 @@ def run_beyond(seed):
 
 @pytest.mark.parametrize("part", first(1, range(10)))
 def test_the_variants_on_a_weak_memory(part):
-    """Every variant on every graph twice."""
-    assert sum(run(seed).stale for seed in range(part * 96, part * 96 + 96)) > 1000
+    """Every variant on every graph."""
+    assert sum(run(seed).stale for seed in range(part * 48, part * 48 + 48)) > 500
 
 
 @pytest.mark.parametrize("part", first(1, range(10)))
