@@ -50,7 +50,8 @@ Beyond the model
   `papers.common.executor.ranks`). Between processes, windows are coherent memory.
 
 Sources: the PTX ISA's chapter "Memory Consistency Model"; the versions and what threads know of
-them are the operational form that such models have in the literature on C11 ("views").
+them are the operational form that such models have in the literature on C11 ("views"). The file is
+long because the model is told where it is made.
 """
 
 from __future__ import annotations
