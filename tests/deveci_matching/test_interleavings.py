@@ -1,7 +1,9 @@
-"""The eight variants under adversarial schedules: preempted threads, and loads that are late."""
+"""The eight variants under adversarial schedules: threads preempted anywhere.
+
+Stores and loads that are late: `kernels/test_memory_order.py`.
+"""
 
 import itertools
-import random
 
 import numpy as np
 import pytest
@@ -9,12 +11,12 @@ from deveci_matching.examples import check, pairs_of, variants
 from scipy.sparse import random_array
 
 from papers.common.executor.scheduler import Executor
-from papers.common.gpu import device, memory_order
+from papers.common.gpu import device
 from papers.common.problems.graph import bipartite
 from papers.deveci_matching import solver
 from papers.deveci_matching.launches import Geometry
 
-SEEDS, LATE_SEEDS = 30, 20  # for each variant and graph
+SEEDS = 30  # for each variant and graph
 FEWER = ("layers", "crossing")  # Their runs are long, and differ already under a few seeds.
 
 
@@ -105,56 +107,6 @@ def test_under_interleavings(variant, name):
         assert len(found) == 1, "its one root names the last end that its one column has found"
     else:
         assert len(found) == 2
-
-
-class Relaxed(Executor):
-    """An executor whose relaxed loads may be late, as far as coherence allows.
-
-    Of each word a launch keeps all values in the order they were stored. A load yields any of them
-    that is not older than what the same thread has loaded or stored there before.
-    """
-
-    def __init__(self, seed, monkeypatch, **options):
-        super().__init__(seed, **options)
-        self.random, self.late = random.Random(seed), 0
-        monkeypatch.setattr(memory_order.load_relaxed, "__executor__", self.load)
-        monkeypatch.setattr(memory_order.store_relaxed, "__executor__", self.store)
-
-    def launch(self, *args, **options):
-        self.values, self.seen = {}, {}
-        super().launch(*args, **options)
-
-    def history(self, array, index, first):
-        word = array.name, index
-        return word, self.values.setdefault(word, [first])
-
-    def load(self, array, index):
-        word, values = self.history(array, index, array[index])
-        reader = array.scheduler.current, word
-        least = self.seen.get(reader, 0)
-        chosen = self.random.randrange(least, len(values))
-        self.late += chosen < len(values) - 1
-        self.seen[reader] = chosen
-        return values[chosen]
-
-    def store(self, array, index, value):
-        word, values = self.history(array, index, array[index])
-        array.array[index] = value
-        values.append(value)
-        self.seen[array.scheduler.current, word] = len(values) - 1
-
-
-@variants
-@pytest.mark.parametrize("name", COLLISIONS)
-def test_under_late_loads(variant, name, monkeypatch):
-    """Loads yield old values of racing words in no common order, as the memory model allows."""
-    graph, initial = COLLISIONS[name]
-    late = 0
-    for seed in range(LATE_SEEDS // 2 if name in FEWER else LATE_SEEDS):
-        executor = Relaxed(seed, monkeypatch, switch=0.3, warp_size=4)
-        check(graph, solve_under(executor, variant, graph, initial))
-        late += executor.late
-    assert late > 0, "no load was late: the test would prove nothing"
 
 
 @variants

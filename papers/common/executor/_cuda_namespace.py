@@ -24,7 +24,9 @@ from papers.common.executor.arrays import (
     variable_at,
     view,
 )
+from papers.common.executor.knowledge import BLOCK, GPU, SYSTEM
 from papers.common.executor.threads import Dim3
+from papers.common.executor.weak_memory import store_at
 
 FULL_MASK = 0xFFFFFFFF
 
@@ -111,9 +113,7 @@ class _Atomics:
             raise TypeError(
                 f"{self._scheduler.where()}: no such atomic on {array.dtype} array {array.name!r}"
             )
-        old = array[index]  # the scheduling point; nothing runs between this and the store
-        array._write("atomic", index, rule(old, *operands))
-        return old
+        return array.update(rule, index, operands)
 
     def compare_and_swap(self, array: ArrayView, old: int, value: int) -> int:
         return self._update(*_ATOMICS["cas"], array, 0, old, value)
@@ -152,8 +152,9 @@ def _word(value: int, wide: bool = False) -> int:
 class SimulatedCuda:
     """The stand-in for `numba.cuda`: names, argument orders and results are Numba's.
 
-    The scheduler sets `threadIdx` and `blockIdx` whenever a thread takes its turn. Memory fences
-    and cache hints are plain accesses, because memory is sequentially consistent here.
+    The scheduler sets `threadIdx` and `blockIdx` whenever a thread takes its turn. Cache hints are
+    plain accesses. Fences matter in a weak memory only (`papers.common.executor.weak_memory`);
+    without one, memory is sequentially consistent.
     """
 
     threadIdx: Dim3
@@ -201,10 +202,39 @@ class SimulatedCuda:
         values = self._scheduler.block_barrier("syncthreads_or", sys._getframe(1), predicate)
         return int(any(values))
 
-    def threadfence(self) -> None:
-        pass
+    def _fence(self, scope: int) -> None:
+        scheduler = self._scheduler
+        memory = scheduler.memory
+        if memory is not None and not memory.left_out(sys._getframe(2)):
+            memory.fence(scheduler.current.knows, scope)
 
-    threadfence_block = threadfence_system = threadfence
+    def threadfence_block(self) -> None:
+        self._fence(BLOCK)
+
+    def threadfence(self) -> None:
+        self._fence(GPU)
+
+    def threadfence_system(self) -> None:
+        self._fence(SYSTEM)
+
+    # Accesses of `papers.common.gpu.memory_order`, which calls these in a weak memory only; its
+    # own functions stand between them and the kernel.
+    def ordered_load(self, array: Any, index: Any, scope: int, acquire: bool) -> Any:
+        acquire = acquire and not self._scheduler.memory.left_out(sys._getframe(2))
+        return array.load(index, scope, acquire)
+
+    def ordered_store(self, array: Any, index: Any, value: Any, scope: int, release: bool) -> None:
+        release = release and not self._scheduler.memory.left_out(sys._getframe(2))
+        array.store(index, value, scope, release)
+
+    def ordered_store_at(self, address: int, value: int, release: bool) -> None:
+        release = release and not self._scheduler.memory.left_out(sys._getframe(2))
+        store_at(self._scheduler, address, value, release)
+        self._scheduler.elsewhere()
+
+    def let_ranks_run(self) -> None:
+        self._scheduler.preempt()
+        self._scheduler.elsewhere()
 
     def nanosleep(self, nanoseconds: int) -> None:
         self._scheduler.preempt()

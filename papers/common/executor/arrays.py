@@ -49,10 +49,16 @@ class Turns(Meter, Protocol):
         The running thread.
     warp_size : int
         Lanes to a warp.
+    memory : WeakMemory or None
+        The versions of all words; None: every access takes effect at once.
+    elsewhere : callable()
+        Lets other ranks of the process run.
     """
 
     current: Any
     warp_size: int
+    memory: Any
+    elsewhere: Callable[[], None]
 
     def where(self) -> str:
         """Name the running thread, for messages."""
@@ -144,6 +150,12 @@ class ArrayView:
                 pass  # the slow path names what is wrong
         self._write("store", index, value)
 
+    def update(self, rule: Callable, index: Any, operands: tuple) -> Any:
+        """Change an element in one step, by an atomic's rule; return the old value."""
+        old = self[index]  # the scheduling point; nothing runs between this and the store
+        self._write("atomic", index, rule(old, *operands))
+        return old
+
     def view(self, dtype: Any) -> ArrayView:
         """The same bytes read as another type."""
         return self._part(self.array.view(as_dtype(dtype)), self.name)
@@ -227,6 +239,8 @@ class GridView(ArrayView):
 
 def view(array: np.ndarray, name: str, scheduler: Turns, meter: Meter | None = None) -> ArrayView:
     """`array` wrapped for a kernel; without a `meter` its accesses are scheduling points."""
+    if meter is None and scheduler.memory is not None:
+        return scheduler.memory.view(array, name, scheduler)
     kind = ArrayView if array.ndim == 1 else GridView
     return kind(array, name, scheduler, scheduler if meter is None else meter)
 

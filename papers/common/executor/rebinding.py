@@ -92,6 +92,8 @@ class Rebinder:
         if isinstance(value, ModuleType):
             return self._modules.setdefault(value, _ModuleView(value, self))
         if hasattr(value, "__executor__"):
+            if self._scheduler.memory is not None:
+                return self._substitute(getattr(value, "__weak__", value.__executor__))
             return self._substitute(value.__executor__)
         if hasattr(value, "py_func"):
             return self.function(value.py_func)

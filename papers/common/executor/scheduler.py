@@ -8,10 +8,10 @@ process can compile the original.
 
 Limits of an interleaving
 -------------------------
-* Interleavings are sequentially consistent: every access happens at one instant, and all threads
-  see the same order. Races between whole accesses show (lost updates, flags seen before barriers,
-  two winners); errors that need reordering of memory, such as a missing `threadfence` or a load
-  kept in a register, do not.
+* Interleavings are sequentially consistent unless an executor has a `WeakMemory`: every access
+  happens at one instant, and all threads see the same order. Races between whole accesses show
+  (lost updates, flags seen before barriers, two winners); errors that need reordering of memory,
+  such as a missing `threadfence`, show in a weak memory (`papers.common.executor.weak_memory`).
 * A thread is never stopped between accesses to global or shared memory, except at barriers.
   Local arrays and registers are private, so nothing is lost by that.
 * Integers are Python ints and stand for int64; nothing wraps. A store, cast or atomic that would
@@ -58,6 +58,7 @@ from papers.common.executor.threads import (
     Warp,
     positions,
 )
+from papers.common.executor.weak_memory import WeakMemory
 
 QUANTUM = 2000  # accesses after which a thread lets others run, so that spin loops end
 MAX_BLOCK = 1024  # threads to a block, as on every GPU since Fermi
@@ -78,6 +79,9 @@ class Scheduler:
         self.random = None if seed is None else random.Random(seed)
         self.switch = switch
         self.on_access: Callable | None = None
+        self.memory: WeakMemory | None = None
+        self.rank = 0
+        self.elsewhere: Callable[[], None] = lambda: None  # lets other ranks of the process run
         self.cuda = SimulatedCuda(self)
         self.left = self.quantum = 0
         self.turns = 0  # since a released thread last queued up behind the others
@@ -104,6 +108,8 @@ class Scheduler:
         self.chosen: Thread | None = None  # whom a preempted thread gave its turn
         self.at_grid: list[Thread] = []
         self.steps, self.live = 0, len(self.threads)
+        if self.memory is not None:
+            self.memory.begin(self.threads, self.rank)
         try:
             self._drive(kernel, args)
         except BaseException as error:
@@ -112,6 +118,8 @@ class Scheduler:
             self._dispose()
             raise
         finally:
+            if self.memory is not None:
+                self.memory.end(self.threads, self.rank)
             self.current, self.threads, self.ready, self.at_grid = None, [], [], []
 
     def _drive(self, kernel: Any, args: Sequence) -> None:
@@ -243,6 +251,7 @@ class Scheduler:
         for thread in waiting:
             thread.value = values
         self.barriers += 1
+        self._share(waiting)
         self._release(waiting)
         block.waiting = []
 
@@ -258,6 +267,7 @@ class Scheduler:
             for members in by_block.values():
                 self._require_one_site(members)
             self.barriers += 1
+            self._share(self.at_grid)
             self._release(self.at_grid)
             self.at_grid = []
         self._wait(thread)
@@ -283,8 +293,15 @@ class Scheduler:
         values = {lane: thread.value for lane, thread in members.items()}
         for thread in members.values():
             thread.value = values
+        if meeting[0] == "syncwarp":  # shuffles and votes order no memory
+            self._share(members.values())
         self._release(members.values())
         del warp.meetings[meeting]
+
+    def _share(self, threads: Collection[Thread]) -> None:
+        """Threads that meet at a barrier know what any of them knows."""
+        if self.memory is not None:
+            self.memory.meet(threads, len(threads) == len(self.threads))
 
     # Places and reports.
 
@@ -358,7 +375,13 @@ class Executor:
         Accesses and turns after which a launch is given up.
     on_access : callable(kind, array_name, index, value), optional
         Called after each store (kind ``"store"``) and each atomic (``"atomic"``; `value` is the
-        element's new value) to a global or shared array, to check invariants. It may raise.
+        element's new value) to a global or shared array, to check invariants. It may raise. In a
+        weak memory the store may have come too late to last.
+    memory : WeakMemory, optional
+        Stores are seen late and loads are old, as far as a GPU allows. None: every access takes
+        effect at once, which is several times faster.
+    rank : int
+        Number of the executor among those that share a `memory`.
 
     Attributes
     ----------
@@ -388,6 +411,8 @@ class Executor:
         warp_size: int = 32,
         max_accesses: int = 50_000_000,
         on_access: Callable[[str, str, Any, Any], None] | None = None,
+        memory: WeakMemory | None = None,
+        rank: int = 0,
     ) -> None:
         if not 0 <= switch <= 1:
             raise ValueError(f"switch is a probability, not {switch}")
@@ -395,6 +420,9 @@ class Executor:
             raise ValueError(f"warp_size must be 1 to 32, not {warp_size}")
         self._scheduler = Scheduler(seed, switch, warp_size, max_accesses)
         self._scheduler.on_access = on_access
+        self._scheduler.memory, self._scheduler.rank = memory, rank
+        if memory is not None:
+            memory.add_rank(rank)
         self._rebinder = Rebinder(self._scheduler.cuda, self._scheduler)
         self._launches = 0
 
@@ -446,6 +474,10 @@ class Executor:
         wrapped = [self._rebinder.argument(a, n) for a, n in zip(args, names, strict=True)]
         self._launches += 1
         self._scheduler.run(function, wrapped, grid, block, shared_bytes)
+
+    def let_others_run(self, elsewhere: Callable[[], None]) -> None:
+        """Have this called where other ranks of the process may go on; see `executor.ranks`."""
+        self._scheduler.elsewhere = elsewhere
 
     @property
     def count(self) -> dict[str, int]:

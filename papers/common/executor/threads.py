@@ -56,6 +56,7 @@ class Thread:
     carrier: greenlet | None = None  # None before the first turn and after the last
     waits_at: tuple[tuple[str, int | None], Site] | None = None  # (barrier, warp mask), place
     value: Any = None  # brought to a barrier, or taken from it
+    knows: Any = None  # what it has seen of a weak memory
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,8 @@
 Numba has no ``volatile``; a plain load in a loop is done once, and even ``cuda.ldcv`` is moved out
 of the loop because its assembly is not marked as having side effects. `load_relaxed`,
 `load_acquire` and the stores emit the PTX instruction of that name with the mark, so the compiler
-neither moves nor merges them. In the CPU executor they are plain accesses.
+neither moves nor merges them. In the CPU executor they are plain accesses (``__executor__``), or in
+a weak memory those of `papers.common.executor.weak_memory` (``__weak__``).
 """
 
 from __future__ import annotations
@@ -17,12 +18,19 @@ from numba import cuda, types
 from numba.cuda import cgutils
 from numba.cuda.extending import intrinsic
 
+from papers.common.executor.knowledge import BLOCK, GPU, SYSTEM
+
+_SCOPES = {"cta": BLOCK, "gpu": GPU, "sys": SYSTEM}
 _REGISTER = {8: "r", 16: "h", 32: "r", 64: "l"}
 
 
 def _element_pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     struct = context.make_array(array_type)(context, builder, value=array)
     return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False)
+
+
+def _reach(scope: str) -> int:
+    return _SCOPES[scope.partition(".")[0]]
 
 
 def _make_load(order: str, scope: str = "gpu.global") -> Any:
@@ -43,7 +51,13 @@ def _make_load(order: str, scope: str = "gpu.global") -> Any:
 
         return array.dtype(array, index), codegen
 
+    reach, acquire = _reach(scope), order == "acquire"
+
+    def weak_load(array: Any, index: int) -> Any:
+        return cuda.ordered_load(array, index, reach, acquire)
+
     load.__executor__ = lambda array, index: array[index]
+    load.__weak__ = weak_load
     return load
 
 
@@ -66,10 +80,15 @@ def _make_store(order: str, scope: str = "gpu.global") -> Any:
 
         return types.void(array, index, value), codegen
 
+    reach, release = _reach(scope), order == "release"
+
     def executor_store(array: Any, index: int, value: Any) -> None:
         array[index] = value
 
-    store.__executor__ = executor_store
+    def weak_store(array: Any, index: int, value: Any) -> None:
+        cuda.ordered_store(array, index, value, reach, release)
+
+    store.__executor__, store.__weak__ = executor_store, weak_store
     return store
 
 
@@ -124,7 +143,12 @@ def _make_store_at(order: str) -> Any:
     def executor_store(address: int, index: int, value: int) -> None:
         ctypes.c_int64.from_address(int(address) + 8 * int(index)).value = int(value)
 
-    store.__executor__ = executor_store
+    release = order == "release"
+
+    def weak_store(address: int, index: int, value: int) -> None:
+        cuda.ordered_store_at(int(address) + 8 * int(index), int(value), release)
+
+    store.__executor__, store.__weak__ = executor_store, weak_store
     return store
 
 
@@ -155,4 +179,9 @@ def _executor_pause() -> None:
     time.sleep(0)
 
 
-pause.__executor__ = _executor_pause
+def _weak_pause() -> None:
+    cuda.let_ranks_run()
+    time.sleep(0)
+
+
+pause.__executor__, pause.__weak__ = _executor_pause, _weak_pause

@@ -3,6 +3,8 @@
 On GPUs every rank allocates its part and the others map it (CUDA's interprocess handles), so that
 a kernel's store goes over NVLink or PCIe without a host in between. In the CPU executor it is a
 shared-memory window of MPI. Kernels reach the parts by address (`papers.common.gpu.memory_order`).
+Processes share coherent memory there: that a store may reach another rank late is tried with ranks
+of one process on a weak memory (`papers.common.executor.ranks`).
 
 A part stays allocated and mapped as long as the process lives, because to free memory that others
 have mapped is undefined. So a communicator has one window, used again and again (`window`), which

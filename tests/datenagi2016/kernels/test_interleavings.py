@@ -1,7 +1,7 @@
 """Propositions 1 and 2 under many seeded interleavings, threads preempted anywhere.
 
-The executor is sequentially consistent: it shows races of order, not a missing fence. Fences and
-their places are checked in the PTX (tests/test_compile.py).
+Memory is sequentially consistent here, which shows races of order; `test_memory_order.py` has the
+same kernels on a weak memory, which shows a missing fence.
 """
 
 import numpy as np
