@@ -316,7 +316,7 @@ def solve_with(
         In the problem's own form, or in one that it adopts.
     solver : str or None
         A name of ``paper.solvers()``; None: `default_solver`, or the kernels where an option is
-        given that only they take.
+        given that only they take: any but ``maximize`` and ``seconds``.
     options : mapping of str
         Options of the solver's ``upload``; those that are None are left out, and ``maximize``
         where it is False.
@@ -339,7 +339,7 @@ def solve_with(
         if value is not None and (name, value) != ("maximize", False)
     }
     if solver is None:
-        if set(given) <= {"maximize"}:
+        if set(given) <= {"maximize", "seconds"}:  # every paper's solvers take both
             solver, _ = default_solver(paper, problem, owned)
         else:
             solver = paper.defaults[problem.name].gpu
