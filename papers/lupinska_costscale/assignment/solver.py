@@ -327,7 +327,7 @@ def _check_work(state: State, relabels: int, flat: int, done: np.ndarray) -> Non
 
 
 def _reached(done: np.ndarray) -> dict[str, int]:
-    """What a run that gives up has reached, in counts."""
+    """Return the counts that a run has reached when it gives up."""
     return {"pushes": int(done[lock_free.PUSHES]), "relabels": int(done[lock_free.RELABELS])}
 
 

@@ -95,7 +95,7 @@ class State:
 
     @property
     def reached(self) -> dict[str, int]:
-        """What a run that gives up has reached, in counts."""
+        """Return the counts that a run has reached when it gives up."""
         return {"pushes": self.pushes, "relabels": self.relabels, "arrived": self.arrived}
 
     def count_operations(self, rounds: int = 1) -> int:

@@ -1,5 +1,7 @@
 """The one-launch matching: every start, every direction, many interleavings."""
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -8,6 +10,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.gpu.signatures import argument_types
+from papers.common.model import GivenUpError
 from papers.common.problems.graph import GraphError, bipartite
 from papers.deveci_matching import beyond
 from papers.deveci_matching.beyond import solver
@@ -125,7 +128,7 @@ def test_bound_arguments_are_what_the_kernel_is_compiled_for(initial):
 def test_every_array_is_bound_under_its_name():
     """Fields are filled by place: each holds the array that its name says."""
     state = solver.upload(random_graph(7))
-    sizes, _, graph, start, *parts, counters = state.launches["matching"].arguments
+    sizes, _, _, graph, start, *parts, counters = state.launches["matching"].arguments
     bound = {"rstart": start.rmatch, "cstart": start.cmatch, "control": counters}
     for fields in (graph, *parts):
         bound |= fields._asdict()
@@ -133,6 +136,73 @@ def test_every_array_is_bound_under_its_name():
     assert bound.keys() == state.arrays.keys()
     assert all(bound[name] is array for name, array in state.arrays.items())
     assert tuple(sizes) == state.graph.shape
+
+
+@pytest.mark.parametrize("initial", STARTS)
+def test_a_run_in_shares_is_the_same_run(initial, monkeypatch):
+    """A launch of one phase goes on where the last has ended: grafted, planted anew, cut short."""
+    monkeypatch.setattr(solver, "SHARE", 1)
+    seen = set()
+    for seed in range(12):
+        graph = random_graph(seed)
+        shared = beyond.solve(graph, initial, seconds=600)
+        check(graph, shared)
+        whole = dict(beyond.solve(graph, initial).counters)
+        if graph.edges:
+            assert whole.pop("kernel_launches") == 1
+            launches = shared.counters.pop("kernel_launches")
+            assert launches == shared.counters["bfs_iterations"]
+            seen.add(launches)
+        assert shared.counters == whole
+    assert max(seen) > 1, "the test would prove nothing"
+
+
+def test_a_limit_of_time_is_kept_and_the_next_run_is_right(monkeypatch):
+    monkeypatch.setattr(solver, "SHARE", 1)
+    graph = ladder(30)
+    state = solver.upload(graph, "empty", seconds=1e-9)
+    with pytest.raises(GivenUpError, match=r"gave up after .* s and \d+ phases") as told:
+        solver.run(state)
+    assert told.value.reached["phases"] == 1
+    assert told.value.reached["paths"] > 0
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+    state.seconds = None
+    solver.run(state)
+    check(graph, solver.download(state))
+
+
+WRITES = """matching.cmatch[column] = row
+            matching.rmatch[row] = column
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new", "words"),
+    [
+        (grafting.augment, WRITES, "pass\n", "more phases than columns"),
+        (directions.levels, "if light + heavy == 0:", "if light + heavy < 0:", "more levels than"),
+    ],
+    ids=["paths that are not applied", "a wrong stop rule"],
+)
+def test_a_kernel_that_does_not_end_by_itself_is_found_out(function, old, new, words, monkeypatch):
+    monkeypatch.setattr(function, "__executor__", planted(function, old, new), raising=False)
+    monkeypatch.setattr(directions, "LONE_EDGES", -1)  # no levels by block 0 alone
+    with (
+        device.executing(Executor()),
+        pytest.raises(GivenUpError, match=words) as told,
+    ):
+        beyond.solve(np.ones((3, 3)), "empty", blocks=1)
+    assert set(told.value.reached) == {"phases", "paths", "levels"}
+
+
+def planted(function, old, new):
+    """A copy of a device function with another text in one place."""
+    text = inspect.getsource(function.py_func)
+    assert text.count(old) == 1, text
+    space = dict(function.py_func.__globals__)
+    exec(text[text.index("def ") :].replace(old, new), space)
+    return space[function.py_func.__name__]
 
 
 def test_errors_come_before_a_launch():

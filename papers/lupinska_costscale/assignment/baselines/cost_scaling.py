@@ -169,7 +169,7 @@ def _operations(state: State) -> tuple[int, int]:
 
 
 def _reached(state: State) -> dict[str, int]:
-    """What a run that gives up has reached, in counts."""
+    """Return the counts that a run has reached when it gives up."""
     return dict(zip(COUNTERS, state.counters.tolist(), strict=True))
 
 

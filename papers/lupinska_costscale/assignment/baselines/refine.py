@@ -33,7 +33,7 @@ class Ends(NamedTuple):
 
 
 class Place(NamedTuple):
-    """How far a run has come, so that it can be interrupted and go on.
+    """The place that a run has reached, from which it can go on.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 _EPS, _WITHIN, _SIZE, _SINCE = range(4)
 
 EXCEEDED, STUCK, GOING = 1, 2, 3
-"""What `min_cost` returns, besides 0."""
+"""The values of `min_cost` besides 0."""
 
 
 class Method(NamedTuple):

@@ -43,6 +43,7 @@ SOLVERS: Mapping[str, Solver] = {
             rivals.upload_pymaxflow,
             rivals.run_pymaxflow,
             rivals.download_pymaxflow,
+            {"time limits": "takes no option seconds"},
         ),
         _solver(
             "scipy_flow",
@@ -50,7 +51,7 @@ SOLVERS: Mapping[str, Solver] = {
             rivals.upload_scipy,
             rivals.run_scipy,
             rivals.download_scipy,
-            {"wide capacities": "32 bits"},
+            {"wide capacities": "32 bits", "time limits": "takes no option seconds"},
         ),
     )
 }
