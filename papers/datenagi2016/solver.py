@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from papers.common import instances
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox, unpack
 from papers.common.gpu.state import DeviceState
-from papers.common.model import Assignment, Instance
+from papers.common.model import Assignment, GivenUpError, Instance
 from papers.common.problems import blocks, costs_on_device
 from papers.common.problems.assignment import finish, prepare
 from papers.datenagi2016 import bands
@@ -78,6 +79,10 @@ class State(DeviceState):
         The same when each forward pass began, from the first dual update on.
     whole : bool
         Whether the costs are integers, in whatever type they are kept.
+    seconds : float or None
+        Time that a run may take.
+    deadline : Deadline
+        The time limit of the run that goes on.
     """
 
     problem: Any
@@ -87,6 +92,8 @@ class State(DeviceState):
     matches_at_pass: list[int] = field(default_factory=list)
     state_bytes: int = 0
     whole: bool = True
+    seconds: float | None = None
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
 
     def wait(self) -> Signal:
         """Wait for the signal of the latest forward pass."""
@@ -97,6 +104,23 @@ class State(DeviceState):
         super().forget()
         self.matches_at_update.clear()
         self.matches_at_pass.clear()
+        self.deadline = Deadline(self.seconds)
+
+    def check_time(self, matches: int) -> None:
+        """Give up if the time is over; `matches` rows are assigned.
+
+        Raises
+        ------
+        GivenUpError
+        """
+        if self.seconds is not None:
+            self.deadline.check(*progress_of(self.n, matches, self.matches_at_update))
+
+
+def progress_of(n: int, matches: int, updates: list[int]) -> tuple[str, int, dict[str, int]]:
+    """Return the arguments of `Deadline.check` for a run with so many rows and dual updates."""
+    text = f"{matches} of {n} rows are assigned after {len(updates)} dual updates"
+    return text, len(updates), {"matched": matches, "dual_updates": len(updates)}
 
 
 # ------------------------------------------------------------------------------- upload
@@ -108,6 +132,7 @@ def upload(
     dtype: Any = None,
     variant: str = "tree",
     geometry: Geometry | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the input, allocate everything, copy the costs to the device, bind the launches.
 
@@ -126,6 +151,9 @@ def upload(
         Lawler's alternating tree or Munkres' classical algorithm.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
+    seconds : float, optional
+        A run without an answer after so long gives up; it looks after every forward pass, which
+        reads each entry of the matrix once at most.
 
     Returns
     -------
@@ -142,6 +170,7 @@ def upload(
         A file that cannot be read.
     """
     check_variant(variant)
+    check_seconds(seconds)
     cost = matrix_of(cost)
     on_device = is_on_device(cost)
     problem: Any
@@ -152,7 +181,7 @@ def upload(
         problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
         work = problem.matrix.dtype
     whole = on_device or problem.cost.dtype.kind != "f"
-    state = State(problem, variant, problem.size, whole=whole)
+    state = State(problem, variant, problem.size, whole=whole, seconds=seconds)
     if state.n:
         shapes = geometry or Geometry.for_device(state.n, variant)
         state.state_bytes = state_bytes(state.n, work.itemsize, variant, shapes.stage_width)
@@ -250,11 +279,17 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     trace : callable, optional
         Called with the name of each step as it begins.
 
+    The work is bounded: a search ends with a path, so that there are at most n of them and a last
+    look; a dual update lets the next pass cover another column or find a path, so that a search has
+    at most n + 1 (doubles in the classical variant: `PATIENCE` + 1 times as many). A pass expands
+    each row once; all loops of the kernels are over lines, levels and paths of at most n.
+
     Raises
     ------
+    GivenUpError
+        After ``state.seconds``, or if a bound is exceeded, which no right kernel does.
     RuntimeError
-        If a dual update makes no progress, or a bound on the iterations is exceeded (never for
-        valid input).
+        If a dual update makes no progress (never for valid input).
     """
     if state.n == 0:
         return
@@ -274,7 +309,9 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         launches["reverse_pass"]()
         mark("augmentation")
         launches["augmentation"]()
-    raise RuntimeError(f"no perfect matching after {state.n + 1} searches")
+    reached = {"dual_updates": len(state.matches_at_update)}
+    message = f"no perfect matching after {state.n + 1} searches"
+    raise GivenUpError(message, reached=reached)
 
 
 def initial_reduction(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
@@ -314,11 +351,14 @@ def search(state: State, mark: Callable[[str], None]) -> None:
                 f"dual update {len(state.matches_at_update)} made no progress "
                 f"({signal.matches} of {state.n} rows are assigned)"
             )
+        state.check_time(signal.matches)
         if signal.path_found:
             return
         state.matches_at_update.append(signal.matches)
         dual_update(state, mark)
-    raise RuntimeError(f"no augmenting path after {(patience + 1) * (state.n + 1)} dual updates")
+    _, _, reached = progress_of(state.n, signal.matches, state.matches_at_update)
+    message = f"no augmenting path after {(patience + 1) * (state.n + 1)} dual updates"
+    raise GivenUpError(message, reached=reached)
 
 
 def dual_update(state: State, mark: Callable[[str], None]) -> None:
@@ -382,6 +422,7 @@ def solve(
     dtype: Any = None,
     variant: str = "tree",
     geometry: Geometry | None = None,
+    seconds: float | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem, searching from all unassigned rows at once [DN16].
 
@@ -404,6 +445,8 @@ def solve(
         list of up to n * n edges beside the costs.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
+    seconds : float, optional
+        The time after which a run without an answer is given up.
 
     Returns
     -------
@@ -419,6 +462,8 @@ def solve(
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
         working type, a matrix too large for the card.
+    GivenUpError
+        After `seconds`.
     RuntimeError
         If the kernels fail, or a dual update makes no progress.
 
@@ -428,7 +473,7 @@ def solve(
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    state = upload(cost, maximize, dtype, variant, geometry)
+    state = upload(cost, maximize, dtype, variant, geometry, seconds)
     run(state)
     return download(state)
 
