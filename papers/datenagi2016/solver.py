@@ -27,6 +27,7 @@ from papers.datenagi2016 import bands
 from papers.datenagi2016.kernels.half_units import NEGLIGIBLE
 from papers.datenagi2016.kernels.shared import Flag
 from papers.datenagi2016.launches import VARIANTS, Geometry, allocate, bind_launches, state_bytes
+from papers.datenagi2016.rectangles import rows_first, square_again
 
 STEPS_TREE = (
     "initial_reduction", "optimality_check", "forward_pass", "reverse_pass", "augmentation",
@@ -72,7 +73,7 @@ class State(DeviceState):
         The checked costs.
     variant : {"classical", "tree"}
     n : int
-        Order.
+        Rows, of the shorter side: lines that are assigned.
     matches_at_update : list of int
         How many rows were assigned when each dual update began.
     matches_at_pass : list of int
@@ -181,18 +182,21 @@ def upload(
         problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
         work = problem.matrix.dtype
     whole = on_device or problem.cost.dtype.kind != "f"
-    state = State(problem, variant, problem.size, whole=whole, seconds=seconds)
+    sides = (problem.size,) * 2 if on_device else problem.cost.shape
+    shape = min(sides), max(sides)
+    state = State(problem, variant, shape[0], whole=whole, seconds=seconds)
     if state.n:
-        shapes = geometry or Geometry.for_device(state.n, variant)
-        state.state_bytes = state_bytes(state.n, work.itemsize, variant, shapes.stage_width)
-        check_size(state.n, work, variant, shapes.stage_width, matrix_there=on_device)
-        matrix = problem.costs.array if on_device else device.to_device(problem.matrix)
-        flat = matrix.reshape(state.n * state.n)
-        state.arrays = allocate(state.n, work, flat, variant, shapes)
+        shapes = geometry or Geometry.for_device(shape[1], variant)
+        width = shapes.stage_width
+        state.state_bytes = state_bytes(shape, work.itemsize, variant, width)
+        check_size(shape[1], work, variant, width, matrix_there=on_device)
+        matrix = problem.costs.array if on_device else device.to_device(rows_first(problem))
+        flat = matrix.reshape(shape[0] * shape[1])
+        state.arrays = allocate(shape, work, flat, variant, shapes)
         state.mailbox = Mailbox()
         negligible = 0.0 if whole else NEGLIGIBLE
         state.launches = bind_launches(
-            state.n, work, state.arrays, state.mailbox, variant, shapes, negligible
+            shape, work, state.arrays, state.mailbox, variant, shapes, negligible
         )
     return state
 
@@ -241,6 +245,8 @@ def check_size(
 ) -> None:
     """Refuse an order that the index types or the card's memory cannot hold.
 
+    A rectangle is held to its longer side's square, which needs more.
+
     Raises
     ------
     ValueError
@@ -254,7 +260,7 @@ def check_size(
 
     def needed(order: int) -> int:
         matrix = 0 if matrix_there else dtype.itemsize * order * order
-        return matrix + state_bytes(order, dtype.itemsize, variant, stage_width)
+        return matrix + state_bytes((order, order), dtype.itemsize, variant, stage_width)
 
     def largest(free: int) -> int:
         low, high = 0, n
@@ -319,7 +325,8 @@ def initial_reduction(launches: dict[str, Launch], mark: Callable[[str], None]) 
     mark("initial_reduction")
     launches["init"]()
     launches["row_reduction"]()
-    launches["column_reduction"]()
+    if "column_reduction" in launches:  # of square matrices
+        launches["column_reduction"]()
 
 
 def matrix_compression(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
@@ -399,7 +406,10 @@ def download(state: State) -> Assignment:
     if columns.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")
     u, v = (device.to_host(state.arrays[name]) for name in ("row_dual", "column_dual"))
-    return put_back(state.problem, columns, *whole_units(u, v, state.whole), _counters(state))
+    u, v = whole_units(u, v, state.whole)
+    if u.size < v.size:
+        columns, u, v = square_again(state.problem, columns, u, v)
+    return put_back(state.problem, columns, u, v, _counters(state))
 
 
 def whole_units(u: np.ndarray, v: np.ndarray, whole: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -433,9 +443,9 @@ def solve(
     ----------
     cost : array_like[n, m], int32[n, n] in device memory, Instance, or path of a .npy file
         Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
-        pair. Rectangular matrices assign ``min(n, m)`` pairs. An object with
-        ``__cuda_array_interface__`` (CuPy, Numba, PyTorch ...) is used where it is: int32,
-        square, entries >= 0, minimized.
+        pair. Rectangular matrices assign ``min(n, m)`` pairs; the search is made on the rectangle
+        (`papers.datenagi2016.rectangles`). An object with ``__cuda_array_interface__`` (CuPy,
+        Numba, PyTorch ...) is used where it is: int32, square, entries >= 0, minimized.
     maximize : bool
         Whether the sum is to be maximized.
     dtype : {"int32", "int64", "float64"}, optional

@@ -232,7 +232,9 @@ def solve(
     cost : array_like[n, m] or scipy.sparse[n, m]
         Integers, booleans or floats; integers are exact. ``inf`` (``-inf`` when maximizing), or
         absence from a sparse matrix, forbids a pair. Rectangular matrices assign ``min(n, m)``
-        pairs.
+        pairs. Cost scaling is of flows that saturate both sides: a rectangle is padded to the
+        square of its longer side with pairs that cost nothing, and takes about as long as that
+        square (half the pushes and relabels of a square one or more, in either orientation).
     maximize : bool
         Whether the sum is to be maximized, as in the paper.
     alpha : int

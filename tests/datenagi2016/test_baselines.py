@@ -30,7 +30,7 @@ def assert_solved(cost, answer, maximize=False):
     verdict = assignment_proof.assignment(cost, answer, maximize=maximize)
     assert verdict.ok, verdict.reason
     counters = answer.counters
-    n = max(cost.shape) if cost.size else 0
+    n = min(cost.shape)
     for prefix in ("assignments", "passes"):
         found = [counters[band] for band in bands.names(prefix)]
         assert counters["initial_assignments"] + sum(found) == n

@@ -158,7 +158,7 @@ def test_orders_beyond_the_memory(variant, dtype, matrix_there, monkeypatch):
     with pytest.raises(ValueError, match=f"n <= {largest}"):
         solver.check_size(largest + 1, kind, variant, 16, matrix_there)
     matrix = 0 if matrix_there else kind.itemsize
-    fits = [matrix * n * n + launches.state_bytes(n, kind.itemsize, variant) <= free
+    fits = [matrix * n * n + launches.state_bytes((n, n), kind.itemsize, variant) <= free
             for n in (largest, largest + 1)]  # fmt: skip
     assert fits == [True, False]
 
@@ -724,7 +724,7 @@ def test_no_costs_in_device_memory():
 def test_device_memory_that_the_matrix_fills(monkeypatch):
     """A matrix that is there already needs no second place."""
     costs = on_device.draw_uniform(30, 100, 1)
-    need = launches.state_bytes(30, 4, "tree", 4)
+    need = launches.state_bytes((30, 30), 4, "tree", 4)
     monkeypatch.setattr(device, "free_bytes", lambda: need)
     assert solver.upload(costs, variant="tree").n == 30
     with pytest.raises(ValueError, match="n <= "):

@@ -62,7 +62,9 @@ from papers.datenagi2016.baselines.openmp import (
     min_reduction,
     optimality_check,
     reverse_pass,
+    start_of_rectangle,
 )
+from papers.datenagi2016.rectangles import rows_first, square_again
 
 DTYPES = ("int32", "int64", "float64")
 STEPS = (
@@ -144,7 +146,7 @@ def upload(
         )
     check_seconds(seconds)
     problem = prepare(cost, maximize, dtype, DTYPES, factor=4)
-    return State(problem, *allocate(problem.matrix, threads), threads, {}, seconds)
+    return State(problem, *allocate(rows_first(problem), threads), threads, {}, seconds)
 
 
 def run(state: State, trace: Trace | None = None) -> None:
@@ -207,12 +209,13 @@ class _Record:
 
 def _solve(f: Forest, w: Duals, trace: Trace, deadline: Deadline) -> dict[str, int]:
     record = _Record()
+    rows, lines = w.cost.shape
     trace("initial_reduction")
-    initial_reduction(f, w)
-    for _ in range(f.a_r.size + 1):
+    (initial_reduction if rows == lines else start_of_rectangle)(f, w)
+    for _ in range(lines + 1):
         trace("optimality_check")
-        matches = int(optimality_check(f, w))
-        if matches == f.a_r.size:
+        matches = int(optimality_check(f, w)) - (lines - rows)
+        if matches == rows:
             return record.counters(matches)
         _search(f, w, trace, record, matches, deadline)
         trace("reverse_pass")
@@ -242,7 +245,7 @@ def _search(
         record.forward_passes += 1
         record.bfs_levels += int(levels)
         if deadline.seconds is not None:
-            text = f"{matches} of {f.a_r.size} rows are assigned"
+            text = f"{matches} of {len(w.cost)} rows are assigned"
             deadline.check(text, reached=record.reached(matches))
         if reverse:
             return
@@ -274,8 +277,11 @@ def download(state: State) -> Assignment:
     """
     if not state.solved:
         raise RuntimeError("nothing to download: the run has not ended")
-    columns = state.forest.a_r.copy()
-    return finish(state.problem, columns, *_whole_duals(state.problem, state.duals), state.counters)
+    columns = state.forest.a_r[: len(state.duals.cost)].copy()
+    u, v = _whole_duals(state.problem, state.duals)
+    if columns.size < v.size:
+        columns, u, v = square_again(state.problem, columns, u[: columns.size], v)
+    return finish(state.problem, columns, u, v, state.counters)
 
 
 def _whole_duals(problem: Problem, w: Duals) -> tuple[np.ndarray, np.ndarray]:

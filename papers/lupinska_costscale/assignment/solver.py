@@ -138,7 +138,7 @@ def upload(
         algorithm's bound.
     seconds : float, optional
         A run without an answer gives up after so long; it looks after every run of the kernel, of
-        `cycle` turns. The one launch is always waited for: its sweeps are bounded.
+        `cycle` turns, but the last. The one launch is always waited for: its sweeps are bounded.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
 
@@ -248,6 +248,9 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         _launch(state, state.start)
         state.tally = np.zeros(lock_free.TALLIES, np.int64)
         for eps, launches in zip(state.epsilons, state.launches, strict=True):
+            if state.count["refines"]:
+                text = f"{state.count['refines']} refines of {len(state.epsilons)}"
+                deadline.check(text, reached=_reached(state.tally))
             refine(state, eps, launches, mark, deadline)
     state.solved = True
 
