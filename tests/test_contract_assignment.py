@@ -1,6 +1,8 @@
 """One suite for every assignment solver: same cases, same assertions, by what each declares."""
 
 import re
+from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -319,3 +321,52 @@ def test_a_big_m_that_takes_no_part(solver, options, big, maximize):
             continue
         assert assignment_proof.assignment(cost, answer, maximize).ok
         assert answer.cost == pytest.approx(cost[linear_sum_assignment(cost, maximize)].sum())
+
+
+# ------------------------------------------------------------------------------- hard floats
+
+
+def mixed_floats():
+    """Floats whose sums float64 rounds away: each with the digits that decide far below others."""
+    draw = np.random.default_rng(4)
+    wide = 10.0 ** draw.uniform(-9, 9, (4, 4))
+    blocks = np.full((4, 4), 1e12)
+    blocks[:2, :2] = 1e-3 * draw.random((2, 2))
+    blocks[2:, 2:] = 1e11 + 1e12 * draw.random((2, 2))
+    return {
+        "blocks of 1e-3 beside 1e12": blocks,
+        "cancelling": np.array([[-1e12, 0.0], [0.0, 1e12 - 2.0**-13]]),
+        "1e-9 to 1e9": wide,
+        "1e-9 to 1e9, both signs": wide * draw.choice([-1.0, 1.0], (4, 4)),
+        "denormals": 5e-324 * np.array([[2, 3, 0], [0, 0, 0], [1, 3, 0]]),
+        "two denormals": np.array([[5e-324, 0.0], [0.0, 5e-324]]),
+    }
+
+
+def distance_from_the_optimum(cost, answer):
+    """The exact one, by trying all assignments."""
+    exact = [[Fraction(x) for x in row] for row in cost.tolist()]
+    sums = [sum(exact[i][j] for i, j in enumerate(p)) for p in permutations(range(len(exact)))]
+    found = sum(exact[i][j] for i, j in zip(answer.row_ind, answer.col_ind, strict=True))
+    return abs(found - (max(sums) if answer.maximize else min(sums)))
+
+
+@every_solver
+@pytest.mark.parametrize("maximize", [False, True])
+def test_the_guarantee_for_floats_holds_at_mixed_scales(solver, options, maximize):
+    """Solved within what the papers' `solve` promises and proved, or refused by name."""
+    solved = 0
+    for name, cost in mixed_floats().items():
+        try:
+            answer = solve(solver, cost, maximize=maximize, **options)
+        except ValueError as error:
+            assert re.search(reasons(solver, "orders of magnitude"), str(error)), name  # noqa: PT017
+            continue
+        solved += 1
+        verdict = assignment_proof.assignment(cost, answer, maximize)
+        assert verdict.ok, (name, verdict)
+        sizes = np.abs(cost[answer.row_ind, answer.col_ind]).sum()
+        duals = np.abs(answer.row_duals).sum() + np.abs(answer.column_duals).sum()
+        promised = max(1e-10 * sizes, 2.0**-49 * duals)
+        assert distance_from_the_optimum(cost, answer) <= promised, name
+    assert solved == 6 or solver.device == "cpu" or solver.limits

@@ -263,7 +263,7 @@ def without_network(words, request):
     """What would be fetched is named, and not fetched."""
     wanted = []
     patch = request.getfixturevalue("monkeypatch")
-    patch.setattr(fetch.files, "fetch", lambda name, report: wanted.append(name))
+    patch.setattr(fetch.collection, "fetch", lambda name, report: wanted.append(name))
     shown = command("fetch", *words)
     assert wanted
     return shown

@@ -253,7 +253,7 @@ class Problem:
     prove : callable(data, answer, maximize) -> Proof
         The proof of an answer, outside every clock. Costs may be given as row strips, too.
     read : callable(path) -> data
-        Reads a file; raises `papers.common.problems.files.FileFormatError`.
+        Reads a file; raises `papers.common.problems.formats.matrices.FileFormatError`.
     write : callable(path, data, answer) -> None
         Writes an answer as text, one line an assigned pair, a matched pair, an arc or a pixel row.
     """
@@ -436,36 +436,97 @@ class Plan:
     seeds: tuple[int, ...] = (1, 2, 3)
 
 
+ComparisonKind = Literal[
+    "count", "ratio", "shape", "claim", "time", "model", "goal", "correctness"
+]  # fmt: skip
+"""The kinds of a comparison; the first five are with print, the most comparable across machines
+first. ``model``: a prediction of ours beside our measurement. ``goal``: a goal that we have set.
+``correctness``: two results of ours that must be equal, or a proof that must be there."""
+
+Verdict = Literal["agrees", "differs", "open", "not comparable", "not measured", "holds", "fails"]
+"""The verdict of a comparison, see `papers.common.evidence.verdicts`; the last two are not about
+print."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The measured cause of a difference from print.
+
+    Attributes
+    ----------
+    experiment : str
+        The recorded experiment that bounds the effect, ``"<paper>:<experiment>"``.
+    low, high : float
+        The figure that this experiment lets us expect, instead of print's: a measured figure
+        outside is not explained.
+    words : str
+        One sentence: the cause.
+    """
+
+    experiment: str
+    low: float
+    high: float
+    words: str
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """One published quantity beside the measured one.
+    """One published quantity beside the measured one, or one check of our own.
+
+    Made by the functions of `papers.common.evidence.comparisons`; the verdict is decided by
+    `papers.common.evidence.verdicts.decide`, again once the interval is known.
 
     Attributes
     ----------
     quantity : str
-        The compared quantity with its cell, e.g. ``"speedup n=512 range=n"``.
-    kind : {"count", "ratio", "shape", "time", "cross-check"}
-        The kind of comparison, the most comparable across machines first. A ``cross-check`` is no
-        comparison with print: two solvers of ours, or a goal of ours; `published` then holds what
-        is expected.
+        The compared quantity with its cell, e.g. ``"speedup n=512 range=n"``. It names no origin.
+    kind : ComparisonKind
+        For a ``model``, a ``goal`` and ``correctness`` `published` holds the expected value.
     published, measured : float or str or None
         The two values; None where one is missing.
-    verdict : {"agrees", "differs", "open", "not comparable", "not measured"}
-        ``differs`` must come with a `note` that explains it, else it is ``open``.
+    verdict : Verdict
+        Its verdict.
     note : str
-        Explanation.
+        A remark on a difference, for the reader. It never changes the verdict.
+    remark : str
+        Why the interval settles nothing, or "".
     origin : str
         Whose measurement it is: ``"this run"`` or ``"recorded <slug>"``. Experiments may leave it
         empty: `papers.common.evidence.judges.by_origin`, which calls them, sets it.
+    tolerance : str
+        The tolerance in words, as every row shows it.
+    accept : (float, float) or None
+        The measured figures that agree, ends included. None: `holds` decides.
+    whole : bool
+        Whether the whole interval has to lie in `accept`, as a claim in words asks, or whether it
+        is enough that the two meet.
+    holds : bool or None
+        Of a statement that is no number: whether it holds of the measured values.
+    low, high : float or None
+        The interval of the measured figure over instances and repetitions; None: there is none,
+        because nothing was repeated or because the figure is a count.
+    steady : float or None
+        Of a statement: the share of the resamples in which it holds.
+    cause : Cause or None
+        The measured cause of a difference.
     """
 
     quantity: str
-    kind: Literal["count", "ratio", "shape", "time", "cross-check"]
+    kind: ComparisonKind
     published: float | str | None
     measured: float | str | None
-    verdict: Literal["agrees", "differs", "open", "not comparable", "not measured"]
+    verdict: Verdict
     note: str = ""
+    remark: str = ""
     origin: str = ""
+    tolerance: str = ""
+    accept: tuple[float, float] | None = None
+    whole: bool = False
+    holds: bool | None = None
+    low: float | None = None
+    high: float | None = None
+    steady: float | None = None
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True)

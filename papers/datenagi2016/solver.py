@@ -24,7 +24,7 @@ from papers.common.model import Assignment, GivenUpError, Instance
 from papers.common.problems import blocks, costs_on_device
 from papers.common.problems.assignment import finish, prepare
 from papers.datenagi2016 import bands
-from papers.datenagi2016.kernels.half_units import NEGLIGIBLE
+from papers.datenagi2016.kernels.half_units import NEGLIGIBLE, halves
 from papers.datenagi2016.kernels.shared import Flag
 from papers.datenagi2016.launches import VARIANTS, Geometry, allocate, bind_launches, state_bytes
 from papers.datenagi2016.rectangles import rows_first, square_again
@@ -179,7 +179,7 @@ def upload(
         problem = resident_problem(cost, maximize, dtype)
         work = np.dtype(np.int32)
     else:
-        problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR)
+        problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR, signed=True)
         work = problem.matrix.dtype
     whole = on_device or problem.cost.dtype.kind != "f"
     sides = (problem.size,) * 2 if on_device else problem.cost.shape
@@ -417,10 +417,11 @@ def whole_units(u: np.ndarray, v: np.ndarray, whole: bool) -> tuple[np.ndarray, 
 
     Integers stay integers: all duals begin even, and an update moves every one of them, up or down,
     by the same half of theta, so at any time they are all even or all odd. If odd, one half goes
-    from every column to every row, which changes no sum.
+    from every column to every row, which changes no sum. The same holds of denormals, multiples of
+    the smallest one; all other floats are halved exactly.
     """
     if not whole:
-        return u * 0.5, v * 0.5
+        return halves(u, 1), halves(v, -1)
     u, v = u.astype(np.int64), v.astype(np.int64)
     odd = u[0] & 1
     return (u + odd) >> 1, (v - odd) >> 1

@@ -137,7 +137,7 @@ def upload(
     """
     if version not in VERSIONS:
         raise ValueError(f"version={version!r} is not one of {', '.join(VERSIONS)}")
-    problem = prepare(cost, maximize, dtype, DTYPES)
+    problem = prepare(cost, maximize, dtype, DTYPES, signed=True)
     n = problem.size
     check_size(n, problem.matrix.dtype)
     state = State(problem, version, n, n + 1 if patience is None else patience)

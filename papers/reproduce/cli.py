@@ -385,11 +385,8 @@ def fetch(
     from papers.reproduce import fetch as fetching
     from papers.reproduce import terminal
 
-    wanted = names or fetching.absent(paper)
     out = terminal.console()
-    if not wanted:
-        out.print(f"every matrix that {paper} names is here")
-    failures = fetching.fetch(paper, wanted, lambda text: out.print(text, soft_wrap=True))
+    failures = fetching.fetch(paper, names, lambda text: out.print(text, soft_wrap=True))
     for failure in failures:
         terminal.warn(failure)
     return FAILED if failures else 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from papers.common.instances import FAMILIES, files
-from papers.common.instances.graphs.suitesparse import REAL
+from papers.common.instances import FAMILIES, collection, files
 from papers.common.model import Plan
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
@@ -44,17 +43,18 @@ def absent(paper: str) -> list[str]:
     return [name for name in named(paper) if not is_here(name)]
 
 
-def fetch(paper: str, names: Sequence[str], report: Callable[[str], Any]) -> list[str]:
+def fetch(paper: str, names: Sequence[str] | None, report: Callable[[str], Any]) -> list[str]:
     """Fetch matrices one by one, and return the failures, a line each.
 
     Parameters
     ----------
     paper : str
         Their paper.
-    names : sequence of str
-        ``NAME`` or ``GROUP/NAME``; of a name of `REAL` the group is known.
+    names : sequence of str, optional
+        ``NAME`` or ``GROUP/NAME``; the catalogue knows the groups of most. Without them, all that
+        the paper names and no file holds yet: then a matrix without a recipe is no failure.
     report : callable(str)
-        Told what begins, and where each file is.
+        Told what begins, where each file is, and which matrices have no recipe and why.
 
     Raises
     ------
@@ -62,13 +62,20 @@ def fetch(paper: str, names: Sequence[str], report: Callable[[str], Any]) -> lis
         If the paper is unknown, or if nothing can be fetched at all.
     """
     registry.card(paper)
+    wanted = names or absent(paper)
+    if not wanted:
+        report(f"every matrix that {paper} names is here")
     failures = []
-    for name in names:
-        full = f"{REAL[name].group}/{name}" if name in REAL else name
+    for name in wanted:
         try:
-            report(f"{files.fetch(full, report)}")
-        except files.NoCollectionError as error:
+            report(f"{collection.fetch(name, report)}")
+        except collection.NoCollectionError as error:
             raise UsageError(str(error)) from None
+        except collection.NoRecipeError as error:
+            if names:
+                failures.append(str(error))
+            else:
+                report(f"skipped: {error}")
         except files.InstanceError as error:
             failures.append(f"{name}: {error}")
     return failures

@@ -14,7 +14,7 @@ from typing import Any, cast
 import papers
 from papers.common.model import Problem, Proof, Solver
 from papers.common.problems import kinds
-from papers.common.problems.files import FileFormatError
+from papers.common.problems.formats.matrices import FileFormatError
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 
@@ -58,12 +58,14 @@ def read(path: Path) -> Any:
     Raises
     ------
     UsageError
-        If the file is missing, has another ending or cannot be read.
+        If the file is missing, has another ending, cannot be read or exceeds the memory.
     """
     try:
         return kinds.read(path)
     except FileFormatError as error:
         raise UsageError(str(error)) from None
+    except MemoryError:
+        raise UsageError(f"{path.name}: this machine's memory does not hold it") from None
 
 
 def choose(name: str | None, data: Any) -> tuple[str, Problem, str]:

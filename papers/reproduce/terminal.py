@@ -17,7 +17,7 @@ from rich.text import Text
 
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.gpu.clocks import median
-from papers.reproduce.report.tally import listed, tallies
+from papers.reproduce.report.tally import SORTS, listed, tallies
 
 if TYPE_CHECKING:  # `reproduce list` must not wait for Numba, pandas and Matplotlib.
     import pandas as pd
@@ -37,6 +37,8 @@ COLOURS = {
     "not comparable": "dim",
     "differs": "yellow",
     "open": "yellow",
+    "holds": "green",
+    "fails": "red",
 }
 _MAX_ROWS = 30
 _MAX_COLUMNS = 9
@@ -218,21 +220,22 @@ def section(out: Console, part: Section) -> None:
     if part.problem:
         out.print(Text(f"could not be made: {part.problem}", style="bold red"))
     rows(out, part.rows)
-    _comparisons(out, ("published", "measured"), part.lines(False, THIS_RUN))
-    _comparisons(out, ("expected", "found"), part.lines(True, THIS_RUN))
+    for sort in SORTS:
+        _comparisons(out, sort, part.lines(sort, THIS_RUN))
     for tally in tallies(part.comparisons)[1:]:
         out.print(Text(f"{tally.origin}: {tally.text()}", style="dim"), soft_wrap=True)
 
 
-def _comparisons(out: Console, headings: tuple[str, str], lines: list[list[str]]) -> None:
+def _comparisons(out: Console, sort: str, lines: list[list[str]]) -> None:
     """Print comparisons of one sort."""
     if not lines:
         return
-    table = Table(box=SIMPLE_HEAD, show_edge=False)
-    for name in ("quantity", *headings, "verdict", "note"):
+    table = Table(box=SIMPLE_HEAD, show_edge=False, title=SORTS[sort], title_justify="left")
+    headings = ("expected", "found") if sort else ("published", "measured")
+    for name in ("quantity", *headings, "interval", "tolerance", "verdict", "note"):
         table.add_column(name, overflow="fold", justify="left")
-    for quantity, _, first, second, verdict, note in lines[:_MAX_ROWS]:
-        table.add_row(quantity, first, second, Text(verdict, style=COLOURS[verdict]), note)
+    for quantity, _, _, *values, verdict, note in lines[:_MAX_ROWS]:
+        table.add_row(quantity, *values, Text(verdict, style=COLOURS[verdict]), note)
     out.print(table)
     if len(lines) > _MAX_ROWS:
         out.print(f"[dim]{len(lines) - _MAX_ROWS} more in the report[/]")
@@ -245,8 +248,8 @@ def closing(out: Console, found: Sequence[str], sections: Sequence[Section]) -> 
     out.print()
     line = f"cells: {cells}; comparisons with print: {listed(mine.with_print)}"
     out.print(Text(line, style="bold"), soft_wrap=True)
-    if mine.cross_checks:
-        out.print(Text(f"cross-checks: {listed(mine.cross_checks)}", style="bold"), soft_wrap=True)
+    for name, counts in mine.own.items():
+        out.print(Text(f"{name}: {listed(counts)}", style="bold"), soft_wrap=True)
     for tally in recorded:
         out.print(Text(f"{tally.origin}: {tally.text()}"), soft_wrap=True)
 

@@ -294,6 +294,16 @@ def test_terms_whose_sum_overflows(variant):
         assert_optimal(cost, variant=variant)
 
 
+def test_halves_of_denormals_keep_their_sums():
+    """All odd multiples of the smallest denormal, as in a run; larger numbers are simply halved."""
+    tiny = 5e-324
+    u, v = tiny * np.array([3, -5, 1]), tiny * np.array([-1, 7, 3])
+    rows, columns = solver.whole_units(u, v, whole=False)
+    assert np.array_equal(2 * (rows[:, None] + columns), u[:, None] + v)
+    large = np.array([1.0, -3.0, 2.0**-1021])
+    assert np.array_equal(solver.whole_units(large, large, whole=False), [large / 2, large / 2])
+
+
 def test_the_reference_solves_doubles_with_rounding():
     from scipy.optimize import linear_sum_assignment
 

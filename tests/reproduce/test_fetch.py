@@ -3,8 +3,8 @@
 import pytest
 from toybox import toy as paper
 
-from papers.common.instances import files
-from papers.common.instances.files import FetchError, NoCollectionError
+from papers.common.instances import collection
+from papers.common.instances.collection import FetchError, NoCollectionError, NoRecipeError
 from papers.common.model import Cell, Experiment, Instance
 from papers.reproduce import fetch as fetching
 from papers.reproduce.run.runner import Run
@@ -18,17 +18,19 @@ def _own_places(tmp_path, monkeypatch):
 
 @pytest.fixture
 def asked(monkeypatch, tmp_path):
-    """Names that were asked for; "bad" cannot be fetched."""
+    """Names that were asked for; "bad" cannot be fetched, "none" has no recipe."""
     seen = []
 
     def fetch(name, report):
         seen.append(name)
         if name == "bad":
             raise FetchError("no matrix called bad")
+        if name == "none":
+            raise NoRecipeError("none has no recipe")
         report(f"looking up {name}")
         return tmp_path / f"{name.rpartition('/')[2]}.npz"
 
-    monkeypatch.setattr(files, "fetch", fetch)
+    monkeypatch.setattr(collection, "fetch", fetch)
     return seen
 
 
@@ -60,15 +62,27 @@ def test_matrices_that_stand_ins_are_named_after_count_too(monkeypatch, toy):
 def test_one_that_fails_does_not_stop_the_others(reproduce, asked):
     result = reproduce("fetch", "toy", "roadNet-CA", "bad", "HB/ash219")
     assert result.code == 3
-    assert asked == ["SNAP/roadNet-CA", "bad", "HB/ash219"]
+    assert asked == ["roadNet-CA", "bad", "HB/ash219"]
     assert "bad: no matrix called bad" in result.err
+
+
+def test_a_matrix_without_a_recipe_is_skipped_in_a_sentence(reproduce, asked, monkeypatch):
+    """It comes first of all that the paper names; asked for by name it is a failure."""
+    monkeypatch.setattr(fetching, "named", lambda paper: ["none", "one"])
+    result = reproduce("fetch", "toy")
+    assert (result.code, result.err) == (0, "")
+    assert asked == ["none", "one"]
+    assert result.out.splitlines()[:2] == ["skipped: none has no recipe", "looking up one"]
+    result = reproduce("fetch", "toy", "none")
+    assert result.code == 3
+    assert "none has no recipe" in result.err
 
 
 def test_nothing_can_be_fetched(reproduce, monkeypatch):
     def fetch(name, report):
         raise NoCollectionError("fetching needs ssgetpy")
 
-    monkeypatch.setattr(files, "fetch", fetch)
+    monkeypatch.setattr(collection, "fetch", fetch)
     result = reproduce("fetch", "toy")
     assert (result.code, result.err) == (2, "reproduce: fetching needs ssgetpy\n")
 

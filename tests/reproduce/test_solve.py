@@ -217,6 +217,29 @@ def test_a_broken_graph_file(reproduce, tmp_path):
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["g.mtx", "g.mtx.gz", "n.max"])
+def test_a_header_that_claims_a_hundred_thousand_million_exits_2(reproduce, tmp_path, name):
+    words = "%%MatrixMarket matrix coordinate pattern general\n3 3 99999999999\n1 1\n"
+    if name == "n.max":
+        words = "p max 2 99999999999\nn 1 s\nn 2 t\na 1 2 1\n"
+    data = words.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    result = reproduce("solve", tmp_path / name)
+    assert result.code == 2
+    assert result.err.startswith(f"reproduce: {name}: the header claims 99999999999 ")
+    assert result.err.count("\n") == 1
+
+
+def test_memory_that_does_not_last_is_no_internal_error(reproduce, file, monkeypatch):
+    def read(path):
+        raise MemoryError("Unable to allocate 373. GiB")
+
+    monkeypatch.setattr(kinds, "read", read)
+    result = reproduce("solve", file)
+    assert result.code == 2
+    assert result.err == "reproduce: costs.npy: this machine's memory does not hold it\n"
+
+
 # ------------------------------------------------------------------------------- defaults
 
 PUBLIC = [(name, problem) for name in papers.PAPERS for problem in registry.card(name).defaults]

@@ -40,7 +40,7 @@ from papers.common.evidence.tables import (
     order,
     printed_values,
 )
-from papers.common.model import Comparison, Experiment
+from papers.common.model import Cause, Comparison, Experiment
 
 __all__ = ["Code", "Counts", "Instances", "Ratio", "SameCounts", "Times"]
 
@@ -65,8 +65,7 @@ class Ratio(Declared):
         Its column; default `name`.
     times : Printed, optional
         The printed times of both, and whatever else of print the table shows. The table then has
-        ``<label>_gain``, the printed time over the measured one, and a difference whose cause is
-        that one side gained more than the other says so.
+        ``<label>_gain``, the printed time over the measured one, which a difference's note tells.
     columns : tuple of str
         The columns after `by`, ``source``, ``device`` and the two ratios; default the two times,
         then the gains if there are `times`.
@@ -75,7 +74,9 @@ class Ratio(Declared):
     factor : float
         The tolerance: measured over printed may lie in ``[1 / factor, factor]``.
     note : callable(row) -> Note, optional
-        Explains a difference; default: the gains, where there are `times`.
+        A remark on a difference; default: the gains, where there are `times`.
+    cause : callable(row) -> Cause or None
+        The measured cause of a difference.
     claims : tuple of Judge
         Further comparisons, made first.
     """
@@ -88,8 +89,9 @@ class Ratio(Declared):
     times: Printed | None = None
     columns: tuple[str, ...] = ()
     title: str = ""
-    factor: float = 2.0
+    factor: float = comparisons.FACTOR
     note: Callable[[Any], comparisons.Note] | None = None
+    cause: Callable[[Any], Cause | None] = lambda row: None
     claims: tuple[Judge, ...] = ()
 
     @property
@@ -123,12 +125,16 @@ class Ratio(Declared):
         """Compare every row, then the growth with n."""
         pair, title = (f"published_{self.name}", self.name), self.title or self.name
         rows = each(
-            f"{title}: {self.row}", *pair, partial(comparisons.ratio, factor=self.factor), self._why
+            f"{title}: {self.row}",
+            *pair,
+            partial(comparisons.ratio, factor=self.factor),
+            self._remark,
+            self.cause,
         )
         growth = curves(f"{title}: {self.growth}", *pair, self.series)
         return judged(title, *pair, *self.claims, rows, growth)(table)
 
-    def _why(self, row: Any) -> comparisons.Note:
+    def _remark(self, row: Any) -> comparisons.Note:
         if self.note is not None:
             return self.note(row)
         if self.times is None:
@@ -219,7 +225,7 @@ class Times(Declared):
         what : str
             The time's name in comparisons.
         note : Note
-            Explains another growth.
+            A remark on another growth.
         print_of : str
             The label of the printed times, where it is another.
         """
@@ -269,7 +275,7 @@ class Counts(Declared):
     tolerance : float
         Relative difference allowed: 0 on the paper's own instances.
     note : str
-        Explains a difference.
+        A remark on a difference.
     instances, by
         As in `Ratio`.
     """
@@ -365,13 +371,13 @@ class SameCounts(Declared):
             expected = rows[rows["solver"] == other].iloc[0]
             where = f"{self.row.format(**got)} seed {got['seed']}"
             found += [
-                comparisons.cross_check(
-                    f"{counter}, {where}: {names} ({got['source']})",
+                comparisons.correct(
+                    f"{counter}, {where}: {names}",
                     expected[counter], got[counter], expected[counter] == got[counter],
                 )
                 for counter in self.same
             ]  # fmt: skip
-        return found or comparisons.not_measured(f"{', '.join(self.same)}: {names}", "cross-check")
+        return found or comparisons.not_measured(f"{', '.join(self.same)}: {names}", "correctness")
 
     def experiment(self, name: str, title: str) -> Experiment:
         """Return the experiment with this name and caption."""

@@ -1,8 +1,9 @@
 """Makes comparisons of the rows of a table: the parts of which the papers build their verdicts.
 
 A judge looks at the rows of one origin, this run or a record; `judged` turns judges into the
-function that an experiment wants, and `by_origin` calls that function. How two values compare is
-decided in `papers.common.evidence.comparisons`.
+function that an experiment wants, and `by_origin` calls that function. The origin is a field of the
+comparison and no part of a quantity's name: `papers.common.evidence.intervals` finds the same
+quantity in resamples by its name.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from papers.common.evidence.comparisons import (
+    EXPONENT,
     THIS_RUN,
     Note,
     absolute_time,
@@ -24,7 +26,7 @@ from papers.common.evidence.comparisons import (
 )
 from papers.common.evidence.tables import NOT_MEASURED
 from papers.common.gpu.device import EXECUTOR_NAME
-from papers.common.model import Comparison
+from papers.common.model import Cause, Comparison
 
 Judge = Callable[[pd.DataFrame, str], Iterable[Comparison]]
 """Compares the rows of one origin, which is its second argument; all of them have both values."""
@@ -36,7 +38,7 @@ Verdicts = Callable[[pd.DataFrame], list[Comparison]]
 def by_origin(
     verdicts: Callable[[pd.DataFrame], Sequence[Comparison]], table: pd.DataFrame
 ) -> list[Comparison]:
-    """Compare a table, the rows of each origin by themselves, and name the origin in the result.
+    """Compare a table, the rows of each origin by themselves, and set the origin of the result.
 
     Parameters
     ----------
@@ -105,6 +107,7 @@ def each(
     measured: str,
     verdict: Callable[..., Comparison] = ratio,
     note: Callable[[Any], Note] = lambda row: "",
+    cause: Callable[[Any], Cause | None] = lambda row: None,
 ) -> Judge:
     """Return a judge that makes one comparison a row.
 
@@ -114,23 +117,32 @@ def each(
         Format string over the row's columns: what is compared.
     published, measured : str
         Columns of the two values.
-    verdict : callable(quantity, published, measured, note=) -> Comparison
+    verdict : callable(quantity, published, measured, note=, cause=) -> Comparison
         One of `papers.common.evidence.comparisons`.
     note : callable(row) -> Note
-        Explanation of a difference in this row, a named tuple.
+        A remark on a difference in this row, a named tuple.
+    cause : callable(row) -> Cause or None
+        The measured cause of a difference in this row.
     """
 
     def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         for row in rows.itertuples(index=False):
-            quantity = f"{name.format(**row._asdict())} ({source})"
-            yield verdict(quantity, getattr(row, published), getattr(row, measured), note=note(row))
+            values = getattr(row, published), getattr(row, measured)
+            quantity = name.format(**row._asdict())
+            yield verdict(quantity, *values, note=note(row), cause=cause(row))
 
     return judge
 
 
 def each_time(name: str, published: str, measured: str) -> Judge:
     """Return a judge that sets times beside one another, which proves nothing; as `each`."""
-    return each(name, published, measured, absolute_time, lambda row: "another machine")
+
+    def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
+        for row in rows.itertuples(index=False):
+            values = getattr(row, published), getattr(row, measured)
+            yield absolute_time(name.format(**row._asdict()), *values)
+
+    return judge
 
 
 def rankings(
@@ -164,7 +176,7 @@ def rankings(
     def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         for key, column in rows.groupby(columns):
             yield ranking(
-                f"{name.format(*map(label, key))} ({source})",
+                name.format(*map(label, key)),
                 dict(zip(column[items], column[published], strict=True)),
                 dict(zip(column[items], column[measured], strict=True)), slack,
             )  # fmt: skip
@@ -179,7 +191,7 @@ def curves(
     series: str,
     x: str = "n",
     note: Note = "",
-    tolerance: float = 0.5,
+    tolerance: float = EXPONENT,
 ) -> Judge:
     """Return a judge that compares the growth of every curve on doubly logarithmic axes.
 
@@ -198,8 +210,8 @@ def curves(
     def judge(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         for label, curve in rows.groupby(series, sort=False):
             yield shape_slope(
-                f"{name.format(label)} ({source})",
-                curve[x], curve[published], curve[measured], tolerance, note,
+                name.format(label), curve[x], curve[published], curve[measured], tolerance,
+                note,
             )  # fmt: skip
 
     return judge

@@ -55,18 +55,16 @@ def by_seed(
     DataFrame
         ``source``, ``device``, ``n``, ``cost_range`` (the instance's label), ``seed``, ``value``.
     """
+    # One condition after the other: resampled summaries have hundreds of thousands of rows.
+    rows = summary[summary["solver"] == solver]
+    rows = rows[rows["metric"] == metric]
+    rows = rows[rows["scope"] == scope]
+    rows = rows[(rows["family"] == family) & (rows["storage"] == "host")]
     if isinstance(options, re.Pattern):
-        chosen = summary["options"].astype(str).str.fullmatch(options.pattern, flags=options.flags)
+        texts = rows["options"].astype(str)
+        rows = rows[texts.str.fullmatch(options.pattern, flags=options.flags)]
     else:
-        chosen = summary["options"] == options
-    rows = summary[
-        (summary["solver"] == solver)
-        & chosen
-        & (summary["scope"] == scope)
-        & (summary["metric"] == metric)
-        & (summary["family"] == family)
-        & (summary["storage"] == "host")
-    ]
+        rows = rows[rows["options"] == options]
     rows = rows.rename(columns={"label": "cost_range", "median": "value"})
     return rows[["source", "device", "n", "cost_range", "seed", "value"]]
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from papers.common.instances.drawing import draw, is_permuted
+    from papers.common.instances.drawing import draw, identify, is_permuted
     from papers.common.instances.families import FAMILIES, Family, parameters, problem_of, size_of
     from papers.common.instances.labels import FamilyError
     from papers.common.instances.matrices.sources import host_strips
@@ -20,6 +20,7 @@ __all__ = [
     "FamilyError",
     "draw",
     "host_strips",
+    "identify",
     "is_permuted",
     "parameters",
     "problem_of",
@@ -32,6 +33,7 @@ _DEFINED_IN = {
     "FamilyError": "labels",
     "draw": "drawing",
     "host_strips": "matrices.sources",
+    "identify": "drawing",
     "is_permuted": "drawing",
     "parameters": "families",
     "problem_of": "families",

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from papers.common.instances import cache
-from papers.common.instances.families import Family, check, parameters
+from papers.common.instances.families import Family, check, family_of, parameters
 from papers.common.instances.matrices import sources
 from papers.common.model import Instance
+from papers.common.problems import identity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,3 +72,32 @@ def is_permuted(first: Instance, second: Instance) -> bool:
     Then ``graph.permuted(second.seed)`` of the first one's graph spares drawing it again.
     """
     return not first.permuted and replace(first, permuted=True) == second
+
+
+def identify(instance: Instance, data: Data | None = None) -> dict[str, int | str]:
+    """Return the size and the checksum of an instance whose data do not follow from its name.
+
+    Data from files and from photographs are whatever the machine holds, so a record keeps this. The
+    data of all other families follow from the name, by a seeded rule: nothing is computed for them.
+
+    Parameters
+    ----------
+    instance : Instance
+    data : Graph, Network, Grid or array[n, m], optional
+        Its data on the host, as `draw` returns them; they are drawn if they are left out.
+
+    Returns
+    -------
+    dict
+        ``rows``, ``columns``, ``entries`` and ``sha256`` of
+        `papers.common.problems.identity.Identity`, of the permuted graph where the instance is
+        permuted; empty for an instance that is drawn by a rule.
+
+    Raises
+    ------
+    papers.common.instances.labels.FamilyError, papers.common.instances.files.InstanceError
+        As `draw`.
+    """
+    if family_of(instance).origin == "drawn":
+        return {}
+    return identity.of_data(draw(instance) if data is None else data).row()

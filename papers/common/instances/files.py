@@ -1,4 +1,4 @@
-"""Matrices from files: given by hand, or fetched from the SuiteSparse Collection into a cache.
+"""Matrices from files: given by hand, or kept in a cache by `papers.common.instances.collection`.
 
 `load` looks for ``NAME.npz`` (a pattern as `scipy.sparse.save_npz` writes it), ``NAME.mtx`` and
 ``NAME.mtx.gz`` (Matrix Market) in the folder that the environment variable `FOLDER` names, in its
@@ -15,23 +15,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import http.client
 import os
 import re
-import tarfile
-import tempfile
-import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from papers.common.gpu.environment import install_command
-from papers.common.problems.files import (
-    GRAPH_ENDINGS,
-    FileFormatError,
-    of_matrix_market,
-    read_graph,
-)
+from papers.common.problems.formats.matrices import GRAPH_ENDINGS, FileFormatError, read_graph
 from papers.common.problems.graph import Graph
 
 FOLDER = "PAPERS_INSTANCES"
@@ -41,11 +30,7 @@ CACHE = "PAPERS_CACHE"
 """Environment variable: the folder where fetched matrices are kept."""
 
 SUMS = "SHA256SUMS"
-TIMEOUT_S = 60.0
-"""Seconds without a byte after which a download is given up."""
-
 _NAME = re.compile(r"(?:(\w[\w.+-]*)/)?(\w[\w.+-]*)")
-_BLOCK = 1 << 20
 
 
 class InstanceError(ValueError):
@@ -58,14 +43,6 @@ class MissingInstanceError(InstanceError):
 
 class BrokenInstanceError(InstanceError):
     """A file holds no graph, or another one than was asked for."""
-
-
-class FetchError(InstanceError):
-    """A matrix could not be fetched."""
-
-
-class NoCollectionError(FetchError):
-    """No matrix can be fetched: the client is not installed, or the index cannot be had."""
 
 
 # ------------------------------------------------------------------------------- reading
@@ -102,7 +79,7 @@ def find(name: str, endings: Sequence[str] = GRAPH_ENDINGS, subfolder: str = "ma
     MissingInstanceError
         If there is none.
     """
-    _, short = _split(name)
+    _, short = split(name)
     for folder in places(subfolder):
         for ending in endings:
             path = folder / f"{short}{ending}"
@@ -136,7 +113,7 @@ def load(name: str) -> Graph:
 
 
 def read(path: Path) -> Graph:
-    """Return the graph that a file holds; see `papers.common.problems.files.read_graph`.
+    """Return the graph that a file holds; see `papers.common.problems.formats.matrices.read_graph`.
 
     Raises
     ------
@@ -149,8 +126,14 @@ def read(path: Path) -> Graph:
         raise BrokenInstanceError(str(error)) from None
 
 
-def _split(name: str) -> tuple[str, str]:
-    """Return group (or "") and name; a name is no path."""
+def split(name: str) -> tuple[str, str]:
+    """Return group (or "") and name of ``GROUP/NAME`` or ``NAME``.
+
+    Raises
+    ------
+    MissingInstanceError
+        If it is neither; a path is no name.
+    """
     found = _NAME.fullmatch(name)
     if not found:
         raise MissingInstanceError(f"{name!r} is no name of an instance")
@@ -174,123 +157,10 @@ def _sums(folder: Path) -> dict[str, str]:
     return {}
 
 
-def _note_sum(path: Path) -> None:
-    """Add a file's line, or replace it."""
+def note_sum(path: Path) -> None:
+    """Write a file's checksum down, in a line of `SUMS` beside it."""
     known = {**_sums(path.parent), path.name: _sum(path)}
     text = "".join(f"{checksum}  {name}\n" for name, checksum in sorted(known.items()))
     part = path.with_name(f"{SUMS}.part")
     part.write_text(text, encoding="utf-8")
     os.replace(part, path.with_name(SUMS))
-
-
-# ------------------------------------------------------------------------------- fetching
-
-
-def fetch(name: str, report: Callable[[str], Any] = lambda text: None) -> Path:
-    """Fetch a matrix from the SuiteSparse Collection into the cache, as ``NAME.npz``.
-
-    ``ssgetpy`` (extra ``suitesparse``) looks the matrix up in the collection's index; its own
-    download pauses after every 4096 bytes, so the file is read here.
-
-    Parameters
-    ----------
-    name : str
-        ``NAME`` or ``GROUP/NAME``, exactly as the collection has it.
-    report : callable(str)
-        It is told each step that begins.
-
-    Returns
-    -------
-    Path
-        The file in the cache.
-
-    Raises
-    ------
-    NoCollectionError
-        If ``ssgetpy`` is not installed or its index cannot be had.
-    FetchError
-        If the file cannot be had, or if no matrix or more than one is called so.
-    BrokenInstanceError
-        If the downloaded file is no such matrix.
-    """
-    report(f"looking up {name}")
-    entry = _look_up(name)
-    folder = cache()
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        archive = Path(scratch) / "archive.tar.gz"
-        report(f"downloading {entry.group}/{entry.name}, {entry.nnz} nonzeros")
-        _download(entry.url("MM"), archive)
-        report(f"reading {entry.name}")
-        graph = _of_archive(archive, entry.name)
-        if graph.shape != (entry.rows, entry.cols):
-            raise BrokenInstanceError(
-                f"{entry.name} is {graph.rows} x {graph.columns}, the index says "
-                f"{entry.rows} x {entry.cols}"
-            )
-        return _keep(graph, Path(scratch), folder / f"{entry.name}.npz")
-
-
-def _look_up(name: str) -> Any:
-    """Return the index's entry of the matrix that is called so, and in no other way."""
-    group, short = _split(name)
-    try:
-        import ssgetpy  # Reads the index from the network when it is imported, if it is old.
-
-        found = ssgetpy.search(name=short, limit=10_000)
-    except ImportError:
-        raise NoCollectionError(
-            f"fetching needs ssgetpy, which is not installed: {install_command('suitesparse')}"
-        ) from None
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise NoCollectionError(
-            f"the index of the SuiteSparse Collection cannot be had ({what})"
-        ) from None
-    exact = [entry for entry in found if entry.name == short and group in ("", entry.group)]
-    if len(exact) == 1:
-        return exact[0]
-    if exact:
-        listed = ", ".join(f"{entry.group}/{entry.name}" for entry in exact)
-        raise FetchError(f"several matrices are called {name}: {listed}")
-    raise FetchError(f"the SuiteSparse Collection has no matrix called {name}")
-
-
-def _download(url: str, path: Path) -> None:
-    try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer, path.open("wb") as file:
-            expected = answer.headers.get("Content-Length")
-            while block := answer.read(_BLOCK):
-                file.write(block)
-    except (OSError, http.client.HTTPException) as error:
-        raise FetchError(f"{url} cannot be had: {error}") from None
-    if expected is not None and path.stat().st_size != int(expected):
-        raise FetchError(f"{url} broke off after {path.stat().st_size} of {expected} bytes")
-
-
-def _of_archive(archive: Path, name: str) -> Graph:
-    """Read ``NAME/NAME.mtx`` of an archive; the others are right-hand sides and the like."""
-    try:
-        with tarfile.open(archive, "r:gz") as files:
-            member = files.extractfile(f"{name}/{name}.mtx")
-            if member is None:
-                raise BrokenInstanceError(f"{name}/{name}.mtx is no file of the archive")
-            return of_matrix_market(member)
-    except InstanceError:
-        raise
-    except KeyError:
-        raise BrokenInstanceError(f"the archive holds no {name}/{name}.mtx") from None
-    except (OSError, EOFError, ValueError, tarfile.TarError) as error:
-        raise BrokenInstanceError(f"{name}: the archive is damaged: {error}") from None
-
-
-def _keep(graph: Graph, scratch: Path, path: Path) -> Path:
-    """Write a graph's pattern; a reader sees all of it or nothing."""
-    from scipy.sparse import save_npz
-
-    part = scratch / path.name
-    # Not compressed: a hundred million entries would take minutes.
-    save_npz(part, graph.matrix().tocsr(), compressed=False)
-    os.replace(part, path)
-    _note_sum(path)
-    return path

@@ -38,7 +38,8 @@ class Problem:
         C-contiguous, ``N = max(n, m)``, of the working type, entries >= 0, to be minimized (if
         `prepare` was told not to reflect: to be maximized if asked).
         Cells outside the caller's ``n x m`` hold 0: any constant gives the same optimum. Floats
-        are not shifted where `prepare` was told not to reflect, and may then be negative.
+        are not shifted where `prepare` was told not to reflect, or that the solver takes either
+        sign, and may then be negative.
     cost : ndarray[n, m]
         The caller's matrix, as an array (not copied when it was one).
     shift : int or float
@@ -70,6 +71,7 @@ def prepare(
     dtypes: Sequence[str] = ("int32", "int64", "float64"),
     reflect: bool = True,
     factor: int = 2,
+    signed: bool = False,
 ) -> Problem:
     """Check a cost matrix and bring it into working form.
 
@@ -89,6 +91,9 @@ def prepare(
     factor : int
         The multiple of the range (max - min) of integer costs that a solver's intermediate values
         may reach: 2 for slacks, 4 for slacks that are kept doubled.
+    signed : bool
+        Whether the solver takes floats of either sign. Then they are never shifted, and maximizing
+        minimizes ``-cost``: nothing is rounded, and costs of all orders of magnitude are taken.
 
     Returns
     -------
@@ -118,8 +123,8 @@ def prepare(
     work = _working_type(spread, floating, dtype, dtypes, factor)
     mirrored = maximize and reflect
     # Floats are moved only if they must be made non-negative: each subtraction rounds.
-    keep = floating and (low >= 0 or not reflect)
-    shift = high if mirrored else (0.0 if keep else low)
+    keep = floating and (signed or not reflect or (low >= 0 and not maximize))
+    shift = 0.0 if keep else high if mirrored else low
     if floating and shift:
         _check_digits(array, finite, shift)
     body = _shifted(array, shift, mirrored, work)
@@ -168,7 +173,7 @@ def prepare_block(
     dtypes: Sequence[str],
     factor: int,
 ) -> tuple[np.ndarray, Any]:
-    """Bring a block of a square matrix into working form, as `prepare` does the whole.
+    """Bring a block of a square matrix into working form, as `prepare` does with ``signed=True``.
 
     Parameters
     ----------
@@ -196,9 +201,7 @@ def prepare_block(
         if not math.isfinite((2.0 * n + 4.0) * max(spread, abs(low), abs(high))):
             raise ValueError(f"costs from {low} to {high} overflow float64 when {n} are added")
     work = _working_type(spread, floating, dtype, dtypes, factor)
-    shift = high if maximize else (0.0 if floating and low >= 0 else low)
-    if floating and shift and array.size:
-        _check_digits(array, None, shift)
+    shift = 0.0 if floating else high if maximize else low
     return np.ascontiguousarray(_shifted(array, shift, maximize, work), dtype=work), shift
 
 

@@ -7,12 +7,21 @@ come in row strips, so that an instance of n = 20000 never needs a second copy.
 **Integers** are checked exactly. **Floats**: whatever the duals, no assignment costs less than
 their sum minus the largest violation of each row, so
 
-    gap = cost - (sum of duals) + (sum over rows of the largest violation)
+    gap = |cost - (sum of duals)| + (sum over rows of the largest violation)
 
-bounds how far the answer is from the optimum. The gap is computed, not assumed, and must be at
-most `FLOAT_TOLERANCE` times the sum of the assigned costs' sizes: neither large costs that take no
-part (a big-M) nor large duals widen it. Where that sum vanishes, the gap may be what adding the
-duals rounds, if that is far below the smallest cost.
+(plus the duals that have the wrong sign, where one side is longer, see `assignment`)
+bounds how far the assigned pairs, added exactly, are from the optimum. The gap is computed, not
+assumed, and its own rounding is counted: costs and duals are added in one exactly rounded sum, a
+slack that float64 does not find positive is computed anew without loss
+(`papers.common.problems.duals.violations`), and what is rounded after that is rounded upward. So
+the gap is a bound whoever wrote the duals, and however large they are.
+
+A gap is accepted if it is at most `FLOAT_TOLERANCE` times the sum of the assigned costs' sizes:
+neither large costs that take no part (a big-M) nor large duals widen it. Where that is finer than
+the duals' last digits, since the assigned costs vanish beside them, the gap may be 2**-49 of the
+sum of the duals' sizes, if that is at most a thousandth of the smallest cost that is not zero.
+
+Both proofs stand in this one file, since a matrix may change from integers to floats on the way.
 """
 
 from __future__ import annotations
@@ -20,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 import numpy as np
@@ -27,11 +37,15 @@ from numba import njit, prange
 
 from papers.common.model import Assignment, Proof
 from papers.common.problems.assignment import INTEGER_LIMIT, total_cost
+from papers.common.problems.duals import EPS, sum_to_nearest, sum_upward, violations
 
 STRIP_ROWS = 256
 FLOAT_TOLERANCE = 1e-10
 """Every dual update of a float run rounds once, at half an ulp, and a run makes at most some ten
 thousand of them: 1e4 * 1.1e-16, with a factor of a hundred to spare."""
+
+WHOLE_LIMIT = 2**53
+"""Whole numbers up to this are exact in float64."""
 
 _TOO_LARGE = "a cost exceeds 2**60: the exact check would overflow"
 
@@ -68,9 +82,9 @@ class Audit:
     ----------
     exact, whole : bool
         Whether everything so far was integers, of costs and duals, and of costs.
-    smallest, violation, looseness : float
-        Of floats: the smallest positive size of a cost, what the duals violate, what the pairs
-        leave loose.
+    smallest, violation : float
+        Of floats: the smallest positive size of a cost; a bound from above on what the duals
+        violate.
     chosen : list of array
         The assigned costs.
     """
@@ -79,7 +93,6 @@ class Audit:
     whole: bool = True  # every strip so far holds integers
     smallest: float = math.inf  # positive absolute cost
     violation: float = 0.0
-    looseness: float = 0.0
     chosen: list[np.ndarray] = field(default_factory=list)
 
 
@@ -216,7 +229,7 @@ def check_block(
     pairs: tuple[np.ndarray, np.ndarray],
     audit: Audit,
 ) -> None:
-    """Feasibility on a block, tightness of its assigned pairs; collects what `balance` needs.
+    """Feasibility on a block, of integers tightness too; collects what `balance` needs.
 
     Parameters
     ----------
@@ -235,6 +248,8 @@ def check_block(
         raise Refuted(f"costs of dtype {strip.dtype} cannot be checked")
     if strip.dtype.kind == "f":
         audit.exact = audit.whole = False
+    elif audit.exact:
+        audit.smallest = min(audit.smallest, 1.0)  # for the floats of a later strip
     check = _check_exactly if audit.exact else _check_nearly
     check(strip, start, answer, pairs, audit)
     audit.chosen.append(strip[pairs])
@@ -320,68 +335,110 @@ def _check_nearly(
     pairs: tuple[np.ndarray, np.ndarray],
     audit: Audit,
 ) -> None:
-    """Floats: what the duals violate and what the pairs leave loose is added up."""
+    """Floats: bounds on what the duals violate are added up; loose pairs show in the sums."""
     sign = -1 if answer.maximize else 1
-    allowed = np.ones(strip.shape, bool)
-    if strip.dtype.kind == "f":
-        allowed = strip != sign * np.inf
-        bad = np.argwhere(allowed & ~np.isfinite(strip))
-        if bad.size:
-            i, j = bad[0]
-            raise Refuted(f"the cost at row {start + i}, column {j} is {strip[i, j]}")
-    wide = np.where(allowed, strip, 0).astype(np.float64)
-    u = np.asarray(answer.row_duals)[start : start + len(strip)]
-    slack = sign * (wide - u[:, None] - np.asarray(answer.column_duals)[None, :])
-    shortfall = np.where(allowed, -slack, 0)
-    if not allowed[pairs].all():
+    wide, allowed = _allowed(strip, start, sign)
+    if allowed is not None and not allowed[pairs].all():
         raise Refuted(f"a forbidden pair is assigned in rows {start} to {start + len(strip) - 1}")
-    sizes = np.abs(wide[wide != 0])
-    audit.smallest = min(audit.smallest, float(sizes.min(initial=np.inf)))
-    audit.violation += float(np.maximum(shortfall, 0).max(axis=1, initial=0).sum())
-    audit.looseness += float(np.abs(slack[pairs]).sum())
+    sizes = np.abs(wide)
+    smallest = float(sizes.min(initial=np.inf, where=sizes > 0))
+    audit.smallest = min(audit.smallest, smallest)
+    u = as_floats(answer.row_duals, "dual")[start : start + len(strip)]
+    v = as_floats(answer.column_duals, "dual")
+    worst = violations(wide, allowed, u, v, answer.maximize)
+    audit.violation = sum_upward([audit.violation, *worst.tolist()])
+
+
+def _allowed(strip: np.ndarray, start: int, sign: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The costs as float64, 0 for forbidden ones, and which are allowed (None: all are)."""
+    wide = as_floats(strip, "cost")
+    finite = np.isfinite(wide)
+    if finite.all():
+        return wide, None
+    allowed = wide != sign * np.inf
+    bad = np.argwhere(allowed & ~finite)
+    if bad.size:
+        i, j = bad[0]
+        raise Refuted(f"the cost at row {start + i}, column {j} is {wide[i, j]}")
+    return np.where(allowed, wide, 0.0), allowed
+
+
+def as_floats(values: Any, name: str) -> np.ndarray:
+    """Return costs or duals as float64, none of them changed.
+
+    Raises
+    ------
+    Refuted
+        If float64 does not hold them exactly; `name` says in the message who they are.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
+        raise Refuted(f"{name}s of dtype {array.dtype} cannot be checked")
+    wide = array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size
+    if wide and max(int(array.max()), -int(array.min())) > WHOLE_LIMIT:
+        raise Refuted(f"a whole {name} exceeds 2**53, beside floats: it would be rounded")
+    return array.astype(np.float64, copy=False)
 
 
 def balance(answer: Assignment, audit: Audit, tolerance: float) -> str:
     """The claimed cost is the sum of the assigned entries, and the duals leave it no room."""
-    u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
-    chosen = np.concatenate(audit.chosen) if audit.chosen else np.zeros(0, np.int64)
-    primal: Any = total_cost(chosen)
     if audit.exact:
-        if primal != answer.cost:
-            raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
-        _check_longer_side(answer)
-        dual: Any = sum(map(int, u)) + sum(map(int, v))
-        if primal != dual:
-            raise Refuted(f"primal {primal} and dual {dual} differ")
-        return f"primal = dual = {primal} exactly, no negative reduced cost"
-    allowance = tolerance * math.fsum(np.abs(chosen.astype(np.float64)).tolist())
-    if abs(primal - answer.cost) > (0 if audit.whole else allowance):
+        return _balance_exactly(answer, audit)
+    parts = [as_floats(part, "cost").tolist() for part in audit.chosen]
+    chosen = [cost for part in parts for cost in part]
+    u, v = (as_floats(duals, "dual") for duals in (answer.row_duals, answer.column_duals))
+    both = [*u.tolist(), *v.tolist()]
+    primal, dual = math.fsum(chosen), sum_to_nearest(both)
+    share = tolerance * math.fsum(map(abs, chosen))
+    off = abs(math.fsum([*chosen, -float(answer.cost)]))
+    if off > (0 if audit.whole else share):
         raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
-    rounded = 8 * float(np.finfo(float).eps) * float(np.abs(u).sum() + np.abs(v).sum())
-    if rounded <= 1e-3 * audit.smallest:
-        allowance = max(allowance, rounded)
-    if audit.whole:
-        allowance = min(allowance, 0.5)  # two whole costs that differ, differ by one
-    dual = math.fsum(u.tolist()) + math.fsum(v.tolist())
-    gap = max(abs(primal - dual), audit.looseness) + audit.violation + _longer_side_gap(answer)
+    # In one sum: those of the costs and of the duals have rounded already.
+    terms = [*chosen, *(-each for each in both)]
+    apart = max(sum_upward(terms), sum_upward([-term for term in terms]))
+    gap = sum_upward([apart, audit.violation, *_wrong_signs(answer, u, v)])
+    allowance = _allowance(share, both, audit)
     if not (gap <= allowance and math.isfinite(allowance)):
         raise Refuted(
-            f"primal {primal}, dual {dual}, violations {audit.violation:.3g}, loose pairs "
-            f"{audit.looseness:.3g}: a gap of {gap:.3g}, {allowance:.3g} allowed"
+            f"primal {primal}, dual {dual}, violations {audit.violation:.3g}: a gap of {gap:.3g}, "
+            f"{allowance:.3g} allowed"
         )
-    return f"primal {primal:.17g}, dual {dual:.17g}: optimal to within {gap:.2g}"
+    return f"primal {primal:.17g}, dual {dual:.17g}: optimal to within {_upward(gap)}"
 
 
-def _longer_side_gap(answer: Assignment) -> float:
-    """The gap that the float duals of the side that may stay unassigned add."""
+def _allowance(share: float, both: list[float], audit: Audit) -> float:
+    """The largest gap that is accepted: a share of the costs, or the last digits of the duals."""
+    digits = math.fsum(8 * EPS * abs(each) for each in both)
+    if digits <= 1e-3 * audit.smallest:
+        share = max(share, digits)
+    return min(share, 0.5) if audit.whole else share  # two whole costs that differ, differ by one
+
+
+def _upward(gap: float) -> str:
+    """A gap in two digits, rounded upward: the text is a bound, too."""
+    digits = Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(gap)
+    return f"{float(digits):.2g}"
+
+
+def _balance_exactly(answer: Assignment, audit: Audit) -> str:
+    """Integers: the claimed cost, the assigned entries' sum and the duals' are one number."""
     u, v = np.asarray(answer.row_duals), np.asarray(answer.column_duals)
+    primal = total_cost(np.concatenate(audit.chosen) if audit.chosen else np.zeros(0, np.int64))
+    if primal != answer.cost:
+        raise Refuted(f"the assigned entries add up to {primal}, the answer says {answer.cost}")
+    _check_longer_side(answer)
+    dual = sum(map(int, u)) + sum(map(int, v))
+    if primal != dual:
+        raise Refuted(f"primal {primal} and dual {dual} differ")
+    return f"primal = dual = {primal} exactly, no negative reduced cost"
+
+
+def _wrong_signs(answer: Assignment, u: np.ndarray, v: np.ndarray) -> list[float]:
+    """The duals' sizes that have the wrong sign for 'assigned at most once', on the longer side."""
     if len(u) == len(v):
-        return 0.0
-    duals, used = (v, answer.col_ind) if len(u) < len(v) else (u, answer.row_ind)
-    free = np.ones(len(duals), bool)
-    free[used] = False
-    wrong = np.maximum(-duals if answer.maximize else duals, 0)
-    return float(wrong[~free].sum() + np.abs(duals[free]).sum())
+        return []
+    duals = v if len(u) < len(v) else u
+    return np.maximum(-duals if answer.maximize else duals, 0).tolist()
 
 
 def _check_longer_side(answer: Assignment) -> None:

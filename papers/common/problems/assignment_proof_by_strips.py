@@ -12,7 +12,6 @@ matrix).
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from papers.common.model import Assignment, Proof
 from papers.common.mpi import ranks
 from papers.common.problems import assignment_proof, blocks
 from papers.common.problems.assignment_proof import Audit, Refuted
+from papers.common.problems.duals import sum_upward
 
 BLOCK_ENTRIES = 1 << 22
 """Entries that are drawn or read at a time: small enough for their memory to be used again."""
@@ -157,21 +157,18 @@ def merged(audits: list[Audit]) -> Audit:
     Parameters
     ----------
     audits : list of Audit
-        Of every rank in turn; empty strips' too. Violations and looseness add up, whatever is
-        exact of all is exact.
+        Of every rank in turn. Violations add up; the whole is exact if every part is,
+        and an empty strip, which has seen no cost, leaves that to the others.
 
     Raises
     ------
     OverflowError
         If the sums exceed float64.
     """
-    # An empty strip has seen no cost: it says nothing of their type.
-    full = [audit for audit in audits if audit.chosen] or audits
     return Audit(
-        all(audit.exact for audit in full),
-        all(audit.whole for audit in full),
+        all(audit.exact for audit in audits),
+        all(audit.whole for audit in audits),
         min(audit.smallest for audit in audits),
-        math.fsum(audit.violation for audit in audits),
-        math.fsum(audit.looseness for audit in audits),
+        sum_upward([audit.violation for audit in audits]),
         [chosen for audit in audits for chosen in audit.chosen],
     )

@@ -25,15 +25,10 @@ from papers.common.model import (
     Proof,
     Solver,
 )
-from papers.common.problems import (
-    assignment_proof,
-    files,
-    flow_proof,
-    matching_proof,
-    network_files,
-)
+from papers.common.problems import assignment_proof, flow_proof, matching_proof
 from papers.common.problems.costs_on_device import ResidentCosts
-from papers.common.problems.files import FileFormatError
+from papers.common.problems.formats import matrices, networks
+from papers.common.problems.formats.matrices import FileFormatError
 from papers.common.problems.graph import Graph, bipartite
 from papers.common.problems.network import Grid, Network, NetworkError
 
@@ -86,7 +81,7 @@ ASSIGNMENT = Problem(
     answer=Assignment,
     objective="cost",
     growth=3,
-    endings=files.MATRIX_ENDINGS,
+    endings=matrices.MATRIX_ENDINGS,
     states=_is_costs,
     adopt=_as_costs,
     shape=lambda costs: tuple(int(side) for side in costs.shape),
@@ -95,7 +90,7 @@ ASSIGNMENT = Problem(
     extent=lambda costs: max(costs.shape, default=0),
     each_is_proved=lambda costs: max(costs.shape, default=0) <= EACH_PROVED_N,
     prove=_prove_assignment,
-    read=files.read_matrix,
+    read=matrices.read_matrix,
     write=_write_pairs,
 )
 """A cost matrix, proved by the duals of the linear program."""
@@ -125,7 +120,7 @@ MATCHING = Problem(
     answer=Matching,
     objective="cardinality",
     growth=1,
-    endings=files.GRAPH_ENDINGS,
+    endings=matrices.GRAPH_ENDINGS,
     states=lambda data: isinstance(data, Graph),
     adopt=_as_graph,
     shape=lambda graph: graph.shape,
@@ -134,7 +129,7 @@ MATCHING = Problem(
     extent=lambda graph: max(graph.shape),
     each_is_proved=lambda graph: graph.edges <= EACH_PROVED_EDGES,
     prove=_prove_matching,
-    read=files.read_graph,
+    read=matrices.read_graph,
     write=_write_matching,
 )
 """A bipartite graph, proved by a Koenig vertex cover of the matching's size."""
@@ -156,7 +151,7 @@ def _network_bytes(data: Network | Grid) -> int:
 
 def _read_network(path: Path) -> Network | Grid:
     try:
-        return network_files.read(path)
+        return networks.read(path)
     except OSError as error:
         raise FileFormatError(f"{path.name}: {error.strerror or error}") from None
     except NetworkError as error:
@@ -172,7 +167,7 @@ FLOW = Problem(
     answer=Flow,
     objective="value",
     growth=1,
-    endings=network_files.ENDINGS,
+    endings=networks.ENDINGS,
     states=lambda data: isinstance(data, (Network, Grid)),
     adopt=_as_network,
     shape=lambda data: data.shape if isinstance(data, Grid) else (data.nodes,),
@@ -182,7 +177,7 @@ FLOW = Problem(
     each_is_proved=lambda data: True,
     prove=_prove_flow,
     read=_read_network,
-    write=network_files.write,
+    write=networks.write,
 )
 """A network or a grid, proved by a cut whose capacity is the flow's value."""
 
@@ -248,7 +243,7 @@ def of_file(path: Path) -> Problem:
         raise FileFormatError(f"{path}: files are read by their endings ({listed})")
     if len(found) == 1:
         return found[0]
-    return FLOW if network_files.is_flow_file(path) else MATCHING
+    return FLOW if networks.is_flow_file(path) else MATCHING
 
 
 def read(path: Path) -> Any:

@@ -64,6 +64,7 @@ from papers.datenagi2016.baselines.openmp import (
     reverse_pass,
     start_of_rectangle,
 )
+from papers.datenagi2016.kernels.half_units import halves
 from papers.datenagi2016.rectangles import rows_first, square_again
 
 DTYPES = ("int32", "int64", "float64")
@@ -286,7 +287,7 @@ def download(state: State) -> Assignment:
 
 def _whole_duals(problem: Problem, w: Duals) -> tuple[np.ndarray, np.ndarray]:
     if problem.cost.dtype.kind == "f":
-        v = w.d_c / 2
+        v = halves(w.d_c, -1)
         return row_duals(w.cost, v), v
     u, v = w.d_r.astype(np.int64), w.d_c.astype(np.int64)
     odd = u[:1] & 1  # the parity of all: see above

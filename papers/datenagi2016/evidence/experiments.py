@@ -377,14 +377,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         compare=scaling_verdicts.table_5,
     ),
     Experiment(
-        name="fig04", title="Weak scaling efficiency; the model as a band (verdicts: table4)",
+        name="fig04", title="Weak scaling efficiency in the model's band (print: see table4)",
         kind="figure", cells=lambda plan: scaling_tables.weak(plan) + scaling_tables.strong(plan),
         table=scaling_tables.figure_4, figure=scaling_verdicts.draw_fig_4,
+        compare=scaling_verdicts.bands,
     ),
     Experiment(
-        name="fig05", title="Strong scaling efficiency; the model as a band (verdicts: table5)",
+        name="fig05", title="Strong scaling efficiency in the model's band (print: see table5)",
         kind="figure", cells=scaling_tables.strong, table=scaling_tables.figure_5,
-        figure=scaling_verdicts.draw_fig_5,
+        figure=scaling_verdicts.draw_fig_5, compare=scaling_verdicts.bands,
     ),
     Experiment(
         name="model", title="The scaling model beside a run that it has not seen", kind="table",

@@ -126,11 +126,12 @@ def quantities(
         update = (0.0, updates, 0.0, updates * steps, 0.0)
         return shared | {"ap_search": search, "dual_update": update}
     lists = updates + 1
-    search = (0.0, levels + passes + rounds, (3 * passes + rounds) * steps, 0.0,
-              some * (2 * passes + rounds) * line)  # fmt: skip
+    # The root says after every pass whether there is a path; before a dual update it sends covers.
+    search = (0.0, levels + passes + rounds, (passes + 2 * updates + rounds) * steps, 0.0,
+              some * (2 * updates + rounds) * line)  # fmt: skip
     return shared | {
         "matrix_compression": (lists * strip, lists, 0.0, 0.0, 0.0),
-        "edge_gather": (0.0, lists, 3 * lists * steps, 0.0, some * 2 * lists * line),
+        "edge_gather": (0.0, lists, 2 * lists * steps, 0.0, some * 2 * lists * line),
         "ap_search": search,
         "dual_update": (updates * strip, updates, 2 * updates * steps, 0.0, 0.0),
     }

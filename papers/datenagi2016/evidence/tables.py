@@ -77,6 +77,93 @@ def spread(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return table.rename(columns={"size": "seeds", "mean": name})
 
 
+# ------------------------------------------------------------------------------- by instance
+
+PAIRS = {"OMP-1": "OMP-8", "OMP-8": "CU-CLASS", "CU-TREE": "CU-CLASS"}
+"""The codes whose times are divided: the key's over the value's, on the same instance."""
+
+
+def _seconds(summary: pd.DataFrame, name: str, scope: str) -> pd.DataFrame:
+    """Return one code's seconds, a row an instance; a CPU code's clock is always its run.
+
+    OMP-8's large orders were measured by step alone: their run is the sum of the steps.
+    """
+    rows = by_seed(summary, name, scope=scope if name in GPU else "run")
+    if name in GPU or name not in STEPS:
+        return rows.assign(value=rows["value"] / 1e3)
+    steps = [by_seed(summary, name, f"{step}_ms", "steps") for step in STEPS[name]]
+    keys = [*KEY, "device", "seed"]
+    sums = pd.concat(steps).groupby(keys, sort=False)["value"].sum().reset_index()
+    rows = pd.concat([rows, sums]).drop_duplicates(keys)
+    return rows.assign(value=rows["value"] / 1e3)
+
+
+def over(summary: pd.DataFrame, slow: str, fast: str) -> pd.DataFrame:
+    """Return one code's time over another's, seed by seed, then the median over the seeds.
+
+    Host to host as in print where both have that clock on a seed, else the runs.
+
+    Returns
+    -------
+    DataFrame
+        `KEY`, ``solver`` (the first code), ``over`` (the second) and ``measured_over``.
+    """
+    mine = f"datenagi2016:{SOLVERS[slow][0]}", f"datenagi2016:{SOLVERS[fast][0]}"
+    summary = summary[summary["solver"].isin(mine)]
+    found = []
+    for scope in ("end_to_end", "run"):
+        both = [_seconds(summary, name, scope).drop(columns="device") for name in (slow, fast)]
+        pairs = both[0].merge(both[1], on=[*KEY, "seed"], suffixes=("", "_fast"))
+        pairs = pairs.assign(measured_over=pairs["value"] / pairs["value_fast"])
+        found.append(pairs.groupby(KEY, sort=False)["measured_over"].median().reset_index())
+    table = pd.concat(found).drop_duplicates(KEY)
+    return table.assign(solver=slow, over=fast)
+
+
+def with_ratios(
+    table: pd.DataFrame, summary: pd.DataFrame, printed: pd.DataFrame, on: list[str], seconds: str
+) -> pd.DataFrame:
+    """Add to each code of `PAIRS` its time over its partner's, printed and measured.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns `on`, ``solver``, ``source``.
+    printed : DataFrame
+        Columns `on`, ``solver`` and `seconds`, the printed times.
+    """
+    columns = [*on, "solver", "over", "published_over"]
+    theirs = []
+    for slow, fast in PAIRS.items():
+        pair = [printed[printed["solver"] == name][[*on, seconds]] for name in (slow, fast)]
+        both = pair[0].merge(pair[1], on=on, suffixes=("", "_fast"))
+        both = both.assign(published_over=both[seconds] / both[f"{seconds}_fast"])
+        theirs.append(both.assign(solver=slow, over=fast)[columns])
+    ours = pd.concat([over(summary, slow, fast) for slow, fast in PAIRS.items()])
+    ours = ours[
+        ours["cost_range"].isin(LABELS) if "cost_range" in on else ours["cost_range"] == "n"
+    ]
+    table = table.merge(pd.concat(theirs), on=[*on, "solver"], how="left")
+    return table.merge(
+        ours[["source", *on, "solver", "measured_over"]], on=["source", *on, "solver"], how="left"
+    )
+
+
+def shared_seconds(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the median run of each code over the seeds that all codes of a row have solved.
+
+    Returns
+    -------
+    DataFrame
+        `KEY`, ``solver``, ``shared_s``.
+    """
+    rows = pd.concat([_seconds(summary, name, "run").assign(solver=name) for name in STEPS])
+    codes = rows.groupby([*KEY, "seed"], sort=False)["solver"].transform("nunique")
+    most = codes.groupby([rows[key] for key in KEY], sort=False).transform("max")
+    grouped = rows[codes == most].groupby([*KEY, "solver"], sort=False)["value"]
+    return grouped.median().rename("shared_s").reset_index()
+
+
 # ------------------------------------------------------------------------------- Table 1, Figure 2
 
 
@@ -101,9 +188,12 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     kernels = measured["solver"].isin(GPU) & (measured["device"] == EXECUTOR_NAME)
     # Sizes of Table 3 and of the authors' codes are shown in their own tables.
     measured = measured[measured["n"].isin(sizes) | kernels]
-    table = order(beside(printed, measured, ["n", "solver"]), by=("n", "solver"))
+    table = beside(printed, measured, ["n", "solver"])
+    table = with_ratios(table, summary, printed, ["n"], "published_s")
+    table = order(table, by=("n", "solver"))
     return table[
-        ["n", "solver", "source", "device", "threads", "published_s", "total_s", "run_s"]
+        ["n", "solver", "source", "device", "threads", "published_s", "total_s", "run_s", "over",
+         "published_over", "measured_over"]
     ]  # fmt: skip
 
 
@@ -128,11 +218,13 @@ def bands(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             )
         ]
     )[["n", "band", "published"]]
-    initial = spread(counted(summary, "initial_assignments"), "mean")
+    answers = summary[summary["scope"] == "answer"]
+    initial = spread(counted(answers, "initial_assignments"), "mean")
     parts = [initial.assign(band="initial", place=0, counted_by="")]
     for by, prefix in COUNTED_BY.items():
         for place, (first, last) in enumerate(BANDS, 1):
-            part = spread(counted(summary, name_of(prefix, first, last)), "mean")
+            metric = name_of(prefix, first, last)
+            part = spread(counted(answers[answers["metric"] == metric], metric), "mean")
             band = f"{first}-{last}" if last else f"{first} up"
             parts.append(part.assign(band=band, place=place, counted_by=by))
     measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")
@@ -262,12 +354,16 @@ def step_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     measured = pd.concat([part for part in parts if not part.empty] or parts, ignore_index=True)
     measured = measured.assign(total_s=measured["run_s"].fillna(measured["all_steps"]))
     measured = measured.rename(columns={step: f"{step}_s" for step in SHOWN})
-    table = order(beside(printed, measured, keys), by=("n", "cost_range", "solver"))
+    table = beside(printed, measured, keys)
+    table = with_ratios(table, summary, printed, ["n", "cost_range"], "published_total_s")
+    table = table.merge(shared_seconds(summary), on=[*KEY, "solver"], how="left")
+    table = order(table, by=("n", "cost_range", "solver"))
     table = table.reindex(columns=[*table.columns, *{f"{s}_s" for s in SHOWN} - {*table.columns}])
     pairs = [f"{kind}{step}_s" for step in (*SHOWN, "total") for kind in ("published_", "")]
     return table[
-        ["n", "cost_range", "solver", "source", "device", "threads", *pairs, "end_to_end_s"]
-    ]
+        ["n", "cost_range", "solver", "source", "device", "threads", *pairs, "end_to_end_s",
+         "shared_s", "over", "published_over", "measured_over"]
+    ]  # fmt: skip
 
 
 def step_shares(summary: pd.DataFrame, published: Published) -> pd.DataFrame:

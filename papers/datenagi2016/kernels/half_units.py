@@ -23,12 +23,34 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.cuda.extending import intrinsic
 
 NEGLIGIBLE = 2.0**-48
 """Slack over the sum of its terms' sizes, below which a double counts as zero."""
+
+
+def halves(duals: np.ndarray, towards: int) -> np.ndarray:
+    """Return float duals in whole units, on the host: the half of each.
+
+    All floats are halved exactly, but for odd multiples of the smallest denormal. Among those, all
+    duals are odd at the same time, as with integers: a unit goes from one side to the other before.
+
+    Parameters
+    ----------
+    duals : float64[n]
+        In half units.
+    towards : {1, -1}
+        Whether an odd one goes up or down: one for the rows, the other for the columns.
+
+    Returns
+    -------
+    float64[n]
+    """
+    odd = 2 * (duals * 0.5) != duals
+    return np.where(odd, duals + towards * np.finfo(np.float64).smallest_subnormal, duals) * 0.5
 
 
 @intrinsic

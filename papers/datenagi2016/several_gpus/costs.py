@@ -167,7 +167,7 @@ def _part_of_array(request: Request, source: blocks.ArraySource) -> Part:
     strip: Any = None
     with ranks.agreeing(request.comm):
         problem = assignment.prepare(
-            source.array, request.maximize, request.dtype, DTYPES, factor=SLACK_FACTOR
+            source.array, request.maximize, request.dtype, DTYPES, factor=SLACK_FACTOR, signed=True
         )
         strip = request.strip(problem.size) if problem.size else None
     if strip is None:

@@ -42,6 +42,17 @@ WORK_LIMIT = 1_000_000_000
 THREADS = 8
 """Threads of the multicore codes in print."""
 
+MORE_THREADS = 16
+"""Threads of P-DBFS in a column of our own, on machines that have them."""
+
+OTHER_THREADS = tuple(
+    f"{code}-{count}"
+    for code in MULTICORE
+    for count in range(1, MORE_THREADS + 1)
+    if count != THREADS
+)
+"""The multicore codes at other numbers of threads than print's: no code of print's."""
+
 EXCLUDED, INCLUDED, ON_DEVICE = "excluded", "included", "on the device"
 """The place of the start: before the clock as in print, within the clock, or there by the GPU."""
 
@@ -104,8 +115,9 @@ def cell(
 def code_of(solver: str, options: str) -> tuple[str, str]:
     """Return the code and the start that a measurement's solver and options name.
 
-    More threads than in print make another code, ``"P-DBFS-16"``. A solver that is none of ours and
-    an option that no code has give the code ``""``.
+    A multicore code bears the name that it has in print at print's eight threads alone. At any
+    other number of them it is another code, ``"P-DBFS-2"``, and no table sets it beside print. A
+    solver that is none of ours and an option that no code has give the code ``""``.
     """
     owner, _, name = solver.partition(":")
     given = dict(part.partition("=")[::2] for part in options.split(",") if part)
@@ -129,5 +141,5 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
         code = {plain: code for code, plain in PLAIN.items()}.get(name, "")
         if code in MULTICORE:
             count = int(given.pop("threads", THREADS))
-            code += f"-{count}" if count > THREADS else ""
+            code += f"-{count}" if count != THREADS else ""
     return ("" if given else code), start

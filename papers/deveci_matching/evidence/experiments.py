@@ -1,10 +1,12 @@
-"""Tables 1 and 2 and Figures 1 to 5 of [D13] as data, and six experiments of our own.
+"""Tables 1 and 2 and Figures 1 to 5 of [D13] as data, its text, and four experiments of our own.
 
 From print: [D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13 Fig.4] [D13 Fig.5].
-Our own: `claims`, `counts`, `peers`, `copter2`, `beyond`, `full_size`.
+Its text: [D13 sec.4] is `claims`, `statements` and, at print's own sizes, `full_size`.
+Our own: `counts`, `peers`, `copter2`, `beyond`.
 
 An experiment names the cells to measure, their table (`tables`, `profiles`), the plot like the
-paper's (`plots`) and the comparisons (`verdicts`). Nothing here runs a solver.
+paper's (`plots`) and the comparisons (`verdicts`, `statements`, `goals`). Nothing here runs a
+solver.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ from collections.abc import Iterable
 
 from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
-from papers.deveci_matching.evidence import codes, plots, profiles, sets, tables, verdicts
+from papers.deveci_matching.evidence import (
+    codes,
+    goals,
+    plots,
+    profiles,
+    sets,
+    statements,
+    tables,
+    verdicts,
+)
 from papers.deveci_matching.evidence.codes import (
     BEST,
     BEYOND,
@@ -37,7 +48,7 @@ SCIPY_NONZEROS = 500_000
 SCIPY_HARD = ("copter2",)
 """SciPy's code takes minutes on these."""
 
-MORE_CORES = 16
+MORE_CORES = codes.MORE_THREADS
 
 MANY = 500_000
 """Columns from which only the GPU's codes get a graph of `peers`."""
@@ -75,6 +86,11 @@ def compared(plan: Plan) -> list[Cell]:
     """Return the cells of Figures 3 to 5 and the claims: the best variant beside all rivals."""
     found = sweep(plan, (BEST, *SEQUENTIAL, *MULTICORE), sets.thorough(plan))
     return found + sweep(plan, OF_TABLE_2.values(), sets.brief(plan))
+
+
+def stated(plan: Plan) -> list[Cell]:
+    """Return the cells of the statements: variants for their counts, all CPU codes for times."""
+    return variants(plan) + compared(plan)
 
 
 def table_2(plan: Plan) -> list[Cell]:
@@ -249,12 +265,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         compare=verdicts.claims,
     ),
     Experiment(
+        name="statements",
+        title="Statements of the text without numbers, graph by graph",
+        kind="table",
+        cells=stated,
+        table=statements.table,
+        compare=statements.verdicts,
+    ),
+    Experiment(
         name="counts",
         title="Matching sizes by graph: all codes alike, and the known ones",
         kind="table",
         cells=counted,
         table=tables.counts,
-        compare=verdicts.counts,
+        compare=goals.counts,
     ),
     Experiment(
         name="peers",
@@ -262,7 +286,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="table",
         cells=peers,
         table=tables.peers,
-        compare=verdicts.peers,
+        compare=goals.peers,
     ),
     Experiment(
         name="copter2",
@@ -270,7 +294,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="table",
         cells=copter2,
         table=tables.copter2,
-        compare=verdicts.copter2,
+        compare=goals.copter2,
     ),
     Experiment(
         name="beyond",
@@ -278,6 +302,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="table",
         cells=beyond,
         table=tables.beyond,
-        compare=verdicts.beyond,
+        compare=goals.beyond,
     ),
 )

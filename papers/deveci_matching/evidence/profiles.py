@@ -237,16 +237,17 @@ def chosen(rebuilt: dict[str, pd.DataFrame], name: str) -> str:
     return name
 
 
-def deviation(rows: pd.DataFrame) -> pd.Series:
-    """Return the standard deviation over the mean, in percent, of times measured three times.
+REPEATED = 3
+"""The least number of repetitions that have a deviation."""
 
-    Quartiles by linear interpolation give back the smallest and the largest of three values. They
-    do not for any other number of values, and the result is NaN.
-    """
-    low, high = 2 * rows["q1"] - rows["value"], 2 * rows["q3"] - rows["value"]
-    values = np.stack([low, rows["value"], high]).astype(float)
-    found = 100 * values.std(axis=0, ddof=1) / values.mean(axis=0)
-    return pd.Series(np.where(rows["count"] == 3, found, np.nan), index=rows.index)
+
+def deviation(rows: pd.DataFrame) -> pd.Series:
+    """Return the standard deviation over the mean of repeated times, in percent, NaN of too few."""
+    found = [
+        100 * float(np.std(values, ddof=1) / np.mean(values)) if len(values) >= REPEATED else np.nan
+        for values in rows["values"]
+    ]
+    return pd.Series(found, index=rows.index, dtype=float)
 
 
 BOUNDS = (10, 18, 47)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from papers.common.instances.catalogue import catalogue
 from papers.common.model import Instance, Plan
 from papers.deveci_matching.evidence.codes import SEQUENTIAL
 
@@ -31,17 +32,23 @@ ORDERINGS = (ORIGINAL, PERMUTED)
 
 @lru_cache(maxsize=1)
 def facts() -> pd.DataFrame:
-    """Return `instances.csv` by name.
+    """Return `instances.csv` by name, with the sizes of `papers.common.instances.catalogue`.
 
     The columns are ``set`` (``real`` for a matrix that can be had, ``paper`` for one of the twenty
-    of [D13 Table 2]), ``group`` in the SuiteSparse collection, ``rows``, ``columns``, ``nonzeros``,
-    ``maximum_matching``, ``symmetric``, ``kind``, ``in_paper`` (the paper's name) and ``instead``
-    (the kind of graph that is drawn if the matrix is absent).
+    of [D13 Table 2]), ``rows``, ``columns``, ``nonzeros``, ``maximum_matching``, ``symmetric``,
+    ``kind``, ``in_paper`` (the paper's name) and ``instead`` (the kind of graph that is drawn if
+    the matrix is absent). The catalogue also has the origin, the licence and the recipe of each.
     """
     path = Path(__file__).with_name("instances.csv")
-    return pd.read_csv(path, keep_default_na=False, na_values={"maximum_matching": [""]}).set_index(
-        "name"
+    found = pd.read_csv(path, keep_default_na=False, na_values={"maximum_matching": [""]})
+    known = [catalogue()[name] for name in found["name"]]
+    found = found.assign(
+        rows=[fact.rows for fact in known],
+        columns=[fact.columns for fact in known],
+        nonzeros=[fact.entries for fact in known],
+        symmetric=[fact.symmetric for fact in known],
     )
+    return found.set_index("name")
 
 
 def ours() -> pd.DataFrame:

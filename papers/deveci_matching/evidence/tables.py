@@ -12,14 +12,15 @@ Profiles, overall speedups and the claims of the text are in `profiles`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
 from papers.common.evidence import tables
 from papers.common.evidence.tables import NOT_MEASURED, Published, beside
-from papers.deveci_matching.evidence import sets
+from papers.deveci_matching.evidence import codes, sets
 from papers.deveci_matching.evidence.codes import (
     BEST,
     BEYOND,
@@ -28,6 +29,7 @@ from papers.deveci_matching.evidence.codes import (
     INCLUDED,
     ON_DEVICE,
     ON_GPU,
+    OTHER_THREADS,
     PAPER,
     VARIANTS,
     code_of,
@@ -44,14 +46,14 @@ from papers.deveci_matching.evidence.sets import (
 GRAPH = ["name", "n", "seed", "ordering", "kind"]
 """The columns that tell one graph from another."""
 
-MORE_THREADS = "P-DBFS-16"
+MORE_THREADS = f"P-DBFS-{codes.MORE_THREADS}"
 
 order = partial(
     tables.order,
     ranked={
         "instance_set": (*SETS, sets.TWINS),
         "ordering": ORDERINGS,
-        "code": (*CODES, MORE_THREADS),
+        "code": (*CODES, *OTHER_THREADS),
         "start": (EXCLUDED, INCLUDED, ON_DEVICE),
         "algorithm": ("APFB", "APsB"),
         "bfs_kernel": ("GPUBFS", "GPUBFS-WR"),
@@ -81,40 +83,49 @@ def measured(
     -------
     DataFrame
         ``source``, ``device``, `GRAPH`, ``code``, ``start``, ``metric``, ``value`` (the median),
-        ``q1``, ``q3``, ``count``.
+        ``values`` (the repetitions), ``count``.
     """
     named = summary["metric"].astype(str)
     rows = summary[
-        (summary["scope"] == scope)
-        & (named.str.startswith(metric) if prefix else named == metric)
-        & summary["solver"].astype(str).str.startswith(f"{PAPER}:")
+        (named.str.startswith(metric) if prefix else named == metric) & (summary["scope"] == scope)
     ]
-    asked = [code_of(*pair) for pair in zip(rows["solver"], rows["options"], strict=True)]
-    graphs = list(zip(rows["family"], rows["n"], rows["label"], strict=True))
+    rows = rows[rows["solver"].astype(str).str.startswith(f"{PAPER}:")]
+    asked = _once_each(code_of, rows["solver"], rows["options"])
     more = {
         "code": [code for code, _ in asked],
         "start": [start for _, start in asked],
-        "name": [sets.name_of(*graph) for graph in graphs],
+        "name": _once_each(sets.name_of, rows["family"], rows["n"], rows["label"]),
         "ordering": [sets.ordering_of(bool(permuted)) for permuted in rows["permuted"]],
-        "kind": [sets.kind_of(family) for family, _, _ in graphs],
+        "kind": _once_each(sets.kind_of, rows["family"]),
     }
     # These columns hold text even if there is no row: tables are merged and compared on them.
     texts = {name: pd.Series(values, rows.index, object) for name, values in more.items()}
     rows = rows.rename(columns={"median": "value"}).assign(**texts)
-    columns = ["source", "device", *GRAPH, "code", "start", "metric", "value", "q1", "q3", "count"]
+    columns = ["source", "device", *GRAPH, "code", "start", "metric", "value", "values", "count"]
     return rows.loc[rows["code"] != "", columns].reset_index(drop=True)
+
+
+def _once_each(make: Callable[..., Any], *columns: pd.Series) -> list[Any]:
+    """Return ``make(*values)`` for each row; it is called once for equal rows, which are many."""
+    known: dict[tuple[Any, ...], Any] = {}
+    keys = list(zip(*columns, strict=True))
+    for key in keys:
+        if key not in known:
+            known[key] = make(*key)
+    return [known[key] for key in keys]
 
 
 def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `measured`'s values by code: a row a source and graph, a column for each of `CODES`.
 
-    Only measurements whose start is made before the clock count; ``device`` is the device of the
-    kernels of each source.
+    Those of `OTHER_THREADS` that were measured have columns, too. Only measurements whose start is
+    made before the clock count; ``device`` is the device of the kernels of each source.
     """
     rows = rows[rows["start"] == EXCLUDED].drop_duplicates(["source", *GRAPH, "code"])
     index = ["source", *GRAPH]
     wide = rows.set_index([*index, "code"])["value"].unstack("code")
-    wide = wide.reindex(columns=[*CODES, MORE_THREADS]).reset_index()
+    others = [code for code in OTHER_THREADS if code == MORE_THREADS or code in wide]
+    wide = wide.reindex(columns=[*CODES, *others]).reset_index()
     wide.columns.name = None
     kernels = rows[rows["code"].isin(ON_GPU)].drop_duplicates("source")
     devices = kernels.set_index("source")["device"].to_dict()
@@ -122,8 +133,13 @@ def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_source(summary: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield (source, device, rows) of `side_by_side`'s times of all graphs that `BEST` solved."""
+    """Yield (source, device, rows) of `side_by_side`'s times of all graphs that `BEST` solved.
+
+    A set holds each graph once: of a generated one the first seed stands for all.
+    """
     wide = side_by_side(measured(summary)).dropna(subset=[BEST])
+    others = [name for name in GRAPH if name != "seed"]
+    wide = wide.sort_values("seed", kind="stable").drop_duplicates(["source", *others]).sort_index()
     for source, rows in wide.groupby("source", sort=False):
         yield str(source), str(rows["device"].iloc[0]), rows
 
@@ -170,14 +186,15 @@ def table_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     launches = side_by_side(measured(summary, "bfs_launches", "answer"))
     rows = []
     for source, device, graphs in by_source(summary):
+        mine = launches[launches["source"] == source]
+        graphs = graphs.merge(mine, on=["source", *GRAPH], suffixes=("", "_launches"), how="left")
         rebuilt = sets.rebuilt(graphs)
         for name in SETS:
             whole = rebuilt["O_all" if name.startswith("O") else "RCP_all"]
             members = rebuilt[name].dropna(subset=[*VARIANTS])
-            counted = members.merge(launches, on=["source", *GRAPH], suffixes=("", "_launches"))
             means = {code: geometric_mean(members[code]) / 1e3 for code in VARIANTS}
             for code, names in VARIANTS.items():
-                each = 1e3 * counted[code] / counted[f"{code}_launches"]
+                each = 1e3 * members[code] / members[f"{code}_launches"]
                 rows.append(
                     (name, *names, source, device, len(members), means[code],
                      means[code] / means[BEST], geometric_mean(each),
@@ -198,15 +215,16 @@ OF_TABLE_2 = {"GPU": BEST, "P-DBFS": "P-DBFS", "PFP": "PFP", "HK": "HK"}
 """Our code for each column of [D13 Table 2]."""
 
 
-def _column(code: str) -> str:
-    return f"{code.lower().replace('-', '_')}_s"
+def column_of(code: str, what: str = "s") -> str:
+    """Return the column of one of `OF_TABLE_2`: its seconds, or ``"over_gpu"``, the ratio."""
+    return f"{code.lower().replace('-', '_')}_{what}"
 
 
 def printed_times(published: Published) -> pd.DataFrame:
     """Return [D13 Table 2], a row a matrix and ordering, ``published_gpu_s`` and so on."""
     printed = published("table2")
     wide = printed.pivot(index=["matrix", "ordering"], columns="algorithm", values="time_s")
-    wide = wide[list(OF_TABLE_2)].add_prefix("published_").rename(columns=_column)
+    wide = wide[list(OF_TABLE_2)].add_prefix("published_").rename(columns=column_of)
     wide.columns.name = None
     return wide.reset_index()
 
@@ -218,12 +236,19 @@ def _times(summary: pd.DataFrame, full_size: bool) -> pd.DataFrame:
     generated = (wide["kind"] == GENERATED) & (of_paper == full_size)
     others = (wide["kind"] == REAL) & of_paper | (wide["kind"] == STAND_IN)
     wide = wide[generated if full_size else generated | others]
-    seconds = {_column(column): wide[code] / 1e3 for column, code in OF_TABLE_2.items()}
-    more = {"p_dbfs_16_s": wide[MORE_THREADS] / 1e3, "beyond_s": wide[BEYOND] / 1e3}
-    table = wide.assign(**seconds, **more, matrix=wide["name"], instance=wide["kind"])
-    return table.dropna(subset=[*seconds, *more], how="all")[
-        ["matrix", "ordering", "instance", "n", "source", "device", *seconds, *more]
-    ]
+    seconds = {column_of(column): wide[code] / 1e3 for column, code in OF_TABLE_2.items()}
+    threads = [code for code in OTHER_THREADS if code in wide and code.startswith("P-DBFS")]
+    more = {column_of(code): wide[code] / 1e3 for code in (*threads, BEYOND)}
+    over = {
+        column_of(column, "over_gpu"): wide[code] / wide[BEST]
+        for column, code in OF_TABLE_2.items()
+        if code != BEST
+    }
+    table = wide.assign(**seconds, **more, **over, matrix=wide["name"], instance=wide["kind"])
+    table = table.dropna(subset=[*seconds, *more], how="all")
+    index = ["matrix", "ordering", "instance", "n", "source", "device"]
+    # Ratios on one seed first, then the median over the seeds.
+    return table.groupby(index, sort=False)[[*seconds, *more, *over]].median().reset_index()
 
 
 def _table_2(summary: pd.DataFrame, published: Published, full_size: bool) -> pd.DataFrame:
@@ -240,16 +265,21 @@ def _table_2(summary: pd.DataFrame, published: Published, full_size: bool) -> pd
     table = table.assign(rank=stem.map(ranks).fillna(len(names)), n=table["n"].astype("Int64"))
     table = order(table, by=("ordering", "rank", "instance", "matrix"))
     pairs = [
-        name for column in map(_column, OF_TABLE_2) for name in (f"published_{column}", column)
+        name for column in map(column_of, OF_TABLE_2) for name in (f"published_{column}", column)
     ]
+    ratios = [column_of(code, "over_gpu") for code in OF_TABLE_2 if code != "GPU"]
     return table[
-        ["matrix", "ordering", "instance", "n", "source", "device", *pairs, "p_dbfs_16_s",
+        ["matrix", "ordering", "instance", "n", "source", "device", *pairs, *ratios,
+         *(name for name in map(column_of, OTHER_THREADS) if name in table),
          "beyond_s"]
     ]  # fmt: skip
 
 
 def table_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return Table 2: times of the paper's twenty, of generated graphs and of stand-ins."""
+    """Return Table 2: times of the paper's twenty, of generated graphs and of stand-ins.
+
+    P-DBFS at other numbers of threads than print's eight has columns of its own, ``p_dbfs_2_s``.
+    """
     return _table_2(summary, published, full_size=False)
 
 
@@ -318,7 +348,7 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the matching sizes of all codes on every graph that several have solved.
 
     ``initial`` is the size of the cheap matching from which all codes start, ``known`` the known
-    maximum.
+    maximum; ``same_start`` also asks that the start is no larger than what was found.
     """
     sizes = measured(summary, "cardinality", "answer")
     starts = measured(summary, "initial_cardinality", "answer")
@@ -339,7 +369,8 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     )
     table = table.assign(
         equal=equal,
-        same_start=table["initial"].isna() | (table["initial"] == table["initial_most"]),
+        same_start=table["initial"].isna()
+        | (table["initial"] == table["initial_most"]) & (table["initial"] <= table["cardinality"]),
     )
     table = table[table["cells"] > 1]
     table = order(table, by=("kind", "n", "name", "ordering"))
@@ -398,7 +429,9 @@ def copter2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 def beyond(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return `beyond` beside the fastest of the eight variants and of the CPU codes, by graph."""
     wide = side_by_side(measured(summary)).dropna(subset=[*VARIANTS, BEYOND])
-    on_cpu = wide[[code for code in CODES if code not in ON_GPU]]
+    on_cpu = wide[
+        [code for code in (*CODES, *OTHER_THREADS) if code in wide and code not in ON_GPU]
+    ]
     eight = wide[[*VARIANTS]]
     table = wide.assign(
         best_variant=eight.idxmin(axis=1) if len(wide) else "",

@@ -367,25 +367,51 @@ def hardware(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     ]
 
 
-LOADS = {"opt2": "KA-k", "opt3": "KA-l"}
-"""The text's executed global loads before and after Opt 3; KA-l with the decimal of KA2."""
+PROFILED_SIZE = 4096
+"""The order of the report's Section IV."""
 
-SLIP = 100
-"""Print has 1.94 million where its own cut of 16 % asks for 194 million (KA2)."""
+FUSED = "ncu_opt1_add_sub_compress_matrix_global_loads"
+"""The counter of one launch of Opt 1's fused kernel; print's counts are those of a launch (KA2)."""
+
+LOADS = {"opt2": "KA-k", "opt3": "KA-l"}
+"""The text's executed global loads before and after Opt 3."""
+
+
+def _loads_an_update(summary: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Return the warps' loads a dual update of the runs in one launch, by source and version.
+
+    ncu counts those of a whole run; print's figures are of one launch (KA2).
+    """
+    updates = {
+        (str(source), version): float(value)
+        for version in ONE_LAUNCH
+        for rows in [by_seed(summary, version, "iterations_step_6", "answer")]
+        for source, n, value in zip(rows["source"], rows["n"], rows["value"], strict=True)
+        if n == PROFILED_SIZE
+    }
+    return {
+        (source, version): values.get(f"ncu_{version}_hungarian_global_loads", math.nan)
+        / updates.get((source, version), math.nan)
+        for (source, _, n), values in _profiled(summary, "ncu")
+        if n == PROFILED_SIZE
+        for version in ONE_LAUNCH
+    }
 
 
 def loads(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return Opt 3's global loads: in the machine code of step 6, and executed if ncu counts them.
 
     ``opt2`` to ``opt4`` hold four entries a thread, in a body that the code has twice; the listings
-    are the report's own, one entry a thread.
+    are the report's own, one entry a thread. Executed loads are those of a whole run in one launch,
+    over its dual updates; beside them stands one launch of Opt 1's fused kernel.
     """
     claims = published("text_claims").set_index("id")["value"].astype(float)
-    executed: dict[tuple[str, str], float] = {}
-    for (source, _, _), values in _profiled(summary, "ncu"):
-        for version in ONE_LAUNCH:
-            count = values.get(f"ncu_{version}_hungarian_global_loads", math.nan)
-            executed[source, version] = count / 1e6
+    executed = _loads_an_update(summary)
+    fused = {
+        source: values.get(FUSED, math.nan)
+        for (source, _, n), values in _profiled(summary, "ncu")
+        if n == PROFILED_SIZE
+    }
     rows = []
     for (source, device, _), values in _profiled(summary, "loads"):
         for code in ("listing_3", "listing_4", *ONE_LAUNCH):
@@ -397,8 +423,9 @@ def loads(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             rows.append(
                 {
                     "code": code, "source": source, "device": device, **counts,
-                    "published_million": claim * (SLIP if code == "opt3" else 1),
-                    "executed_million": executed.get((source, code), math.nan),
+                    "published_million": claim,
+                    "million_an_update": executed.get((source, code), math.nan) / 1e6,
+                    "opt1_million_a_launch": fused.get(source, math.nan) / 1e6,
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
@@ -427,13 +454,10 @@ def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
                     "id": claim.id, "section": claim.section, "quantity": claim.quantity,
                     "unit": claim.unit, "source": source, "published": float(claim.value),
                     "measured": value,
+                    "fused_loads": sources.get(source, {}).get(FUSED, math.nan),
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
-
-
-PROFILED_SIZE = 4096
-"""The order of the report's Section IV."""
 
 
 def _on_gpu(table: pd.DataFrame) -> pd.DataFrame:
@@ -490,12 +514,11 @@ def _profile_claims(summary: pd.DataFrame, published: Published) -> dict[str, di
     calls = calls[(calls["call"] == "launch") & (calls["n"] == PROFILED_SIZE)]
     for row in calls.itertuples(index=False):
         found.setdefault(row.source, {})["KA-i"] = row.share_pct
+    loads_an_update = _loads_an_update(summary)
     for (source, _, n), values in _profiled(summary, "ncu"):
         if n != PROFILED_SIZE:
             continue
-        executed = [
-            values.get(f"ncu_{version}_hungarian_global_loads", math.nan) for version in LOADS
-        ]
+        executed = [loads_an_update.get((source, version), math.nan) for version in LOADS]
         hits = [
             values.get(f"ncu_{version}_hungarian_l1_hit_rate", math.nan) / 100
             for version in ("opt3", "opt4")
@@ -503,6 +526,7 @@ def _profile_claims(summary: pd.DataFrame, published: Published) -> dict[str, di
         found.setdefault(source, {}).update(
             {
                 "KA-k": executed[0], "KA-l": executed[1],
+                FUSED: values.get(FUSED, math.nan),
                 "KA-m": 100 * (1 - executed[1] / executed[0]), "KA-p": hits[0], "KA-s": hits[1],
             }
         )  # fmt: skip

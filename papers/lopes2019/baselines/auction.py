@@ -122,7 +122,9 @@ def _check_resolution(matrix: np.ndarray) -> None:
         return
     typical = max(matrix.min(axis=1).max(), matrix.min(axis=0).max())
     lost = _resolved(len(matrix), matrix.max())
-    if typical > 0 and lost > 1e-5 * typical:
+    if not typical:  # a zero in every line: the smallest cost above tells the optimum from others
+        typical = matrix.min(initial=np.inf, where=matrix > 0)
+    if lost > 1e-5 * typical:
         raise ValueError(
             f"costs up to {matrix.max():.3g} beside ones of {typical:.3g} span too many orders of "
             f"magnitude: an auction in float64 resolves {lost:.3g}"

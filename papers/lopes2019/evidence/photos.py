@@ -38,10 +38,49 @@ class Search:
     star_at_column: np.ndarray
     green: np.ndarray
 
-    def interest(self) -> tuple[int, int]:
-        """Primes that share another's column (paths join there), and primes in all."""
-        columns = self.prime[self.prime >= 0]
-        return len(columns) - len(np.unique(columns)), len(columns)
+    def walks(self) -> dict[int, list[int]]:
+        """Return the columns on the way from each free row to a free column.
+
+        A free row has a prime and no star. From a row the way goes to its prime's column, and from
+        there to the row of that column's star.
+        """
+        free = np.flatnonzero((self.prime >= 0) & (self.star_at_row < 0))
+        return {int(row): self._walk(int(row)) for row in free}
+
+    def _walk(self, row: int) -> list[int]:
+        columns: list[int] = []
+        while row >= 0 and self.prime[row] >= 0 and len(columns) <= len(self.prime):
+            columns.append(int(self.prime[row]))
+            row = int(self.star_at_column[columns[-1]])
+        return columns
+
+    def is_green(self, row: int, columns: list[int]) -> bool:
+        """Whether the walk of a free row is green to its end, so that step 5b moves its stars."""
+        rows = [row, *(int(self.star_at_column[column]) for column in columns[:-1])]
+        return all(self.green[column] == at for column, at in zip(columns, rows, strict=True))
+
+    def joins(self) -> list[int]:
+        """Return the first column of every walk that another free row's walk has reached before."""
+        seen: set[int] = set()
+        found = []
+        for columns in self.walks().values():
+            shared = [column for column in columns if column in seen]
+            found += shared[:1]
+            seen.update(columns)
+        return found
+
+    def dead_ends(self) -> list[int]:
+        """Return the rows whose prime no walk from a free row passes."""
+        passed = {column for columns in self.walks().values() for column in columns}
+        on_a_walk = {int(self.star_at_column[column]) for column in passed} | self.walks().keys()
+        return [int(row) for row in np.flatnonzero(self.prime >= 0) if row not in on_a_walk]
+
+    def interest(self) -> tuple[int, int, int]:
+        """Return how many walks join another one, the dead ends (some are enough), and all primes.
+
+        Figure 2 is about both; among searches that show them, the larger one is drawn.
+        """
+        return len(self.joins()), min(2, len(self.dead_ends())), int((self.prime >= 0).sum())
 
 
 def searches(cost: np.ndarray) -> list[Search]:
@@ -83,15 +122,22 @@ def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
         for search in searches(uniform(FIG_2_SIZE, seed, cost_range=FIG_2_SIZE))
     ]
     search, seed = max(everything, key=lambda pair: pair[0].interest())
-    joined, primes = search.interest()
-    caption = (
-        f"Marks of one search (n = {FIG_2_SIZE}, costs 0 to n, seed {seed}): {primes} primes, "
-        f"{joined} of them joining another's column; greens lead back from a free column without "
-        "a dead end."
-    )
+    caption = f"Marks of one search (n = {FIG_2_SIZE}, costs 0 to n, seed {seed}). {told(search)}"
     path = folder / "fig02.png"
     plot_search(search).savefig(path, dpi=110, metadata={"Software": None})
     return [(caption, path)]
+
+
+def told(search: Search) -> str:
+    """Return the sentences that say what is seen in the picture of a search."""
+    joins, dead_ends, walks = search.joins(), search.dead_ends(), search.walks()
+    places = ", ".join(f"C{column}" for column in dict.fromkeys(joins))
+    whole = sum(search.is_green(row, columns) for row, columns in walks.items())
+    return (
+        f"The walks from {len(walks)} free rows join at {places or 'no column'}; "
+        f"greens lead from a free column back along {whole} of them, and no two of these share a "
+        f"column. {len(dead_ends)} primed rows are dead ends."
+    )
 
 
 def plot_search(search: Search) -> Figure:
@@ -115,7 +161,7 @@ def plot_search(search: Search) -> Figure:
             axes.annotate(f"{letter}{number}", (-x, -y), ha="center", va="center", fontsize=7)
     for label, colour in (("star", "red"), ("prime", "blue"), ("prime and green", "green")):
         axes.plot([], [], color=f"tab:{colour}", lw=2.2, label=label)
-    axes.legend(loc="upper left", fontsize=8, frameon=False)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
     axes.margins(0.08)
     return figure
 

@@ -66,6 +66,11 @@ FLOW_ON_GPU = {
 }
 """The versions that the author compares, and the one past her."""
 
+REDRAWN_EVERY = 16
+REDRAWN = f"{BLOCKING}, redraw_every={REDRAWN_EVERY}"
+"""The blocking version with heights that the host draws anew every so many turns, which is ours.
+The paper's has ``redraw_every=0``; without new heights it is as slow as the lock-free one."""
+
 OF_FLOW = {
     **FLOW_ON_GPU,
     ON_CPU: f"{PAPER}:push_relabel",
@@ -86,12 +91,13 @@ CYCLE_FLOW = 7000
 CLAIMED_S, CLAIMED_N, CLAIMED_C = 1 / 20, 30, 100
 """[LU11 sec.6]: about 1/20 s for up to 30 vertices a side and costs up to 100."""
 
+EVERY = "both, after every run"
 HEURISTICS: dict[str, tuple[str, bool]] = {
     "none": ("none", False),
     "price updates": ("first", False),
     "arc fixing": ("none", True),
     "both": ("first", True),
-    "both, after every run": ("every", True),
+    EVERY: ("every", True),
 }
 """Names of the combinations of [LU11 sec.5.2]: (price_updates, arc_fixing). Print has ``both``, and
 says that running them more often was no better."""

@@ -7,8 +7,9 @@ large complete graphs) and three constants picked by tests. [LU11 sec.6] is `cla
 [LU11 Fig.1] and [LU11 Fig.2] are drawn. `batch`, `single` and `ak` are goals of our own;
 `segmentation` and `optical_flow` are the two uses that [LU11 sec.1] names.
 
-An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_flow`), how to draw it
-(`plots`, `diagrams`) and how to judge it (`verdicts`). Nothing here runs a solver.
+An entry says what to measure (`cells`), how to lay it out (`tables`, `tables_flow`,
+`tables_refine`), how to draw it (`plots`, `diagrams`) and how to judge it (`verdicts`). Nothing
+here runs a solver.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from papers.lupinska_costscale.evidence import (
     plots,
     tables,
     tables_flow,
+    tables_refine,
     verdicts,
 )
 from papers.lupinska_costscale.evidence.codes import (
@@ -43,6 +45,7 @@ from papers.lupinska_costscale.evidence.codes import (
     OURS,
     PYMAXFLOW,
     REAL,
+    REDRAWN_EVERY,
     RIVALS,
     SCIPY,
     SCIPY_FLOW,
@@ -220,10 +223,14 @@ def batch(plan: Plan) -> list[Cell]:
 # ------------------------------------------------------------------------------- maximum flow
 
 
+TOY = "random_grid"
+"""Grids for the executor, where the blocking version is the paper's."""
+
+
 def _toys(plan: Plan) -> list[Instance]:
     """Grids for the executor."""
     sides = () if plan.gpu else EXECUTOR_GRIDS[plan.preset]
-    return [Instance("random_grid", side, "20", seed=plan.seeds[0]) for side in sides]
+    return [Instance(TOY, side, "20", seed=plan.seeds[0]) for side in sides]
 
 
 def _drawn(plan: Plan) -> list[Instance]:
@@ -242,19 +249,16 @@ def _too_slow(code: str, instance: Instance) -> bool:
 
 
 def _options(code: str, instance: Instance) -> dict[str, Any]:
-    """Return the options of a version on a grid: see `REDRAWN` and `PATIENCE_S`."""
+    """Return the options of a version on a grid: see `codes.REDRAWN` and `PATIENCE_S`."""
     if code == HONG and instance.family == REAL:
         return {"seconds": PATIENCE_S}
-    return REDRAWN if code == BLOCKING else {}
+    if code == BLOCKING:
+        return {"redraw_every": REDRAWN_EVERY if instance.family != TOY else 0}
+    return {}
 
 
 def _once(code: str, instance: Instance) -> bool:
     return code in ONCE or (_side(instance) >= ONCE_SIDE and code in (HYBRID, BLOCKING))
-
-
-REDRAWN = {"redraw_every": 16}
-"""Options of the blocking version on a GPU: the host draws heights anew now and then. Without
-that it is as slow as `MOST_SIDE` says of the lock-free one."""
 
 
 def flow_versions(plan: Plan) -> list[Cell]:
@@ -264,7 +268,11 @@ def flow_versions(plan: Plan) -> list[Cell]:
     """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
-    found = [cell(code, one, repeats=1) for one in _toys(plan) for code in (*FLOW_ON_GPU, *on_cpu)]
+    found = [
+        cell(code, one, repeats=1, **_options(code, one))
+        for one in _toys(plan)
+        for code in (*FLOW_ON_GPU, *on_cpu)
+    ]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
     return found + [
         cell(
@@ -348,11 +356,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="heuristics", title="What price updates and arc fixing save", kind="table",
-        cells=heuristics, table=tables.heuristics, compare=verdicts.heuristics,
+        cells=heuristics, table=tables_refine.heuristics, compare=verdicts.heuristics,
     ),
     Experiment(
         name="versions", title="Algorithms 5.0, 5.1 and 5.2 without heuristics", kind="table",
-        cells=versions, table=tables.versions, compare=verdicts.versions,
+        cells=versions, table=tables_refine.versions, compare=verdicts.versions,
     ),
     Experiment(
         name="alpha", title="Time by ALPHA, over that of 10", kind="figure",

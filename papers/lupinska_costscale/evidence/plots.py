@@ -15,15 +15,16 @@ from papers.common.evidence.tables import NOT_MEASURED, best_source, measured_by
 from papers.lupinska_costscale.evidence.codes import (
     CLAIMED_S,
     FLOW_ON_GPU,
-    HONG,
     LOCK_FREE,
     ON_CPU,
     ONE_LAUNCH,
     OURS,
     PYMAXFLOW,
+    REDRAWN,
     RIVALS,
     SCIPY,
 )
+from papers.lupinska_costscale.evidence.tables_flow import GAVE_UP_S
 
 NAMED = (*OURS, *RIVALS, SCIPY, ONE_LAUNCH)
 COLOUR = dict(zip(NAMED, plots.COLOURS, strict=False))
@@ -174,7 +175,7 @@ def cycle(table: pd.DataFrame) -> Figure:
 def flow_versions(table: pd.DataFrame) -> Figure:
     """Plot time over PyMaxflow's by instance, a marker a version; below the line is faster."""
     mine = _ours(table, PYMAXFLOW, "value")
-    codes = [*FLOW_ON_GPU, ON_CPU]
+    codes = [REDRAWN, *FLOW_ON_GPU, ON_CPU]
     figure, panels = plots.new_figure(size=(max(6.0, 0.34 * len(mine) + 2.5), 5.0))
     axes = panels[0][0]
     places = np.arange(len(mine))
@@ -182,10 +183,11 @@ def flow_versions(table: pd.DataFrame) -> Figure:
         ratios = (mine[code] / mine[PYMAXFLOW]).to_numpy(float)
         axes.plot(places, ratios, linestyle="none", color=plots.COLOURS[place],
                   marker=plots.MARKERS[place], markersize=5, label=code)  # fmt: skip
-    if len(mine) and mine["lock_free_gave_up_s"].notna().any():
-        least = (1000 * mine["lock_free_gave_up_s"] / mine[PYMAXFLOW]).to_numpy(float)
-        axes.plot(places, least, linestyle="none", color=plots.COLOURS[codes.index(HONG)],
-                  marker=r"$\uparrow$", markersize=7, label=f"{HONG}: gave up")  # fmt: skip
+    for code, column in GAVE_UP_S.items():
+        if len(mine) and mine[column].notna().any():
+            least = (1000 * mine[column] / mine[PYMAXFLOW]).to_numpy(float)
+            axes.plot(places, least, linestyle="none", color=plots.COLOURS[codes.index(code)],
+                      marker=r"$\uparrow$", markersize=7, label=f"{code}: gave up")  # fmt: skip
     axes.axhline(1, color="black", linewidth=0.8)
     _empty(axes, mine)
     axes.set_yscale("log")

@@ -34,11 +34,8 @@ from papers.lupinska_costscale.evidence.codes import (
     OURS,
     RIVALS,
     SCIPY,
-    SEQUENTIAL,
     SOLVER_OF,
-    VERSIONS,
     code_of,
-    heuristics_of,
     options_of,
 )
 
@@ -71,7 +68,7 @@ def measured(
     -------
     DataFrame
         ``source``, ``device``, ``code``, `INSTANCE`, ``options`` (the text of the measurement),
-        ``value`` (the median), ``count``.
+        ``value`` (the median), ``values`` (the repetitions), ``count``.
     """
     rows = summary[(summary["scope"] == scope) & (summary["metric"] == metric)]
     texts = rows["options"].fillna("").astype(str)
@@ -81,7 +78,7 @@ def measured(
         options=pd.Series([options for _, options in asked], rows.index, object),
         value=rows["median"],
     )
-    columns = ["source", "device", "code", *INSTANCE, "options", "value", "count"]
+    columns = ["source", "device", "code", *INSTANCE, "options", "value", "values", "count"]
     return rows.loc[rows["code"].isin(list(codes)), columns].reset_index(drop=True)
 
 
@@ -133,6 +130,16 @@ def over_seeds(rows: pd.DataFrame, index: Sequence[str], value: str = "value") -
     return found.rename(columns={"median": value, "size": "seeds"})
 
 
+def spread(rows: pd.DataFrame) -> pd.Series:
+    """Return the longest over the shortest repetition of each row; 1 of a single one."""
+    return pd.Series([max(of) / min(of) for of in rows["values"]], rows.index, float)
+
+
+UNSTEADY = 1.5
+"""From this `spread` on a cell's median says little: the machine was disturbed, or the cell has two
+modes."""
+
+
 def geometric_mean(values: Iterable[float]) -> float:
     """Geometric mean of the positive values; NaN of nothing."""
     logs = [math.log(value) for value in values if value > 0]
@@ -174,6 +181,7 @@ def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Times in ms against n, a column a code, and our kernel's over the fastest other's.
 
     Maximum and minimum take alike long on uniform costs; only minima are compared here.
+    ``unsteady`` names the codes whose repetitions lie far apart, with their `spread`.
     """
     rows = measured(summary, (*OURS, *RIVALS, SCIPY))
     rows = with_options(rows[(rows["family"] == "uniform") & (rows["label"] == "101")])
@@ -184,6 +192,7 @@ def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     others = [code for code in columns if code != LOCK_FREE]
     table = wide.reset_index()
     table.columns.name = None
+    table["unsteady"] = _unsteady(rows, table)
     table["over_fastest"] = table[LOCK_FREE] / table[others].min(axis=1)
     table["fastest"] = [
         row.dropna().astype(float).idxmin() if row.notna().any() else ""
@@ -192,7 +201,17 @@ def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     devices = rows[rows["code"] == LOCK_FREE].drop_duplicates("source").set_index("source")
     table["device"] = table["source"].map(devices["device"].to_dict()).astype(object).fillna("")
     table = order(table, by=("n",))
-    return table[["n", "source", "device", *columns, "fastest", "over_fastest"]]
+    return table[["n", "source", "device", *columns, "fastest", "over_fastest", "unsteady"]]
+
+
+def _unsteady(rows: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+    rows = rows.assign(spread=spread(rows))
+    rows = rows[rows["spread"] >= UNSTEADY]
+    texts = (rows["code"] + rows["spread"].map(" {:.1f}x".format)).groupby(
+        [rows["source"], rows["n"]]
+    )
+    found = texts.agg(", ".join).to_dict()
+    return [found.get(key, "") for key in zip(table["source"], table["n"], strict=True)]
 
 
 # ------------------------------------------------------------------------------- operations
@@ -201,7 +220,10 @@ def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 def operations(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Pushes and relabels by n and C, and the operations of a refine over the bound n^2 m.
 
-    As the bound's n stand the 2 n nodes and as m the n^2 edges of a complete graph.
+    As the bound's n stand the 2 n nodes and as m the n^2 edges of a complete graph. A refine begins
+    with a unit on every node of one side, so it pushes at least n times: ``pushes_a_node`` is at
+    least 1. ``published_refines`` are those of the loop of [LU11 Alg.5.0] with print's constants:
+    from C, a tenth each, until less than one over the 2 n nodes is left.
     """
     index = ["code", "n", "C", "source"]
     parts: list[pd.DataFrame] = []
@@ -211,72 +233,18 @@ def operations(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         rows = rows.assign(C=largest_cost(rows))
         parts.append(over_seeds(rows, index, metric).drop(columns="seeds"))
     table = parts[0].merge(parts[1], on=index).merge(parts[2], on=index)
+    # C / 10^k is less than 1 / (2 n) first where k is the number of digits of 2 n C.
+    table["published_refines"] = [
+        len(str(2 * n * C)) for n, C in zip(table["n"], table["C"], strict=True)
+    ]
     table["operations"] = table["pushes"] + table["relabels"]
     table["a_refine"] = table["operations"] / table["refines"]
+    table["pushes_a_node"] = table["pushes"] / table["refines"] / table["n"]
     table["bound"] = 4.0 * table["n"] ** 4
     table["share"] = table["a_refine"] / table["bound"]
     table = order(table, by=("code", "C", "n"))
-    return table[["code", "C", "n", "source", "refines", "pushes", "relabels", "operations",
-                  "a_refine", "bound", "share"]]  # fmt: skip
-
-
-# ------------------------------------------------------------------------------- heuristics
-
-
-def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Times and operations with each combination of the heuristics, over those with none.
-
-    ``cycle`` is 0 for the sequential form.
-    """
-    at = ["code", "cycle", "n", "source", "device"]
-    found = None
-    metrics = (("time_ms", "run"), ("pushes", "answer"), ("relabels", "answer"),
-               ("price_updates", "answer"), ("arcs_fixed", "answer"))  # fmt: skip
-    for metric, scope in metrics:
-        rows = measured(summary, OURS, metric, scope)
-        rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
-        rows = with_options(
-            rows, ("price_updates", "arc_fixing"),
-            cycle=lambda of: int(of.get("cycle", 0)),
-        )  # fmt: skip
-        asked = [options_of(text) for text in rows["options"]]
-        names = [heuristics_of(of) if "arc_fixing" in of else "" for of in asked]
-        rows["heuristics"] = pd.Series(names, rows.index, object)
-        part = over_seeds(rows[rows["heuristics"] != ""], [*at, "heuristics"], metric)
-        part = part.drop(columns="seeds")
-        found = part if found is None else found.merge(part, on=[*at, "heuristics"], how="left")
-    assert found is not None
-    found["operations"] = found["pushes"] + found["relabels"]
-    bare = found[found["heuristics"] == "none"][[*at, "time_ms", "operations"]]
-    table = found.merge(bare, on=at, how="left", suffixes=("", "_none"))
-    table["time_over_none"] = table["time_ms"] / table["time_ms_none"]
-    table["operations_over_none"] = table["operations"] / table["operations_none"]
-    table = order(table, by=("code", "cycle", "n", "source", "heuristics"))
-    return table[[*at, "heuristics", "time_ms", "time_over_none", "operations",
-                  "operations_over_none", "price_updates", "arcs_fixed"]]  # fmt: skip
-
-
-def versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Times and operations of the three sequential algorithms, over those of the author's."""
-    index = ["n", "source", "device", "version"]
-    found = None
-    for metric, scope in (("time_ms", "run"), ("pushes", "answer"), ("relabels", "answer")):
-        rows = measured(summary, (SEQUENTIAL,), metric, scope)
-        rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
-        rows = with_options(rows, ("price_updates", "arc_fixing"), version=lambda of: of["version"]
-                            if "version" in of and heuristics_of(of) == "none" else "")  # fmt: skip
-        part = over_seeds(rows[rows["version"] != ""], index, metric).drop(columns="seeds")
-        found = part if found is None else found.merge(part, on=index, how="left")
-    assert found is not None
-    found["operations"] = found["pushes"] + found["relabels"]
-    at = index[:-1]
-    own = found[found["version"] == VERSIONS[-1]][[*at, "time_ms", "operations"]]
-    table = found.merge(own, on=at, how="left", suffixes=("", "_own"))
-    table["time_over_own"] = table["time_ms"] / table["time_ms_own"]
-    table["operations_over_own"] = table["operations"] / table["operations_own"]
-    return order(table, by=("n", "version"))[
-        [*index, "time_ms", "time_over_own", "operations", "operations_over_own"]
-    ]
+    return table[["code", "C", "n", "source", "published_refines", "refines", "pushes", "relabels",
+                  "operations", "a_refine", "pushes_a_node", "bound", "share"]]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- constants
@@ -302,7 +270,7 @@ def _sweep(
     DataFrame
         `same`, ``source``, ``device``, the option's value, ``published_best``, ``time_ms``,
         ``over_published`` (geometric mean over the seeds of the time over that of the author's
-        value), ``seeds``.
+        value), ``seeds``, ``spread`` (the largest `spread` of its cells).
     """
     rows = _exactly(rows, {option})
     rows = with_options(rows, (), **{option: lambda of: int(of[option])})
@@ -311,11 +279,11 @@ def _sweep(
     at = [*index, "family", "seed"]
     base = rows[rows[option] == rows["published_best"]][[*at, "value"]]
     rows = rows.merge(base, on=at, how="left", suffixes=("", "_base"))
-    rows["ratio"] = rows["value"] / rows["value_base"]
+    rows = rows.assign(ratio=rows["value"] / rows["value_base"], spread=spread(rows))
     grouped = rows.groupby([*index, option, "published_best"], sort=False)
     found = grouped.agg(
         time_ms=("value", "median"), over_published=("ratio", geometric_mean),
-        seeds=("seed", "nunique"),
+        seeds=("seed", "nunique"), spread=("spread", "max"),
     ).reset_index()  # fmt: skip
     found[option] = found[option].astype("int64") if len(found) else found[option]
     return order(found, by=("code", *[name for name in same if name != "code"], option))

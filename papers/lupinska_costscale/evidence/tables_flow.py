@@ -8,12 +8,15 @@ from papers.common.evidence.tables import Published
 from papers.common.model import GAVE_UP
 from papers.lupinska_costscale.evidence.codes import (
     ASYNC,
+    BLOCKING,
     FLOW_ON_GPU,
     HONG,
     HYBRID,
     OF_FLOW,
     PYMAXFLOW,
     REAL,
+    REDRAWN,
+    REDRAWN_EVERY,
     SYNTHETIC,
     WORST,
     facts,
@@ -23,9 +26,27 @@ from papers.lupinska_costscale.evidence.tables import INSTANCE, measured, order,
 
 AT = ["source", *INSTANCE]
 
-ALIKE = ("redraw_every", "seconds")
-"""Options that make no other version: the period of the blocking one's new heights, and the time
-limit of the lock-free one."""
+ALIKE = ("seconds",)
+"""The option that makes no other version: the time limit."""
+
+COLUMNS = (BLOCKING, REDRAWN, *(code for code in OF_FLOW if code != BLOCKING))
+
+GAVE_UP_S = {code: f"{code} gave up, s" for code in (BLOCKING, HONG)}
+"""The column of the time after which one of the paper's slow versions stopped without an answer."""
+
+
+def _versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `COLUMNS`; the code of the blocking version names its option.
+
+    A cell of that version without the option is left out: it would say nothing of its default.
+    """
+    every = {BLOCKING: "0", REDRAWN: str(REDRAWN_EVERY)}
+    rows = with_options(rows, ALIKE, redraw_every=lambda of: of.get("redraw_every", ""))
+    code = rows["code"].copy()
+    for name, option in every.items():
+        code[(rows["code"] == BLOCKING) & (rows["redraw_every"] == option)] = name
+    known = (rows["code"] != BLOCKING) | rows["redraw_every"].isin(list(every.values()))
+    return rows.assign(code=code)[known]
 
 
 def _columns(rows: pd.DataFrame, codes: tuple[str, ...]) -> pd.DataFrame:
@@ -38,7 +59,8 @@ def _columns(rows: pd.DataFrame, codes: tuple[str, ...]) -> pd.DataFrame:
 
 def _values(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the flow values by instance: least, most, and the number of codes."""
-    rows = with_options(measured(summary, tuple(OF_FLOW), "value", "answer"), ALIKE)
+    rows = measured(summary, tuple(OF_FLOW), "value", "answer")
+    rows = with_options(rows, (*ALIKE, "redraw_every"))
     grouped = rows.groupby(AT, sort=False)["value"]
     return grouped.agg(least="min", most="max", codes="size").reset_index()
 
@@ -58,9 +80,9 @@ def kind_of(family: str, label: str) -> str:
 
 
 def _table(summary: pd.DataFrame, worst: bool) -> pd.DataFrame:
-    rows = with_options(measured(summary, tuple(OF_FLOW)), ALIKE)
+    rows = _versions(measured(summary, tuple(OF_FLOW)))
     rows = rows[(rows["label"] == WORST) == worst]
-    wide = _columns(rows, tuple(OF_FLOW)).merge(_values(summary), on=AT, how="left")
+    wide = _columns(rows, COLUMNS).merge(_values(summary), on=AT, how="left")
     instances = list(zip(wide["family"], wide["n"], wide["label"], strict=True))
     texts = {
         "instance": [name_of(*one) for one in instances],
@@ -71,25 +93,30 @@ def _table(summary: pd.DataFrame, worst: bool) -> pd.DataFrame:
     right = (wide["least"] == wide["most"]) & (
         wide["known"].isna() | (wide["known"] == wide["least"])
     )
-    kernels = rows[rows["code"].isin(FLOW_ON_GPU)].drop_duplicates("source").set_index("source")
+    kernels = (
+        rows[rows["code"].isin((*FLOW_ON_GPU, REDRAWN))]
+        .drop_duplicates("source")
+        .set_index("source")
+    )
     devices = wide["source"].map(kernels["device"].to_dict()).astype(object).fillna("")
     return wide.assign(value=wide["least"], right=right, device=devices)
 
 
 def _given_up(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the seconds after which the lock-free version stopped at its limit, by instance."""
-    rows = with_options(measured(summary, (HONG,), GAVE_UP), ALIKE).drop_duplicates(AT)
-    return rows.assign(lock_free_gave_up_s=rows["value"] / 1000)[[*AT, "lock_free_gave_up_s"]]
+    """Return the seconds after which a version stopped at its limit, by instance: `GAVE_UP_S`."""
+    rows = _versions(measured(summary, tuple(GAVE_UP_S), GAVE_UP))
+    wide = _columns(rows.assign(value=rows["value"] / 1000), tuple(GAVE_UP_S))
+    return wide.rename(columns=GAVE_UP_S)
 
 
 def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return times in ms of every version by instance; PyMaxflow's over our best on the GPU.
 
     ``right`` tells that all codes found one value, the known one if there is one.
-    ``lock_free_gave_up_s`` is the time after which the lock-free version stopped without an answer.
+    The columns of `GAVE_UP_S` say when a version stopped without an answer.
     """
     wide = _table(summary, worst=False).merge(_given_up(summary), on=AT, how="left")
-    ours = wide[list(FLOW_ON_GPU)]
+    ours = wide[[*FLOW_ON_GPU, REDRAWN]]
     names = [
         row.dropna().astype(float).idxmin() if row.notna().any() else ""
         for _, row in ours.iterrows()
@@ -101,8 +128,8 @@ def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     )
     table = order(table, by=("kind", "n", "instance"))
     return table[
-        ["instance", "kind", "n", "source", "device", "value", "known", "right", *OF_FLOW,
-         "lock_free_gave_up_s", "best", "pymaxflow_over_best", "async_over_hybrid"]
+        ["instance", "kind", "n", "source", "device", "value", "known", "right", *COLUMNS,
+         *GAVE_UP_S.values(), "best", "pymaxflow_over_best", "async_over_hybrid"]
     ]  # fmt: skip
 
 
@@ -110,5 +137,5 @@ def ak(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the times in ms on `ak-4102`, and the value of all codes beside the known one."""
     table = order(_table(summary, worst=True), by=("instance",))
     return table[
-        ["instance", "source", "device", "known", "value", "right", "codes", *OF_FLOW]
+        ["instance", "source", "device", "known", "value", "right", "codes", *COLUMNS]
     ]  # fmt: skip

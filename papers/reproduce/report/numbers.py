@@ -67,16 +67,44 @@ def numeric_columns(rows: list[list[str]]) -> list[bool]:
     return [all(is_number(row[i]) for row in rows[1:]) for i in range(len(rows[0]))]
 
 
+COMPARED = (
+    "quantity", "kind", "origin", "published", "measured", "interval", "tolerance", "verdict",
+    "note",
+)  # fmt: skip
+"""The columns of a comparison as shown."""
+
+
 def compared(comparisons: Sequence[Comparison], printed: published.Published) -> list[list[str]]:
-    """Return comparisons as text: quantity, kind, published, measured, verdict, note."""
+    """Return comparisons as text, in the columns `COMPARED`."""
     return [
         [
             item.quantity,
             item.kind,
+            item.origin,
             show_published(item.published, printed),
             show_number(item.measured),
+            show_interval(item),
+            item.tolerance,
             item.verdict,
-            item.note,
+            show_reason(item),
         ]
         for item in comparisons
     ]
+
+
+def show_interval(item: Comparison) -> str:
+    """Return the interval of the measured figure, or how often a statement holds in resamples."""
+    if item.steady is not None:
+        return f"in {100 * item.steady:.0f} % of resamples"
+    if item.low is None or item.high is None:
+        return ""
+    return f"{show_number(item.low)} to {show_number(item.high)}"
+
+
+def show_reason(item: Comparison) -> str:
+    """Return the measured cause of a difference, else the remarks on it; "" where it agrees."""
+    if item.verdict in ("agrees", "holds"):
+        return ""
+    cause = item.cause if item.verdict == "differs" else None
+    named = f"{cause.words} ({cause.experiment})" if cause is not None else ""
+    return "; ".join(filter(None, [named, item.remark, item.note]))

@@ -16,12 +16,12 @@ import jinja2
 import pandas as pd
 
 from papers.common.evidence import plots, published
-from papers.common.evidence.judges import by_origin
+from papers.common.evidence.intervals import Evidence
 from papers.common.model import Comparison, Experiment, Paper
 from papers.reproduce import registry
 from papers.reproduce.plan import cells
 from papers.reproduce.report.numbers import compared, numeric_columns, show_number, shown
-from papers.reproduce.report.tally import VERDICTS, is_cross_check, tallies
+from papers.reproduce.report.tally import SORTS, VERDICTS, sort_of, tallies
 from papers.reproduce.run import folder as store
 from papers.reproduce.run import json_files, measurements, runner
 from papers.reproduce.run.runner import Run
@@ -40,7 +40,7 @@ class Section:
     rows : list of list of str
         The table as shown, header first; empty if there is none or if it holds no row.
     comparisons : list of Comparison
-        Published beside measured, and cross-checks.
+        Published beside measured, and checks of our own.
     compared : list of list of str
         The same as text, in the same order; see `papers.reproduce.report.numbers.compared`.
     figure : Path or None
@@ -65,20 +65,20 @@ class Section:
         """``<paper>_<experiment>``: the stem of its files and its anchor."""
         return f"{self.paper.name}_{self.experiment.name}"
 
-    def lines(self, cross_checks: bool, origin: str | None = None) -> list[list[str]]:
-        """Return the rows of `compared` of one sort: cross-checks or comparisons with print.
+    def lines(self, sort: str, origin: str | None = None) -> list[list[str]]:
+        """Return the rows of `compared` of one sort: comparisons with print, or checks of our own.
 
         Parameters
         ----------
-        cross_checks : bool
-            Which of the two.
+        sort : str
+            A key of `papers.reproduce.report.tally.SORTS`.
         origin : str, optional
             Only those of this origin.
         """
         return [
             line
             for item, line in zip(self.comparisons, self.compared, strict=True)
-            if is_cross_check(item) == cross_checks and origin in (None, item.origin)
+            if sort_of(item) == sort and origin in (None, item.origin)
         ]
 
 
@@ -108,7 +108,7 @@ def _pictures(run: Run, name: str) -> list[tuple[str, Path]]:
     return [(caption, file) for caption, file in files if (run.folder / file).is_file()]
 
 
-def _section(run: Run, paper: str, experiment: Experiment, summary: pd.DataFrame) -> Section:
+def _section(run: Run, paper: str, experiment: Experiment, evidence: Evidence) -> Section:
     """Make one experiment's files; what goes wrong in it becomes the section's `problem`."""
     section = Section(registry.card(paper), experiment)
     section.pictures = _pictures(run, f"{paper}:{experiment.name}")
@@ -116,9 +116,9 @@ def _section(run: Run, paper: str, experiment: Experiment, summary: pd.DataFrame
         return section
     numbers = published.loader(registry.MODULES[paper])
     try:
-        table = experiment.table(measurements.usable(summary), numbers)
+        table = experiment.table(evidence.summary, numbers)
         if experiment.compare is not None:
-            section.comparisons = by_origin(experiment.compare, table)
+            section.comparisons = evidence.compare(experiment, table, numbers)
             section.compared = compared(section.comparisons, numbers)
         if not table.empty:
             _write_table(run, section, table, numbers)
@@ -168,8 +168,10 @@ def build(run: Run) -> list[Section]:
     """
     _clear(run)
     summary = summary_of(run)
-    summary.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
-    sections = [_section(run, paper, e, summary) for paper, e in run.experiments()]
+    kept = summary[list(measurements.SUMMARY)]
+    kept.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
+    evidence = Evidence(measurements.usable(summary))
+    sections = [_section(run, paper, e, evidence) for paper, e in run.experiments()]
     context = _context(run, summary, sections)
     for name in ("report.md", "report.html"):
         text = _templates(run).get_template(f"{name}.j2").render(context)
@@ -265,6 +267,7 @@ def _context(run: Run, summary: pd.DataFrame, sections: list[Section]) -> dict[s
         "bad": [state for state in states if state["status"] != "ok"],
         "counts": {name: found.count(name) for name in (*measurements.STATUSES, "missing")},
         "verdicts": VERDICTS,
+        "sorts": SORTS,
         "tallies": tallies(c for section in sections for c in section.comparisons),
         "flags": _flags(states),
         "environment": runner.load_environment(run.folder),

@@ -56,6 +56,9 @@ GROUP = ("source", *IDENTITY, "scope", "metric")
 SUMMARY = (*GROUP, "median", "q1", "q3", "count", "status", "certificate", "reason")
 """Columns of `summary.csv`."""
 
+VALUES = "values"
+"""One more column of a summary in memory: the repetitions, a tuple of float in their order."""
+
 STATUSES = ("ok", "not-certified", "failed", "timeout", "out-of-memory", "skipped")
 _WHOLE = ("n", "seed", "repeat")
 _AT = {name: place for place, name in enumerate(COLUMNS)}
@@ -196,10 +199,11 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
     -------
     DataFrame
         Columns `SUMMARY`: median, q1 and q3 over the repeats, count, and the cell's status,
-        certificate and reason. Rows are sorted by source, size, instance, solver and metric.
+        certificate and reason; and `VALUES`. Rows are sorted by source, size, instance, solver and
+        metric.
     """
     if measurements.empty:
-        return pd.DataFrame(columns=list(SUMMARY))
+        return pd.DataFrame(columns=[*SUMMARY, VALUES])
     usual = {"source": source, "storage": "host", "permuted": False}
     absent = {name: value for name, value in usual.items() if name not in measurements}
     measurements = measurements.assign(**absent)
@@ -212,9 +216,9 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
     for part in np.split(values, starts[1:]):
         known = part[~np.isnan(part)].tolist()
         low, middle, high = quartiles(known) if len(known) > 1 else (*known, math.nan)[:1] * 3
-        rows.append((middle, low, high, len(known)))
+        rows.append((middle, low, high, len(known), tuple(known)))
     last = measurements.iloc[places[np.append(starts[1:], len(places)) - 1]]
-    numbers = pd.DataFrame(rows, last.index, columns=["median", "q1", "q3", "count"])
+    numbers = pd.DataFrame(rows, last.index, columns=["median", "q1", "q3", "count", VALUES])
     frame = pd.concat([last[list(GROUP)], numbers, last[list(SUMMARY[-3:])]], axis=1)
     order = [
         "source",

@@ -146,8 +146,8 @@ def test_judges_see_the_rows_of_one_source_that_have_both_values():
     )
     found = judges.judged("times", *PAIR, judges.each("n={n}", *PAIR))(table)
     assert [(c.quantity, c.verdict) for c in found] == [
-        (f"n=8 ({HERE})", "agrees"),
-        (f"n=8 ({THERE})", "open"),
+        ("n=8", "agrees"),
+        ("n=8", "open"),
     ]
 
 
@@ -189,7 +189,7 @@ def test_a_row_has_its_own_note_and_times_are_not_judged():
     table = judged_rows(measured=90.0)
     note = judges.each("n={n}", *PAIR, note=lambda row: f"because n is {row.n}")
     (found,) = note(table, HERE)
-    assert (found.verdict, found.note) == ("differs", "because n is 8")
+    assert (found.verdict, found.note) == ("open", "because n is 8")
     (found,) = judges.each_time("n={n}", *PAIR)(table, HERE)
     assert (found.verdict, found.kind) == ("not comparable", "time")
 
@@ -203,34 +203,8 @@ def test_rankings_of_every_group():
     by_two = judges.rankings("n={}, {}", *PAIR, "code", ["n", "cost_range"], 0.1)
     judge = judges.without(by_two, "code", "rest")
     assert {c.quantity: c.verdict for c in judge(table, HERE)} == {
-        f"n=8, 10n ({HERE})": "open",
-        f"n=8, n ({HERE})": "agrees",
+        "n=8, 10n": "open",
+        "n=8, n": "agrees",
     }
     by_one = judges.rankings("n={}", *PAIR, "code", "n", 0.1, label=lambda n: f"<{n}>")
-    assert [c.quantity for c in by_one(table, HERE)] == [f"n=<8> ({HERE})"]
-
-
-@pytest.mark.parametrize(
-    ("holds", "note", "verdict", "kept"),
-    [(True, "why", "agrees", ""), (False, "why", "differs", "why"), (False, "", "open", "")],
-)
-def test_claims(holds, note, verdict, kept):
-    found = compare.claim("q", "all", "some", holds, note=note)
-    assert (found.kind, found.verdict, found.note) == ("shape", verdict, kept)
-
-
-def test_gains_hold_only_where_both_sides_got_faster():
-    text = "ours fell 8 times below print, theirs 2 times"
-    assert compare.explain(compare.gains(8.0, 2.0, "ours", "theirs"), 1.0, 4.0) == text
-    assert compare.explain(compare.gains(8.0, 2.0, "ours", "theirs"), 4.0, 1.0) == ""
-    assert compare.explain(compare.gains(2.0, 8.0, "theirs", "ours"), 4.0, 1.0)
-    for gains in ((0.5, 2.0), (2.0, 0.5), (float("nan"), 2.0)):
-        assert compare.gains(*gains, "ours", "theirs") == ""
-
-
-def test_goals_are_of_the_geometric_mean_and_the_worst():
-    found = compare.goal("our time", HERE, pd.Series([0.25, 1.0, 1.6]), 0.8, 1.5)
-    assert [(c.quantity, c.measured, c.verdict) for c in found] == [
-        (f"our time, geometric mean of 3 cells ({HERE})", 0.7368, "agrees"),
-        (f"our time, worst of 3 cells ({HERE})", 1.6, "open"),
-    ]
+    assert [c.quantity for c in by_one(table, HERE)] == ["n=<8>"]

@@ -1,11 +1,7 @@
-"""Matrices from files: formats, places, checksums, and a collection that is a folder."""
+"""Matrices from files: formats, places and damage."""
 
 import gzip
-import io
 import os
-import sys
-import tarfile
-import types
 import zipfile
 from pathlib import Path
 
@@ -18,9 +14,7 @@ from papers.common import instances
 from papers.common.instances import files
 from papers.common.instances.files import (
     BrokenInstanceError,
-    FetchError,
     MissingInstanceError,
-    NoCollectionError,
 )
 from papers.common.model import Instance, Matching
 from papers.common.problems import matching_proof
@@ -213,122 +207,6 @@ def test_matrices_are_instances(tmp_path):
         instances.draw(Instance("matrix", 4, "m"))
     with pytest.raises(MissingInstanceError):
         instances.draw(Instance("matrix", 4, "nobody"))
-
-
-# ------------------------------------------------------------------------------- fetching
-
-
-class Entry:
-    """What the client knows of one matrix; its file is in a folder."""
-
-    def __init__(self, folder, group, name, shape=(3, 4)):
-        self.group, self.name, self.nnz = group, name, 5
-        self.rows, self.cols = shape
-        self._path = folder / f"{group}-{name}.tar.gz"
-
-    def url(self, format):
-        assert format == "MM"
-        return self._path.as_uri()
-
-    def publish(self, pattern=PATTERN, member=None):
-        text = io.BytesIO()
-        mmwrite(text, coo_array(pattern))
-        with tarfile.open(self._path, "w:gz") as archive:
-            for name in (
-                f"{self.name}/{self.name}_b.mtx",
-                member or f"{self.name}/{self.name}.mtx",
-            ):
-                data = text.getvalue() if not name.endswith("_b.mtx") else b"a right-hand side"
-                info = tarfile.TarInfo(name)
-                info.size = len(data)
-                archive.addfile(info, io.BytesIO(data))
-
-
-@pytest.fixture
-def collection(tmp_path, monkeypatch):
-    """A client in the place of ssgetpy, whose index holds like names and one twice."""
-    names = ("A/some", "A/some-more", "A/twice", "B/twice")
-    entries = {name: Entry(tmp_path, *name.split("/")) for name in names}
-    for entry in entries.values():
-        entry.publish()
-
-    def search(name, limit):
-        return [entry for entry in entries.values() if name.lower() in entry.name.lower()][:limit]
-
-    monkeypatch.setitem(sys.modules, "ssgetpy", types.SimpleNamespace(search=search))
-    return entries
-
-
-def test_a_fetched_matrix_is_in_the_cache_with_its_checksum(tmp_path, collection):
-    told = []
-    path = files.fetch("some", told.append)
-    assert path == tmp_path / "cache" / "some.npz"
-    same(files.load("some"), PATTERN)
-    assert any("downloading A/some" in line for line in told)
-    assert sorted(p.name for p in path.parent.iterdir()) == ["SHA256SUMS", "some.npz"]
-    files.fetch("B/twice")
-    files.fetch("some")
-    lines = (tmp_path / "cache" / "SHA256SUMS").read_text().splitlines()
-    assert [line.split("  ")[1] for line in lines] == ["some.npz", "twice.npz"]
-
-
-def test_a_fetched_file_that_changed_is_noticed(collection):
-    path = files.fetch("some")
-    save_npz(path, csr_array(PATTERN * 0 + 1))
-    with pytest.raises(BrokenInstanceError, match="fetch it again"):
-        files.load("some")
-    files.fetch("some")
-    same(files.load("some"), PATTERN)
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [("twice", "several .* A/twice, B/twice"), ("om", "no matrix called om"),
-     ("B/some", "no matrix called B/some")],
-)  # fmt: skip
-def test_a_name_means_one_matrix(collection, name, reason):
-    with pytest.raises(FetchError, match=reason):
-        files.fetch(name)
-
-
-def test_archives_that_are_not_what_they_should_be(tmp_path, collection):
-    entry = collection["A/some"]
-    entry.publish(PATTERN.T)
-    with pytest.raises(BrokenInstanceError, match="some is 4 x 3, the index says 3 x 4"):
-        files.fetch("some")
-    entry.publish(member="some/other.mtx")
-    with pytest.raises(BrokenInstanceError, match="holds no some/some"):
-        files.fetch("some")
-    entry.publish()
-    cut(entry._path, 0.5)
-    with pytest.raises(BrokenInstanceError, match="some: "):
-        files.fetch("some")
-    entry._path.unlink()
-    with pytest.raises(FetchError, match="cannot be had"):
-        files.fetch("some")
-    assert not list((tmp_path / "cache").iterdir())
-
-
-def test_a_download_that_breaks_off(tmp_path, collection, monkeypatch):
-    class Answer(io.BytesIO):
-        headers = {"Content-Length": "1000"}  # noqa: RUF012
-
-    monkeypatch.setattr(files.urllib.request, "urlopen", lambda url, timeout: Answer(b"x" * 10))
-    with pytest.raises(FetchError, match="broke off after 10 of 1000 bytes"):
-        files.fetch("some")
-
-
-def test_without_the_client_or_without_a_network(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ssgetpy", None)
-    with pytest.raises(NoCollectionError, match="make install EXTRAS=suitesparse"):
-        files.fetch("some")
-
-    def unreachable(**keywords):
-        raise ConnectionError("no route")
-
-    monkeypatch.setitem(sys.modules, "ssgetpy", types.SimpleNamespace(search=unreachable))
-    with pytest.raises(NoCollectionError, match=r"index .* no route"):
-        files.fetch("some")
 
 
 # ------------------------------------------------------------------------------- real ones

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from papers.common.problems.assignment import INTEGER_LIMIT, finish, prepare, total_cost
+from papers.common.problems.assignment import (
+    INTEGER_LIMIT,
+    finish,
+    prepare,
+    prepare_block,
+    total_cost,
+)
 
 BAD = [
     (np.zeros(3), "2-D"),
@@ -77,6 +83,34 @@ def test_padding_and_mirroring(shape, maximize, reflect):
     assert problem.matrix.shape == (4, 4)
     body = problem.matrix[: shape[0], : shape[1]]
     assert np.array_equal(body, 4 - cost if maximize and reflect else cost + 3)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_floats_of_either_sign_are_never_shifted(maximize):
+    cost = np.array([[1e-9, -1e9, 1.0], [1e9, 1e-300, 1.0], [2.0, 3.0, 1.0]])
+    problem = prepare(cost, maximize, signed=True)
+    assert np.array_equal(problem.matrix, -cost if maximize else cost)
+    block, shift = prepare_block(cost, (-1e9, 1e9), 3, maximize, None, ("float64",), 2)
+    assert np.array_equal(block, problem.matrix)
+    assert shift == problem.shift == 0
+    with pytest.raises(ValueError, match="orders of magnitude"):
+        prepare(cost, maximize)
+    duals = np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0, 6.0])
+    answer = finish(problem, np.array([1, 0, 2]), *duals)
+    sign = -1 if maximize else 1
+    assert np.array_equal(answer.row_duals, sign * duals[0])
+    assert np.array_equal(answer.column_duals, sign * duals[1])
+    whole = prepare(cost.astype(int), maximize, signed=True)
+    assert whole.matrix.min() == 0
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_forbidden_pairs_of_signed_floats_stay_the_worst(maximize):
+    far = -np.inf if maximize else np.inf
+    cost = np.array([[-5.0, far, 2], [far, 3, 1], [4, -6, far]])
+    problem = prepare(cost, maximize, signed=True)
+    allowed = problem.matrix[np.isfinite(cost)]
+    assert problem.matrix[0, 1] >= allowed.max() + 3 * np.ptp(allowed)
 
 
 def test_forbidden_pairs_cost_more_than_all_others_together():

@@ -163,23 +163,31 @@ def test_every_experiment_shows_and_draws(name, measured, as_printed):
 
 @pytest.mark.parametrize("name", ["table2", "initial", "fig02", "table3", "fig03", "counts"])
 def test_print_agrees_with_itself(name, as_printed):
-    """A claim of print about itself is open or differs only where print contradicts itself."""
+    """A claim of print about itself is open only where print contradicts itself."""
     found = verdicts(name, as_printed)
-    bad = [c for c in found if c.verdict in ("open", "not measured")]
+    bad = [c for c in found if c.verdict in ("open", "not measured", "differs", "fails")]
     assert [c for c in bad if "print" not in c.note and "OMP" not in c.quantity] == []
-    assert sum(c.verdict == "agrees" for c in found) > 3
-    assert all(c.note for c in found if c.verdict == "differs")
+    assert sum(c.verdict in ("agrees", "holds") for c in found) > 3
 
 
 def test_the_impossible_objectives_differ_and_say_why(as_printed):
     found = verdicts("objectives", as_printed)
     dense = [c for c in found if c.kind == "count" and "range 10n" in c.quantity]
     assert {c.verdict for c in dense} == {"differs"}
-    assert all(c.note.startswith("DN1") for c in dense)
+    assert all(c.cause.words.startswith("DN1") for c in dense)
+    assert {c.cause.experiment for c in dense} == {"datenagi2016:objectives"}
     assert len(dense) == 4
     others = [c for c in found if c.kind == "count" and "range 10n" not in c.quantity]
     assert {c.verdict for c in others} == {"agrees"}
     assert len(others) == 18
+
+
+def test_objectives_that_theory_does_not_ask_for_are_open(as_printed):
+    """Planted: the sentence about DN1 once closed any difference of range 10n."""
+    wrong = as_printed.copy()
+    wrong.loc[wrong["metric"] == "cost", "median"] *= 1.5
+    dense = [c for c in verdicts("objectives", wrong) if c.kind == "count"]
+    assert {c.verdict for c in dense if "range 10n" in c.quantity} == {"open"}
 
 
 def test_theory_bounds_what_is_known():
@@ -196,23 +204,37 @@ def test_a_wrong_count_is_seen(as_printed):
     assert any(c.verdict == "open" for c in verdicts("initial", wrong))
     tree = (wrong["solver"] == "datenagi2016:tree") & (wrong["metric"] == "dual_updates")
     wrong.loc[tree, "median"] += 1
-    unequal = [c for c in verdicts("counts", wrong) if c.verdict == "open"]
+    unequal = [c for c in verdicts("counts", wrong) if c.verdict == "fails"]
     assert len(unequal) > 20
     wrong.loc[wrong["metric"].str.startswith("passes_1_"), "median"] *= 3
     assert any(c.verdict == "open" for c in verdicts("table2", wrong))
 
 
-def test_a_faster_card_explains_larger_ratios_only(as_printed):
+def test_a_faster_card_explains_nothing(as_printed):
+    """Planted: both sides got faster, one more than the other; that once closed the difference."""
     seconds = as_printed.copy()
     cuda = seconds["solver"].isin(["datenagi2016:tree", "datenagi2016:classical"])
     times = seconds["metric"].str.endswith("_ms")
     seconds.loc[times, "median"] /= 2
-    seconds.loc[times & cuda, "median"] /= 10
-    found = [c for c in verdicts("fig02", seconds) if c.quantity.startswith("OMP-8 over CU-CLASS")]
-    assert {c.verdict for c in found} == {"differs"}
-    seconds.loc[times & cuda, "median"] *= 1000
-    found = [c for c in verdicts("fig02", seconds) if c.quantity.startswith("OMP-8 over CU-CLASS")]
-    assert {c.verdict for c in found} == {"open"}
+    for factor in (1 / 10, 100):
+        seconds.loc[times & cuda, "median"] *= factor
+        found = [c for c in verdicts("fig02", seconds) if "OMP-8 over CU-CLASS" in c.quantity]
+        assert {c.verdict for c in found} == {"open"}
+
+
+def test_codes_are_compared_on_the_same_instance(as_printed):
+    """Planted: the tree ran on seed 2 alone, which is ten times as hard for both."""
+    gpu = as_printed["solver"].isin(["datenagi2016:tree", "datenagi2016:classical"])
+    first = as_printed[gpu & (as_printed["seed"] == 1)]
+    times = first["metric"].str.endswith("_ms")
+    hard = first.assign(seed=2, median=first["median"].where(~times, 10 * first["median"]))
+    rows = pd.concat([first[first["solver"] == "datenagi2016:classical"], hard])
+    table = BY_NAME["table3"].table(rows, NUMBERS)
+    tree = table[(table["solver"] == "CU-TREE") & table["measured_over"].notna()]
+    assert len(tree) > 5
+    assert (tree["measured_over"] / tree["published_over"] - 1).abs().max() < 0.01
+    apart = table.pivot_table(index=["n", "cost_range"], columns="solver", values="total_s")
+    assert (apart["CU-TREE"] / apart["CU-CLASS"]).max() > 1.5  # The medians compare seeds 2 and 1.
 
 
 def test_the_goal_beside_the_authors(as_printed):
@@ -222,7 +244,7 @@ def test_the_goal_beside_the_authors(as_printed):
         peer = tables.PEERS.get(NAMES[row["solver"], row["options"]])
         rows.loc[place, "median"] = 0.4 * theirs.get((peer, row["n"], row["label"], row["seed"]), 1)
     found = verdicts("authors", rows)
-    assert [c.verdict for c in found] == ["agrees"] * 4
+    assert [c.verdict for c in found] == ["holds"] * 4
     assert all(
         c.verdict == "not measured" for c in verdicts("authors", rows.assign(device="other"))
     )
@@ -262,5 +284,6 @@ def test_fewer_cores_are_said(as_printed, monkeypatch):
     here.loc[eight & (here["metric"] == "threads"), "median"] = 2
     here.loc[eight & (here["metric"] == "time_ms"), "median"] *= 4
     here.loc[eight, "options"] = "threads=2"
-    slower = [c for c in verdicts("fig02", here) if c.quantity.startswith("OMP-1 over OMP-8")]
+    slower = [c for c in verdicts("fig02", here) if c.quantity.startswith("OMP-8 over CU-CLASS")]
     assert {c.note for c in slower} == {"2 threads here, 8 in print"}
+    assert {c.verdict for c in slower} == {"open"}

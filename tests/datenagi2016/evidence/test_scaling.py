@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from papers.common.evidence import published
+from papers.common.instances.matrices import uniform
 from papers.common.model import Plan
 from papers.datenagi2016.evidence import scaling_model, scaling_tables, scaling_verdicts
 from papers.datenagi2016.evidence.scaling_model import Observation, fitted, phases, quantities
+from papers.datenagi2016.several_gpus import solver as several_gpus
 from papers.reproduce.run.measurements import SUMMARY
 
 PRICES = np.array([1 / 2e12, 8e-6, 5e-6, 3e-6, 1 / 2e10])
@@ -36,6 +38,31 @@ def run_of(variant, n, p, noise=None, growth="log2 p", nccl=False):
         seconds = {name: t * noise.uniform(0.97, 1.03) for name, t in seconds.items()}
     way = "" if not nccl else "nccl" if p > 1 else "none"
     return Observation(n, p, counts, seconds, 0.9 * sum(seconds.values()), way)
+
+
+@pytest.mark.parametrize(
+    ("variant", "exchange"), [("classical", "auto"), ("tree", "allgather"), ("tree", "peers")]
+)
+def test_the_model_counts_what_the_ranks_count(variant, exchange):
+    """Calls and bytes of a real run; planted prices cannot find a wrong count of their own."""
+    n = 24
+    costs = uniform(n, 1, cost_range=10 * n)
+    counters = several_gpus.solve(costs, variant=variant, exchange=exchange).counters
+    told = quantities("device" if exchange == "peers" else variant, n, 2, counters)
+    amounts = dict(zip(scaling_model.PRICES, np.sum(list(told.values()), axis=0), strict=True))
+    collectives = ("gather", "reduce", "broadcast")
+    calls = sum(counters[f"{name}_calls"] for name in collectives)
+    updates, rounds = counters["dual_updates"], counters["augmentations"]
+    if exchange == "allgather":  # Through the host a theta takes two messages, by NCCL one word.
+        assert calls == amounts["messages"] + 2 * updates
+        assert counters["exchange_calls"] == amounts["exchanges"] - updates
+    elif exchange == "peers":  # Trees and assignments are copied, no kernel counts them.
+        assert calls == amounts["messages"]
+        assert counters["exchange_calls"] == amounts["exchanges"] - 2 * rounds
+    else:
+        assert (calls, counters["exchange_calls"]) == (amounts["messages"], 0)
+    moved = sum(counters[f"{name}_bytes"] for name in collectives)
+    assert 0.7 <= amounts["moved bytes"] / moved <= 1.1
 
 
 SIZES = [(n, p) for n in (10_000, 14_142, 20_000) for p in (1, 2, 4)]
@@ -183,7 +210,7 @@ def test_efficiencies_follow_the_papers_formulas():
         assert printed["published_efficiency"].notna().all()
         for verdicts in (scaling_verdicts.table_4, scaling_verdicts.table_5):
             kinds = {item.kind for item in verdicts(found)}
-            assert kinds == {"ratio", "shape", "time"}
+            assert kinds == {"ratio", "claim", "time"}
 
 
 def test_the_model_knows_who_exchanges_without_hosts():
@@ -231,15 +258,30 @@ def test_what_is_said_of_the_tables_holds_for_every_order():
     table = table.assign(solver="CU-CLASS", step="matrix_compression")
     for chosen, right in ((table, False), (table[table["n"] == 10_000], True)):
         (found,) = scaling_verdicts._statements(chosen, "here")
-        assert found.verdict == ("agrees" if right else "differs")
+        assert found.verdict == ("agrees" if right else "open")
     table = table.assign(step="overall")
     rises = table.assign(efficiency=[1, 0.9, 0.8, 1, 1.2, 1.3])
     for worse, right in ((table, True), (rises, False)):
         (found,) = scaling_verdicts._statements(worse, "here")
-        assert found.verdict == ("agrees" if right else "differs")
+        assert found.verdict == ("agrees" if right else "open")
     weak = pd.DataFrame({"n": [1, 2, 3], "gpus": [1, 2, 4], "efficiency": [1.0, 0.9, 0.95]})
     (found,) = scaling_verdicts._statements(weak.assign(solver="CU-TREE", step="overall"), "here")
-    assert found.verdict == "differs"
+    assert found.verdict == "open"
+
+
+@pytest.mark.parametrize("factor", [0.2, 5.0, 20.0])
+def test_wrong_times_on_several_gpus_are_open(factor):
+    """Planted: two-GPU times times 20 once opened none of 15; efficiencies of 3 were explained."""
+    summary = summary_of()
+    several = summary["options"].str.contains("ranks=[24]") & (summary["metric"] != "bfs_levels")
+    summary.loc[several, "median"] *= factor
+    for table, verdicts in (
+        (scaling_tables.table_4, scaling_verdicts.table_4),
+        (scaling_tables.table_5, scaling_verdicts.table_5),
+    ):
+        found = [c for c in verdicts(table(summary, NUMBERS)) if c.kind == "ratio"]
+        assert len(found) > 4
+        assert {c.verdict for c in found} == {"open"}
 
 
 def test_print_repeats_its_own_efficiencies():
@@ -275,12 +317,25 @@ def test_the_model_is_judged_by_a_run_it_has_not_seen():
     table = scaling_tables.model_table(summary_of(), NUMBERS)
     assert set(zip(table["n"], table["gpus"], strict=True)) == {(20_000, 4)}
     found = scaling_verdicts.model(table)
-    rows = table[table["step"] == "overall"].itertuples()
-    for item, row in zip(found, rows, strict=True):
+    assert {item.kind for item in found} == {"model"}
+    for item, row in zip(found, table.itertuples(), strict=True):
         inside = row.low_s <= row.measured_s <= row.high_s
-        assert item.verdict == ("agrees" if inside else "differs")
-        assert row.predicted_s == pytest.approx(row.measured_s, rel=0.1)
+        assert item.verdict == ("holds" if inside else "fails")
+    whole = table[table["step"] == "overall"]
+    assert (whole["predicted_s"] / whole["measured_s"] - 1).abs().max() < 0.1
+    assert {i.verdict for i in scaling_verdicts.model(table.assign(measured_s=9.0))} == {"fails"}
     assert scaling_tables.model_table(summary_of(device="CPU executor"), NUMBERS).empty
+
+
+def test_every_measured_efficiency_is_judged_by_the_model_s_band():
+    table = scaling_tables.figure_5(summary_of(), NUMBERS)
+    found = scaling_verdicts.bands(table)
+    several = (table["gpus"] > 1) & table["efficiency"].notna() & table["model_low"].notna()
+    assert len(found) == several.sum() > 10
+    # The planted noise of 3 % reaches past some bands.
+    assert sum(item.verdict == "holds" for item in found) > 0.7 * len(found)
+    outside = scaling_verdicts.bands(table.assign(efficiency=2 * table["model_high"]))
+    assert {item.verdict for item in outside} == {"fails"}
 
 
 def test_plans():
@@ -319,9 +374,9 @@ def test_exchanges_are_compared_where_there_are_several():
     ]  # fmt: skip
     assert list(table["run_us_over_levels"]) == list(1e6 * table["run_s"] / table["bfs_levels"])
     (found,) = scaling_verdicts.exchanges(table)
-    assert found.verdict == "agrees"
+    assert found.verdict == "holds"
     (found,) = scaling_verdicts.exchanges(table.assign(run_s=[1.0, 2.0]))
-    assert found.verdict == "open"
+    assert found.verdict == "fails"
 
 
 def test_larger_orders_stand_apart():
@@ -336,7 +391,7 @@ def test_larger_orders_stand_apart():
     verdicts = scaling_verdicts.larger(table)
     assert len(verdicts) == 2 * len(scaling_tables.SOLVERS)
     for item, row in zip(verdicts, table[table["gpus"] == 2].itertuples(), strict=True):
-        assert item.verdict == ("agrees" if 2 * row.efficiency > 1 else "open")
+        assert item.verdict == ("holds" if 2 * row.efficiency >= 1 else "fails")
     plain = scaling_tables.table_5(summary_of(), NUMBERS)
     pd.testing.assert_frame_equal(scaling_tables.table_5(summary, NUMBERS), plain)
     (none,) = scaling_verdicts.larger(scaling_tables.larger_table(summary_of(), NUMBERS))

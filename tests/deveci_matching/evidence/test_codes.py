@@ -32,7 +32,8 @@ def test_a_cell_says_what_it_is(preset, gpu):
         ("deveci_matching:gpu", "algorithm=apfb,bfs=wr,threads=ct", BEST),
         ("deveci_matching:gpu", "algorithm=apfb,bfs=wr,threads=ct,trace=True", ""),
         ("deveci_matching:p_dbfs", "threads=8", "P-DBFS"),
-        ("deveci_matching:p_dbfs", "threads=2,work_limit=5", "P-DBFS"),
+        ("deveci_matching:p_dbfs", "threads=2,work_limit=5", "P-DBFS-2"),
+        ("deveci_matching:p_hk", "threads=7", "P-HK-7"),
         ("deveci_matching:p_dbfs", "threads=16", "P-DBFS-16"),
         ("deveci_matching:unknown", "", ""),
     ],
@@ -48,6 +49,14 @@ def test_where_the_start_is_made():
         one = cell(BEYOND, graph, start=start)
         options = ",".join(f"{name}={value}" for name, value in one.options)
         assert codes.code_of(one.solver, options) == (BEYOND, start)
+
+
+def test_no_other_number_of_threads_bears_a_name_of_print():
+    for count in range(1, codes.MORE_THREADS + 1):
+        for code, solver in MULTICORE.items():
+            found, _ = codes.code_of(f"{codes.PAPER}:{solver}", f"threads={count}")
+            assert (found == code) == (count == 8)
+            assert found == code or found in codes.OTHER_THREADS
 
 
 def test_multicore_threads_are_those_of_print_or_fewer(monkeypatch):

@@ -10,8 +10,10 @@ from deveci_matching.evidence.made_up import (
     table,
 )
 
+from papers.common.instances import catalogue, collection
 from papers.common.model import Plan
 from papers.deveci_matching.evidence import sets
+from papers.reproduce import fetch as fetching
 
 
 def test_hardest_is_the_longer_of_the_two_sequential_times():
@@ -38,6 +40,17 @@ def test_facts_of_the_matrices():
     assert set(sets.twenty()["in_paper"]) == set(NUMBERS("table2")["matrix"])
     instead = sets.twenty()["instead"].value_counts().to_dict()
     assert instead == {"stand-in": 16, "generated": 4}
+
+
+def test_every_matrix_that_is_named_can_be_fetched_or_says_that_it_cannot():
+    named = fetching.named("deveci_matching")
+    assert set(sets.facts().index) <= set(named)
+    without = [name for name in named if not catalogue.known(name).collection]
+    assert set(without) < set(sets.ours().index)
+    assert len(without) == 36
+    for name in without:
+        with pytest.raises(collection.NoRecipeError, match=f"^{name} has no recipe"):
+            collection.fetch(name)
 
 
 def test_stand_ins_are_no_larger_than_what_they_stand_for():

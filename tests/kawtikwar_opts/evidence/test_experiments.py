@@ -13,6 +13,7 @@ from papers.common.instances.matrices import uniform_double
 from papers.common.model import Plan
 from papers.kawtikwar_opts import solver
 from papers.kawtikwar_opts.evidence import profile, tables
+from papers.kawtikwar_opts.evidence import verdicts as kawtikwar_verdicts
 from papers.kawtikwar_opts.evidence.experiments import EXPERIMENTS
 from papers.reproduce import cli
 from papers.reproduce.plan import cells as plan
@@ -68,8 +69,11 @@ def profile_of(what, status="measured"):
         for row in NUMBERS("table1").itertuples(index=False):
             name = f"ncu_{versions[row.kernel]}_{row.kernel}_{row.metric}"
             found[name] = round(100 * row.value_pct)
-        loads = {"opt2": 231e6, "opt3": 194e6}
-        found |= {f"ncu_{v}_hungarian_global_loads": count for v, count in loads.items()}
+        # Of a whole run with n dual updates: 2.31 and 1.94 million a launch (KA2).
+        loads = {"opt2": 2.31e6, "opt3": 1.94e6}
+        n = tables.PROFILED_SIZE
+        found |= {f"ncu_{v}_hungarian_global_loads": n * count for v, count in loads.items()}
+        found[tables.FUSED] = 2.31e6
         found |= {"ncu_opt3_hungarian_l1_hit_rate": 5400, "ncu_opt4_hungarian_l1_hit_rate": 5800}
     return found
 
@@ -177,16 +181,20 @@ def test_every_experiment_shows_and_draws(name, measured, as_printed):
 def test_print_agrees_with_itself(name, as_printed):
     found = verdicts(name, as_printed)
     bad = [c for c in found if c.verdict not in ("agrees", "not comparable")]
-    assert bad == []
+    slip = ["executed global loads a dual update, millions, opt2"] if name == "loads" else []
+    assert [c.quantity for c in bad] == slip
     assert any(c.verdict == "agrees" for c in found)
 
 
 def test_the_text_differs_only_where_print_contradicts_itself(as_printed):
     found = {c.quantity.partition(",")[0]: c for c in verdicts("claims", as_printed)}
-    differs = {name for name, c in found.items() if c.verdict == "differs"}
-    assert differs == {"KA-l", "KA-q"} - {n for n, c in found.items() if c.verdict == "agrees"}
-    assert {name for name, c in found.items() if c.verdict == "not measured"} == {"KA-n"}
-    assert all(c.verdict != "open" for c in found.values())
+    by_verdict = {
+        verdict: {name for name, c in found.items() if c.verdict == verdict}
+        for verdict in ("differs", "open", "not measured")
+    }
+    # KA2 is a decimal slip, which our own launch shows; KA3 is 1 % beside 1.03.
+    assert by_verdict == {"differs": {"KA-k"}, "open": {"KA-q"}, "not measured": {"KA-n"}}
+    assert found["KA-k"].cause.experiment == "kawtikwar_opts:table1"
     assert math.isclose(found["KA-a"].measured, 7.93, abs_tol=0.01)
     assert math.isclose(found["KA-b"].measured, 4.65, abs_tol=0.01)
     assert math.isclose(found["KA-e"].measured, 8.35, abs_tol=0.01)
@@ -224,26 +232,45 @@ def test_no_counters_say_why():
         assert (only.verdict, only.note) == ("not measured", tables.NCU_SAYS[status])
 
 
-def test_a_faster_card_explains_what_moves_with_it(as_printed):
+def test_a_faster_card_explains_nothing(as_printed):
+    """Planted: how far both sides of a ratio moved is arithmetic, and once closed every row."""
     rows = as_printed.copy()
     times = rows["metric"].str.endswith("_ms")
     rows.loc[times, "median"] /= 5
+    assert {c.verdict for c in verdicts("table3", rows) if "of opt4" in c.quantity} == {"agrees"}
     slow = rows["solver"] == "kawtikwar_opts:opt4"
     rows.loc[times & slow, "median"] *= 3
     found = [c for c in verdicts("table3", rows) if "of opt4" in c.quantity]
-    assert {c.verdict for c in found} == {"differs"}
-    rows.loc[times & slow, "median"] *= 100
-    found = [c for c in verdicts("table3", rows) if "of opt4" in c.quantity]
     assert {c.verdict for c in found} == {"open"}
+    assert all(c.note.startswith("by arithmetic") for c in found)
+
+
+def test_a_load_count_far_from_a_launch_is_open(as_printed):
+    rows = as_printed.copy()
+    loads = rows["metric"].str.endswith("hungarian_global_loads")
+    rows.loc[loads, "median"] *= 100
+    found = {c.quantity.partition(",")[0]: c.verdict for c in verdicts("claims", rows)}
+    assert (found["KA-k"], found["KA-l"]) == ("agrees", "open")  # 231 million, as printed
+    rows.loc[loads, "median"] *= 1e4
+    found = {c.quantity.partition(",")[0]: c.verdict for c in verdicts("claims", rows)}
+    assert (found["KA-k"], found["KA-l"]) == ("open", "open")
+
+
+@pytest.mark.parametrize(("printed", "ours", "verdict"), [
+    (1.05, 1.03, "agrees"), (1.05, 1.0, "open"), (1.0, 0.98, "agrees"), (1.03, 0.95, "open"),
+    (2.37, 3.5, "agrees"), (2.37, 3.9, "open"), (0.89, 0.93, "agrees"), (0.89, 1.16, "open"),
+])  # fmt: skip
+def test_a_small_gain_needs_a_small_tolerance(printed, ours, verdict):
+    assert kawtikwar_verdicts.gain("q", printed, ours).verdict == verdict
 
 
 def test_unlike_counts_are_seen(as_printed):
     rows = as_printed.copy()
     opt3 = (rows["solver"] == "kawtikwar_opts:opt3") & (rows["metric"] == "iterations_step_6")
     rows.loc[opt3, "median"] += 1
-    bad = [c for c in verdicts("counts", rows) if c.verdict == "open"]
-    assert len(bad) == 3  # integers: three ranges at one n
-    assert not [c for c in verdicts("counts", as_printed) if c.verdict != "agrees"]
+    bad = [c for c in verdicts("counts", rows) if c.verdict == "fails"]
+    assert len([c for c in bad if c.quantity.startswith("dual updates")]) == len(bad) > 3
+    assert not [c for c in verdicts("counts", as_printed) if c.verdict != "holds"]
 
 
 def test_the_goals(as_printed):
@@ -254,10 +281,10 @@ def test_the_goals(as_printed):
         factor = 0.5 if row["solver"] == "kawtikwar_opts:opt4" else 0.7
         rows.loc[place, "median"] = factor * theirs.get((row["n"], row["label"], row["seed"]), 1)
     found = verdicts("authors", rows)
-    assert [c.verdict for c in found] == ["agrees"] * 16
+    assert [c.verdict for c in found] == ["holds"] * 16
     ours = timed & (rows["solver"] == "kawtikwar_opts:opt4") & (rows["n"] == 8192)
     rows.loc[ours, "median"] *= 2
-    assert [c.verdict for c in verdicts("authors", rows)].count("open") == 3
+    assert [c.verdict for c in verdicts("authors", rows)].count("fails") == 3
     other = verdicts("authors", rows.assign(device="other"))
     assert all(c.verdict == "not measured" for c in other)
 
@@ -441,6 +468,6 @@ def test_a_smoke_run_is_all_good(tmp_path, monkeypatch):
     # The recorded run fills the tables that need a GPU.
     assert drawn == {f"kawtikwar_opts_{name}" for name in BY_NAME}
     judged = (tmp_path / "report.md").read_text(encoding="utf-8").splitlines()
-    of_this_run = [line for line in judged if line.startswith("|") and "(this run)" in line]
+    of_this_run = [line for line in judged if line.startswith("|") and "| this run |" in line]
     assert of_this_run
-    assert not [line for line in of_this_run if "| open |" in line]
+    assert not [line for line in of_this_run if "| open |" in line or "| fails |" in line]

@@ -163,6 +163,29 @@ def test_threshold_stays_below_what_the_certificate_allows():
     assert shifted <= 2.0**-46
 
 
+@pytest.mark.parametrize("shape", [(6, 6), (4, 6), (6, 4)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_threshold_goes_by_the_sizes_that_no_assignment_undercuts(shape, maximize):
+    """The certificate allows a share of the assigned costs' sizes, whatever their signs."""
+    from papers.common.problems.assignment import prepare
+
+    draw = np.random.default_rng(2)
+    for cost in (draw.normal(size=shape), 10.0 ** draw.uniform(-9, 9, shape) - 1e3):
+        problem = prepare(cost, maximize, signed=True)
+        sizes = np.abs(cost if shape[0] <= shape[1] else cost.T)
+        eps = near_zero.threshold(problem)
+        share = 2.0**-36 * sizes.min(axis=1).sum()
+        assert 5e-324 < problem.size * eps <= share * (1 + 1e-15)
+
+
+def test_threshold_of_denormals_takes_nothing_but_zero():
+    from papers.common.problems.assignment import prepare
+
+    eps = near_zero.threshold(prepare(np.array([[5e-324, 0.0], [0.0, 5e-324]]), signed=True))
+    assert not abs(5e-324) < eps
+    assert eps > 0.0
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 512, 4095, 4097, 8192, 46339, 46340])
 def test_reciprocal_divides_exactly(n):
     multiplier, shift = launches.reciprocal(n)

@@ -95,7 +95,9 @@ def test_the_page_says_everything(finished_run):
             "lp-duals",
             "speedup n=8",
             "0.50",
-            "speedup n=8 | ratio | 0.50 |" if name == "report.md" else "speedup",
+            "speedup n=8 | ratio | this run | 0.50 |" if name == "report.md" else "speedup",
+            "within a factor of 2",
+            "the pause is a sleep (toy:fig1)",
             "differs",
             "numba",
             "A straight line",
@@ -193,33 +195,37 @@ def test_a_report_holds_the_folder(reproduce, finished):
     assert reproduce("report", finished).code == 3
 
 
-def test_print_recorded_runs_and_cross_checks_are_counted_apart(finished_run):
+def test_print_recorded_runs_and_checks_of_our_own_are_counted_apart(finished_run):
     folder, result = finished_run
     closing = result.out[result.out.index("cells: ") :].splitlines()
     assert re.search(r"comparisons with print: \d+ agrees|\d+ differs", closing[0])
     assert closing[1:3] == [
-        "cross-checks: 1 agrees",
-        "recorded some-gpu: 1 agrees; cross-checks: 1 open",
+        "correctness: 1 holds",
+        "recorded some-gpu: 1 agrees; our goals: 1 fails",
     ]
     markdown = (folder / "report.md").read_text()
     head = markdown[: markdown.index("## Cells")]
-    assert "Cross-checks, this run: 1 agrees.\n" in head
+    assert "Correctness, this run: 1 holds.\n" in head
     assert "Comparisons with print, recorded some-gpu: 1 agrees.\n" in head
     page = (folder / "report.html").read_text()
     assert "Comparisons with print, recorded some-gpu:" in page
     for shown in (markdown, page):
-        last = shown[shown.rindex("Published beside measured") :]
-        assert "speedup at n=1024 (recorded some-gpu)" in last
-        checks = last[last.index("Cross-checks") :]
+        last = shown[
+            shown.rindex(
+                "Comparisons with print\n" if shown is markdown else "Comparisons with print<"
+            ) :
+        ]
+        assert "speedup at n=1024" in last
+        checks = last[last.index("Correctness") :]
         assert "expected" in checks
         assert "found" in checks
-        assert "two codes, one cost (this run)" in checks
+        assert "two codes, one cost" in checks
         assert "speedup at" not in checks
 
 
 def test_the_terminal_shows_rows_of_this_run_only(finished_run):
     part = finished_run[1].out.partition("toy:empty  No numbers")[2]
-    assert "two codes, one cost (this run)" in part
+    assert "two codes, one cost" in part
     assert "speedup at n=1024" not in finished_run[1].out
     assert "ours at most the goal" not in finished_run[1].out
 
@@ -229,7 +235,7 @@ def test_an_experiment_without_numbers_shows_no_table(finished_run):
     assert not list(folder.glob("*/toy_empty.*"))
     markdown = (folder / "report.md").read_text()
     section = markdown.partition("T26 empty\n")[2].partition("\n## ")[0]
-    assert section.split("\n\n")[:2] == ["\nNo numbers", "### Published beside measured"]
+    assert section.split("\n\n")[:2] == ["\nNo numbers", "### Comparisons with print"]
     assert "toy_empty.png" not in (folder / "report.html").read_text()
 
 
@@ -297,7 +303,8 @@ def test_summaries_are_medians_and_quartiles():
     summary = measurements.summarize(long_table([5.0, 1.0, 4.0, 2.0, 3.0]))
     row = summary[summary["metric"] == "time_ms"].iloc[0]
     assert (row["q1"], row["median"], row["q3"], row["count"]) == (2.0, 3.0, 4.0, 5)
-    assert list(summary.columns) == list(measurements.SUMMARY)
+    assert set(summary.columns) == {*measurements.SUMMARY, measurements.VALUES}
+    assert row[measurements.VALUES] == (5.0, 1.0, 4.0, 2.0, 3.0)
 
 
 def test_summaries_keep_devices_apart():

@@ -1,4 +1,4 @@
-"""Verdicts, and two runs beside one another."""
+"""Verdicts are counted, and two runs stand beside one another."""
 
 import math
 from dataclasses import replace
@@ -9,149 +9,27 @@ import pytest
 from papers.common.evidence import comparisons
 from papers.reproduce.report import tally, two_runs
 
-NAN = math.nan
 
-
-@pytest.mark.parametrize(
-    ("published", "measured", "tolerance", "note", "verdict"),
-    [
-        (7, 7, 0, "", "agrees"),
-        (7, 8, 0, "", "open"),
-        (7, 8, 0, "other instances", "differs"),
-        (100, 109, 0.1, "", "agrees"),
-        (100, 111, 0.1, "", "open"),
-        (7, None, 0, "why", "not measured"),
-        (7, NAN, 0, "", "not measured"),
-        (None, 7, 0, "", "not comparable"),
-    ],
-)
-def test_counts(published, measured, tolerance, note, verdict):
-    found = comparisons.count("q", published, measured, tolerance, note)
-    assert (found.kind, found.verdict) == ("count", verdict)
-    assert found.note == ("" if verdict == "agrees" else note)
-
-
-@pytest.mark.parametrize(
-    ("measured", "verdict"),
-    [
-        (2.0, "agrees"),
-        (4.0, "agrees"),
-        (1.0, "agrees"),
-        (4.01, "open"),
-        (0.99, "open"),
-        (0, "open"),
-    ],
-)
-def test_ratios_agree_within_a_factor(measured, verdict):
-    assert comparisons.ratio("q", 2.0, measured, factor=2).verdict == verdict
-
-
-def test_slopes():
-    x = [512, 1024, 2048, 4096]
-    squares = [u**2 for u in x]
-    assert comparisons.slope(x, [3 * v for v in squares]) == pytest.approx(2)
-    assert comparisons.slope(x, [1.0, NAN, NAN, NAN]) is None
-    cubes = [u**3 for u in x]
-    assert comparisons.shape_slope("q", x, squares, [5 * v for v in squares]).verdict == "agrees"
-    apart = comparisons.shape_slope("q", x, squares, cubes)
-    assert (apart.verdict, apart.published, apart.measured) == ("open", 2.0, 3.0)
-    assert comparisons.shape_slope("q", x, squares, [NAN] * 4).verdict == "not measured"
-
-
-def test_slopes_use_the_points_both_have():
-    """The published curve bends where nothing was measured: that part must not count."""
-    x = [1, 2, 4, 8]
-    found = comparisons.shape_slope("q", x, [1, 2, 4, 4096], [3, 6, 12, NAN])
-    assert (found.verdict, found.published) == ("agrees", 1.0)
-
-
-def test_rankings():
-    printed = {"O4": 1.0, "SP": 2.0, "A": 3.0}
-    assert comparisons.ranking("q", printed, {"O4": 10, "SP": 11, "A": 30}).verdict == "agrees"
-    swapped = comparisons.ranking("q", printed, {"O4": 10, "SP": 40, "A": 30})
-    assert (swapped.verdict, swapped.measured) == ("open", "O4 < A < SP")
-    # A tie within the slack is no contradiction.
-    assert comparisons.ranking("q", printed, {"O4": 10, "SP": 30.5, "A": 30}).verdict == "agrees"
-    assert comparisons.ranking("q", printed, {"O4": 10}).verdict == "not measured"
-    assert comparisons.ranking("q", printed, {"O4": 10, "A": 30}).measured == "O4 < A"
-
-
-LARGER, SMALLER = comparisons.if_larger("a faster card"), comparisons.if_smaller("fewer cores")
-
-
-@pytest.mark.parametrize(
-    ("note", "measured", "verdict", "text"),
-    [
-        (LARGER, 9.0, "differs", "a faster card"),
-        (LARGER, 0.1, "open", ""),
-        (SMALLER, 9.0, "open", ""),
-        (SMALLER, 0.1, "differs", "fewer cores"),
-        (comparisons.either(LARGER, SMALLER), 0.1, "differs", "fewer cores"),
-        (comparisons.either(LARGER, "anyhow"), 9.0, "differs", "a faster card; anyhow"),
-        (comparisons.either(LARGER, SMALLER), 2.0, "agrees", ""),
-        (LARGER, None, "not measured", ""),
-    ],
-)
-def test_a_note_explains_one_direction(note, measured, verdict, text):
-    for compared in (comparisons.count, comparisons.ratio):
-        tried = compared("q", 2.0, measured, note=note)
-        assert (tried.verdict, tried.note) == (verdict, text)
-
-
-def test_notes_see_slopes_and_rankings():
-    x = [512, 1024, 2048]
-    up = comparisons.shape_slope("q", x, x, [u**3 for u in x], note=LARGER)
-    down = comparisons.shape_slope("q", x, [u**3 for u in x], x, note=LARGER)
-    assert (up.verdict, down.verdict) == ("differs", "open")
-    first, other = {"A": 1.0, "B": 2.0}, {"A": 2.0, "B": 1.0}
-    seen = []
-    comparisons.ranking("q", first, other, note=lambda p, m: seen.append((p, m)) or "why")
-    assert seen == [("A < B", "B < A")]
-    # No ranking is larger than another.
-    assert comparisons.ranking("q", first, other, note=LARGER).verdict == "open"
-
-
-@pytest.mark.parametrize(
-    ("published", "measured", "verdict"),
-    [
-        (0.0, 1.9, "agrees"),
-        (0.0, 2.1, "open"),
-        (1.0, 3.0, "agrees"),
-        (30.0, 59.0, "agrees"),
-        (30.0, 61.0, "open"),
-        (30.0, 14.0, "open"),
-        (0.0, None, "not measured"),
-    ],
-)
-def test_shares_agree_within_points_or_a_factor(published, measured, verdict):
-    tried = comparisons.share("q", published, measured)
-    assert (tried.kind, tried.verdict) == ("ratio", verdict)
-
-
-def test_tallies_keep_origins_and_cross_checks_apart():
+def test_tallies_keep_origins_and_checks_of_our_own_apart():
     items = [
         replace(comparisons.count("a", 1, 1), origin="recorded b"),
         replace(comparisons.count("a", 1, 2), origin="recorded a"),
-        replace(comparisons.cross_check("c", 1, 1, True), origin="recorded a"),
+        replace(comparisons.correct("c", 1, 1, True), origin="recorded a"),
         replace(comparisons.count("d", 1, 1), origin="this run"),
         # The origin is a field: the text says nothing about it.
-        replace(comparisons.count("e (recorded b)", 1, 2, note="why"), origin="this run"),
+        replace(comparisons.count("e (recorded b)", 1, 2), origin="this run"),
+        replace(comparisons.goal("f", 2.0, at_most=1.0), origin="this run"),
     ]
     found = {tally.origin: tally.text() for tally in tally.tallies(items)}
     assert list(found) == ["this run", "recorded a", "recorded b"]
-    assert found["this run"] == "1 agrees, 1 differs"
-    assert found["recorded a"] == "1 open; cross-checks: 1 agrees"
+    assert found["this run"] == "1 agrees, 1 open; our goals: 1 fails"
+    assert found["recorded a"] == "1 open; correctness: 1 holds"
     assert [t.origin for t in tally.tallies([])] == ["this run"]
 
 
 def test_a_comparison_without_an_origin_is_not_counted_as_this_run_s():
     with pytest.raises(ValueError, match="'of nobody' does not say its origin"):
         tally.tallies([comparisons.count("of nobody", 1, 1)])
-
-
-def test_times_are_never_judged():
-    assert comparisons.absolute_time("q", 1.0, 1.0).verdict == "not comparable"
-    assert comparisons.absolute_time("q", 1.0, None).verdict == "not measured"
 
 
 # ------------------------------------------------------------------------------ runs

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from papers.common.instances import files
-from papers.common.problems import network_files
+from papers.common.instances import catalogue, files
+from papers.common.problems.formats import networks
 from papers.common.problems.network import Grid, Network
 
 SUBFOLDER = "maxflow"
@@ -26,12 +26,14 @@ def grid_cut(n: int, seed: int = 1, *, name: str) -> Grid:
     Raises
     ------
     MissingInstanceError
-        If there is no such file.
+        If there is no such file, or (`papers.common.instances.catalogue.ForeignInstanceError`) if
+        it holds other data than those that are known by that name.
     BrokenInstanceError
         If no grid can be read from it, or one without `n` nodes.
     """
     path = files.find(name, (".npz",), SUBFOLDER)
-    drawn = _read(network_files.read_grid, path)
+    drawn = _read(networks.read_grid, path)
+    catalogue.check(name, drawn)
     if drawn.nodes != n:
         raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
     return drawn
@@ -43,12 +45,14 @@ def dimacs_flow(n: int, seed: int = 1, *, name: str) -> Network:
     Raises
     ------
     MissingInstanceError
-        If there is no such file.
+        If there is no such file, or (`papers.common.instances.catalogue.ForeignInstanceError`) if
+        it holds other data than those that are known by that name.
     BrokenInstanceError
         If no network can be read from it, or one without `n` nodes.
     """
     path = files.find(name, (".max", ".max.gz"), SUBFOLDER)
-    drawn = _read(network_files.read_network, path)
+    drawn = _read(networks.read_network, path)
+    catalogue.check(name, drawn)
     if drawn.nodes != n:
         raise files.BrokenInstanceError(f"{path.name} has {drawn.nodes} nodes, not {n}")
     return drawn
@@ -58,5 +62,5 @@ def _read(read: Callable[[Path], Flows], path: Path) -> Flows:
     """Call a reader; a damaged file is a broken instance."""
     try:
         return read(path)
-    except network_files.NetworkFileError as error:
+    except networks.NetworkFileError as error:
         raise files.BrokenInstanceError(str(error)) from None

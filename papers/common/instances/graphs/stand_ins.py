@@ -26,7 +26,7 @@ from papers.common.problems.graph import Graph
 
 
 def stand_in(n: int, seed: int = 1, *, name: str) -> Graph:
-    """Draw a graph of `n` rows and columns with the degree law of a real matrix.
+    """Draw a graph of `n` rows and columns of the kind of a real matrix, at its mean degree.
 
     Parameters
     ----------

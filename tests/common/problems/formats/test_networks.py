@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from papers.common.model import Flow
-from papers.common.problems import network_files
+from papers.common.problems.formats import networks
+from papers.common.problems.formats.networks import NetworkFileError
 from papers.common.problems.network import EIGHT, FOUR, grid, inner, network
-from papers.common.problems.network_files import NetworkFileError
 
 DIMACS = """c two parallel arcs, a loop, and a way back: à l'École
 p max 3 5
@@ -52,21 +52,21 @@ def test_dimacs(tmp_path, name):
     data = DIMACS.encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.lower().endswith("gz") else data)
-    net = network_files.read(path)
+    net = networks.read(path)
     assert (net.nodes, net.source, net.sink) == (3, 0, 2)
     assert list(zip(*(column.tolist() for column in net.given), strict=True)) == ARCS
     assert net.capacity.sum() == 15  # without the loop
-    assert network_files.is_flow_file(path)
+    assert networks.is_flow_file(path)
 
 
 def test_arcs_as_arrays(tmp_path):
     tail, head, capacity = np.array(ARCS).T
     path = tmp_path / "net.npz"
     np.savez(path, tail=tail, head=head, capacity=capacity, nodes=3, source=0, sink=2, more=1)
-    net = network_files.read(path)
+    net = networks.read(path)
     assert (net.nodes, net.source, net.sink) == (3, 0, 2)
     assert list(zip(*(column.tolist() for column in net.given), strict=True)) == ARCS
-    assert network_files.is_flow_file(path)
+    assert networks.is_flow_file(path)
 
 
 @pytest.mark.parametrize("names", [FOUR, EIGHT], ids=["4", "8"])
@@ -74,18 +74,18 @@ def test_a_grid(tmp_path, names):
     path = tmp_path / "image.npz"
     made = arrays_of(image(names))
     np.savez(path, **{name: array.astype(np.uint8) for name, array in made.items()})
-    read = arrays_of(network_files.read(path))
+    read = arrays_of(networks.read(path))
     assert list(read) == list(made)
     for name, array in made.items():
         np.testing.assert_array_equal(read[name], array)
-    assert network_files.is_flow_file(path)
+    assert networks.is_flow_file(path)
 
 
 def test_what_is_no_flow_file(tmp_path):
     save_npz(tmp_path / "graph.npz", csr_array(np.eye(3)))
     (tmp_path / "broken.npz").write_bytes(b"PK")
     for name in ("graph.npz", "broken.npz", "missing.npz", "costs.csv", "max"):
-        assert not network_files.is_flow_file(tmp_path / name)
+        assert not networks.is_flow_file(tmp_path / name)
 
 
 # ------------------------------------------------------------------------------- damage
@@ -122,7 +122,7 @@ def test_damaged_dimacs(tmp_path, before, after, reason):
     path = tmp_path / "net.max"
     path.write_text(DIMACS.replace(before, after, 1), encoding="latin-1")
     with pytest.raises(NetworkFileError, match=reason) as told:
-        network_files.read(path)
+        networks.read(path)
     assert str(told.value).startswith("net.max: ")
     assert str(tmp_path) not in str(told.value)
 
@@ -132,7 +132,7 @@ def test_lines_of_four_numbers_are_no_lines_of_three(tmp_path):
     path = tmp_path / "net.max"
     path.write_text("p max 3 3\nn 1 s\nn 3 t\n" + "a 1 2 3 1\n" * 3)
     with pytest.raises(NetworkFileError, match="line 4"):
-        network_files.read(path)
+        networks.read(path)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_damaged_grids(tmp_path, change, reason):
     path = tmp_path / "image.npz"
     np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
     with pytest.raises(NetworkFileError, match=reason):
-        network_files.read(path)
+        networks.read(path)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_damaged_arcs(tmp_path, change, reason):
     path = tmp_path / "net.npz"
     np.savez(path, **{name: array for name, array in given.items() if array is not None})
     with pytest.raises(NetworkFileError, match=reason):
-        network_files.read(path)
+        networks.read(path)
 
 
 @pytest.mark.parametrize("name", ["net.npz", "net.max.gz"])
@@ -188,14 +188,14 @@ def test_a_file_that_was_cut_off(tmp_path, name):
     for size in (0, 2, len(whole) // 2, len(whole) - 5):
         path.write_bytes(whole[:size])
         with pytest.raises(NetworkFileError, match=f"^{name}: "):
-            network_files.read(path)
+            networks.read(path)
 
 
 def test_other_endings_and_missing_files(tmp_path):
     with pytest.raises(NetworkFileError, match=r"read from \.npz, \.max, \.max\.gz"):
-        network_files.read(tmp_path / "net.txt")
+        networks.read(tmp_path / "net.txt")
     with pytest.raises(FileNotFoundError):
-        network_files.read(tmp_path / "net.max")
+        networks.read(tmp_path / "net.max")
 
 
 # ------------------------------------------------------------------------------- writing
@@ -204,16 +204,16 @@ def test_other_endings_and_missing_files(tmp_path):
 def dimacs_network(tmp_path):
     path = tmp_path / "net.max"
     path.write_text(DIMACS)
-    return network_files.read(path)
+    return networks.read(path)
 
 
 def test_the_flow_stands_beside_the_arcs_of_the_file(tmp_path):
     net = dimacs_network(tmp_path)
-    network_files.write(tmp_path / "flow.csv", net, answer_of(net))
+    networks.write(tmp_path / "flow.csv", net, answer_of(net))
     assert (tmp_path / "flow.csv").read_text().splitlines() == [
         "tail,head,capacity,flow", "0,1,3,3", "0,1,4,3", "1,2,6,6", "1,1,9,0", "2,0,2,0",
     ]  # fmt: skip
-    network_files.write(tmp_path / "flow.npz", net, answer_of(net))
+    networks.write(tmp_path / "flow.npz", net, answer_of(net))
     with np.load(tmp_path / "flow.npz") as file:
         assert set(file.files) == {"flow_value", "source_side", "tail", "head", "capacity", "flow"}
         assert file["flow_value"] == 6
@@ -223,16 +223,14 @@ def test_the_flow_stands_beside_the_arcs_of_the_file(tmp_path):
 
 def test_a_network_of_no_file_names_its_own_arcs(tmp_path):
     net = network([0, 0, 1, 2], [1, 1, 2, 0], [3, 4, 6, 2], 3, 0, 2)
-    network_files.write(tmp_path / "flow.csv", net, answer_of(net))
+    networks.write(tmp_path / "flow.csv", net, answer_of(net))
     lines = (tmp_path / "flow.csv").read_text().splitlines()
     assert lines == ["tail,head,capacity,flow", "0,1,7,6", "1,2,6,6", "2,0,2,0"]
 
 
 def test_a_network_without_arcs(tmp_path):
     net = network(*np.empty((3, 0), int), 3, 0, 2)
-    network_files.write(
-        tmp_path / "flow.csv", net, Flow(0, net.capacity, np.array([1, 1, 0], bool))
-    )
+    networks.write(tmp_path / "flow.csv", net, Flow(0, net.capacity, np.array([1, 1, 0], bool)))
     assert (tmp_path / "flow.csv").read_text() == "tail,head,capacity,flow\n"
 
 
@@ -240,9 +238,9 @@ def test_the_mask_of_a_grid(tmp_path):
     made = image()
     mask = np.array([[True, False, True], [False, False, True]])
     answer = Flow(4, arrays_of(made), mask)
-    network_files.write(tmp_path / "MASK.CSV", made, answer)
+    networks.write(tmp_path / "MASK.CSV", made, answer)
     assert (tmp_path / "MASK.CSV").read_text() == "1,0,1\n0,0,1\n"
-    network_files.write(tmp_path / "MASK.NPZ", made, answer)
+    networks.write(tmp_path / "MASK.NPZ", made, answer)
     with np.load(tmp_path / "MASK.NPZ") as file:
         assert file["source_side"].tolist() == mask.tolist()
         assert file["flow_value"] == 4
@@ -253,7 +251,7 @@ def test_the_mask_of_a_grid(tmp_path):
 def test_other_endings_are_refused_before_anything_is_written(tmp_path):
     net = dimacs_network(tmp_path)
     with pytest.raises(NetworkFileError, match=r"written to \.npz, \.csv"):
-        network_files.write(tmp_path / "flow.txt", net, answer_of(net))
+        networks.write(tmp_path / "flow.txt", net, answer_of(net))
     assert not (tmp_path / "flow.txt").exists()
     with pytest.raises(FileNotFoundError):
-        network_files.write(tmp_path / "nowhere" / "flow.csv", net, answer_of(net))
+        networks.write(tmp_path / "nowhere" / "flow.csv", net, answer_of(net))

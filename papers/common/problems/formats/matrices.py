@@ -3,7 +3,7 @@
 A cost matrix is read from ``.npy``, or from text with one row a line; a graph from SciPy's ``.npz``
 or from Matrix Market. Of a graph structure counts: every stored entry is an edge, also one that is
 stored as zero, and both halves of a symmetric matrix are. Networks and grids are read by
-`papers.common.problems.network_files`.
+`papers.common.problems.formats.networks`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from papers.common.problems.formats import headers
 from papers.common.problems.graph import Graph, bipartite
 
 MATRIX_ENDINGS = (".npy", ".csv")
@@ -49,12 +50,15 @@ def read_matrix(path: Path) -> np.ndarray:
     Raises
     ------
     FileFormatError
-        If the file is missing, has another ending or cannot be read.
+        If the file is missing, has another ending or cannot be read, or if its header claims more
+        than the file or the memory holds.
     """
     if path.suffix.lower() not in MATRIX_ENDINGS:
         raise FileFormatError(f"{path}: a matrix is read from {' or '.join(MATRIX_ENDINGS)}")
     try:
         if path.suffix.lower() == ".npy":
+            with path.open("rb") as file:
+                headers.npy(file, path.stat().st_size, "the matrix")
             return np.load(path, allow_pickle=False)
         return _read_text(path)
     except (OSError, ValueError, EOFError) as error:
@@ -99,14 +103,17 @@ def read_graph(path: Path) -> Graph:
     Raises
     ------
     FileFormatError
-        If it has another ending, or is no such file, or its indices are no matrix.
+        If it has another ending, or is no such file, or its indices are no matrix, or if its
+        header claims more than the file or the memory holds.
     """
     try:
         if path.name.endswith(".npz"):
             return _of_npz(path)
         if path.name.endswith((".mtx", ".mtx.gz")):
-            with path.open("rb") if path.suffix == ".mtx" else gzip.open(path) as file:
-                return of_matrix_market(file)
+            zipped = path.suffix != ".mtx"
+            room = path.stat().st_size * (headers.DEFLATE_RATIO if zipped else 1)
+            with gzip.open(path) if zipped else path.open("rb") as file:
+                return of_matrix_market(file, room)
     except MemoryError:
         raise
     except OSError as error:
@@ -121,19 +128,38 @@ def read_graph(path: Path) -> Graph:
 def _of_npz(path: Path) -> Graph:
     from scipy.sparse import load_npz
 
+    headers.npz(path)
+    headers.sides_of_npz(path)
     return bipartite(load_npz(path))
 
 
-def of_matrix_market(file: Any) -> Graph:
+def of_matrix_market(file: Any, room: int | None = None) -> Graph:
     """Read Matrix Market from an open file, by way of a plain one that ends with a line break.
 
     SciPy's reader (1.17) crashes the process where a file ends within a line, as one that was cut
-    off does, and where a compressed file turns out to be damaged.
+    off does, and where a compressed file turns out to be damaged. The size line is checked before
+    the file is unpacked, and against the unpacked file before anything is allocated.
+
+    Parameters
+    ----------
+    file : binary file
+    room : int, optional
+        No more bytes can come out of the file.
+
+    Raises
+    ------
+    papers.common.problems.formats.headers.HeaderError
+        If the header is none, or claims more than the file or the memory holds.
     """
     from scipy.io import mmread
 
+    header = headers.matrix_market(file)
+    if room is not None:
+        header.demand_length(room - len(header.text))
     with tempfile.NamedTemporaryFile(suffix=".mtx") as plain:
+        plain.write(header.text)
         shutil.copyfileobj(file, plain, _BLOCK)
+        header.demand_length(plain.tell() - len(header.text))
         plain.write(b"\n")
         plain.flush()
         return bipartite(mmread(plain.name))

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import gzip
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from papers.common.model import Flow
+from papers.common.problems.formats import headers
 from papers.common.problems.network import (
     EIGHT,
     FOUR,
@@ -51,6 +52,13 @@ _FORMS = {
 _OF_ARCS = ("tail", "head", "capacity", "nodes", "source", "sink")
 
 
+_BYTES_OF_ARC = len("a 1 2 0\n")
+"""The shortest line of an arc."""
+
+_BYTES_OF_NODE = 8
+"""Memory of a node while a network is made: the count of its arcs."""
+
+
 class NetworkFileError(NetworkError):
     """There is a file, but no network or grid can be read from it; the message names the file."""
 
@@ -75,7 +83,7 @@ def is_flow_file(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as file:
             return "source.npy" in file.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, zipfile.BadZipFile, NotImplementedError):  # the last: a newer zip, it claims
         return False
 
 
@@ -95,7 +103,8 @@ def read(path: Path) -> Network | Grid:
     Raises
     ------
     NetworkFileError
-        If the name ends otherwise, or the file is damaged, incomplete or no network.
+        If the name ends otherwise, or the file is damaged, incomplete or no network, or if its
+        header claims more than the file or the memory holds.
     OSError
         If there is no such file, or it may not be read.
     """
@@ -131,6 +140,7 @@ def read_network(path: Path) -> Network:
 
 
 def _read_npz(path: Path) -> Network | Grid:
+    headers.npz(path)
     with np.load(path, allow_pickle=False) as file:
         if "tail" in file.files:
             return _arcs_of(file)
@@ -151,31 +161,51 @@ def _arcs_of(file: Mapping[str, np.ndarray]) -> Network:
         if file[name].shape != () or file[name].dtype.kind not in "iu":
             raise NetworkError(f"{name} is not one whole number")
     nodes, source, sink = (int(file[name]) for name in _OF_ARCS[3:])
+    headers.demand_memory(_BYTES_OF_NODE * headers.count(str(nodes), "nodes"), f"{nodes} nodes")
     return network(file["tail"], file["head"], file["capacity"], nodes, source, sink, keep=True)
 
 
 def _read_dimacs(path: Path) -> Network:
+    zipped = path.name.lower().endswith(".gz")
+    room = path.stat().st_size * (headers.DEFLATE_RATIO if zipped else 1)
+    # Comments may be in any language; in Latin 1 every byte is a letter.
+    with (gzip.open if zipped else open)(path, "rt", encoding="latin-1") as file:
+        return _dimacs_network(*_dimacs_lines(file, room))
+
+
+def _dimacs_lines(
+    file: Iterable[str], room: int
+) -> tuple[list[tuple[int, int]], dict[str, int], list[list[str]]]:
+    """Return the sizes that the file announces, its terminals, and its arcs as words.
+
+    The sizes are checked when they are met: no more than `room` bytes can come out of the file.
+    """
     sizes: list[tuple[int, int]] = []
     terminals: dict[str, int] = {}
     arcs: list[list[str]] = []
-    zipped = path.name.lower().endswith(".gz")
-    # Comments may be in any language; in Latin 1 every byte is a letter.
-    with (gzip.open if zipped else open)(path, "rt", encoding="latin-1") as file:
-        for number, line in enumerate(file, 1):
-            words = line.split()
-            if not words or words[0] == "c":
-                continue
-            if words[0] == "a" and len(words) == 4:
-                arcs.append(words[1:])
-            elif words[0] == "p" and words[1:2] == ["max"] and len(words) == 4 and not sizes:
-                sizes.append((int(words[2]), int(words[3])))
-            elif words[0] == "n" and len(words) == 3 and words[2] in ("s", "t"):
-                if words[2] in terminals:
-                    raise NetworkError(_misfit(number, words))
-                terminals[words[2]] = int(words[1]) - 1
-            else:
+    for number, line in enumerate(file, 1):
+        words = line.split()
+        if not words or words[0] == "c":
+            continue
+        if words[0] == "a" and len(words) == 4:
+            arcs.append(words[1:])
+        elif words[0] == "p" and words[1:2] == ["max"] and len(words) == 4 and not sizes:
+            sizes.append(_announced(words[2], words[3], room))
+        elif words[0] == "n" and len(words) == 3 and words[2] in ("s", "t"):
+            if words[2] in terminals:
                 raise NetworkError(_misfit(number, words))
-    return _dimacs_network(sizes, terminals, arcs)
+            terminals[words[2]] = int(words[1]) - 1
+        else:
+            raise NetworkError(_misfit(number, words))
+    return sizes, terminals, arcs
+
+
+def _announced(nodes: str, arcs: str, room: int) -> tuple[int, int]:
+    """Return the sizes of a ``p`` line that its file and this machine can hold."""
+    sizes = headers.count(nodes, "nodes"), headers.count(arcs, "arcs")
+    headers.demand_length(sizes[1], _BYTES_OF_ARC, room + 1, "arcs")  # the last may lack its end
+    headers.demand_memory(_BYTES_OF_NODE * sizes[0], f"{sizes[0]} nodes")
+    return sizes
 
 
 def _misfit(number: int, words: list[str]) -> str:

@@ -1,0 +1,1 @@
+"""Formats of files: `matrices` (costs and graphs), `networks`, and the check of their headers."""
