@@ -46,6 +46,15 @@ def random_graph(seed, most=40):
     return bipartite(random.random((rows, columns)) < random.choice([0.03, 0.08, 0.2, 0.6]))
 
 
+def barren(seed):
+    """A wide tree that finds nothing, and paths beside it."""
+    random = np.random.default_rng(seed)
+    dense = np.zeros((60, 80), bool)
+    dense[:30, :50] = random.random((30, 50)) < 0.2  # more columns than rows: some stay free
+    dense[:, 40:] |= random.random((60, 40)) < 0.06
+    return bipartite(dense)
+
+
 def ladder(n):
     """A path that one free column must walk to its end: 2 n vertices, one maximum matching."""
     dense = np.eye(n, dtype=bool)
@@ -139,22 +148,20 @@ def test_every_array_is_bound_under_its_name():
 
 
 @pytest.mark.parametrize("initial", STARTS)
-def test_a_run_in_shares_is_the_same_run(initial, monkeypatch):
+def test_a_run_in_shares_goes_on_where_it_was(initial, monkeypatch):
     """A launch of one phase goes on where the last has ended: grafted, planted anew, cut short."""
     monkeypatch.setattr(solver, "SHARE", 1)
-    seen = set()
-    for seed in range(12):
-        graph = random_graph(seed)
-        shared = beyond.solve(graph, initial, seconds=600)
-        check(graph, shared)
-        whole = dict(beyond.solve(graph, initial).counters)
+    monkeypatch.setattr(directions, "LONE_EDGES", 0)
+    seen, grafted = set(), 0
+    for graph in [*map(random_graph, range(8)), *map(barren, (3, 13, 17))]:
+        answer = beyond.solve(graph, initial, seconds=600)
+        check(graph, answer)
         if graph.edges:
-            assert whole.pop("kernel_launches") == 1
-            launches = shared.counters.pop("kernel_launches")
-            assert launches == shared.counters["bfs_iterations"]
-            seen.add(launches)
-        assert shared.counters == whole
+            assert answer.counters["kernel_launches"] == answer.counters["bfs_iterations"]
+            seen.add(answer.counters["kernel_launches"])
+            grafted += answer.counters["phases_grafted"]
     assert max(seen) > 1, "the test would prove nothing"
+    assert grafted > 0 or initial != "cheap", "the test would prove nothing"
 
 
 def test_a_limit_of_time_is_kept_and_the_next_run_is_right(monkeypatch):
@@ -242,12 +249,8 @@ def test_trees_that_found_nothing_stay_and_take_rows(monkeypatch):
     """Grafting happens, and ends maximum: a wide barren tree, and paths beside it."""
     monkeypatch.setattr(directions, "LONE_EDGES", 0)
     grafted = 0
-    for seed in range(60):
-        random = np.random.default_rng(seed)
-        dense = np.zeros((60, 80), bool)
-        dense[:30, :50] = random.random((30, 50)) < 0.2  # more columns than rows: some stay free
-        dense[:, 40:] |= random.random((60, 40)) < 0.06
-        graph = bipartite(dense)
+    for seed in range(20):
+        graph = barren(seed)
         answer = solver.solve(graph, "cheap")
         check(graph, answer)
         grafted += answer.counters["phases_grafted"]
