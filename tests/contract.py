@@ -10,6 +10,7 @@ import pytest
 
 import papers
 from papers.common.gpu.environment import MissingPackageError
+from papers.common.model import GivenUpError
 from papers.common.problems import kinds
 from papers.reproduce import registry
 
@@ -48,6 +49,15 @@ def solve(solver, *data, **options):
     state = upload(solver, *data, **options)
     solver.run(state)
     return kinds.answer_of(solver, state)
+
+
+def given_up(solver, state):
+    """Run; return the error of a run that has given up, None of one that has ended."""
+    try:
+        solver.run(state)
+    except GivenUpError as error:
+        return error
+    return None
 
 
 def assert_steps_are_declared(solver, seen, some=True):

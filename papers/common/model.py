@@ -149,13 +149,14 @@ ProblemName = Literal["assignment", "matching", "flow"]
 
 Limit = Literal[
     "floats", "booleans", "rectangles", "large integers", "wide integers", "wide floats",
-    "sides above 64", "networks", "wide capacities",
+    "sides above 64", "networks", "wide capacities", "time limits",
 ]  # fmt: skip
 """Inputs that a solver may refuse by name, though its problem has them; see `Solver.limits`.
 
 ``large integers`` lie beyond 2**53 and ``wide integers`` differ by 2**52 or more; ``wide floats``
 differ by many orders of magnitude, as the forbidding costs of a big-M method do. Flows of
-``wide capacities`` reach 2**31 or more. A solver that refuses ``networks`` takes grids alone.
+``wide capacities`` reach 2**31 or more. A solver that refuses ``networks`` takes grids alone; one
+that refuses ``time limits``, the option ``seconds``, is other people's code that cannot be stopped.
 """
 
 

@@ -32,6 +32,7 @@ def solve(
     comm: Any = None,
     geometry: Geometry | None = None,
     solver: str | None = None,
+    seconds: float | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem on one GPU, or on the ranks of `comm`, a GPU each [DN16].
 
@@ -73,6 +74,9 @@ def solve(
         Launch shapes; by default those that suit the device.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default; for one process.
+    seconds : float, optional
+        The time after which a run without an answer is given up; the clock, on several ranks rank
+        0's, is looked at after every forward pass.
 
     Returns
     -------
@@ -90,9 +94,11 @@ def solve(
         A file that cannot be read.
     MissingPackageError
         With `comm`: no mpi4py, or an `exchange` that this machine does not have.
+    papers.common.model.GivenUpError
+        After `seconds`, at a bound on the work that no right run exceeds, or if ranks wait for one
+        another in vain.
     RuntimeError
-        If the kernels fail, a dual update makes no progress, or (`GivenUpError`) ranks wait for
-        one another in vain.
+        If the kernels fail, or a dual update makes no progress.
 
     Examples
     --------
@@ -103,8 +109,9 @@ def solve(
     if comm is not None:
         from papers.datenagi2016.several_gpus import solver as mpi_solver
 
-        found = mpi_solver.solve(cost, maximize, dtype, variant or "tree", geometry, comm, exchange)
-        return found
+        return mpi_solver.solve(
+            cost, maximize, dtype, variant or "tree", geometry, comm, exchange, seconds
+        )
     from papers.common.problems import kinds
     from papers.datenagi2016 import solver as one_gpu
     from papers.datenagi2016.several_gpus.exchange import check
@@ -112,7 +119,7 @@ def solve(
     check(exchange)
     if variant is not None:
         one_gpu.check_variant(variant)
-    options = {"maximize": maximize, "dtype": dtype, "geometry": geometry}
+    options = {"maximize": maximize, "dtype": dtype, "geometry": geometry, "seconds": seconds}
     matrix = one_gpu.matrix_of(cost)
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, matrix, solver or variant, options)
 

@@ -91,16 +91,18 @@ class Geometry:
         return cls(256, 256, 128, rows, 512, blocks, 1024, 1024, 16)
 
 
-def allocate(n: int, dtype: np.dtype, cost: Any, variant: str, shapes: Geometry) -> dict[str, Any]:
+def allocate(
+    shape: tuple[int, int], dtype: np.dtype, cost: Any, variant: str, shapes: Geometry
+) -> dict[str, Any]:
     """Device memory for one problem; the arrays are named as in the table of `kernels.shared`.
 
     Parameters
     ----------
-    n : int
-        Order.
+    shape : (n, m)
+        Rows and columns, of which there are as many as rows or more.
     dtype : dtype
         Type of the costs.
-    cost : device array [n * n]
+    cost : device array [n * m]
     variant : {"classical", "tree"}
     shapes : Geometry
 
@@ -108,15 +110,15 @@ def allocate(n: int, dtype: np.dtype, cost: Any, variant: str, shapes: Geometry)
     -------
     dict of str to device array
     """
+    n, m = shape
     arrays: dict[str, Any] = {"cost": cost}
-    for name in ("row_dual", "column_dual", "slack"):
-        arrays[name] = device.empty(n, dtype)
-    for name in (
-        "row_assignment", "column_assignment", "row_cover", "column_cover",
-        "row_predecessor", "column_predecessor", "row_successor", "column_successor",
-        "row_mark", "column_mark", "frontier_reverse", "frontier_augment",
-    ):  # fmt: skip
-        arrays[name] = device.empty(n, np.int32)
+    for name, size in (("row_dual", n), ("column_dual", m), ("slack", m)):
+        arrays[name] = device.empty(size, dtype)
+    for name in ("assignment", "cover", "predecessor", "successor", "mark"):
+        arrays[f"row_{name}"] = device.empty(n, np.int32)
+        arrays[f"column_{name}"] = device.empty(m, np.int32)
+    arrays["frontier_reverse"] = device.empty(m, np.int32)
+    arrays["frontier_augment"] = device.empty(n, np.int32)
     arrays["theta"] = device.empty(1, dtype)
     arrays["flags"] = device.to_device(np.zeros(k.FLAGS, np.int32))
     if variant == "tree":
@@ -127,27 +129,28 @@ def allocate(n: int, dtype: np.dtype, cost: Any, variant: str, shapes: Geometry)
     arrays["counts"] = device.empty(n, np.int32)
     arrays["pointers"] = device.empty(n + 1, np.int32)
     arrays["staged"] = device.empty(n * shapes.stage_width, np.int32)
-    arrays["adjacency"] = device.empty(n * n, np.int32)
+    arrays["adjacency"] = device.empty(n * m, np.int32)
     return arrays
 
 
-def state_bytes(n: int, itemsize: int, variant: str, stage_width: int = 16) -> int:
+def state_bytes(shape: tuple[int, int], itemsize: int, variant: str, stage_width: int = 16) -> int:
     """Bytes of device memory of a run besides the cost matrix.
 
     Parameters
     ----------
-    n : int
-        Order.
+    shape : (n, m)
+        See `allocate`.
     itemsize : int
         Bytes of a cost.
     variant : {"classical", "tree"}
     stage_width : int
         See `Geometry`.
     """
-    shared = n * (3 * itemsize + 12 * 4) + itemsize + 4 * k.FLAGS
+    n, m = shape
+    shared = (n + 2 * m + 1) * itemsize + 6 * 4 * (n + m) + 4 * k.FLAGS
     if variant == "tree":
         return shared + 8 * n
-    return shared + 4 * (4 * n + 1 + n * stage_width + n * n)
+    return shared + 4 * (4 * n + 1 + n * stage_width + n * m)
 
 
 def arguments_of(kernel: Any, known: Mapping[str, Any], /, **special: Any) -> tuple[Any, ...]:
@@ -185,7 +188,7 @@ def bind_by_name(
 
 
 def bind_launches(
-    n: int,
+    shape: tuple[int, int],
     dtype: np.dtype,
     a: dict[str, Any],
     mailbox: Mailbox,
@@ -195,17 +198,20 @@ def bind_launches(
 ) -> dict[str, Launch]:
     """Every launch of a run, bound to its grid and its arrays, by its kernel's name.
 
-    One GPU has the whole matrix: a strip of n rows and n columns that begins at row 0.
+    One GPU has the whole matrix: a strip of n rows and m columns that begins at row 0. Where m is
+    larger than n there is no column reduction: columns that stay unassigned must have a dual of 0
+    (`rectangles`), and `init` gives it to all.
     `negligible` is the tolerance of the classical variant's test for zero (`half_units`).
     """
+    n, m = shape
     known = {
-        **{name: np.int32(n) for name in ("n", "rows", "columns")},
+        "n": np.int32(n), "rows": np.int32(n), "columns": np.int32(m),
         **scalars(dtype, shapes, negligible), **a,
         "first": np.int32(0), "scope": Scope(np.int32(0), np.int32(n)),
         "values": a["slack"], "signal": mailbox.device_word,
     }  # fmt: skip
-    line, row = grid_for(n, shapes.line_threads), grid_for(32 * n, shapes.row_threads)
-    columns = blocks_for(n, shapes.column_threads) * blocks_for(n, shapes.rows_a_block)
+    line, row = grid_for(m, shapes.line_threads), grid_for(32 * n, shapes.row_threads)
+    columns = blocks_for(m, shapes.column_threads) * blocks_for(n, shapes.rows_a_block)
     one_block = 1, shapes.reduction_threads
     grids: dict[Any, tuple[int, int]] = {
         k.init: line, k.row_reduction: row, k.column_reduction: (columns, shapes.column_threads),
@@ -221,9 +227,16 @@ def bind_launches(
             classical.compression_scatter: row, classical.forward_pass: (1, shapes.search_threads),
             classical.dual_update_stage_1: row, k.dual_update_stage_2: line,
         }  # fmt: skip
-    scan = {"values": a["counts"], "sums": a["pointers"]} if variant == "classical" else {}
+    special: dict[Any, dict[str, Any]] = {}
+    if variant == "classical":
+        special[exclusive_scan] = {"values": a["counts"], "sums": a["pointers"]}
+    else:
+        special[k.minimum] = {"n": np.int32(m)}  # over the columns' slacks, not the rows'
+    if m > n:
+        del grids[k.column_reduction]
+        special[k.init] = {"top": dtype.type(0)}
     launches = [
-        bind_by_name(kernel, *grid, known, **(scan if kernel is exclusive_scan else {}))
+        bind_by_name(kernel, *grid, known, **special.get(kernel, {}))
         for kernel, grid in grids.items()
     ]
     return {launch.name: launch for launch in launches}

@@ -14,18 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from papers.common import instances
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox, unpack
 from papers.common.gpu.state import DeviceState
-from papers.common.model import Assignment, Instance
+from papers.common.model import Assignment, GivenUpError, Instance
 from papers.common.problems import blocks, costs_on_device
 from papers.common.problems.assignment import finish, prepare
 from papers.datenagi2016 import bands
 from papers.datenagi2016.kernels.half_units import NEGLIGIBLE, halves
 from papers.datenagi2016.kernels.shared import Flag
 from papers.datenagi2016.launches import VARIANTS, Geometry, allocate, bind_launches, state_bytes
+from papers.datenagi2016.rectangles import rows_first, square_again
 
 STEPS_TREE = (
     "initial_reduction", "optimality_check", "forward_pass", "reverse_pass", "augmentation",
@@ -71,13 +73,17 @@ class State(DeviceState):
         The checked costs.
     variant : {"classical", "tree"}
     n : int
-        Order.
+        Rows, of the shorter side: lines that are assigned.
     matches_at_update : list of int
         How many rows were assigned when each dual update began.
     matches_at_pass : list of int
         The same when each forward pass began, from the first dual update on.
     whole : bool
         Whether the costs are integers, in whatever type they are kept.
+    seconds : float or None
+        Time that a run may take.
+    deadline : Deadline
+        The time limit of the run that goes on.
     """
 
     problem: Any
@@ -87,6 +93,8 @@ class State(DeviceState):
     matches_at_pass: list[int] = field(default_factory=list)
     state_bytes: int = 0
     whole: bool = True
+    seconds: float | None = None
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
 
     def wait(self) -> Signal:
         """Wait for the signal of the latest forward pass."""
@@ -97,6 +105,23 @@ class State(DeviceState):
         super().forget()
         self.matches_at_update.clear()
         self.matches_at_pass.clear()
+        self.deadline = Deadline(self.seconds)
+
+    def check_time(self, matches: int) -> None:
+        """Give up if the time is over; `matches` rows are assigned.
+
+        Raises
+        ------
+        GivenUpError
+        """
+        if self.seconds is not None:
+            self.deadline.check(*progress_of(self.n, matches, self.matches_at_update))
+
+
+def progress_of(n: int, matches: int, updates: list[int]) -> tuple[str, int, dict[str, int]]:
+    """Return the arguments of `Deadline.check` for a run with so many rows and dual updates."""
+    text = f"{matches} of {n} rows are assigned after {len(updates)} dual updates"
+    return text, len(updates), {"matched": matches, "dual_updates": len(updates)}
 
 
 # ------------------------------------------------------------------------------- upload
@@ -108,6 +133,7 @@ def upload(
     dtype: Any = None,
     variant: str = "tree",
     geometry: Geometry | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the input, allocate everything, copy the costs to the device, bind the launches.
 
@@ -126,6 +152,9 @@ def upload(
         Lawler's alternating tree or Munkres' classical algorithm.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
+    seconds : float, optional
+        A run without an answer after so long gives up; it looks after every forward pass, which
+        reads each entry of the matrix once at most.
 
     Returns
     -------
@@ -142,6 +171,7 @@ def upload(
         A file that cannot be read.
     """
     check_variant(variant)
+    check_seconds(seconds)
     cost = matrix_of(cost)
     on_device = is_on_device(cost)
     problem: Any
@@ -152,18 +182,21 @@ def upload(
         problem = prepare(cost, maximize, dtype, DTYPES, factor=SLACK_FACTOR, signed=True)
         work = problem.matrix.dtype
     whole = on_device or problem.cost.dtype.kind != "f"
-    state = State(problem, variant, problem.size, whole=whole)
+    sides = (problem.size,) * 2 if on_device else problem.cost.shape
+    shape = min(sides), max(sides)
+    state = State(problem, variant, shape[0], whole=whole, seconds=seconds)
     if state.n:
-        shapes = geometry or Geometry.for_device(state.n, variant)
-        state.state_bytes = state_bytes(state.n, work.itemsize, variant, shapes.stage_width)
-        check_size(state.n, work, variant, shapes.stage_width, matrix_there=on_device)
-        matrix = problem.costs.array if on_device else device.to_device(problem.matrix)
-        flat = matrix.reshape(state.n * state.n)
-        state.arrays = allocate(state.n, work, flat, variant, shapes)
+        shapes = geometry or Geometry.for_device(shape[1], variant)
+        width = shapes.stage_width
+        state.state_bytes = state_bytes(shape, work.itemsize, variant, width)
+        check_size(shape[1], work, variant, width, matrix_there=on_device)
+        matrix = problem.costs.array if on_device else device.to_device(rows_first(problem))
+        flat = matrix.reshape(shape[0] * shape[1])
+        state.arrays = allocate(shape, work, flat, variant, shapes)
         state.mailbox = Mailbox()
         negligible = 0.0 if whole else NEGLIGIBLE
         state.launches = bind_launches(
-            state.n, work, state.arrays, state.mailbox, variant, shapes, negligible
+            shape, work, state.arrays, state.mailbox, variant, shapes, negligible
         )
     return state
 
@@ -212,6 +245,8 @@ def check_size(
 ) -> None:
     """Refuse an order that the index types or the card's memory cannot hold.
 
+    A rectangle is held to its longer side's square, which needs more.
+
     Raises
     ------
     ValueError
@@ -225,7 +260,7 @@ def check_size(
 
     def needed(order: int) -> int:
         matrix = 0 if matrix_there else dtype.itemsize * order * order
-        return matrix + state_bytes(order, dtype.itemsize, variant, stage_width)
+        return matrix + state_bytes((order, order), dtype.itemsize, variant, stage_width)
 
     def largest(free: int) -> int:
         low, high = 0, n
@@ -250,11 +285,17 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     trace : callable, optional
         Called with the name of each step as it begins.
 
+    The work is bounded: a search ends with a path, so that there are at most n of them and a last
+    look; a dual update lets the next pass cover another column or find a path, so that a search has
+    at most n + 1 (doubles in the classical variant: `PATIENCE` + 1 times as many). A pass expands
+    each row once; all loops of the kernels are over lines, levels and paths of at most n.
+
     Raises
     ------
+    GivenUpError
+        After ``state.seconds``, or if a bound is exceeded, which no right kernel does.
     RuntimeError
-        If a dual update makes no progress, or a bound on the iterations is exceeded (never for
-        valid input).
+        If a dual update makes no progress (never for valid input).
     """
     if state.n == 0:
         return
@@ -274,7 +315,9 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         launches["reverse_pass"]()
         mark("augmentation")
         launches["augmentation"]()
-    raise RuntimeError(f"no perfect matching after {state.n + 1} searches")
+    reached = {"dual_updates": len(state.matches_at_update)}
+    message = f"no perfect matching after {state.n + 1} searches"
+    raise GivenUpError(message, reached=reached)
 
 
 def initial_reduction(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
@@ -282,7 +325,8 @@ def initial_reduction(launches: dict[str, Launch], mark: Callable[[str], None]) 
     mark("initial_reduction")
     launches["init"]()
     launches["row_reduction"]()
-    launches["column_reduction"]()
+    if "column_reduction" in launches:  # of square matrices
+        launches["column_reduction"]()
 
 
 def matrix_compression(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
@@ -314,11 +358,14 @@ def search(state: State, mark: Callable[[str], None]) -> None:
                 f"dual update {len(state.matches_at_update)} made no progress "
                 f"({signal.matches} of {state.n} rows are assigned)"
             )
+        state.check_time(signal.matches)
         if signal.path_found:
             return
         state.matches_at_update.append(signal.matches)
         dual_update(state, mark)
-    raise RuntimeError(f"no augmenting path after {(patience + 1) * (state.n + 1)} dual updates")
+    _, _, reached = progress_of(state.n, signal.matches, state.matches_at_update)
+    message = f"no augmenting path after {(patience + 1) * (state.n + 1)} dual updates"
+    raise GivenUpError(message, reached=reached)
 
 
 def dual_update(state: State, mark: Callable[[str], None]) -> None:
@@ -359,7 +406,10 @@ def download(state: State) -> Assignment:
     if columns.min() < 0:
         raise RuntimeError("the run did not end with a perfect matching")
     u, v = (device.to_host(state.arrays[name]) for name in ("row_dual", "column_dual"))
-    return put_back(state.problem, columns, *whole_units(u, v, state.whole), _counters(state))
+    u, v = whole_units(u, v, state.whole)
+    if u.size < v.size:
+        columns, u, v = square_again(state.problem, columns, u, v)
+    return put_back(state.problem, columns, u, v, _counters(state))
 
 
 def whole_units(u: np.ndarray, v: np.ndarray, whole: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -383,6 +433,7 @@ def solve(
     dtype: Any = None,
     variant: str = "tree",
     geometry: Geometry | None = None,
+    seconds: float | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem, searching from all unassigned rows at once [DN16].
 
@@ -393,9 +444,9 @@ def solve(
     ----------
     cost : array_like[n, m], int32[n, n] in device memory, Instance, or path of a .npy file
         Costs: any integer, boolean or float type. ``inf`` (``-inf`` when maximizing) forbids a
-        pair. Rectangular matrices assign ``min(n, m)`` pairs. An object with
-        ``__cuda_array_interface__`` (CuPy, Numba, PyTorch ...) is used where it is: int32,
-        square, entries >= 0, minimized.
+        pair. Rectangular matrices assign ``min(n, m)`` pairs; the search is made on the rectangle
+        (`papers.datenagi2016.rectangles`). An object with ``__cuda_array_interface__`` (CuPy,
+        Numba, PyTorch ...) is used where it is: int32, square, entries >= 0, minimized.
     maximize : bool
         Whether the sum is to be maximized.
     dtype : {"int32", "int64", "float64"}, optional
@@ -405,6 +456,8 @@ def solve(
         list of up to n * n edges beside the costs.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
+    seconds : float, optional
+        The time after which a run without an answer is given up.
 
     Returns
     -------
@@ -420,6 +473,8 @@ def solve(
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
         working type, a matrix too large for the card.
+    GivenUpError
+        After `seconds`.
     RuntimeError
         If the kernels fail, or a dual update makes no progress.
 
@@ -429,7 +484,7 @@ def solve(
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    state = upload(cost, maximize, dtype, variant, geometry)
+    state = upload(cost, maximize, dtype, variant, geometry, seconds)
     run(state)
     return download(state)
 

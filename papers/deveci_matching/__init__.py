@@ -22,6 +22,7 @@ def solve(
     bfs: str = "wr",
     threads: str = "ct",
     solver: str | None = None,
+    seconds: float | None = None,
 ) -> Matching:
     """Find a matching of maximum cardinality in a bipartite graph [D13].
 
@@ -45,6 +46,10 @@ def solve(
         256 x 256 threads, or one a column as far as the device holds them at once.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
+    seconds : float, optional
+        The time after which a run without an answer is given up. The kernels' solver looks at the
+        clock after every level, the codes on the CPU after some tens of millions of edges; SciPy's
+        cannot be stopped and refuses it.
 
     Returns
     -------
@@ -57,7 +62,9 @@ def solve(
     GraphError
         A bad graph, a bad start, or a graph too large for the device's memory.
     ValueError
-        An unknown variant.
+        An unknown variant, or seconds that are none.
+    papers.common.model.GivenUpError
+        After `seconds`, or at a bound on the work that no right run exceeds.
     RuntimeError
         If the kernels fail.
 
@@ -74,6 +81,7 @@ def solve(
         "algorithm": None if algorithm == "apfb" else algorithm,
         "bfs": None if bfs == "wr" else bfs,
         "threads": None if threads == "ct" else threads,
+        "seconds": seconds,
     }
     return kinds.solve_with(PAPER, kinds.MATCHING, graph, solver, options)
 

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
-from papers.common.model import Matching, Solver
+from papers.common.model import GivenUpError, Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
 from papers.deveci_matching.kernels.notation import Signal
@@ -70,6 +71,10 @@ class State(DeviceState):
         The number of iterations whose levels `download` reports one by one.
     levels : list of int
         Launches of the BFS kernel in each iteration of line 2 of [D13 Alg.1].
+    seconds : float or None
+        Time that a run may take.
+    deadline : Deadline
+        The time limit of the run that goes on.
     """
 
     graph: Graph
@@ -81,11 +86,30 @@ class State(DeviceState):
     initial_cardinality: int
     levels_kept: int = LEVELS_KEPT
     levels: list[int] = field(default_factory=list)
+    seconds: float | None = None
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
 
     def forget(self) -> None:
         """Start counting anew, also after a run that was interrupted between two signals."""
         super().forget()
         self.levels.clear()
+        self.deadline = Deadline(self.seconds)
+
+    def check_time(self, level: int) -> None:
+        """Give up if the time is over, after a level that is not the last.
+
+        Raises
+        ------
+        GivenUpError
+        """
+        if self.seconds is not None:
+            reached = self.reached(level)
+            text = f"{reached['iterations']} iterations and {reached['levels']} levels"
+            self.deadline.check(text, reached=reached)
+
+    def reached(self, level: int = 0) -> dict[str, int]:
+        """Return the whole iterations and the levels in all that a run has reached."""
+        return {"iterations": len(self.levels), "levels": sum(self.levels) + level}
 
     def wait(self) -> Report:
         """Wait for the signal of the latest launch of the BFS kernel."""
@@ -104,6 +128,7 @@ def upload(
     timed_start: bool = False,
     geometry: Geometry | None = None,
     levels_kept: int = LEVELS_KEPT,
+    seconds: float | None = None,
 ) -> State:
     """Check the input, compute the start, allocate everything, copy the graph, bind the launches.
 
@@ -126,6 +151,8 @@ def upload(
         The grid, instead of the one that `threads` names.
     levels_kept : int
         The number of iterations whose levels are counters of the answer.
+    seconds : float, optional
+        A run without an answer after so long gives up; it looks after every level.
 
     Returns
     -------
@@ -143,10 +170,11 @@ def upload(
     ):  # fmt: skip
         if value not in known:
             raise ValueError(f"{name}={value!r} is not one of {', '.join(known)}")
+    check_seconds(seconds)
     graph = bipartite(graph)
     rmatch, cmatch = start.start(graph, initial)
     state = State(graph, algorithm, bfs, threads, initial, timed_start, _pairs(cmatch))
-    state.levels_kept = levels_kept
+    state.levels_kept, state.seconds = levels_kept, seconds
     if graph.edges:
         check_size(graph, needed_bytes(graph, bfs))
         state.mailbox = Mailbox()
@@ -164,9 +192,13 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
     Each iteration that finds a path makes the matching larger
     (`kernels.fix_matching.alternate_path`), so the number of iterations exceeds the growth of the
-    matching by one at most. The last iteration finds no free row in a search from all free columns,
-    which proves the matching maximum: no row holds a stale -2 then
-    (`kernels.fix_matching.fix_matching`), and no tree was left early (`kernels.bfs.gpubfs_wr`).
+    matching by one at most. This is the only bound on the iterations, of APsB too: shortest paths
+    that meet are alternated in part, so that Hopcroft and Karp's square root does not hold, and the
+    paper has none. A level but the last inserts a column.
+
+    The last iteration finds no free row in a search from all free columns, which proves the
+    matching maximum: no row holds a stale -2 then (`kernels.fix_matching.fix_matching`), and no
+    tree was left early (`kernels.bfs.gpubfs_wr`).
 
     Parameters
     ----------
@@ -178,9 +210,10 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
     Raises
     ------
-    RuntimeError
-        If a search has more levels than there are columns, a walk of ALTERNATE more steps, or the
-        matching has not grown in some iteration that found a path (never for intact arrays).
+    GivenUpError
+        After ``state.seconds``; or at a bound on the work, which no right kernel exceeds: if a
+        search has more levels than there are columns, a walk of ALTERNATE more steps, or the
+        matching has not grown in some iteration that found a path.
     """
     if not state.graph.edges:
         return
@@ -202,7 +235,9 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         launches["alternate"]()
         mark("fix")
         launches["fix_matching"]()
-    raise RuntimeError(f"the matching did not grow in each of {limit} iterations that found paths")
+        state.check_time(0)
+    message = f"the matching did not grow in each of {limit} iterations that found paths"
+    raise GivenUpError(message, reached=state.reached())
 
 
 def _search(state: State) -> bool:
@@ -216,13 +251,16 @@ def _search(state: State) -> bool:
         launches["bfs"]()
         report = state.wait()
         if report.stuck:
-            raise RuntimeError(f"a path has more than {columns} columns")
+            message = f"a path has more than {columns} columns"
+            raise GivenUpError(message, reached=state.reached(level))
         augmenting_path_found |= report.augmenting_path_found
         shortest_found = augmenting_path_found and state.algorithm == "apsb"
         if shortest_found or not report.vertex_inserted:
             state.levels.append(level)
             return augmenting_path_found
-    raise RuntimeError(f"a search has more than {columns + 1} levels")
+        state.check_time(level)
+    message = f"a search has more than {columns + 1} levels"
+    raise GivenUpError(message, reached=state.reached(columns + 1))
 
 
 def _start_anew(state: State) -> None:
@@ -280,9 +318,10 @@ def solve(
     algorithm: str = "apfb",
     bfs: str = "wr",
     threads: str = "ct",
+    seconds: float | None = None,
 ) -> Matching:
     """Upload, run, download; `papers.deveci_matching.solve` names parameters and errors."""
-    state = upload(graph, algorithm, bfs, threads, initial)
+    state = upload(graph, algorithm, bfs, threads, initial, seconds=seconds)
     run(state)
     return download(state)
 

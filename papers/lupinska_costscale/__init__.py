@@ -60,8 +60,9 @@ def maximum_flow(
     seconds : float, optional
         The time after which a run without an answer is given up (not for the last two solvers).
     operations : int, optional
-        The number of pushes and relabels after which a run is given up (not for the last two); by
-        default a bound that no run of push-relabel exceeds.
+        The number of pushes and relabels after which a run is given up (not for the last two).
+        Every run is held to the bounds of `papers.lupinska_costscale.flow.bounds`, which no right
+        one exceeds.
     prove : bool
         Whether the answer is proved before it is returned, in time proportional to the arcs.
 
@@ -224,7 +225,7 @@ def solve(
 
     Runs on the selected device (`papers.common.gpu.device.select`). Without a GPU the kernels run
     in the CPU executor up to n = 32; a larger matrix goes to cost scaling on one core, unless an
-    option is given that only the kernels take.
+    option is given that only the kernels take (`seconds` is none of these).
 
     Floats are rounded. An answer that its proof accepts
     (`papers.common.problems.assignment_proof.assignment`) is within 1e-10 of the sum of its
@@ -239,7 +240,9 @@ def solve(
     cost : array_like[n, m] or scipy.sparse[n, m]
         Integers, booleans or floats; integers are exact. ``inf`` (``-inf`` when maximizing), or
         absence from a sparse matrix, forbids a pair. Rectangular matrices assign ``min(n, m)``
-        pairs.
+        pairs. Cost scaling is of flows that saturate both sides: a rectangle is padded to the
+        square of its longer side with pairs that cost nothing, and takes about as long as that
+        square (half the pushes and relabels of a square one or more, in either orientation).
     maximize : bool
         Whether the sum is to be maximized, as in the paper.
     alpha : int
@@ -258,7 +261,7 @@ def solve(
         the algorithm's bound.
     seconds : float, optional
         The time after which a run without an answer is given up; it is looked at after every run
-        of the kernel.
+        of the kernel, on the CPU after every four million operations.
     geometry : Geometry, optional
         Shapes of the launches; by default those that suit the device.
     solver : str, optional
@@ -313,6 +316,7 @@ def solve_batch(
     *,
     copies: int = 1,
     threads: int = 128,
+    seconds: float | None = None,
 ) -> BatchAnswer | Assignment:
     """Solve many small dense assignment problems in one launch, a warp each, exactly.
 
@@ -329,6 +333,9 @@ def solve_batch(
         How often each problem is solved, its columns rotated anew each time.
     threads : int
         Threads a block, whole warps, up to 1024.
+    seconds : float, optional
+        The time after which a batch without all answers is given up; the clock is looked at after
+        every 4096 problems, which are launches of their own then.
 
     Returns
     -------
@@ -341,6 +348,8 @@ def solve_batch(
     ------
     ValueError
         For bad costs, a side above 64, a bad option, a batch too large for the device.
+    papers.common.model.GivenUpError
+        After `seconds`.
     RuntimeError
         If the kernel fails.
 
@@ -352,7 +361,7 @@ def solve_batch(
     """
     from papers.lupinska_costscale.assignment import batch
 
-    return batch.solve_batch(costs, maximize, dtype, copies, threads)
+    return batch.solve_batch(costs, maximize, dtype, copies, threads, seconds)
 
 
 PAPER = Paper(

@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.gpu.clocks import StepClock
 from papers.common.instances import matrices
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.datenagi2016 import bands
 from papers.datenagi2016.baselines import openmp, solvers
@@ -29,7 +30,7 @@ def assert_solved(cost, answer, maximize=False):
     verdict = assignment_proof.assignment(cost, answer, maximize=maximize)
     assert verdict.ok, verdict.reason
     counters = answer.counters
-    n = max(cost.shape) if cost.size else 0
+    n = min(cost.shape)
     for prefix in ("assignments", "passes"):
         found = [counters[band] for band in bands.names(prefix)]
         assert counters["initial_assignments"] + sum(found) == n
@@ -211,3 +212,31 @@ def test_bad_input(cost, match):
         solvers.solve_omp(cost)
     with pytest.raises(ValueError, match="not offered"):
         solvers.solve_omp(np.eye(2), dtype="int8")
+
+
+def test_a_limit_of_time_is_kept_and_the_next_run_is_right():
+    cost = np.random.default_rng(7).integers(0, 300, (30, 30))
+    state = solvers.upload(cost, threads=1, seconds=1e-9)
+    with pytest.raises(GivenUpError, match=r"gave up after .* \d+ of 30 rows are assigned") as told:
+        solvers.run(state)
+    assert told.value.reached["matched"] < 30
+    with pytest.raises(RuntimeError, match="has not ended"):
+        solvers.download(state)
+    state.seconds = None
+    solvers.run(state)
+    assert assignment_proof.assignment(cost, solvers.download(state)).ok
+
+
+@pytest.mark.parametrize(
+    ("step", "planted", "words"),
+    [
+        ("augmentation", lambda *given: 0, "after 6 rounds of augmentations"),
+        ("dual_update", lambda *given: 1, "after 6 dual updates"),
+    ],
+)
+def test_a_step_that_does_nothing_is_found_out(step, planted, words, monkeypatch):
+    monkeypatch.setattr(solvers, step, planted)
+    cost = np.outer(np.arange(6), np.arange(6))  # without dual updates two rows are assigned
+    with pytest.raises(GivenUpError, match=words) as told:
+        solvers.solve_omp(cost, threads=1)
+    assert set(told.value.reached) == {"matched", "dual_updates"}

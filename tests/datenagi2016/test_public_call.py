@@ -101,7 +101,17 @@ def test_any_family_is_drawn_whole_without_a_communicator():
 def test_the_signature_names_every_option():
     kinds = {p.kind for p in inspect.signature(solve).parameters.values()}
     assert kinds == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
-    names = ["cost", "maximize", "dtype", "variant", "exchange", "comm", "geometry", "solver"]
+    names = [
+        "cost",
+        "maximize",
+        "dtype",
+        "variant",
+        "exchange",
+        "comm",
+        "geometry",
+        "solver",
+        "seconds",
+    ]
     parameters = inspect.signature(solve).parameters
     assert list(parameters) == names
     assert all(name in solve.__doc__ for name in names)

@@ -1,6 +1,7 @@
 """The solver as a whole: limits, options, counters, what ends a run, costs of every kind."""
 
 import dataclasses
+import itertools
 import re
 
 import numpy as np
@@ -9,10 +10,12 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from papers.common import deadline
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device, launch
 from papers.common.gpu.signatures import argument_types
 from papers.common.instances.matrices import on_device, uniform, uniform_double
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof, costs_on_device
 from papers.datenagi2016 import launches, reference, solve, solver
 from papers.datenagi2016.kernels import shared
@@ -155,7 +158,7 @@ def test_orders_beyond_the_memory(variant, dtype, matrix_there, monkeypatch):
     with pytest.raises(ValueError, match=f"n <= {largest}"):
         solver.check_size(largest + 1, kind, variant, 16, matrix_there)
     matrix = 0 if matrix_there else kind.itemsize
-    fits = [matrix * n * n + launches.state_bytes(n, kind.itemsize, variant) <= free
+    fits = [matrix * n * n + launches.state_bytes((n, n), kind.itemsize, variant) <= free
             for n in (largest, largest + 1)]  # fmt: skip
     assert fits == [True, False]
 
@@ -546,16 +549,34 @@ class Endless:
 def test_a_run_that_never_ends_raises(variant):
     state = solver.upload(uniform(6, 1, cost_range=60), variant=variant)
     state.mailbox = Endless(solver.Signal(0, True, False))
-    with pytest.raises(RuntimeError, match="no perfect matching after 7 searches"):
+    with pytest.raises(GivenUpError, match="no perfect matching after 7 searches"):
         solver.run(state)
     assert state.mailbox.waits == 7
     state.mailbox = Endless(solver.Signal(0, False, False))
     for bound in ("dual_update", "dual_update_stage_2"):  # duals that move for ever would overflow
         if bound in state.launches:
             state.launches[bound] = Silent(state.launches[bound])
-    with pytest.raises(RuntimeError, match="no augmenting path after 7 dual updates"):
+    with pytest.raises(GivenUpError, match="no augmenting path after 7 dual updates") as told:
         solver.run(state)
+    assert told.value.reached == {"matched": 0, "dual_updates": 7}
     assert state.mailbox.waits == 7
+
+
+@variants
+def test_a_limit_of_time_is_kept_and_the_next_run_is_right(variant, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: float(next(ticks)))
+    cost = uniform(12, 1, cost_range=120)
+    state = solver.upload(cost, variant=variant, seconds=2)
+    with pytest.raises(GivenUpError, match=r"gave up after 3\.0 s and \d+ of 12 rows") as told:
+        solver.run(state)
+    assert told.value.reached["matched"] > 0
+    assert "dual_updates" in told.value.reached
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+    state.seconds = None
+    solver.run(state)
+    assert assignment_proof.assignment(cost, solver.download(state)).ok
 
 
 class Silent:
@@ -713,7 +734,7 @@ def test_no_costs_in_device_memory():
 def test_device_memory_that_the_matrix_fills(monkeypatch):
     """A matrix that is there already needs no second place."""
     costs = on_device.draw_uniform(30, 100, 1)
-    need = launches.state_bytes(30, 4, "tree", 4)
+    need = launches.state_bytes((30, 30), 4, "tree", 4)
     monkeypatch.setattr(device, "free_bytes", lambda: need)
     assert solver.upload(costs, variant="tree").n == 30
     with pytest.raises(ValueError, match="n <= "):

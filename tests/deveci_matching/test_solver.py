@@ -1,10 +1,14 @@
 """The eight variants as a whole: maximum from every start, bounded, counted, bad input named."""
 
+import itertools
+
 import numpy as np
 import pytest
 from deveci_matching.examples import GRAPHS, VARIANTS, check, pairs_of, some_start, variants
 from scipy.sparse import csr_array, random_array
 
+from papers.common import deadline
+from papers.common.model import GivenUpError
 from papers.common.problems.graph import GraphError, bipartite
 from papers.deveci_matching import PAPER, solve, solver
 from papers.deveci_matching.kernels.notation import STUCK, Signal
@@ -99,6 +103,29 @@ def test_a_walk_without_end_is_named():
     state.launches["alternate"].on_enqueue = lambda enqueue: flags.__setitem__(STUCK, 1)
     with pytest.raises(RuntimeError, match="a path has more than 4 columns"):
         solver.run(state)
+
+
+def test_a_limit_of_time_is_kept_and_the_next_run_is_right(monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: float(next(ticks)))
+    graph = GRAPHS["random"]
+    state = solver.upload(graph, initial="empty", algorithm="apsb", seconds=3)
+    with pytest.raises(GivenUpError, match=r"gave up after 4\.0 s and \d+ iterations") as told:
+        solver.run(state)
+    assert 0 < told.value.reached["iterations"] < told.value.reached["levels"] <= 4
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+    state.seconds = None
+    solver.run(state)
+    check(graph, solver.download(state))
+
+
+def test_bounds_on_the_work_say_what_was_reached():
+    state = solver.upload(np.ones((4, 4)), initial="empty")
+    state.launches["alternate"].on_enqueue = lambda enqueue: None
+    with pytest.raises(GivenUpError, match="did not grow") as told:
+        solver.run(state)
+    assert told.value.reached == {"iterations": 5, "levels": 5}
 
 
 def test_a_run_after_a_broken_one_starts_anew():

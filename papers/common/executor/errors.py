@@ -1,5 +1,7 @@
 """Errors of the CPU executor: a kernel did something that has no meaning on a GPU."""
 
+from papers.common.model import GivenUpError
+
 
 class ExecutorError(RuntimeError):
     """A kernel did something that has no meaning on a GPU."""
@@ -13,5 +15,8 @@ class BarrierDivergenceError(ExecutorError):
     """Threads of one block met at different barriers."""
 
 
-class StepLimitError(ExecutorError):
-    """A launch made more accesses than `max_accesses`: most likely it does not end."""
+class StepLimitError(ExecutorError, GivenUpError):
+    """A launch made more accesses than `max_accesses`: it does not end, or is too large for here.
+
+    It is a limit of work: who has asked for a solution hears of it as of the solvers' own limits.
+    """

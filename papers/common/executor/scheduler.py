@@ -183,7 +183,10 @@ class Scheduler:
         self.turns += 1
         self.steps += used + 1  # a turn counts too, so that endless loops of barriers end
         if self.steps > self.limit:
-            raise StepLimitError(f"{self.where()}: more than {self.limit} accesses in one launch")
+            raise StepLimitError(
+                f"{self.where()}: more than {self.limit} accesses in one launch, which is the CPU "
+                "executor's limit: give it a smaller problem"
+            )
 
     def _retire(self, thread: Thread) -> None:
         """A thread returned; whoever waited only for it goes on."""

@@ -45,7 +45,7 @@ class Forest(NamedTuple):
 class Duals(NamedTuple):
     """The numbers of [DN16 sec.2.1]; T is the working type."""
 
-    cost: np.ndarray  # C: T[n, n], row-major; never written
+    cost: np.ndarray  # C: T[rows, n], row-major, square but for rectangles; never written
     d_r: np.ndarray  # T[n]: D_r, in half units
     d_c: np.ndarray  # T[n]: D_c, in half units
     slack: np.ndarray  # T[n], in half units: least over the rows visited so far
@@ -54,8 +54,11 @@ class Duals(NamedTuple):
 
 
 def allocate(matrix: np.ndarray, threads: int) -> tuple[Forest, Duals]:
-    """Allocate for a square C-contiguous int32, int64 or float64 matrix, one chunk a thread."""
-    n, t = matrix.shape[0], matrix.dtype
+    """Allocate for a C-contiguous int32, int64 or float64 matrix, one chunk a thread.
+
+    It has as many columns as rows or more, n of them; lines of `Forest` and `Duals` are n a side.
+    """
+    n, t = matrix.shape[1], matrix.dtype
     limit = np.inf if t.kind == "f" else np.iinfo(t).max
     width = -(-n // (threads * _LINE)) * _LINE
     bounds = np.minimum(np.arange(threads + 1, dtype=np.int64) * width, n)
@@ -141,6 +144,18 @@ def initial_reduction(f: Forest, w: Duals) -> None:
     """
     _row_reduction(f, w)
     _column_reduction(f, w)
+
+
+def start_of_rectangle(f: Forest, w: Duals) -> None:
+    """Subtract row minima; columns have duals of 0 (`papers.datenagi2016.rectangles`).
+
+    Rows that the matrix does not have count as assigned, so that no search begins there; none gets
+    there either, for no column is assigned to them.
+    """
+    rows = w.cost.shape[0]
+    w.d_r[:rows] = 2 * w.cost.min(axis=1)
+    w.d_r[rows:], w.d_c[:] = 0, 0
+    f.a_r[:rows], f.a_r[rows:], f.a_c[:] = -1, 0, -1
 
 
 # --------------------------------------------------------------------------- optimality check

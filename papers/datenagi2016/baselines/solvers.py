@@ -43,7 +43,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from papers.common.model import Assignment, Solver
+from papers.common.deadline import Deadline, check_seconds
+from papers.common.model import Assignment, GivenUpError, Solver
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.common.problems.duals import row_duals
 from papers.datenagi2016 import bands
@@ -61,8 +62,10 @@ from papers.datenagi2016.baselines.openmp import (
     min_reduction,
     optimality_check,
     reverse_pass,
+    start_of_rectangle,
 )
 from papers.datenagi2016.kernels.half_units import halves
+from papers.datenagi2016.rectangles import rows_first, square_again
 
 DTYPES = ("int32", "int64", "float64")
 STEPS = (
@@ -90,6 +93,8 @@ class State:
         How many threads `run` uses.
     counters : dict of str to int
         Filled by `run`.
+    seconds : float or None
+        Time that a run may take.
     solved : bool
         Whether `run` has ended well.
     """
@@ -99,11 +104,16 @@ class State:
     duals: Duals
     threads: int
     counters: dict[str, int]
+    seconds: float | None = None
     solved: bool = False
 
 
 def upload(
-    cost: Any, maximize: bool = False, dtype: Any = None, threads: int | None = None
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    threads: int | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the costs and the number of threads, and allocate.
 
@@ -117,6 +127,9 @@ def upload(
         Working type; by default the narrowest that holds four times the range of the costs.
     threads : int, optional
         By default all that Numba may use (``numba.config.NUMBA_NUM_THREADS``).
+    seconds : float, optional
+        Time after which `run` gives up; it looks after every forward pass, which reads each entry
+        of the matrix once at most.
 
     Raises
     ------
@@ -132,8 +145,9 @@ def upload(
             f"{threads} threads asked, this machine offers {limit} (NUMBA_NUM_THREADS, by default "
             "the number of cores)"
         )
+    check_seconds(seconds)
     problem = prepare(cost, maximize, dtype, DTYPES, factor=4)
-    return State(problem, *allocate(problem.matrix, threads), threads, {})
+    return State(problem, *allocate(rows_first(problem), threads), threads, {}, seconds)
 
 
 def run(state: State, trace: Trace | None = None) -> None:
@@ -148,14 +162,17 @@ def run(state: State, trace: Trace | None = None) -> None:
 
     Raises
     ------
+    GivenUpError
+        After ``state.seconds``, or if a loop exceeds the algorithm's worst case: n searches, n dual
+        updates in a search, n levels in a pass.
     RuntimeError
-        If a loop exceeds the algorithm's worst case, or a dual update finds nothing to update.
+        If a dual update finds nothing to update, or a walk meets a cycle.
     """
-    state.solved = False
+    state.solved, deadline = False, Deadline(state.seconds)
     before = numba.get_num_threads()
     numba.set_num_threads(state.threads)
     try:
-        state.counters = _solve(state.forest, state.duals, trace or _ignore)
+        state.counters = _solve(state.forest, state.duals, trace or _ignore, deadline)
     finally:
         numba.set_num_threads(before)
     state.counters["threads"] = state.threads
@@ -176,6 +193,10 @@ class _Record:
     matches_at_update: list[int] = field(default_factory=list)
     matches_at_pass: list[int] = field(default_factory=list)
 
+    def reached(self, matches: int) -> dict[str, int]:
+        """Return what a run that gives up has reached."""
+        return {"matched": matches, "dual_updates": len(self.matches_at_update)}
+
     def counters(self, n: int) -> dict[str, int]:
         found = {
             "initial_assignments": (*self.matches_at_update, n)[0],
@@ -187,16 +208,17 @@ class _Record:
         return found | bands.counters(self.matches_at_update, self.matches_at_pass, n)
 
 
-def _solve(f: Forest, w: Duals, trace: Trace) -> dict[str, int]:
+def _solve(f: Forest, w: Duals, trace: Trace, deadline: Deadline) -> dict[str, int]:
     record = _Record()
+    rows, lines = w.cost.shape
     trace("initial_reduction")
-    initial_reduction(f, w)
-    for _ in range(f.a_r.size + 1):
+    (initial_reduction if rows == lines else start_of_rectangle)(f, w)
+    for _ in range(lines + 1):
         trace("optimality_check")
-        matches = int(optimality_check(f, w))
-        if matches == f.a_r.size:
+        matches = int(optimality_check(f, w)) - (lines - rows)
+        if matches == rows:
             return record.counters(matches)
-        _search(f, w, trace, record, matches)
+        _search(f, w, trace, record, matches, deadline)
         trace("reverse_pass")
         if reverse_pass(f, contraction(f, f.mark_c, REVERSE)):
             raise RuntimeError("the reverse pass met a cycle")
@@ -205,10 +227,13 @@ def _solve(f: Forest, w: Duals, trace: Trace) -> dict[str, int]:
         if paths == 0 or augmentation(f, paths):
             raise RuntimeError("the augmentation met a cycle, or no path")
         record.augmentations += 1
-    raise RuntimeError(f"no optimal assignment after {f.a_r.size} rounds of augmentations")
+    message = f"no optimal assignment after {f.a_r.size} rounds of augmentations"
+    raise GivenUpError(message, reached=record.reached(matches))
 
 
-def _search(f: Forest, w: Duals, trace: Trace, record: _Record, matches: int) -> None:
+def _search(
+    f: Forest, w: Duals, trace: Trace, record: _Record, matches: int, deadline: Deadline
+) -> None:
     """Forward passes and dual updates in turn, until an unassigned column is reached."""
     for _ in range(f.a_r.size + 1):
         trace("forward_pass")
@@ -216,9 +241,13 @@ def _search(f: Forest, w: Duals, trace: Trace, record: _Record, matches: int) ->
             record.matches_at_pass.append(matches)
         reverse, levels = forward_pass(f, w)
         if levels < 0:
-            raise RuntimeError(f"a forward pass exceeded {f.a_r.size + 1} levels")
+            message = f"a forward pass exceeded {f.a_r.size + 1} levels"
+            raise GivenUpError(message, reached=record.reached(matches))
         record.forward_passes += 1
         record.bfs_levels += int(levels)
+        if deadline.seconds is not None:
+            text = f"{matches} of {len(w.cost)} rows are assigned"
+            deadline.check(text, reached=record.reached(matches))
         if reverse:
             return
         trace("dual_update")
@@ -229,7 +258,8 @@ def _search(f: Forest, w: Duals, trace: Trace, record: _Record, matches: int) ->
         half = theta / 2 if w.limit.dtype.kind == "f" else theta // 2
         if dual_update(f, w, theta, half) == 0:
             raise RuntimeError("after the dual update no column reached zero")
-    raise RuntimeError(f"no augmenting path after {f.a_r.size} dual updates")
+    message = f"no augmenting path after {f.a_r.size} dual updates"
+    raise GivenUpError(message, reached=record.reached(matches))
 
 
 def download(state: State) -> Assignment:
@@ -248,8 +278,11 @@ def download(state: State) -> Assignment:
     """
     if not state.solved:
         raise RuntimeError("nothing to download: the run has not ended")
-    columns = state.forest.a_r.copy()
-    return finish(state.problem, columns, *_whole_duals(state.problem, state.duals), state.counters)
+    columns = state.forest.a_r[: len(state.duals.cost)].copy()
+    u, v = _whole_duals(state.problem, state.duals)
+    if columns.size < v.size:
+        columns, u, v = square_again(state.problem, columns, u[: columns.size], v)
+    return finish(state.problem, columns, u, v, state.counters)
 
 
 def _whole_duals(problem: Problem, w: Duals) -> tuple[np.ndarray, np.ndarray]:
@@ -262,13 +295,17 @@ def _whole_duals(problem: Problem, w: Duals) -> tuple[np.ndarray, np.ndarray]:
 
 
 def solve_omp(
-    cost: Any, maximize: bool = False, dtype: Any = None, threads: int | None = None
+    cost: Any,
+    maximize: bool = False,
+    dtype: Any = None,
+    threads: int | None = None,
+    seconds: float | None = None,
 ) -> Assignment:
     """Solve an assignment problem on the CPU by the alternating tree variant [DN16 sec.6].
 
     Parameters
     ----------
-    cost, maximize, dtype, threads
+    cost, maximize, dtype, threads, seconds
         See `upload`.
 
     Returns
@@ -281,10 +318,10 @@ def solve_omp(
     ------
     ValueError
         From `upload`; or every complete assignment uses a forbidden pair.
-    RuntimeError
+    GivenUpError, RuntimeError
         From `run`.
     """
-    state = upload(cost, maximize, dtype, threads)
+    state = upload(cost, maximize, dtype, threads, seconds)
     run(state)
     return download(state)
 

@@ -333,19 +333,21 @@ def shift_dual(k, half, cover, dual):
 
 
 @cuda.jit
-def dual_update_stage_2(n, top, theta, covers, duals, flags):
+def dual_update_stage_2(lines, top, theta, covers, duals, flags):
     """Move every dual by theta / 2: at least one new edge has no slack (classical).
 
-    Paper: [DN16 Alg.8] [DN16 sec.4.4].  Launch: one thread a row and column, n in all.
+    Paper: [DN16 Alg.8] [DN16 sec.4.4].  Launch: one thread a line, the longer side's number.
     Reads/Writes: reads covers and theta, changes the duals, each by one thread.
     """
     k = cuda.grid(1)
     if k == 0:
         flags[UPDATED] = 1
-    if k < n and theta[0] < top:
+    if theta[0] < top:
         half = halve(theta[0])
-        shift_dual(k, half, covers.row, duals.row)
-        shift_dual(k, half, covers.column, duals.column)
+        if k < lines.n:
+            shift_dual(k, half, covers.row, duals.row)
+        if k < lines.columns:
+            shift_dual(k, half, covers.column, duals.column)
 
 
 @cuda.jit
@@ -391,7 +393,7 @@ SIGNATURES = {
     reverse_pass: ("int32", _LINES, Predecessors, Successors, _LINES, _LINES, _LINES),
     augmentation: ("int32", _LINES, Successors, Assignments, _LINES),
     minimum: "void(int32, T, T, T[::1], T[::1])",
-    dual_update_stage_2: ("int32", "T", "T[::1]", Covers, Duals, _LINES),
+    dual_update_stage_2: (Lines, "T", "T[::1]", Covers, Duals, _LINES),
     dual_update: (Lines, Limits, "T[::1]", Covers, _LINES, Duals, "T[::1]", _LINES, _LINES),
 }  # fmt: skip
 """The types that each kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from numba import cuda, int32
 
 from papers.common.gpu.reductions import FULL_WARP, warp_rank
-from papers.datenagi2016.kernels.arguments import Forest, Limits, Matrix, Queue
+from papers.datenagi2016.kernels.arguments import Forest, Limits, Lines, Matrix, Queue
 from papers.datenagi2016.kernels.half_units import reduced_cost
 from papers.datenagi2016.kernels.shared import (
     ACTIVE,
@@ -148,7 +148,7 @@ def settle(
 
 @cuda.jit(max_registers=64)
 def forward_pass(
-    n, limits, matrix, column_assignment, forest, frontier, frontier_reverse, flags, signal
+    lines, limits, matrix, column_assignment, forest, frontier, frontier_reverse, flags, signal
 ):
     """Breadth-first search that keeps every column's least slack, from all active rows at once.
 
@@ -157,6 +157,7 @@ def forward_pass(
     and combine their minima in shared memory, so that wide and narrow frontiers fill the GPU.
     Launch: cooperative; blocks of a power of two of warps, as many as are resident at once at
     most. 64 registers a thread let two blocks of 512 share a multiprocessor.
+    Ends: every level but the last covers a column for good, and each row is in one frontier.
     Reads/Writes: reads the frontier's rows of ``cost``, the duals, the assignments; slacks,
     predecessors, covers, marks, each by the one warp that holds the column; ``frontier`` holds
     F_in and the next F_in by turns, ``flags[SIZES ...]`` their sizes: one is read, one counted
@@ -165,12 +166,13 @@ def forward_pass(
     trees are vertex-disjoint [DN16 Prop.1]. Barriers of the grid separate the levels.
     """
     grid = cuda.cg.this_grid()
+    n, columns = lines.n, lines.columns
     shared_least = cuda.shared.array(MAX_BLOCK, matrix.cost.dtype)
     shared_best = cuda.shared.array(MAX_BLOCK, int32)
     thread, warps = cuda.threadIdx.x, cuda.blockDim.x >> 5
     lane, warp = thread & 31, thread >> 5
     leader = cuda.grid(1) == 0
-    groups = (n + 31) >> 5
+    groups = (columns + 31) >> 5
     known = flags[REVERSE]  # 0, but for a pass that is launched after one that found a path
     reached = 0
     first_frontier(n, forest.marks.row, frontier, flags)
@@ -190,10 +192,10 @@ def forward_pass(
             j = group * 32 + lane
             uncovered = False
             least, best = limits.top, int32(-1)
-            if group < groups and j < n and forest.covers.column[j] == 0:
+            if group < groups and j < columns and forest.covers.column[j] == 0:
                 uncovered = True
                 least, best = least_of_rows(
-                    part, split, size, n, j, matrix.duals.column[j], limits.top, matrix,
+                    part, split, size, columns, j, matrix.duals.column[j], limits.top, matrix,
                     frontier, (level & 1) * n,
                 )  # fmt: skip
             least, best = least_of_shares(part, split, least, best, shared_least, shared_best)
@@ -218,7 +220,7 @@ ELEMENT_TYPES = ("int32", "int64", "float64")
 _LINES = "int32[::1]"
 SIGNATURES = {
     forward_pass: (
-        "int32", Limits, Matrix, _LINES, Forest, _LINES, _LINES, _LINES, "int64[::1]",
+        Lines, Limits, Matrix, _LINES, Forest, _LINES, _LINES, _LINES, "int64[::1]",
     ),
 }  # fmt: skip
 """The types that the kernel is compiled for; ``T`` stands for each of `ELEMENT_TYPES`."""

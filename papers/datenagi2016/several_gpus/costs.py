@@ -29,7 +29,7 @@ class Request:
     Attributes
     ----------
     comm : mpi4py communicator
-    maximize, dtype, variant, geometry, exchange
+    maximize, dtype, variant, geometry, exchange, seconds
         As in `papers.datenagi2016.several_gpus.solver.solve`.
     by_rows : bool
         Whether the variant splits the rows of the matrix, or its columns.
@@ -42,6 +42,7 @@ class Request:
     geometry: Geometry | None
     exchange: str
     by_rows: bool
+    seconds: float | None = None
 
     def strip(self, n: int) -> Strip:
         """Return this rank's strip of a matrix of order n; int32 indices must do for it."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
-from papers.common.model import Assignment
+from papers.common.model import Assignment, GivenUpError
 from papers.common.mpi import ranks
 from papers.datenagi2016.launches import Geometry
 from papers.datenagi2016.several_gpus.state import State
@@ -45,10 +45,12 @@ def run(state: State, trace: Mark | None = None) -> None:
         On every rank, if there are more edges without slack than int32 pointers can count
         (classical).
     GivenUpError
-        On every rank, if the kernels of the ranks wait for one another in vain (peers).
+        On every rank: after ``state.seconds`` by the root's clock; if the kernels of the ranks wait
+        for one another in vain (peers); at a bound on the iterations, which are those of
+        `papers.datenagi2016.solver.run`.
     RuntimeError
-        On every rank, if a dual update makes no progress or a bound on the iterations is
-        exceeded. What only one rank meets ends the job (`papers.common.mpi.ranks.guarded`).
+        On every rank, if a dual update makes no progress. What only one rank meets ends the job
+        (`papers.common.mpi.ranks.guarded`).
     """
     if state.n == 0:
         state.solved = True
@@ -73,7 +75,8 @@ def _run(state: State, mark: Mark) -> None:
         reverse_pass(state)
         mark("augmentation")
         augmentation(state)
-    raise ranks.agreed(RuntimeError(f"no perfect matching after {state.n + 1} searches"))
+    message = f"no perfect matching after {state.n + 1} searches"
+    raise ranks.agreed(GivenUpError(message, reached=state.reached))
 
 
 def search(state: State, mark: Mark) -> None:
@@ -94,14 +97,14 @@ def search(state: State, mark: Mark) -> None:
                     f"({state.matches} of {state.n} rows are assigned)"
                 )
             )
+        state.check_time()
         if path_found:
             return
         state.matches_at_update.append(state.matches)
         dual_update(state, mark)
         updated = True
-    raise ranks.agreed(
-        RuntimeError(f"no augmenting path after {(patience + 1) * (state.n + 1)} dual updates")
-    )
+    message = f"no augmenting path after {(patience + 1) * (state.n + 1)} dual updates"
+    raise ranks.agreed(GivenUpError(message, reached=state.reached))
 
 
 def dual_update(state: State, mark: Mark) -> None:
@@ -159,6 +162,7 @@ def solve(
     geometry: Geometry | None = None,
     comm: Any = None,
     exchange: str = "auto",
+    seconds: float | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem on the ranks of a communicator [DN16 sec.5]; collective.
 
@@ -170,7 +174,7 @@ def solve(
     ----------
     cost : Source, Instance, path of a .npy file, array_like[n, m], or int32[n, n] on the device
         A caller's own source (`papers.common.problems.blocks`) is read by part, as a file is.
-    maximize, dtype, variant, geometry, exchange
+    maximize, dtype, variant, geometry, exchange, seconds
         As in `papers.datenagi2016.solve`.
     comm : mpi4py communicator, optional
         By default this process alone.
@@ -186,6 +190,8 @@ def solve(
     ValueError, OSError, MissingPackageError, GivenUpError, RuntimeError
         As in `papers.datenagi2016.solve`, on every rank.
     """
-    state = upload(cost, maximize, dtype, variant, geometry, comm=comm, exchange=exchange)
+    state = upload(
+        cost, maximize, dtype, variant, geometry, comm=comm, exchange=exchange, seconds=seconds
+    )
     run(state)
     return download(state)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from papers.common.deadline import check_seconds
 from papers.common.gpu import device
 from papers.common.model import Assignment
 from papers.common.mpi import ranks as mpi
@@ -40,12 +41,13 @@ def upload(
     comm: Any = None,
     exchange: str = "auto",
     ranks: int | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the input on all ranks, put each one's strip into its device memory; collective.
 
     Parameters
     ----------
-    cost, maximize, dtype, variant, geometry, comm, exchange
+    cost, maximize, dtype, variant, geometry, comm, exchange, seconds
         As in `papers.datenagi2016.several_gpus.solver.solve`.
     ranks : int, optional
         How many ranks `comm` must have.
@@ -66,8 +68,9 @@ def upload(
         with mpi.agreeing(comm):
             check_variant(variant)
             exchanges.check(exchange)
+            check_seconds(seconds)
         by_rows = VARIANTS[variant].by_rows
-        request = Request(comm, maximize, dtype, variant, geometry, exchange, by_rows)
+        request = Request(comm, maximize, dtype, variant, geometry, exchange, by_rows, seconds)
         return _upload(cost, request)
 
 
@@ -77,10 +80,17 @@ def _upload(cost: Any, request: Request) -> State:
     mpi.settle_device(comm)
     with mpi.agreeing(comm):
         source = source_of(cost)
-    options = request.maximize, str(request.dtype), request.variant, request.exchange
+    options = (
+        request.maximize,
+        str(request.dtype),
+        request.variant,
+        request.exchange,
+        request.seconds,
+    )
     _demand_one_problem(comm, source, options)
     problem, strip, costs = part_of(request, source)
     state = State(problem, problem.size, comm, Collectives(comm), whole=source.dtype.kind != "f")
+    state.seconds = request.seconds
     if strip is not None:
         state.gpus = mpi.gpus_of(comm)
         _make_room(state, strip, costs, request)

@@ -14,6 +14,7 @@ which goes from that matching to a maximum one, in memory that was allocated bef
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +23,9 @@ from typing import Any, cast
 import numba
 import numpy as np
 
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.model import GivenUpError, Matching, Solver
+from papers.common.problems import kinds
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching.baselines import hk, p_dbfs, p_hk, p_pfp, pfp
 from papers.deveci_matching.baselines.pfp import EDGES, LEVELS, OVER, PATHS, PHASES, STUCK, TALLY
@@ -32,7 +35,11 @@ Trace = Callable[[str], None]
 Code = Callable[[np.ndarray, np.ndarray, np.ndarray, int], int]
 """Enlarges ``(rmatch, cmatch)`` and counts in the tally; returns 0, `OVER` or `STUCK`."""
 
-NO_LIMIT = 2**62
+SLICE = 1 << 25
+"""The number of edges, at least, between two looks at the clock: some tenths of a second."""
+
+LOOKS = 5
+"""Looks of a phase at an edge, at most, those ahead and of both sides included."""
 
 
 class WorkLimitError(GivenUpError):
@@ -52,6 +59,10 @@ class State:
         The matching to start from; None: the cheap one, computed within `run`.
     limit : int
         Number of edges that the code may look at.
+    asked : int or None
+        The limit that the caller has asked for.
+    seconds : float or None
+        Time that a run may take.
     threads : int
         0 for a sequential code.
     rmatch, cmatch : int32[rows], int32[columns]
@@ -66,6 +77,8 @@ class State:
     solve: Code
     start: tuple[np.ndarray, np.ndarray] | None
     limit: int
+    asked: int | None
+    seconds: float | None
     threads: int
     rmatch: np.ndarray
     cmatch: np.ndarray
@@ -120,9 +133,11 @@ def upload(
     work_limit: int | None = None,
     timed_start: bool = False,
     threads: int | None = None,
+    seconds: float | None = None,
     *,
     make: Callable[[Graph, int], Code],
     parallel: bool,
+    short: bool = False,
 ) -> State:
     """Check the graph and the options, compute the start, and allocate.
 
@@ -138,8 +153,11 @@ def upload(
     threads : int, optional
         For a multicore code; by default all that Numba may use
         (``numba.config.NUMBA_NUM_THREADS``).
-    make, parallel
-        The code, and whether it is a multicore code; `SOLVERS` binds both.
+    seconds : float, optional
+        Time after which a run gives up; see `run`.
+    make, parallel, short
+        The code, whether it is a multicore code, and whether all shortest paths of a phase are
+        taken (see `most_edges`); `SOLVERS` binds them.
 
     Raises
     ------
@@ -151,6 +169,7 @@ def upload(
     """
     if work_limit is not None and work_limit < 0:
         raise ValueError(f"work_limit must be at least 0, not {work_limit}")
+    check_seconds(seconds)
     count = _threads(threads, parallel)
     checked = bipartite(graph)
     cheap = initial is None or (isinstance(initial, str) and initial == "cheap")
@@ -158,11 +177,26 @@ def upload(
         graph=checked,
         solve=make(checked, count),
         start=None if timed_start and cheap else start(checked, initial),
-        limit=NO_LIMIT if work_limit is None else int(work_limit),
+        limit=most_edges(checked, short) if work_limit is None else int(work_limit),
+        asked=work_limit,
+        seconds=seconds,
         threads=count,
         rmatch=np.empty(checked.rows, np.int32),
         cmatch=np.empty(checked.columns, np.int32),
     )
+
+
+def most_edges(graph: Graph, short: bool) -> int:
+    """Return how many edges a right code looks at, at most.
+
+    A phase looks at an edge `LOOKS` times at most, and each but the last matches a pair more: their
+    number is at most ``k + 1``, where k is the shorter side. Hopcroft and Karp's own need only
+    ``2 sqrt(k) + 2``, because a phase takes a maximal set of shortest paths (`short`). Looks ahead
+    add one at each edge.
+    """
+    pairs = min(graph.rows, graph.columns)
+    phases = min(pairs + 1, 2 * math.isqrt(pairs) + 4) if short else pairs + 1
+    return (LOOKS * phases + 1) * graph.edges
 
 
 def _threads(threads: int | None, parallel: bool) -> int:
@@ -193,14 +227,20 @@ def run(state: State, trace: Trace | None = None) -> None:
     trace : callable(str), optional
         Not called: the codes have no steps.
 
+    Where the time is limited the code is called again and again, from the matching that it has
+    reached, for so many edges at a time that it ends a phase at least.
+
     Raises
     ------
     WorkLimitError
-        If the code has looked at more than ``work_limit`` edges.
+        If the code has looked at more than ``work_limit`` edges, or than any right run does
+        (`most_edges`).
+    GivenUpError
+        After ``state.seconds``.
     RuntimeError
         If a phase finds no path where there must be one.
     """
-    state.solved = False
+    state.solved, deadline = False, Deadline(state.seconds)
     if state.start is None:
         graph = state.graph
         state.rmatch, state.cmatch = cheap_matching(graph.cxadj, graph.cadj, graph.rows)
@@ -208,10 +248,12 @@ def run(state: State, trace: Trace | None = None) -> None:
         state.rmatch[:], state.cmatch[:] = state.start
     initial = int(np.count_nonzero(state.cmatch >= 0))
     state.tally[:] = 0
-    outcome = _call(state)
+    outcome = _call(state, state.limit) if state.seconds is None else _slices(state, deadline)
     if outcome == OVER:
+        asked = "no right run exceeds" if state.asked is None else "work_limit is"
         raise WorkLimitError(
-            f"stopped after {state.tally[EDGES]} edges: work_limit is {state.limit}"
+            f"stopped after {state.tally[EDGES]} edges: {asked} {state.limit}",
+            reached=_reached(state),
         )
     if outcome == STUCK:
         raise RuntimeError("a phase found no augmenting path where there must be one")
@@ -227,14 +269,38 @@ def run(state: State, trace: Trace | None = None) -> None:
     state.solved = True
 
 
-def _call(state: State) -> int:
+def _reached(state: State) -> dict[str, int]:
+    """Return the counts that a run has reached when it gives up."""
+    matched = int(np.count_nonzero(state.cmatch >= 0))
+    return {"matched": matched, "edges_scanned": int(state.tally[EDGES])}
+
+
+def _slices(state: State, deadline: Deadline) -> int:
+    """Call the code for a slice of the edges at a time, and look at the clock in between."""
+    initial, edges = int(np.count_nonzero(state.cmatch >= 0)), 0
+    share = max(SLICE, 2 * LOOKS * state.graph.edges)  # a whole phase from its beginning, at least,
+    if state.asked is None:  # and the one that is broken off is no longer than that
+        state.limit = 2 * most_edges(state.graph, False)
+    while True:
+        state.tally[EDGES] = 0
+        outcome = _call(state, min(share, state.limit - edges))
+        edges += int(state.tally[EDGES])
+        state.tally[EDGES] = edges
+        reached = _reached(state)
+        state.tally[PATHS] = reached["matched"] - initial  # of a phase that was broken off, too
+        if outcome != OVER or edges > state.limit:
+            return outcome
+        deadline.check(f"{edges} edges, {reached['matched']} pairs matched", reached=reached)
+
+
+def _call(state: State, limit: int) -> int:
     """Call the code, with as many threads as asked for."""
     if state.threads == 0:
-        return state.solve(state.rmatch, state.cmatch, state.tally, state.limit)
+        return state.solve(state.rmatch, state.cmatch, state.tally, limit)
     before = numba.get_num_threads()
     numba.set_num_threads(state.threads)
     try:
-        return state.solve(state.rmatch, state.cmatch, state.tally, state.limit)
+        return state.solve(state.rmatch, state.cmatch, state.tally, limit)
     finally:
         numba.set_num_threads(before)
 
@@ -337,6 +403,7 @@ def solve(
     work_limit: int | None = None,
     timed_start: bool = False,
     threads: int | None = None,
+    seconds: float | None = None,
 ) -> Matching:
     """Return a maximum matching of a bipartite graph, found on the CPU.
 
@@ -345,8 +412,8 @@ def solve(
     graph : Graph or anything that `papers.common.problems.graph.bipartite` accepts
     code : str
         A key of `SOLVERS`.
-    initial, work_limit, timed_start, threads
-        See `upload`.
+    initial, work_limit, timed_start, threads, seconds
+        See `upload`; SciPy's code cannot be stopped and takes no seconds.
 
     Returns
     -------
@@ -364,27 +431,32 @@ def solve(
     if code not in SOLVERS:
         raise ValueError(f"code={code!r} is none of {', '.join(SOLVERS)}")
     solver = SOLVERS[code]
+    limits = {} if seconds is None else {"seconds": seconds}
+    kinds.check_options(solver, limits)
     state = solver.upload(
-        graph, initial=initial, work_limit=work_limit, timed_start=timed_start, threads=threads
-    )
+        graph, initial=initial, work_limit=work_limit, timed_start=timed_start, threads=threads,
+        **limits,
+    )  # fmt: skip
     solver.run(state)
     return cast(Matching, solver.download(state))
 
 
-def _solver(name: str, title: str, make: Callable[..., Code], parallel: bool = False) -> Solver:
+def _solver(
+    name: str, title: str, make: Callable[..., Code], parallel: bool = False, short: bool = False
+) -> Solver:
     return Solver(
         name=name,
         title=title,
         device="cpu",
         problem="matching",
-        upload=partial(upload, make=make, parallel=parallel),
+        upload=partial(upload, make=make, parallel=parallel, short=short),
         run=run,
         download=download,
     )
 
 
 SOLVERS: Mapping[str, Solver] = {
-    "hk": _solver("hk", "HK (CPU)", _hk),
+    "hk": _solver("hk", "HK (CPU)", _hk, short=True),
     "hkdw": _solver("hkdw", "HKDW (CPU)", partial(_hk, duff_wiberg=True)),
     "pfp": _solver("pfp", "PFP (CPU)", _pfp),
     "p_hk": _solver("p_hk", "P-HK (multicore CPU)", _p_hk, parallel=True),
@@ -398,5 +470,6 @@ SOLVERS: Mapping[str, Solver] = {
         upload=upload_scipy,
         run=run_scipy,
         download=download_scipy,
+        limits={"time limits": "takes no option seconds"},
     ),
 }

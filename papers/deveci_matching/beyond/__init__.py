@@ -18,6 +18,7 @@ def solve(
     timed_start: bool = False,
     threads: int | None = None,
     blocks: int | None = None,
+    seconds: float | None = None,
 ) -> Matching:
     """Find a matching of maximum cardinality in a bipartite graph, in one launch.
 
@@ -40,6 +41,9 @@ def solve(
         Threads a block: a power of two from 32 to 1024.
     blocks : int, optional
         Blocks; at most as many as are resident at once. By default one a multiprocessor.
+    seconds : float, optional
+        The time after which a run without an answer is given up. It makes several launches of the
+        one, between which the clock is looked at.
 
     Returns
     -------
@@ -52,7 +56,9 @@ def solve(
     GraphError
         A bad graph, a bad start, or a graph too large for the device's memory.
     ValueError
-        An impossible number of threads or blocks.
+        An impossible number of threads or blocks, or seconds that are none.
+    papers.common.model.GivenUpError
+        After `seconds`, or at a bound on the work that no right kernel exceeds.
     RuntimeError
         If the kernel fails.
 
@@ -64,4 +70,4 @@ def solve(
     """
     from papers.deveci_matching.beyond import solver
 
-    return solver.solve(graph, initial, timed_start, threads, blocks)
+    return solver.solve(graph, initial, timed_start, threads, blocks, seconds)

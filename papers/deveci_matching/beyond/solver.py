@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind, registers_for, resident_blocks
 from papers.common.gpu.state import DeviceState
-from papers.common.model import Matching, Solver
+from papers.common.model import GivenUpError, Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
 from papers.deveci_matching.beyond.kernels import control
@@ -26,6 +27,9 @@ from papers.deveci_matching.beyond.kernels.arguments import (
 )
 from papers.deveci_matching.beyond.kernels.grafting import maximum_matching
 from papers.deveci_matching.launches import check_size
+
+SHARE = 8
+"""Phases of a launch where the time is limited. A phase looks at each edge a few times."""
 
 FAILURES = {
     control.TOO_MANY_LEVELS: "a search went on for more levels than there are columns",
@@ -47,12 +51,15 @@ class State(DeviceState):
         Whether `run` computes the start anew, on the host.
     initial_cardinality : int
         Number of pairs of the start; -1 (unknown) when it is made on the device.
+    seconds : float or None
+        Time that a run may take.
     """
 
     graph: Graph
     initial: Any
     timed_start: bool
     initial_cardinality: int
+    seconds: float | None = None
 
 
 def upload(
@@ -61,6 +68,7 @@ def upload(
     timed_start: bool = False,
     threads: int | None = None,
     blocks: int | None = None,
+    seconds: float | None = None,
 ) -> State:
     """Check the graph, allocate everything, copy graph and start to the device.
 
@@ -76,6 +84,9 @@ def upload(
         Threads a block: a power of two from 32 to 1024.
     blocks : int, optional
         Blocks; by default and at most as many as are resident at once.
+    seconds : float, optional
+        A run without an answer after so long gives up. The algorithm is then cut into launches of
+        `SHARE` phases, and the clock is looked at between them.
 
     Returns
     -------
@@ -86,8 +97,9 @@ def upload(
     GraphError
         A bad graph or start, or a graph too large for the device.
     ValueError
-        For impossible threads or blocks.
+        For impossible threads or blocks, or seconds that are none.
     """
+    check_seconds(seconds)
     checked = bipartite(graph)
     machine = device.describe()
     width = threads if threads is not None else (512 if machine.is_gpu else 32)
@@ -99,10 +111,15 @@ def upload(
     on_device = isinstance(initial, str) and initial == "device"
     rmatch, cmatch = start.start(checked, "empty" if on_device else initial)
     paired = -1 if on_device else int(np.count_nonzero(cmatch >= 0))
-    state = State(checked, initial, timed_start and not on_device, paired)
+    state = State(checked, initial, timed_start and not on_device, paired, seconds)
     if checked.edges:
         state.arrays = allocate(checked, rmatch, cmatch)
-        state.launches["matching"] = _bind(checked, state.arrays, on_device, width, blocks)
+        begins = control.FROM_GREEDY if on_device else control.FROM_START
+        share = checked.columns + 2 if seconds is None else SHARE
+        shape = width, blocks
+        state.launches["matching"] = _bind(checked, state.arrays, begins, share, shape)
+        if seconds is not None:
+            state.launches["go_on"] = _bind(checked, state.arrays, control.GO_ON, share, shape)
     return state
 
 
@@ -132,12 +149,14 @@ def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, 
 
 
 def _bind(
-    graph: Graph, arrays: dict[str, Any], on_device: bool, threads: int, blocks: int | None
+    graph: Graph, arrays: dict[str, Any], begins: int, share: int, shape: tuple[int, int | None]
 ) -> Launch:
+    threads, blocks = shape
     kernel = for_block(threads)
     arguments = (
         Sizes(np.int32(graph.rows), np.int32(graph.columns)),
-        np.int32(on_device),
+        np.int32(begins),
+        np.int32(share),
         Adjacency(arrays["cxadj"], arrays["cadj"], arrays["rxadj"], arrays["radj"]),
         Partners(arrays["rstart"], arrays["cstart"]),
         Partners(arrays["rmatch"], arrays["cmatch"]),
@@ -169,17 +188,33 @@ def for_block(threads: int) -> Any:
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """Find a maximum matching of the device-resident graph, from the start; may be run again.
 
-    It enqueues the launch and does not wait: synchronise the device for that. The launch has no
-    steps, so `trace` is not called.
+    It enqueues the launch and does not wait, unless the time is limited: synchronise the device for
+    that. The launch has no steps, so `trace` is not called.
+
+    Raises
+    ------
+    GivenUpError
+        After ``state.seconds``. (`download` tells of a bound on the work: see `FAILURES`.)
     """
+    deadline = Deadline(state.seconds)
     if state.timed_start and state.arrays:
         rmatch, cmatch = start.start(state.graph, state.initial)
         device.overwrite(state.arrays["rstart"], rmatch)
         device.overwrite(state.arrays["cstart"], cmatch)
     state.forget()
-    for launch in state.launches.values():
-        launch()
+    if state.launches:
+        state.launches["matching"]()
+    if "go_on" in state.launches:
+        while (words := device.to_host(state.arrays["control"]))[control.STATUS] == control.GOING:
+            deadline.check(f"{words[control.PHASES]} phases", reached=_reached(words))
+            state.launches["go_on"]()
     state.solved = True
+
+
+def _reached(words: np.ndarray) -> dict[str, int]:
+    """Return the counts that a run has reached when it gives up."""
+    names = {"phases": control.PHASES, "paths": control.PATHS, "levels": control.LEVELS}
+    return {name: int(words[place]) for name, place in names.items()}
 
 
 def download(state: State) -> Matching:
@@ -196,7 +231,9 @@ def download(state: State) -> Matching:
     Raises
     ------
     RuntimeError
-        If nothing has been run, or a bound of the kernel was passed.
+        If nothing has been run.
+    GivenUpError
+        If a bound on the kernel's work was passed, which no right one does: see `FAILURES`.
     """
     graph = state.graph
     if not state.solved:
@@ -206,7 +243,8 @@ def download(state: State) -> Matching:
         return Matching(*empty, 0, {"initial_cardinality": 0, "augmenting_paths": 0})
     words = device.to_host(state.arrays["control"])
     if words[control.STATUS] != control.SOLVED:
-        raise RuntimeError(FAILURES.get(int(words[control.STATUS]), "the run did not end"))
+        failure = FAILURES.get(int(words[control.STATUS]), "the run did not end")
+        raise GivenUpError(failure, reached=_reached(words))
     rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
     cardinality = int(np.count_nonzero(cmatch >= 0))
     paths = int(words[control.PATHS])
@@ -219,7 +257,7 @@ def download(state: State) -> Matching:
         "levels_pulled": int(words[control.PULLED]),
         "phases_grafted": int(words[control.GRAFTED]),
         "phases_cut": int(words[control.CUT]),
-        "kernel_launches": 1,
+        "kernel_launches": sum(launch.count for launch in state.launches.values()),
     }
     return Matching(rmatch, cmatch, cardinality, counters)
 
@@ -230,9 +268,10 @@ def solve(
     timed_start: bool = False,
     threads: int | None = None,
     blocks: int | None = None,
+    seconds: float | None = None,
 ) -> Matching:
     """Upload, run, download; `papers.deveci_matching.beyond.solve` names parameters and errors."""
-    state = upload(graph, initial, timed_start, threads, blocks)
+    state = upload(graph, initial, timed_start, threads, blocks, seconds)
     run(state)
     return download(state)
 

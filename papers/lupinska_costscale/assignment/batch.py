@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
 from papers.common.model import Assignment, Solver
@@ -23,6 +24,9 @@ within [-C, C] (the last bid: -2 C), reduced costs within 3 C, distances within 
 
 WARPS = 4
 """Warps a block."""
+
+SHARE = 4096
+"""Problems of a launch where the time is limited: some tenths of a millisecond."""
 
 COUNTERS = ("row_bids", "paths", "columns_scanned", "kernel_launches")
 
@@ -82,6 +86,10 @@ class State:
         Whether the caller gave one matrix, and gets one `Assignment`.
     copies : int
         Number of times that each problem is in the batch, its columns rotated anew each time.
+    seconds : float or None
+        Time that a run may take.
+    launches : list of Launch
+        One, or one for every `SHARE` problems where the time is limited.
     """
 
     costs: np.ndarray
@@ -90,8 +98,9 @@ class State:
     maximize: bool
     single: bool
     copies: int = 1
+    seconds: float | None = None
     arrays: dict[str, Any] = field(default_factory=dict)
-    launch: Launch | None = None
+    launches: list[Launch] = field(default_factory=list)
     solved: bool = False
     problem: Any = None
 
@@ -105,6 +114,7 @@ def upload(
     dtype: Any = None,
     copies: int = 1,
     threads: int = 32 * WARPS,
+    seconds: float | None = None,
 ) -> State:
     """Check a batch, bring it into working form, and onto the device.
 
@@ -121,6 +131,9 @@ def upload(
         problem.
     threads : int
         Threads a block, whole warps.
+    seconds : float, optional
+        A run that has not solved all of them after so long gives up; it looks after every `SHARE`
+        problems, each of which is a launch then.
 
     Raises
     ------
@@ -133,6 +146,7 @@ def upload(
             raise ValueError(f"{name}={value!r} is no whole number from {low} on")
     if threads % 32 or threads > 1024:
         raise ValueError(f"threads={threads} is no number of whole warps up to 1024")
+    check_seconds(seconds)
     array, single = _as_batch(costs)
     if max(array.shape[1:]) > kernels.LARGEST:
         raise ValueError(
@@ -140,7 +154,7 @@ def upload(
             f"hold {kernels.LARGEST} lines"
         )
     matrix, shift = _working_form(array, maximize, dtype)
-    state = State(array, matrix, shift, maximize, single, int(copies))
+    state = State(array, matrix, shift, maximize, single, int(copies), seconds)
     if single:
         state.problem = prepare(array[0], maximize)
     if matrix.size:
@@ -217,19 +231,29 @@ def _bind(state: State, threads: int) -> None:
     if state.copies > 1:
         rotated = [np.roll(state.matrix, -copy, axis=2) for copy in range(state.copies)]
         flat = np.concatenate(rotated).reshape(-1)
-    arrays = state.arrays = {
+    state.arrays = {
         "cost": device.to_device(flat),
         "columns": device.empty(total * n, np.int32),
         "u": device.empty(total * n, work),
         "v": device.empty(total * n, work),
         "tally": device.to_device(np.zeros(3, np.int64)),
     }
+    share = total if state.seconds is None else SHARE
+    state.launches = [
+        _bind_share(state, threads, first, min(first + share, total))
+        for first in range(0, total, share)
+    ]
+
+
+def _bind_share(state: State, threads: int, first: int, last: int) -> Launch:
+    """The launch for the problems from `first` to before `last`."""
+    n, work = state.matrix.shape[1], state.matrix.dtype
     far = np.finfo(work).max if work.kind == "f" else np.iinfo(work).max
-    blocks = -(-total // (threads // 32))
-    names = ("cost", "columns", "u", "v", "tally")
-    state.launch = bind(
-        kernels.solve_batch, blocks, threads, np.int32(total), np.int32(n), work.type(far),
-        *(arrays[name] for name in names),
+    sizes = {"cost": n * n, "columns": n, "u": n, "v": n}
+    parts = [state.arrays[name][first * size : last * size] for name, size in sizes.items()]
+    return bind(
+        kernels.solve_batch, -(-(last - first) // (threads // 32)), threads,
+        np.int32(last - first), np.int32(n), work.type(far), *parts, state.arrays["tally"],
     )  # fmt: skip
 
 
@@ -237,10 +261,24 @@ def _bind(state: State, threads: int) -> None:
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
-    """Solve the batch in one launch; may be called again on the same state."""
-    if state.launch is not None:
+    """Solve the batch in one launch, or in several; may be called again on the same state.
+
+    A problem of order n takes at most 3 n bids and n searches of n columns: the work of a launch is
+    bounded by its problems.
+
+    Raises
+    ------
+    GivenUpError
+        After ``state.seconds``, unless that was the last launch.
+    """
+    deadline, state.solved = Deadline(state.seconds), False
+    if state.launches:
         device.overwrite(state.arrays["tally"], np.zeros(3, np.int64))
-        state.launch()
+    for done, launch in enumerate(state.launches):
+        if done:
+            reached = {"problems": done * SHARE}
+            deadline.check(f"{done * SHARE} problems", reached=reached)
+        launch()
         device.synchronize()
     state.solved = True
 
@@ -257,7 +295,7 @@ def download(state: State) -> BatchAnswer | Assignment:
     """
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    if state.launch is None:
+    if not state.launches:
         return _empty(state)
     count, n, _ = state.matrix.shape
     shape = state.copies, count, n
@@ -271,7 +309,7 @@ def download(state: State) -> BatchAnswer | Assignment:
         _check_copies(state, columns)
     u, v = (device.to_host(state.arrays[name]).reshape(shape)[0] for name in "uv")
     tally = device.to_host(state.arrays["tally"]).tolist()
-    counters = dict(zip(COUNTERS, [*tally, 1], strict=True))
+    counters = dict(zip(COUNTERS, [*tally, len(state.launches)], strict=True))
     answer = _in_callers_terms(state, columns[0], u, v, counters)
     return answer[0] if state.single else answer
 
@@ -341,9 +379,10 @@ def solve_batch(
     dtype: Any = None,
     copies: int = 1,
     threads: int = 32 * WARPS,
+    seconds: float | None = None,
 ) -> BatchAnswer | Assignment:
     """Solve many small problems in one launch: see `papers.lupinska_costscale.solve_batch`."""
-    state = upload(costs, maximize, dtype, copies, threads)
+    state = upload(costs, maximize, dtype, copies, threads, seconds)
     run(state)
     return download(state)
 

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.model import Assignment, Limit, Solver
 
 Trace = Callable[[str], None] | None
@@ -47,13 +48,19 @@ class Many:
         The device solver's own state, None for SciPy.
     answers : Any
         The device solver's answers once they are downloaded, None for SciPy.
+    seconds : float or None
+        Time that SciPy may take for all of them.
+    done : int
+        Problems that SciPy has solved.
     """
 
     costs: np.ndarray
     maximize: bool
+    seconds: float | None = None
     columns: np.ndarray = field(init=False)
     state: Any = None
     answers: Any = None
+    done: int = 0
 
     def __post_init__(self) -> None:
         self.columns = np.full(self.costs.shape[:2], -1, np.int64)
@@ -188,15 +195,19 @@ def _many(cost: Any, problems: int, maximize: bool) -> Many:
     return Many(-costs if maximize else costs, maximize)
 
 
-def upload(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
-    """Make a batch of a matrix; see `problems_of`.
+def upload(
+    cost: Any, problems: int = 1, maximize: bool = False, seconds: float | None = None
+) -> Many:
+    """Make a batch of a matrix; see `problems_of`. After `seconds` a run gives up.
 
     Raises
     ------
     ValueError
         As `problems_of`, and for costs that SciPy's float64 would round.
     """
+    check_seconds(seconds)
     many = _many(cost, problems, maximize)
+    many.seconds = seconds
     first = many.costs[0]  # The others have the same entries.
     if first.size and max(first.max(), -first.min()) > EXACT:
         raise ValueError("SciPy works in float64: a cost beyond 2**53 would be rounded")
@@ -204,11 +215,22 @@ def upload(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
 
 
 def run(many: Many, trace: Trace = None) -> None:
-    """Solve one after another with SciPy, on one core."""
+    """Solve one after another with SciPy, on one core.
+
+    Raises
+    ------
+    GivenUpError
+        After ``many.seconds``: SciPy's code cannot be stopped, so it looks behind every problem
+        but the last.
+    """
     from scipy.optimize import linear_sum_assignment
 
+    deadline, many.done = Deadline(many.seconds), 0
     for cost, columns in zip(many.costs, many.columns, strict=True):
+        if many.done and many.seconds is not None:
+            deadline.check(f"{many.done} problems", reached={"problems": many.done})
         columns[:] = linear_sum_assignment(cost)[1]
+        many.done += 1
 
 
 def download(many: Many) -> Assignment:
@@ -219,6 +241,8 @@ def download(many: Many) -> Assignment:
     RuntimeError
         If no run has ended.
     """
+    if many.done < len(many.costs):
+        raise RuntimeError("nothing to download: no run has ended")
     return _first(many)
 
 
@@ -236,12 +260,14 @@ def prove_scipys(many: Many, answer: Assignment) -> Assignment:
 # ------------------------------------------------------------------------------- the batch
 
 
-def upload_batch(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
-    """Make a batch of a matrix and copy it to the device."""
+def upload_batch(
+    cost: Any, problems: int = 1, maximize: bool = False, seconds: float | None = None
+) -> Many:
+    """Make a batch of a matrix and copy it to the device; `seconds` as in `batch.upload`."""
     from papers.lupinska_costscale.assignment import batch  # Loads kernels.
 
     many = _many(cost, problems, maximize)
-    many.state = batch.upload(many.costs)
+    many.state = batch.upload(many.costs, seconds=seconds)
     return many
 
 

@@ -8,6 +8,7 @@ in one launch, for complete graphs of up to 64 a side, without heuristics.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -136,8 +137,8 @@ def upload(
         Relabels that a refine may take (in the one launch: sweeps of a warp); by default the
         algorithm's bound.
     seconds : float, optional
-        A run without an answer gives up after so long; it looks after every run of the kernel, so
-        that the one launch is always waited for.
+        A run without an answer gives up after so long; it looks after every run of the kernel, of
+        `cycle` turns, but the last. The one launch is always waited for: its sweeps are bounded.
     geometry : Geometry, optional
         Launch shapes; by default those that suit the device.
 
@@ -240,11 +241,16 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         _launch(state, state.launches[0]["cost_scaling"])
         ended = int(device.to_host(state.arrays["ended"])[0])
         if ended != one_launch.DONE:
-            raise GivenUpError(f"a refine exceeded {state.operations} sweeps")
+            tally = device.to_host(state.arrays["tally"])
+            reached = _reached(tally) | {"refines": int(tally[2])}
+            raise GivenUpError(f"a refine exceeded {state.operations} sweeps", reached=reached)
     elif state.costs.n:
         _launch(state, state.start)
         state.tally = np.zeros(lock_free.TALLIES, np.int64)
         for eps, launches in zip(state.epsilons, state.launches, strict=True):
+            if state.count["refines"]:
+                text = f"{state.count['refines']} refines of {len(state.epsilons)}"
+                deadline.check(text, reached=_reached(state.tally))
             refine(state, eps, launches, mark, deadline)
     state.solved = True
 
@@ -264,34 +270,68 @@ def refine(
     mark("start_refine")
     _launch(state, launches["start_refine"])
     before = done = state.tally
-    # A run in which no node is relabeled ends the refine or makes pushes alone, of which there are
-    # fewer than arcs in a row: so this many runs are enough.
-    for number in range((state.operations + 1) * (state.costs.cost.size + 1)):
+    flat = 0
+    for number in itertools.count():
         mark("refine")
         _launch(state, launches["refine"])
         lacks, stuck = device.to_host(state.arrays["flags"]).tolist()
         if stuck:
             raise RuntimeError("an active node has no residual arc")
         last, done = done, device.to_host(state.arrays["tally"])
-        if done[lock_free.RELABELS] - before[lock_free.RELABELS] > state.operations:
-            raise GivenUpError(f"a refine exceeded {state.operations} relabels")
-        if lacks and (done[: lock_free.ARCS_FIXED] == last[: lock_free.ARCS_FIXED]).all():
+        pushes, relabels = (done - last)[: lock_free.ARCS_FIXED].tolist()
+        if lacks and not (pushes or relabels):
             raise RuntimeError(f"a run of {state.cycle} turns did nothing, {lacks} y lack a unit")
+        flat = 0 if relabels else flat + pushes
+        _check_work(state, (done - before)[lock_free.RELABELS], flat, done)
         if state.price_updates == "every" or (state.price_updates == "first" and number == 0):
             mark("price_update")
             if lacks:  # where no node is active, [LU11 Alg.5.3] ends before it begins
                 global_price_update(state, eps)
+                flat = 0
         if lacks == 0:
             break
-        deadline.check(
-            f"{done[lock_free.PUSHES] + done[lock_free.RELABELS]} operations: {lacks} y lack a unit"
-        )
-    else:
-        raise GivenUpError("the kernel has run too often")
+        operations = done[lock_free.PUSHES] + done[lock_free.RELABELS]
+        deadline.check(f"{operations} operations: {lacks} y lack a unit", reached=_reached(done))
     state.tally = done
     if state.arc_fixing and eps > 1:
         mark("arc_fixing")
         _launch(state, launches["arc_fixing"])
+
+
+def _check_work(state: State, relabels: int, flat: int, done: np.ndarray) -> None:
+    """Give up at a bound on the work of a refine.
+
+    Two bounds, of which a wrong kernel meets one soon. A node is relabeled at most so often
+    (`reference.relabel_bound`). And as long as no price changes, a push is along an arc of negative
+    reduced cost, and back it is positive: so in runs of the kernel without a relabel there are at
+    most as many pushes as arcs. A run without either is refused; so the runs end as well.
+
+    Parameters
+    ----------
+    state : State
+    relabels : int
+        In this refine.
+    flat : int
+        Pushes in the last runs in a row that had no relabel.
+    done : int64[3]
+        The device's counters.
+
+    Raises
+    ------
+    GivenUpError
+    """
+    arcs = state.costs.cost.size
+    if relabels > state.operations:
+        message = f"a refine exceeded {state.operations} relabels"
+        raise GivenUpError(message, reached=_reached(done))
+    if flat > arcs:
+        message = f"{flat} pushes along {arcs} arcs and no relabel in a row"
+        raise GivenUpError(message, reached=_reached(done))
+
+
+def _reached(done: np.ndarray) -> dict[str, int]:
+    """Return the counts that a run has reached when it gives up."""
+    return {"pushes": int(done[lock_free.PUSHES]), "relabels": int(done[lock_free.RELABELS])}
 
 
 def global_price_update(state: State, eps: int) -> None:

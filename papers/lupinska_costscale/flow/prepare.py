@@ -20,8 +20,6 @@ from papers.lupinska_costscale.flow.settle import settle
 LARGEST = 2**30
 """Fewer nodes than this, and twice as many arcs: heights and arcs are numbered in 32 bits."""
 
-MOST_OPERATIONS = 2**62
-
 
 @dataclass(frozen=True)
 class Tile:
@@ -84,8 +82,8 @@ class Prepared:
         |V| of `instance`.
     total : int
         Units that the source sends out: ExcessTotal at the start.
-    operations : int
-        Pushes and relabels after which a run is given up.
+    operations : int or None
+        Pushes and relabels after which a run is given up, by the caller's wish.
     dtype : numpy dtype
         Type of residual capacities.
     """
@@ -95,7 +93,7 @@ class Prepared:
     parts: Split
     nodes: int
     total: int
-    operations: int
+    operations: int | None
     dtype: np.dtype
 
     @property
@@ -118,8 +116,8 @@ def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> P
     tile : Tile
         Shape whose multiples a grid is padded to.
     operations : int, optional
-        Bound on pushes and relabels of a run; ``4 |V|**2 |E|`` otherwise, which no run of
-        push-relabel exceeds [LU11 sec.4.4].
+        The caller's own bound on pushes and relabels of a run. (`flow.bounds` has those that every
+        run is held to.)
 
     Raises
     ------
@@ -134,11 +132,9 @@ def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> P
     padded = instance if image is None else _pad(image, tile)
     _check_size(padded)
     parts = split(padded)
-    nodes, arcs = instance.nodes, parts.between.size + 2 * parts.source.size
-    bound = min(4 * nodes * nodes * max(arcs, 1), MOST_OPERATIONS)
     total = int(parts.source.sum())
     return Prepared(
-        instance, padded, parts, nodes, total, operations or bound, _narrowest(parts)
+        instance, padded, parts, instance.nodes, total, operations, _narrowest(parts)
     )  # fmt: skip
 
 

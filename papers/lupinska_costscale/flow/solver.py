@@ -9,8 +9,9 @@
 `gpu_relabel`      all of it on the GPU, in few cooperative launches; past the paper
 =================  ==============================================================================
 
-`upload` has the first stage of each. Every loop ends: at a bound on pushes and relabels, after
-``seconds`` if they are given, or when a launch moves nothing.
+`upload` has the first stage of each. Every loop ends: at a bound on the work (`bounds`), after
+``seconds`` if they are given, or when a launch moves nothing. A launch does a bounded share of the
+work: CYCLE operations a thread, a phase, or some rounds of a search and sweeps.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def run_lock_free(state: State, trace: Trace = None) -> None:
     Raises
     ------
     GivenUpError
-        After more operations than the bound, or more than the seconds that were asked for.
+        At a bound on the work, or after the seconds that were asked for.
     RuntimeError
         After a launch without any operation.
     """
@@ -80,7 +81,7 @@ def run_hybrid(state: State, trace: Trace = None) -> None:
     Raises
     ------
     GivenUpError
-        After more operations than the bound, or more than the seconds that were asked for.
+        At a bound on the work, or after the seconds that were asked for.
     RuntimeError
         After a round that changes nothing.
     """
@@ -108,12 +109,14 @@ def run_blocking(state: State, trace: Trace = None) -> None:
 
     Paper: [LU11 sec.4.3]. That excesses stay the same for some phases does not prove that they
     will; so heights are then drawn anew on the host, and work goes on unless no excess can reach
-    the sink.
+    the sink. By default they are drawn anew every 16 turns of 8 phases as well
+    (`upload_blocking`, ``redraw_every``), which the paper does not do: excess that cannot reach the
+    sink goes to and fro otherwise, so that excesses never stay the same before it is at |V|.
 
     Raises
     ------
     GivenUpError
-        After more operations than the bound, or more than the seconds that were asked for.
+        At a bound on the work, or after the seconds that were asked for.
     RuntimeError
         If nothing moves although excess can.
     """
@@ -124,16 +127,15 @@ def run_blocking(state: State, trace: Trace = None) -> None:
             state.check_time("excess may still reach the sink")
             for _ in range(state.patience):
                 _phases(state, mark)
-            state.count_operations()
+            state.count_operations(state.patience)
             turn, was_still = turn + 1, still
-            now = int(device.to_host(state.arrays["tally"])[lock_free.PUSHES])
-            still, pushes = now == pushes, now
+            still, pushes = state.pushes == pushes, state.pushes
             if still or (state.redraw_every and turn % state.redraw_every == 0):
                 mark("host_relabel")
                 if not _redraw(state):
                     break
             if still and was_still:
-                raise RuntimeError(f"nothing moves after {now} pushes, and excess is left")
+                raise RuntimeError(f"nothing moves after {pushes} pushes, and excess is left")
     state.solved = True
 
 
@@ -162,7 +164,7 @@ def run_gpu_relabel(state: State, trace: Trace = None) -> None:
     Raises
     ------
     GivenUpError
-        After more operations than the bound, or more than the seconds that were asked for.
+        At a bound on the work, or after the seconds that were asked for.
     RuntimeError
         After a launch without any operation, or a search without end.
     """
@@ -178,9 +180,9 @@ def run_gpu_relabel(state: State, trace: Trace = None) -> None:
             if control[words.STATUS] == words.RESTLESS:
                 raise RuntimeError("a search for distances does not come to rest")
             if control[words.STATUS] == words.DONE:
-                state.count_operations()
+                state.count_operations(0)
                 break
-            state.progress()
+            state.progress(rounds=state.rounds)
         state.bfs_levels = int(control[words.STEPS])
         state.more = {"device_relabels": int(control[words.ROUNDS])}
     state.solved = True

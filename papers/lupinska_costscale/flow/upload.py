@@ -7,6 +7,7 @@ from typing import Any
 from papers.common.deadline import check_count, check_seconds
 from papers.common.problems.network import NetworkError, image_of
 from papers.lupinska_costscale.flow import launches
+from papers.lupinska_costscale.flow.bounds import ALL
 from papers.lupinska_costscale.flow.kernels import lock_free
 from papers.lupinska_costscale.flow.prepare import ONE, Tile, allocate, prepare
 from papers.lupinska_costscale.flow.state import State
@@ -36,10 +37,10 @@ def upload_operations(
     cycle : int
         Operations of a thread in one launch: CYCLE.
     operations : int, optional
-        Pushes and relabels of a run after which it gives up; ``4 |V|**2 |E|`` otherwise.
+        Pushes and relabels after which a run gives up; every run is held to those of `flow.bounds`.
     seconds : float, optional
         A run that has no answer by the end of the first launch after so long raises
-        `GivenUpError`. None: it may take as long as it takes.
+        `GivenUpError`. None: only the bounds on work end it.
 
     Raises
     ------
@@ -50,6 +51,7 @@ def upload_operations(
     """
     check_count("cycle", cycle)
     state = _begin_upload(instance, ONE, operations, seconds)
+    state.of_a_round, state.top = cycle, state.prepared.nodes
     if state.prepared.total:
         state.launches["kernel"] = launches.bind_operations(
             state.prepared, state.arrays, kernel, cycle
@@ -79,7 +81,9 @@ def upload_lock_free(
     NetworkError, ValueError
         As `upload_operations`.
     """
-    return upload_operations(lock_free.lock_free, instance, cycle, operations, seconds)
+    state = upload_operations(lock_free.lock_free, instance, cycle, operations, seconds)
+    state.top = None  # its nodes climb above the source
+    return state
 
 
 def upload_gpu_relabel(
@@ -125,6 +129,8 @@ def upload_gpu_relabel(
     tile = tile or Tile.for_device(16, 32)
     state = _begin_upload(instance, tile, operations, seconds)
     prepared, limits = state.prepared, (rounds, sweeps, inner)
+    state.top, state.rounds = prepared.nodes, rounds
+    state.of_a_round = ALL if prepared.image is not None else inner
     if prepared.total and prepared.image is not None:
         kernel = launches.bind_tiles(prepared, state.arrays, tile, limits, blocks)
         state.launches["kernel"] = kernel
@@ -160,6 +166,7 @@ def upload_async(
     check_count("cycle", cycle)
     check_count("waves", waves)
     state = _begin_upload(instance, ONE, operations, seconds)
+    state.of_a_round, state.top = cycle, state.prepared.nodes
     if state.prepared.total:
         state.launches["kernel"] = launches.bind_async(state.prepared, state.arrays, waves, cycle)
     return state
@@ -170,7 +177,7 @@ def upload_blocking(
     m: int = 1,
     pull: bool = False,
     patience: int = 8,
-    redraw_every: int = 0,
+    redraw_every: int = 16,
     tile: Tile | None = None,
     operations: int | None = None,
     seconds: float | None = None,
@@ -187,9 +194,10 @@ def upload_blocking(
     patience : int
         Relabel phases without a push after which the heights are checked.
     redraw_every : int
-        After so many times `patience` phases the host draws the heights anew in any case; 0, as in
-        the paper: never. Without it pixels that the sink cannot be reached from push to and fro
-        until they are as high as |V|.
+        After so many times `patience` phases the host draws the heights anew in any case. 0, as in
+        the paper: never. Pixels that the sink cannot be reached from then push to and fro until
+        they are as high as |V|, which takes up to ``2 |V|**2`` phases (33 million for 64 x 64
+        pixels): give `seconds` for more than small instances.
     tile : Tile, optional
         By default the author's 32 x 8 threads (8 rows), and 4 x 8 in the CPU executor.
     operations, seconds
@@ -210,6 +218,7 @@ def upload_blocking(
     tile = tile or Tile.for_device(8, 32)
     state = _begin_upload(instance, tile, operations, seconds)
     state.m, state.patience, state.redraw_every = m, patience, redraw_every
+    state.top = state.prepared.nodes
     if state.prepared.total:
         state.launches |= launches.bind_blocking(state.prepared, state.arrays, tile, bool(pull))
     return state

@@ -468,7 +468,7 @@ def searching(variant, zero, pairs, executor=None, **shapes):
         shape = dataclasses.replace(Geometry.for_device(len(zero), variant), **shapes)
         with device.executing(executor):
             state.launches = bind_launches(
-                state.n, a["cost"].dtype, a, state.mailbox, variant, shape, 0.0
+                (state.n, state.n), a["cost"].dtype, a, state.mailbox, variant, shape, 0.0
             )
     state.launches["forward_pass"]()
     return state, check_forest(state)

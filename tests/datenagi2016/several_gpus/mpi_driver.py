@@ -3,9 +3,11 @@
 A case that is right ends with "ok CASE RANKS" from rank 0, and exit code 0.
 """
 
+import contextlib
 import ctypes
 import dataclasses
 import functools
+import itertools
 import os
 import signal
 import sys
@@ -15,7 +17,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from papers.common import instances
+from papers.common import deadline, instances
 from papers.common.gpu import device, memory_order
 from papers.common.instances.families import StorageError
 from papers.common.instances.matrices import sources
@@ -387,6 +389,34 @@ def gives_up():
     check(mpi_solver.download(state), instances.draw(instance))
 
 
+def limited():
+    """The root's clock decides, for all ranks and all ways; the next run is right."""
+    instance = Instance("uniform", 15, "10n", seed=2)
+    ways = [("classical", "gather"), ("tree", "gather"), ("tree", "allgather"), ("tree", "peers")]
+    for variant, way in ways[: 3 + (windows_of.why_not(COMM) == "")]:
+        state = mpi_solver.upload(instance, variant=variant, comm=COMM, exchange=way, seconds=50)
+        with slow_clock(RANK == 0):
+            raises(GivenUpError, "gave up after .* of 15 rows", lambda: mpi_solver.run(state))  # noqa: B023
+        raises(RuntimeError, "no run has ended", lambda: mpi_solver.download(state))  # noqa: B023
+        with slow_clock(RANK > 0):
+            mpi_solver.run(state)
+        check(mpi_solver.download(state), instances.draw(instance))
+    raises(ValueError, "seconds=0", lambda: solve(instance, comm=COMM, seconds=0))
+    if SIZE > 1:
+        kind, other = blocks.DisagreementError, "was given other options"
+        raises(kind, other, lambda: solve(instance, comm=COMM, seconds=1 + RANK))
+
+
+@contextlib.contextmanager
+def slow_clock(here):
+    """A clock on which every look takes a minute, on the ranks that say so."""
+    ticks = itertools.count(0, 60)
+    with pytest.MonkeyPatch.context() as patch:
+        if here:
+            patch.setattr(deadline.time, "perf_counter", lambda: float(next(ticks)))
+        yield
+
+
 class Astray:
     """A launch whose stores reach no other rank, nor this one's window."""
 
@@ -601,8 +631,8 @@ CASES = {
     case.__name__: case
     for case in (
         solves, forms, file, lists, peers, windows, fastest, nccl, aware, interrupted, stuck,
-        given_in_device_memory, gives_up, endless, errors, certificates, alone_raises, killed,
-        silent, silent_nccl, silent_peers, alone_gives_up,
+        given_in_device_memory, gives_up, endless, limited, errors, certificates, alone_raises,
+        killed, silent, silent_nccl, silent_peers, alone_gives_up,
     )
 }  # fmt: skip
 

@@ -64,8 +64,8 @@ def test_solves(ranks, tmp_path):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_waits_in_vain_end_by_name_on_all_ranks(ranks):
-    cases = ["endless", "gives_up"]
+def test_waits_in_vain_and_limits_end_by_name_on_all_ranks(ranks):
+    cases = ["endless", "gives_up", "limited"]
     code, out, err = ended(start(ranks, DRIVER, *cases))
     assert code == 0, err
     assert out.split("\n")[:-1] == [f"ok {case} {ranks}" for case in cases], err

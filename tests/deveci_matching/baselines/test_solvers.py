@@ -16,7 +16,7 @@ from deveci_matching.baselines.examples import (
     some_matching,
 )
 
-from papers.common.model import Solver
+from papers.common.model import GivenUpError, Solver
 from papers.common.problems.graph import GraphError
 from papers.deveci_matching.baselines import hk, pfp, solvers
 
@@ -107,6 +107,55 @@ def test_work_limit(code):
             solver.run(state)
         with pytest.raises(RuntimeError, match="has not ended"):
             solver.download(state)
+
+
+@pytest.mark.parametrize("code", [*SEQUENTIAL, *MULTICORE])
+def test_a_run_in_slices_ends_with_as_many_pairs(code, monkeypatch):
+    """A slice goes on from the matching that the last one has reached."""
+    monkeypatch.setattr(solvers, "SLICE", 1)
+    monkeypatch.setattr(solvers, "LOOKS", 1)  # so that a slice ends within a phase
+    call, calls = solvers._call, []
+    monkeypatch.setattr(solvers, "_call", lambda *given: calls.append(0) or call(*given))
+    graph = GRAPHS["skew"]
+    options = options_of(code, 1 if code in MULTICORE else None, initial="empty")
+    answer = solvers.solve(graph, code, seconds=600, **options)
+    assert_maximum(graph, answer)
+    assert answer.counters["augmenting_paths"] == answer.cardinality
+    assert len(calls) > 1 or code == "p_dbfs"  # which looks at fewer edges than a slice has
+
+
+@pytest.mark.parametrize("code", [*SEQUENTIAL, *MULTICORE])
+def test_a_limit_of_time_is_kept_and_the_next_run_is_right(code, monkeypatch):
+    monkeypatch.setattr(solvers, "_call", broken_off(solvers._call))
+    graph = GRAPHS["skew"]
+    options = options_of(code, 1 if code in MULTICORE else None, initial="empty")
+    state = solvers.SOLVERS[code].upload(graph, seconds=1e-9, **options)
+    with pytest.raises(GivenUpError, match=r"gave up after .* edges, \d+ pairs matched") as told:
+        solvers.run(state)
+    assert set(told.value.reached) == {"matched", "edges_scanned"}
+    state.seconds = None
+    monkeypatch.undo()
+    solvers.run(state)
+    assert_maximum(graph, solvers.download(state))
+
+
+def broken_off(call):
+    """As `_call`, but the code may look at one edge only."""
+    return lambda state, limit: call(state, 1)
+
+
+@pytest.mark.parametrize("code", [*SEQUENTIAL, *MULTICORE])
+def test_the_bound_on_the_work_is_far_and_ends_a_run(code):
+    """No right run comes near it; a run that reaches it says what it has."""
+    graph = GRAPHS["skew"]
+    options = options_of(code, 1 if code in MULTICORE else None, initial="empty")
+    state = solvers.SOLVERS[code].upload(graph, **options)
+    solvers.run(state)
+    assert state.counters["edges_scanned"] < state.limit
+    state.limit = state.counters["edges_scanned"] - 1
+    with pytest.raises(solvers.WorkLimitError, match="no right run exceeds") as told:
+        solvers.run(state)
+    assert told.value.reached["edges_scanned"] > state.limit
 
 
 def test_phases_of_shortest_paths():

@@ -1,5 +1,7 @@
 """The one-launch matching: every start, every direction, many interleavings."""
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -8,6 +10,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.gpu.signatures import argument_types
+from papers.common.model import GivenUpError
 from papers.common.problems.graph import GraphError, bipartite
 from papers.deveci_matching import beyond
 from papers.deveci_matching.beyond import solver
@@ -41,6 +44,15 @@ def random_graph(seed, most=40):
     random = np.random.default_rng(seed)
     rows, columns = random.integers(1, most, 2)
     return bipartite(random.random((rows, columns)) < random.choice([0.03, 0.08, 0.2, 0.6]))
+
+
+def barren(seed):
+    """A wide tree that finds nothing, and paths beside it."""
+    random = np.random.default_rng(seed)
+    dense = np.zeros((60, 80), bool)
+    dense[:30, :50] = random.random((30, 50)) < 0.2  # more columns than rows: some stay free
+    dense[:, 40:] |= random.random((60, 40)) < 0.06
+    return bipartite(dense)
 
 
 def ladder(n):
@@ -125,7 +137,7 @@ def test_bound_arguments_are_what_the_kernel_is_compiled_for(initial):
 def test_every_array_is_bound_under_its_name():
     """Fields are filled by place: each holds the array that its name says."""
     state = solver.upload(random_graph(7))
-    sizes, _, graph, start, *parts, counters = state.launches["matching"].arguments
+    sizes, _, _, graph, start, *parts, counters = state.launches["matching"].arguments
     bound = {"rstart": start.rmatch, "cstart": start.cmatch, "control": counters}
     for fields in (graph, *parts):
         bound |= fields._asdict()
@@ -133,6 +145,71 @@ def test_every_array_is_bound_under_its_name():
     assert bound.keys() == state.arrays.keys()
     assert all(bound[name] is array for name, array in state.arrays.items())
     assert tuple(sizes) == state.graph.shape
+
+
+@pytest.mark.parametrize("initial", STARTS)
+def test_a_run_in_shares_goes_on_where_it_was(initial, monkeypatch):
+    """A launch of one phase goes on where the last has ended: grafted, planted anew, cut short."""
+    monkeypatch.setattr(solver, "SHARE", 1)
+    monkeypatch.setattr(directions, "LONE_EDGES", 0)
+    seen, grafted = set(), 0
+    for graph in [*map(random_graph, range(8)), *map(barren, (3, 13, 17))]:
+        answer = beyond.solve(graph, initial, seconds=600)
+        check(graph, answer)
+        if graph.edges:
+            assert answer.counters["kernel_launches"] == answer.counters["bfs_iterations"]
+            seen.add(answer.counters["kernel_launches"])
+            grafted += answer.counters["phases_grafted"]
+    assert max(seen) > 1, "the test would prove nothing"
+    assert grafted > 0 or initial != "cheap", "the test would prove nothing"
+
+
+def test_a_limit_of_time_is_kept_and_the_next_run_is_right(monkeypatch):
+    monkeypatch.setattr(solver, "SHARE", 1)
+    graph = ladder(30)
+    state = solver.upload(graph, "empty", seconds=1e-9)
+    with pytest.raises(GivenUpError, match=r"gave up after .* s and \d+ phases") as told:
+        solver.run(state)
+    assert told.value.reached["phases"] == 1
+    assert told.value.reached["paths"] > 0
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+    state.seconds = None
+    solver.run(state)
+    check(graph, solver.download(state))
+
+
+WRITES = """matching.cmatch[column] = row
+            matching.rmatch[row] = column
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new", "words"),
+    [
+        (grafting.augment, WRITES, "pass\n", "more phases than columns"),
+        (directions.levels, "if light + heavy == 0:", "if light + heavy < 0:", "more levels than"),
+    ],
+    ids=["paths that are not applied", "a wrong stop rule"],
+)
+def test_a_kernel_that_does_not_end_by_itself_is_found_out(function, old, new, words, monkeypatch):
+    monkeypatch.setattr(function, "__executor__", planted(function, old, new), raising=False)
+    monkeypatch.setattr(directions, "LONE_EDGES", -1)  # no levels by block 0 alone
+    with (
+        device.executing(Executor()),
+        pytest.raises(GivenUpError, match=words) as told,
+    ):
+        beyond.solve(np.ones((3, 3)), "empty", blocks=1)
+    assert set(told.value.reached) == {"phases", "paths", "levels"}
+
+
+def planted(function, old, new):
+    """A copy of a device function with another text in one place."""
+    text = inspect.getsource(function.py_func)
+    assert text.count(old) == 1, text
+    space = dict(function.py_func.__globals__)
+    exec(text[text.index("def ") :].replace(old, new), space)
+    return space[function.py_func.__name__]
 
 
 def test_errors_come_before_a_launch():
@@ -172,12 +249,8 @@ def test_trees_that_found_nothing_stay_and_take_rows(monkeypatch):
     """Grafting happens, and ends maximum: a wide barren tree, and paths beside it."""
     monkeypatch.setattr(directions, "LONE_EDGES", 0)
     grafted = 0
-    for seed in range(60):
-        random = np.random.default_rng(seed)
-        dense = np.zeros((60, 80), bool)
-        dense[:30, :50] = random.random((30, 50)) < 0.2  # more columns than rows: some stay free
-        dense[:, 40:] |= random.random((60, 40)) < 0.06
-        graph = bipartite(dense)
+    for seed in range(20):
+        graph = barren(seed)
         answer = solver.solve(graph, "cheap")
         check(graph, answer)
         grafted += answer.counters["phases_grafted"]

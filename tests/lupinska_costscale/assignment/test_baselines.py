@@ -6,9 +6,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
 from papers.common.instances.matrices import uniform
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.lupinska_costscale.assignment import reference
-from papers.lupinska_costscale.assignment.baselines import cost_scaling
+from papers.lupinska_costscale.assignment.baselines import cost_scaling, refine
 
 VERSIONS = reference.VERSIONS
 
@@ -75,6 +76,42 @@ def test_runs_again():
     assert answers[0].counters == answers[1].counters
     assert answers[0].cost == answers[1].cost
     assert cost_scaling.SOLVERS["cost_scaling"].run is cost_scaling.run
+
+
+@pytest.mark.parametrize("options", [{}, {"version": "5.0"}, {"alpha": 2, "arc_fixing": False}])
+def test_a_run_in_slices_is_the_same_run(options, monkeypatch):
+    cost = uniform(15, 2, cost_range=50)
+    whole = certified(cost, **options)
+    monkeypatch.setattr(cost_scaling, "SLICE", 7)
+    sliced = certified(cost, seconds=600, **options)
+    assert sliced.counters == whole.counters
+    assert np.array_equal(sliced.col_ind, whole.col_ind)
+
+
+def test_a_limit_of_time_is_kept_and_the_next_run_is_right(monkeypatch):
+    cost = uniform(15, 2, cost_range=50)
+    state = cost_scaling.upload(cost, seconds=1e-9)
+    monkeypatch.setattr(cost_scaling, "SLICE", 7)
+    with pytest.raises(GivenUpError, match=r"gave up after .* operations") as told:
+        cost_scaling.run(state)
+    assert told.value.reached["pushes"] + told.value.reached["relabels"] >= 7
+    state.seconds = None
+    cost_scaling.run(state)
+    assert assignment_proof.assignment(cost, cost_scaling.download(state)).ok
+
+
+def test_a_code_that_pushes_for_ever_is_found_out(monkeypatch):
+    """A wrong stop rule: the slices go on, and only pushes are counted."""
+
+    def endless(*given):
+        given[-1][0] = 1
+        given[-1][:] += np.array([0, 20, 0, 0, 0])
+        return refine.GOING
+
+    monkeypatch.setattr(cost_scaling, "min_cost", endless)
+    with pytest.raises(GivenUpError, match="along 25 arcs and no relabel in a row") as told:
+        cost_scaling.solve(np.ones((5, 5), int))
+    assert told.value.reached["pushes"] > 25
 
 
 def test_empty():

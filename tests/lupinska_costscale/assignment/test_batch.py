@@ -6,9 +6,10 @@ from scipy.optimize import linear_sum_assignment
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.lupinska_costscale import solve_batch
-from papers.lupinska_costscale.assignment import batch
+from papers.lupinska_costscale.assignment import batch, many
 
 
 @pytest.fixture(autouse=True)
@@ -151,3 +152,34 @@ def test_a_batch_too_large_for_the_card(monkeypatch):
     monkeypatch.setattr(device, "free_bytes", lambda: 100)
     with pytest.raises(ValueError, match="are free"):
         batch.upload(np.zeros((9, 8, 8)))
+
+
+def test_a_limit_of_time_is_kept_between_the_shares(monkeypatch):
+    """Every share is a launch; without a limit there is one launch."""
+    costs = np.random.default_rng(5).integers(0, 50, (7, 4, 4))
+    whole = batch.solve_batch(costs)
+    monkeypatch.setattr(batch, "SHARE", 3)
+    assert batch.solve_batch(costs).counters["kernel_launches"] == 1
+    shared = batch.solve_batch(costs, seconds=600)
+    assert shared.cost == whole.cost
+    assert shared.counters == whole.counters | {"kernel_launches": 3}
+    state = batch.upload(costs, seconds=1e-9)
+    with pytest.raises(GivenUpError, match=r"gave up after .* 3 problems") as told:
+        batch.run(state)
+    assert told.value.reached == {"problems": 3}
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        batch.download(state)
+
+
+@pytest.mark.parametrize("name", ["scipy_loop", "batch_of_many"])
+def test_many_problems_take_a_limit(name, monkeypatch):
+    monkeypatch.setattr(batch, "SHARE", 2)
+    solver = many.SOLVERS[name]
+    state = solver.upload(np.arange(9).reshape(3, 3) % 5, problems=5, seconds=1e-9)
+    with pytest.raises(GivenUpError, match="gave up after"):
+        solver.run(state)
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+    state = solver.upload(np.arange(9).reshape(3, 3) % 5, problems=5, seconds=600)
+    solver.run(state)
+    assert solver.download(state).counters["problems"] == 5

@@ -1,13 +1,19 @@
 """The GPU's cost scaling as a whole: both loops, all heuristics, errors."""
 
+import inspect
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
+from papers.common import deadline
+from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.gpu.signatures import argument_types
 from papers.common.instances.matrices import uniform
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.lupinska_costscale import PAPER, solve
 from papers.lupinska_costscale.assignment import launches, solver
@@ -27,6 +33,13 @@ def _on_executor():
     device.select("cpu")
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock on which every look takes a second."""
+    ticks = itertools.count()
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: float(next(ticks)))
+
+
 def certified(cost, maximize=False, **options):
     answer = solve(cost, maximize, **options)
     verdict = assignment_proof.assignment(np.asarray(cost), answer, maximize)
@@ -36,7 +49,7 @@ def certified(cost, maximize=False, **options):
 
 @pytest.mark.parametrize("options", HEURISTICS)
 def test_optimal(options):
-    for seed in range(6):
+    for seed in range(3 if "loop" in options else 6):  # the one launch takes long here
         draw = np.random.default_rng(seed)
         n, m = draw.integers(1, 7, 2)
         shape = n, (n if seed % 2 else m)
@@ -153,6 +166,56 @@ def test_an_exceeded_bound_raises():
         solver.run(state)
     with pytest.raises(RuntimeError, match="no run has ended"):
         solver.download(state)
+
+
+def test_a_limit_of_time_is_kept_and_the_next_run_is_right(clock):
+    cost = uniform(8, 1, cost_range=100)
+    state = solver.upload(cost, cycle=2, seconds=3)
+    with pytest.raises(GivenUpError, match=r"gave up after 4\.0 s and \d+ operations") as told:
+        solver.run(state)
+    assert told.value.reached["relabels"] > 0
+    state.seconds = None
+    solver.run(state)
+    assert assignment_proof.assignment(cost, solver.download(state)).ok
+
+
+@pytest.mark.parametrize(
+    ("counted", "words"),
+    [
+        (lock_free.PUSHES, r"\d+ pushes along 16 arcs and no relabel in a row"),
+        (lock_free.RELABELS, "a refine exceeded 3072 relabels"),
+    ],
+)
+def test_a_kernel_that_works_for_ever_is_found_out(counted, words):
+    """It says that it pushes, or lifts, and that units are lacking."""
+    state = solver.upload(uniform(4, 1, cost_range=9))
+
+    def endless():
+        state.arrays["tally"][counted] += 7
+        state.arrays["flags"][lock_free.LACKS] = 1
+
+    state.launches[0]["refine"] = endless
+    with pytest.raises(GivenUpError, match=words) as told:
+        solver.run(state)
+    assert sum(told.value.reached.values()) > 16
+
+
+def test_a_push_against_the_prices_is_found_out(monkeypatch):
+    """Planted in the kernel: it pushes wherever it can, and never lifts."""
+    text = inspect.getsource(lock_free.refine.py_func)
+    assert text.count("elif least < -price[v]:") == 1
+    space = dict(lock_free.refine.py_func.__globals__)
+    exec(text[text.index("def ") :].replace("elif least < -price[v]:", "elif True:"), space)
+    monkeypatch.setattr(lock_free.refine, "__executor__", space["refine"], raising=False)
+    with pytest.raises(GivenUpError, match="no relabel in a row"):
+        solve(np.array([[1, 5, 9], [1, 5, 9], [1, 5, 9]]), cycle=50, price_updates="none")
+
+
+def test_too_large_a_problem_for_the_executor_is_refused_by_name():
+    with device.executing(Executor(max_accesses=1000)):
+        state = solver.upload(uniform(8, 1, cost_range=100))
+        with pytest.raises(GivenUpError, match="the CPU executor's limit"):
+            solver.run(state)
 
 
 def test_what_cannot_happen_is_named():

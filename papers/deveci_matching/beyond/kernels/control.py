@@ -15,9 +15,16 @@ ENDS, RENEWABLE, KEPT = 6 * SLOT, 6 * SLOT + 2, 6 * SLOT + 4
 
 STATUS = 6 * SLOT + 6
 PHASES, LEVELS, PULLED, LONE, GRAFTED, PATHS, CUT = range(6 * SLOT + 7, 6 * SLOT + 14)
-CONTROL = 6 * SLOT + 14
+STEP, RENEWED, LIVING, REPLANT = range(6 * SLOT + 14, 6 * SLOT + 18)
+"""The variables of the loop, for the next launch."""
 
-SOLVED, TOO_MANY_LEVELS, TOO_MANY_PHASES = 1, 2, 3
+CONTROL = 6 * SLOT + 18
+
+GOING, SOLVED, TOO_MANY_LEVELS, TOO_MANY_PHASES = 0, 1, 2, 3
+
+FROM_START, FROM_GREEDY, GO_ON = 0, 1, 2
+"""The ways a launch begins: from the matching that is given, from a greedy one, or where the last
+launch has ended."""
 
 
 @cuda.jit(device=True)

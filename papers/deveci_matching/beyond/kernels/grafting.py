@@ -5,7 +5,7 @@ The arrays are in the table of `beyond.kernels`.
 
 from __future__ import annotations
 
-from numba import cuda, int32
+from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed
 from papers.common.gpu.reductions import FULL_WARP, warp_rank
@@ -22,16 +22,22 @@ from papers.deveci_matching.beyond.kernels.control import (
     CUT,
     EDGES,
     ENDS,
+    FROM_GREEDY,
+    GO_ON,
     GRAFTED,
     KEPT,
     LEVEL,
+    LIVING,
     PATHS,
     PHASES,
     RENEWABLE,
+    RENEWED,
+    REPLANT,
     SIDE,
     SLOT,
     SOLVED,
     STATUS,
+    STEP,
     TOO_MANY_PHASES,
     clear,
     hand_over,
@@ -124,15 +130,38 @@ def greedy(leaves, columns, graph, matching):
                     break
 
 
+@cuda.jit(device=True)
+def begin(begins, sizes, graph, start, matching, control):
+    """Clear the counters, and start from the matching that is given or from a greedy one."""
+    grid = cuda.cg.this_grid()
+    rows, columns = sizes
+    greedily = begins == FROM_GREEDY
+    for k in range(cuda.grid(1), CONTROL, cuda.gridsize(1)):
+        control[k] = 0
+    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
+        matching.rmatch[row] = -1 if greedily else start.rmatch[row]
+    for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
+        matching.cmatch[column] = -1 if greedily else start.cmatch[column]
+    grid.sync()
+    if greedily:
+        greedy(True, columns, graph, matching)
+        grid.sync()
+        greedy(False, columns, graph, matching)
+        grid.sync()
+
+
 @cuda.jit
-def maximum_matching(sizes, from_greedy, graph, start, matching, trees, queues, control):
+def maximum_matching(sizes, begins, share, graph, start, matching, trees, queues, control):
     """Repeat phases until one finds no path: search, augment, sort, and graft or plant anew.
 
+    A launch makes `share` phases at most; one that `begins` with `GO_ON` goes on behind the last.
     It is longer than a kernel should be, because it is the whole algorithm.
 
     Paper: none; [D13 Alg.1] without its inner break is the frame.
     Launch: cooperative; whole warps, at most `frontier.MAX_BLOCK` threads a block.
     Reads/Writes: reads the graph and the start, writes everything else.
+    Ends: a phase but the last adds a pair, so `columns` + 1 are enough; a level but the last of a
+    phase inserts a column, and both loops are bounded by that.
     Race: see the device functions; barriers of the grid stand between the stages.
 
     The answer is maximum for this reason. A tree is living if it has no end. At the end of every
@@ -149,20 +178,15 @@ def maximum_matching(sizes, from_greedy, graph, start, matching, trees, queues, 
     grid = cuda.cg.this_grid()
     rows, columns = sizes
     first = cuda.grid(1) == 0
-    for k in range(cuda.grid(1), CONTROL, cuda.gridsize(1)):
-        control[k] = 0
-    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
-        matching.rmatch[row] = -1 if from_greedy != 0 else start.rmatch[row]
-    for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
-        matching.cmatch[column] = -1 if from_greedy != 0 else start.cmatch[column]
-    grid.sync()
-    if from_greedy != 0:
-        greedy(True, columns, graph, matching)
+    step, renewed, living, replant, done = int32(0), int32(0), int32(0), True, int32(0)
+    if begins != GO_ON:
+        begin(begins, sizes, graph, start, matching, control)
+    else:
+        step, done = load_relaxed(control, STEP), load_relaxed(control, PHASES)
+        renewed, living = load_relaxed(control, RENEWED), load_relaxed(control, LIVING)
+        replant = load_relaxed(control, REPLANT) != 0
         grid.sync()
-        greedy(False, columns, graph, matching)
-        grid.sync()
-    step, renewed, living, replant = int32(0), int32(0), int32(0), True
-    for phase in range(columns + 2):  # every phase but the last adds a pair
+    for phase in range(done, min(int64(done) + share, int64(columns) + 2)):
         odd = int32(phase & 1)
         slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
         level, side = load_relaxed(control, slot + LEVEL), load_relaxed(control, slot + SIDE)
@@ -204,11 +228,16 @@ def maximum_matching(sizes, from_greedy, graph, start, matching, trees, queues, 
             living = int32(living - found)
             renewed = load_relaxed(control, RENEWABLE + odd)
             replant = load_relaxed(control, KEPT + odd) < renewed
-    if first:
+    if first and done + share < columns + 2:
+        control[STEP], control[RENEWED], control[LIVING] = step, renewed, living
+        control[REPLANT] = int32(1) if replant else int32(0)
+    elif first:
         control[STATUS] = TOO_MANY_PHASES
 
 
 SIGNATURES = {
-    maximum_matching: (Sizes, "int32", Adjacency, Partners, Partners, Trees, Queues, "int32[::1]")
-}
+    maximum_matching: (
+        Sizes, "int32", "int32", Adjacency, Partners, Partners, Trees, Queues, "int32[::1]",
+    ),
+}  # fmt: skip
 """The types that the kernel is compiled for."""

@@ -12,16 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.model import Assignment, Solver
+from papers.common.deadline import Deadline, check_seconds
+from papers.common.model import Assignment, GivenUpError, Solver
 from papers.lupinska_costscale.assignment.baselines.refine import (
     COUNTERS,
+    EXCEEDED,
+    GOING,
+    STUCK,
     Ends,
     Method,
+    Place,
     min_cost,
 )
 from papers.lupinska_costscale.assignment.costs import Costs, answer, read
 from papers.lupinska_costscale.assignment.kernels.arguments import Arcs, Lists, Vertices
 from papers.lupinska_costscale.assignment.reference import ALPHA, VERSIONS, relabel_bound
+
+SLICE = 1 << 22
+"""Pushes and relabels between two looks at the clock and the bounds."""
 
 
 @dataclass
@@ -34,6 +42,8 @@ class State:
     version : str
     alpha : int
     price_updates, arc_fixing : bool
+    seconds : float or None
+        Time that a run may take.
     flow, price, excess : int32[M], int64[2 N], int32[2 N]
     counters : int64[5]
         In the order of `COUNTERS`.
@@ -45,6 +55,7 @@ class State:
     alpha: int
     price_updates: bool
     arc_fixing: bool
+    seconds: float | None = None
     flow: np.ndarray = field(init=False)
     price: np.ndarray = field(init=False)
     excess: np.ndarray = field(init=False)
@@ -70,6 +81,7 @@ def upload(
     alpha: int = ALPHA,
     price_updates: bool = True,
     arc_fixing: bool = True,
+    seconds: float | None = None,
 ) -> State:
     """Check the input and allocate.
 
@@ -85,6 +97,8 @@ def upload(
         Update prices whenever |V| relabels have been made.
     arc_fixing : bool
         Fix arcs after each refine.
+    seconds : float, optional
+        Time after which `run` gives up; it looks every `SLICE` pushes and relabels.
 
     Raises
     ------
@@ -94,7 +108,9 @@ def upload(
     if version not in VERSIONS:
         raise ValueError(f"version={version!r} is not one of {', '.join(VERSIONS)}")
     check_options(alpha, price_updates=price_updates, arc_fixing=arc_fixing)
-    return State(read(cost, maximize), version, int(alpha), price_updates, arc_fixing)
+    check_seconds(seconds)
+    costs = read(cost, maximize)
+    return State(costs, version, int(alpha), price_updates, arc_fixing, seconds)
 
 
 def check_options(alpha: Any, **switches: Any) -> None:
@@ -114,28 +130,81 @@ def check_options(alpha: Any, **switches: Any) -> None:
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """Refine until eps is below 1/n [LU11 Alg.5.0]; may be called again on the same state.
 
+    A refine is held to two bounds: on relabels (`reference.relabel_bound`), and on pushes without
+    one, of which there are at most as many as arcs in a row: no price changes in between, so that
+    an arc that was pushed along has a positive reduced cost on the way back.
+
     Raises
     ------
+    GivenUpError
+        At one of the bounds, or after ``state.seconds``.
     RuntimeError
-        If a refine exceeds its bound, or an active node has no operation [LU11 Lemma 5.1].
+        If an active node has no operation [LU11 Lemma 5.1].
     """
-    costs = state.costs
-    state.solved = False
-    state.counters[:] = 0
+    costs, counters = state.costs, state.counters
+    state.solved, deadline = False, Deadline(state.seconds)
+    state.flow[:], state.price[:], counters[:] = 0, 0, 0
     if costs.n:
-        version = VERSIONS.index(state.version)
         bound = relabel_bound(2 * costs.n, state.alpha)
         lists = Lists(costs.first, costs.first[1:].copy(), costs.head.copy(), costs.arc.copy())
-        wrong = min_cost(
+        place = Place.start(costs.n, max(costs.largest, 2))
+        method = Method(
+            VERSIONS.index(state.version), state.alpha, state.price_updates, state.arc_fixing
+        )
+        given = (
             costs.n, lists, Ends(costs.tail, costs.tip), Arcs(costs.cost, state.flow),
-            Vertices(state.price, state.excess), max(costs.largest, 2),
-            Method(version, state.alpha, state.price_updates, state.arc_fixing), bound,
-            state.counters,
+            Vertices(state.price, state.excess), place, method, bound,
         )  # fmt: skip
-        if wrong:
-            raise RuntimeError(("", f"refine exceeded {bound} relabels",
-                                "an active node has no residual arc")[wrong])  # fmt: skip
+        last = 0, 0
+        while wrong := min_cost(*given, SLICE + sum(_operations(state)), counters):
+            last = _check(state, wrong, bound, last)
+            deadline.check(f"{sum(_operations(state))} operations", reached=_reached(state))
     state.solved = True
+
+
+def _operations(state: State) -> tuple[int, int]:
+    """Pushes and relabels so far."""
+    reached = _reached(state)
+    return reached["pushes"], reached["relabels"]
+
+
+def _reached(state: State) -> dict[str, int]:
+    """Return the counts that a run has reached when it gives up."""
+    return dict(zip(COUNTERS, state.counters.tolist(), strict=True))
+
+
+def _check(state: State, wrong: int, bound: int, last: tuple[int, int]) -> tuple[int, int]:
+    """Give up at a bound on the work; return pushes and relabels when one was last relabeled.
+
+    Parameters
+    ----------
+    state : State
+    wrong : int
+        What `min_cost` has returned, not 0.
+    bound : int
+        Relabels that a refine may take.
+    last : (int, int)
+        What this function has returned one slice before.
+
+    Raises
+    ------
+    GivenUpError
+        At a bound.
+    RuntimeError
+        If an active node has no operation.
+    """
+    (pushes, relabels), arcs = _operations(state), state.costs.cost.size
+    if wrong == EXCEEDED:
+        raise GivenUpError(f"refine exceeded {bound} relabels", reached=_reached(state))
+    if wrong == STUCK:
+        raise RuntimeError("an active node has no residual arc")
+    assert wrong == GOING
+    if relabels > last[1]:
+        return pushes, relabels
+    if pushes - last[0] > arcs * _reached(state)["refines"]:
+        message = f"{pushes - last[0]} pushes along {arcs} arcs and no relabel in a row"
+        raise GivenUpError(message, reached=_reached(state))
+    return last
 
 
 def download(state: State) -> Assignment:

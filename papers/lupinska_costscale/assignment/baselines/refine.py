@@ -32,6 +32,37 @@ class Ends(NamedTuple):
     tip: np.ndarray
 
 
+class Place(NamedTuple):
+    """The place that a run has reached, from which it can go on.
+
+    Attributes
+    ----------
+    marks : int64[4]
+        eps; 1 within a refine; the number of active nodes on the stack; relabels since the last
+        price update.
+    most : int64[1]
+        The number of relabels at which the refine exceeds its bound.
+    stack : int32[2 N]
+        Active nodes.
+    """
+
+    marks: np.ndarray
+    most: np.ndarray
+    stack: np.ndarray
+
+    @classmethod
+    def start(cls, n: int, largest: int) -> Place:
+        """Before the first refine, whose eps falls from `largest`."""
+        marks = np.array([largest, 0, 0, 0], np.int64)
+        return cls(marks, np.zeros(1, np.int64), np.empty(2 * n, np.int32))
+
+
+_EPS, _WITHIN, _SIZE, _SINCE = range(4)
+
+EXCEEDED, STUCK, GOING = 1, 2, 3
+"""The values of `min_cost` besides 0."""
+
+
 class Method(NamedTuple):
     """A version of refine, and its heuristics.
 
@@ -52,7 +83,7 @@ class Method(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def min_cost(n, lists, ends, arcs, vertices, start, method, bound, counters):
+def min_cost(n, lists, ends, arcs, vertices, place, method, bound, stop, counters):
     """Refine until eps is below 1/n [LU11 Alg.5.0].
 
     Parameters
@@ -63,38 +94,56 @@ def min_cost(n, lists, ends, arcs, vertices, start, method, bound, counters):
         Of the whole graph; arc fixing shortens them.
     ends : Ends
     arcs : Arcs
+        The flow is none before the first call.
     vertices : Vertices
-        Flow and prices are set here, excesses by each refine.
-    start : int
-        The value that eps falls from.
+        Prices are 0 before the first call; excesses are set by each refine.
+    place : Place
+        As an earlier call has left it.
     method : Method
     bound : int
         Relabels that a refine may take.
+    stop : int
+        Pushes and relabels, counted from the beginning, after which it returns.
     counters : int64[5]
         Raised, in the order of `COUNTERS`.
 
     Returns
     -------
     int
-        0, or 1 where a refine exceeded its bound, or 2 where an active node had no residual arc.
+        0, or `GOING` behind `stop`; `EXCEEDED` where a refine exceeded its bound, `STUCK` where an
+        active node had no residual arc.
     """
-    arcs.flow[:] = 0
-    vertices.price[:] = 0
-    eps = start
-    while eps > 1:
-        eps = -(-eps // method.alpha)
-        counters[_REFINES] += 1
-        if method.version == 0:
-            _saturate(n, ends, arcs, vertices)
-        else:
-            below = eps if method.version == 2 else 0
-            _start_empty(n, lists, arcs, vertices, below)
-        wrong = _refine(n, lists, arcs, vertices, eps, method, bound, counters)
+    marks = place.marks
+    while marks[_WITHIN] == 1 or marks[_EPS] > 1:
+        if marks[_WITHIN] == 0:
+            marks[_EPS] = -(-marks[_EPS] // method.alpha)
+            counters[_REFINES] += 1
+            if method.version == 0:
+                _saturate(n, ends, arcs, vertices)
+            else:
+                below = marks[_EPS] if method.version == 2 else 0
+                _start_empty(n, lists, arcs, vertices, below)
+            _begin(n, vertices.excess, place, counters[_RELABELS] + bound)
+        eps = marks[_EPS]
+        wrong = _refine(n, lists, arcs, vertices, eps, method, place, stop, counters)
         if wrong:
             return wrong
+        marks[_WITHIN] = 0
         if method.fixing and eps > 1:
             counters[_FIXED] += fix_arcs(n, lists, arcs, vertices.price, 4 * n * eps)
     return 0
+
+
+@njit(cache=True, nogil=True)
+def _begin(n, excess, place, most):
+    """Put the active nodes on the stack."""
+    size = 0
+    for v in range(2 * n):
+        if excess[v] > 0:
+            place.stack[size] = v
+            size += 1
+    place.marks[_WITHIN], place.marks[_SIZE], place.marks[_SINCE] = 1, size, 0
+    place.most[0] = most
 
 
 @njit(cache=True, nogil=True)
@@ -131,24 +180,18 @@ def _start_empty(n, lists, arcs, vertices, below):
 
 
 @njit(cache=True, nogil=True)
-def _refine(n, lists, arcs, vertices, eps, method, bound, counters):
+def _refine(n, lists, arcs, vertices, eps, method, place, stop, counters):
     """Discharge active nodes, the last that became active first, until there is none."""
     version, flow, price, excess = method.version, arcs.flow, vertices.price, vertices.excess
-    stack = np.empty(2 * n, np.int32)
-    size = 0
-    for v in range(2 * n):
-        if excess[v] > 0:
-            stack[size] = v
-            size += 1
-    most = counters[_RELABELS] + bound
-    since = 0
+    stack, most = place.stack, place.most[0]
+    size, since = place.marks[_SIZE], place.marks[_SINCE]
     while size:
         size -= 1
         v = stack[size]
         while excess[v] > 0:
             k, least = _least_arc(v, n, lists, arcs, price)
             if k < 0:
-                return 2
+                return STUCK
             reduced = least + price[v]
             # [LU11 Alg.5.1]: twice the reduced cost against eps, in whole numbers
             limit = 0 if version != 1 else (eps if v < n else -eps)
@@ -166,12 +209,15 @@ def _refine(n, lists, arcs, vertices, eps, method, bound, counters):
                 counters[_RELABELS] += 1
                 since += 1
         if counters[_RELABELS] > most:
-            return 1
+            return EXCEEDED
         if method.updates and since >= 2 * n:
             if not price_update(n, lists, arcs, vertices, eps):
-                return 2
+                return STUCK
             counters[_UPDATES] += 1
             since = 0
+        if counters[_PUSHES] + counters[_RELABELS] > stop:
+            place.marks[_SIZE], place.marks[_SINCE] = size, since
+            return GOING
     return 0
 
 
@@ -195,7 +241,8 @@ def _least_arc(v, n, lists, arcs, price):
 def price_update(n, lists, arcs, vertices, eps):
     """Lower prices by eps times the distance to a lack [LU11 Alg.5.3]; False: no way to one.
 
-    A heap takes the place of Dial's buckets: early on, distances are as long as costs over eps.
+    A heap takes the place of Dial's buckets: early on, distances are as long as costs over eps. It
+    ends: a node's arcs are pushed on it once, and each turn takes one off.
 
     Parameters
     ----------

@@ -188,16 +188,17 @@ def nearest(open_0, open_1, far, d, e):
 
 
 @cuda.jit(device=True)
-def turn(free, end, before, row_of, column_of):
-    """Turn the path from a free row to column `end` around."""
+def turn(n, free, end, before, row_of, column_of):
+    """Turn the path from a free row to column `end` around; it visits a row once."""
     j = end
-    i = int32(-1)
-    while i != free:
+    for _ in range(n):
         i = at(before, j)
         put(row_of, j, i)
         last = at(column_of, i)
         put(column_of, i, j)
         j = last
+        if i == free:
+            break
 
 
 @cuda.jit(device=True)
@@ -216,7 +217,7 @@ def augment(n, far, base, cost, v, row_of, column_of, d, e, before):
             end, scanned = shortest_path(n, far, base, int32(i), cost, v, row_of, d, e, before)
             if end < 0:
                 return int32(-1), total
-            turn(int32(i), end, before, row_of, column_of)
+            turn(n, int32(i), end, before, row_of, column_of)
             paths += int32(1)
             total += scanned
     return paths, total

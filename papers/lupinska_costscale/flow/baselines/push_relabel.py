@@ -18,6 +18,7 @@ from numba import njit
 from papers.common.deadline import Deadline, check_seconds
 from papers.common.model import Flow, GivenUpError
 from papers.common.problems.network import Grid, Network
+from papers.lupinska_costscale.flow import bounds
 from papers.lupinska_costscale.flow.residuals import (
     Split,
     arc,
@@ -38,7 +39,7 @@ PUSHES, RELABELS, GLOBALS, LEVELS, TALLY = range(5)
 
 
 SLICE = 1 << 22
-"""Pushes and relabels between two looks at the clock, where there is a time limit."""
+"""Pushes and relabels between two looks at the clock and the bounds: some tens of milliseconds."""
 
 
 class Work(NamedTuple):
@@ -89,8 +90,8 @@ class State:
         Capacities; residual capacities of the last run.
     heuristics : str
         One of `HEURISTICS`.
-    limit : int
-        Pushes and relabels that may be made.
+    limit : int or None
+        Pushes and relabels that may be made, by the caller's wish.
     seconds : float or None
         Time that a run may take.
     tally : int64[TALLY]
@@ -102,21 +103,10 @@ class State:
     whole: Split
     left: Split
     heuristics: str
-    limit: int
+    limit: int | None
     seconds: float | None = None
     tally: np.ndarray = field(default_factory=lambda: np.zeros(TALLY, np.int64))
     solved: bool = False
-
-
-def operation_bound(nodes: int, arcs: int) -> int:
-    """Return how many pushes and relabels push-relabel makes at most, at most 2**62.
-
-    Each of ``n`` nodes is relabeled fewer than ``2 n`` times; an arc is saturated at most once in
-    two relabels of each of its ends; other pushes are fewer than ``2 n`` times as many as those and
-    the relabels together [LU11 sec.4.1].
-    """
-    relabels, saturating = 2 * nodes * nodes, 2 * nodes * arcs
-    return min(relabels + saturating + 2 * nodes * (relabels + saturating), 2**62)
 
 
 # --------------------------------------------------------------------------- the three stages
@@ -139,7 +129,7 @@ def upload(
         ``|V|``. Without gap relabeling, stranded excess climbs there one level after the other,
         which takes ``|V|**2`` relabels on an image: for small instances only.
     operations : int, optional
-        Pushes and relabels after which `run` gives up; by default `operation_bound`.
+        Pushes and relabels after which `run` gives up. Besides, every run is held to `flow.bounds`.
     seconds : float, optional
         Time after which `run` gives up; it looks every `SLICE` operations.
 
@@ -156,8 +146,7 @@ def upload(
         raise ValueError(f"operations must be at least 0, not {operations}")
     check_seconds(seconds)
     whole = split(instance)
-    bound = operation_bound(instance.nodes, whole.between.size + 2 * instance.nodes)
-    limit = bound if operations is None else int(operations)
+    limit = None if operations is None else int(operations)
     left = Split(whole.arcs, whole.between.copy(), whole.source.copy(), whole.sink.copy(), 0)
     return State(instance, whole, left, heuristics, limit, seconds)
 
@@ -175,30 +164,60 @@ def run(state: State, trace: Trace | None = None) -> None:
     Raises
     ------
     GivenUpError
-        Beyond ``state.limit`` pushes and relabels, or ``state.seconds``.
+        At ``state.limit``, at a bound of `flow.bounds`, or after ``state.seconds``.
     """
     state.solved, deadline = False, Deadline(state.seconds)
     whole, left, tally = state.whole, state.left, state.tally
     left.between[:], left.sink[:] = whole.between, whole.sink
     left.source[:] = 0
     tally[:] = 0
-    work = Work.of(whole.source)
+    work, stretch = Work.of(whole.source), bounds.Stretch()
     given = whole.arcs, left.between, left.sink, state.instance.nodes
     heuristics = HEURISTICS.index(state.heuristics)
     begin(*given, heuristics, work, tally)
+    relabels = 0
     while not push_relabel(*given, heuristics, _next_stop(state), work, tally):
-        done = int(tally[PUSHES] + tally[RELABELS])
-        if done > state.limit:
-            raise GivenUpError(f"more than {state.limit} pushes and relabels")
-        deadline.check(f"{done} operations")
+        _check(state, work, stretch, relabels)
+        relabels = int(tally[RELABELS])
+        deadline.check(f"{_done(state)} operations", reached=_reached(state))
     state.solved = True
 
 
+def _done(state: State) -> int:
+    return int(state.tally[PUSHES] + state.tally[RELABELS])
+
+
+def _reached(state: State) -> dict[str, int]:
+    return {"pushes": int(state.tally[PUSHES]), "relabels": int(state.tally[RELABELS])}
+
+
 def _next_stop(state: State) -> int:
-    """Return the number of operations after which the clock or the limit is looked at."""
-    if state.seconds is None:
-        return state.limit
-    return min(state.limit, int(state.tally[PUSHES] + state.tally[RELABELS]) + SLICE)
+    """Return the number of operations after which the clock and the bounds are looked at."""
+    stop = _done(state) + SLICE
+    return stop if state.limit is None else min(state.limit, stop)
+
+
+def _check(state: State, work: Work, stretch: bounds.Stretch, relabels: int) -> None:
+    """Give up at a bound on the work; `relabels` is their number one slice before.
+
+    Raises
+    ------
+    GivenUpError
+    """
+    done, reached, nodes = _done(state), _reached(state), state.instance.nodes
+    if state.limit is not None and done > state.limit:
+        raise GivenUpError(f"more than {state.limit} pushes and relabels", reached=reached)
+    if reached["relabels"] > bounds.most_relabels(nodes):
+        raise GivenUpError(f"more than {bounds.most_relabels(nodes)} relabels", reached=reached)
+    if reached["relabels"] > relabels:
+        stretch.ends()
+        return
+    arcs, height = state.whole.arcs, work.height
+    passes = SLICE / (state.whole.between.size + 2 * arcs.nodes)  # at least so many
+    highest = int(height[height < nodes].max(initial=0))
+    degree = bounds.largest_degree(arcs)
+    if stretch.goes_on(passes) and stretch.too_long(height, highest, degree, bounds.ALL):
+        raise GivenUpError(f"{stretch.rounds:.0f} passes and no relabel in a row", reached=reached)
 
 
 def download(state: State) -> Flow:

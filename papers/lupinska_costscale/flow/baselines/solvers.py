@@ -37,6 +37,7 @@ SOLVERS: Mapping[str, Solver] = {
             run=rivals.run_pymaxflow,
             download=rivals.download_pymaxflow,
             proof=rivals.prove_pymaxflow,
+            limits={"time limits": "takes no option seconds"},
         ),
         _solver(
             "scipy_flow",
@@ -45,7 +46,7 @@ SOLVERS: Mapping[str, Solver] = {
             run=rivals.run_scipy,
             download=rivals.download_scipy,
             proof=rivals.prove_scipy,
-            limits={"wide capacities": "32 bits"},
+            limits={"wide capacities": "32 bits", "time limits": "takes no option seconds"},
         ),
     )
 }
