@@ -8,7 +8,7 @@ from contract import assert_steps_are_declared, reasons, solve, solvers, upload
 from nightly import first
 from scipy.optimize import linear_sum_assignment
 
-from papers.common.problems import assignment_proof
+from papers.common.problems import assignment_proof, kinds
 
 SOLVERS = list(solvers("assignment"))
 every_solver = pytest.mark.parametrize(("solver", "options"), SOLVERS)
@@ -181,7 +181,7 @@ def test_input_is_not_changed_and_state_runs_again(solver, options):
     answers = []
     for _ in range(2):
         solver.run(state)
-        answers.append(solver.download(state))
+        answers.append(kinds.answer_of(solver, state))
     assert np.array_equal(cost, before)
     assert answers[0].cost == answers[1].cost
     assert assignment_proof.assignment(cost, answers[1]).ok
@@ -195,7 +195,7 @@ def test_trace_names_the_declared_steps(solver, options):
     solver.run(state, seen.append)
     assert_steps_are_declared(solver, seen)
     assert set(seen) == set(solver.steps)
-    assert assignment_proof.assignment(cost, solver.download(state)).ok
+    assert assignment_proof.assignment(cost, kinds.answer_of(solver, state)).ok
 
 
 STACKS = [case for case in SOLVERS if case.values[0].stack]

@@ -8,7 +8,7 @@ from contract import assert_steps_are_declared, solve, solvers, upload
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from papers.common.problems import flow_proof
+from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import EIGHT, FOUR, Network, NetworkError, grid, inner, network
 
 SOLVERS = list(solvers("flow"))
@@ -156,7 +156,7 @@ def test_input_is_not_changed_and_state_runs_again(solver, options, case):
     answers = []
     for _ in range(2):
         solver.run(state)
-        answers.append(solver.download(state))
+        answers.append(kinds.answer_of(solver, state))
         assert flow_proof.flow(instance, answers[-1]).ok
     assert answers[0].value == answers[1].value == value_of(instance)
     assert all(map(np.array_equal, arrays_of(instance), before))
@@ -176,7 +176,7 @@ def test_trace_names_the_declared_steps(solver, options):
     state = upload(solver, instance, **options)
     solver.run(state, seen.append)
     assert_steps_are_declared(solver, seen)
-    assert flow_proof.flow(instance, solver.download(state)).ok
+    assert flow_proof.flow(instance, kinds.answer_of(solver, state)).ok
 
 
 @every_solver

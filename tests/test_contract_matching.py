@@ -6,7 +6,7 @@ from contract import assert_steps_are_declared, solve, solvers, upload
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from papers.common.problems import matching_proof
+from papers.common.problems import kinds, matching_proof
 from papers.common.problems.graph import GraphError, bipartite
 
 SOLVERS = list(solvers("matching"))
@@ -94,7 +94,7 @@ def test_a_run_can_be_repeated_and_keeps_the_graph(solver, options):
     sizes = set()
     for _ in range(3):
         solver.run(state)
-        answer = solver.download(state)
+        answer = kinds.answer_of(solver, state)
         assert matching_proof.matching(graph, answer).ok
         sizes.add(answer.cardinality)
     assert len(sizes) == 1
@@ -109,4 +109,4 @@ def test_trace_names_the_declared_steps(solver, options):
     state = upload(solver, graph, **options)
     solver.run(state, seen.append)
     assert_steps_are_declared(solver, seen)
-    assert matching_proof.matching(bipartite(graph), solver.download(state)).ok
+    assert matching_proof.matching(bipartite(graph), kinds.answer_of(solver, state)).ok

@@ -198,6 +198,13 @@ class Solver:
     stack : bool
         Whether `upload` also takes a stack of matrices ``[k, n, m]``; `download` then returns a
         sequence of `k` answers.
+    prepare : callable(data, **options) -> data, optional
+        Makes the data that `upload` is given, of what was drawn: work that a measurement has and a
+        caller has not. It takes the same options, and is called once, before every clock.
+    proof : callable(state, answer) -> answer, optional
+        Adds to a downloaded answer what its proof needs and its user does not (and brings the state
+        back to where another run finds what the first one found). It is called after every
+        download, outside every clock. Without one `download` returns all there is.
     """
 
     name: str
@@ -212,6 +219,8 @@ class Solver:
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     limits: Mapping[Limit, str] = field(default_factory=dict, hash=False)
     stack: bool = False
+    prepare: Callable[..., Any] | None = None
+    proof: Callable[[Any, Any], Assignment | Matching | Flow] | None = None
 
 
 @dataclass(frozen=True)
@@ -399,7 +408,8 @@ class Instance:
 class Cell:
     """One measurement to make: a solver on an instance, under some clocks.
 
-    Experiments that share a cell (same `key`) share the measurement.
+    Experiments that share a cell (same `key`) share the measurement. ``repeats`` may ask for more
+    repetitions than the preset has (`papers.reproduce.plan.pace`), never for fewer.
     """
 
     solver: str  # "lopes2019:gpu"
@@ -427,7 +437,8 @@ class Plan:
     gpu : bool
         Whether "cuda" cells run on a GPU (else in the CPU executor, which wants n <= 64).
     seeds : tuple of int
-        Instance seeds.
+        Instance seeds: those of the command line, else those of the preset. A cell of a random
+        instance is planned for each.
     """
 
     preset: Literal["smoke", "quick", "paper"]
@@ -494,6 +505,10 @@ class Experiment:
         For pictures: writes files of its own under the given directory.
     unavailable : str
         Why the experiment cannot be measured yet; empty when it can.
+    interleaved : bool
+        Whether a ratio of its cells is the result: those of one instance are then measured in turn,
+        the first repetition of all, then the second of all, so that a machine that becomes slower
+        or faster meanwhile does so for all of them.
     """
 
     name: str
@@ -505,3 +520,4 @@ class Experiment:
     compare: Callable[[pd.DataFrame], Sequence[Comparison]] | None = None
     artifacts: Callable[[Any, Plan], Sequence[tuple[str, Any]]] | None = None
     unavailable: str = ""
+    interleaved: bool = False

@@ -124,7 +124,8 @@ def run(
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions of a clock.")] = None,
     seed: Annotated[
-        list[int] | None, typer.Option(min=0, help="Instance seed; may be repeated.")
+        list[int] | None,
+        typer.Option(min=0, help="Instance seed instead of the preset's; may be repeated."),
     ] = None,
     timeout: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds a cell may take; default by preset.")
@@ -206,24 +207,22 @@ def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
 
 def _dry_run(choice: Choice, worker: Measurer, jobs: Sequence) -> int:
     from papers.reproduce import registry, terminal
-    from papers.reproduce.plan import cells
+    from papers.reproduce.plan.pace import PACE
     from papers.reproduce.run import runner
 
     out = terminal.console()
     names = list(dict.fromkeys(job.cell.solver.partition(":")[0] for job in jobs))
     guess = runner.estimator([n for n in names if n in registry.MODULES], worker.device.name)
-    budget = cells.BUDGET_S[choice.preset]
-    terminal.plan(out, jobs, guess, budget)
-    out.print(
-        f"{len(jobs)} cells on {worker.device.name}: {terminal.estimate(guess, jobs, budget)}"
-    )
+    pace = PACE[choice.preset].exactly(choice.repeats)
+    terminal.plan(out, jobs, guess, pace)
+    out.print(f"{len(jobs)} cells on {worker.device.name}: {terminal.estimate(guess, jobs, pace)}")
+    terminal.unused_seeds(jobs, choice.seeds)
     return 0
 
 
 def _measure(current: Run, worker: Measurer, retry: Sequence[str] = ()) -> int:
     """Measure what is left of a run, then make its pictures and its report."""
     from papers.reproduce import terminal
-    from papers.reproduce.plan import cells
     from papers.reproduce.run import runner
 
     out = terminal.console()
@@ -231,12 +230,12 @@ def _measure(current: Run, worker: Measurer, retry: Sequence[str] = ()) -> int:
     papers = list(dict.fromkeys(paper for paper, _ in current.experiments()))
     guess = runner.estimator(papers, worker.device.name)
     guess.learn(runner.summarize(current.measured()))
-    budget = cells.BUDGET_S[current.preset]
     out.print(
         f"{len(left)} of {len(current.jobs)} cells on {worker.device.name}: "
-        f"{terminal.estimate(guess, left, budget)}; folder {current.folder}",
+        f"{terminal.estimate(guess, left, current.pace)}; folder {current.folder}",
         soft_wrap=True,
     )
+    terminal.unused_seeds(current.jobs, current.meta["options"]["seeds"])
     try:
         with terminal.Live(out, len(current.jobs), len(current.jobs) - len(left)) as live:
             current.execute(worker, live)
@@ -365,8 +364,11 @@ def solve(
     out.print(f"{optimum:<11} {value}")
     proved = "proved optimal" if solved.proof.ok else "NOT PROVED"
     out.print(f"proof       {proved} ({solved.proof.kind}): {solved.proof.reason}", soft_wrap=True)
-    out.print(f"run         {terminal.milliseconds(solved.run_ms)}")
-    out.print(f"end to end  {terminal.milliseconds(solved.end_to_end_ms)}")
+    for clock, ms, times in zip(
+        ("run", "end to end"), (solved.run_ms, solved.end_to_end_ms), solved.repeats, strict=True
+    ):
+        of = f" (median of {times})" if times > 1 else ""
+        out.print(f"{clock:<11} {terminal.milliseconds(ms)}{of}")
     target = output or command.target_of(file, solved.problem)
     command.write(target, solved)
     out.print(f"{command.ANSWERS[solved.problem.name]:<11} {target}", soft_wrap=True)

@@ -7,7 +7,9 @@ solves it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +18,7 @@ from papers.common.model import Problem, Proof, Solver
 from papers.common.problems import kinds
 from papers.common.problems.formats.matrices import FileFormatError
 from papers.reproduce import registry
+from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
 
 
@@ -36,7 +39,9 @@ class Solved:
     answer : Assignment, Matching or Flow
     proof : Proof
     run_ms, end_to_end_ms : float
-        Times under the two clocks, milliseconds, after a warm-up.
+        Times under the two clocks, milliseconds: medians, after a warm-up.
+    repeats : tuple of int
+        Repetitions under each of them.
     note : str
         Why this solver and not the kernels, or "".
     """
@@ -50,6 +55,7 @@ class Solved:
     run_ms: float
     end_to_end_ms: float
     note: str = ""
+    repeats: tuple[int, int] = (1, 1)
 
 
 def read(path: Path) -> Any:
@@ -111,7 +117,7 @@ def choose(name: str | None, data: Any) -> tuple[str, Problem, str]:
 
 
 def solve(data: Any, name: str | None, maximize: bool, choice: str) -> Solved:
-    """Solve `data` three times: a warm-up, and once for each clock.
+    """Solve `data`: a warm-up, then as often for each clock as preset quick repeats a cell.
 
     Parameters
     ----------
@@ -132,7 +138,7 @@ def solve(data: Any, name: str | None, maximize: bool, choice: str) -> Solved:
     if name is not None:
         registry.card(name.partition(":")[0])  # An unknown paper is reported before a missing GPU.
     from papers.common.gpu import device
-    from papers.common.gpu.clocks import stopwatch
+    from papers.common.gpu.clocks import median
     from papers.reproduce.measure.protocol import device_name
 
     try:
@@ -144,16 +150,49 @@ def solve(data: Any, name: str | None, maximize: bool, choice: str) -> Solved:
     options = {"maximize": True} if maximize else {}
     owned, state = _uploaded(full, solver, problem, data, options)
     solver.run(state)
-    with stopwatch(device.synchronize) as run:
-        solver.run(state)
-    del state
-    with stopwatch(device.synchronize) as whole:
-        state = solver.upload(owned, **options)
-        solver.run(state)
-        answer = solver.download(state)
-    proof = kinds.prove(problem, owned, answer, maximize)
-    where = device_name(solver)
-    return Solved(full, where, problem, owned, answer, proof, run.ms, whole.ms, note)
+    kinds.answer_of(solver, state)
+    runs, _ = _laps(partial(solver.run, state), partial(_answer_of, solver, state))
+
+    def whole() -> tuple[Any, Any]:
+        fresh = solver.upload(owned, **options)
+        solver.run(fresh)
+        return fresh, solver.download(fresh)
+
+    del state  # Memory holds one state at a time.
+    wholes, answer = _laps(whole, lambda pair: kinds.with_proof(solver, *pair))
+    return Solved(
+        full, device_name(solver), problem, owned, answer,
+        kinds.prove(problem, owned, answer, maximize),
+        median(runs), median(wholes), note, (len(runs), len(wholes)),
+    )  # fmt: skip
+
+
+def _answer_of(solver: Solver, state: Any, _: None) -> Any:
+    return kinds.answer_of(solver, state)
+
+
+def _laps(once: Callable[[], Any], after: Callable[[Any], Any]) -> tuple[list[float], Any]:
+    """Time repetitions of `once`, none of which begins after the budget of preset quick.
+
+    Returns
+    -------
+    list of float
+        Milliseconds.
+    Any
+        The value of `after`, which is called outside the clock, for the last repetition.
+    """
+    from papers.common.gpu import device
+    from papers.common.gpu.clocks import stopwatch
+
+    pace = PACE["quick"]
+    laps: list[float] = []
+    last = None
+    while not laps or (len(laps) < pace.repeats and sum(laps) <= 1e3 * pace.budget_s):
+        with stopwatch(device.synchronize) as lap:
+            found = once()
+        laps.append(lap.ms)
+        last = after(found)
+    return laps, last
 
 
 def _uploaded(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # `reproduce list` must not wait for Numba, pandas and Matplo
     from papers.reproduce.measure.outcome import Outcome
     from papers.reproduce.plan.cells import Job
     from papers.reproduce.plan.estimate import Estimator
+    from papers.reproduce.plan.pace import Pace
     from papers.reproduce.report.report import Section
 
 WIDTH = 120
@@ -56,9 +57,9 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def estimate(guess: Estimator, jobs: Sequence[Job], budget_s: float) -> str:
+def estimate(guess: Estimator, jobs: Sequence[Job], pace: Pace) -> str:
     """Return how long `jobs` may take, and for how many of them nothing is known."""
-    seconds, unknown = guess.total(jobs, budget_s)
+    seconds, unknown = guess.total(jobs, pace)
     if unknown == len(jobs):
         return "unknown" if jobs else "nothing to do"
     known = f"about {duration(seconds)}"
@@ -75,14 +76,14 @@ def milliseconds(ms: float) -> str:
 # ------------------------------------------------------------------------------ plan
 
 
-def plan(out: Console, jobs: Sequence[Job], guess: Estimator, budget_s: float) -> None:
+def plan(out: Console, jobs: Sequence[Job], guess: Estimator, pace: Pace) -> None:
     """Print the cells of a plan with their estimated times."""
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for name in ("solver", "options", "family", "n", "range", "seed", "clocks", "repeats", "time"):
         table.add_column(name, justify="right" if name in ("n", "seed", "repeats") else "left")
     for job in jobs:
         cell, instance = job.cell, job.cell.instance
-        seconds = guess.seconds(job, budget_s)
+        seconds = guess.seconds(job, pace)
         table.add_row(
             cell.solver,
             job.options,
@@ -91,10 +92,20 @@ def plan(out: Console, jobs: Sequence[Job], guess: Estimator, budget_s: float) -
             instance.label,
             str(instance.seed),
             " ".join(cell.scopes),
-            str(cell.repeats),
+            str(max(pace.repeats, cell.repeats or 0)),
             "unknown" if seconds is None else duration(seconds),
         )
     out.print(table)
+
+
+def unused_seeds(jobs: Sequence[Job], seeds: Sequence[int]) -> None:
+    """Warn of seeds of the command line that no cell of a plan has."""
+    from papers.reproduce.plan import cells
+
+    unused = cells.unused_seeds(jobs, seeds)
+    if unused:
+        listed = ", ".join(map(str, unused))
+        warn(f"no cell of this plan has seed {listed}: its instances are not drawn by seed")
 
 
 def _family(instance: Instance) -> str:

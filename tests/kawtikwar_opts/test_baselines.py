@@ -13,7 +13,7 @@ from papers.kawtikwar_opts.baselines import solvers
 def solved(cost, **options):
     state = solvers.upload(cost, **options)
     solvers.run(state)
-    answer = solvers.download(state)
+    answer = solvers.proof(state, solvers.download(state))
     verdict = assignment_proof.assignment(np.asarray(cost), answer, options.get("maximize", False))
     assert verdict.ok, verdict
     return answer
@@ -65,7 +65,7 @@ def test_wrong_duals_of_highs_are_repaired():
     solvers.run(state)
     state.start[:] += draw.normal(size=20) * 50
     state.chosen[:] = np.roll(state.chosen, 1)
-    answer = solvers.download(state)
+    answer = solvers.proof(state, solvers.download(state))
     assert assignment_proof.assignment(cost, answer).ok
     assert answer.counters["repaired_rows"] > 0
 

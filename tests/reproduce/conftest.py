@@ -11,14 +11,14 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 import toybox
 
 from papers.reproduce import cli, registry
-from papers.reproduce.plan import cells
+from papers.reproduce.plan import pace
 
 HERE = Path(__file__).parent
 PROGRAM = """
@@ -44,8 +44,8 @@ class Result:
 def toy_registry():
     """The registry knows the toy paper alone; no budget stops its repetitions on a busy machine."""
     with pytest.MonkeyPatch.context() as patch:
-        for preset in cells.BUDGET_S:
-            patch.setitem(cells.BUDGET_S, preset, 3600.0)
+        for preset, usual in pace.PACE.items():
+            patch.setitem(pace.PACE, preset, replace(usual, budget_s=3600.0, long_s=3600.0))
         for name in list(registry.MODULES):
             patch.delitem(registry.MODULES, name)
         for name, module in toybox.MODULES.items():

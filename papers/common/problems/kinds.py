@@ -345,7 +345,28 @@ def solve_with(
     check_options(chosen, given)
     state = chosen.upload(owned, **given)
     chosen.run(state)
-    return chosen.download(state)
+    return answer_of(chosen, state)
+
+
+def answer_of(solver: Solver, state: Any) -> Any:
+    """Download an answer with all that its proof needs, which `Solver.proof` adds.
+
+    Parameters
+    ----------
+    solver : Solver
+    state
+        The solver's, after a run.
+
+    Returns
+    -------
+    Assignment, Matching or Flow
+    """
+    return with_proof(solver, state, solver.download(state))
+
+
+def with_proof(solver: Solver, state: Any, answer: Any) -> Any:
+    """Return a downloaded answer with what its proof needs; no part of any clock."""
+    return answer if solver.proof is None else solver.proof(state, answer)
 
 
 def check_options(solver: Solver, options: Mapping[str, Any]) -> None:

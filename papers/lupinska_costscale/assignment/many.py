@@ -1,18 +1,21 @@
 """Many assignments as one measurement, and SciPy's code as a rival.
 
 A measurement has one instance, so a batch is made of it: the matrix itself and matrices with its
-entries shuffled, seeded. Of independent entries a shuffle is as good a draw as any. Every problem
-of a batch is proved optimal at download, by its duals, outside the clocks; the first one's answer
-goes on to the runner, which proves it again, and ``total_cost`` is the sum over all.
+entries shuffled, seeded. Of independent entries a shuffle is as good a draw as any. No caller
+shuffles, so `prepare` does it before every clock.
 
-`scipy` and `scipy_loop` are `scipy.optimize.linear_sum_assignment`; it yields no duals, so they are
-derived at download from the optimal matching.
+`download` returns what a caller gets. `prove_all` and `prove_scipys` then prove every problem of a
+batch by its duals, outside the clocks, and add ``total_cost``, the sum over all; the first one's
+answer goes on to the runner, which proves it again.
+
+`scipy` and `scipy_loop` are `scipy.optimize.linear_sum_assignment`; it yields no duals, and its
+users pay for none, so they are derived from the optimal matching for the proof alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -42,24 +45,31 @@ class Many:
         Column of each row.
     state : Any
         The device solver's own state, None for SciPy.
+    answers : Any
+        The device solver's answers once they are downloaded, None for SciPy.
     """
 
     costs: np.ndarray
     maximize: bool
     columns: np.ndarray = field(init=False)
     state: Any = None
+    answers: Any = None
 
     def __post_init__(self) -> None:
         self.columns = np.full(self.costs.shape[:2], -1, np.int64)
 
 
-def problems_of(cost: Any, problems: int = 1) -> np.ndarray:
+def problems_of(cost: Any, problems: int = 1, maximize: bool = False) -> np.ndarray:
     """Return a batch: the matrix itself, then `problems` - 1 shuffles of its entries.
+
+    A batch is returned as it is, so that an upload takes a matrix and a prepared batch alike.
 
     Parameters
     ----------
-    cost : array_like int[n, n]
+    cost : array_like int[n, n] or int64[problems, n, n]
     problems : int
+    maximize : bool
+        Not looked at; the uploads have it.
 
     Returns
     -------
@@ -71,6 +81,8 @@ def problems_of(cost: Any, problems: int = 1) -> np.ndarray:
         For a matrix that is not square or not of integers, and for fewer problems than one.
     """
     cost = np.asarray(cost)
+    if cost.ndim == 3 and len(cost) == problems:
+        return cost
     if cost.ndim != 2 or cost.shape[0] != cost.shape[1]:
         raise ValueError(f"a batch is made of a square matrix, not of shape {cost.shape}")
     if cost.dtype.kind not in "iu":
@@ -147,16 +159,25 @@ def _demand(holds: np.ndarray, otherwise: str) -> None:
         raise ProofError(f"problem {int(np.argmin(holds))} of {holds.size} {otherwise}")
 
 
-def _answer(many: Many, u: np.ndarray, v: np.ndarray, **counters: int) -> Assignment:
-    """Prove all of a batch and return the first, with the sum over all among the counters."""
+def _first(many: Many) -> Assignment:
+    """Return the first problem's answer, without duals."""
+    n = many.columns.shape[1]
+    if n and many.columns[0, 0] < 0:
+        raise RuntimeError("nothing to download: no run has ended")
+    columns = many.columns[0].copy()
+    cost = int(many.costs[0][np.arange(n), columns].sum())
+    sign = -1 if many.maximize else 1
+    counters = {"problems": len(many.columns)}
+    return Assignment(np.arange(n), columns, sign * cost, None, None, many.maximize, counters)
+
+
+def _proved(many: Many, first: Assignment, u: np.ndarray, v: np.ndarray) -> Assignment:
+    """Prove all of a batch and return the first with its duals, and with the sum over all."""
     prove(many.costs, many.columns, u, v)
     sign = -1 if many.maximize else 1
-    sums = np.take_along_axis(many.costs, many.columns[:, :, None], axis=2).sum(axis=(1, 2))
-    facts = {"problems": len(sums), "total_cost": sign * int(sums.sum()), **counters}
-    return Assignment(
-        np.arange(many.columns.shape[1]), many.columns[0].copy(), sign * int(sums[0]),
-        sign * u[0], sign * v[0], many.maximize, facts,
-    )  # fmt: skip
+    chosen = np.take_along_axis(many.costs, many.columns[:, :, None], axis=2)
+    counters = {**first.counters, "total_cost": sign * int(chosen.sum())}
+    return replace(first, row_duals=sign * u[0], column_duals=sign * v[0], counters=counters)
 
 
 # ------------------------------------------------------------------------------- SciPy
@@ -176,7 +197,8 @@ def upload(cost: Any, problems: int = 1, maximize: bool = False) -> Many:
         As `problems_of`, and for costs that SciPy's float64 would round.
     """
     many = _many(cost, problems, maximize)
-    if many.costs.size and max(many.costs.max(), -many.costs.min()) > EXACT:
+    first = many.costs[0]  # The others have the same entries.
+    if first.size and max(first.max(), -first.min()) > EXACT:
         raise ValueError("SciPy works in float64: a cost beyond 2**53 would be rounded")
     return many
 
@@ -190,14 +212,25 @@ def run(many: Many, trace: Trace = None) -> None:
 
 
 def download(many: Many) -> Assignment:
-    """Return the first answer; all are proved.
+    """Return the first answer, as SciPy gives it: without duals.
+
+    Raises
+    ------
+    RuntimeError
+        If no run has ended.
+    """
+    return _first(many)
+
+
+def prove_scipys(many: Many, answer: Assignment) -> Assignment:
+    """Derive duals of all problems and prove them; return the first answer with its own.
 
     Raises
     ------
     ProofError
         If one is not optimal.
     """
-    return _answer(many, *duals_of(many.costs, many.columns))
+    return _proved(many, answer, *duals_of(many.costs, many.columns))
 
 
 # ------------------------------------------------------------------------------- the batch
@@ -220,21 +253,31 @@ def run_batch(many: Many, trace: Trace = None) -> None:
 
 
 def download_batch(many: Many) -> Assignment:
-    """Return the first answer; all are proved by the duals that the kernel found.
+    """Copy all assignments, costs and duals to the host, as a caller gets them; return the first.
+
+    Raises
+    ------
+    RuntimeError
+        If a problem was not solved; see `papers.lupinska_costscale.assignment.batch.download`.
+    """
+    from papers.lupinska_costscale.assignment import batch
+
+    many.answers = batch.download(many.state)
+    assert isinstance(many.answers, batch.BatchAnswer)
+    many.columns[:] = many.answers.col_ind
+    return _first(many)
+
+
+def prove_all(many: Many, answer: Assignment) -> Assignment:
+    """Prove all problems by the duals that the kernel found; return the first with its own.
 
     Raises
     ------
     ProofError
         If one is not optimal, or its duals do not show it.
     """
-    from papers.lupinska_costscale.assignment import batch
-
-    answers = batch.download(many.state)
-    assert isinstance(answers, batch.BatchAnswer)
-    many.columns[:] = answers.col_ind
-    return _answer(
-        many, answers.row_duals.astype(np.int64), answers.column_duals.astype(np.int64)
-    )  # fmt: skip
+    u, v = many.answers.row_duals, many.answers.column_duals
+    return _proved(many, answer, u.astype(np.int64), v.astype(np.int64))
 
 
 _LIMITS: Mapping[Limit, str] = {
@@ -244,34 +287,32 @@ _LIMITS: Mapping[Limit, str] = {
 }
 
 
+SCIPY = {"upload": upload, "run": run, "download": download, "proof": prove_scipys}
+ON_DEVICE = {
+    "upload": upload_batch, "run": run_batch, "download": download_batch, "proof": prove_all,
+}  # fmt: skip
+
+
 def _solver(
-    name: str, title: str, device: Literal["cuda", "cpu"], upload: Any, run: Any, download: Any
+    name: str, title: str, device: Literal["cuda", "cpu"], stages: Mapping[str, Any]
 ) -> Solver:
     return Solver(
-        name,
-        title,
-        device,
-        "assignment",
-        upload,
-        run,
-        download,
+        name=name,
+        title=title,
+        device=device,
+        problem="assignment",
         variants={"3 problems": {"problems": 3}},
         limits=_LIMITS if device == "cuda" else {**_LIMITS, "large integers": "rounded"},
+        prepare=problems_of,
+        **stages,
     )
 
 
 SOLVERS: dict[str, Solver] = {
     solver.name: solver
     for solver in (
-        _solver("scipy", "SciPy (CPU)", "cpu", upload, run, download),
-        _solver("scipy_loop", "SciPy in a loop (CPU)", "cpu", upload, run, download),
-        _solver(
-            "batch_of_many",
-            "Many small assignments in one launch",
-            "cuda",
-            upload_batch,
-            run_batch,
-            download_batch,
-        ),
+        _solver("scipy", "SciPy (CPU)", "cpu", SCIPY),
+        _solver("scipy_loop", "SciPy in a loop (CPU)", "cpu", SCIPY),
+        _solver("batch_of_many", "Many small assignments in one launch", "cuda", ON_DEVICE),
     )
 }

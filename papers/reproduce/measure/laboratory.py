@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from papers.common import instances
-from papers.common.gpu import device
 from papers.common.model import Cell, Instance, Solver
 from papers.common.problems import kinds
 
@@ -51,14 +50,12 @@ class Laboratory:
             self._instance = instance
         return self._data
 
-    def needs_warm_up(self, solver: Solver, cell: Cell, data: Any) -> bool:
-        """Say whether an untimed run must come first.
+    def has_compiled(self, solver: Solver, cell: Cell, data: Any) -> bool:
+        """Say whether this process has run the solver on data of this type before; from now on yes.
 
-        On a GPU always: its clock rises, and memory is touched for the first time. On a CPU only
-        until the solver is compiled for data of this type, because a large cell may take minutes.
+        The first such run may compile, so that its time says nothing.
         """
         signature = (cell.solver, cell.options, kinds.stated_by(data).compiled_for(data))
-        if signature in self.warmed and not (solver.device == "cuda" and device.describe().is_gpu):
-            return False
+        known = signature in self.warmed
         self.warmed.add(signature)
-        return True
+        return known

@@ -40,6 +40,14 @@ class Outcome:
     device: str = ""
 
 
+def failure(error: BaseException) -> Outcome:
+    """Return the outcome of an exception: its type and message are the reason."""
+    text = " ".join(str(error).split()) or "no message"
+    reason = f"{type(error).__name__}: {text}"
+    memory = isinstance(error, MemoryError) or "OUT_OF_MEMORY" in reason.upper().replace(" ", "_")
+    return Outcome("out-of-memory" if memory else "failed", "none", reason)
+
+
 def same_cost(first: Any, second: Any) -> bool:
     """Whether two costs are equal: exactly for integers, within a relative 1e-9 for floats."""
     if isinstance(first, (int, np.integer)) and isinstance(second, (int, np.integer)):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -29,10 +29,12 @@ from papers.common.model import Cell, Instance, Proof, Solver
 from papers.common.mpi import ranks
 from papers.common.problems import assignment_proof_by_strips
 from papers.reproduce import registry
+from papers.reproduce.measure.clockwork import Clockwork, free_memory
 from papers.reproduce.measure.laboratory import Laboratory
-from papers.reproduce.measure.outcome import Outcome
-from papers.reproduce.measure.protocol import Clockwork, Report, measure
-from papers.reproduce.measure.worker import DeviceCard, WorkerError, failure
+from papers.reproduce.measure.outcome import Outcome, failure
+from papers.reproduce.measure.protocol import Report, measure_together
+from papers.reproduce.measure.worker import DeviceCard, WorkerError, only, together
+from papers.reproduce.plan.pace import Pace
 
 _STOP = ("stop",)
 
@@ -62,50 +64,70 @@ class Team:
         except MissingPackageError as error:
             raise WorkerError(str(error)) from None
         self._crew = _Crew(self._world)
-        self.on_timeout: Callable[[Outcome], object] = lambda outcome: None
+        self.on_timeout: Callable[[int, Outcome], object] = lambda *_: None
         ranks.give_order(self._world, ("start", choice, dict(registry.MODULES)))
         try:
             self.device: DeviceCard = self._crew.start(choice)
         except (RuntimeError, ValueError) as error:
             raise WorkerError(str(error)) from None
 
-    def measure(
+    def measure_together(
         self,
-        cell: Cell,
-        budget_s: float,
+        group: Sequence[Cell],
+        pace: Pace,
         timeout_s: float | None = None,
         on_stage: Callable[[str], Any] = lambda stage: None,
-    ) -> Outcome:
-        """Have `cell` measured by as many ranks as it wants; as `Worker.measure`.
+    ) -> list[Outcome]:
+        """Have cells measured in turn, by as many ranks as they want; see `Worker`.
 
-        After `timeout_s` the outcome goes to `on_timeout`, and the job ends.
+        They want equally many. After `timeout_s` for each cell the outcome of the one whose turn it
+        is goes to `on_timeout` with its place, and the job ends.
         """
-        wanted = wanted_ranks(cell)
+        wanted = wanted_ranks(group[0])
         if wanted > self._world.size:
             reason = f"it is for {wanted} ranks, {self._world.size} are here"
-            return Outcome("skipped", "none", reason, device=self.device.name)
-        stage = ["start"]
+            return [Outcome("skipped", "none", reason, device=self.device.name) for _ in group]
 
-        def report(text: str) -> None:
-            stage[0] = text
-            on_stage(text)
+        def ask(part: Sequence[Cell]) -> list[Outcome | None]:
+            return self._outcomes(part, [group.index(cell) for cell in part], pace, timeout_s,
+                                  on_stage)  # fmt: skip
 
-        alarm = None
-        if timeout_s is not None:
-            alarm = threading.Timer(timeout_s, self._too_late, (cell, timeout_s, stage))
+        return [replace(one, device=one.device or self.device.name) for one in together(group, ask)]
+
+    def _outcomes(
+        self,
+        part: Sequence[Cell],
+        places: Sequence[int],
+        pace: Pace,
+        timeout_s: float | None,
+        on_stage: Callable[[str], Any],
+    ) -> list[Outcome | None]:
+        """Give one order to all ranks; `places` are those of the cells in their group."""
+        at = [0, "start"]
+
+        def report(place: int, text: str) -> None:
+            at[:] = place, text
+            on_stage(text if len(part) == 1 else f"{part[place].solver}: {text}")
+
+        def too_late() -> None:
+            place, stage = cast(tuple[int, str], tuple(at))
+            reason = f"over {limit_s:g} s, in: {stage}"
+            outcome = Outcome("timeout", "none", reason, device=self.device.name)
+            self.on_timeout(places[place], outcome)
+            key = part[place].key
+            ranks.end_job(f"{key} took {reason}; finished cells are kept, --resume goes on")
+
+        limit_s = (timeout_s or 0.0) * len(part)
+        alarm = threading.Timer(limit_s, too_late) if timeout_s is not None else None
+        if alarm is not None:
             alarm.daemon = True
             alarm.start()
-        ranks.give_order(self._world, ("cell", cell, budget_s))
-        outcome = self._crew.measure(cell, budget_s, report)
+        ranks.give_order(self._world, ("cells", tuple(part), pace))
+        found = self._crew.measure(part, pace, report)
         if alarm is not None:
             alarm.cancel()
-        assert outcome is not None
-        return replace(outcome, device=outcome.device or self.device.name)
-
-    def _too_late(self, cell: Cell, timeout_s: float, stage: list[str]) -> None:
-        reason = f"over {timeout_s:g} s, in: {stage[0]}"
-        self.on_timeout(Outcome("timeout", "none", reason, device=self.device.name))
-        ranks.end_job(f"{cell.key} took {reason}; finished cells are kept, --resume goes on")
+        assert found is not None
+        return found
 
     def close(self) -> None:
         """Let the other ranks go."""
@@ -151,8 +173,8 @@ def serve() -> None:
                 crew.start(order[1])
             except (RuntimeError, ValueError):
                 continue  # all ranks have met it, rank 0 says it
-        elif order[0] == "cell":
-            crew.measure(order[1], order[2], lambda stage: None)
+        elif order[0] == "cells":
+            crew.measure(order[1], order[2], lambda place, stage: None)
         else:
             return
 
@@ -177,23 +199,31 @@ class _Crew:
             found.name, found.is_gpu, found.slug, self._world.size, gpus, library.strip("\0")
         )
 
-    def measure(self, cell: Cell, budget_s: float, report: Report) -> Outcome | None:
-        """Measure a cell if this rank is among those it is for, else None."""
-        comm = self._team(wanted_ranks(cell))
+    def measure(
+        self, group: Sequence[Cell], pace: Pace, report: Report
+    ) -> list[Outcome | None] | None:
+        """Measure cells in turn if this rank is among those they are for, else return None."""
+        comm = self._team(wanted_ranks(group[0]))
         if comm is None:
             return None
-        solver = None
+        at = 0
+
+        def told(place: int, stage: str) -> None:
+            nonlocal at
+            at = place
+            report(place, stage)
+
         try:
             with ranks.guarded(comm):
-                with ranks.agreeing(comm):
-                    solver = registry.solver(cell.solver)
-                    if not solver.ranks:
-                        raise ValueError(f"{cell.solver} runs in one process")
-                assert solver is not None
-                how = clockwork(comm, solver)
-                return measure(solver, cell, self._laboratory, budget_s, report, how)
+                pairs = []
+                for place, cell in enumerate(group):
+                    told(place, "start")
+                    with ranks.agreeing(comm):
+                        pairs.append((_of_ranks(cell), cell))
+                found = measure_together(pairs, self._laboratory, pace, told, clockwork(comm))
+                return [*found]
         except Exception as error:  # all ranks have met it: the next cell may go well
-            return failure(error)
+            return only(at, len(group), failure(error))
 
     def _team(self, size: int) -> Any:
         """The communicator of the first ranks, None on the others; collective when new."""
@@ -207,12 +237,19 @@ class _Crew:
 # ------------------------------------------------------------------------------- the clockwork
 
 
+def _of_ranks(cell: Cell) -> Solver:
+    solver = registry.solver(cell.solver)
+    if not solver.ranks:
+        raise ValueError(f"{cell.solver} runs in one process")
+    return solver
+
+
 def _source_of(instance: Instance) -> Any:
     """Return an instance's costs as blocks, of which each rank takes its own strip."""
     return sources.as_source(instances.draw(instance))
 
 
-def clockwork(comm: Any, solver: Solver) -> Clockwork:
+def clockwork(comm: Any) -> Clockwork:
     """Return the clockwork of the ranks of a communicator.
 
     A barrier stands before and behind every clock, so that a time is that of the slowest rank, and
@@ -221,15 +258,13 @@ def clockwork(comm: Any, solver: Solver) -> Clockwork:
     Parameters
     ----------
     comm : mpi4py communicator
-    solver : Solver
-        Whose ``ranks`` says what is split among them.
     """
 
     def synchronize() -> None:
         device.synchronize()
         ranks.barrier(comm)
 
-    def prove(instance: Instance, data: Any, answer: Any, maximize: bool) -> Proof:
+    def prove(solver: Solver, instance: Instance, data: Any, answer: Any, maximize: bool) -> Proof:
         by_rows = solver.ranks == "rows"
         return assignment_proof_by_strips.assignment(comm, data, answer, by_rows, maximize)
 
@@ -243,4 +278,5 @@ def clockwork(comm: Any, solver: Solver) -> Clockwork:
         agreed=lambda error: comm.size == 1 or getattr(error, "agreed_by_all_ranks", False),
         ranks=comm.size,
         times_kernels=False,
+        room=free_memory,
     )

@@ -3,8 +3,13 @@
 A cell can hang, exhaust memory or take the process down; the parent must survive all three. So
 cells run in a spawned child that stays alive between cells (compiled code and the drawn instance
 with it), and the parent kills and replaces it when it must. The child is asked over a pipe and
-answers with messages: ``("ready", DeviceCard)`` or ``("broken", reason)`` once, then for every cell
-``("device", name)``, ``("stage", text)`` several times and ``("done", Outcome)``.
+answers with messages: ``("ready", DeviceCard)`` or ``("broken", reason)`` once, then for every
+group of cells ``("devices", names)``, ``("stage", (place, text))`` several times and
+``("done", outcomes)``.
+
+A group of cells is measured in turn. If one of them fails, hangs or takes the child down, it has
+its outcome, and the others begin anew, without it. If memory was the reason, each is measured
+alone.
 """
 
 from __future__ import annotations
@@ -17,18 +22,19 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
 
-from papers.common.model import Cell
+from papers.common.model import Cell, Solver
 from papers.common.mpi import job
 from papers.reproduce import registry
 from papers.reproduce.measure.laboratory import Laboratory
-from papers.reproduce.measure.outcome import Outcome
-from papers.reproduce.measure.protocol import device_name, measure
+from papers.reproduce.measure.outcome import Outcome, failure
+from papers.reproduce.measure.protocol import Report, device_name, measure_together
+from papers.reproduce.plan.pace import Pace
 
 START_LIMIT_S = 300.0
 """Seconds for the child's imports and the driver's initialisation, outside every cell's limit."""
@@ -56,6 +62,40 @@ class WorkerError(RuntimeError):
     """The child could not be started; the message says why."""
 
 
+def together(
+    group: Sequence[Cell], ask: Callable[[Sequence[Cell]], list[Outcome | None]]
+) -> list[Outcome]:
+    """Return an outcome of every cell of a group, asking again for those that are left open.
+
+    Parameters
+    ----------
+    group : sequence of Cell
+    ask : callable(sequence of Cell) -> list of (Outcome or None)
+        Measures cells in turn. It gives all outcomes, or that of the one cell that has failed.
+    """
+    found: dict[int, Outcome] = {}
+    left = [list(range(len(group)))]
+    while left:
+        part = left.pop(0)
+        for place, outcome in zip(part, ask([group[place] for place in part]), strict=True):
+            if outcome is not None:
+                found[place] = outcome
+        if len(part) > 1 and any(
+            place in found and found[place].status == "out-of-memory" for place in part
+        ):
+            left += [[place] for place in part]  # It may have been their states together.
+        elif still := [place for place in part if place not in found]:
+            left.append(still)
+    return [found[place] for place in range(len(group))]
+
+
+def _named(group: Sequence[Cell], on_stage: Callable[[str], Any]) -> Callable[[int, str], Any]:
+    """Return a listener to places and stages that names the solver where there are several."""
+    if len(group) == 1:
+        return lambda place, stage: on_stage(stage)
+    return lambda place, stage: on_stage(f"{group[place].solver}: {stage}")
+
+
 # ------------------------------------------------------------------------------ the child
 
 
@@ -80,14 +120,6 @@ def _prefer_as_victim() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
-def failure(error: BaseException) -> Outcome:
-    """Return the outcome of an exception: its type and message are the reason."""
-    text = " ".join(str(error).split()) or "no message"
-    reason = f"{type(error).__name__}: {text}"
-    memory = isinstance(error, MemoryError) or "OUT_OF_MEMORY" in reason.upper().replace(" ", "_")
-    return Outcome("out-of-memory" if memory else "failed", "none", reason)
-
-
 def _serve(connection: Connection, choice: str, modules: dict[str, str]) -> None:
     """Run in the child: answer cells until the parent hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
@@ -107,24 +139,40 @@ def _serve(connection: Connection, choice: str, modules: dict[str, str]) -> None
     laboratory = Laboratory()
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            cell, budget_s = connection.recv()
-            connection.send(("done", _answer(cell, budget_s, laboratory, connection)))
+            group, pace = connection.recv()
+            connection.send(("done", _answer(group, pace, laboratory, connection)))
 
 
-def _answer(cell: Cell, budget_s: float, laboratory: Laboratory, connection: Connection) -> Outcome:
-    """Measure one cell; an exception becomes an outcome."""
+def _answer(
+    group: Sequence[Cell], pace: Pace, laboratory: Laboratory, connection: Connection
+) -> list[Outcome | None]:
+    """Measure a group; after an exception only the cell that met it has an outcome."""
+    at = 0
 
-    def report(stage: str) -> None:
-        connection.send(("stage", stage))
+    def report(place: int, stage: str) -> None:
+        nonlocal at
+        at = place
+        connection.send(("stage", (place, stage)))
 
     try:
-        solver = registry.solver(cell.solver)
-        connection.send(("device", device_name(solver)))
-        return measure(solver, cell, laboratory, budget_s, report)
+        solvers = [_solver(cell, place, report) for place, cell in enumerate(group)]
+        connection.send(("devices", [device_name(solver) for solver in solvers]))
+        pairs = list(zip(solvers, group, strict=True))
+        return [*measure_together(pairs, laboratory, pace, report)]
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        return failure(error)
+        return only(at, len(group), failure(error))
+
+
+def _solver(cell: Cell, place: int, report: Report) -> Solver:
+    report(place, "start")  # An unknown solver is this cell's fault.
+    return registry.solver(cell.solver)
+
+
+def only(place: int, of: int, outcome: Outcome) -> list[Outcome | None]:
+    """Return the outcomes of a group in which one cell has failed and the others are open."""
+    return [outcome if other == place else None for other in range(of)]
 
 
 # ------------------------------------------------------------------------------ the parent
@@ -146,7 +194,8 @@ class Worker:
 
     def __init__(self, device: str = "auto") -> None:
         self._choice = device
-        self.on_timeout: Callable[[Outcome], object] = lambda outcome: None  # see `Team`
+        self.on_timeout: Callable[[int, Outcome], object] = lambda *_: None  # see `Team`
+        self._devices: list[str] = []
         self._context = multiprocessing.get_context("spawn")
         self._start()
 
@@ -184,58 +233,86 @@ class Worker:
             return Outcome("out-of-memory", "none", reason)
         return Outcome("failed", "none", f"the process died: {ending}")
 
-    def measure(
+    def measure_together(
         self,
-        cell: Cell,
-        budget_s: float,
+        group: Sequence[Cell],
+        pace: Pace,
         timeout_s: float | None = None,
         on_stage: Callable[[str], Any] = lambda stage: None,
-    ) -> Outcome:
-        """Have `cell` measured.
+    ) -> list[Outcome]:
+        """Have the cells of a group measured in turn; a group may be one cell.
 
         Parameters
         ----------
-        cell : Cell
-            The cell.
-        budget_s : float
-            See `papers.reproduce.measure.protocol.measure`.
+        group : sequence of Cell
+            Cells of one instance.
+        pace : Pace
+            See `papers.reproduce.measure.protocol.measure_together`.
         timeout_s : float, optional
-            Seconds after which the child is killed.
+            Seconds that a cell may take, of which its own turns count, and after which the child
+            is killed.
         on_stage : callable(str)
             Told what the child begins.
         """
+        return together(
+            group, lambda part: self._outcomes(part, pace, timeout_s, _named(part, on_stage))
+        )
+
+    def _outcomes(
+        self,
+        group: Sequence[Cell],
+        pace: Pace,
+        timeout_s: float | None,
+        on_stage: Callable[[int, str], Any],
+    ) -> list[Outcome | None]:
+        """Ask a child that is alive; close it if it is not to be used again."""
         if not self._process.is_alive():
             self.close()
             self._start()
-        outcome = self._ask(cell, budget_s, timeout_s, on_stage)
-        if outcome.status not in ("ok", "not-certified", "skipped"):
-            # After an error a CUDA context may be unusable and memory may be held: start afresh.
-            self.close()
-        return replace(outcome, device=outcome.device or self._device_of_cell)
+        self._devices = [self.device.name] * len(group)
+        found = self._ask(group, pace, timeout_s, on_stage)
+        for outcome in found:
+            if outcome is None or outcome.status not in ("ok", "not-certified", "skipped"):
+                # After an error a CUDA context may be unusable and memory may be held: start
+                # afresh.
+                self.close()
+                break
+        return [
+            outcome and replace(outcome, device=outcome.device or name)
+            for outcome, name in zip(found, self._devices, strict=True)
+        ]
 
     def _ask(
-        self, cell: Cell, budget_s: float, timeout_s: float | None, on_stage: Callable[[str], Any]
-    ) -> Outcome:
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        stage = "start"
-        self._device_of_cell = self.device.name
+        self,
+        group: Sequence[Cell],
+        pace: Pace,
+        timeout_s: float | None,
+        on_stage: Callable[[int, str], Any],
+    ) -> list[Outcome | None]:
+        place, stage, size = 0, "start", len(group)
+        spent, since = [0.0] * size, time.monotonic()
         try:
-            self._connection.send((cell, budget_s))
+            self._connection.send((tuple(group), pace))
             while True:
-                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                left = None
+                if timeout_s is not None:
+                    left = max(0.0, timeout_s - spent[place] - (time.monotonic() - since))
                 if not self._connection.poll(left):
                     reason = f"over {timeout_s:g} s, in: {stage}"
-                    return Outcome("timeout", "none", reason)
+                    return only(place, size, Outcome("timeout", "none", reason))
                 kind, payload = self._connection.recv()
                 if kind == "done":
                     return payload
-                if kind == "device":
-                    self._device_of_cell = payload
-                else:
-                    stage = payload
-                    on_stage(stage)
+                if kind == "devices":
+                    self._devices = payload
+                    continue
+                now = time.monotonic()
+                spent[place] += now - since
+                since = now
+                place, stage = payload
+                on_stage(place, stage)
         except (EOFError, ConnectionError):
-            return self._lost()
+            return only(place, size, self._lost())
 
     def close(self) -> None:
         """Kill the child."""

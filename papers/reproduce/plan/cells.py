@@ -17,14 +17,6 @@ from papers.reproduce.plan.old_names import modern
 from papers.reproduce.registry import UsageError
 
 SCOPES: tuple[str, ...] = get_args(Scope)
-REPEATS = {"smoke": 2, "quick": 5, "paper": 5}
-"""Repetitions of a timed scope. Two give no quartiles: a smoke run shows that things work."""
-
-BUDGET_S = {"smoke": 2.0, "quick": 2.0, "paper": 60.0}
-"""Seconds after which a scope of a cell starts no further repetition (at least one is made).
-
-The `count` column of the summary says how many were made."""
-
 TIMEOUT_S = {"smoke": 60.0, "quick": 120.0, "paper": 1800.0}
 """Seconds a cell may take in all, unless the command line says otherwise."""
 
@@ -33,10 +25,20 @@ _ONLY = ("n", "range", "seed", "solver", "family", "storage", "permuted")
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to measure: scopes merged, repeats settled, and the experiments that read it."""
+    """A cell to measure, its scopes merged, and the experiments that read it.
+
+    Attributes
+    ----------
+    cell : Cell
+    experiments : tuple of str
+        ``paper:experiment``.
+    interleaved : tuple of str
+        Those of them whose cells are measured in turn; see `groups`.
+    """
 
     cell: Cell
     experiments: tuple[str, ...]
+    interleaved: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -49,18 +51,21 @@ class Job:
         return ",".join(f"{name}={value}" for name, value in self.cell.options)
 
 
-def _merge(old: Job, cell: Cell, name: str) -> Job:
-    """Return `old` with the scopes of `cell` added."""
-    if old.cell.instance != cell.instance:
+def _merge(old: Job, new: Job) -> Job:
+    """Return `old` with the scopes and the experiments of `new` added."""
+    if old.cell.instance != new.cell.instance:
         raise ValueError(
-            f"two instances share the key {cell.key!r}: "
-            f"{old.cell.instance.params} and {cell.instance.params}"
+            f"two instances share the key {new.key!r}: "
+            f"{old.cell.instance.params} and {new.cell.instance.params}"
         )
-    wanted = {*old.cell.scopes, *cell.scopes}
+    wanted = {*old.cell.scopes, *new.cell.scopes}
     scopes = cast(tuple[Scope, ...], tuple(scope for scope in SCOPES if scope in wanted))
-    repeats = max(old.cell.repeats or 1, cell.repeats or 1)
-    experiments = old.experiments if name in old.experiments else (*old.experiments, name)
-    return Job(replace(old.cell, scopes=scopes, repeats=repeats), experiments)
+    repeats = max(old.cell.repeats or 0, new.cell.repeats or 0) or None
+    return Job(
+        replace(old.cell, scopes=scopes, repeats=repeats),
+        tuple(dict.fromkeys((*old.experiments, *new.experiments))),
+        tuple(dict.fromkeys((*old.interleaved, *new.interleaved))),
+    )
 
 
 def jobs(
@@ -75,7 +80,7 @@ def jobs(
     plan : Plan
         Preset, device and seeds.
     repeats : int, optional
-        Repetitions for every cell, whatever preset and experiments say.
+        Repetitions of the command line, which win: no cell then asks for a number of its own.
 
     Raises
     ------
@@ -86,10 +91,39 @@ def jobs(
     for paper, experiment in experiments:
         name = f"{paper}:{experiment.name}"
         for cell in () if experiment.unavailable else experiment.cells(plan):
-            settled = replace(cell, repeats=repeats or cell.repeats or REPEATS[plan.preset])
+            asked = replace(cell, repeats=None) if repeats else cell
+            new = Job(asked, (name,), (name,) if experiment.interleaved else ())
             # A new job goes through `_merge` too: it puts the scopes in their order.
-            found[cell.key] = _merge(found.get(cell.key, Job(settled, ())), settled, name)
+            found[cell.key] = _merge(found.get(cell.key, new), new)
     return sorted(found.values(), key=_smallest_first)
+
+
+def groups(planned: Sequence[Job]) -> list[list[Job]]:
+    """Return the jobs in the groups that are measured together, in the order of the plan.
+
+    Two jobs of one instance and one number of ranks are in the same group if an interleaved
+    experiment reads both, or if a chain of such pairs leads from one to the other. All others are
+    alone.
+    """
+    members: dict[str, list[Job]] = {job.key: [job] for job in planned}
+    seen: dict[tuple[str, str, Any], str] = {}
+    for job in planned:
+        ranks = dict(job.cell.options).get("ranks", 1)
+        for name in job.interleaved:
+            other = seen.setdefault((name, job.cell.instance.key, ranks), job.key)
+            if members[other] is members[job.key]:
+                continue
+            joined = members[other] + members[job.key]
+            members.update((one.key, joined) for one in joined)
+    place = {job.key: at for at, job in enumerate(planned)}
+    whole = {id(group): group for group in members.values()}.values()
+    return [sorted(group, key=lambda job: place[job.key]) for group in whole]
+
+
+def unused_seeds(planned: Sequence[Job], seeds: Iterable[int]) -> list[int]:
+    """Return the seeds that no cell of a plan has, though the command line asked for them."""
+    used = {job.cell.instance.seed for job in planned}
+    return [seed for seed in seeds if seed not in used]
 
 
 def _smallest_first(job: Job) -> tuple[int, str, str, int, str, bool]:
@@ -182,6 +216,7 @@ def to_json(planned: Sequence[Job]) -> list[dict[str, Any]]:
             "scopes": job.cell.scopes,
             "repeats": job.cell.repeats,
             "experiments": job.experiments,
+            "interleaved": job.interleaved,
         }
         for job in planned
     ]
@@ -200,5 +235,5 @@ def from_json(rows: Sequence[dict[str, Any]]) -> list[Job]:
         names = ("family", "n", "label", "params", "seed", "storage", "permuted")
         instance = modern(Instance(**{name: data[name] for name in names if name in data}))
         cell = Cell(data["solver"], instance, data["scopes"], data["options"], data["repeats"])
-        planned.append(Job(cell, data["experiments"]))
+        planned.append(Job(cell, data["experiments"], data.get("interleaved", ())))
     return planned

@@ -10,6 +10,7 @@ import pandas as pd
 from papers.common.instances import problem_of, size_of
 from papers.common.problems.kinds import PROBLEMS
 from papers.reproduce.plan.cells import Job
+from papers.reproduce.plan.pace import Pace
 
 _Kind = tuple[str, str, bool]
 """Family, label, and whether rows and columns are permuted."""
@@ -65,16 +66,19 @@ class Estimator:
         _, before, ms = min(near, key=distance)
         return ms * (size / before) ** PROBLEMS[problem_of(instance)].growth
 
-    def seconds(self, job: Job, budget_s: float) -> float | None:
+    def seconds(self, job: Job, pace: Pace) -> float | None:
         """Return the predicted time of the whole cell in seconds, or None."""
         one = self.run_ms(job)
         if one is None:
             return None
-        once = one / 1e3
-        repeats = min(job.cell.repeats or 1, max(1, math.ceil(budget_s / max(once, 1e-9))))
-        return 0.05 + once * (1 + repeats * len(job.cell.scopes))
+        once, clocks = one / 1e3, len(job.cell.scopes)
+        repeats = max(pace.repeats, job.cell.repeats or 0)
+        if once < pace.long_s:
+            return 0.05 + once * (1 + repeats * clocks)
+        # A long cell's first run is its first repetition.
+        return 0.05 + once * clocks * min(repeats, max(1, math.ceil(pace.budget_s / once)))
 
-    def total(self, planned: Sequence[Job], budget_s: float) -> tuple[float, int]:
+    def total(self, planned: Sequence[Job], pace: Pace) -> tuple[float, int]:
         """Return the sum of the predictions in seconds, and how many jobs have none."""
-        predicted = [self.seconds(job, budget_s) for job in planned]
+        predicted = [self.seconds(job, pace) for job in planned]
         return sum(p for p in predicted if p is not None), predicted.count(None)

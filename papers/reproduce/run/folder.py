@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from papers.reproduce.plan.cells import REPEATS
+from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import json_files
 from papers.reproduce.run.measurements import COLUMNS, parse
@@ -173,8 +173,8 @@ def read_meta(folder: Path) -> dict[str, Any]:
     meta = json_files.read(path, json_files.META)
     if meta["format"] != FORMAT:
         raise UsageError(f"{path} has format {meta['format']}, not {FORMAT}")
-    if meta["options"]["preset"] not in REPEATS:
-        raise UsageError(f"{path} is damaged: options.preset is none of {', '.join(REPEATS)}")
+    if meta["options"]["preset"] not in PACE:
+        raise UsageError(f"{path} is damaged: options.preset is none of {', '.join(PACE)}")
     return meta
 
 

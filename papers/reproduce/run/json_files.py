@@ -28,7 +28,7 @@ _CELL = {
     "repeats": (int, type(None)),
     "experiments": [str],
 }
-_LATER = {"storage": str, "permuted": bool}
+_LATER = {"storage": str, "permuted": bool, "interleaved": [str]}
 """Keys of a cell that older files lack."""
 
 META = {

@@ -8,8 +8,9 @@ that
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,8 @@ from papers.reproduce.measure.worker import Worker
 from papers.reproduce.plan import cells
 from papers.reproduce.plan.cells import Job
 from papers.reproduce.plan.estimate import Estimator
+from papers.reproduce.plan.pace import PACE, SEEDS, Pace
+from papers.reproduce.plan.seeds import SeedRule
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import folder as store
 from papers.reproduce.run import json_files, measurements
@@ -56,7 +59,7 @@ class Choice:
     repeats : int or None
         Repetitions; None for the preset's.
     seeds : tuple of int
-        Instance seeds; empty for the default of `Plan`.
+        Instance seeds, which win over the preset's; empty for those.
     timeout_s : float or None
         Limit of a cell; None for the preset's.
     device : str
@@ -73,7 +76,7 @@ class Choice:
 
     def plan(self, gpu: bool) -> Plan:
         """Return the `Plan` that experiments receive."""
-        seeds = self.seeds or Plan("quick", gpu).seeds
+        seeds = self.seeds or SEEDS[self.preset]
         return Plan(self.preset, gpu, seeds)  # type: ignore[arg-type]
 
 
@@ -208,26 +211,62 @@ class Run:
         """
         results = RunStore(self.folder)
         journal = Journal(self.folder) if worker.device.ranks > 1 else None
+        seeds = self._seed_rule()
         try:
-            for job in self.jobs:
-                if job.key in results.finished:
-                    continue
-                listener.begins(job)
-                worker.on_timeout = partial(_keep, results, job)
-                tries = journal.begins(job.key) if journal else 0
-                if tries < TRIES:
-                    outcome = worker.measure(
-                        job.cell, cells.BUDGET_S[self.preset], self.timeout_s, listener.stage
-                    )
-                else:
-                    reason = f"the job has ended {tries} times while it was measured"
-                    outcome = Outcome("failed", "none", reason, device=worker.device.name)
-                results.append(_rows(job, outcome))
-                if journal:
-                    journal.ended()
-                listener.ended(job, outcome)
+            for group in cells.groups(self.jobs):
+                left = [job for job in group if job.key not in results.finished]
+                for job in [job for job in left if seeds.reason(job)]:
+                    left.remove(job)
+                    listener.begins(job)
+                    outcome = Outcome("skipped", "none", seeds.reason(job))
+                    results.append(_rows(job, outcome))
+                    listener.ended(job, outcome)
+                for job, outcome in self._measured(worker, left, listener, results, journal):
+                    results.append(_rows(job, outcome))
+                    seeds.learn(job.key, [(scope, name, v) for scope, _, name, v in outcome.values])
+                    listener.ended(job, outcome)
         finally:
             results.close()
+
+    @property
+    def pace(self) -> Pace:
+        """How often cells are repeated, by the preset and the command line."""
+        return PACE[self.preset].exactly(self.meta["options"]["repeats"])
+
+    def _seed_rule(self) -> SeedRule:
+        """Return the rule of further seeds, which knows what has been measured before."""
+        given = bool(self.meta["options"]["seeds"])
+        rule = SeedRule(self.jobs, math.inf if given else self.pace.long_s)
+        for cell, rows in self.measured().groupby("cell"):
+            columns = (rows[name] for name in ("scope", "metric", "value"))
+            rule.learn(str(cell), zip(*columns, strict=True))
+        return rule
+
+    def _measured(
+        self,
+        worker: Measurer,
+        group: list[Job],
+        listener: Listener,
+        results: RunStore,
+        journal: Journal | None,
+    ) -> Iterator[tuple[Job, Outcome]]:
+        """Have the cells of a group measured in turn; they are finished together."""
+        if not group:
+            return
+        first = group[0]
+        listener.begins(first)
+        worker.on_timeout = partial(_keep, results, group)
+        tries = journal.begins(first.key) if journal else 0
+        if tries >= TRIES:
+            reason = f"the job has ended {tries} times while it was measured"
+            yield first, Outcome("failed", "none", reason, device=worker.device.name)
+            group = group[1:]
+        if group:
+            wanted = [job.cell for job in group]
+            found = worker.measure_together(wanted, self.pace, self.timeout_s, listener.stage)
+            yield from zip(group, found, strict=True)
+        if journal:
+            journal.ended()
 
     def make_artifacts(self) -> list[str]:
         """Have the experiments write their own pictures; return what went wrong, a line each.
@@ -255,8 +294,8 @@ class Run:
         return problems
 
 
-def _keep(results: RunStore, job: Job, outcome: Outcome) -> None:
-    results.append(_rows(job, outcome))
+def _keep(results: RunStore, group: Sequence[Job], place: int, outcome: Outcome) -> None:
+    results.append(_rows(group[place], outcome))
 
 
 def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:

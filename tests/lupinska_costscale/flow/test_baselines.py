@@ -8,7 +8,7 @@ import pytest
 from papers.common import instances
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.model import GivenUpError, Instance
-from papers.common.problems import flow_proof
+from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import FOUR, Network, NetworkError, grid, network
 from papers.lupinska_costscale.flow import reference
 from papers.lupinska_costscale.flow.baselines import push_relabel, rivals, solvers
@@ -35,9 +35,9 @@ def solve(name, problem, **options):
     solver = solvers.SOLVERS[name]
     state = solver.upload(problem, **options)
     solver.run(state)
-    first = solver.download(state)
+    first = kinds.answer_of(solver, state)
     solver.run(state)
-    answer = solver.download(state)
+    answer = kinds.answer_of(solver, state)
     assert answer.value == first.value
     assert answer.counters == first.counters
     verdict = flow_proof.flow(problem, answer)

@@ -23,12 +23,13 @@ from papers.common.problems import (
     matching_proof,
 )
 from papers.lupinska_costscale.flow.baselines import push_relabel
+from papers.reproduce.measure import notebook
 from papers.reproduce.measure import outcome as outcomes
-from papers.reproduce.measure import protocol
 from papers.reproduce.measure.laboratory import Laboratory
 from papers.reproduce.measure.outcome import same_cost
 from papers.reproduce.measure.protocol import measure
 from papers.reproduce.plan import cells as plan
+from papers.reproduce.plan.pace import Pace
 from papers.reproduce.report import two_runs
 from papers.reproduce.run import folder as store
 from papers.reproduce.run import measurements, runner
@@ -56,8 +57,12 @@ def a_cell(*scopes, repeats=4, n=8):
     return Cell("toy:x", toy.instance(n), scopes or ("run",), (), repeats)
 
 
-def go(subject, what, laboratory=None, budget_s=60.0):
-    return measure(subject, what, laboratory or Laboratory(), budget_s, lambda stage: None)
+def pace(repeats=1, long_s=10.0, budget_s=60.0, in_executor=1):
+    return Pace(repeats, long_s, budget_s, in_executor)
+
+
+def go(subject, what, laboratory=None, how=None):
+    return measure(subject, what, laboratory or Laboratory(), how or pace(), lambda stage: None)
 
 
 def test_every_answer_of_every_scope_is_certified(counted):
@@ -103,24 +108,12 @@ def test_the_budget_stops_repetitions_but_never_the_first(monkeypatch):
         toy.run(state)
         now[0] += 0.05
 
-    monkeypatch.setattr(protocol, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(notebook, "time", SimpleNamespace(monotonic=lambda: now[0]))
     for budget_s, repeats in ((0.12, 3), (0.0, 1), (60.0, 50)):
-        outcome = go(solver(run), a_cell("run", repeats=50), budget_s=budget_s)
+        outcome = go(
+            solver(run), a_cell("run", repeats=50), how=pace(budget_s=budget_s, long_s=0.0)
+        )
         assert sum(metric == "time_ms" for _, _, metric, _ in outcome.values) == repeats
-
-
-def test_a_solver_is_warmed_up_once_a_process():
-    runs = []
-
-    def run(state, trace=None):
-        runs.append(1)
-        toy.run(state)
-
-    laboratory = Laboratory()
-    go(solver(run), a_cell(repeats=2), laboratory)
-    assert len(runs) == 3
-    go(solver(run), a_cell(repeats=2, n=16), laboratory)
-    assert len(runs) == 5
 
 
 def test_scopes_do_not_share_a_state():
@@ -418,19 +411,6 @@ def test_the_graph_is_the_drawn_one_not_the_solvers():
 
     outcome = go(matcher(upload=halve), graph_cell())
     assert (outcome.status, outcome.certificate) == ("not-certified", "koenig-cover")
-
-
-def test_graphs_share_one_warm_up():
-    runs = []
-
-    def run(state, trace=None):
-        runs.append(1)
-        toy.match(state)
-
-    laboratory = Laboratory()
-    for n in (60, 70):
-        go(matcher(run), graph_cell(repeats=2, n=n), laboratory)
-    assert len(runs) == 5
 
 
 def test_an_assignment_does_not_answer_for_a_matching():

@@ -1,6 +1,7 @@
 """Plans: shared cells, filters, estimates."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,8 @@ from papers.common.instances import is_permuted
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.reproduce.plan import cells as plan
 from papers.reproduce.plan.cells import Job
+from papers.reproduce.plan.pace import PACE
+from papers.reproduce.plan.seeds import SeedRule
 from papers.reproduce.registry import UsageError
 
 QUICK = Plan("quick", gpu=False, seeds=(1,))
@@ -26,7 +29,7 @@ def test_shared_cells_merge_scopes_repeats_and_readers():
     second = experiment("b", Cell("toy:x", instance(), ("steps", "run")))
     (job,) = plan.jobs([first, second], QUICK)
     assert job.cell.scopes == ("run", "end_to_end", "steps")
-    assert job.cell.repeats == plan.REPEATS["quick"] == 5
+    assert job.cell.repeats == 3
     assert job.experiments == ("toy:a", "toy:b")
 
 
@@ -50,7 +53,8 @@ def test_small_first_and_unavailable_left_out():
 
 def test_repeats_of_the_command_line_win():
     (job,) = plan.jobs([experiment("a", Cell("toy:x", instance(), repeats=9))], QUICK, repeats=2)
-    assert job.cell.repeats == 2
+    assert job.cell.repeats is None
+    assert (PACE["paper"].exactly(2).repeats, PACE["paper"].exactly(None)) == (2, PACE["paper"])
 
 
 @pytest.mark.parametrize(
@@ -112,5 +116,70 @@ def test_only_without_a_common_cell():
 def test_plans_survive_json():
     params = (("cost_range", 8), ("shape", (2, 3)), ("nested", ((1, "a"), ())))
     cell = Cell("toy:x", Instance("f", 8, "n", params, 2), ("run",), (("step4", "A"),), 3)
-    jobs = [Job(cell, ("toy:a",))]
+    jobs = [Job(cell, ("toy:a", "toy:b"), ("toy:b",))]
     assert plan.from_json(json.loads(json.dumps(plan.to_json(jobs)))) == jobs
+
+
+# ------------------------------------------------------------------------------- groups
+
+
+def interleaved(name, *cells):
+    paper, made = experiment(name, *cells)
+    return paper, replace(made, interleaved=True)
+
+
+def grouped(*experiments):
+    found = plan.groups(plan.jobs(experiments, QUICK))
+    return [[job.cell.solver[4:] + str(job.cell.instance.n) for job in group] for group in found]
+
+
+def test_cells_of_an_interleaved_experiment_take_turns_by_instance():
+    cells = [Cell(f"toy:{name}", instance(n)) for n in (8, 16) for name in "ab"]
+    assert grouped(experiment("e", *cells)) == [["a8"], ["b8"], ["a16"], ["b16"]]
+    assert grouped(interleaved("e", *cells)) == [["a8", "b8"], ["a16", "b16"]]
+
+
+def test_shared_cells_join_groups_and_a_reader_that_needs_none_does_not():
+    a, b, c, d = (Cell(f"toy:{name}", instance()) for name in "abcd")
+    assert grouped(interleaved("e", a, b), experiment("f", a, b, c)) == [["a8", "b8"], ["c8"]]
+    joined = grouped(interleaved("e", a, b), interleaved("f", c, d), interleaved("g", d, a))
+    assert joined == [["a8", "b8", "c8", "d8"]]
+
+
+def test_cells_for_other_numbers_of_ranks_are_another_group():
+    cells = [
+        Cell(f"toy:{name}", instance(), options=(("ranks", ranks),))
+        for ranks in (2, 4)
+        for name in "ab"
+    ]
+    assert grouped(interleaved("e", *cells)) == [["a8", "b8"], ["a8", "b8"]]
+
+
+def test_seeds_that_nothing_has_are_told():
+    jobs = plan.jobs([experiment("a", Cell("toy:x", instance(seed=7)))], QUICK)
+    assert plan.unused_seeds(jobs, (7, 8)) == [8]
+
+
+# ------------------------------------------------------------------------------- further seeds
+
+
+def test_further_seeds_of_a_long_cell_are_skipped_with_the_reason():
+    cells = [Cell(f"toy:{name}", instance(seed=seed)) for seed in (3, 1, 2) for name in "ab"]
+    jobs = plan.jobs([experiment("e", *cells)], QUICK)
+    rule = SeedRule(jobs, 10.0)
+    rule.learn("toy:a/uniform/n=8/range=n/seed=1", [("run", "time_ms", 10_001.0)])
+    rule.learn("toy:b/uniform/n=8/range=n/seed=1", [("run", "time_ms", 9_999.0)])
+    rule.learn("toy:b/uniform/n=8/range=n/seed=2", [("run", "time_ms", 99_999.0)])  # not the first
+    skipped = {job.key: rule.reason(job) for job in jobs if rule.reason(job)}
+    assert set(skipped) == {f"toy:a/uniform/n=8/range=n/seed={seed}" for seed in (2, 3)}
+    assert "seed 1 took 10 s a run" in skipped["toy:a/uniform/n=8/range=n/seed=2"]
+
+
+@pytest.mark.parametrize(("metric", "is_long"), [("gave_up_ms", True), ("search_ms", False)])
+def test_a_cell_that_gave_up_after_long_is_long(metric, is_long):
+    cells = [Cell("toy:a", instance(seed=seed)) for seed in (1, 2)]
+    jobs = plan.jobs([experiment("e", *cells)], QUICK)
+    rule = SeedRule(jobs, 10.0)
+    rule.learn(jobs[0].key, [("run", metric, 20_000.0)])
+    assert bool(rule.reason(jobs[1])) is is_long
+    assert rule.reason(jobs[0]) == ""

@@ -5,6 +5,7 @@ import pytest
 from papers.common.model import Cell, Instance
 from papers.reproduce.plan.cells import Job
 from papers.reproduce.plan.estimate import Estimator
+from papers.reproduce.plan.pace import Pace
 
 
 def instance(n, label="n", family="uniform"):
@@ -34,14 +35,16 @@ def test_no_estimate_for_strangers_or_far_sizes():
     guess.add("toy:x", "", "uniform", "n", 16, 10.0)
     assert guess.run_ms(job(16, solver="toy:y")) is None
     assert guess.run_ms(job(512)) is None
-    assert guess.total([job(16), job(512)], 6.0)[1] == 1
+    assert guess.total([job(16), job(512)], Pace(5, 10.0, 6.0))[1] == 1
 
 
 def test_estimates_respect_the_budget():
     guess = Estimator()
     guess.add("toy:x", "", "uniform", "n", 16, 4000.0)
-    # Warm-up and two of five repetitions: no third begins after six seconds.
-    assert guess.seconds(job(16), 6.0) == pytest.approx(12, abs=0.2)
+    # Warm-up and five repetitions.
+    assert guess.seconds(job(16), Pace(5, 10.0, 6.0)) == pytest.approx(24, abs=0.2)
+    # A long first run is itself a repetition, and no third begins after six seconds.
+    assert guess.seconds(job(16), Pace(5, 4.0, 6.0)) == pytest.approx(8, abs=0.2)
 
 
 @pytest.mark.parametrize(

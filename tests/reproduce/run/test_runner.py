@@ -104,17 +104,17 @@ def test_the_exit_code_of_a_run(all_bad, finished_run, smoke_run):
 @pytest.fixture
 def stopped_clock(monkeypatch):
     """The parent's clock stands still, until the hanging solver has said that it begins to run."""
-    now, true = [0.0], worker.Worker.measure
+    now, true = [0.0], worker.Worker.measure_together
 
-    def measure(self, cell, budget_s, timeout_s, on_stage):
+    def measure(self, group, pace, timeout_s, on_stage):
         def told(stage):
             on_stage(stage)
-            if (cell.solver, stage) == ("toy:hang", "upload and warm-up"):
+            if (group[0].solver, stage) == ("toy:hang", "upload and warm-up"):
                 now[0] += timeout_s
 
-        return true(self, cell, budget_s, timeout_s, told)
+        return true(self, group, pace, timeout_s, told)
 
-    monkeypatch.setattr(worker.Worker, "measure", measure)
+    monkeypatch.setattr(worker.Worker, "measure_together", measure)
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
 
@@ -164,7 +164,7 @@ def test_dry_run_measures_nothing(reproduce, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = reproduce("run", "toy:table1", "--dry-run")
     assert result.code == 0
-    assert "18 cells" in result.out
+    assert "6 cells" in result.out
     assert "unknown" in result.out
     assert list(tmp_path.iterdir()) == []
 
@@ -212,7 +212,8 @@ def is_running(pid):
 
 def test_sigkill_loses_and_repeats_nothing(reproduce, start, tmp_path):
     folder = tmp_path / "run"
-    process = start("run", "toy:table1", "--repeats", 4, "--out", folder)
+    seeds = [word for seed in (1, 2, 3) for word in ("--seed", seed)]
+    process = start("run", "toy:table1", "--repeats", 4, *seeds, "--out", folder)
     wait_for_cells(folder, 5, process)
     workers = children(process.pid)
     for words in (["report", folder], ["run", "--resume", folder]):

@@ -3,17 +3,18 @@
 Neither is built on push and relabel: PyMaxflow is Boykov and Kolmogorov's code for graph cuts, the
 fastest free one on images, and SciPy's method is Dinic's.
 
-PyMaxflow tells the value and the cut but no flow. `download` proves both all the same: it takes the
-flow from `papers.lupinska_costscale.flow.baselines.push_relabel`, and hands on PyMaxflow's own
-value and cut. A flow and a cut of one value prove each other, wherever they come from; a wrong
-value or a cut that is not minimum cannot pass.
+PyMaxflow tells the value and the cut but no flow, and its users pay for none. `prove_pymaxflow`
+proves both all the same, outside the clocks: it takes the flow from
+`papers.lupinska_costscale.flow.baselines.push_relabel`, and keeps PyMaxflow's own value and cut. A
+flow and a cut of one value prove each other, wherever they come from; a wrong value or a cut that
+is not minimum cannot pass. SciPy tells the flow but no cut; `prove_scipy` finds one in it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -43,8 +44,6 @@ class PyMaxflowState:
     ready : maxflow.GraphInt or None
         One to solve; built where no clock runs.
     solved : maxflow.GraphInt or None
-    residual : residual capacities or None
-        Those of a maximum flow, once it has been asked for.
     value : int
     """
 
@@ -52,7 +51,6 @@ class PyMaxflowState:
     make: Callable[[], Any]
     ready: Any = None
     solved: Any = None
-    residual: Any = None
     value: int = 0
 
 
@@ -118,7 +116,7 @@ def _network_graph(kind: Any, net: Network) -> Any:
 
 
 def run_pymaxflow(state: PyMaxflowState, trace: Trace | None = None) -> None:
-    """Find the maximum flow; a second run without a download between builds the graph itself."""
+    """Find the maximum flow; a second run without a proof between builds the graph itself."""
     graph = state.ready if state.ready is not None else state.make()
     state.ready = state.solved = None
     state.value = int(graph.maxflow())
@@ -126,8 +124,7 @@ def run_pymaxflow(state: PyMaxflowState, trace: Trace | None = None) -> None:
 
 
 def download_pymaxflow(state: PyMaxflowState) -> Flow:
-    """Return PyMaxflow's value and cut beside a flow of `flow.baselines.push_relabel` (see the
-    module).
+    """Return PyMaxflow's value and cut; it has no flow to tell, so that ``residual`` is None.
 
     Raises
     ------
@@ -136,17 +133,32 @@ def download_pymaxflow(state: PyMaxflowState) -> Flow:
     """
     if state.solved is None:
         raise RuntimeError("nothing to download: the run has not ended")
-    if state.residual is None:
-        mine = push_relabel.upload(state.instance)
-        push_relabel.run(mine)
-        state.residual = push_relabel.download(mine).residual
     image = image_of(state.instance)
     shape = (state.instance.nodes,) if image is None else image.shape
     nodes = np.arange(math.prod(shape)).reshape(shape)
     side = ~np.asarray(state.solved.get_grid_segments(nodes), bool)
+    return Flow(state.value, None, side)
+
+
+def prove_pymaxflow(state: PyMaxflowState, answer: Flow) -> Flow:
+    """Add a maximum flow of `flow.baselines.push_relabel`, and build the graph of the next run."""
     if state.ready is None:
         state.ready = state.make()
-    return Flow(state.value, state.residual, side)
+    return replace(answer, residual=_a_flow_of(state.instance))
+
+
+_last_flow: tuple[Network | Grid, Any] | None = None
+"""The last instance that a flow was found in, and its residual capacities: all repetitions of a
+cell are proved by one flow."""
+
+
+def _a_flow_of(instance: Network | Grid) -> Any:
+    global _last_flow
+    if _last_flow is None or _last_flow[0] is not instance:
+        mine = push_relabel.upload(instance)
+        push_relabel.run(mine)
+        _last_flow = instance, push_relabel.download(mine).residual
+    return _last_flow[1]
 
 
 # --------------------------------------------------------------------------- SciPy
@@ -201,7 +213,7 @@ def run_scipy(state: SciPyState, trace: Trace | None = None) -> None:
 
 
 def download_scipy(state: SciPyState) -> Flow:
-    """Return SciPy's flow, and the cut that its residual arcs tell.
+    """Return SciPy's value; the flow stands in `SciPyState.found`, in SciPy's own form.
 
     Raises
     ------
@@ -210,6 +222,11 @@ def download_scipy(state: SciPyState) -> Flow:
     """
     if state.found is None:
         raise RuntimeError("nothing to download: the run has not ended")
+    return Flow(int(state.found.flow_value), None, np.zeros(0, bool))
+
+
+def prove_scipy(state: SciPyState, answer: Flow) -> Flow:
+    """Add SciPy's flow in the instance's form, and the cut that its residual arcs tell."""
     net, flow = state.net, state.found.flow.tocsr()
     flow.sort_indices()
     sent = np.zeros(net.arcs, np.int64)
@@ -219,11 +236,11 @@ def download_scipy(state: SciPyState) -> Flow:
         stored.row.astype(np.int64) * net.nodes + stored.col,
     )
     sent[place] = stored.data
-    answer = settle(net, net.capacity - sent)
+    settled = settle(net, net.capacity - sent)
     image = image_of(state.instance)
     if image is None:
-        return Flow(int(state.found.flow_value), answer.residual, answer.source_side)
-    return _of_grid(image, net, int(state.found.flow_value), answer)
+        return replace(answer, residual=settled.residual, source_side=settled.source_side)
+    return _of_grid(image, net, answer.value, settled)
 
 
 def _of_grid(grid: Grid, net: Network, value: int, answer: Flow) -> Flow:

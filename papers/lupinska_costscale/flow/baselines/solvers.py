@@ -12,19 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from papers.common.model import Limit, Solver
+from papers.common.model import Solver
 from papers.lupinska_costscale.flow.baselines import push_relabel, rivals
 
 
-def _solver(
-    name: str,
-    title: str,
-    upload: Any,
-    run: Any,
-    download: Any,
-    limits: Mapping[Limit, str] | None = None,
-) -> Solver:
-    return Solver(name, f"{title} (CPU)", "cpu", "flow", upload, run, download, limits=limits or {})
+def _solver(name: str, title: str, **stages: Any) -> Solver:
+    return Solver(name=name, title=f"{title} (CPU)", device="cpu", problem="flow", **stages)
 
 
 SOLVERS: Mapping[str, Solver] = {
@@ -33,24 +26,26 @@ SOLVERS: Mapping[str, Solver] = {
         _solver(
             "push_relabel",
             "push-relabel",
-            push_relabel.upload,
-            push_relabel.run,
-            push_relabel.download,
+            upload=push_relabel.upload,
+            run=push_relabel.run,
+            download=push_relabel.download,
         ),
         _solver(
             "pymaxflow",
             "PyMaxflow",
-            rivals.upload_pymaxflow,
-            rivals.run_pymaxflow,
-            rivals.download_pymaxflow,
+            upload=rivals.upload_pymaxflow,
+            run=rivals.run_pymaxflow,
+            download=rivals.download_pymaxflow,
+            proof=rivals.prove_pymaxflow,
         ),
         _solver(
             "scipy_flow",
             "SciPy",
-            rivals.upload_scipy,
-            rivals.run_scipy,
-            rivals.download_scipy,
-            {"wide capacities": "32 bits"},
+            upload=rivals.upload_scipy,
+            run=rivals.run_scipy,
+            download=rivals.download_scipy,
+            proof=rivals.prove_scipy,
+            limits={"wide capacities": "32 bits"},
         ),
     )
 }

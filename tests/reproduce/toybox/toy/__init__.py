@@ -271,6 +271,10 @@ def _single(solver, n=8, **keywords):
     return lambda plan: [Cell(f"toy:{solver}", instance(n), **keywords)]
 
 
+def _turns(*solvers):
+    return lambda plan: [Cell(f"toy:{solver}", instance(8)) for solver in solvers]
+
+
 def _graph_cells(plan):
     instances = [Instance("uniform_graph", 100, "d3"), Instance("matrix", 3, "nowhere")]
     return [Cell("toy:matcher", instance, ("run", "end_to_end")) for instance in instances]
@@ -289,11 +293,25 @@ def experiments():
     """The good ones first, then one for every way to fail."""
     bad = [
         Experiment(name, f"A solver: {name}", "table", _single(name), _steps)
-        for name in ("fail", "hang", "exhaust", "killed", "crash", "wrong", "unsteady", "jittery")
+        for name in ("hang", "exhaust", "killed", "wrong", "unsteady", "jittery")
+    ]
+    # These have their turns between those of good ones.
+    bad += [
+        Experiment(
+            name, f"{name} and good", "table", _turns(name, "good"), _steps, interleaved=True
+        )
+        for name in ("fail", "crash")
     ]
     return [
         Experiment(
-            "table1", "Speed of <two> solvers", "table", _table_cells, _table, None, _compare
+            "table1",
+            "Speed of <two> solvers",
+            "table",
+            _table_cells,
+            _table,
+            None,
+            _compare,
+            interleaved=True,
         ),
         Experiment("fig1", "Speedup over n", "figure", _figure_cells, _table, _figure, _compare),
         Experiment("steps", "Steps", "table", _figure_cells, _steps),

@@ -1,0 +1,269 @@
+"""One cell while it is measured: its state, its turns under each clock, its answers, its proof."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from papers.common.gpu import device
+from papers.common.gpu.clocks import stopwatch
+from papers.common.model import GAVE_UP, Cell, GivenUpError, Proof, Solver
+from papers.common.problems import kinds
+from papers.reproduce.measure.clockwork import ON_STATE, Clockwork, Times
+from papers.reproduce.measure.outcome import Answer, Outcome, Value, answer_rows
+from papers.reproduce.measure.proving import Prover
+from papers.reproduce.plan.pace import COLD, Pace
+
+CLOCKS = (*ON_STATE, "end_to_end")
+"""The clocks in the order in which they are read: first those that share one uploaded state."""
+
+SHORT_S = 0.1
+"""Seconds of a run below which another cell's turn cools a cell down: its caches are lost, and a
+GPU's clock falls within some milliseconds. A run before the timed one then warms it up again."""
+
+
+@dataclass
+class _Page:
+    """The repetitions of one clock.
+
+    Attributes
+    ----------
+    values : list of Value
+    answers : list of Answer
+    spent_s : float
+        Seconds that they took, with their proofs; the budget of a long cell.
+    proof : Proof or None
+        Of all of them; None until the clock is done.
+    """
+
+    prover: Prover
+    values: list[Value] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    spent_s: float = 0.0
+    proof: Proof | None = None
+
+
+class Notebook:
+    """Times one cell, turn by turn, and collects values, answers and proofs.
+
+    Parameters
+    ----------
+    solver : Solver
+    cell : Cell
+    data
+        The drawn instance, against which answers are proved.
+    clockwork : Clockwork
+    pace : Pace
+    compiled : bool
+        Whether this process has run the solver on such data before, so that a run compiles nothing.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether the state stays in memory between turns. Otherwise each turn uploads a new one,
+        outside the clock, and warms it up.
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        cell: Cell,
+        data: Any,
+        clockwork: Clockwork,
+        pace: Pace,
+        compiled: bool,
+    ) -> None:
+        self.solver, self.cell = solver, cell
+        self._data, self._clockwork, self._pace, self._compiled = data, clockwork, pace, compiled
+        self._options = dict(cell.options)
+        prepare = solver.prepare
+        self._given = data if prepare is None else prepare(data, **self._options)
+        self._pages: dict[str, _Page] = {}
+        self._state: Any = None
+        self._is_fresh = False  # Whether no run has been made on the state.
+        self._last_s: float | None = None  # Seconds of the last run; None before the first.
+        self._remarks: dict[str, None] = {}  # In the order in which they come up.
+        self._end: Outcome | None = None
+        self.clock = next((clock for clock in CLOCKS if clock in cell.scopes), "run")
+        self.holds = True
+
+    # ------------------------------------------------------------------------- turns
+
+    @property
+    def repeats(self) -> int:
+        """The repetitions of a clock, unless the cell is long and the budget ends before."""
+        in_executor = self.solver.device == "cuda" and not device.describe().is_gpu
+        usual = self._pace.in_executor if in_executor else self._pace.repeats
+        return max(usual, self.cell.repeats or 0)
+
+    def wants(self, clock: str) -> bool:
+        """Whether a further repetition is to be made under a clock; collective on ranks."""
+        if clock not in self.cell.scopes or self._end is not None:
+            return False
+        page = self._pages.get(clock)
+        if page is None:
+            return all(one.proof is None or one.proof.ok for one in self._pages.values())
+        if page.proof is not None:
+            return False
+        is_long = (self._last_s or 0.0) >= self._pace.long_s
+        in_time = not is_long or page.spent_s <= self._pace.budget_s
+        if len(page.answers) < self.repeats and (
+            not page.answers or self._clockwork.share(in_time)
+        ):
+            return True
+        page.proof = page.prover.conclude()
+        return False
+
+    def stage(self, clock: str) -> str:
+        """Return the words for the turn that comes next."""
+        if self._last_s is None and self._is_warmed_up:
+            return "upload and warm-up"
+        page = self._pages.get(clock)
+        return f"{clock} {len(page.answers) + 1 if page else 1}/{self.repeats}"
+
+    def turn(self, clock: str, was_interrupted: bool) -> None:
+        """Make one repetition under a clock.
+
+        Parameters
+        ----------
+        clock : str
+        was_interrupted : bool
+            Whether another cell has had a turn since this one's last.
+        """
+        self.clock = clock
+        if clock not in self._pages:
+            self._pages[clock] = self._new_page()
+        try:
+            if clock in ON_STATE:
+                self._have_state()
+            is_warm = self._last_s is None and self._is_warmed_up  # After this turn's first run.
+            if not self._first_run_stands(clock):
+                if not is_warm and self._must_warm_up(was_interrupted):
+                    self._once(clock)
+                start = time.monotonic()
+                self._enter(*self._once(clock))
+                self._pages[clock].spent_s += time.monotonic() - start
+        finally:
+            if not self.holds:
+                self.release()
+                gc.collect()
+
+    def release(self) -> None:
+        """Let the state go."""
+        self._state = None
+
+    @property
+    def _is_warmed_up(self) -> bool:
+        """Whether a run comes before the counted ones; in the executor there is nothing to warm."""
+        return self.solver.device == "cpu" or device.describe().is_gpu or self.repeats > 1
+
+    def _first_run_stands(self, clock: str) -> bool:
+        """Make a cell's first run; return whether it is long and stands as a repetition."""
+        if self._last_s is not None or not self._is_warmed_up:
+            return False
+        start = time.monotonic()
+        found = self._once(clock)
+        is_long = self._compiled and (self._last_s or 0.0) >= self._pace.long_s
+        if not self._clockwork.share(is_long):
+            return False
+        self._enter(*found)
+        self._pages[clock].values.append((clock, 0, COLD, 1))
+        self._pages[clock].spent_s += time.monotonic() - start
+        self._remarks["the first repetition is cold"] = None
+        return True
+
+    def _must_warm_up(self, was_interrupted: bool) -> bool:
+        """Whether an uncounted run comes before the one whose turn it is; collective on ranks."""
+        if self._last_s is None or not self._is_warmed_up:
+            return False
+        is_new = self._is_fresh and self._last_s < self._pace.long_s
+        cooled = was_interrupted and self._last_s < SHORT_S
+        return bool(self._clockwork.share(is_new or cooled))
+
+    def _have_state(self) -> None:
+        if self._state is not None:
+            return
+        self._state = self._upload()
+        self._is_fresh = True
+        if remark := self._clockwork.remark(self._state):
+            self._remarks[remark] = None
+        if not self.holds:
+            self._remarks["each repetition has a new state, uploaded before its clock"] = None
+
+    def _upload(self) -> Any:
+        return self._clockwork.upload(self.solver, self._given, self._options)
+
+    def _once(self, clock: str) -> tuple[Times, Answer]:
+        """Make one run; return the values of the clock, and the answer with its proof material."""
+        start = time.monotonic()
+        if clock == "end_to_end":
+            return self._whole(start)
+        times = ON_STATE[clock](self._clockwork, self.solver, self._state)
+        self._last_s = time.monotonic() - start
+        self._is_fresh = False
+        return times, kinds.answer_of(self.solver, self._state)
+
+    def _whole(self, start: float) -> tuple[Times, Answer]:
+        """Read the clock of a caller: from data on the host to the answer on the host."""
+        with stopwatch(self._clockwork.synchronize) as lap:
+            state = self._upload()
+            self.solver.run(state)
+            answer = self.solver.download(state)
+        self._last_s = time.monotonic() - start
+        return {"time_ms": lap.ms}, kinds.with_proof(self.solver, state, answer)
+
+    # ------------------------------------------------------------------------- results
+
+    def _new_page(self) -> _Page:
+        maximize = bool(self._options.get("maximize", False))
+        return _Page(Prover(self._clockwork, self.solver, self.cell.instance, self._data, maximize))
+
+    def _enter(self, times: Times, answer: Answer) -> None:
+        """Write a repetition down and have its answer proved."""
+        page = self._pages[self.clock]
+        repeat = len(page.answers)
+        page.values += [(self.clock, repeat, metric, value) for metric, value in times.items()]
+        page.prover.hear(answer)
+        page.answers.append(answer)
+
+    def give_up(self, error: GivenUpError) -> None:
+        """End the cell at a limit of time or of work; clocks that were read before stand."""
+        after: tuple[Value, ...] = ()
+        if error.after_ms is not None:
+            after = ((self.clock, 0, GAVE_UP, error.after_ms),)
+        self._pages.pop(self.clock, None)
+        if not self._pages:
+            self._end = Outcome("skipped", "none", str(error), after)
+            return
+        found = self._found()
+        self._end = Outcome(found.status, found.certificate, found.reason, (*found.values, *after))
+
+    def skip(self, reason: str) -> None:
+        """End the cell without a measurement."""
+        self._end = Outcome("skipped", "none", reason)
+
+    def outcome(self) -> Outcome:
+        """Return how the cell ended; its device is left open."""
+        return self._end or self._found()
+
+    def _found(self) -> Outcome:
+        values: list[Value] = []
+        answers: list[Answer] = []
+        last, where = Proof(False, "none", "no scope was timed"), ""
+        for clock, page in self._pages.items():
+            last, where = page.proof or page.prover.conclude(), f"{clock}: "
+            values += page.values
+            answers = answers or page.answers
+            if not last.ok:
+                break
+        every = (*values, *answer_rows(answers))
+        if not last.ok:
+            return Outcome("not-certified", last.kind, where + last.reason, every)
+        return Outcome("ok", last.kind, "; ".join((last.reason, *self._remarks)), every)
+
+
+Report = Callable[[int, str], None]
+"""Told the place of a cell in its group and what begins there, outside the clocks."""
