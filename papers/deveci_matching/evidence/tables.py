@@ -247,7 +247,7 @@ def _table_2(summary: pd.DataFrame, published: Published, full_size: bool) -> pd
     ]
     return table[
         ["matrix", "ordering", "instance", "n", "source", "device", *pairs,
-         *(name for name in table if name.startswith("p_dbfs_") and name != "p_dbfs_s"),
+         *(name for name in map(_column, OTHER_THREADS) if name in table),
          "beyond_s"]
     ]  # fmt: skip
 
