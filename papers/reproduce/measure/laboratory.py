@@ -27,10 +27,13 @@ class Laboratory:
     ----------
     draw_anew : callable(Instance) -> data
         Makes an instance's data; by default `papers.common.instances`'s ``draw``.
+    identity : dict
+        The last instance's; see `papers.common.instances.drawing.identify`.
     """
 
     draw_anew: Callable[[Instance], Any] = _draw
     warmed: set[tuple[Any, ...]] = field(default_factory=set)
+    identity: dict[str, int | str] = field(default_factory=dict)
     _instance: Instance | None = None
     _data: Any = None
 
@@ -48,6 +51,8 @@ class Laboratory:
                     gc.collect()  # Free it before the new one is made; it takes 0.1 s.
                 self._data = self.draw_anew(instance)
             self._instance = instance
+            whole = self.draw_anew is _draw  # else a rank may have drawn its strip alone
+            self.identity = instances.identify(instance, self._data) if whole else {}
         return self._data
 
     def has_compiled(self, solver: Solver, cell: Cell, data: Any) -> bool:

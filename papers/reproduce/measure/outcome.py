@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,6 +31,9 @@ class Outcome:
     values : tuple of Value
     device : str
         The name of the GPU or the CPU, or ``"CPU executor"``.
+    identity : mapping of str to int or str
+        The size and the checksum of the data that were measured, where they do not follow from the
+        instance's name: see `papers.common.instances.drawing.identify`.
     """
 
     status: str
@@ -38,6 +41,7 @@ class Outcome:
     reason: str
     values: tuple[Value, ...] = ()
     device: str = ""
+    identity: Mapping[str, int | str] = field(default_factory=dict)
 
 
 def failure(error: BaseException) -> Outcome:

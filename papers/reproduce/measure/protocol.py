@@ -125,7 +125,9 @@ def measure_together(
         except MissingInstanceError as error:
             found |= {place: Outcome("skipped", "none", str(error)) for place, *_ in wanted}
         else:
-            found |= _rounds(wanted, data, laboratory, pace, report, clockwork)
+            outcomes = _rounds(wanted, data, laboratory, pace, report, clockwork)
+            identity = laboratory.identity
+            found |= {place: replace(o, identity=identity) for place, o in outcomes.items()}
     return [
         replace(found[place], device=device_name(solver)) for place, (solver, _) in enumerate(group)
     ]

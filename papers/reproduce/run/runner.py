@@ -34,6 +34,7 @@ from papers.reproduce.registry import UsageError
 from papers.reproduce.run import code, json_files, measurements
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.folder import Journal, Lock, RunStore
+from papers.reproduce.run.identities import Identities
 from papers.reproduce.run.measurements import recorded_runs, summarize
 
 if TYPE_CHECKING:
@@ -239,6 +240,7 @@ class Run:
         has failed.
         """
         results = RunStore(self.folder)
+        identities = Identities(self.folder)
         journal = Journal(self.folder) if worker.device.ranks > 1 else None
         seeds = self._seed_rule()
         try:
@@ -250,7 +252,8 @@ class Run:
                     outcome = Outcome("skipped", "none", seeds.reason(job))
                     results.append(_rows(job, outcome))
                     listener.ended(job, outcome)
-                for job, outcome in self._measured(worker, left, listener, results, journal):
+                for job, measured in self._measured(worker, left, listener, results, journal):
+                    outcome = identities.checked(job.cell.instance, measured)
                     results.append(_rows(job, outcome))
                     seeds.learn(job.key, [(scope, name, v) for scope, _, name, v in outcome.values])
                     listener.ended(job, outcome)
