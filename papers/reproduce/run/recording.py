@@ -20,7 +20,7 @@ import pandas as pd
 from papers.common.evidence import plots, published
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import code, measurements, records
+from papers.reproduce.run import code, identities, measurements, records
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import Run, exit_code, load_environment, statuses
 
@@ -107,8 +107,9 @@ def _replace(target: Path, run: Run, environment: Mapping[str, Any]) -> None:
     scratch = target.with_name(target.name + ".part")
     shutil.rmtree(scratch, ignore_errors=True)
     (scratch / "figures").mkdir(parents=True)
-    for name in FILES:
-        shutil.copyfile(run.folder / name, scratch / name)
+    for name in (*FILES, identities.FILE):
+        if (run.folder / name).is_file() or name in FILES:
+            shutil.copyfile(run.folder / name, scratch / name)
     store.write_atomically(scratch / "environment.json", store.dump_json(environment))
     for path in sorted((run.folder / "artifacts").glob("*.png")):
         shutil.copyfile(path, scratch / "figures" / path.name)

@@ -13,13 +13,16 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from papers.common import instances
 from papers.common.gpu import environment
+from papers.common.instances.files import MissingInstanceError
+from papers.common.model import Instance
 from papers.reproduce import registry
 from papers.reproduce.plan import cells
 from papers.reproduce.plan.cells import Job
 from papers.reproduce.registry import UsageError
 from papers.reproduce.report import readme, two_runs
-from papers.reproduce.run import code, json_files, measurements
+from papers.reproduce.run import code, identities, json_files, measurements
 from papers.reproduce.run.recording import FILES, MANIFEST, hashes
 
 Result = Literal["ok", "failed", "cannot be said"]
@@ -32,7 +35,8 @@ class Check:
     Attributes
     ----------
     name : str
-        The checked thing: ``files``, ``code``, ``cells``, ``objectives``, ``sample`` or ``tables``.
+        The checked thing: ``files``, ``code``, ``cells``, ``objectives``, ``instances``, ``sample``
+        or ``tables``.
     result : {"ok", "failed", "cannot be said"}
     why : str
         One sentence.
@@ -214,6 +218,38 @@ def check_objectives(record: Record) -> Check:
     if different:
         return Check("objectives", "failed", _listed(different))
     return Check("objectives", "ok", "all certified solvers of an instance have one objective")
+
+
+# ------------------------------------------------------------------------------- instances
+
+
+def check_instances(record: Record) -> Check:
+    """Draw the instances from files again and compare their checksums with the recorded ones."""
+    known = identities.read(record.folder)
+    planned = {identities.key_of(job.cell.instance): job.cell.instance for job in record.jobs}
+    if not known:
+        return Check("instances", "cannot be said", "it has no checksum of a file's instance")
+    faults = [f"{' '.join(key)} was not planned" for key in known.keys() - planned.keys()]
+    drawn = 0
+    for key, told in known.items():
+        if key in planned:
+            here = _identity(planned[key])
+            drawn += bool(here)
+            if here and here != told:
+                faults.append(f"{planned[key].label} has other data here")
+    if faults:
+        return Check("instances", "failed", _listed(faults))
+    result: Result = "ok" if drawn else "cannot be said"
+    return Check("instances", result, f"{drawn} of {len(known)} files are here and the recorded")
+
+
+def _identity(instance: Instance) -> dict[str, str]:
+    """Return size and checksum of an instance as text; none where its file is not here."""
+    try:
+        found = instances.identify(instance)
+    except MissingInstanceError:
+        return {}
+    return {name: str(found[name]) for name in identities.FOUND} if found else {}
 
 
 # ------------------------------------------------------------------------------- tables

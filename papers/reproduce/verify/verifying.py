@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from papers.reproduce.registry import UsageError
+from papers.reproduce.run import identities
 from papers.reproduce.verify import checks
 from papers.reproduce.verify.checks import Check
 from papers.reproduce.verify.sample import check_sample
@@ -30,5 +31,7 @@ def verify(folder: Path, seconds: float) -> Iterator[Check]:
     yield from checks.check_code(record)
     yield checks.check_cells(record)
     yield checks.check_objectives(record)
+    if (record.folder / identities.FILE).is_file():
+        yield checks.check_instances(record)
     yield check_sample(record, seconds)
     yield checks.check_tables(record)

@@ -2,12 +2,16 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from papers.common.instances.files import MissingInstanceError
+from papers.common.model import Instance
 from papers.reproduce import registry
 from papers.reproduce.report import readme
-from papers.reproduce.run import recording
+from papers.reproduce.run import identities, recording
+from papers.reproduce.verify import checks
 
 PAGE = "# Toy\n\n<!-- results: table1 -->\n<!-- end -->\n"
 
@@ -195,3 +199,52 @@ def test_of_a_copy_only_its_page_cannot_be_checked(record, verified, tmp_path):
     copy = shutil.copytree(record, tmp_path / "copies" / "deep" / "a-card")
     code, found = verified(copy)
     assert (code, found["tables"][0], found["files"][0]) == (0, "cannot be said", "ok")
+
+
+# ------------------------------------------------------------------------------- instances
+
+
+def with_checksums(folder, *rows):
+    lines = [",".join((*identities.NAMED_BY, *identities.FOUND)), *rows]
+    (folder / identities.FILE).write_text("\n".join(lines) + "\n")
+
+
+PLANNED = Instance("matrix", 3, "path")
+ROW = "matrix,3,path,1,False,3,3,5,"
+
+
+@pytest.mark.parametrize(
+    ("sha", "here", "result"),
+    [("a" * 64, "a" * 64, "ok"), ("a" * 64, "b" * 64, "failed"), ("a" * 64, "", "cannot be said")],
+)
+def test_the_data_of_files_are_compared_with_the_recorded_checksums(
+    tmp_path, monkeypatch, sha, here, result
+):
+    def identify(instance):
+        if not here:
+            raise MissingInstanceError("it is not here")
+        return {"rows": 3, "columns": 3, "entries": 5, "sha256": here}
+
+    monkeypatch.setattr(checks.instances, "identify", identify)
+    with_checksums(tmp_path, ROW + sha)
+    job = SimpleNamespace(cell=SimpleNamespace(instance=PLANNED))
+    record = SimpleNamespace(folder=tmp_path, jobs=[job])
+    found = checks.check_instances(record)
+    assert found.result == result
+    assert ("path has other data here" in found.why) == (result == "failed")
+    record.jobs = []
+    assert checks.check_instances(record).result == "failed"  # It was not planned.
+
+
+def test_a_record_keeps_the_checksums_and_lists_them(
+    smoke, clean_tree, tmp_path, monkeypatch, reproduce, toy
+):
+    path = smoke / "environment.json"
+    facts = {**json.loads(path.read_text()), "device": "A Card", "gpus": [{"name": "A Card"}]}
+    path.write_text(json.dumps({**facts, **clean_tree.facts()}))
+    with_checksums(smoke, ROW + "a" * 64)
+    monkeypatch.setattr(registry, "folder", lambda name: tmp_path / name)
+    assert reproduce("record", smoke).code == 0
+    record = tmp_path / "toy" / "results" / "a-card"
+    assert identities.read(record)[identities.key_of(PLANNED)]["sha256"] == "a" * 64
+    assert identities.FILE in json.loads((record / recording.MANIFEST).read_text())["files"]
