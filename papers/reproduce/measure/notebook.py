@@ -20,6 +20,9 @@ from papers.reproduce.plan.pace import COLD, Pace
 CLOCKS = (*ON_STATE, "end_to_end")
 """The clocks in the order in which they are read: first those that share one uploaded state."""
 
+LIMITS = {"seconds", "operations", "work_limit"}
+"""Options with which a cell limits its solver."""
+
 SHORT_S = 0.1
 """Seconds of a run below which another cell's turn cools a cell down: its caches are lost, and a
 GPU's clock falls within some milliseconds. A run before the timed one then warms it up again."""
@@ -230,8 +233,15 @@ class Notebook:
         page.answers.append(answer)
 
     def give_up(self, error: GivenUpError) -> None:
-        """End the cell at a limit of time or of work; clocks that were read before stand."""
+        """End the cell at a limit of time or of work; clocks that were read before stand.
+
+        A bound on the work that the cell did not set is one that no right solver meets: the cell
+        has then failed.
+        """
         after: tuple[Value, ...] = ()
+        if error.after_ms is None and not LIMITS & self._options.keys():
+            self._end = Outcome("failed", "none", str(error))
+            return
         if error.after_ms is not None:
             after = ((self.clock, 0, GAVE_UP, error.after_ms),)
         self._pages.pop(self.clock, None)

@@ -510,9 +510,13 @@ def test_a_solver_that_keeps_to_a_limit_of_work_is_skipped():
     def give_up(flow):
         raise GivenUpError("stopped after 9 edges")
 
-    outcome = go(flow_solver(spoil=give_up), flow_cell("run"), Laboratory())
+    limited = replace(flow_cell("run"), options=(("operations", 10**9),))
+    outcome = go(flow_solver(spoil=give_up), limited, Laboratory())
     assert (outcome.status, outcome.reason) == ("skipped", "stopped after 9 edges")
     assert outcome.values == ()
+    # A bound of the solver's own is proved: one that is met means a fault.
+    outcome = go(flow_solver(spoil=give_up), flow_cell("run"), Laboratory())
+    assert (outcome.status, outcome.reason) == ("failed", "stopped after 9 edges")
 
 
 def test_a_solver_that_gives_up_after_a_time_leaves_the_time():
