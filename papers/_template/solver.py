@@ -61,7 +61,7 @@ def upload(cost: Any, maximize: bool = False, seconds: float | None = None) -> S
     """
     check_seconds(seconds)
     # A path's length is at most the range, and one more entry with its duals thrice that.
-    problem = prepare(cost, maximize, dtypes=DTYPES, factor=4)
+    problem = prepare(cost, maximize, dtypes=DTYPES, factor=4, signed=True)
     n, entry = problem.size, problem.matrix.dtype.itemsize
     device.check_memory(n, entry * n * n + 64 * n, lambda free: int((free / entry) ** 0.5))
     state = State(problem, seconds)

@@ -78,10 +78,11 @@ def test_a_repair_beyond_the_limit_of_time_gives_up():
     state.chosen[:] = np.roll(state.chosen, 1)
     state.seconds = 1e-9
     with pytest.raises(GivenUpError, match="gave up after") as told:
-        solvers.download(state)
+        solvers.proof(state, solvers.download(state))
     assert told.value.reached["matched"] < 20
     state.seconds = None
-    assert assignment_proof.assignment(cost, solvers.download(state)).ok
+    answer = solvers.proof(state, solvers.download(state))
+    assert assignment_proof.assignment(cost, answer).ok
 
 
 def test_nothing_to_download_before_a_run():

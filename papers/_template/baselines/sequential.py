@@ -105,7 +105,7 @@ class State:
 def upload(cost: Any, maximize: bool = False, seconds: float | None = None) -> State:
     """Check the costs and allocate; parameters and errors as in `solver.upload`."""
     check_seconds(seconds)
-    problem = prepare(cost, maximize, dtypes=("int64", "float64"), factor=4)
+    problem = prepare(cost, maximize, dtypes=("int64", "float64"), factor=4, signed=True)
     n, kind = problem.size, problem.matrix.dtype
     u, v, distance = (np.empty(n, kind) for _ in range(3))
     row_of_column, before = (np.empty(n, np.int32) for _ in range(2))

@@ -63,11 +63,16 @@ _STARTS: dict[str, tuple[tuple[str, object], ...]] = {
 }
 
 
-def threads(wanted: int) -> int:
-    """Return `wanted`, or Numba's number of cores of this machine if that is smaller."""
+def cores_here() -> int:
+    """Return the number of cores that Numba takes on this machine."""
     allowed = getattr(os, "sched_getaffinity", None)
     cores = len(allowed(0)) if allowed else os.cpu_count() or 1
-    return min(wanted, int(os.environ.get("NUMBA_NUM_THREADS") or cores))
+    return int(os.environ.get("NUMBA_NUM_THREADS") or cores)
+
+
+def threads(wanted: int) -> int:
+    """Return `wanted`, or the number of cores of this machine if that is smaller."""
+    return min(wanted, cores_here())
 
 
 def cell(

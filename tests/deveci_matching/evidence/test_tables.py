@@ -20,7 +20,7 @@ from deveci_matching.evidence.made_up import (
 
 from papers.common.evidence import plots
 from papers.common.evidence.tables import NOT_MEASURED
-from papers.deveci_matching.evidence import experiments, sets, tables, verdicts
+from papers.deveci_matching.evidence import codes, experiments, sets, tables, verdicts
 from papers.deveci_matching.evidence.codes import cell
 
 
@@ -38,7 +38,7 @@ def test_published_numbers_are_whole():
 @pytest.mark.parametrize("count", [2, 8])
 def test_p_dbfs_stands_beside_print_at_prints_threads_alone(monkeypatch, count):
     """Its time at two threads has a column of its own, which no comparison with print reads."""
-    monkeypatch.setenv("NUMBA_NUM_THREADS", str(count))
+    monkeypatch.setattr(codes, "cores_here", lambda: count)
     names = list(sets.twenty().index[:6])
     graphs = [sets.matrix(name) for name in names]
     codes_of_print = tables.OF_TABLE_2.values()
