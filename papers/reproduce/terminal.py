@@ -78,26 +78,39 @@ def milliseconds(ms: float) -> str:
 # ------------------------------------------------------------------------------ plan
 
 
+_PLANNED = ("solver", "options", "family", "n", "range", "seed", "clocks", "repeats", "time")
+_TO_THE_RIGHT = ("n", "seed", "repeats")
+
+
 def plan(out: Console, jobs: Sequence[Job], guess: Estimator, pace: Pace) -> None:
-    """Print the cells of a plan with their estimated times."""
-    table = Table(box=SIMPLE_HEAD, show_edge=False)
-    for name in ("solver", "options", "family", "n", "range", "seed", "clocks", "repeats", "time"):
-        table.add_column(name, justify="right" if name in ("n", "seed", "repeats") else "left")
-    for job in jobs:
-        cell, instance = job.cell, job.cell.instance
-        seconds = guess.seconds(job, pace)
-        table.add_row(
-            cell.solver,
-            job.options,
-            _family(instance),
-            str(instance.n),
-            instance.label,
-            str(instance.seed),
-            " ".join(cell.scopes),
-            str(max(pace.repeats, cell.repeats or 0)),
-            "unknown" if seconds is None else duration(seconds),
-        )
-    out.print(table)
+    """Print the cells of a plan with their estimated times: aligned text, which nothing cuts."""
+    lines = [list(_PLANNED), *(_planned(job, guess, pace) for job in jobs)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    right = [name in _TO_THE_RIGHT for name in _PLANNED]
+    text = "\n".join(
+        "  ".join(
+            word.rjust(width) if number else word.ljust(width)
+            for word, width, number in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+    out.out(text, highlight=False)
+
+
+def _planned(job: Job, guess: Estimator, pace: Pace) -> list[str]:
+    cell, instance = job.cell, job.cell.instance
+    seconds = guess.seconds(job, pace)
+    return [
+        cell.solver,
+        job.options,
+        _family(instance),
+        str(instance.n),
+        instance.label,
+        str(instance.seed),
+        " ".join(cell.scopes),
+        str(max(pace.repeats, cell.repeats or 0)),
+        "unknown" if seconds is None else duration(seconds),
+    ]
 
 
 def unused_seeds(jobs: Sequence[Job], seeds: Sequence[int]) -> None:

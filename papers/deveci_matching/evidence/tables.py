@@ -299,7 +299,8 @@ def fig_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return Figure 2: BFS kernel executions in each iteration, on Hamrle3 and a Delaunay graph.
 
     Rows whose ``what`` is ``iterations`` or ``launches`` hold the sums. Each other row holds one
-    iteration, up to `SHOWN_ITERATIONS`. Print has no numbers.
+    iteration, up to `SHOWN_ITERATIONS`. ``varying`` names the codes whose repetitions differ. Print
+    has no numbers.
     """
     levels = measured(summary, _LEVELS, "answer", prefix=True)
     numbers = levels["metric"].str.removeprefix(_LEVELS)
@@ -322,8 +323,24 @@ def fig_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = wide.unstack("code").reindex(columns=OF_FIG_2).dropna(how="all").reset_index()
     table.columns.name = None
     table["iteration"] = table["iteration"].astype("Int64").where(table["what"] == "levels")
+    varying = _varying(rows)
+    keys = zip(table["source"], table["name"], strict=True)
+    table["varying"] = [", ".join(varying.get(key, ())) for key in keys]
     ranked = {"what": ("iterations", "launches", "levels")}
     return tables.order(table, by=("name", "source", "what", "iteration"), ranked=ranked)
+
+
+def _varying(rows: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
+    """Return the codes whose counts differ from repetition to repetition, by source and graph.
+
+    The kernels race, so that runs may differ; medians of such counts need not add up.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for (source, name, code), mine in rows.groupby(["source", "name", "code"], sort=False):
+        values = mine["values"]
+        if len({len(each) for each in values}) > 1 or any(len(set(each)) > 1 for each in values):
+            found.setdefault((str(source), str(name)), []).append(str(code))
+    return found
 
 
 def _in_fig_2(name: str) -> bool:

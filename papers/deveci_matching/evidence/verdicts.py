@@ -169,7 +169,8 @@ def _levels_add_up(rows: pd.DataFrame) -> Iterable[Comparison]:
             iterations, launches = (sums[code].get(what) for what in ("iterations", "launches"))
             if comparisons.missing(iterations) or comparisons.missing(launches):
                 continue
-            if iterations <= SHOWN_ITERATIONS:
+            varying = str(mine["varying"].iloc[0]).split(", ")
+            if iterations <= SHOWN_ITERATIONS and code not in varying:
                 yield correct(
                     f"executions in all iterations, iterations, {code}, {name}",
                     f"{launches:.0f}, {iterations:.0f}",

@@ -73,6 +73,7 @@ def test_what_is_measured_in_one_process_is_refused():
     ]
 
 
+@pytest.mark.nightly
 def test_a_killed_run_loses_no_finished_cell(tmp_path):
     folder = tmp_path / "run"
     process = start(2, *COMMAND, "datenagi2016:table5", "--preset", "smoke", "--device", "cpu",

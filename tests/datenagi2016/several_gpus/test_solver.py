@@ -46,7 +46,7 @@ def ended(process, limit=280):
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize("ranks", first(3, [1, 2, 3, 4]))
+@pytest.mark.parametrize("ranks", first(2, [2, 3, 1, 4]))
 def test_solves(ranks, tmp_path):
     path = tmp_path / "costs.npy"
     np.save(path, np.random.default_rng(1).integers(0, 90, (13, 13)).astype(np.int32))
@@ -63,7 +63,7 @@ def test_solves(ranks, tmp_path):
     assert out.split("\n")[:-1] == [f"ok {c.partition('=')[0]} {ranks}" for c in cases], err
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("ranks", first(1, [2, 1, 3]))
 def test_waits_in_vain_and_limits_end_by_name_on_all_ranks(ranks):
     cases = ["endless", "gives_up", "limited"]
     code, out, err = ended(start(ranks, DRIVER, *cases))
@@ -77,9 +77,19 @@ def test_waits_in_vain_and_limits_end_by_name_on_all_ranks(ranks):
         ("alone_raises", "rank 1: OSError: the driver is gone", 2),
         ("killed", "", 2),
         ("silent", "Allgather has waited 2 s for the other ranks", 2),
-        ("silent_nccl", "NCCL all-gather has waited 2 s for the other ranks", 2),
-        ("silent_peers", "a forward pass of all ranks has waited 2 s for the other ranks", 2),
         ("alone_gives_up", "in vain; not every rank has given up within 6 s", 6),
+        pytest.param(
+            "silent_nccl",
+            "NCCL all-gather has waited 2 s for the other ranks",
+            2,
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "silent_peers",
+            "a forward pass of all ranks has waited 2 s for the other ranks",
+            2,
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_a_fault_of_one_rank_ends_the_job(case, message, seconds):

@@ -458,6 +458,7 @@ def test_the_driver_that_ncu_profiles_solves(monkeypatch):
 # ------------------------------------------------------------------------------- a run
 
 
+@pytest.mark.nightly
 def test_a_smoke_run_is_all_good(tmp_path, monkeypatch):
     # `test_every_experiment_shows_and_draws` draws them all; here they are named and counted.
     monkeypatch.setattr(plots, "png", lambda figure: b"\x89PNG")
