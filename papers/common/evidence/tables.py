@@ -120,6 +120,26 @@ def joined(columns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return table
 
 
+def over(first: pd.DataFrame, second: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Divide two codes' rows seed by seed, then take the median over the seeds that both have.
+
+    Parameters
+    ----------
+    first, second : DataFrame
+        `by_seed`'s rows: numerator and denominator.
+    name : str
+        The ratio's column.
+
+    Returns
+    -------
+    DataFrame
+        `KEY` and `name`.
+    """
+    both = named(first, "_first").merge(named(second, "_second"), on=[*KEY, "seed"])
+    both = both.assign(value=both["_first"] / both["_second"])
+    return median(both, name)
+
+
 # ------------------------------------------------------------------------------- beside print
 
 

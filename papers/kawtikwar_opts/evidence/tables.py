@@ -103,12 +103,27 @@ def fig_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         if name != "CPU":
             part = printed_sizes(part, printed["n"])
         parts.append(part)
-    measured = pd.concat(parts, ignore_index=True)
+    measured = pd.concat(parts, ignore_index=True).merge(
+        _over_lap19(summary), on=["source", "n", "solver"], how="left"
+    )
     table = order(beside(printed, measured, ["n", "solver"]), by=("n", "solver"))
     notes = [_why_no_lp(row) for row in table.itertuples(index=False)]
     return table.assign(note=notes)[
-        ["n", "solver", "source", "device", "published_ms", "measured_ms", "note"]
+        ["n", "solver", "source", "device", "published_ms", "measured_ms", "over_lap19", "note"]
     ]
+
+
+def _over_lap19(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the times of Figure 1 over LAP19's, seed by seed, then the median."""
+    rows = {
+        name: tables.by_seed(summary, solver, "time_ms", "end_to_end", "", DOUBLES)
+        for name, solver in FIG_1.items()
+    }
+    parts = [
+        tables.over(mine, rows["LAP19"], "over_lap19").assign(solver=name)
+        for name, mine in rows.items()
+    ]
+    return pd.concat(parts, ignore_index=True).drop(columns="cost_range")
 
 
 def _why_no_lp(row: Any) -> str:
@@ -173,17 +188,12 @@ def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             "total_speedup": "published_total",
         }
     )[["n", "version", "published_incremental", "published_total"]]
-    times = run_times(summary, published)
-    for column in ("published_ms", "measured_ms", "end_to_end_ms"):
-        for prefix, of in (("before_", ""), ("first_", "baseline")):
-            times[prefix + column] = _previous(times, column, of)
+    times = run_times(summary[summary["family"] == DOUBLES], published)
+    for prefix, of in (("before_", ""), ("first_", "baseline")):
+        times[f"{prefix}measured_ms"] = _previous(times, "measured_ms", of)
     measured = times[times["source"] != NOT_MEASURED]
-    measured = measured.assign(
-        incremental=measured["before_measured_ms"] / measured["measured_ms"],
-        total=measured["first_measured_ms"] / measured["measured_ms"],
-        total_end_to_end=measured["first_end_to_end_ms"] / measured["end_to_end_ms"],
-    )
     measured = measured[measured["version"] != "baseline"]
+    measured = measured.merge(_ratios(summary), on=["source", "n", "version"], how="left")
     # Print's times, for a note on the distance of either time from print.
     of_print = published("table2").set_index(["n", "version"])["time_ms"].to_dict()
     before = dict((later, earlier) for earlier, later in pairwise(VERSIONS))
@@ -205,6 +215,28 @@ def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         ["n", "version", "source", "device", "published_incremental", "incremental",
          "published_total", "total", "total_end_to_end", "fell", "fell_before", "fell_baseline"]
     ]  # fmt: skip
+
+
+def _ratios(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the speedups of all versions: seed by seed, then the median over the seeds."""
+    mine = summary[summary["family"] == DOUBLES]
+    rows = {
+        (version, scope): by_seed(mine, version, scope=scope)
+        for version in VERSIONS
+        for scope in ("run", "end_to_end")
+    }
+    parts = []
+    for before, version in pairwise(VERSIONS):
+        part: pd.DataFrame | None = None
+        for name, of, scope in (
+            ("incremental", before, "run"), ("total", "baseline", "run"),
+            ("total_end_to_end", "baseline", "end_to_end"),
+        ):  # fmt: skip
+            ratio = tables.over(rows[of, scope], rows[version, scope], name)
+            part = ratio if part is None else part.merge(ratio, on=KEY, how="outer")
+        assert part is not None, "three ratios"
+        parts.append(part.assign(version=version))
+    return pd.concat(parts, ignore_index=True).drop(columns="cost_range")
 
 
 def geometric_mean(values: Iterable[float]) -> float:

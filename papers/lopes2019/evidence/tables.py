@@ -21,6 +21,7 @@ from papers.common.evidence.tables import (
     beside_authors,
     median,
     named,
+    over,
 )
 
 LABELS = ("0.1n", "n", "10n")
@@ -187,16 +188,24 @@ def step_speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     ]  # fmt: skip
 
 
+def shares_by_seed(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return each step's share of the CUDA time in per cent, seed by seed, then the median."""
+    parts = [by_seed(summary, "gpu", f"{step}_ms", "steps").assign(step=step) for step in STEPS]
+    rows = pd.concat(parts, ignore_index=True)
+    whole = rows.groupby([*KEY, "seed"])["value"].transform("sum")
+    return median(rows.assign(value=100 * rows["value"] / whole), "share_pct", ["step"])
+
+
 def step_shares(label: str, figure: str) -> Callable[[pd.DataFrame, Published], pd.DataFrame]:
     """Figures 10 to 12: the share of each step in the CUDA time, for one cost range."""
 
     def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         printed = published(figure)[["n", "step", "time_share_pct", "derived_time_ms"]]
         printed = printed.rename(columns={"time_share_pct": "published_share_pct"})
-        measured = step_times(summary, "gpu", "cuda_ms")
+        measured = step_times(summary, "gpu", "cuda_ms").merge(
+            shares_by_seed(summary), on=[*KEY, "step"]
+        )
         measured = measured[measured["cost_range"] == label]
-        total = measured.groupby(["source", "n"])["cuda_ms"].transform("sum")
-        measured = measured.assign(share_pct=100 * measured["cuda_ms"] / total)
         result = order(beside(printed, measured, ["n", "step"]), by=("n",))
         took = result["cuda_ms"].where(result["cuda_ms"] > 0)
         result = result.assign(step_gain=result["derived_time_ms"] / took)
@@ -227,11 +236,16 @@ def over_o4(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     printed = published("fig04")[["n", "algorithm", "time_over_o4_time"]]
     printed = printed.rename(columns={"time_over_o4_time": "published_ratio"})
     times = cpu_times(summary)
-    times = times[times["cost_range"] == "n"]
     base = times[times["algorithm"] == "O4"].rename(columns={"time_ms": "o4_ms"})
     others = times[times["algorithm"] != "O4"]
-    measured = others.merge(base[["source", "n", "o4_ms"]], on=["source", "n"])
-    measured = measured.assign(ratio=measured["time_ms"] / measured["o4_ms"])
+    measured = others.merge(base[[*KEY, "o4_ms"]], on=KEY)
+    o4 = by_seed(summary, "cpu_o4")
+    ratios = [
+        over(by_seed(summary, solver), o4, "ratio").assign(algorithm=letters)
+        for solver, letters in CPU.items()
+    ]
+    measured = measured.merge(pd.concat(ratios), on=[*KEY, "algorithm"])
+    measured = measured[measured["cost_range"] == "n"].drop(columns="cost_range")
     table = order(beside(printed, measured, ["n", "algorithm"]), by=("algorithm", "n"))
     return table[["algorithm", "n", "source", "published_ratio", "ratio", "time_ms", "o4_ms"]]
 
@@ -295,6 +309,8 @@ def appendix_b(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = table[table.groupby(keys)["step_4"].transform("nunique") > 1]
     table = table.assign(over_paper=table["time_ms"] / table["paper_ms"])
     table = table.rename(columns={"iterations_step_4": "launches", "iterations_step_3": "searches"})
+    values = ["time_ms", "over_paper", "launches", "searches"]
+    table = table.groupby([*KEY, "device", "step_4"], sort=False)[values].median().reset_index()
     return order(table)[
         ["n", "cost_range", "source", "device", "step_4", "time_ms", "over_paper", "launches",
          "searches"]

@@ -262,6 +262,7 @@ def test_updates_and_duals_are_the_same_in_every_order(variant):
     assert len(assignments) > 3, "the interleavings did not differ: the test would prove nothing"
 
 
+@pytest.mark.nightly
 def test_doubles_under_interleavings():
     for seed in range(10):
         cost = np.random.default_rng(seed).random((6 + seed, 6 + seed)) * 2

@@ -46,7 +46,7 @@ def ended(process, limit=280):
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize("ranks", first(2, [2, 3, 1, 4]))
+@pytest.mark.parametrize("ranks", first(1, [3, 2, 1, 4]))
 def test_solves(ranks, tmp_path):
     path = tmp_path / "costs.npy"
     np.save(path, np.random.default_rng(1).integers(0, 90, (13, 13)).astype(np.int32))

@@ -242,7 +242,8 @@ def cases():
                 # tests/test_compile.py compiles for the older card too; here the text is looked at.
                 name = f"{version}.{kernel.py_func.__name__}-{kind}"
                 typed = argument_types(signature, kind)
-                marks = [pytest.mark.nightly] if share and kind != "int32" else []
+                late = kind == "int64" or (share and kind != "int32")
+                marks = [pytest.mark.nightly] if late else []
                 yield pytest.param(kernel, typed, kind, (9, 0), id=name, marks=marks)
 
 
