@@ -241,8 +241,10 @@ def solve(
         Integers, booleans or floats; integers are exact. ``inf`` (``-inf`` when maximizing), or
         absence from a sparse matrix, forbids a pair. Rectangular matrices assign ``min(n, m)``
         pairs. Cost scaling is of flows that saturate both sides: a rectangle is padded to the
-        square of its longer side with pairs that cost nothing, and takes about as long as that
-        square (half the pushes and relabels of a square one or more, in either orientation).
+        square of its longer side with pairs that cost nothing, which all compete for the longer
+        side's lines: by the lock-free refine 10 x 40 takes twice the pushes and relabels of
+        40 x 40, on one core half of them (README, "What rectangles cost"). The other papers'
+        solvers search a rectangle from its shorter side.
     maximize : bool
         Whether the sum is to be maximized, as in the paper.
     alpha : int

@@ -45,3 +45,22 @@ def test_examples_in_docstrings():
     found = doctest.testmod(package)
     assert found.attempted > 15
     assert found.failed == 0
+
+
+ROW = re.compile(r"^\| (\d+) x (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
+
+
+def test_the_table_of_rectangles_is_what_the_solvers_count():
+    device.select("cpu")
+    rows = [tuple(map(int, found)) for found in ROW.findall(TEXT)]
+    assert len(rows) == 4
+    for n, m, *told in rows:
+        costs = np.random.default_rng(1).integers(0, 100, (n, m))
+        counted = []
+        for name in ("refine", "cost_scaling"):
+            one = package.PAPER.solvers()[name]
+            state = one.upload(costs)
+            one.run(state)
+            counters = one.download(state).counters
+            counted.append(counters["pushes"] + counters["relabels"])
+        assert counted == told, (n, m)

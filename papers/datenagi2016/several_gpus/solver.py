@@ -173,7 +173,9 @@ def solve(
     Parameters
     ----------
     cost : Source, Instance, path of a .npy file, array_like[n, m], or int32[n, n] on the device
-        A caller's own source (`papers.common.problems.blocks`) is read by part, as a file is.
+        A caller's own source (`papers.common.problems.blocks`) is read by part, as a file is. A
+        rectangle is padded to the square of its longer side, unlike on one GPU: its padding lines
+        are searched.
     maximize, dtype, variant, geometry, exchange, seconds
         As in `papers.datenagi2016.solve`.
     comm : mpi4py communicator, optional

@@ -214,7 +214,7 @@ def _states(run: Run, summary: pd.DataFrame) -> list[dict[str, Any]]:
     table = measurements.cells(mine)
     known = {row["cell"]: row for row in table.to_dict("records")}
     missing = {"status": "missing", "certificate": "none", "reason": "not reached", "count": 0}
-    blank = {"device": "", "run_ms": math.nan, "timed": ""}
+    blank = {"device": "", "run_ms": math.nan, "timed": "", "spread": ""}
     return [known.get(job.key, {**missing, **blank, "cell": job.key}) for job in run.jobs]
 
 
@@ -222,6 +222,13 @@ def _flags(run: Run, states: list[dict[str, Any]]) -> list[str]:
     """Return what a reader must know before believing the times."""
     few = [s for s in states if s["status"] == "ok" and 0 < int(s["count"]) < 5]
     notes = run.mixed()
+    bimodal = [s["cell"] for s in states if str(s["spread"]).startswith("bimodal")]
+    if bimodal:
+        listed = ", ".join(bimodal[:3]) + (" ..." if len(bimodal) > 3 else "")
+        notes.append(
+            f"The repetitions of {len(bimodal)} cells fall into two groups, so that a median is "
+            f"that of one of them (see the column spread): {listed}."
+        )
     if few:
         notes.append(
             f"{len(few)} of {len(states)} cells were timed fewer than five times; their quartiles "

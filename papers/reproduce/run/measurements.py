@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from papers.common.evidence.comparisons import THIS_RUN
+from papers.common.evidence.spread import modes
 from papers.common.gpu.clocks import quartiles
 from papers.common.model import GAVE_UP, Instance
 from papers.reproduce.plan import old_names
@@ -241,20 +242,31 @@ def cells(summary: pd.DataFrame) -> pd.DataFrame:
     """Return one row per cell: its identity, status, certificate, reason and ``run_ms``.
 
     ``run_ms`` is the median in the scope ``run``, or in the first scope that was timed, and
-    ``timed`` names that scope and the number of repetitions.
+    ``timed`` names that scope, ``count`` is the number of repetitions, and ``spread`` their
+    quartiles or, where they fall into two groups, both groups in words.
     """
     kept = ["source", *IDENTITY, "status", "certificate", "reason"]
     cell = ["source", "cell"]
     done = summary[summary["metric"] == "done"].drop_duplicates(cell, keep="last")
     timed = summary[summary["metric"] == "time_ms"]
     timed = timed.assign(other=timed["scope"] != "run").sort_values("other", kind="stable")
-    timed = timed.drop_duplicates(cell)[[*cell, "median", "scope", "count"]]
+    timed = timed.drop_duplicates(cell)
+    timed = timed.assign(spread=[_spread(row) for row in timed.itertuples(index=False)])
+    timed = timed[[*cell, "median", "scope", "count", "spread"]]
     names = {"median": "run_ms", "scope": "timed"}
     table = done[kept].merge(timed.rename(columns=names), on=cell, how="left")
     # In the order in which the cells began.
     table = summary[cell].drop_duplicates().merge(table, on=cell)
-    filled = table["timed"].fillna(""), table["count"].fillna(0).astype("int64")
-    return table.assign(timed=filled[0], count=filled[1])[[*kept, "run_ms", "timed", "count"]]
+    texts = {name: table[name].fillna("") for name in ("timed", "spread")}
+    table = table.assign(**texts, count=table["count"].fillna(0).astype("int64"))
+    return table[[*kept, "run_ms", "timed", "count", "spread"]]
+
+
+def _spread(row: Any) -> str:
+    groups = modes(getattr(row, VALUES))
+    if groups is not None:
+        return groups.text()
+    return f"{row.q1:.3g} to {row.q3:.3g}" if row.count > 1 else ""
 
 
 def recorded_runs(results: Path) -> Iterable[tuple[str, pd.DataFrame, dict[str, Any]]]:

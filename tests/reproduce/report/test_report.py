@@ -307,6 +307,20 @@ def test_summaries_are_medians_and_quartiles():
     assert row[measurements.VALUES] == (5.0, 1.0, 4.0, 2.0, 3.0)
 
 
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([5.0, 1.0, 4.0, 2.0, 3.0], "2 to 4"),
+        ([15.1, 23.9, 15.0, 23.9, 15.2], "bimodal: 3 at 15.1, 2 at 23.9 ms"),
+        ([1.0], ""),
+    ],
+)
+def test_cells_show_their_quartiles_or_that_they_are_bimodal(values, shown):
+    """Planted: two modes of 15 and 24 ms, of which a median showed one."""
+    (row,) = measurements.cells(measurements.summarize(long_table(values))).to_dict("records")
+    assert row["spread"] == shown
+
+
 def test_summaries_keep_devices_apart():
     both = pd.concat([long_table([1.0], device="a"), long_table([9.0], device="b")])
     times = measurements.summarize(both).query("metric == 'time_ms'")
