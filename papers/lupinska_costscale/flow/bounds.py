@@ -70,19 +70,24 @@ class Stretch:
     """The rounds that a run has just made without any relabel."""
 
     def __init__(self) -> None:
-        self.rounds = 0.0
-        self.most = self.climbed = 0
+        self.rounds = self.before = 0.0
+        self.most, self.climbed = 0, -1
         self.open = False
 
     def ends(self) -> None:
-        """Note that a node was relabeled."""
-        self.open, self.rounds, self.climbed = False, 0.0, -1
+        """Note that a node was relabeled, or that none has moved."""
+        self.open, self.rounds, self.before, self.climbed = False, 0.0, 0.0, -1
 
     def goes_on(self, rounds: float) -> bool:
-        """Count rounds; return whether the heights have to be looked at: see `too_long`."""
+        """Count rounds with a push; return whether the heights have to be looked at: `too_long`.
+
+        The rounds of a turn on the device are counted together, and the push may be in the first
+        of them: those before the turn must have been too many.
+        """
         begins, self.open = not self.open, True
+        self.before = self.rounds
         self.rounds += rounds
-        return begins or self.rounds > self.most
+        return begins or self.before >= self.most
 
     def too_long(self, height: np.ndarray, highest: int, degree: int, pushes: int) -> bool:
         """Return whether it is; a stretch that has just begun, or whose heights moved, is not.
@@ -96,7 +101,7 @@ class Stretch:
         """
         climbed = int(height.sum(dtype=np.int64))
         most = longest_stretch(highest, degree, pushes)
-        if (climbed, most) == (self.climbed, self.most) and self.rounds > most:
+        if (climbed, most) == (self.climbed, self.most) and self.before >= most:
             return True
         self.climbed, self.most, self.rounds = climbed, most, 0.0
         return False

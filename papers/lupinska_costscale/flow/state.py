@@ -117,14 +117,14 @@ class State:
             If there are more than the caller's bound on operations, or than the bounds of
             `flow.bounds`.
         """
-        before, tally = self.relabels, device.to_host(self.arrays["tally"])
+        before, tally = (self.relabels, self.pushes), device.to_host(self.arrays["tally"])
         self.pushes, self.relabels = int(tally[PUSHES]), int(tally[RELABELS])
         operations, most = self.prepared.operations, bounds.most_relabels(self.prepared.nodes)
         if operations is not None and self.done > operations:
             self._give_up(f"{self.done} operations, the bound is {operations}")
         if self.relabels > most:
             self._give_up(f"{self.relabels} relabels, the bound is {most}")
-        if self.relabels > before:
+        if self.relabels > before[0] or self.pushes == before[1]:
             self.stretch.ends()
         elif self.stretch.goes_on(rounds) and self._stands_still():
             self._give_up(f"{self.stretch.rounds:.0f} rounds and no relabel in a row")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from nightly import first
 
-from papers.common import deadline
+from papers.common import deadline, instances
 from papers.common.gpu import device
-from papers.common.model import GivenUpError
+from papers.common.model import GivenUpError, Instance
 from papers.common.problems import flow_proof
 from papers.common.problems.network import FOUR, grid, network
 from papers.lupinska_costscale.flow import bounds
@@ -81,6 +81,14 @@ def proved(name, instance, **options):
 )
 def test_blocking_needs_no_climb_by_default(instance):
     assert proved("blocking", instance, tile=Tile(4, 8)).counters["kernel_launches"] <= 257
+
+
+@pytest.mark.parametrize(("side", "seed"), [(4, 2), (6, 1), (5, 7), (6, 18)])
+@pytest.mark.parametrize("redraw_every", [0, 16])
+def test_a_turn_that_has_come_to_rest_is_not_held_against_the_bound(side, seed, redraw_every):
+    """Found by a run: on these grids nothing is relabeled in the last turns, and all was right."""
+    drawn = instances.draw(Instance("random_grid", side, "20", seed=seed))
+    proved("blocking", drawn, redraw_every=redraw_every)
 
 
 def test_blocking_as_printed_climbs_to_the_height_of_the_source():
