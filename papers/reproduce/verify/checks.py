@@ -35,8 +35,8 @@ class Check:
     Attributes
     ----------
     name : str
-        The checked thing: ``files``, ``code``, ``cells``, ``objectives``, ``instances``, ``sample``
-        or ``tables``.
+        The checked thing: ``files``, ``record``, ``code``, ``code here``, ``cells``,
+        ``objectives``, ``instances``, ``sample`` or ``tables``.
     result : {"ok", "failed", "cannot be said"}
     why : str
         One sentence.
@@ -194,12 +194,15 @@ def _present(commit: str, measured: str) -> Check:
 
 
 def check_cells(record: Record) -> Check:
-    """Check that each planned cell is there with a known status, and none that was not planned."""
-    done = record.table[record.table["metric"] == "done"].drop_duplicates("cell", keep="last")
+    """Check that each planned cell is there once, with a known status, and no other."""
+    ends = record.table[record.table["metric"] == "done"]
+    done = ends.drop_duplicates("cell", keep="last")
     status = dict(zip(done["cell"], done["status"], strict=True))
     planned = [job.key for job in record.jobs]
     faults = [f"{cell} was not measured" for cell in planned if cell not in status]
     faults += [f"{cell} was not planned" for cell in sorted(status.keys() - set(planned))]
+    twice = dict.fromkeys(ends["cell"][ends["cell"].duplicated()])
+    faults += [f"{cell} was measured more than once" for cell in twice]
     faults += [f"{c} is {s!r}" for c, s in status.items() if s not in ("ok", "skipped")]
     rows = record.table["status"] != record.table["cell"].map(status)
     faults += [f"{cell} has two statuses" for cell in dict.fromkeys(record.table["cell"][rows])]
@@ -225,7 +228,10 @@ def check_objectives(record: Record) -> Check:
 
 def check_instances(record: Record) -> Check:
     """Draw the instances from files again and compare their checksums with the recorded ones."""
-    known = identities.read(record.folder)
+    try:
+        known = identities.read(record.folder)
+    except UsageError as error:
+        return Check("instances", "failed", str(error))
     planned = {identities.key_of(job.cell.instance): job.cell.instance for job in record.jobs}
     if not known:
         return Check("instances", "cannot be said", "it has no checksum of a file's instance")
@@ -240,7 +246,9 @@ def check_instances(record: Record) -> Check:
     if faults:
         return Check("instances", "failed", _listed(faults))
     result: Result = "ok" if drawn else "cannot be said"
-    return Check("instances", result, f"{drawn} of {len(known)} files are here and the recorded")
+    return Check(
+        "instances", result, f"{drawn} of {len(known)} files are here, with the recorded data"
+    )
 
 
 def _identity(instance: Instance) -> dict[str, str]:
