@@ -292,7 +292,7 @@ class Run:
             yield first, Outcome("failed", "none", reason, device=worker.device.name)
             group = group[1:]
         if group:
-            worker.on_timeout = partial(_keep, results, group)  # By places in this list.
+            worker.on_timeout = partial(_keep, results, journal, group)  # By places in this list.
             wanted = [job.cell for job in group]
             found = worker.measure_together(wanted, self.pace, self.timeout_s, listener.stage)
             yield from zip(group, found, strict=True)
@@ -325,8 +325,13 @@ class Run:
         return problems
 
 
-def _keep(results: RunStore, group: Sequence[Job], place: int, outcome: Outcome) -> None:
+def _keep(
+    results: RunStore, journal: Journal | None, group: Sequence[Job], place: int, outcome: Outcome
+) -> None:
+    """Keep the outcome of the cell that ends the job, so that no other one is held to have done."""
     results.append(_rows(group[place], outcome))
+    if journal:
+        journal.ended()
 
 
 def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:

@@ -458,3 +458,4 @@ def test_a_timeout_behind_a_cell_that_is_given_up_is_kept_under_its_own_name(tmp
         first.key: "failed",
         second.key: "timeout",
     }
+    assert Journal(tmp_path).begins(first.key) == 0  # The reason of the end is known.
