@@ -275,13 +275,14 @@ def check_tables(record: Record) -> Check:
     except Exception as error:
         return Check("tables", "failed", f"{type(error).__name__}: {error}")
     faults = [
-        f"{path.name} differs in {number} lines"
+        f"{path.relative_to(home)} differs in {number} lines"
         for path, text in pages.items()
         if (number := _different_lines(path, text))
     ]
     if faults:
         return Check("tables", "failed", f"{_listed(faults)}; reproduce readme {record.paper}")
-    return Check("tables", "ok", f"made again, they stand in {' and '.join(p.name for p in pages)}")
+    listed = " and ".join(str(path.relative_to(home)) for path in pages)
+    return Check("tables", "ok", f"made again, they stand in {listed}")
 
 
 def _different_lines(path: Path, text: str) -> int:
