@@ -90,7 +90,7 @@ def found(name: str | None) -> list[Path]:
     UsageError
         If there is no such record.
     """
-    if name is not None and Path(name).is_dir():
+    if name is not None and _holds_a_record(Path(name)):
         return [Path(name).resolve()]
     every = [
         path
@@ -104,6 +104,11 @@ def found(name: str | None) -> list[Path]:
         listed = ", ".join("/".join(pair) for pair in names.values()) or "none"
         raise UsageError(f"there is no record {name!r}; there are: {listed}")
     return kept
+
+
+def _holds_a_record(folder: Path) -> bool:
+    """Whether a folder has a file of a record; a folder of sources may be called as a paper is."""
+    return any((folder / name).is_file() for name in (*FILES, MANIFEST))
 
 
 def read(folder: Path) -> Record:

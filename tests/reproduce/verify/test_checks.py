@@ -74,6 +74,9 @@ def test_records_are_named_by_paper_card_or_folder(record, reproduce, monkeypatc
     monkeypatch.chdir(record.parent)
     result = reproduce("verify", "a-card", "--seconds", 0)  # A folder, by one word.
     assert (result.code, result.err) == (0, "")
+    monkeypatch.chdir(record.parents[2])
+    result = reproduce("verify", "toy", "--seconds", 0)  # A paper; its sources' folder is here.
+    assert (result.code, "toy/a-card\n" in result.out) == (0, True)
     result = reproduce("verify", "nobody")
     assert (result.code, "there are: toy/a-card" in result.err) == (2, True)
 
