@@ -7,12 +7,14 @@ more source with one seed, so that a statement is a formula which is applied to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
+from papers.lopes2019.configuration import CONFIGURATIONS
 from papers.lopes2019.evidence.tables import CPU, STEPS, by_seed
 
 LEVELS = ["source", "n", "cost_range", "seed"]
@@ -26,9 +28,19 @@ LEAST_N = 512
 """The paper's smallest size, but for Figure 4."""
 
 FIG_5_N = 2048
-WAY = ("paper", "counted_by_bin", "queued", "checked_once", "step_2_in_one_block",
-       "stars_by_block")  # fmt: skip
-"""Configurations that differ in what a sentence says, each pair in nothing else."""
+
+
+def _changing(field: str) -> tuple[str, str]:
+    """Return the two configurations next to one another that differ in a field, and in no other."""
+    for before, after in pairwise(CONFIGURATIONS):
+        first, second = CONFIGURATIONS[before], CONFIGURATIONS[after]
+        if getattr(first, field) != getattr(second, field):
+            return before, after
+    raise ValueError(f"no configuration changes {field!r}")
+
+
+WAY = {field: _changing(field) for field in ("one_counter", "checks", "count_by_star")}
+"""The configurations before and after the change of a field that a sentence speaks of."""
 
 COUNTERS = ("zeros_initial", "matches_initial", "iterations_step_3", "iterations_step_6")
 
@@ -46,8 +58,9 @@ class Numbers(dict[tuple[str, str], pd.Series]):
     searched   `COUNTERS`                     of the kernels as printed
     step_4     A, B, C                        times with Appendix B's kernels
     launches   B, C                           launches of step 4 with these
-    way        `WAY`                          times of configurations
-    cost       `WAY`                          optimal costs that they found
+    before     fields of `WAY`                times of the configuration before the change
+    after      fields of `WAY`                times of the one after it
+    costs      before, after                  optimal costs beside the change of ``checks``
     ========== ============================== ==========================================
     """
 
@@ -95,10 +108,11 @@ def measured(summary: pd.DataFrame) -> Numbers:
         options = f"{PRINTED},step_4={name}"
         read("step_4", name, "gpu", "time_ms", "run", options)
         read("launches", name, "gpu", "iterations_step_4", "answer", options)
-    for name in WAY:
-        options = f"configuration={name}"
-        read("way", name, "gpu", "time_ms", "run", options)
-        read("cost", name, "gpu", "cost", "answer", options)
+    for field, pair in WAY.items():
+        for group, name in zip(("before", "after"), pair, strict=True):
+            read(group, field, "gpu", "time_ms", "run", f"configuration={name}")
+            if field == "checks":
+                read("costs", group, "gpu", "cost", "answer", f"configuration={name}")
     return found
 
 

@@ -137,8 +137,8 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 STEPS_OF_C = 2048
 """The largest n of which the C code's steps are clocked at the ranges that Table 3 leaves out."""
 
-WAY_SIZES = (1024, 8192)
-"""The sizes on which the configurations `WAY` are compared."""
+WAY_SIZES = (512, 2048, 8192)
+"""The sizes on which the configurations `WAY` are compared, those of the waterfall."""
 
 
 PAPER = ("configuration", "paper")
@@ -164,7 +164,8 @@ def cells(plan: Plan) -> list[Cell]:
 
 def _others(n: int) -> list[tuple[tuple[str, str], ...]]:
     """Return the options of the kernels beside the printed ones."""
-    way = WAY[1:] if n in WAY_SIZES else ()
+    names = dict.fromkeys(name for pair in WAY.values() for name in pair if name != PAPER[1])
+    way = names if n in WAY_SIZES else ()
     return [
         *((PAPER, ("step_4", name)) for name in "ABC"),
         *((("configuration", name),) for name in way),

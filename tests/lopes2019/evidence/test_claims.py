@@ -1,5 +1,8 @@
 """Statements of the paper, on made-up measurements, on planted contradictions and on print."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +11,7 @@ from papers.common.evidence import published
 from papers.common.evidence.judges import by_origin
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Plan
+from papers.lopes2019.configuration import CONFIGURATIONS
 from papers.lopes2019.evidence import claims
 from papers.lopes2019.evidence.claim_numbers import PRINTED, WAY, measured
 from papers.lopes2019.evidence.experiments import fig_4, fig_5
@@ -50,8 +54,8 @@ def as_the_text_says():
             yield C, "", *place, "answer", "zeros_initial", ZEROS[label] * n
             yield GPU, PRINTED, *place, "answer", "matches_initial", n - 60
             yield GPU, PRINTED, *place, "answer", "iterations_step_3", 11
-            for name in WAY:
-                took = cuda * (1.05 if name == "checked_once" else 1)
+            for name in dict.fromkeys(itertools.chain(*WAY.values())):
+                took = cuda * (1.05 if name == WAY["checks"][1] else 1)
                 yield GPU, f"configuration={name}", *place, "run", "time_ms", took
                 yield GPU, f"configuration={name}", *place, "answer", "cost", 1000
             for name, launches in zip("ABC", (150, 100, 150), strict=True):
@@ -110,6 +114,10 @@ def faults(*plants):
     return plant
 
 
+def way(field, place):
+    return f"configuration={WAY[field][place]}"
+
+
 PLANTED = {
     "LO-b": times(0.6, TREE, label="10n", n=8192),
     "LO-c": times(0.5, C, label="n", n=512),
@@ -140,8 +148,8 @@ PLANTED = {
     "LO-x": step(3, 3, C, label="n", n=512),
     "LO-y": step(3, 1.4, label="0.1n", n=512),
     "LO-z": step(2, 1.5, label="0.1n", n=512),
-    "LO-aa": times(1.2, options="configuration=step_2_in_one_block", n=8192, label="n"),
-    "LO-ab": times(0.8, options="configuration=counted_by_bin", n=8192, label="0.1n"),
+    "LO-aa": times(1.2, options=way("count_by_star", 0), n=8192, label="n"),
+    "LO-ab": times(0.8, options=way("one_counter", 1), n=8192, label="0.1n"),
     "LO-ac": faults(step(4, 0.5, label="0.1n"), step(4, 0.5, label="10n")),
     "LO-ad": step(6, 20, label="0.1n", n=4096),
     "LO-ae": lambda rows: rows.assign(
@@ -151,8 +159,8 @@ PLANTED = {
     "LO-ag": times(0.6, C, label="0.1n"),
     "LO-ah": times(0.7, options=f"{PRINTED},step_4=B"),
     "LO-ai": times(0.7, options=f"{PRINTED},step_4=C", metric="iterations_step_4"),
-    "LO-aj": times(0.9, options="configuration=checked_once"),
-    "LO-ak": times(1.001, options="configuration=queued", metric="cost", n=512, label="n"),
+    "LO-aj": times(0.9, options=way("checks", 1)),
+    "LO-ak": times(1.001, options=way("checks", 0), metric="cost", n=512, label="n"),
 }  # fmt: skip
 """One contradiction of each statement, in as few cells as its words allow."""
 
@@ -232,10 +240,16 @@ def test_times_of_the_executor_are_not_judged():
     executor = rows.assign(device=np.where(rows["solver"] == GPU, EXECUTOR_NAME, CARD))
     numbers = measured(executor)
     assert numbers["run", "cuda"].empty
-    assert numbers["way", "queued"].empty
+    assert numbers["before", "checks"].empty
     judged = by_claim(claims.table(executor, NUMBERS).query("source == 'this run'"))
     assert {"LO-d", "LO-f", "LO-h", "LO-q"} <= set(judged)
     assert not {"LO-b", "LO-c", "LO-m", "LO-v", "LO-ah"} & set(judged)
+
+
+def test_the_configurations_beside_a_change_differ_in_that_field_alone():
+    for field, pair in WAY.items():
+        before, after = (CONFIGURATIONS[name] for name in pair)
+        assert replace(before, **{field: getattr(after, field)}) == after != before
 
 
 def test_nothing_measured_is_said_once():
@@ -261,7 +275,7 @@ def test_the_cells_have_what_the_statements_read():
         for solver, options, n, label, scope in read - had
         if (solver, scope) != (C, "steps")
     }
-    of_way = {f"configuration={name}" for name in WAY[1:]}
+    of_way = {f"configuration={name}" for pair in WAY.values() for name in pair} - {PRINTED}
     assert left_out == {
         (GPU, options, n) for options in of_way for n in SIZES if n not in claims.WAY_SIZES
     }
