@@ -56,23 +56,26 @@ SAME = {"cost": "totals", "zeros_initial": "initial zeros", "iterations_step_6":
 
 
 def cells(plan: Plan) -> list[Cell]:
-    """Plan the authors' matrices: three of each kind where they are small, else the first."""
-    on_gpu = SIZES[plan.preset]
+    """Plan the authors' matrices: three of each kind where they are small, else the first.
+
+    A seed is the number of a matrix; there is none of number 0.
+    """
+    numbers = [seed for seed in plan.seeds if seed > 0]
     return [
         Cell(code.solver, Instance(FAMILY, n, label, seed=seed), ("run",), code.options)
         for code in CODES.values()
-        for n in _sizes(plan, code, on_gpu)
+        for n in _sizes(plan, code)
         for label in LABELS
-        for seed in (plan.seeds if n <= ALL_THREE else plan.seeds[:1])
+        for seed in (numbers if n <= ALL_THREE else numbers[:1])
     ]
 
 
-def _sizes(plan: Plan, code: Code, sizes: tuple[int, ...]) -> list[int]:
+def _sizes(plan: Plan, code: Code) -> list[int]:
     """Return the sizes of a code; kernels without a GPU take the executor's, and so do the rest."""
     small = () if plan.gpu else EXECUTOR[plan.preset]
     if not plan.gpu and code.solver == "lopes2019:gpu":
         return list(small)
-    return [*small, *(n for n in sizes if n <= code.largest)]
+    return [*small, *(n for n in SIZES[plan.preset] if n <= code.largest)]
 
 
 def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:

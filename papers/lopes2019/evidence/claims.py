@@ -38,9 +38,16 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     found = beside(own, ours, KEYS)
     place = {statement.claim: k for k, statement in enumerate(STATEMENTS)}
     found = found.sort_values("claim", key=lambda ids: ids.map(place), kind="stable")
-    says = published("text_claims").set_index("id")["quantity"]
-    found = found.assign(says=found["claim"].map(says)).reset_index(drop=True)
+    found = found.assign(says=found["claim"].map(sentences(published))).reset_index(drop=True)
     return found[[*KEYS, "source", "published_figure", "measured_figure", "says"]]
+
+
+def sentences(published: Published) -> dict[str, str]:
+    """Return the sentences in our own words by their ids, with the number if print has one."""
+    rows = published("text_claims").itertuples(index=False)
+    return {
+        row.id: row.quantity + ("" if pd.isna(row.value) else f" {row.value:g}") for row in rows
+    }
 
 
 def of_print(published: Published) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The statements of [L19 sec.4], [L19 sec.5], [L19 sec.6] and [L19 app.B]: figures and bounds.
+"""The statements of [L19 sec.4], [L19 sec.5] and [L19 app.B] as figures and bounds.
 
 A statement is a formula over `papers.lopes2019.evidence.claim_numbers`, applied to our numbers and
 to print's own, and a bound that all figures have to keep ("usually": most of them, by a sign test).

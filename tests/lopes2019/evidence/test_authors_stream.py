@@ -89,6 +89,12 @@ def test_the_executor_gets_its_own_sizes_and_so_do_the_codes_beside_it():
     assert all(dict(cell.options)["maximize"] for cell in cells)
 
 
+def test_there_is_no_matrix_of_number_0():
+    assert authors_stream.cells(Plan("smoke", gpu=True, seeds=(0,))) == []
+    seeds = {cell.instance.seed for cell in authors_stream.cells(Plan("paper", True, (0, 5)))}
+    assert seeds == {5}
+
+
 def test_large_matrices_are_the_first_of_the_stream_alone():
     seeds = {}
     for cell in authors_stream.cells(GPU):
