@@ -450,30 +450,3 @@ def test_device_times_table():
     table = tables.device_times(summary, published=None)
     assert table["kernel"].tolist() == ["step_4", "step_2"]
     assert table["us_a_launch"].tolist() == [50.0, 500.0]
-
-
-def test_the_clock_s_own_time_is_taken_out_of_the_steps():
-    """Steps that add up to the run stay as they are; an excess is shared out over the visits."""
-    from papers.lopes2019.evidence import tables
-    from papers.reproduce.run.measurements import COLUMNS, summarize
-
-    def rows(seed, total, **steps):
-        cell = (f"c{seed}", "lopes2019:cpu_o4", "", "a CPU", "uniform", 512, "n", seed, "host",
-                False, 0)  # fmt: skip
-        tail = ("ok", "lp-duals", "")
-        found = [(*cell, "run", "time_ms", total, *tail)]
-        found += [(*cell, "steps", f"{step}_ms", ms, *tail) for step, (ms, _) in steps.items()]
-        found += [(*cell, "answer", f"iterations_{step}", visits, *tail)
-                  for step, (_, visits) in steps.items() if visits > 1]  # fmt: skip
-        return found
-
-    clean = rows(1, 9.0, step_1=(4.0, 1), step_4=(5.0, 100))
-    # 101 visits, 1.01 ms too much: 0.01 ms a visit; step 3 is nothing but the clock.
-    noisy = rows(2, 9.0, step_1=(4.01, 1), step_4=(5.5, 50), step_3=(0.5, 50))
-    summary = summarize(pd.DataFrame(clean + noisy, columns=list(COLUMNS)))
-    table = tables.c_step_times(summary).set_index(["seed", "step"])["c_ms"]
-    assert table.loc[(1, "step_1")] == 4.0
-    assert table.loc[(1, "step_4")] == 5.0
-    assert table.loc[(2, "step_1")] == pytest.approx(4.0)
-    assert table.loc[(2, "step_4")] == pytest.approx(5.0)
-    assert (2, "step_3") not in table.index

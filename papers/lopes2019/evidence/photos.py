@@ -203,7 +203,7 @@ def photos(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
     from papers.common.problems import assignment_proof
     from papers.lopes2019 import solver
 
-    side = {"smoke": 8, "quick": 32, "paper": 64}[plan.preset]
+    side = {"smoke": 8, "quick": 32, "paper": 48}[plan.preset]
     n = side * side
     cost = colour_distances(n)
     answer = solver.solve(cost) if plan.gpu else _solve_on_cpu(cost)

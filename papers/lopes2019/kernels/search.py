@@ -264,12 +264,15 @@ def process(covers, marks, row, column, flags):
 
 
 @cuda.jit
-def step_4(order, zeros, covers, marks, words):
+def step_4(order, zeros, covers, marks, words, checks, most):
     """Search alternating paths: prime uncovered zeros until the block can uncover no more columns.
 
     Paper: [L19 Alg.2] [L19 sec.4.4.1].  Launch: one block a bin of columns; restarted by the host
     while some block uncovered a column and none found a path (the paper's global
     synchronisation, S5).  A thread that ends a path signals and goes on, so one search finds many.
+    A zero is looked at `checks` times between two barriers: meanwhile another block may have
+    uncovered it, which saves a restart ("looping the outer if" [L19 app.B]). A block with more than
+    `most` zeros, or alone, looks once: it has no time to wait, or nobody to wait for.
     Reads/Writes: covers both ways, primes, flags.
     Race: blocks and threads read covers that others change. [L19 Thm.1] shows that every such run
     equals a serial one as long as S1 to S5 hold: S1 and S3 are kept in `process`, S2 and S4 in
@@ -286,14 +289,17 @@ def step_4(order, zeros, covers, marks, words):
     first = b * lines * n
     size = zeros.sizes[b]
     searched = 0
+    if size > most or cuda.gridDim.x == 1:
+        checks = int32(1)
     for _ in range(n + 1):  # every sweep but the last covers a row for good
         found = 0
         for k in range(thread, size, cuda.blockDim.x):
             position = zeros.positions[first + k]
             column = position // n
             row = position - column * n
-            if uncovered(covers, row, column):
-                found |= process(covers, marks, row, column, words.flags)
+            for _ in range(checks):
+                if uncovered(covers, row, column):
+                    found |= process(covers, marks, row, column, words.flags)
         if cuda.syncthreads_or(int32(found)) == 0:
             break
         searched = 1
@@ -378,7 +384,7 @@ SIGNATURES = {
     step_2: f"void(int32, int32, {', '.join([_LINES] * 7)})",
     step_3_init: f"void(int32, {', '.join([_LINES] * 5)})",
     step_3: f"void(int32, {', '.join([_LINES] * 3)})",
-    step_4: (Order, Zeros, Covers, Marks, Words),
+    step_4: (Order, Zeros, Covers, Marks, Words, "int32", "int32"),
     step_5a: f"void(int32, {', '.join([_LINES] * 4)})",
     step_5b: f"void(int32, {', '.join([_LINES] * 3)})",
 }
