@@ -217,6 +217,11 @@ def step_5b(t: Tableau, green: np.ndarray, schedule: Schedule) -> None:
         From `step_5a`.
     schedule : callable
         Who makes the next access.
+
+    Raises
+    ------
+    RuntimeError
+        Greens end before a free row, which `step_5a` excludes.
     """
     interleave((walk_backward(t, column, green) for column in range(len(green))), schedule)
 
@@ -226,12 +231,17 @@ def walk_backward(t: Tableau, column: int, green: np.ndarray) -> Thread:
     yield
     if green[column] < 0 or t.row_of_star_at_column[column] >= 0:
         return
-    while column >= 0:
+    for _ in range(len(green)):  # a path visits a column once
         yield
         row = green[column]
+        if row < 0:
+            break
         starred = t.column_of_star_at_row[row]
         t.star(row, column)
+        if starred < 0:
+            return
         column = starred
+    raise RuntimeError("greens end before a free row")
 
 
 # ---------------------------------------------------------------------------------- Figure 1

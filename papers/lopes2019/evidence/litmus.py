@@ -203,9 +203,17 @@ class _Listed(WeakView):
 
 
 def fence_of_a_check() -> tuple[str, int]:
-    """Return the file and the line of the fence between the two reads of `search.uncovered`."""
+    """Return the file and the line of the fence between the two reads of `search.uncovered`.
+
+    Raises
+    ------
+    LookupError
+        It has none.
+    """
     lines, first = getsourcelines(search.uncovered.py_func)
-    place = next(k for k, line in enumerate(lines) if line.strip() == "fence()")
+    place = next((k for k, line in enumerate(lines) if line.strip() == "fence()"), None)
+    if place is None:
+        raise LookupError("a check has no fence that could be left out")
     return search.uncovered.py_func.__code__.co_filename, first + place
 
 
