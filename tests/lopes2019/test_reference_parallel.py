@@ -78,7 +78,7 @@ def test_threads_move_on_as_the_schedule_says():
     assert said == ["b0", "b1", "a0", "a1"]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first(10, range(40)))
 def test_step_2_leaves_no_zero_that_could_be_starred(seed):
     t = reference.step_1((uniform(7, seed, cost_range=3) > 0).astype(int))
     rounds = step_2_rounds(t, at_random(seed))
@@ -120,6 +120,13 @@ def test_two_walks_join_and_one_path_is_applied():
         assert t.row_of_star_at_column.tolist() == [winner, 2, -1, 3]
         winners.append(winner)
     assert min(winners.count(0), winners.count(1)) > 5, "one last writer was hardly met"
+
+
+@pytest.mark.parametrize(("schedule", "winner"), [(in_turn, 1), (last, 0)])
+def test_the_last_store_of_a_green_stays(schedule, winner):
+    t = joined()
+    assert step_4_rounds(t, in_turn) == [0, 1]
+    assert step_5a(t, schedule)[0] == winner
 
 
 def test_a_dead_end_gets_no_green():
