@@ -131,8 +131,8 @@ def readers(n: int = SIZE, threads: int = THREADS) -> np.ndarray:
     shapes = Geometry(n, 8, threads, 8, 8, threads, matrix_blocks=8)
     with device.executing(Executor(memory=Witness(0, 0.0, 0.0))):
         state = solver.upload(np.zeros((n, n), np.int32), geometry=shapes)
-    launches = state.launches.values()
-    next(launch for launch in launches if launch.name == "step_1_min_in_rows")()
+        launches = state.launches.values()
+        next(launch for launch in launches if launch.name == "step_1_min_in_rows")()
     return found.reshape(n, n, 2).swapaxes(0, 1)  # entry (row, column) stands at column * n + row
 
 

@@ -107,8 +107,6 @@ def run_under(example: Example, seed: int) -> Run:
         lines_a_bin=example.lines_a_bin, step_4_threads=4, step_2_threads=8, line_threads=8,
         matrix_threads=8, reduction_threads=8, matrix_blocks=2,
     )  # fmt: skip
-    with device.executing(Executor(seed, SWITCH)):
-        state = solver.upload(np.array(example.cost).T, geometry=shapes)
     moments: list[Moment] = []
     steps: list[str] = []
 
@@ -117,8 +115,11 @@ def run_under(example: Example, seed: int) -> Run:
             moments.append(_moment(state, steps[-1]))
         steps.append(step)
 
-    solver.run(state, watch)
-    return Run(seed, moments, list(_words(state, "column_of_star_at_row")))
+    with device.executing(Executor(seed, SWITCH)):
+        state = solver.upload(np.array(example.cost).T, geometry=shapes)
+        solver.run(state, watch)
+        columns = list(_words(state, "column_of_star_at_row"))
+    return Run(seed, moments, columns)
 
 
 def _words(state: solver.State, name: str) -> tuple[int, ...]:

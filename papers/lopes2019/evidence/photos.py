@@ -93,14 +93,10 @@ def searches(cost: np.ndarray, seed: int) -> list[Search]:
     from papers.lopes2019 import solver
     from papers.lopes2019.launches import Geometry
 
-    shapes = Geometry(len(cost) // 2, 8, 16, 16, 16, 16, matrix_blocks=4)
-    with device.executing(Executor(seed, 0.2)):
-        state = solver.upload(cost, geometry=shapes)
     marks: dict[str, np.ndarray] = {}
     found: list[Search] = []
 
     def watch(step: str) -> None:
-        device.synchronize()
         arrays = state.arrays
         if step == "step_5":
             for name in (
@@ -115,7 +111,10 @@ def searches(cost: np.ndarray, seed: int) -> list[Search]:
             found.append(Search(prime, star_at_row, star_at_column, green))
             marks.clear()
 
-    solver.run(state, watch)
+    shapes = Geometry(len(cost) // 2, 8, 16, 16, 16, 16, matrix_blocks=4)
+    with device.executing(Executor(seed, 0.2)):
+        state = solver.upload(cost, geometry=shapes)
+        solver.run(state, watch)
     return found
 
 
