@@ -210,12 +210,12 @@ def test_dual_updates_do_not_depend_on_the_order(label):
 def test_a_search_that_never_ends_gives_up(monkeypatch):
     state = solver.upload(uniform(6, 1, cost_range=60))
     endless = solver.Signal(0, True, False)
-    monkeypatch.setattr(state, "wait", lambda: endless)
+    monkeypatch.setattr(state, "signal", lambda: endless)
     with pytest.raises(GivenUpError, match="no alternating path after 21 launches") as told:
         solver.run(state)
     assert told.value.reached == {"matched": 0, "searches": 1, "dual_updates": 0}
     assert told.value.after_ms is None
-    monkeypatch.setattr(state, "wait", lambda: solver.Signal(2, True, True))
+    monkeypatch.setattr(state, "signal", lambda: solver.Signal(2, True, True))
     with pytest.raises(GivenUpError, match="no perfect matching after 7 searches") as told:
         solver.run(state)
     assert told.value.reached == {"matched": 2, "searches": 7, "dual_updates": 0}

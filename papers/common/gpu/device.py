@@ -224,6 +224,50 @@ def mapped(size: int, dtype: Any) -> tuple[np.ndarray, Any]:
     return np.asarray(host), host
 
 
+def managed(size: int, dtype: Any) -> tuple[np.ndarray, Any]:
+    """Memory whose pages move between host and device: ``(host view, device view)``, zeroed.
+
+    The host may touch it only while no kernel runs.
+    """
+    if not describe().is_gpu:
+        return mapped(size, dtype)
+    from numba import cuda
+
+    both = cuda.managed_array(size, dtype=dtype)
+    both[:] = 0
+    return np.asarray(both), both
+
+
+def copy_words(host: np.ndarray, target: Any, first: int, count: int, down: bool) -> None:
+    """Copy some elements between host memory of `staging` and a device array of its shape and type.
+
+    One call of the driver, as a CUDA program makes it; the library's own copies take twice as long.
+
+    Parameters
+    ----------
+    host : ndarray[size]
+    target : device array[size]
+    first, count : int
+        The elements.
+    down : bool
+        From the device to the host, or up.
+    """
+    if not describe().is_gpu:
+        ends = (target, host) if down else (host, target)
+        ends[1][first : first + count] = ends[0][first : first + count]
+        return
+    from cuda.bindings import driver
+
+    here = host.ctypes.data + first * host.itemsize
+    there = target.__cuda_array_interface__["data"][0] + first * host.itemsize
+    size = count * host.itemsize
+    (code,) = (
+        driver.cuMemcpyDtoH(here, there, size) if down else driver.cuMemcpyHtoD(there, here, size)
+    )
+    if code != driver.CUresult.CUDA_SUCCESS:
+        raise RuntimeError(f"copying flags failed: {code.name}")
+
+
 def synchronize() -> None:
     """Wait for everything that was enqueued."""
     if describe().is_gpu:

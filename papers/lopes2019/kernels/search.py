@@ -58,11 +58,16 @@ class Flag:
     """Launches of step 4 whose signals were sent to the host."""
     ZEROS = 5
     """Zeros after step 1."""
+    ALL_ZEROS = 6
+    """Zeros of the latest compression, where they are counted on one word (`kernels.printed`)."""
+    READ_BY_HOST = 7
+    """Not 0: the host reads these flags itself, and no word is sent."""
 
 
-FLAGS = 6
+FLAGS = 8
 MATCHES, PATH_FOUND, ZERO_FOUND = Flag.MATCHES, Flag.PATH_FOUND, Flag.ZERO_FOUND
 BLOCKS_DONE, SIGNALS, ZEROS = Flag.BLOCKS_DONE, Flag.SIGNALS, Flag.ZEROS
+ALL_ZEROS, READ_BY_HOST = Flag.ALL_ZEROS, Flag.READ_BY_HOST
 
 # ---------------------------------------------------------------------------------- start
 
@@ -203,10 +208,13 @@ def send_signals(words):
     """One thread of each block calls this last; the last block of the launch tells the host.
 
     It is no part of the search: skip it at a first reading and go on at `fence`.
-    Everything the host must know is packed into one 64-bit store (`decode_signal` in solver.py),
+    Everything the host must know is packed into one 64-bit store (`decode_signal` in host.py),
     so that it can watch a single word of mapped memory instead of synchronising and copying.
+    A host that reads the flags itself, after the kernel, is sent nothing.
     """
     flags, signal = words.flags, words.signal
+    if flags[READ_BY_HOST] != 0:
+        return
     cuda.threadfence()  # this block's signals before its tick
     if cuda.atomic.add(flags, BLOCKS_DONE, 1) == cuda.gridDim.x - 1:
         cuda.threadfence()  # every block's tick before its signals are read
