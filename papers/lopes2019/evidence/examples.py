@@ -111,7 +111,7 @@ def run_under(example: Example, seed: int) -> Run:
     steps: list[str] = []
 
     def watch(step: str) -> None:
-        if steps and steps[-1] != "step_1":  # step 2 erases nothing that step 1 leaves
+        if "step_2" in steps:  # before, nothing is starred
             moments.append(_moment(state, steps[-1]))
         steps.append(step)
 

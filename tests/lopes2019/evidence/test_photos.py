@@ -57,7 +57,7 @@ def test_figure_2_is_written(tmp_path):
 
 @pytest.mark.parametrize("seed", [3, 6])
 def test_greens_are_primes_and_lead_back_along_whole_paths(seed):
-    for search in photos.searches(uniform(16, seed, cost_range=16), seed):
+    for search in photos.searches(uniform(16, seed, cost_range=16)):
         greens = np.flatnonzero(search.green >= 0)
         assert len(greens)
         for column in greens:  # every green is a prime
