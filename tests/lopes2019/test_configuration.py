@@ -152,7 +152,7 @@ def test_words_that_host_and_kernels_share(kind):
     [("paper", 1, 10), ("paper", 2, 10), ("one_word", 1, 10), ("tuned", 1, 10), ("tuned", 2, 1)],
 )
 def test_a_zero_is_checked_so_often_between_two_barriers(name, lines, times):
-    """A zero of a free row stays uncovered: each check primes it again. A lone block checks once."""
+    """A zero of a free row stays uncovered: each check primes it again. Alone, a block has one."""
     cost = np.array([[0, 1], [1, 0]])
     primed = []
 

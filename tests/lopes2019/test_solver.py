@@ -4,7 +4,6 @@ import dataclasses
 import inspect
 import itertools
 import os
-import re
 import textwrap
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.lopes2019 import reference, solve, solver
 from papers.lopes2019.baselines import solvers
-from papers.lopes2019.evidence import experiments, photos
+from papers.lopes2019.evidence import experiments
 
 EXAMPLE = np.array([[8, 6, 5, 3], [3, 1, 1, 1], [2, 8, 6, 9], [5, 6, 9, 7]])
 
@@ -298,41 +297,6 @@ def test_download_refuses_an_unfinished_run():
     state.launches["init"]()
     with pytest.raises(RuntimeError, match="no run has ended"):
         solver.download(state)
-
-
-def test_figure_2_shows_joins_and_greens(tmp_path):
-    (caption, path), *_ = photos.fig_2(tmp_path, plan=None)
-    assert path.stat().st_size > 5000
-    assert re.search(r"walks from [2-9] free rows join at C\d", caption)
-    assert re.search(r"[1-9] primed rows are dead ends", caption)
-    for search in photos.searches(uniform(16, 3, cost_range=16)):
-        greens = np.flatnonzero(search.green >= 0)
-        assert len(greens)
-        for column in greens:  # every green is a prime
-            assert search.prime[search.green[column]] == column
-        walks = search.walks()
-        green = [columns for row, columns in walks.items() if search.is_green(row, columns)]
-        assert green  # A search that found a path moves stars along one.
-        passed = [column for columns in green for column in columns]
-        assert len(passed) == len(set(passed))
-        assert all(search.star_at_column[columns[-1]] < 0 for columns in green)
-
-
-def test_walks_that_join_and_dead_ends_are_told_apart():
-    """Rows 0 and 1 are free, both reach column 0, whose star is row 2; row 3 is a dead end."""
-    search = photos.Search(
-        prime=np.array([0, 0, 1, 2]), star_at_row=np.array([-1, -1, 0, 3]),
-        star_at_column=np.array([2, -1, -1, 3]), green=np.array([1, 2, -1, -1]),
-    )  # fmt: skip
-    assert search.walks() == {0: [0, 1], 1: [0, 1]}
-    assert (search.joins(), search.dead_ends()) == ([0], [3])
-    assert search.interest() == (1, 1, 4)
-    assert not search.is_green(0, [0, 1])
-    assert search.is_green(1, [0, 1])
-    assert photos.told(search) == (
-        "The walks from 2 free rows join at C0; greens lead from a free column back along 1 of "
-        "them, and no two of these share a column. 1 primed rows are dead ends."
-    )
 
 
 @pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])

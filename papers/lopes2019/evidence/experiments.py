@@ -1,9 +1,9 @@
 """Describes every table and figure of [L19] as data, and five experiments of our own.
 
 [L19 Table 1] [L19 Table 2] [L19 Table 3] [L19 Table 4] [L19 Fig.2] [L19 Fig.4] [L19 Fig.5]
-[L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12]; Figures 1
-and 3 are diagrams, of which `solver.run` and `kernels.search.step_1_min_in_rows` are the content.
-Our own: `appendix_b`, `counts`, `kernels`, `authors`, `photos`.
+[L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12], and as
+pictures alone [L19 Fig.1] [L19 Fig.3] [L19 Table A.5]. Our own: `appendix_b`, `counts`, `kernels`,
+`authors`, `photos`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
 paper's and how to compare it (`verdicts`); the first five are declared, and say all four by that.
@@ -22,7 +22,7 @@ from papers.common.evidence import plots
 from papers.common.evidence.declarations import Code, Instances, Ratio, SameCounts, Times
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
-from papers.lopes2019.evidence import photos, tables, verdicts, waterfall
+from papers.lopes2019.evidence import diagrams, photos, tables, verdicts, waterfall
 from papers.lopes2019.evidence.tables import AS_PRINTED, LABELS, RANGES_FIG_5
 
 if TYPE_CHECKING:
@@ -218,11 +218,20 @@ def plot_shares(title: str) -> Callable[[pd.DataFrame], Figure]:
 
 # ------------------------------------------------------------------------------- the entries
 
+
+def picture(name: str, title: str, draw: Callable) -> Experiment:
+    """Return an experiment that measures nothing and draws a picture."""
+    return Experiment(
+        name=name, title=title, kind="picture", cells=lambda plan: [], table=nothing,
+        artifacts=draw,
+    )  # fmt: skip
+
+
 EXPERIMENTS: tuple[Experiment, ...] = (
-    Experiment(
-        name="fig02", title="Primes, greens and stars of one search of a real run", kind="picture",
-        cells=lambda plan: [], table=nothing, artifacts=photos.fig_2,
-    ),
+    picture("fig01", "The flow through the steps", diagrams.fig_1),
+    picture("fig03", "How step 1 splits the matrix over threads and blocks", diagrams.fig_3),
+    picture("table_a5", "Table A.5 with S2 and S3 reversed", diagrams.table_a5),
+    picture("fig02", "Primes, greens and stars of one search of a real run", photos.fig_2),
     Experiment(
         name="fig04", title="CPU codes against n, relative to the O(n^4) Hungarian", kind="figure",
         cells=fig_4, table=tables.over_o4, figure=plot_fig_4, compare=verdicts.over_o4,
