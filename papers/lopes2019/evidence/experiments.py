@@ -22,7 +22,7 @@ from papers.common.evidence import plots
 from papers.common.evidence.declarations import Code, Instances, Ratio, SameCounts, Times
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
-from papers.lopes2019.evidence import diagrams, photos, tables, verdicts, waterfall
+from papers.lopes2019.evidence import diagrams, photos, rivals, tables, verdicts, waterfall
 from papers.lopes2019.evidence.tables import AS_PRINTED, LABELS, RANGES_FIG_5
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def plot_fig_4(table: pd.DataFrame) -> Figure:
     return plots.line_plot(
         _spelled_out(shown),
         x="n", y_published="published_ratio", y_measured="ratio", series="algorithm",
-        xscale="log2", yscale="log2", xlabel="matrix size n",
+        known=tuple(ALGORITHMS.values()), xscale="log2", yscale="log2", xlabel="matrix size n",
         ylabel="time / time of O(n^4) Hungarian", title=_titled(shown, "CPU codes, costs 0 to n"),
     )  # fmt: skip
 
@@ -196,7 +196,8 @@ def plot_fig_5(table: pd.DataFrame) -> Figure:
     return plots.line_plot(
         _spelled_out(shown),
         x="range_over_n", y_published="published_ms", y_measured="time_ms", series="algorithm",
-        xscale="log2", yscale="log2", xlabel="cost range / n", ylabel="time (ms)",
+        known=tuple(ALGORITHMS.values()), xscale="log2", yscale="log2", xlabel="cost range / n",
+        ylabel="time (ms)",
         title=_titled(shown, f"CPU codes, n = {sizes}"),
     )  # fmt: skip
 
@@ -242,6 +243,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=fig_5, table=tables.against_range, figure=plot_fig_5, compare=verdicts.against_range,
         interleaved=True,
     ),
+    rivals.RIVALS,
     O3_OVER_O4.experiment(
         "fig06", "CUDA O(n^3) (datenagi2016:tree) over CUDA O(n^4)", plot="CUDA codes",
         yscale="linear",
