@@ -1,10 +1,10 @@
 """Lopes, Yadav, Ilic, Patra 2019: the Hungarian algorithm, distributed over blocks [L19].
 
-Reading order: `reference` (the sequential steps), `kernels.search` and `kernels.matrix` (the same
-steps on the GPU), `kernels.step_4` (Appendix B), `solver` (the host loop) and `launches` (its
-memory and launches), `rectangle` (costs that are no square), `baselines` (the paper's rivals on the
-CPU), `evidence.experiments` (tables and figures). `README.md` beside this file is the teaching
-page.
+Reading order: `reference` (the sequential steps), `reference_parallel` (the same by threads under a
+schedule), `kernels.search` and `kernels.matrix` (the same steps on the GPU), `kernels.step_4`
+(Appendix B), `solver` (the host loop) and `launches` (its memory and launches), `rectangle` (costs
+that are no square), `baselines` (the paper's rivals on the CPU), `evidence.experiments` (tables and
+figures). `README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations

@@ -37,10 +37,13 @@ class Configuration:
         Whether the host waits for every kernel before it launches the next (D5).
     checks : int
         How often a zero is checked between two barriers [L19 app.B]; at most 10.
+    spare_checks : bool
+        Whether a block checks once where its threads have several zeros each, or where it is alone.
+        Not with three barriers (D7).
     stop_at_path : bool
         Whether a block stops at its first path, or goes on until it can uncover no column (D7).
     barriers : {3, 1}
-        Barriers a sweep of step 4 [L19 Alg.2]. One barrier knows one check and no stop.
+        Barriers a sweep of step 4 [L19 Alg.2]. One barrier knows no stop.
     step_2_by_bin : bool
         Whether step 2 has a block a bin and the host repeats it, or one block. Not with "mapped".
     count_by_star : bool
@@ -61,7 +64,8 @@ class Configuration:
     flags: Literal["managed", "copied", "mapped"] = "mapped"
     one_counter: bool = False
     wait: bool = False
-    checks: int = 1
+    checks: int = CHECKS
+    spare_checks: bool = True
     stop_at_path: bool = False
     barriers: Literal[3, 1] = 1
     step_2_by_bin: bool = False
@@ -78,8 +82,10 @@ class Configuration:
             raise ValueError(f"checks={self.checks} is not within 1 to {CHECKS}")
         if self.lines_a_bin is not None and self.lines_a_bin < 1:
             raise ValueError(f"lines_a_bin={self.lines_a_bin} is out of range")
-        if self.barriers == 1 and (self.stop_at_path or self.checks > 1):
-            raise ValueError("one barrier a sweep goes with one check and without stop_at_path")
+        if self.barriers == 1 and self.stop_at_path:
+            raise ValueError("one barrier a sweep goes without stop_at_path")
+        if self.barriers == 3 and self.spare_checks:
+            raise ValueError("three barriers a sweep go without spare_checks")
         if self.flags == "mapped" and (self.step_2_by_bin or self.one_counter):
             raise ValueError("mapped flags go without step_2_by_bin and without one_counter")
         if self.one_counter and not self.an_entry_a_thread:
@@ -92,8 +98,9 @@ class Configuration:
 
 
 RELEASED = Configuration(
-    flags="managed", one_counter=True, wait=True, checks=CHECKS, stop_at_path=True, barriers=3,
-    step_2_by_bin=True, count_by_star=True, lines_a_bin=LINES_A_BIN, an_entry_a_thread=True,
+    flags="managed", one_counter=True, wait=True, checks=CHECKS, spare_checks=False,
+    stop_at_path=True, barriers=3, step_2_by_bin=True, count_by_star=True,
+    lines_a_bin=LINES_A_BIN, an_entry_a_thread=True,
 )  # fmt: skip
 """The authors' program as it has been since its second release: flags in managed memory."""
 
@@ -110,12 +117,12 @@ def _way() -> dict[str, Configuration]:
     changes: tuple[tuple[str, str, Any], ...] = (
         ("counted_by_bin", "one_counter", False),
         ("queued", "wait", False),
-        ("checked_once", "checks", 1),
         ("all_paths", "stop_at_path", False),
         ("one_barrier", "barriers", 1),
         ("step_2_in_one_block", "step_2_by_bin", False),
         ("stars_by_block", "count_by_star", False),
         ("one_word", "flags", "mapped"),
+        ("spared_checks", "spare_checks", True),
         ("wide_bins", "lines_a_bin", None),
         ("tuned", "an_entry_a_thread", False),
     )
@@ -132,13 +139,13 @@ CHANGES: Mapping[str, str] = {
     "paper": "the host copies its flags from device memory",
     "counted_by_bin": "zeros are counted by bin only",
     "queued": "the host waits for its flags only, not for every kernel",
-    "checked_once": "a zero is checked once a sweep, not ten times",
     "all_paths": "a block goes on after its first path",
-    "one_barrier": "a sweep has one barrier, not three",
+    "one_barrier": "a sweep has one barrier, not three; a block alone checks a zero once",
     "step_2_in_one_block": "step 2 runs in one block, without restarts",
     "stars_by_block": "stars are counted a block, not a star, at a time",
     "one_word": "the flags come as one word, which the host watches",
-    "wide_bins": "bins are 4096 columns wide (2048 beyond n = 4096), not 512",
+    "spared_checks": "where a thread has several zeros, each is checked once, not ten times",
+    "wide_bins": "up to n = 2048 one block searches alone, instead of one for 512 columns",
     "tuned": "kernels on the matrix stride over it",
 }
 """The change of each configuration in the one before it."""

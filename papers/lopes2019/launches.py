@@ -15,12 +15,15 @@ from papers.common.gpu.launch import Launch, bind
 from papers.common.gpu.limits import grid_for, largest, smallest
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
-from papers.lopes2019.configuration import TUNED, Configuration
+from papers.lopes2019.configuration import LINES_A_BIN, TUNED, Configuration
 from papers.lopes2019.kernels import matrix as m
 from papers.lopes2019.kernels import printed
 from papers.lopes2019.kernels import search as k
 from papers.lopes2019.kernels import step_4 as alternatives
 from papers.lopes2019.kernels.arguments import Covers, Marks, Order, Words, Zeros
+
+MOST_ZEROS = 2**31 - 1
+"""More zeros than any bin has."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,9 @@ class Geometry:
             return cls(lines, 1024, 1024, 64, 512, 256, 256)  # the release's
         if configuration.lines_a_bin is not None:
             return replace(cls.for_device(n), lines_a_bin=configuration.lines_a_bin)
-        # One block searches alone up to 4096: no restarts, and fences within the block. Beyond, its
+        # One block searches alone up to 2048: no restarts, and fences within the block. Beyond, its
         # sweeps over the zeros would take longer than the restarts of several blocks.
-        lines = 4096 if n <= 4096 else 2048
+        lines = 2048 if n <= 2048 else LINES_A_BIN
         return cls(lines, 1024, 1024, 256, 512, 512, 8 * machine.multiprocessors)
 
 
@@ -183,8 +186,13 @@ def _bind_search(
     else:
         launches["step_3_init"] = bind(k.step_3_init, *line, n, *covers, prime, green, flags)
         launches["step_3"] = bind(k.step_3, *line, n, stars[0], covers.column, flags)
-    rules = printed.Rules(np.int32(configuration.stop_at_path), np.int32(configuration.checks))
-    by_columns = (k.step_4, ()) if configuration.barriers == 1 else (printed.step_4, (rules,))
+    checks = np.int32(configuration.checks)
+    if configuration.barriers == 1:
+        most = shapes.step_4_threads if configuration.spare_checks else MOST_ZEROS
+        by_columns: tuple[Any, tuple[Any, ...]] = k.step_4, (checks, np.int32(most))
+    else:
+        rules = printed.Rules(np.int32(configuration.stop_at_path), checks)
+        by_columns = printed.step_4, (rules,)
     search, extra = {
         "paper": by_columns,
         "A": (alternatives.step_4_a, ()),

@@ -12,14 +12,18 @@ from papers.common.gpu.clocks import StepClock
 from papers.common.instances import matrices
 from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
-from papers.lopes2019.baselines import auction, solvers
+from papers.lopes2019.baselines import auction, auction_jacobi, solvers
 from papers.lopes2019.baselines import hungarian_o4 as o4
 
 RAW = {
     "cpu_o4": solvers.hungarian_o4,
     "cpu_o3": solvers.hungarian_o3,
+    "cpu_o3_tree": solvers.hungarian_o3_tree,
     "cpu_sp": solvers.shortest_path,
+    "cpu_sp_lists": solvers.scan_lists,
+    "cpu_sp_plain": solvers.scan_lists_plain,
     "cpu_auction": solvers.auction,
+    "cpu_auction_jacobi": solvers.auction_jacobi,
 }
 algorithms = pytest.mark.parametrize("name", sorted(RAW))
 
@@ -257,12 +261,17 @@ def test_a_run_that_gives_up_in_the_middle_leaves_a_state_that_runs_again(name, 
     assert solver.download(state).cost == optimum(matrix)
 
 
-def test_an_auction_that_only_displaces_ends_by_the_bound(monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "module", "slices"),
+    [("cpu_auction", auction, "_bid"), ("cpu_auction_jacobi", auction_jacobi, "_rounds")],
+)
+def test_an_auction_that_only_displaces_ends_by_the_bound(name, module, slices, monkeypatch):
     """Planted: no slice of bids makes a row wait no longer."""
-    monkeypatch.setattr(auction, "_bid", lambda work, eps, size, bids: size)
-    state = solvers.upload_auction(matrices.uniform(12, 9, cost_range=30), seconds=1e6)
-    with pytest.raises(GivenUpError, match="the auction algorithm did not end within its worst"):
-        solvers.run_auction(state)
+    monkeypatch.setattr(module, slices, lambda work, eps, size, steps: size)
+    solver = solvers.SOLVERS[name]
+    state = solver.upload(matrices.uniform(12, 9, cost_range=30), seconds=1e6)
+    with pytest.raises(GivenUpError, match="auction algorithm did not end within its worst"):
+        solver.run(state)
 
 
 # --------------------------------------------------------------------------- O(n^4), step by step
@@ -352,9 +361,40 @@ def test_augmentations_complete_the_initial_matching():
     o3, sp = solvers.hungarian_o3(matrix)[3], solvers.shortest_path(matrix)[3]
     assert o3["matches_initial"] + o3["augmentations"] == 120
     assert o3["dual_updates"] > 0
-    assert o3["rows_planted"] >= o3["augmentations"]
+    assert o3["rows_planted"] > o3["augmentations"]
     assert 0 < sp["augmentations"] <= 120 - sp["matches_column_reduction"]
     assert sp["row_reductions"] > 0
+
+
+def test_published_forms_differ_where_their_descriptions_say():
+    matrix = matrices.uniform(120, 1, cost_range=30)
+    forest, tree = solvers.hungarian_o3(matrix)[3], solvers.hungarian_o3_tree(matrix)[3]
+    assert tree["rows_planted"] == tree["augmentations"] < forest["rows_planted"]
+    assert tree["matches_initial"] == forest["matches_initial"]
+    plain, lists = solvers.scan_lists_plain(matrix)[3], solvers.scan_lists(matrix)[3]
+    assert plain["augmentations"] == 120
+    assert plain["matches_initial"] == plain["row_reductions"] == 0
+    sweeps = solvers.shortest_path(matrix)[3]  # the same initialisation
+    assert lists["matches_initial"] == sweeps["matches_column_reduction"]
+    for counter in ("row_reductions", "augmentations"):
+        assert lists[counter] == sweeps[counter] > 0
+    ties = matrices.uniform(120, 1, cost_range=4)  # many bids for one column, lost but one
+    jacobi, seidel = solvers.auction_jacobi(ties)[3], solvers.auction(ties)[3]
+    assert jacobi["phases"] == seidel["phases"]
+    assert jacobi["bids"] > 1.5 * seidel["bids"]
+
+
+def test_rows_that_tie_bid_for_one_column_and_one_of_them_has_it():
+    work = auction.allocate(np.array([[1, 5, 9], [1, 5, 9], [1, 9, 5]], np.int32))
+    work.v[:], work.bidder[:], work.column_of_row[:], work.row_of_column[:] = 0, -1, -1, -1
+    work.waiting[:] = 0, 1, 2
+    assert auction_jacobi._bid(work, 1, 3) == 1
+    assert (work.contested[0], work.bidder[0], work.offer[0]) == (0, 0, 4 * 4 + 1)
+    assert auction_jacobi._award(work, 1, 3) == 2
+    assert work.waiting[:2].tolist() == [1, 2]
+    assert work.v.tolist() == [-17, 0, 0]
+    assert auction_jacobi._bid(work, 1, 2) == 2
+    assert work.bidder.tolist() == [-1, 1, 2]
 
 
 def test_auction_scales_eps_down_to_one():

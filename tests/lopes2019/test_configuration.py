@@ -39,11 +39,11 @@ def test_every_configuration_differs_from_the_one_before_in_one_field():
 def test_bad_configurations_are_refused_before_anything_is_launched():
     for wrong, message in (
         ({"barriers": 2}, "neither 3 nor 1"),
-        ({"checks": 2}, "one barrier"),
         ({"stop_at_path": True}, "one barrier"),
-        ({"checks": 11, "barriers": 3}, "1 to 10"),
+        ({"checks": 11}, "1 to 10"),
         ({"lines_a_bin": 0}, "out of range"),
         ({"flags": "pinned"}, "not one of"),
+        ({"barriers": 3}, "spare_checks"),
         ({"step_2_by_bin": True}, "mapped flags"),
         ({"one_counter": True, "flags": "copied"}, "an_entry_a_thread"),
     ):
@@ -70,7 +70,7 @@ def test_answers_are_proved_whatever_the_configuration(name):
             assert answer.counters[same] == ours.counters[same]
 
 
-@pytest.mark.parametrize("name", ["paper", "checked_once", "all_paths"])
+@pytest.mark.parametrize("name", ["paper", "all_paths", "one_word"])
 def test_whole_runs_under_interleavings(name):
     cost = uniform(8, 3, cost_range=8)
     counts = set()
@@ -112,10 +112,27 @@ def paths_of_one_sweep(configuration):
 
 
 def test_a_block_stops_at_its_first_path_or_goes_on():
-    stopped = paths_of_one_sweep("checked_once")
+    stopped = paths_of_one_sweep("queued")
     went_on = paths_of_one_sweep("all_paths")
     assert stopped < went_on
     assert went_on - stopped == {3}, "the path behind row 0"
+
+
+def test_a_block_with_many_zeros_checks_each_once():
+    """Nine zeros in two bins of at most eight threads: more than a thread each, then fewer."""
+    counts, primed = {}, []
+    for threads in (2, 8):
+        with device.executing(Executor(on_access=lambda *event: primed.append(event[1]))):
+            shapes = dataclasses.replace(
+                solver.Geometry.for_device(4), lines_a_bin=2, step_4_threads=threads
+            )
+            state = solver.upload(np.zeros((4, 4)), geometry=shapes)
+            solver.step_1(state, lambda step: None)
+            solver.step_3(state, lambda step: None)
+            primed.clear()
+            solver.begin_search(state, lambda step: None)
+        counts[threads] = primed.count("marks.prime")
+    assert counts == {2: 16, 8: 160}
 
 
 @pytest.mark.parametrize("kind", ["managed", "copied"])
@@ -130,9 +147,12 @@ def test_words_that_host_and_kernels_share(kind):
     assert words.read(2) == [9]
 
 
-@pytest.mark.parametrize(("name", "times"), [("paper", 10), ("checked_once", 1), ("tuned", 1)])
-def test_a_zero_is_checked_so_often_between_two_barriers(name, times):
-    """A zero of a free row stays uncovered: each check primes it again."""
+@pytest.mark.parametrize(
+    ("name", "lines", "times"),
+    [("paper", 1, 10), ("paper", 2, 10), ("one_word", 1, 10), ("tuned", 1, 10), ("tuned", 2, 1)],
+)
+def test_a_zero_is_checked_so_often_between_two_barriers(name, lines, times):
+    """A zero of a free row stays uncovered: each check primes it again. Alone, a block has one."""
     cost = np.array([[0, 1], [1, 0]])
     primed = []
 
@@ -141,7 +161,7 @@ def test_a_zero_is_checked_so_often_between_two_barriers(name, times):
             primed.append((index, value))
 
     with device.executing(Executor(on_access=watch)):
-        state = solver.upload(cost, configuration=name)
+        state = solver.upload(cost, configuration=name, lines_a_bin=lines)
         solver.step_1(state, lambda step: None)
         solver.step_3(state, lambda step: None)
         primed.clear()

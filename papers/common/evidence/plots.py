@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -157,6 +157,7 @@ def line_plot(
     title: str = "",
     ylim: tuple[float | None, float | None] | None = None,
     axes: Axes | None = None,
+    known: Sequence[str] = (),
 ) -> Figure:
     """Draw a curve a series: dashed with hollow markers as published, solid as measured.
 
@@ -176,6 +177,9 @@ def line_plot(
         Limits.
     axes : Axes, optional
         Draw into these instead of a new figure.
+    known : sequence of str
+        Names of series that several figures draw: each has one colour and marker in all of them,
+        those of its place here. Other series come after these.
 
     Returns
     -------
@@ -185,8 +189,10 @@ def line_plot(
     if axes is None:
         axes = new_figure()[1][0, 0]
     names = list(dict.fromkeys(table[series]))
+    places = _places(names, known)
     looks = [(y_published, "--", True), (y_measured, "-", False)]
-    for place, name in enumerate(names):
+    for name in names:
+        place = places[name]
         curve = table[table[series] == name].sort_values(x)
         for column, line, hollow in looks:
             if column is None or column not in curve or curve[column].isna().all():
@@ -203,22 +209,29 @@ def line_plot(
     _scale(axes, "x", xscale, sorted(set(table[x])))
     _scale(axes, "y", yscale)
     _finish(axes, xlabel, ylabel, title, ylim)
-    _line_legend(axes, names, y_published, y_measured)
+    _line_legend(axes, places, y_published, y_measured)
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     return figure
 
 
+def _places(names: Sequence[Any], known: Sequence[str]) -> dict[Any, int]:
+    """Give every series its place among the colours, by name; the known ones keep theirs."""
+    order = list(dict.fromkeys([*known, *names]))
+    return {name: order.index(name) for name in names}
+
+
 def _line_legend(
-    axes: Axes, names: Sequence[Any], y_published: str | None, y_measured: str | None
+    axes: Axes, places: Mapping[Any, int], y_published: str | None, y_measured: str | None
 ) -> None:
     """Name the series by colour and marker, then what hollow and filled mean."""
     entries = [
         Line2D(
-            [], [], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)], label=name
+            [], [], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)],
+            label=str(name),
         )
-        for i, name in enumerate(map(str, names))
-    ]
+        for name, i in places.items()
+    ]  # fmt: skip
     if y_published is not None and y_measured is not None:
         entries += [_filled_or_hollow("published", True), _filled_or_hollow("measured", False)]
         entries[-2].set_linestyle("--")
@@ -240,6 +253,7 @@ def stacked_bars(
     title: str = "",
     ylim: tuple[float | None, float | None] | None = None,
     axes: Axes | None = None,
+    known: Sequence[str] = (),
 ) -> Figure:
     """Draw a stack of shares at every x: published hatched and hollow, measured filled beside it.
 
@@ -249,7 +263,7 @@ def stacked_bars(
         One row per x and series; the series are stacked in the order of their first rows.
     x : str
         Column of the groups; they stand at equal distances, in the order of their first rows.
-    y_published, y_measured, series, xlabel, ylabel, title, ylim, axes
+    y_published, y_measured, series, xlabel, ylabel, title, ylim, axes, known
         As in `line_plot`.
 
     Returns
@@ -261,6 +275,7 @@ def stacked_bars(
         axes = new_figure()[1][0, 0]
     groups = list(dict.fromkeys(table[x]))
     names = list(dict.fromkeys(table[series]))
+    places = _places(names, known)
     shown = [c for c in (y_published, y_measured) if c is not None and c in table]
     width = 0.8 / max(len(shown), 1)
     for place, column in enumerate(shown):
@@ -268,9 +283,9 @@ def stacked_bars(
         heights = table.pivot_table(index=x, columns=series, values=column, sort=False)
         heights = heights.reindex(index=groups, columns=names).fillna(0.0)
         bottom = np.zeros(len(groups))
-        for i, name in enumerate(names):
+        for name in names:
             values = heights[name].to_numpy(dtype=float)
-            look = _bar_look(COLOURS[i % len(COLOURS)], hollow=column == y_published)
+            look = _bar_look(COLOURS[places[name] % len(COLOURS)], hollow=column == y_published)
             axes.bar(np.arange(len(groups)) + offset, values, 0.92 * width, bottom=bottom, **look)
             bottom += values
     axes.set_xticks(
@@ -278,9 +293,7 @@ def stacked_bars(
     )
     axes.grid(visible=False, axis="x")
     _finish(axes, xlabel, ylabel, title, ylim)
-    entries = [
-        Patch(facecolor=COLOURS[i % len(COLOURS)], label=str(n)) for i, n in enumerate(names)
-    ]
+    entries = [Patch(facecolor=COLOURS[i % len(COLOURS)], label=str(n)) for n, i in places.items()]
     if len(shown) == 2:
         entries.append(Patch(**_bar_look("#444444", True), label="published"))
         entries.append(Patch(**_bar_look("#444444", False), label="measured"))

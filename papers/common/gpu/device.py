@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -233,9 +234,33 @@ def managed(size: int, dtype: Any) -> tuple[np.ndarray, Any]:
         return mapped(size, dtype)
     from numba import cuda
 
-    both = cuda.managed_array(size, dtype=dtype)
-    both[:] = 0
-    return np.asarray(both), both
+    owner = _Managed(size, np.dtype(dtype))
+    owner.host[:] = 0
+    return owner.host, cuda.as_cuda_array(owner)
+
+
+class _Managed:
+    """Managed memory, freed with the last array on it.
+
+    The library's own managed arrays lack what a bound launch asks of its arguments.
+    """
+
+    def __init__(self, size: int, dtype: np.dtype) -> None:
+        from cuda.bindings import driver
+        from numba import cuda
+
+        cuda.current_context()
+        flags = driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
+        code, pointer = driver.cuMemAllocManaged(size * dtype.itemsize, flags)
+        if code != driver.CUresult.CUDA_SUCCESS:
+            raise RuntimeError(f"no managed memory: {code.name}")
+        weakref.finalize(self, driver.cuMemFree, pointer)
+        buffer = (ctypes.c_char * (size * dtype.itemsize)).from_address(int(pointer))
+        buffer.owner = self  # type: ignore[attr-defined]
+        self.host = np.frombuffer(memoryview(buffer), dtype)
+        self.__cuda_array_interface__ = {
+            "shape": (size,), "typestr": dtype.str, "data": (int(pointer), False), "version": 3,
+        }  # fmt: skip
 
 
 def copy_words(host: np.ndarray, target: Any, first: int, count: int, down: bool) -> None:

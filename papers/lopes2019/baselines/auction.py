@@ -1,10 +1,11 @@
 """The auction algorithm on one CPU core: "A" of [L19 Fig.4] [L19 Fig.5].
 
-Bertsekas's forward auction (Annals of Operations Research 14, 1988; reference [2] of [L19]), Gauss-
-Seidel: one row bids at a time, for the column of least ``cost + price``, and raises its price by
-the gap to the second least plus eps. Eps-scaling: the auction is repeated with eps divided by
-`theta`, prices kept, all rows unmatched again. A complete matching costs at most ``n * eps`` more
-than the optimum.
+Bertsekas's forward auction (Annals of Operations Research 14, 1988; Interfaces 20, 1990, reference
+[2] of [L19]), in Gauss-Seidel's form: one row bids at a time, for the column of least
+``cost + price``, and raises its price by the gap to the second least plus eps. Eps-scaling: the
+auction is repeated with eps divided by `theta`, prices kept, all rows unmatched again. A complete
+matching costs at most ``n * eps`` more than the optimum. The other form is in
+`papers.lopes2019.baselines.auction_jacobi`.
 
 - Integers: costs are multiplied by ``n + 1`` in int64 and the last eps is 1, so ``n * eps < n + 1``
   and the answer is optimal.
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from papers.lopes2019.baselines.sweeps import JIT, blocks, limit_of, two_least
+from papers.lopes2019.baselines.sweeps import JIT, limit_of, two_least
 
 COUNTERS = ("phases", "bids")
 _PHASES, _BIDS = range(2)
@@ -43,7 +44,9 @@ class Workspace(NamedTuple):
     column_of_row: np.ndarray  # int32[n]
     row_of_column: np.ndarray  # int32[n]
     waiting: np.ndarray  # int32[n]: unmatched rows, last in, first out
-    block_least: np.ndarray  # T[blocks(n)]
+    contested: np.ndarray  # int32[n]: columns with bids (the Jacobi form alone uses these three)
+    bidder: np.ndarray  # int32[n]: the highest bidder for a column
+    offer: np.ndarray  # T[n]: its bid, over the price
     eps: np.ndarray  # T[phases], falling
     limit: np.ndarray  # T[1]: T's largest value
     counters: np.ndarray  # int64[2], in the order of COUNTERS
@@ -97,7 +100,9 @@ def allocate(
         column_of_row=np.empty(n, np.int32),
         row_of_column=np.empty(n, np.int32),
         waiting=np.empty(n, np.int32),
-        block_least=np.empty(blocks(n), t),
+        contested=np.empty(n, np.int32),
+        bidder=np.empty(n, np.int32),
+        offer=np.empty(n, t),
         eps=np.array(eps, t),
         limit=np.array([limit_of(t)], t),
         counters=np.zeros(len(COUNTERS), np.int64),
@@ -169,7 +174,7 @@ def _bid(w: Workspace, eps: Any, size: int, bids: float) -> int:
         if bids < 0.0:
             return size
         i = w.waiting[size - 1]
-        j, least, _, second = two_least(w.cost[i], w.v, w.block_least, w.limit[0])
+        j, least, _, second = two_least(w.cost[i], w.v, w.limit[0])
         w.v[j] -= second - least + eps
         w.counters[_BIDS] += 1
         displaced = w.row_of_column[j]

@@ -1,11 +1,17 @@
 """The O(n^3) Hungarian algorithm on one CPU core: "O3" of [L19 Fig.4] [L19 Fig.5].
 
-Lawler's form (Combinatorial Optimization, 1976): the slack matrix is never written; each column
-keeps its least slack to the rows of the search forest and the row that attains it. The forest
-grows from *all* unmatched rows, as the O(n^4) algorithm of [L19 sec.2.1] grows its search from all
-unmatched columns, it is kept over dual updates, and rebuilt after each augmentation.
-A dual update costs O(n) instead of step 6's O(n^2). It starts like the O(n^4) algorithm: row
-minima, then column minima, then a greedy matching of the zeros (steps 1 and 2).
+The slack matrix is never written: each column keeps its least slack to the rows that the search has
+reached and the row that attains it, so a dual update costs O(n) instead of step 6's O(n^2). It
+starts like the O(n^4) algorithm: row minima, then column minima, then a greedy matching of the
+zeros (steps 1 and 2). A search is rebuilt after each augmentation. Two published forms differ in
+where it grows from:
+
+forest
+    From *all* unmatched rows (Lawler, Combinatorial Optimization, 1976; reference [4] of [L19]), as
+    the O(n^4) algorithm of [L19 sec.2.1] grows its search from all unmatched columns.
+tree
+    From one unmatched row, which this search will match (Burkard, Dell'Amico and Martello,
+    Assignment Problems, 2009, section 4.2): fewer rows share a dual update.
 """
 
 from __future__ import annotations
@@ -35,13 +41,14 @@ class Workspace(NamedTuple):
     closed: np.ndarray  # T[n]: 0 outside of the forest, T's largest value inside
     rows: np.ndarray  # int32[n]: rows of the forest
     first: np.ndarray  # int32[1]: the row to plant first
+    roots: np.ndarray  # int32[1]: how many rows a search may plant, 1 (a tree) or n (a forest)
     block_least: np.ndarray  # T[blocks(n)]
     limit: np.ndarray  # T[1]: T's largest value
     counters: np.ndarray  # int64[5], in the order of COUNTERS
 
 
 def allocate(matrix: np.ndarray) -> Workspace:
-    """Allocate the workspace for a square C-contiguous int32, int64 or float64 matrix."""
+    """Allocate the forest's workspace for a square C-contiguous int32, int64 or float64 matrix."""
     n, t = matrix.shape[0], matrix.dtype
     return Workspace(
         cost=matrix,
@@ -54,10 +61,16 @@ def allocate(matrix: np.ndarray) -> Workspace:
         closed=np.empty(n, t),
         rows=np.empty(n, np.int32),
         first=np.zeros(1, np.int32),
+        roots=np.array([n], np.int32),
         block_least=np.empty(blocks(n), t),
         limit=np.array([limit_of(t)], t),
         counters=np.zeros(len(COUNTERS), np.int64),
     )
+
+
+def allocate_tree(matrix: np.ndarray) -> Workspace:
+    """Allocate the tree's workspace, as `allocate` does the forest's."""
+    return allocate(matrix)._replace(roots=np.ones(1, np.int32))
 
 
 @njit(**JIT)
@@ -113,13 +126,14 @@ def _search(w: Workspace) -> int:
     """Grow the forest until it reaches an unmatched column; returns it (-1: never).
 
     A zero to a column outside is followed first, then the next unmatched row is planted; only a
-    forest with all of them and without such a zero gets a dual update. The rows are planted in
-    turn, starting after the last one that the search before needed: those before it led nowhere.
+    forest with all of them (a tree with its one) and without such a zero gets a dual update. Rows
+    are planted in turn, starting after the last one that the search before needed: those before it
+    led nowhere.
     """
     n, nothing = w.u.size, w.u.dtype.type(0)
     w.closed[:] = 0
     w.slack[:] = w.limit[0]
-    size, planted, least = 0, 0, w.limit[0]
+    size, planted, roots, least = 0, 0, 0, w.limit[0]
     for _ in range(3 * n + 3):  # at most n rows, n columns, a dual update before each, the end
         if least == 0:
             j = locate(w.slack, w.closed, w.block_least, nothing, w.row_of_column)
@@ -131,12 +145,13 @@ def _search(w: Workspace) -> int:
             i = w.row_of_column[j]
             w.closed[j] = w.limit[0]
             w.counters[_SCANNED] += 1
-        elif planted < n:
+        elif planted < n and roots < w.roots[0]:
             i = (w.first[0] + planted) % n
             planted += 1
             if w.column_of_row[i] >= 0:
                 continue
             w.counters[_PLANTED] += 1
+            roots += 1
         else:
             _update_duals(w, size, least)
             least = nothing

@@ -100,7 +100,7 @@ def _column_reduction(w: Workspace) -> int:
             left += 1
         elif minima[i] == 1:
             # Its column is the row's least: lower the dual until the second least ties with it.
-            _, _, _, second = two_least(w.cost[i], w.v, w.block_least, w.limit[0])
+            _, _, _, second = two_least(w.cost[i], w.v, w.limit[0])
             w.v[w.column_of_row[i]] -= second
     w.counters[_MATCHES] = n - left
     return left
@@ -120,7 +120,7 @@ def _augmenting_row_reduction(w: Workspace, count: int) -> int:
         i = w.free[k]
         k += 1
         w.counters[_REDUCTIONS] += 1
-        j, least, other, second = two_least(w.cost[i], w.v, w.block_least, w.limit[0])
+        j, least, other, second = two_least(w.cost[i], w.v, w.limit[0])
         displaced = w.row_of_column[j]
         strict = least < second
         if strict:

@@ -13,6 +13,7 @@ from papers.lopes2019.baselines import auction as cpu_auction
 from papers.lopes2019.baselines import hungarian_c
 from papers.lopes2019.baselines import hungarian_o3 as cpu_hungarian_o3
 from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
+from papers.lopes2019.baselines import scan_lists as cpu_scan_lists
 from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
 from papers.lopes2019.rectangle import Layout
 
@@ -29,6 +30,10 @@ REACHED = {
     ),
     cpu_shortest_path.Workspace: (
         cpu_shortest_path.COUNTERS,
+        {"augmentations": "augmentations", "rows_scanned": "rows_scanned"},
+    ),
+    cpu_scan_lists.Workspace: (
+        cpu_scan_lists.COUNTERS,
         {"augmentations": "augmentations", "rows_scanned": "rows_scanned"},
     ),
     cpu_auction.Workspace: (cpu_auction.COUNTERS, {"phases": "phases", "bids": "bids"}),

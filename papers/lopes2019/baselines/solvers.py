@@ -1,22 +1,29 @@
-"""The four CPU baselines of [L19 sec.5], single thread, compiled by Numba.
+"""The CPU baselines of [L19 sec.5], single thread, compiled by Numba.
 
-========================  ===========================  ==========================================
-here                      in the paper                 file
-========================  ===========================  ==========================================
-`hungarian_o4`            "O4"; "C" of Table 1         `papers.lopes2019.baselines.hungarian_o4`
-`hungarian_o3`            "O3" of Figs. 4 and 5        `papers.lopes2019.baselines.hungarian_o3`
-`shortest_path`           "SP" of Figs. 4 and 5        `papers.lopes2019.baselines.shortest_path`
-`auction`                 "A" of Figs. 4 and 5         `papers.lopes2019.baselines.auction`
-========================  ===========================  ==========================================
+=========================  ===========================  =========================================
+solver                     in the paper                 file in `papers.lopes2019.baselines`
+=========================  ===========================  =========================================
+`cpu_o4`                   "O4"; "C" of Table 1         `hungarian_o4`
+`cpu_o3`                   "O3" of Figs. 4 and 5        `hungarian_o3`, the forest
+`cpu_o3_tree`              O3's other published form    `hungarian_o3`, the tree
+`cpu_sp_lists`             "SP" of Figs. 4 and 5        `scan_lists`, initialised
+`cpu_sp_plain`             SP's other published form    `scan_lists`, plain
+`cpu_auction_jacobi`       "A" of Figs. 4 and 5         `auction_jacobi`
+`cpu_auction`              A's other published form     `auction`
+`cpu_sp`                   nowhere: the fastest         `shortest_path`
+=========================  ===========================  =========================================
 
-Each exists as one call on a square matrix and as three stages, ``upload_...``, ``run_...`` and
-``download_...``, for the runner (`SOLVERS`). Everything of order n^2 that an algorithm writes is
-allocated in the first stage; the auction also scales its costs there, and repairs its duals in the
-last. `run` may be called again on the same state and starts from the costs.
+The paper names no code of O3, SP and A. The experiment `rivals` measures which published form of
+each lies nearer to print's curves, and fails if that is not the one in Figures 4 and 5.
+
+Each exists as one call on a square matrix and as three stages (`papers.lopes2019.baselines.stages`)
+for the runner (`SOLVERS`). Everything of order n^2 that an algorithm writes is allocated in the
+first stage; the auction also scales its costs there, and repairs its duals in the last. `run` may
+be called again on the same state and starts from the costs.
 
 Of a rectangle `hungarian_o4` searches from the shorter side's lines alone
-(`papers.lopes2019.rectangle`), as the kernels do; the three others, which are rivals on squares in
-the paper and nobody's default, pad it with lines of zeros and match these too.
+(`papers.lopes2019.rectangle`), as the kernels do; the others, which are rivals on squares in the
+paper and nobody's default, pad it with lines of zeros and match these too.
 
 With a limit of time a run calls the same compiled functions in slices (of a step, a search, a path
 or some bids) and looks at the clock before each; without one it is a single call, as measured.
@@ -24,7 +31,6 @@ or some bids) and looks at the clock before each; without one it is a single cal
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,21 +38,26 @@ import numpy as np
 from papers.common.deadline import check_seconds
 from papers.common.gpu.clocks import StepClock, no_trace
 from papers.common.model import Assignment, Solver
-from papers.common.problems.assignment import Problem, finish, prepare
-from papers.common.problems.duals import row_duals
+from papers.common.problems.assignment import prepare
 from papers.lopes2019.baselines import auction as cpu_auction
+from papers.lopes2019.baselines import auction_jacobi as cpu_auction_jacobi
 from papers.lopes2019.baselines import hungarian_o3 as cpu_hungarian_o3
 from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
+from papers.lopes2019.baselines import scan_lists as cpu_scan_lists
 from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
 from papers.lopes2019.baselines import sliced
 from papers.lopes2019.baselines.sliced import State
+from papers.lopes2019.baselines.stages import (
+    Answer,
+    Code,
+    Trace,
+    duals,
+    finished,
+    solved,
+    wide,
+    with_headroom,
+)
 from papers.lopes2019.rectangle import finish_layout, lay_out_lines
-
-Answer = tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, int]]
-"""``column_of_row`` int32[n], row and column duals (int64[n] or float64[n]) and counters."""
-
-Trace = Callable[[str], None]
-
 
 # --------------------------------------------------------------------------- O(n^4)
 
@@ -105,7 +116,7 @@ def run_hungarian_o4(state: State, trace: Trace | None = None) -> None:
 def download_hungarian_o4(state: State) -> Assignment:
     """Return the assignment; the duals are what steps 1 and 6 subtracted."""
     if state.layout is None or not state.layout.padding:
-        return _finish(state, _answer_o4)
+        return finished(state, _answer_o4)
     if not state.solved:
         raise RuntimeError("nothing to download: the run has not ended")
     answer = _answer_o4(state.layout.matrix, state.workspace)
@@ -117,7 +128,7 @@ def download_hungarian_o4(state: State) -> Assignment:
 def _answer_o4(matrix: np.ndarray, work: Any) -> Answer:
     # The caller's rows are the paper's columns.
     columns, u, v = work.row_of_star_at_column, work.column_dual, work.row_dual
-    return columns.copy(), *_duals(matrix, u, v), sliced.named(cpu_hungarian_o4.COUNTERS, work)
+    return columns.copy(), *duals(matrix, u, v), sliced.named(cpu_hungarian_o4.COUNTERS, work)
 
 
 def hungarian_o4(matrix: np.ndarray) -> Answer:
@@ -142,99 +153,68 @@ def hungarian_o4(matrix: np.ndarray) -> Answer:
     GivenUpError
         If a loop exceeds the algorithm's worst case.
     """
-    return _solve(matrix, cpu_hungarian_o4.allocate(matrix), run_hungarian_o4, _answer_o4)
+    return solved(matrix, cpu_hungarian_o4.allocate(matrix), run_hungarian_o4, _answer_o4)
 
 
 # --------------------------------------------------------------------------- O(n^3)
 
 
-def upload_hungarian_o3(
-    cost: Any, maximize: bool = False, dtype: Any = None, seconds: float | None = None
-) -> State:
-    """Check the costs and allocate; parameters and errors as in `upload_hungarian_o4`."""
-    check_seconds(seconds)
-    problem = prepare(cost, maximize, dtype)
-    return State(problem, cpu_hungarian_o3.allocate(problem.matrix), seconds)
-
-
-def run_hungarian_o3(state: State, trace: Trace | None = None) -> None:
-    """Solve. The algorithm has no steps of its own to trace.
-
-    Raises
-    ------
-    GivenUpError
-        If the time is over, or a loop exceeds the algorithm's worst case.
-    """
-    sliced.run(
-        state, cpu_hungarian_o3.hungarian, cpu_hungarian_o3.hungarian_in_slices,
-        "the O(n^3) Hungarian algorithm",
-    )  # fmt: skip
-
-
-def download_hungarian_o3(state: State) -> Assignment:
-    """Return the assignment with the algorithm's duals."""
-    return _finish(state, _answer_o3)
-
-
 def _answer_o3(matrix: np.ndarray, work: Any) -> Answer:
     columns, counters = work.column_of_row.copy(), sliced.named(cpu_hungarian_o3.COUNTERS, work)
-    return columns, *_duals(matrix, work.u, work.v), counters
+    return columns, *duals(matrix, work.u, work.v), counters
 
 
-def hungarian_o3(matrix: np.ndarray) -> Answer:
-    """Solve a checked matrix by the O(n^3) Hungarian algorithm; see `hungarian_o4`."""
-    return _solve(matrix, cpu_hungarian_o3.allocate(matrix), run_hungarian_o3, _answer_o3)
-
+hungarian_o3, hungarian_o3_tree = (
+    Code(
+        f"the O(n^3) Hungarian algorithm{how}", allocate, cpu_hungarian_o3.hungarian,
+        cpu_hungarian_o3.hungarian_in_slices, _answer_o3,
+    )
+    for how, allocate in (
+        ("", cpu_hungarian_o3.allocate), (" with a single tree", cpu_hungarian_o3.allocate_tree),
+    )
+)  # fmt: skip
+upload_hungarian_o3 = hungarian_o3.upload
+run_hungarian_o3 = hungarian_o3.run
+download_hungarian_o3 = hungarian_o3.download
 
 # --------------------------------------------------------------------------- shortest paths
 
 
-def upload_shortest_path(
-    cost: Any, maximize: bool = False, dtype: Any = None, seconds: float | None = None
-) -> State:
-    """Check the costs and allocate; parameters and errors as in `upload_hungarian_o4`."""
-    check_seconds(seconds)
-    problem = prepare(cost, maximize, dtype)
-    return State(problem, cpu_shortest_path.allocate(_with_headroom(problem.matrix)), seconds)
-
-
-def run_shortest_path(state: State, trace: Trace | None = None) -> None:
-    """Solve. The algorithm has no steps of its own to trace.
-
-    Raises
-    ------
-    GivenUpError
-        If the time is over, or a loop exceeds the algorithm's worst case.
-    """
-    sliced.run(
-        state, cpu_shortest_path.shortest_path, cpu_shortest_path.shortest_path_in_slices,
-        "the shortest augmenting path algorithm",
-    )  # fmt: skip
-
-
-def download_shortest_path(state: State) -> Assignment:
-    """Return the assignment; the row duals are what the column duals leave of the rows' least."""
-    return _finish(state, _answer_shortest_path)
-
-
 def _answer_shortest_path(matrix: np.ndarray, work: Any) -> Answer:
+    """Return the answer; the row duals are what the column duals leave of the rows' least."""
+    counters = sliced.named(sliced.REACHED[type(work)][0], work)
     columns, v = work.column_of_row.copy(), work.v
-    u = matrix[np.arange(len(v)), columns].astype(_wide(matrix)) - v[columns]
+    u = matrix[np.arange(len(v)), columns].astype(wide(matrix)) - v[columns]
     if matrix.dtype.kind == "f":
         tight = cpu_auction.tight_duals(matrix, columns, v)
         if tight is not None:
-            return columns, *tight, sliced.named(cpu_shortest_path.COUNTERS, work)
-    return columns, *_duals(matrix, u, v), sliced.named(cpu_shortest_path.COUNTERS, work)
+            return columns, *tight, counters
+    return columns, *duals(matrix, u, v), counters
 
 
-def shortest_path(matrix: np.ndarray) -> Answer:
-    """Solve a checked matrix by shortest augmenting paths; see `hungarian_o4`.
+shortest_path = Code(
+    "the shortest augmenting path algorithm",
+    lambda matrix: cpu_shortest_path.allocate(with_headroom(matrix)),
+    cpu_shortest_path.shortest_path, cpu_shortest_path.shortest_path_in_slices,
+    _answer_shortest_path,
+)  # fmt: skip
+"""The fastest of all; int64 costs: three times the largest must fit."""
+upload_shortest_path = shortest_path.upload
+run_shortest_path = shortest_path.run
+download_shortest_path = shortest_path.download
 
-    int64 costs: three times the largest must fit.
-    """
-    work = cpu_shortest_path.allocate(_with_headroom(matrix))
-    return _solve(matrix, work, run_shortest_path, _answer_shortest_path)
-
+scan_lists, scan_lists_plain = (
+    Code(
+        f"the shortest augmenting path algorithm {how}",
+        lambda matrix: cpu_scan_lists.allocate(with_headroom(matrix)), whole, in_slices,
+        _answer_shortest_path,
+    )
+    for how, whole, in_slices in (
+        ("with lists", cpu_scan_lists.initialised, cpu_scan_lists.initialised_in_slices),
+        ("from nothing", cpu_scan_lists.plain, cpu_scan_lists.plain_in_slices),
+    )
+)  # fmt: skip
+"""The published forms; costs as of `shortest_path`."""
 
 # --------------------------------------------------------------------------- auction
 
@@ -275,39 +255,33 @@ def upload_auction(
     return State(problem, cpu_auction.allocate(problem.matrix, theta, tolerance, scale), seconds)
 
 
-def run_auction(state: State, trace: Trace | None = None) -> None:
-    """Solve. The algorithm has no steps of its own to trace.
-
-    Raises
-    ------
-    GivenUpError
-        If the time is over, or a phase exceeds its worst case of bids.
-    """
-    sliced.run(state, cpu_auction.auction, cpu_auction.auction_in_slices, "the auction algorithm")
-
-
-def download_auction(state: State) -> Assignment:
-    """Return the assignment; integer duals are repaired to be exact.
+def _answer_auction(matrix: np.ndarray, work: Any) -> Answer:
+    """Return the answer; integer duals are repaired to be exact.
 
     Raises
     ------
     RuntimeError
-        If integer duals cannot be repaired, which would mean that the answer is not optimal.
+        If they cannot be repaired, which would mean that the answer is not optimal.
     """
-    return _finish(state, _answer_auction)
-
-
-def _answer_auction(matrix: np.ndarray, work: Any) -> Answer:
     columns = work.column_of_row.copy()
     counters = sliced.named(cpu_auction.COUNTERS, work)
     if matrix.dtype.kind == "f":
         tight = cpu_auction.tight_duals(matrix, columns, work.v)
         # Without tight duals the proof will say by how much the answer may miss the optimum.
-        return columns, *(tight or _duals(matrix, work.v, work.v)), counters
-    duals = cpu_auction.exact_duals(matrix, columns, work.v)
-    if duals is None:
+        return columns, *(tight or duals(matrix, work.v, work.v)), counters
+    found = cpu_auction.exact_duals(matrix, columns, work.v)
+    if found is None:
         raise RuntimeError("the auction's matching is not optimal: no duals fit it")
-    return columns, *duals, counters
+    return columns, *found, counters
+
+
+_SEIDEL, _JACOBI = (
+    Code(f"the {how}auction algorithm", cpu_auction.allocate, module.auction,
+         module.auction_in_slices, _answer_auction)
+    for how, module in (("", cpu_auction), ("Jacobi ", cpu_auction_jacobi))
+)  # fmt: skip
+run_auction = _SEIDEL.run
+download_auction = _SEIDEL.download
 
 
 def auction(
@@ -317,49 +291,18 @@ def auction(
 
     For float64 the duals are feasible up to rounding, and tight up to ``tolerance / n``.
     """
-    work = cpu_auction.allocate(matrix, theta, tolerance)
-    return _solve(matrix, work, run_auction, _answer_auction)
+    return solved(
+        matrix, cpu_auction.allocate(matrix, theta, tolerance), _SEIDEL.run, _answer_auction
+    )
 
 
-# --------------------------------------------------------------------------- shared
+auction_jacobi = _JACOBI
+"""The same by the Jacobi form, with the usual parameters."""
 
 
-def _solve(
-    matrix: np.ndarray,
-    work: Any,
-    run: Callable[[State], None],
-    answer: Callable[[np.ndarray, Any], Answer],
-) -> Answer:
-    run(State(Problem(matrix, matrix, 0, False, False), work))
-    return answer(matrix, work)
+# --------------------------------------------------------------------------- by name
 
-
-def _finish(state: State, answer: Callable[[np.ndarray, Any], Answer]) -> Assignment:
-    if not state.solved:
-        raise RuntimeError("nothing to download: the run has not ended")
-    return finish(state.problem, *answer(state.problem.matrix, state.workspace))
-
-
-def _with_headroom(matrix: np.ndarray) -> np.ndarray:
-    """Widen int32 costs if three times the largest, C, would overflow.
-
-    Column duals stay within [-C, C] while a column is unmatched, so a reduced cost is at most 2 C,
-    and a path to it adds at most C. int64 costs are small enough already (see `prepare`).
-    """
-    tight = matrix.dtype == np.int32 and matrix.size and 3 * int(matrix.max()) > 2**31 - 1
-    return matrix.astype(np.int64) if tight else matrix
-
-
-def _wide(matrix: np.ndarray) -> Any:
-    return np.float64 if matrix.dtype.kind == "f" else np.int64
-
-
-def _duals(matrix: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Integer duals as they are; for float64 the row duals anew, feasible in spite of rounding."""
-    if matrix.dtype.kind == "f":
-        return row_duals(matrix, v), v.copy()
-    return u.astype(np.int64), v.astype(np.int64)
-
+_OVERFLOW = dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude")
 
 SOLVERS: dict[str, Solver] = {
     "cpu_o4": Solver(
@@ -372,32 +315,15 @@ SOLVERS: dict[str, Solver] = {
         download=download_hungarian_o4,
         steps=cpu_hungarian_o4.STEPS,
     ),
-    "cpu_o3": Solver(
-        name="cpu_o3",
-        title="Hungarian O(n^3), CPU",
-        device="cpu",
-        problem="assignment",
-        upload=upload_hungarian_o3,
-        run=run_hungarian_o3,
-        download=download_hungarian_o3,
+    "cpu_o3": hungarian_o3.solver("cpu_o3", "Hungarian O(n^3), CPU"),
+    "cpu_o3_tree": hungarian_o3_tree.solver("cpu_o3_tree", "Hungarian O(n^3) by one tree, CPU"),
+    "cpu_sp": shortest_path.solver("cpu_sp", "Shortest augmenting paths, CPU"),
+    "cpu_sp_lists": scan_lists.solver("cpu_sp_lists", "Shortest paths with lists, CPU"),
+    "cpu_sp_plain": scan_lists_plain.solver("cpu_sp_plain", "Shortest paths alone, CPU"),
+    "cpu_auction": _SEIDEL.solver(
+        "cpu_auction", "Auction, CPU", upload=upload_auction, limits=_OVERFLOW
     ),
-    "cpu_sp": Solver(
-        name="cpu_sp",
-        title="Shortest augmenting paths, CPU",
-        device="cpu",
-        problem="assignment",
-        upload=upload_shortest_path,
-        run=run_shortest_path,
-        download=download_shortest_path,
-    ),
-    "cpu_auction": Solver(
-        name="cpu_auction",
-        title="Auction, CPU",
-        device="cpu",
-        problem="assignment",
-        upload=upload_auction,
-        run=run_auction,
-        download=download_auction,
-        limits=dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude"),
+    "cpu_auction_jacobi": _JACOBI.solver(
+        "cpu_auction_jacobi", "Jacobi auction, CPU", upload=upload_auction, limits=_OVERFLOW
     ),
 }

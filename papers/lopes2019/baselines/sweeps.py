@@ -28,51 +28,23 @@ def limit_of(dtype: Any) -> Any:
 
 
 @njit(**JIT)
-def _least_of(row: np.ndarray, v: np.ndarray, least: Any) -> Any:
-    for k in range(row.size):
-        entry = row.dtype.type(row[k] - v[k])
-        least = entry if entry < least else least
-    return least
-
-
-@njit(**JIT)
-def two_least(
-    row: np.ndarray, v: np.ndarray, block_least: np.ndarray, limit: Any
-) -> tuple[int, Any, int, Any]:
+def two_least(row: np.ndarray, v: np.ndarray, limit: Any) -> tuple[int, Any, int, Any]:
     """Find the two least entries of ``row - v``: first column and value, second column and value.
 
-    Equal entries count twice; a row of one entry returns it for both.
+    Equal entries count twice; a row of one entry returns it for both. Most entries fail the first
+    comparison, and a processor foresees that: blocks of vectors are no faster here.
     """
-    n = row.size
-    best = 0
-    for b in range(block_least.size):
-        part = slice(b * BLOCK, min(b * BLOCK + BLOCK, n))
-        block_least[b] = _least_of(row[part], v[part], limit)
-        if block_least[b] < block_least[best]:
-            best = b
-    j1, least, j2, second = _two_least_scalar(row, v, best * BLOCK, limit)
-    for b in range(block_least.size):
-        if b != best and block_least[b] < second:
-            j2, second = -1 - b, block_least[b]
-    if j2 < 0:
-        j2 = _two_least_scalar(row, v, (-1 - j2) * BLOCK, limit)[0]
-    if n == 1:
-        j2, second = j1, least
-    return j1, least, j2, second
-
-
-@njit(**JIT)
-def _two_least_scalar(
-    row: np.ndarray, v: np.ndarray, start: int, limit: Any
-) -> tuple[int, Any, int, Any]:
-    j1, j2, least, second = start, start, limit, limit
-    for k in range(start, min(start + BLOCK, row.size)):
+    j1, j2, least, second = 0, 0, limit, limit
+    for k in range(row.size):
         entry = row.dtype.type(row[k] - v[k])
-        if entry < least:
-            j2, second = j1, least
-            j1, least = k, entry
-        elif entry < second:
-            j2, second = k, entry
+        if entry < second:
+            if entry < least:
+                j2, second = j1, least
+                j1, least = k, entry
+            else:
+                j2, second = k, entry
+    if row.size == 1:
+        j2, second = j1, least
     return j1, least, j2, second
 
 
