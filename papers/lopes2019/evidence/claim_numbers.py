@@ -15,14 +15,11 @@ import pandas as pd
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.lopes2019.configuration import CONFIGURATIONS
-from papers.lopes2019.evidence.tables import CPU, STEPS, by_seed
+from papers.lopes2019.evidence.tables import CPU, PRINTED, STEPS, by_seed
 
 LEVELS = ["source", "n", "cost_range", "seed"]
 PRINT = "print"
 """The source of print's own numbers."""
-
-PRINTED = "configuration=paper"
-"""The options of the kernels as printed, as a summary has them."""
 
 LEAST_N = 512
 """The paper's smallest size, but for Figure 4."""
@@ -39,7 +36,7 @@ def _changing(field: str) -> tuple[str, str]:
     raise ValueError(f"no configuration changes {field!r}")
 
 
-WAY = {field: _changing(field) for field in ("one_counter", "checks", "count_by_star")}
+WAY = {field: _changing(field) for field in ("one_counter", "spare_checks", "count_by_star")}
 """The configurations before and after the change of a field that a sentence speaks of."""
 
 COUNTERS = ("zeros_initial", "matches_initial", "iterations_step_3", "iterations_step_6")
@@ -60,7 +57,7 @@ class Numbers(dict[tuple[str, str], pd.Series]):
     launches   B, C                           launches of step 4 with these
     before     fields of `WAY`                times of the configuration before the change
     after      fields of `WAY`                times of the one after it
-    costs      before, after                  optimal costs beside the change of ``checks``
+    costs      before, after                  optimal costs beside the change of ``spare_checks``
     ========== ============================== ==========================================
     """
 
@@ -111,7 +108,7 @@ def measured(summary: pd.DataFrame) -> Numbers:
     for field, pair in WAY.items():
         for group, name in zip(("before", "after"), pair, strict=True):
             read(group, field, "gpu", "time_ms", "run", f"configuration={name}")
-            if field == "checks":
+            if field == "spare_checks":
                 read("costs", group, "gpu", "cost", "answer", f"configuration={name}")
     return found
 

@@ -16,7 +16,7 @@ from papers.common.evidence.tables import NOT_MEASURED, Published, beside
 from papers.common.model import Cell, Comparison, Experiment, Instance, Plan, Scope
 from papers.lopes2019.evidence.claim_numbers import LEVELS, WAY, Numbers, measured, printed
 from papers.lopes2019.evidence.statements import STATEMENTS, Statement
-from papers.lopes2019.evidence.tables import LABELS
+from papers.lopes2019.evidence.tables import AS_PRINTED, LABELS
 
 # ------------------------------------------------------------------------------- table, verdicts
 
@@ -148,9 +148,6 @@ WAY_SIZES = (512, 2048, 8192)
 """The sizes on which the configurations `WAY` are compared, those of the waterfall."""
 
 
-PAPER = ("configuration", "paper")
-
-
 def cells(plan: Plan) -> list[Cell]:
     """Plan the codes as printed with their steps, Appendix B's kernels, and `WAY`.
 
@@ -164,17 +161,17 @@ def cells(plan: Plan) -> list[Cell]:
         wanted.append(Cell("lopes2019:cpu_c", instance, both if clocked else ("run",)))
         if plan.gpu:
             wanted.append(Cell("datenagi2016:tree", instance))
-            wanted.append(Cell("lopes2019:gpu", instance, both, (PAPER,)))
+            wanted.append(Cell("lopes2019:gpu", instance, both, AS_PRINTED))
             wanted += [Cell("lopes2019:gpu", instance, options=one) for one in _others(n)]
     return wanted
 
 
 def _others(n: int) -> list[tuple[tuple[str, str], ...]]:
     """Return the options of the kernels beside the printed ones."""
-    names = dict.fromkeys(name for pair in WAY.values() for name in pair if name != PAPER[1])
+    names = dict.fromkeys(name for pair in WAY.values() for name in pair if name != "paper")
     way = names if n in WAY_SIZES else ()
     return [
-        *((PAPER, ("step_4", name)) for name in "ABC"),
+        *((*AS_PRINTED, ("step_4", name)) for name in "ABC"),
         *((("configuration", name),) for name in way),
     ]
 

@@ -13,10 +13,10 @@ from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Plan
 from papers.lopes2019.configuration import CONFIGURATIONS
 from papers.lopes2019.evidence import claims
-from papers.lopes2019.evidence.claim_numbers import PRINTED, WAY, measured
+from papers.lopes2019.evidence.claim_numbers import WAY, measured
 from papers.lopes2019.evidence.experiments import fig_4, fig_5
 from papers.lopes2019.evidence.statements import STATEMENTS
-from papers.lopes2019.evidence.tables import CPU, LABELS, RANGES_FIG_5, STEPS, range_over_n
+from papers.lopes2019.evidence.tables import CPU, LABELS, PRINTED, RANGES_FIG_5, STEPS, range_over_n
 
 NUMBERS = published.loader("papers.lopes2019")
 IDS = [statement.claim for statement in STATEMENTS]
@@ -55,7 +55,7 @@ def as_the_text_says():
             yield GPU, PRINTED, *place, "answer", "matches_initial", n - 60
             yield GPU, PRINTED, *place, "answer", "iterations_step_3", 11
             for name in dict.fromkeys(itertools.chain(*WAY.values())):
-                took = cuda * (1.05 if name == WAY["checks"][1] else 1)
+                took = cuda * (1.05 if name == WAY["spare_checks"][1] else 1)
                 yield GPU, f"configuration={name}", *place, "run", "time_ms", took
                 yield GPU, f"configuration={name}", *place, "answer", "cost", 1000
             for name, launches in zip("ABC", (150, 100, 150), strict=True):
@@ -159,8 +159,8 @@ PLANTED = {
     "LO-ag": times(0.6, C, label="0.1n"),
     "LO-ah": times(0.7, options=f"{PRINTED},step_4=B"),
     "LO-ai": times(0.7, options=f"{PRINTED},step_4=C", metric="iterations_step_4"),
-    "LO-aj": times(0.9, options=way("checks", 1)),
-    "LO-ak": times(1.001, options=way("checks", 0), metric="cost", n=512, label="n"),
+    "LO-aj": times(0.9, options=way("spare_checks", 1)),
+    "LO-ak": times(1.001, options=way("spare_checks", 0), metric="cost", n=512, label="n"),
 }  # fmt: skip
 """One contradiction of each statement, in as few cells as its words allow."""
 
@@ -240,7 +240,7 @@ def test_times_of_the_executor_are_not_judged():
     executor = rows.assign(device=np.where(rows["solver"] == GPU, EXECUTOR_NAME, CARD))
     numbers = measured(executor)
     assert numbers["run", "cuda"].empty
-    assert numbers["before", "checks"].empty
+    assert numbers["before", "spare_checks"].empty
     judged = by_claim(claims.table(executor, NUMBERS).query("source == 'this run'"))
     assert {"LO-d", "LO-f", "LO-h", "LO-q"} <= set(judged)
     assert not {"LO-b", "LO-c", "LO-m", "LO-v", "LO-ah"} & set(judged)
