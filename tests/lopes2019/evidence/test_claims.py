@@ -48,7 +48,9 @@ def as_the_text_says():
             yield TREE, "", *place, "run", "time_ms", 3 * cuda
             for step, share, gain in zip(STEPS, SHARES[label], SPEEDUPS, strict=True):
                 yield GPU, PRINTED, *place, "steps", f"{step}_ms", share
-                slower = share * gain * (n / 2048) ** 0.8
+                # Without a dual update step 6 is its last kernel alone, and no matter for Table 3.
+                alone = 3 if (step, label) == ("step_6", "0.1n") else 1
+                slower = share * gain * alone * (n / 2048) ** 0.8
                 yield C, "", *place, "steps", f"{step}_ms", slower
             yield C, "", *place, "answer", "iterations_step_6", UPDATES[label]
             yield C, "", *place, "answer", "zeros_initial", ZEROS[label] * n
@@ -153,7 +155,7 @@ PLANTED = {
     "LO-ac": faults(step(4, 0.5, label="0.1n"), step(4, 0.5, label="10n")),
     "LO-ad": step(6, 20, label="0.1n", n=4096),
     "LO-ae": lambda rows: rows.assign(
-        median=rows["median"].where(rows["metric"] != "matches_initial", rows["n"] - 400)
+        median=rows["median"].where(rows["metric"] != "matches_initial", rows["n"] - 340)
     ),
     "LO-af": faults(step(1, 3, label="n"), step(1, 12, label="10n")),
     "LO-ag": times(0.6, C, label="0.1n"),
