@@ -13,6 +13,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import code, identities, measurements
@@ -46,7 +47,7 @@ def take(run: Run, folders: Sequence[Path]) -> int:
     """
     clocks: dict[str, set[str]] = {job.key: set(job.cell.scopes) for job in run.jobs}
     rows: list[list[str]] = []
-    taken = []
+    taken: list[dict[str, Any]] = []
     known = identities.read(run.folder)
     for folder in folders:
         other = Run.load(folder)
