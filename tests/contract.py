@@ -1,10 +1,11 @@
 """The contract suites' common part: every solver of every paper, by what it declares.
 
-Nothing here or in `test_contract_*` names a paper or a solver: a new one is in the suite of its
-problem as soon as its paper's card lists it.
+Nothing here or in `test_contract_*` names a paper, or a solver but where one is an exception
+(`ENDS_FIRST`): a new one is in the suite of its problem as soon as its paper's card lists it.
 """
 
 import functools
+import re
 
 import pytest
 
@@ -58,6 +59,36 @@ def given_up(solver, state):
     except GivenUpError as error:
         return error
     return None
+
+
+def assert_gave_up(solver, state, error):
+    """A run that has given up says when and what it had reached, and leaves nothing behind."""
+    assert re.search(r"gave up after .* s and \d+ \w+", str(error))
+    assert error.after_ms > 0
+    assert error.reached
+    assert all(type(count) is int and count >= 0 for count in error.reached.values())
+    with pytest.raises(RuntimeError, match=r"nothing to download|no run has ended"):
+        solver.download(state)
+
+
+def assert_a_limit_of_time_is_kept_or_refused(solver, instance, options, ends_first):
+    """A solver refuses a limit by name, or its run gives up; wrong limits are bad input.
+
+    Those that `ends_first` names look at the clock so rarely that a small run may end before.
+    """
+    if "time limits" in solver.limits:
+        with pytest.raises(kinds.OptionError, match=solver.limits["time limits"]):
+            kinds.check_options(solver, {"seconds": 1})
+        return
+    for wrong in (0, -1, True, "1", float("nan")):
+        with pytest.raises(ValueError, match="seconds="):
+            upload(solver, instance, seconds=wrong, **options)
+    state = upload(solver, instance, seconds=1e-9, **options)
+    error = given_up(solver, state)
+    if error is None:
+        assert solver.name in ends_first
+    else:
+        assert_gave_up(solver, state, error)
 
 
 def assert_steps_are_declared(solver, seen, some=True):

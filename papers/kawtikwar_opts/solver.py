@@ -35,13 +35,10 @@ from papers.kawtikwar_opts.launches import (
     bind_one_launch,
     bind_shares,
 )
+from papers.lopes2019.host import Signal, decode_signal
 from papers.lopes2019.limits import given_up, look_at_the_clock
 from papers.lopes2019.rectangle import Layout, finish_layout, lay_out
-from papers.lopes2019.solver import (
-    Signal,
-    check_size,
-    decode_signal,
-)
+from papers.lopes2019.solver import check_size
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
 """Steps that `run` names to ``trace`` in the versions with a host loop; one launch names none."""

@@ -1,10 +1,10 @@
 """Lopes, Yadav, Ilic, Patra 2019: the Hungarian algorithm, distributed over blocks [L19].
 
-Reading order: `reference` (the sequential steps), `kernels.search` and `kernels.matrix` (the same
-steps on the GPU), `kernels.step_4` (Appendix B), `solver` (the host loop) and `launches` (its
-memory and launches), `rectangle` (costs that are no square), `baselines` (the paper's rivals on the
-CPU), `evidence.experiments` (tables and figures). `README.md` beside this file is the teaching
-page.
+Reading order: `reference` (the sequential steps), `reference_parallel` (the same by threads under a
+schedule), `kernels.search` and `kernels.matrix` (the same steps on the GPU), `kernels.step_4`
+(Appendix B), `solver` (the host loop) and `launches` (its memory and launches), `rectangle` (costs
+that are no square), `baselines` (the paper's rivals on the CPU), `evidence.experiments` (tables and
+figures). `README.md` beside this file is the teaching page.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from papers.common.model import Assignment, Defaults, Paper, lazily
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
+    from papers.lopes2019.configuration import Configuration
     from papers.lopes2019.launches import Geometry
 
 __all__ = ["PAPER", "solve"]
@@ -29,6 +30,7 @@ def solve(
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
     solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the block distributed Hungarian algorithm [L19].
@@ -66,6 +68,9 @@ def solve(
         Launch shapes; by default those that suit the device.
     seconds : float, optional
         A run without an answer gives up after so long.
+    configuration : str or papers.lopes2019.configuration.Configuration
+        "tuned", "paper" (as printed), "released" (as the authors' program has it) or another name
+        of `papers.lopes2019.configuration.CONFIGURATIONS`, the steps between.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
 
@@ -80,7 +85,7 @@ def solve(
     ------
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
-        working type, a matrix too large for the card, an unknown `step_4`.
+        working type, a matrix too large for the card, an unknown `step_4` or `configuration`.
     papers.common.model.GivenUpError
         If `seconds` are over; its ``reached`` has the counts ``matched``, ``searches`` and
         ``dual_updates``.
@@ -102,6 +107,7 @@ def solve(
         "lines_a_bin": lines_a_bin,
         "geometry": geometry,
         "seconds": seconds,
+        "configuration": None if configuration == "tuned" else configuration,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

@@ -1,7 +1,8 @@
 """The sequential algorithm of [L19 sec.2.1], step by step, in plain NumPy: the oracle.
 
 Read it beside the paper. A `Tableau` holds the data structures of [L19 sec.4.1]; each function is
-one step and changes the tableau in place. `solve` runs them in the order of [L19 Fig.1].
+one step and changes the tableau in place. `solve` runs them in the order of [L19 Fig.1]. The
+paper's own contribution, the same steps by many threads at once, is in `reference_parallel`.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def step_4(t: Tableau) -> int:
         open_zeros = (t.slack == 0) & ~t.covered_row[:, None] & ~t.covered_column[None, :]
         if not open_zeros.any():
             return -1
-        row, column = np.argwhere(open_zeros)[0]
+        row, column = np.argwhere(open_zeros)[0]  # the first by rows; any of them would do
         t.column_of_prime_at_row[row] = column
         starred = t.column_of_star_at_row[row]
         if starred < 0:

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
-from papers.common.gpu.launch import Launch
-from papers.common.gpu.signals import Mailbox, unpack
 from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment
 from papers.common.problems.assignment import Problem, finish, prepare
+from papers.lopes2019.configuration import TUNED, Configuration, find
+from papers.lopes2019.host import Flags, PackedWord, Signal, host_of
 from papers.lopes2019.kernels.search import Flag
 from papers.lopes2019.launches import Geometry, allocate, bind_launches
 from papers.lopes2019.limits import given_up, look_at_the_clock
@@ -38,27 +38,6 @@ MAX_SHARED_SIZE = 24576
 """Largest n of the alternatives A and C: two bytes a line in 48 KiB of shared memory."""
 
 
-class Signal(NamedTuple):
-    """The word from step 4 to the host; `kernels.search.send_signals` packs it.
-
-    Attributes
-    ----------
-    matches : int
-        Starred zeros.
-    zero_found, path_found : bool
-        Whether a block uncovered a column, and whether one found a path.
-    """
-
-    matches: int
-    zero_found: bool
-    path_found: bool
-
-
-def decode_signal(payload: int) -> Signal:
-    """Unpack the payload of step 4's word (`papers.common.gpu.signals`)."""
-    return Signal(*unpack(payload))
-
-
 @dataclass
 class State(DeviceState):
     """Everything `run` touches: device arrays, bound launches, counters.
@@ -73,6 +52,10 @@ class State(DeviceState):
         The costs as the kernels take them.
     seconds : float or None
         Time that a run may take.
+    configuration : Configuration
+        The choice between print and ours.
+    host : PackedWord or Flags
+        How signals reach the host.
     deadline : Deadline
         Of the present run.
     """
@@ -81,9 +64,18 @@ class State(DeviceState):
     n: int
     layout: Layout
     seconds: float | None = None
+    configuration: Configuration = TUNED
+    host: PackedWord | Flags = field(default_factory=PackedWord)
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
 
-    def wait(self) -> Signal:
+    def launch(self, *names: str) -> None:
+        """Launch kernels in turn; the printed configuration waits for each."""
+        for name in names:
+            self.launches[name]()
+            if self.configuration.wait:
+                device.synchronize()
+
+    def signal(self) -> Signal:
         """Wait for the signal of the latest launch of step 4; look at the clock if work is left.
 
         Raises
@@ -91,10 +83,9 @@ class State(DeviceState):
         GivenUpError
             If the run has a limit of time, and it is over.
         """
-        signal = decode_signal(self.payload())
-        matches = signal.matches - self.layout.padding
+        signal = self.host.signal()
         if signal.matches < self.n:
-            look_at_the_clock(self.deadline, self.launches, matches)
+            look_at_the_clock(self.deadline, self.launches, signal.matches - self.layout.padding)
         return signal
 
 
@@ -106,6 +97,7 @@ def upload(
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> State:
     """Check the input, allocate everything, copy the costs to the device, bind the launches.
 
@@ -127,6 +119,10 @@ def upload(
     seconds : float, optional
         A run without an answer gives up after so long. The host looks at the clock after every
         launch of step 4, whose work is bounded: n + 1 sweeps over its zeros.
+    configuration : str or Configuration
+        "tuned" (the default), "paper", "released", or another of
+        `papers.lopes2019.configuration.CONFIGURATIONS`. Appendix B's kernels keep their own
+        barriers and checks, and never stop at a path.
 
     Returns
     -------
@@ -135,27 +131,32 @@ def upload(
     Raises
     ------
     ValueError
-        Bad costs (see `prepare`), an unknown `step_4`, a limit that is no time, or a matrix too
-        large for the card.
+        Bad costs (see `prepare`), an unknown `step_4` or `configuration`, a limit that is no time,
+        or a matrix too large for the card.
     """
     check_seconds(seconds)
+    configured = find(configuration)
     if step_4 not in STEP_4:
         raise ValueError(f"step_4={step_4!r} is not one of {', '.join(STEP_4)}")
     problem = prepare(cost, maximize, dtype, DTYPES, reflect=False)
     n = problem.size
     check_size(n, problem.matrix.dtype, step_4)
     layout = lay_out(problem, problem.maximize)
-    state = State(problem, n, layout, seconds)
+    state = State(problem, n, layout, seconds, configured)
     if n:
-        shapes = geometry or Geometry.for_device(n)
+        shapes = geometry or Geometry.for_device(n, configured)
         if lines_a_bin is not None:
             if not isinstance(lines_a_bin, int | np.integer):
                 raise ValueError(f"lines_a_bin={lines_a_bin!r} is no whole number")
             shapes = replace(shapes, lines_a_bin=min(int(lines_a_bin), max(n, 1)))
-        state.mailbox = Mailbox()
+        state.host = host_of(configured)
+        state.mailbox = state.host.mailbox
+        words = state.host.words
         square = replace(problem, matrix=layout.matrix)
-        state.arrays = allocate(square, shapes, state.mailbox)
-        state.launches = bind_launches(square, state.arrays, shapes, step_4, layout.lines)
+        state.arrays = allocate(square, shapes, state.mailbox, words and words.device_words)
+        state.launches = bind_launches(
+            square, state.arrays, shapes, step_4, layout.lines, configured
+        )
     return state
 
 
@@ -201,21 +202,16 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     if state.n == 0:
         return
     mark = trace or no_trace
-    launches = state.launches
     state.forget()
+    state.host.begin()
     state.deadline = Deadline(state.seconds)
-    step_1(launches, mark)
-    mark("step_2")
-    launches["step_2"]()
+    step_1(state, mark)
+    step_2(state, mark)
     for iteration in range(state.n + 1):
-        mark("step_3")
-        launches["step_3_init"]()
-        launches["step_3"]()
-        mark("step_4")
-        launches["step_4"]()
-        # With every column covered step 4 finds nothing, so its signal carries step 3's answer
-        # too and the host waits once instead of twice (deviation D4).
-        signal = state.wait()
+        matches = step_3(state, mark)
+        # Where step 3's answer does not reach the host by itself, step 4's signal carries it: with
+        # every column covered step 4 finds nothing (deviation D4).
+        signal = begin_search(state, mark) if matches != state.n else Signal(state.n, False, False)
         if iteration == 0:
             state.counters["matches_initial"] = signal.matches - state.layout.padding
         if signal.matches == state.n:
@@ -223,28 +219,61 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
             return
         _search(state, signal, mark)
         mark("step_5")
-        launches["step_5a"]()
-        launches["step_5b"]()
+        state.launch("step_5a", "step_5b")
     raise given_up(
-        f"no perfect matching after {state.n + 1} searches", launches,
+        f"no perfect matching after {state.n + 1} searches", state.launches,
         signal.matches - state.layout.padding,
     )  # fmt: skip
 
 
-def step_1(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
-    """Initial slacks and the list of their zeros [L19 sec.4.7]."""
+def step_1(state: State, mark: Callable[[str], None]) -> None:
+    """Initial slacks [L19 sec.4.7], then the list of their zeros: step 6's last kernel [L19 Alg.7].
+
+    The paper counts that kernel's time to step 6 wherever it runs; so does `mark`.
+    """
     mark("step_1")
-    launches["init"]()
-    if "star_padding" in launches:
-        launches["star_padding"]()
-    for name in ("row_extremes", "row_update", "column_minima", "column_update"):
-        launches[name]()
-    launches["compress_matrix"]()
+    padding = ("star_padding",) if "star_padding" in state.launches else ()
+    state.launch("init", *padding)
+    state.launch("row_extremes", "row_update", "column_minima", "column_update")
+    mark("step_6")
+    state.launch("compress_matrix")
+
+
+def step_2(state: State, mark: Callable[[str], None]) -> None:
+    """Star zeros; repeated where it runs in several blocks, each time but the last for a star."""
+    mark("step_2")
+    for _ in range(state.n + 1):
+        state.host.clear()
+        state.launch("step_2")
+        if not state.host.must_repeat():
+            return
+    raise given_up(f"step 2 was repeated {state.n + 1} times", state.launches, 0)
+
+
+def step_3(state: State, mark: Callable[[str], None]) -> int | None:
+    """Cover starred columns; returns how many, where the host asks."""
+    mark("step_3")
+    state.launch("step_3_init", "step_3")
+    return state.host.stars()
+
+
+def begin_search(state: State, mark: Callable[[str], None]) -> Signal:
+    """Begin a search."""
+    mark("step_4")
+    if "step_4_init" in state.launches:
+        state.launch("step_4_init")
+    return sweep(state)
+
+
+def sweep(state: State) -> Signal:
+    """Launch step 4 once and return its signal."""
+    state.host.clear()
+    state.launch("step_4")
+    return state.signal()
 
 
 def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
     """Steps 4 and 6 in turn until step 4 has found a path (the inner loop of Fig. 1)."""
-    launches = state.launches
     # A launch that finds a zero covers a row for good: at most n of them. One that finds none is
     # followed by a dual update, which makes a zero for the next: at most n + 1 of these.
     for _ in range(3 * state.n + 3):
@@ -252,15 +281,12 @@ def _search(state: State, signal: Signal, mark: Callable[[str], None]) -> None:
             return
         if not signal.zero_found:
             mark("step_6")
-            launches["step_6_reduction_1"]()
-            launches["step_6_reduction_2"]()
-            launches["step_6_add_sub"]()
-            launches["compress_matrix"]()
+            state.launch("step_6_reduction_1", "step_6_reduction_2", "step_6_add_sub")
+            state.launch("compress_matrix")
             mark("step_4")
-        launches["step_4"]()
-        signal = state.wait()
+        signal = sweep(state)
     sentence = f"no alternating path after {3 * state.n + 3} launches of step 4"
-    raise given_up(sentence, launches, signal.matches - state.layout.padding)
+    raise given_up(sentence, state.launches, signal.matches - state.layout.padding)
 
 
 def download(state: State) -> Assignment:
@@ -291,9 +317,10 @@ def solve(
     lines_a_bin: int | None = None,
     geometry: Geometry | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> Assignment:
     """Upload, run and download; parameters, answer and errors are `papers.lopes2019.solve`'s."""
-    state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry, seconds)
+    state = upload(cost, maximize, dtype, step_4, lines_a_bin, geometry, seconds, configuration)
     run(state)
     return download(state)
 

@@ -297,12 +297,13 @@ def test_o4_tableau_before_every_step(n, cost_range):
     seen = []
 
     def trace(step):
-        if seen:  # before step 1 there is nothing to see
+        if len(seen) > 1:  # before step 1 there is nothing to see, after it no list of zeros
             assert_tableau(work, matrix)
         seen.append(step)
 
     assert o4.run_steps(work, trace)
-    assert seen[:3] == ["step_1", "step_2", "step_3"]
+    assert seen[:4] == ["step_1", "step_6", "step_2", "step_3"]  # the first list of zeros
+    del seen[1]
     assert set(seen) <= set(o4.STEPS)
     for number in (3, 4, 5, 6):
         counted = work.counters[o4.COUNTERS.index(f"iterations_step_{number}")]
@@ -469,7 +470,7 @@ def test_step_clock_of_the_compiled_code():
         "step_3": counters["iterations_step_3"],
         "step_4": counters["iterations_step_4"],
         "step_5": counters["iterations_step_5"],
-        "step_6": counters["iterations_step_6"],
+        "step_6": 1 + counters["iterations_step_6"],  # and the first list of zeros
     }
     assert 0.05 < sum(clock.totals.values()) <= wall_ms
     assert all(clock.totals[step] > 0 for step in ("step_1", "step_4", "step_6"))

@@ -4,7 +4,6 @@ import dataclasses
 import inspect
 import itertools
 import os
-import re
 import textwrap
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.lopes2019 import reference, solve, solver
 from papers.lopes2019.baselines import solvers
-from papers.lopes2019.evidence import experiments, photos
+from papers.lopes2019.evidence import experiments
 
 EXAMPLE = np.array([[8, 6, 5, 3], [3, 1, 1, 1], [2, 8, 6, 9], [5, 6, 9, 7]])
 
@@ -211,12 +210,12 @@ def test_dual_updates_do_not_depend_on_the_order(label):
 def test_a_search_that_never_ends_gives_up(monkeypatch):
     state = solver.upload(uniform(6, 1, cost_range=60))
     endless = solver.Signal(0, True, False)
-    monkeypatch.setattr(state, "wait", lambda: endless)
+    monkeypatch.setattr(state, "signal", lambda: endless)
     with pytest.raises(GivenUpError, match="no alternating path after 21 launches") as told:
         solver.run(state)
     assert told.value.reached == {"matched": 0, "searches": 1, "dual_updates": 0}
     assert told.value.after_ms is None
-    monkeypatch.setattr(state, "wait", lambda: solver.Signal(2, True, True))
+    monkeypatch.setattr(state, "signal", lambda: solver.Signal(2, True, True))
     with pytest.raises(GivenUpError, match="no perfect matching after 7 searches") as told:
         solver.run(state)
     assert told.value.reached == {"matched": 2, "searches": 7, "dual_updates": 0}
@@ -298,41 +297,6 @@ def test_download_refuses_an_unfinished_run():
     state.launches["init"]()
     with pytest.raises(RuntimeError, match="no run has ended"):
         solver.download(state)
-
-
-def test_figure_2_shows_joins_and_greens(tmp_path):
-    (caption, path), *_ = photos.fig_2(tmp_path, plan=None)
-    assert path.stat().st_size > 5000
-    assert re.search(r"walks from [2-9] free rows join at C\d", caption)
-    assert re.search(r"[1-9] primed rows are dead ends", caption)
-    for search in photos.searches(uniform(16, 3, cost_range=16)):
-        greens = np.flatnonzero(search.green >= 0)
-        assert len(greens)
-        for column in greens:  # every green is a prime
-            assert search.prime[search.green[column]] == column
-        walks = search.walks()
-        green = [columns for row, columns in walks.items() if search.is_green(row, columns)]
-        assert green  # A search that found a path moves stars along one.
-        passed = [column for columns in green for column in columns]
-        assert len(passed) == len(set(passed))
-        assert all(search.star_at_column[columns[-1]] < 0 for columns in green)
-
-
-def test_walks_that_join_and_dead_ends_are_told_apart():
-    """Rows 0 and 1 are free, both reach column 0, whose star is row 2; row 3 is a dead end."""
-    search = photos.Search(
-        prime=np.array([0, 0, 1, 2]), star_at_row=np.array([-1, -1, 0, 3]),
-        star_at_column=np.array([2, -1, -1, 3]), green=np.array([1, 2, -1, -1]),
-    )  # fmt: skip
-    assert search.walks() == {0: [0, 1], 1: [0, 1]}
-    assert (search.joins(), search.dead_ends()) == ([0], [3])
-    assert search.interest() == (1, 1, 4)
-    assert not search.is_green(0, [0, 1])
-    assert search.is_green(1, [0, 1])
-    assert photos.told(search) == (
-        "The walks from 2 free rows join at C0; greens lead from a free column back along 1 of "
-        "them, and no two of these share a column. 1 primed rows are dead ends."
-    )
 
 
 @pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
@@ -450,30 +414,3 @@ def test_device_times_table():
     table = tables.device_times(summary, published=None)
     assert table["kernel"].tolist() == ["step_4", "step_2"]
     assert table["us_a_launch"].tolist() == [50.0, 500.0]
-
-
-def test_the_clock_s_own_time_is_taken_out_of_the_steps():
-    """Steps that add up to the run stay as they are; an excess is shared out over the visits."""
-    from papers.lopes2019.evidence import tables
-    from papers.reproduce.run.measurements import COLUMNS, summarize
-
-    def rows(seed, total, **steps):
-        cell = (f"c{seed}", "lopes2019:cpu_o4", "", "a CPU", "uniform", 512, "n", seed, "host",
-                False, 0)  # fmt: skip
-        tail = ("ok", "lp-duals", "")
-        found = [(*cell, "run", "time_ms", total, *tail)]
-        found += [(*cell, "steps", f"{step}_ms", ms, *tail) for step, (ms, _) in steps.items()]
-        found += [(*cell, "answer", f"iterations_{step}", visits, *tail)
-                  for step, (_, visits) in steps.items() if visits > 1]  # fmt: skip
-        return found
-
-    clean = rows(1, 9.0, step_1=(4.0, 1), step_4=(5.0, 100))
-    # 101 visits, 1.01 ms too much: 0.01 ms a visit; step 3 is nothing but the clock.
-    noisy = rows(2, 9.0, step_1=(4.01, 1), step_4=(5.5, 50), step_3=(0.5, 50))
-    summary = summarize(pd.DataFrame(clean + noisy, columns=list(COLUMNS)))
-    table = tables.c_step_times(summary).set_index(["seed", "step"])["c_ms"]
-    assert table.loc[(1, "step_1")] == 4.0
-    assert table.loc[(1, "step_4")] == 5.0
-    assert table.loc[(2, "step_1")] == pytest.approx(4.0)
-    assert table.loc[(2, "step_4")] == pytest.approx(5.0)
-    assert (2, "step_3") not in table.index

@@ -251,6 +251,22 @@ def claim(
     return _made(quantity, kind, printed, found, tolerance, note, cause, holds=bool(holds))
 
 
+def _bounds(at_least: float | None, at_most: float | None) -> tuple[str, tuple[float, float]]:
+    """Return bounds in words and as the figures that agree.
+
+    Raises
+    ------
+    ValueError
+        If there is none: every figure would agree.
+    """
+    bounds = [("at least", at_least), ("at most", at_most)]
+    words = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+    if not words:
+        raise ValueError("an effect or a goal needs at_least or at_most")
+    least = -math.inf if at_least is None else at_least
+    return words, (least, math.inf if at_most is None else at_most)
+
+
 def effect(
     quantity: str,
     printed: Any,
@@ -272,13 +288,13 @@ def effect(
         The size of the effect, e.g. a ratio of times.
     at_least, at_most : float, optional
         The effect that the words ask for; for "faster" without a number see `EFFECT`.
+
+    Raises
+    ------
+    ValueError
+        If neither is given.
     """
-    bounds = [("at least", at_least), ("at most", at_most)]
-    words = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
-    if not words:
-        raise ValueError("an effect needs at_least or at_most")
-    least = -math.inf if at_least is None else at_least
-    accept = (least, math.inf if at_most is None else at_most)
+    words, accept = _bounds(at_least, at_most)
     return _made(
         quantity, "claim", printed, found, f"the whole interval {words}", note, cause,
         accept=accept, whole=True,
@@ -490,11 +506,13 @@ def goal(
         As in `correct`.
     at_least, at_most : float, optional
         The goal.
+
+    Raises
+    ------
+    ValueError
+        If neither is given.
     """
-    bounds = [("at least", at_least), ("at most", at_most)]
-    words = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
-    least = -math.inf if at_least is None else at_least
-    accept = (least, math.inf if at_most is None else at_most)
+    words, accept = _bounds(at_least, at_most)
     return _made(
         quantity, "goal", words, found, f"the whole interval {words}", note, accept=accept,
         whole=True,

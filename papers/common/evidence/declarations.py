@@ -79,6 +79,8 @@ class Ratio(Declared):
         The measured cause of a difference.
     claims : tuple of Judge
         Further comparisons, made first.
+    beside : tuple of Code
+        More denominators: their ratios, ``<label>_<name>``, stand beside and are not compared.
     """
 
     name: str
@@ -93,11 +95,12 @@ class Ratio(Declared):
     note: Callable[[Any], comparisons.Note] | None = None
     cause: Callable[[Any], Cause | None] = lambda row: None
     claims: tuple[Judge, ...] = ()
+    beside: tuple[Code, ...] = ()
 
     @property
     def codes(self) -> tuple[Code, ...]:
         """The denominator first: a speedup's rows are those of the faster code."""
-        return self.over, self.of
+        return self.over, *self.beside, self.of
 
     def table(self, summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         """Return print beside measurement, a row for each origin."""
@@ -112,14 +115,25 @@ class Ratio(Declared):
         both = self.of_these(both)
         both = both.assign(**{self.name: both[of] / both[over]})
         measured = self.medians(both, [self.name, of, over])
+        for code in self.beside:
+            measured = measured.merge(self._beside(summary, code), on=["source", *by], how="left")
         table = self.in_order(beside(printed, measured, by))
-        shown = [of, over]
+        shown = [*(f"{code.label}_{self.name}" for code in self.beside), of, over]
         if self.times is not None:
             for code in (self.of, self.over):
                 gain = table[f"published_{code.label}_ms"] / table[f"{code.label}_ms"]
                 table = table.assign(**{f"{code.label}_gain": gain})
                 shown.append(f"{code.label}_gain")
         return table[[*by, "source", "device", column, self.name, *(self.columns or shown)]]
+
+    def _beside(self, summary: pd.DataFrame, code: Code) -> pd.DataFrame:
+        """Return the ratio over another denominator: medians over the seeds that both ran."""
+        family, name = self.instances.family, f"{code.label}_{self.name}"
+        both = named(code.rows(summary, family), "_over").merge(
+            named(self.of.rows(summary, family), "_of"), on=[*KEY, "seed"]
+        )
+        both = self.of_these(both).assign(**{name: both["_of"] / both["_over"]})
+        return both.groupby(["source", *self.by], sort=False)[name].median().reset_index()
 
     def compare(self, table: pd.DataFrame) -> list[Comparison]:
         """Compare every row, then the growth with n."""
@@ -139,7 +153,7 @@ class Ratio(Declared):
             return self.note(row)
         if self.times is None:
             return ""
-        over, of = (getattr(row, f"{code.label}_gain") for code in self.codes)
+        over, of = (getattr(row, f"{code.label}_gain") for code in (self.over, self.of))
         return comparisons.gains(over, of, f"{self.over.spoken} time", f"{self.of.spoken} time")
 
     def experiment(

@@ -67,8 +67,3 @@ def modes(values: Sequence[float]) -> Modes | None:
         return None
     low, high = known[:cut], known[cut:]
     return Modes(float(np.median(low)), float(np.median(high)), len(low), len(high))
-
-
-def is_bimodal(values: Sequence[float]) -> bool:
-    """Return whether repeated measurements fall into two groups; see `modes`."""
-    return modes(values) is not None

@@ -190,11 +190,14 @@ def check_structure(answer: Assignment, shape: tuple[int, int]) -> None:
     """Pairs are as many as the shorter side, in order, inside, and of different columns."""
     rows, columns = np.asarray(answer.row_ind), np.asarray(answer.col_ind)
     wanted = min(shape)
+    for name, lines in (("row_ind", rows), ("col_ind", columns)):
+        if lines.size and lines.dtype.kind not in "iu":
+            raise Refuted(f"{name} holds {lines.dtype}, not integers")
     if rows.shape != (wanted,) or columns.shape != (wanted,):
         raise Refuted(
             f"{rows.size} rows and {columns.size} columns are assigned, {wanted} pairs expected"
         )
-    if wanted and (rows.min() < 0 or rows.max() >= shape[0] or np.any(np.diff(rows) <= 0)):
+    if wanted and (rows.min() < 0 or rows.max() >= shape[0] or np.any(rows[1:] <= rows[:-1])):
         raise Refuted("row_ind is not an increasing list of rows")
     if wanted and (columns.min() < 0 or columns.max() >= shape[1]):
         raise Refuted("col_ind names a column that does not exist")

@@ -131,6 +131,51 @@ def finish(status, updates, log):
 # ---------------------------------------------------------------------------------- the kernel
 
 
+def searches_and_updates_with(add_sub_compress_matrix: Any) -> Any:
+    """Make a version's loop of searches and dual updates from its `add_sub_compress_matrix`.
+
+    Parameters
+    ----------
+    add_sub_compress_matrix : device function
+        The version's second half of step 6, as in `opt2`.
+
+    Returns
+    -------
+    device function
+        The loop; `hungarian_with` and `go_on_with` make kernels around it.
+    """
+
+    @cuda.jit(device=True)
+    def searches_and_updates(most, matches, run, updates, shape, matrix, search, duals, log):
+        """Search and update the duals in turn, until all is matched or `most` updates are done.
+
+        Returns
+        -------
+        status, matches, updates : int32
+            See `Status`; the number of stars; dual updates, with those given.
+        """
+        grid = cuda.cg.this_grid()
+        order, covers, zeros = shape.order, search.covers, search.zeros
+        alone = zeros.sizes.size == 1
+        status, barren = int32(DRY), int32(0)
+        for _ in range(most):
+            status, matches, run, barren = search_until_dry(
+                alone, shape, matches, run, barren, search, log
+            )
+            if status != DRY:
+                break
+            step_6_reduction(order.n, matrix, covers, zeros.sizes)
+            grid.sync()
+            least = least_of(matrix.partial, matrix.top)
+            add_sub_compress_matrix(order, matrix.eps, matrix.slack, covers, least, zeros, duals)
+            grid.sync()
+            mark(log.clocks, 6)
+            updates = int32(updates + 1)
+        return status, matches, updates
+
+    return searches_and_updates
+
+
 def hungarian_with(add_sub_compress_matrix: Any) -> Any:
     """Make a version's kernel ``hungarian`` from its `add_sub_compress_matrix`.
 
@@ -144,6 +189,7 @@ def hungarian_with(add_sub_compress_matrix: Any) -> Any:
     numba.cuda dispatcher
         It counts as a kernel of the version's module.
     """
+    searches_and_updates = searches_and_updates_with(add_sub_compress_matrix)
 
     @cuda.jit
     def hungarian(shape, matrix, search, duals, log):
@@ -156,27 +202,13 @@ def hungarian_with(add_sub_compress_matrix: Any) -> Any:
         Reads/Writes: reads ``cost``, writes everything else.
         Race: those of the steps; barriers of the grid stand between the phases.
         """
-        grid = cuda.cg.this_grid()
-        order, covers, zeros = shape.order, search.covers, search.zeros
-        alone = zeros.sizes.size == 1
         step_1(shape, matrix, search, duals, log)
-        matches = steps_2_and_3(alone, order, search, log)
-        run, barren, updates = int32(0), int32(0), int32(0)
-        status = int32(DRY)
+        matches = steps_2_and_3(search.zeros.sizes.size == 1, shape.order, search, log)
         # A search has at most n dual updates, and there are at most n: DRY at the end is a fault.
-        for _ in range(int64(shape.patience) * shape.patience + 1):
-            status, matches, run, barren = search_until_dry(
-                alone, shape, matches, run, barren, search, log
-            )
-            if status != DRY:
-                break
-            step_6_reduction(order.n, matrix, covers, zeros.sizes)
-            grid.sync()
-            least = least_of(matrix.partial, matrix.top)
-            add_sub_compress_matrix(order, matrix.eps, matrix.slack, covers, least, zeros, duals)
-            grid.sync()
-            mark(log.clocks, 6)
-            updates = int32(updates + 1)
+        most = int64(shape.patience) * shape.patience + 1
+        status, _, updates = searches_and_updates(
+            most, matches, int32(0), int32(0), shape, matrix, search, duals, log
+        )
         finish(status, updates, log)
 
     hungarian.py_func.__module__ = add_sub_compress_matrix.py_func.__module__
@@ -216,6 +248,7 @@ def go_on_with(add_sub_compress_matrix: Any) -> Any:
     numba.cuda dispatcher
         It counts as a kernel of the version's module.
     """
+    searches_and_updates = searches_and_updates_with(add_sub_compress_matrix)
 
     @cuda.jit
     def go_on(shape, matrix, search, duals, log):
@@ -226,25 +259,12 @@ def go_on_with(add_sub_compress_matrix: Any) -> Any:
         Race: as there. All threads read the counts of the last share before any writes its own:
         a barrier of the grid stands between, or there was nothing to do and the counts stay.
         """
-        grid, flags = cuda.cg.this_grid(), log.flags
-        order, covers, zeros = shape.order, search.covers, search.zeros
-        alone = zeros.sizes.size == 1
-        status, barren = int32(DRY), int32(0)
+        flags = log.flags
         matches, run = load_relaxed(flags, MATCHES), load_relaxed(flags, SEARCHES)
         updates = load_relaxed(flags, UPDATES)
-        for _ in range(shape.patience):
-            status, matches, run, barren = search_until_dry(
-                alone, shape, matches, run, barren, search, log
-            )
-            if status != DRY:
-                break
-            step_6_reduction(order.n, matrix, covers, zeros.sizes)
-            grid.sync()
-            least = least_of(matrix.partial, matrix.top)
-            add_sub_compress_matrix(order, matrix.eps, matrix.slack, covers, least, zeros, duals)
-            grid.sync()
-            mark(log.clocks, 6)
-            updates = int32(updates + 1)
+        status, matches, updates = searches_and_updates(
+            int64(shape.patience), matches, run, updates, shape, matrix, search, duals, log
+        )
         if cuda.grid(1) == 0:
             store_relaxed(flags, MATCHES, matches)
         finish(status, updates, log)

@@ -149,6 +149,12 @@ def _add(column: np.ndarray, change: np.ndarray) -> None:
 
 
 @njit(**_JIT)
+def _lower_by(column: np.ndarray, less: Any) -> None:
+    for r in range(column.size):
+        column[r] -= less
+
+
+@njit(**_JIT)
 def _append_zeros(
     column: np.ndarray, row_cover: np.ndarray, first: int, zeros: np.ndarray, size: int
 ) -> int:
@@ -185,10 +191,10 @@ def _collect_zeros(
 def step_1(w: Workspace) -> None:
     """Subtract the row minimum from each row, then the column minimum from each column.
 
-    Paper: [L19 step 1]. Also compresses the zeros (a kernel of its own on the GPU).
+    Paper: [L19 step 1].
     """
     n = w.slack.shape[0]
-    least, nothing = w.change[0], w.change[1]
+    least = w.change[0]
     w.counters[:] = 0
     w.row_cover[:] = 0
     least[:] = w.cost[0]
@@ -198,8 +204,24 @@ def step_1(w: Workspace) -> None:
     for c in range(n):
         column_min = _subtract(w.slack[c], w.cost[c], least, w.limit[0])
         w.column_dual[c] = column_min
-        nothing[:] = column_min
-        size = _collect_zeros(w.slack[c], nothing, w.row_cover, w.zeros[c], 0)
+        if column_min != 0:
+            _lower_by(w.slack[c], column_min)
+
+
+@njit(**_JIT)
+def compress(w: Workspace) -> None:
+    """List the zeros of every column: the last kernel of step 6, here after step 1 [L19 Alg.7].
+
+    A pass of its own, as on the GPU, and counted to step 6, as the paper counts it.
+    """
+    limit = w.row_cover.dtype.type(1)
+    for c in range(w.slack.shape[0]):
+        size = 0
+        for first in range(0, w.slack.shape[1], _BLOCK):
+            last = min(first + _BLOCK, w.slack.shape[1])
+            block, cover = w.slack[c, first:last], w.row_cover[first:last]
+            if _least_uncovered(block, cover, limit) == 0:
+                size = _append_zeros(block, cover, first, w.zeros[c], size)
         w.zeros_size[c] = size
         w.counters[_ZEROS] += size
 
@@ -376,6 +398,8 @@ def _drive(w: Workspace, timed: bool, spent: np.ndarray, visits: np.ndarray) -> 
     since = _lap(timed, spent, visits, 0, np.int64(0))
     step_1(w)
     since = _lap(timed, spent, visits, 1, since)
+    compress(w)
+    since = _lap(timed, spent, visits, 6, since)
     step_2(w)
     since = _lap(timed, spent, visits, 2, since)
     for _ in range(n + 1):
@@ -429,7 +453,7 @@ def run_steps(
     n = w.slack.shape[0]
     if n == 0:
         return True
-    for name, step in (("step_1", step_1), ("step_2", step_2)):
+    for name, step in (("step_1", step_1), ("step_6", compress), ("step_2", step_2)):
         trace(name)
         step(w)
     for _ in range(n + 1):

@@ -10,17 +10,20 @@ from papers.common.deadline import Deadline, in_words
 from papers.common.model import GivenUpError
 from papers.common.problems.assignment import Problem
 from papers.lopes2019.baselines import auction as cpu_auction
+from papers.lopes2019.baselines import hungarian_c
 from papers.lopes2019.baselines import hungarian_o3 as cpu_hungarian_o3
 from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
 from papers.lopes2019.baselines import scan_lists as cpu_scan_lists
 from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
 from papers.lopes2019.rectangle import Layout
 
+_STEPS = (
+    cpu_hungarian_o4.COUNTERS,
+    {"searches": "iterations_step_3", "dual_updates": "iterations_step_6"},
+)
 REACHED = {
-    cpu_hungarian_o4.Workspace: (
-        cpu_hungarian_o4.COUNTERS,
-        {"searches": "iterations_step_3", "dual_updates": "iterations_step_6"},
-    ),
+    cpu_hungarian_o4.Workspace: _STEPS,
+    hungarian_c.Workspace: _STEPS,
     cpu_hungarian_o3.Workspace: (
         cpu_hungarian_o3.COUNTERS,
         {"augmentations": "augmentations", "dual_updates": "dual_updates"},

@@ -1,9 +1,9 @@
 """Describes every table and figure of [L19] as data, and five experiments of our own.
 
 [L19 Table 1] [L19 Table 2] [L19 Table 3] [L19 Table 4] [L19 Fig.2] [L19 Fig.4] [L19 Fig.5]
-[L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12]; Figures 1
-and 3 are diagrams, of which `solver.run` and `kernels.search.step_1_min_in_rows` are the content.
-Our own: `appendix_b`, `counts`, `kernels`, `authors`, `photos`.
+[L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12], and as
+pictures alone [L19 Fig.1] [L19 Fig.3] [L19 Table A.5]. Our own: `appendix_b`, `counts`, `kernels`,
+`authors`, `photos`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
 paper's and how to compare it (`verdicts`); the first five are declared, and say all four by that.
@@ -22,8 +22,8 @@ from papers.common.evidence import plots
 from papers.common.evidence.declarations import Code, Instances, Ratio, SameCounts, Times
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
-from papers.lopes2019.evidence import photos, rivals, tables, verdicts
-from papers.lopes2019.evidence.tables import LABELS, RANGES_FIG_5
+from papers.lopes2019.evidence import diagrams, photos, rivals, tables, verdicts, waterfall
+from papers.lopes2019.evidence.tables import AS_PRINTED, LABELS, RANGES_FIG_5
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,25 +36,30 @@ INSTANCES = Instances(
 )
 """Random integer matrices; kernels without a GPU take the executor's sizes."""
 
-CUDA = Code("lopes2019:gpu", "cuda", "CUDA", kernels=True, scopes=("run", "end_to_end"))
-C = Code("lopes2019:cpu_o4", "c", "C")
+CLOCKS: tuple[Scope, ...] = ("run", "end_to_end")
+CUDA = Code("lopes2019:gpu", "cuda", "CUDA", kernels=True, scopes=CLOCKS, options=AS_PRINTED)
+TUNED = Code("lopes2019:gpu", "tuned", "tuned CUDA", kernels=True, scopes=CLOCKS)
+C = Code("lopes2019:cpu_c", "c", "C")
+OUR_C = Code("lopes2019:cpu_o4", "tuned_c", "tuned C")
+"""The kernels and the C code as printed, which are compared with print, and ours beside them."""
 
 # ------------------------------------------------------------------------------- declared tables
 
-RUN_TIMES = Times((CUDA, C), tables.printed_times, instances=INSTANCES)
-CARDS = Times((replace(CUDA, label="measured", scopes=("run",)),), tables.printed_cards,
-              instances=INSTANCES)  # fmt: skip
+RUN_TIMES = Times((CUDA, TUNED, C, OUR_C), tables.printed_times, instances=INSTANCES)
+CARDS = Times((replace(CUDA, label="measured"), TUNED), tables.printed_cards, instances=INSTANCES)
 SPEEDUPS = Ratio(
-    "speedup", of=C, over=CUDA, instances=INSTANCES, published="table2",
-    printed="speedup_cuda_over_c", times=tables.printed_times, columns=("cuda_gain", "c_gain"),
+    "speedup", of=C, over=CUDA, beside=(TUNED,), instances=INSTANCES, published="table2",
+    printed="speedup_cuda_over_c", times=tables.printed_times,
+    columns=("tuned_speedup", "cuda_gain", "c_gain"),
 )  # fmt: skip
 O3_OVER_O4 = Ratio(
     "ratio", of=Code("datenagi2016:tree", "o3", kernels=True),
-    over=Code("lopes2019:gpu", "o4", kernels=True),
+    over=Code("lopes2019:gpu", "o4", kernels=True, options=AS_PRINTED),
+    beside=(Code("lopes2019:gpu", "tuned", kernels=True),),
     instances=replace(INSTANCES, executor={**INSTANCES.executor, "quick": (16, 32),
                                            "paper": (16, 32)}),
     published="fig06", printed="o3_time_over_o4_time", times=tables.printed_o3_times,
-    columns=("authors_ratio", "o3_ms", "o4_ms", "o3_gain", "o4_gain"),
+    columns=("tuned_ratio", "authors_ratio", "o3_ms", "o4_ms", "o3_gain", "o4_gain"),
     title="CUDA O(n^3) over O(n^4)", note=verdicts.other_code, claims=(verdicts.o4_faster,),
 )  # fmt: skip
 """Figure 6, seed by seed; the tree stands for the O(n^3) code, which was not published."""
@@ -76,23 +81,21 @@ def uniform(n: int, label: str, seed: int) -> Instance:
     return Instance("uniform", n, label, seed=seed)
 
 
-def gpu_cells(
-    plan: Plan, labels: tuple[str, ...] = LABELS, scopes: tuple[Scope, ...] = ("run",)
-) -> list[Cell]:
-    """Plan our kernels, on a GPU at the paper's sizes, in the executor at small ones."""
-    return replace(INSTANCES, labels=labels).cells(plan, replace(CUDA, scopes=scopes))
+def step_cells(plan: Plan, labels: tuple[str, ...], *codes: Code) -> list[Cell]:
+    """Plan the times of the steps, and the whole times beside them."""
+    instances = replace(INSTANCES, labels=labels)
+    timed = (replace(code, scopes=("run", "steps")) for code in codes)
+    return [cell for code in timed for cell in instances.cells(plan, code)]
 
 
 def steps(plan: Plan) -> list[Cell]:
-    """Plan Table 3: per-step times for the range n, and the totals."""
-    both: tuple[Scope, ...] = ("run", "steps")
-    c = replace(INSTANCES, labels=("n",)).cells(plan, replace(C, scopes=both))
-    return gpu_cells(plan, ("n",), both) + c
+    """Plan Table 3: the range n."""
+    return step_cells(plan, ("n",), CUDA, TUNED, C)
 
 
 def shares(label: str) -> Callable[[Plan], list[Cell]]:
     """Plan Figures 10 to 12: per-step times of the kernels for one range."""
-    return lambda plan: gpu_cells(plan, (label,), ("run", "steps"))
+    return lambda plan: step_cells(plan, (label,), CUDA, TUNED)
 
 
 def fig_4(plan: Plan) -> list[Cell]:
@@ -120,35 +123,28 @@ def fig_5(plan: Plan) -> list[Cell]:
 
 
 def alternatives(plan: Plan) -> list[Cell]:
-    """Plan Appendix B's kernels for step 4, and the paper's with the authors' split over blocks."""
-    sizes = INSTANCES.sizes[plan.preset] if plan.gpu else INSTANCES.executor[plan.preset][:2]
-    return [
-        Cell(
-            "lopes2019:gpu",
-            uniform(n, label, seed),
-            ("run",),
-            options,
-        )
-        for n in sizes
-        for label in LABELS
-        for seed in plan.seeds
-        for options in (
-            (),
-            (("lines_a_bin", 512 if plan.gpu else 4),),
-            (("step_4", "A"),),
-            (("step_4", "B"),),
-            (("step_4", "C"),),
-        )
-    ]
+    """Plan Appendix B's kernels for step 4, as printed and in our configuration."""
+    codes = [replace(TUNED, scopes=("run",), options=options) for options in tables.STEP_4.values()]
+    executor = {**INSTANCES.executor, "quick": (16, 32), "paper": (16, 32)}
+    instances = replace(INSTANCES, executor=executor)
+    return [cell for code in codes for cell in instances.cells(plan, code)]
+
+
+def authors_cells(plan: Plan) -> list[Cell]:
+    """Plan the kernels as released, as printed and tuned, on the authors' instances."""
+    released = replace(CUDA, options=(("configuration", "released"),))
+    codes = [replace(code, scopes=("run",)) for code in (released, CUDA, TUNED)]
+    return [cell for code in codes for cell in INSTANCES.cells(plan, code)]
 
 
 def device_time_cells(plan: Plan) -> list[Cell]:
     """Plan the largest instances, by the device's own clock."""
     n = INSTANCES.sizes[plan.preset][-1]
     cells = [
-        Cell("lopes2019:gpu", uniform(n, label, seed), ("kernels",))
+        Cell("lopes2019:gpu", uniform(n, label, seed), ("kernels",), options)
         for label in LABELS
         for seed in plan.seeds
+        for options in ((), AS_PRINTED)
     ]
     return cells if plan.gpu else []
 
@@ -156,11 +152,13 @@ def device_time_cells(plan: Plan) -> list[Cell]:
 def photo_cells(plan: Plan) -> list[Cell]:
     """Plan the photos' costs, by the kernels and by the fastest CPU code."""
     name = "coffee into astronaut"
-    n = {"smoke": 64, "quick": 1024, "paper": 4096}[plan.preset]
+    n = {"smoke": 64, "quick": 1024, "paper": 2304}[plan.preset]
     sizes = sorted({1024, n}) if plan.gpu and plan.preset != "smoke" else [n]
     kernels = sizes if plan.gpu else [{"smoke": 16, "quick": 64, "paper": 64}[plan.preset]]
     return [Cell("lopes2019:gpu", Instance("colours", n, name)) for n in kernels] + [
-        Cell("lopes2019:cpu_sp", Instance("colours", n, name)) for n in sizes
+        Cell(solver, Instance("colours", n, name))
+        for solver in ("lopes2019:cpu_sp", *(["datenagi2016:tree"] if plan.gpu else []))
+        for n in sizes
     ]
 
 
@@ -220,11 +218,20 @@ def plot_shares(title: str) -> Callable[[pd.DataFrame], Figure]:
 
 # ------------------------------------------------------------------------------- the entries
 
+
+def picture(name: str, title: str, draw: Callable) -> Experiment:
+    """Return an experiment that measures nothing and draws a picture."""
+    return Experiment(
+        name=name, title=title, kind="picture", cells=lambda plan: [], table=nothing,
+        artifacts=draw,
+    )  # fmt: skip
+
+
 EXPERIMENTS: tuple[Experiment, ...] = (
-    Experiment(
-        name="fig02", title="Primes, greens and stars of one search of a real run", kind="picture",
-        cells=lambda plan: [], table=nothing, artifacts=photos.fig_2,
-    ),
+    picture("fig01", "The flow through the steps", diagrams.fig_1),
+    picture("fig03", "How step 1 splits the matrix over threads and blocks", diagrams.fig_3),
+    picture("table_a5", "Table A.5 with S2 and S3 reversed", diagrams.table_a5),
+    picture("fig02", "Primes, greens and stars of one search of a real run", photos.fig_2),
     Experiment(
         name="fig04", title="CPU codes against n, relative to the O(n^4) Hungarian", kind="figure",
         cells=fig_4, table=tables.over_o4, figure=plot_fig_4, compare=verdicts.over_o4,
@@ -278,14 +285,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=alternatives, table=tables.appendix_b, compare=verdicts.appendix_b,
         interleaved=True,
     ),
+    Experiment(
+        name="waterfall", title="From the authors' release to our configuration, step by step",
+        kind="figure", cells=waterfall.cells, table=waterfall.table, figure=waterfall.draw,
+        compare=waterfall.compare, interleaved=True,
+    ),
     COUNTS.experiment("counts", "What no hardware changes: zeros, iterations, optimal costs"),
     Experiment(
         name="kernels", title="Device time of each kernel at the largest n (a GPU only)",
         kind="table", cells=device_time_cells, table=tables.device_times,
     ),
     Experiment(
-        name="authors", title="Beside the authors' CUDA C++ on one H100", kind="table",
-        cells=gpu_cells, table=tables.authors_code, compare=verdicts.authors,
+        name="authors", title="Beside the authors' CUDA C++ on the same card", kind="table",
+        cells=authors_cells, table=tables.authors_code, compare=verdicts.authors,
+        interleaved=True,
     ),
     Experiment(
         name="photos", title="One photograph's colours rearranged into another", kind="picture",

@@ -84,16 +84,19 @@ class Search:
 
 
 def searches(cost: np.ndarray) -> list[Search]:
-    """Run the solver and keep the marks of every search that found a path."""
+    """Run the kernels in the executor and keep the marks of every search that found a path.
+
+    The executor's threads take turns in natural order, so that the picture is the same everywhere.
+    """
+    from papers.common.executor.scheduler import Executor
     from papers.common.gpu import device
     from papers.lopes2019 import solver
+    from papers.lopes2019.launches import Geometry
 
-    state = solver.upload(cost)
     marks: dict[str, np.ndarray] = {}
     found: list[Search] = []
 
     def watch(step: str) -> None:
-        device.synchronize()
         arrays = state.arrays
         if step == "step_5":
             for name in (
@@ -108,12 +111,15 @@ def searches(cost: np.ndarray) -> list[Search]:
             found.append(Search(prime, star_at_row, star_at_column, green))
             marks.clear()
 
-    solver.run(state, watch)
+    shapes = Geometry(len(cost) // 2, 8, 16, 16, 16, 16, matrix_blocks=4)
+    with device.executing(Executor()):
+        state = solver.upload(cost, geometry=shapes)
+        solver.run(state, watch)
     return found
 
 
-def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
-    """Plot the most branched search of a few small runs [L19 Fig.2]."""
+def most_branched() -> tuple[Search, int]:
+    """Return the search of a few small runs that shows most, and the seed of its costs."""
     from papers.common.instances.matrices import uniform
 
     everything = [
@@ -121,7 +127,12 @@ def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
         for seed in FIG_2_SEEDS
         for search in searches(uniform(FIG_2_SIZE, seed, cost_range=FIG_2_SIZE))
     ]
-    search, seed = max(everything, key=lambda pair: pair[0].interest())
+    return max(everything, key=lambda pair: pair[0].interest())
+
+
+def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
+    """Plot the most branched search of a few small runs of the kernels [L19 Fig.2]."""
+    search, seed = most_branched()
     caption = f"Marks of one search (n = {FIG_2_SIZE}, costs 0 to n, seed {seed}). {told(search)}"
     path = folder / "fig02.png"
     plot_search(search).savefig(path, dpi=110, metadata={"Software": None})
@@ -131,7 +142,7 @@ def fig_2(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
 def told(search: Search) -> str:
     """Return the sentences that say what is seen in the picture of a search."""
     joins, dead_ends, walks = search.joins(), search.dead_ends(), search.walks()
-    places = ", ".join(f"C{column}" for column in dict.fromkeys(joins))
+    places = ", ".join(f"C{column}" for column in sorted(set(joins)))
     whole = sum(search.is_green(row, columns) for row, columns in walks.items())
     return (
         f"The walks from {len(walks)} free rows join at {places or 'no column'}; "
@@ -148,6 +159,7 @@ def plot_search(search: Search) -> Figure:
     figure = Figure(figsize=(1.3 * depth + 2.6, 0.62 * height + 1.2), layout="constrained")
     axes = figure.subplots()
     axes.set_axis_off()
+    axes.set_title("Primes of one search: they lead right, to the free columns", fontsize=9)
     for row, at in rows.items():
         prime = columns[search.prime[row]]
         green = search.green[search.prime[row]] == row
@@ -155,15 +167,31 @@ def plot_search(search: Search) -> Figure:
         star = search.star_at_row[row]
         if star in columns:
             axes.plot(*_line(at, columns[star]), color="tab:red", lw=2.2, zorder=1)
+    fills = _fills(search)
     for marks, colour, letter in ((rows, "tab:red", "R"), (columns, "tab:blue", "C")):
         for number, (x, y) in marks.items():
-            axes.plot([-x], [-y], "o", ms=19, color="white", mec=colour, mew=1.8, zorder=2)
+            fill = fills.get(f"{letter}{number}", "white")
+            axes.plot([-x], [-y], "o", ms=19, color=fill, mec=colour, mew=1.8, zorder=2)
             axes.annotate(f"{letter}{number}", (-x, -y), ha="center", va="center", fontsize=7)
     for label, colour in (("star", "red"), ("prime", "blue"), ("prime and green", "green")):
         axes.plot([], [], color=f"tab:{colour}", lw=2.2, label=label)
-    figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    for label, fill in FILLS.items():
+        axes.plot([], [], "o", ms=9, color=fill, mec="0.4", label=label)
+    figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
     axes.margins(0.08)
     return figure
+
+
+FILLS = {"free": "#ffe9a8", "dead end": "0.82"}
+"""Colours of the vertices at the ends: free rows and columns, and rows that no walk passes."""
+
+
+def _fills(search: Search) -> dict[str, str]:
+    """Return the colour of every vertex that is free or a dead end, by its name."""
+    free = [f"R{row}" for row in search.walks()]
+    free += [f"C{column}" for column in np.flatnonzero(search.star_at_column < 0)]
+    dead = {f"R{row}": FILLS["dead end"] for row in search.dead_ends()}
+    return {name: FILLS["free"] for name in free} | dead
 
 
 def _line(a: tuple[float, float], b: tuple[float, float]) -> tuple[list[float], list[float]]:
@@ -203,7 +231,7 @@ def photos(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
     from papers.common.problems import assignment_proof
     from papers.lopes2019 import solver
 
-    side = {"smoke": 8, "quick": 32, "paper": 64}[plan.preset]
+    side = {"smoke": 8, "quick": 32, "paper": 48}[plan.preset]
     n = side * side
     cost = colour_distances(n)
     answer = solver.solve(cost) if plan.gpu else _solve_on_cpu(cost)

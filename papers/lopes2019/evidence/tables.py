@@ -18,7 +18,6 @@ from papers.common.evidence.tables import (
     KEY,
     Published,
     beside,
-    beside_authors,
     median,
     named,
     over,
@@ -26,6 +25,12 @@ from papers.common.evidence.tables import (
 
 LABELS = ("0.1n", "n", "10n")
 """The paper's cost ranges, in its order."""
+
+AS_PRINTED = (("configuration", "paper"),)
+"""A cell's options: the kernels as the paper prints them."""
+
+PRINTED = "configuration=paper"
+"""The same as a summary has them; without options the kernels are ours."""
 
 STEPS = ("step_1", "step_2", "step_3", "step_4", "step_5", "step_6")
 CPU = {"cpu_o4": "O4", "cpu_o3": "O3", "cpu_sp_lists": "SP", "cpu_auction_jacobi": "A"}
@@ -65,8 +70,8 @@ def medians(summary: pd.DataFrame, solver: str, *args: str, **kwargs: str) -> pd
     return median(by_seed(summary, solver, *args, **kwargs), "value", ["device"])
 
 
-def cpu_over_cuda(summary: pd.DataFrame, metric: str, scope: str) -> pd.DataFrame:
-    """CPU time over CUDA time, seed by seed, then the median over the seeds that both ran.
+def c_over_cuda(summary: pd.DataFrame, options: str = PRINTED) -> pd.DataFrame:
+    """C time over CUDA time, seed by seed, then the median over the seeds that both ran.
 
     Returns
     -------
@@ -74,9 +79,8 @@ def cpu_over_cuda(summary: pd.DataFrame, metric: str, scope: str) -> pd.DataFram
         ``source``, ``n``, ``cost_range``, ``device``, ``cuda_ms``, ``c_ms``, ``speedup``.
     """
     keys = [*KEY, "seed"]
-    gpu = by_seed(summary, "gpu", metric, scope).rename(columns={"value": "cuda_ms"})
-    cpu = named(by_seed(summary, "cpu_o4", metric, scope), "c_ms")
-    both = gpu.merge(cpu, on=keys)
+    gpu = by_seed(summary, "gpu", options=options).rename(columns={"value": "cuda_ms"})
+    both = gpu.merge(named(by_seed(summary, "cpu_c"), "c_ms"), on=keys)
     both = both.assign(speedup=both["c_ms"] / both["cuda_ms"])
     values = ["cuda_ms", "c_ms", "speedup"]
     return both.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
@@ -102,18 +106,21 @@ def printed_cards(published: Published) -> pd.DataFrame:
 def printed_o3_times(published: Published) -> pd.DataFrame:
     """Load the times that follow from Figure 6 and Table 1, and the ratio of two public codes.
 
-    ``authors_ratio`` is measured on an H100: the alternating tree of Date and Nagi over the program
+    ``authors_ratio`` is measured on an H200: the alternating tree of Date and Nagi over the program
     of this paper's authors.
     """
     keys = list(BY)
     printed = published("fig06")[[*keys, "o3_time_over_o4_time"]]
     printed = printed.merge(printed_times(published), on=keys)
-    o4 = printed["published_cuda_ms"]
+    cuda = printed["published_cuda_ms"]
     printed = printed.assign(
-        published_o3_ms=printed["o3_time_over_o4_time"] * o4, published_o4_ms=o4
+        published_o3_ms=printed["o3_time_over_o4_time"] * cuda, published_o4_ms=cuda
     )
-    codes = {"o4": "authors_code_h100", "o3": "authors_o3_h100"}
-    theirs = {k: published(v).groupby(keys)["solve_ms"].median() for k, v in codes.items()}
+    o4, o3 = published("authors_code_h200"), published("authors_o3_h200")
+    theirs = {
+        name: rows.groupby(keys)["solve_ms"].median()
+        for name, rows in (("o4", o4[o4["flags"] == "managed"]), ("o3", o3))
+    }
     ratio = (theirs["o3"] / theirs["o4"]).rename("authors_ratio").reset_index()
     printed = printed.merge(ratio, on=keys, how="left")
     return printed[[*keys, "published_o3_ms", "published_o4_ms", "authors_ratio"]]
@@ -122,79 +129,78 @@ def printed_o3_times(published: Published) -> pd.DataFrame:
 # ------------------------------------------------------------------------------- steps
 
 
-def step_times(summary: pd.DataFrame, solver: str, name: str) -> pd.DataFrame:
-    """Wall time of each step (median over seeds): ``source n cost_range step <name>``."""
+def step_times(summary: pd.DataFrame, options: str = PRINTED) -> pd.DataFrame:
+    """Wall time of each step of the kernels, a row a seed: `KEY`, ``seed``, ``step``, ``cuda_ms``.
+
+    The paper counts every compression of the zeros to step 6 [L19 Alg.7], and so do the clocks.
+    """
     parts = [
-        named(medians(summary, solver, f"{step}_ms", "steps"), name).assign(step=step)
+        named(by_seed(summary, "gpu", f"{step}_ms", "steps", options), "cuda_ms").assign(step=step)
         for step in STEPS
     ]
     return pd.concat(parts, ignore_index=True)
 
 
 def c_step_times(summary: pd.DataFrame) -> pd.DataFrame:
-    """Time of each step of the C code, seed by seed, without what the clock itself took.
+    """Wall time of each step of the C code, a row a seed: `KEY`, ``seed``, ``step``, ``c_ms``.
 
-    What the steps add up to beyond the undisturbed run is the clock's, and is taken out evenly over
-    the visits of the steps. A step that is not three times what was taken out of it drowns in it
-    and is left out. Where compiled code reads the clock, next to nothing is taken out.
+    The compiled code reads the clock between the steps, in some 30 ns.
+    """
+    parts = [
+        named(by_seed(summary, "cpu_c", f"{step}_ms", "steps"), "c_ms").assign(step=step)
+        for step in STEPS
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def speedups_of_steps(summary: pd.DataFrame, options: str = PRINTED) -> pd.DataFrame:
+    """C time over CUDA time of each step and of the whole, medians over the seeds.
 
     Returns
     -------
     DataFrame
-        ``source``, ``n``, ``cost_range``, ``seed``, ``step``, ``c_ms``.
+        `KEY`, ``step`` ("global" for the whole), ``cuda_ms``, ``c_ms``, ``speedup``; a step that
+        does not run in one of the codes has no speedup.
     """
-    keys = [*KEY, "seed"]
-    parts = []
-    for step in STEPS:
-        part = named(by_seed(summary, "cpu_o4", f"{step}_ms", "steps"), "c_ms").assign(step=step)
-        count = named(by_seed(summary, "cpu_o4", f"iterations_{step}", "answer"), "visits")
-        parts.append(part.merge(count, on=keys, how="left").fillna({"visits": 1}))
-    table = pd.concat(parts, ignore_index=True)
-    table = table.merge(named(by_seed(summary, "cpu_o4"), "run_ms"), on=keys)
-    sums = table.groupby(keys)[["c_ms", "visits"]].transform("sum")
-    per_visit = (sums["c_ms"] - table["run_ms"]).clip(lower=0) / sums["visits"]
-    taken = per_visit * table["visits"]
-    net = table["c_ms"] - taken
-    table = table.assign(c_ms=net.where(net >= 3 * taken))
-    return table.dropna(subset=["c_ms"])[[*keys, "step", "c_ms"]]
+    keys, values = [*KEY, "seed", "step"], ["cuda_ms", "c_ms", "speedup"]
+    both = step_times(summary, options).merge(c_step_times(summary), on=keys)
+    ran = (both["cuda_ms"] > 0) & (both["c_ms"] > 0)
+    both = both.assign(speedup=(both["c_ms"] / both["cuda_ms"]).where(ran))
+    of_steps = both.groupby([*KEY, "step"], sort=False)[values].median().reset_index()
+    whole = c_over_cuda(summary, options).assign(step="global").drop(columns="device")
+    return pd.concat([of_steps, whole], ignore_index=True)
 
 
 def step_speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Table 3: CPU time over CUDA time of each step, for the range 0 to n."""
+    """Table 3: C time over CUDA time of each step, for the range 0 to n."""
     printed = published("table3")[["n", "step", "speedup_cuda_over_c"]]
     printed = printed.rename(columns={"speedup_cuda_over_c": "published_speedup"})
     # Figure 11's shares of Table 1's totals: the CUDA time of a step in print, and so its C time.
     steps = published("fig11")[["n", "step", "derived_time_ms"]]
     printed = printed.merge(steps, on=["n", "step"], how="left")
-    keys = [*KEY, "seed", "step"]
-    gpu = [
-        named(by_seed(summary, "gpu", f"{step}_ms", "steps"), "cuda_ms").assign(step=step)
-        for step in STEPS
-    ]
-    both = pd.concat(gpu, ignore_index=True).merge(c_step_times(summary), on=keys, how="left")
-    both = both.assign(speedup=both["c_ms"] / both["cuda_ms"])
-    values = ["cuda_ms", "c_ms", "speedup"]
-    of_steps = both.groupby([*KEY, "step"], sort=False)[values].median().reset_index()
-    whole = cpu_over_cuda(summary, "time_ms", "run").assign(step="global")
-    measured = pd.concat([of_steps, whole], ignore_index=True).query("cost_range == 'n'")
-    measured = measured[["source", "n", "step", "cuda_ms", "c_ms", "speedup"]]
+    keys = [*KEY, "step"]
+    tuned = speedups_of_steps(summary, "")[[*keys, "speedup"]]
+    tuned = tuned.rename(columns={"speedup": "tuned_speedup"})
+    measured = speedups_of_steps(summary).merge(tuned, on=keys, how="left")
+    measured = measured.query("cost_range == 'n'").drop(columns="cost_range")
     table = order(beside(printed, measured, ["n", "step"]), by=("n",))
     table = table.assign(
         cuda_gain=table["derived_time_ms"] / table["cuda_ms"],
         c_gain=table["derived_time_ms"] * table["published_speedup"] / table["c_ms"],
     )
     return table[
-        ["n", "step", "source", "published_speedup", "speedup", "cuda_ms", "c_ms", "cuda_gain",
-         "c_gain"]
+        ["n", "step", "source", "published_speedup", "speedup", "tuned_speedup", "cuda_ms", "c_ms",
+         "cuda_gain", "c_gain"]
     ]  # fmt: skip
 
 
-def shares_by_seed(summary: pd.DataFrame) -> pd.DataFrame:
+def shares_by_seed(summary: pd.DataFrame, options: str = PRINTED) -> pd.DataFrame:
     """Return each step's share of the CUDA time in per cent, seed by seed, then the median."""
-    parts = [by_seed(summary, "gpu", f"{step}_ms", "steps").assign(step=step) for step in STEPS]
-    rows = pd.concat(parts, ignore_index=True)
-    whole = rows.groupby([*KEY, "seed"])["value"].transform("sum")
-    return median(rows.assign(value=100 * rows["value"] / whole), "share_pct", ["step"])
+    rows = step_times(summary, options)
+    whole = rows.groupby([*KEY, "seed"])["cuda_ms"].transform("sum")
+    rows = rows.assign(share_pct=100 * rows["cuda_ms"] / whole)
+    values = ["cuda_ms", "share_pct"]
+    return rows.groupby([*KEY, "step"], sort=False)[values].median().reset_index()
 
 
 def step_shares(label: str, figure: str) -> Callable[[pd.DataFrame, Published], pd.DataFrame]:
@@ -203,18 +209,19 @@ def step_shares(label: str, figure: str) -> Callable[[pd.DataFrame, Published], 
     def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         printed = published(figure)[["n", "step", "time_share_pct", "derived_time_ms"]]
         printed = printed.rename(columns={"time_share_pct": "published_share_pct"})
-        measured = step_times(summary, "gpu", "cuda_ms").merge(
-            shares_by_seed(summary), on=[*KEY, "step"]
-        )
-        measured = measured[measured["cost_range"] == label]
+        keys = [*KEY, "step"]
+        tuned = shares_by_seed(summary, "")[[*keys, "share_pct"]]
+        tuned = tuned.rename(columns={"share_pct": "tuned_share_pct"})
+        measured = shares_by_seed(summary).merge(tuned, on=keys, how="left")
+        measured = measured[measured["cost_range"] == label].drop(columns="cost_range")
         result = order(beside(printed, measured, ["n", "step"]), by=("n",))
         took = result["cuda_ms"].where(result["cuda_ms"] > 0)
         result = result.assign(step_gain=result["derived_time_ms"] / took)
         totals = result.groupby(["source", "n"])[["derived_time_ms", "cuda_ms"]].transform("sum")
         result = result.assign(run_gain=totals["derived_time_ms"] / totals["cuda_ms"])
         return result[
-            ["n", "step", "source", "published_share_pct", "share_pct", "cuda_ms", "step_gain",
-             "run_gain"]
+            ["n", "step", "source", "published_share_pct", "share_pct", "tuned_share_pct",
+             "cuda_ms", "step_gain", "run_gain"]
         ]  # fmt: skip
 
     return table
@@ -284,46 +291,80 @@ def against_range(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 STEP_4 = {
-    "paper": "",
-    "paper, 512 columns a block": "lines_a_bin=512",
-    "paper, 4 columns a block": "lines_a_bin=4",
-    "A": "step_4=A",
-    "B": "step_4=B",
-    "C": "step_4=C",
+    "paper": AS_PRINTED,
+    "A": (*AS_PRINTED, ("step_4", "A")),
+    "B": (*AS_PRINTED, ("step_4", "B")),
+    "C": (*AS_PRINTED, ("step_4", "C")),
+    "tuned": (),
+    "tuned A": (("step_4", "A"),),
+    "tuned B": (("step_4", "B"),),
+    "tuned C": (("step_4", "C"),),
 }
-"""Kernels for step 4 by the options of their cells."""
+"""Kernels for step 4, as printed and in our configuration, by the options of their cells."""
 
 
 def appendix_b(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """The kernels for step 4: run time, launches, and time over the paper's choice."""
-    keys = [*KEY, "seed"]
-    base = named(by_seed(summary, "gpu"), "paper_ms")
-    parts = []
-    for name, options in STEP_4.items():
+    """The kernels for step 4: run time, launches, and time over the paper's choice.
+
+    Each is set beside the paper's choice in its own configuration.
+    """
+    keys, parts = [*KEY, "seed"], []
+    for name, pairs in STEP_4.items():
+        options = ",".join(f"{key}={value}" for key, value in pairs)
         part = by_seed(summary, "gpu", options=options).rename(columns={"value": "time_ms"})
         for counter in ("iterations_step_4", "iterations_step_3"):
             column = named(by_seed(summary, "gpu", counter, "answer", options), counter)
             part = part.merge(column, on=keys)
+        own = "" if name.startswith("tuned") else PRINTED
+        part = part.merge(named(by_seed(summary, "gpu", options=own), "choice_ms"), on=keys)
         parts.append(part.assign(step_4=name))
-    table = pd.concat(parts, ignore_index=True).merge(base, on=keys)
+    table = pd.concat(parts, ignore_index=True)
     # Only instances on which an alternative ran as well.
-    table = table[table.groupby(keys)["step_4"].transform("nunique") > 1]
-    table = table.assign(over_paper=table["time_ms"] / table["paper_ms"])
+    table = table[table.groupby(keys)["step_4"].transform("nunique") > 2]
+    table = table.assign(over_choice=table["time_ms"] / table["choice_ms"])
     table = table.rename(columns={"iterations_step_4": "launches", "iterations_step_3": "searches"})
-    values = ["time_ms", "over_paper", "launches", "searches"]
+    values = ["time_ms", "over_choice", "launches", "searches"]
     table = table.groupby([*KEY, "device", "step_4"], sort=False)[values].median().reset_index()
     return order(table)[
-        ["n", "cost_range", "source", "device", "step_4", "time_ms", "over_paper", "launches",
+        ["n", "cost_range", "source", "device", "step_4", "time_ms", "over_choice", "launches",
          "searches"]
     ]  # fmt: skip
 
 
+AUTHORS = {"managed": "configuration=released", "copied": PRINTED}
+"""The authors' program by its flags, and our configuration that has them so."""
+
+
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Our kernels beside the authors' CUDA C++ on one card model, seed by seed, then the median."""
-    table = order(beside_authors(by_seed(summary, "gpu"), published("authors_code_h100")))
-    return table[
-        ["n", "cost_range", "source", "device", "seeds", "published_authors_ms", "measured_ms",
-         "authors_over_ours"]
+    """Our kernels beside the authors' CUDA C++ on one card model, seed by seed, then the median.
+
+    The program is measured as released, with its flags in managed memory, and with flags that the
+    host copies; beside each stands our configuration that has them so, and ours last. Print's times
+    are those of another card, and of a program whose flags the paper does not describe.
+    """
+    keys = [*KEY, "seed"]
+    table = named(by_seed(summary, "gpu"), "tuned_ms", "device")
+    authors = published("authors_code_h200")
+    for flags, options in AUTHORS.items():
+        theirs = authors[authors["flags"] == flags]
+        theirs = theirs.groupby(["n", "cost_range", "seed"])["solve_ms"].median()
+        theirs = theirs.rename(f"published_{flags}_ms").reset_index()
+        table = table.merge(theirs, on=["n", "cost_range", "seed"])
+        table = table.merge(named(by_seed(summary, "gpu", options=options), f"{flags}_ms"), on=keys)
+        ratio = table[f"{flags}_ms"] / table[f"published_{flags}_ms"]
+        table = table.assign(**{f"{flags}_over_authors": ratio})
+    table = table.assign(
+        tuned_over_authors=table["tuned_ms"] / table["published_managed_ms"], seeds=1
+    )
+    values = [name for name in table if name.endswith(("_ms", "_over_authors"))]
+    grouped = table.groupby([*KEY, "device"], sort=False)
+    result = grouped[values].median().join(grouped[["seeds"]].sum()).reset_index()
+    printed = printed_cards(published)[[*BY, "published_gtx970_ms"]]
+    result = order(result.merge(printed, on=list(BY), how="left"))
+    return result[
+        ["n", "cost_range", "source", "device", "seeds", "published_gtx970_ms",
+         "published_managed_ms", "managed_ms", "managed_over_authors", "published_copied_ms",
+         "copied_ms", "copied_over_authors", "tuned_ms", "tuned_over_authors"]
     ]  # fmt: skip
 
 
@@ -331,11 +372,12 @@ def device_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Device time of each kernel over a whole run (scope ``kernels``; a GPU only)."""
     rows = summary[
         (summary["solver"] == "lopes2019:gpu")
-        & (summary["options"] == "")
+        & summary["options"].isin(["", PRINTED])
         & (summary["scope"] == "kernels")
         & (summary["family"] == "uniform")
     ].rename(columns={"label": "cost_range"})
-    keys = ["n", "cost_range", "source", "device", "seed"]
+    rows = rows.assign(configuration=rows["options"].map({"": "tuned", PRINTED: "paper"}))
+    keys = ["n", "cost_range", "source", "device", "configuration", "seed"]
     parts = {}
     for suffix, name in (("_ms", "device_ms"), ("_launches", "launches")):
         mine = rows[rows["metric"].str.endswith(suffix) & (rows["metric"] != "time_ms")]
@@ -345,14 +387,15 @@ def device_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = table.assign(us_a_launch=1e3 * table["device_ms"] / table["launches"])
     table = table.sort_values("device_ms", ascending=False, kind="stable")
     return order(table)[
-        ["n", "cost_range", "source", "device", "kernel", "launches", "device_ms", "us_a_launch"]
-    ]
+        ["n", "cost_range", "source", "device", "configuration", "kernel", "launches", "device_ms",
+         "us_a_launch"]
+    ]  # fmt: skip
 
 
 def photos(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """The colour rearrangement: cost and time by solver."""
     parts = []
-    for solver in ("gpu", "cpu_sp"):
+    for solver in ("gpu", "cpu_sp", "datenagi2016:tree"):
         time = named(medians(summary, solver, family="colours"), "time_ms", "device")
         cost = named(medians(summary, solver, "cost", "answer", family="colours"), "cost")
         parts.append(time.merge(cost, on=KEY).assign(solver=solver))

@@ -93,7 +93,7 @@ ANOTHER_CODE = (
 
 def other_code(row: Any) -> compare.Note:
     """Remark on a ratio that the O(n^3) code is another one, and how far both codes moved."""
-    public = f"the public codes of both papers have {row.authors_ratio:.2g} on an H100"
+    public = f"the public codes of both papers have {row.authors_ratio:.2g} on an H200"
     moved = gains("o4_gain", "o3_gain", "the O(n^4) time", "the O(n^3) time")(row)
     return compare.either(moved, f"{ANOTHER_CODE}; {public}")
 
@@ -116,32 +116,48 @@ def o4_faster(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 
 def authors(table: pd.DataFrame) -> list[Comparison]:
-    """Check our goal: geometric mean at or under the authors' code, no cell over 1.5 times it.
+    """Check our goals: as printed within twice the authors' program, ours at most a fourth of it.
 
-    The authors' code ran on seeds 1 to 3, at n = 8192 and 10n on two of them.
+    The first says whether our configuration is theirs: each of the 15 cells, with flags in managed
+    memory and with flags that the host copies.
     """
     found = []
     for _, rows in table.groupby("source", sort=False):
         complete = len(rows) == 15 and (rows["seeds"] >= 2).all()
-        if complete and rows["device"].str.contains("H100").all():
-            ratios = 1 / rows["authors_over_ours"]
-            found += compare.goal_of_cells("our time over the authors'", ratios, 1.0, 1.5)
-    return found or not_measured("our time over the authors': all 15 cells, an H100", "goal")
+        if not complete or not rows["device"].str.contains("H200").all():
+            continue
+        for flags in ("managed", "copied"):
+            for row in rows.itertuples(index=False):
+                found.append(
+                    compare.goal(
+                        f"{flags} flags, ours as printed over the authors', n={row.n} range "
+                        f"{row.cost_range}",
+                        round(float(getattr(row, f"{flags}_over_authors")), 4), 0.5, 2.0,
+                    )
+                )  # fmt: skip
+        ratios = rows["tuned_over_authors"]
+        found += compare.goal_of_cells("our time over the authors'", ratios, 0.25, 0.5)
+    return found or not_measured("our times over the authors': all 15 cells, an H200", "goal")
 
 
 def appendix_b(table: pd.DataFrame) -> list[Comparison]:
-    """Judge that the paper's kernel is the fastest: Appendix B gives no numbers, but chose it."""
+    """Judge that the paper's kernel is the fastest: Appendix B gives no numbers, but chose it.
+
+    As printed: 512 columns a bin, where the alternatives pay for what they do not see. In our
+    configuration one block searches alone up to n = 4096; that is shown and proves nothing.
+    """
     found = []
     rows_on_gpu = table[table["device"] != EXECUTOR_NAME]
     for (_, n), rows in rows_on_gpu.groupby(["source", "n"], sort=False):
         for choice in ("A", "B", "C"):
-            ratios = rows.loc[rows["step_4"] == choice, "over_paper"].dropna()
+            ratios = rows.loc[rows["step_4"] == choice, "over_choice"].dropna()
+            if ratios.empty:
+                continue
             mean = float(np.exp(np.log(ratios).mean()))
-            alone = "one block searches alone at this n: nothing has to be seen by others"
             found.append(
                 effect(
                     f"alternative {choice} over the paper's kernel, n={n}", "not faster",
-                    round(mean, 3), at_least=1.0, note="" if n > 4096 else alone,
+                    round(mean, 3), at_least=1.0,
                 )
             )  # fmt: skip
     return found or not_measured("alternatives over the paper's kernel, on a GPU", "claim")

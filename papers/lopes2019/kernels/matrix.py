@@ -26,6 +26,7 @@ def step_1_min_in_rows(n, rows_a_block, cost, top, min_in_row):
     Paper: [L19 sec.4.7] [L19 Fig.3] [L19 Alg.8].  The matrix is cut into slices of
     ``block / rows_a_block`` columns; a thread walks through the slices at one position, then
     the block halves its results in shared memory until only different rows are left.
+    `evidence.diagrams.fig_3` draws who reads what.
     Launch: ceil(n / rows_a_block) blocks of a power of two threads.
     Reads/Writes: reads ``cost`` once; writes ``min_in_row``.
     """
@@ -167,7 +168,8 @@ def compress_matrix(n, lines, by_row, slack, zeros, zeros_size):
     Paper: [L19 Alg.7] [L19 sec.4.6].  Launch: grid-stride over the matrix, `UNROLL` entries a
     turn.  ``by_row``: bins of rows (Appendix B's alternatives) instead of columns.
     Reads/Writes: reads ``slack`` once; appends to ``zeros`` by an atomic increment of the bin's
-    size, which must be 0 at the start.
+    size, which must be 0 at the start. Beyond the matrix's end a turn repeats its first entry,
+    which makes no new zero: only positions inside are looked at again.
     Race: the atomics decide the order inside a bin, which the algorithm leaves open ("in random
     order" [L19 sec.4.1]).
     """
@@ -198,7 +200,8 @@ def step_6_reduction_1(n, slack, covered_row, covered_column, top, partial):
     """Minimum of the uncovered slacks, one result a block.
 
     Paper: [L19 Alg.5].  Launch: a full GPU's worth of blocks of a power of two threads; each
-    thread takes pairs of entries one block apart.
+    thread takes pairs of entries one block apart. A division takes many times an addition's time,
+    so row and column are divided out once and then carried on by additions.
     Reads/Writes: reads the covers and the uncovered slacks only; writes ``partial[block]``.
     """
     shared = cuda.shared.array(MAX_BLOCK, slack.dtype)

@@ -26,6 +26,10 @@ zeros of columns ``b * lines .. (b + 1) * lines - 1`` stand in bin ``b``, at
 ``zeros[b * lines * n ...]``, so that block ``b`` of step 4 reads its part of the graph in one
 piece [L19 sec.4.4.1]; the alternatives A to C split by rows instead.
 
+A thread is a line in `init` and step 3, a row in `step_5a` and a column in `step_5b`. In `step_2`
+and `step_4` it takes zeros: of the whole list, and of its block's bin. `reference_parallel` has
+the same steps as plain NumPy, thread by thread.
+
 Step 4 and its alternatives take arrays together, in the named tuples of `kernels.arguments`.
 
 Index arithmetic: Numba makes ``int32 * int32`` an int64, which positions in the matrix need.
@@ -54,11 +58,16 @@ class Flag:
     """Launches of step 4 whose signals were sent to the host."""
     ZEROS = 5
     """Zeros after step 1."""
+    ALL_ZEROS = 6
+    """Zeros of the latest compression, where they are counted on one word (`kernels.printed`)."""
+    READ_BY_HOST = 7
+    """Not 0: the host reads these flags itself, and no word is sent."""
 
 
-FLAGS = 6
+FLAGS = 8
 MATCHES, PATH_FOUND, ZERO_FOUND = Flag.MATCHES, Flag.PATH_FOUND, Flag.ZERO_FOUND
 BLOCKS_DONE, SIGNALS, ZEROS = Flag.BLOCKS_DONE, Flag.SIGNALS, Flag.ZEROS
+ALL_ZEROS, READ_BY_HOST = Flag.ALL_ZEROS, Flag.READ_BY_HOST
 
 # ---------------------------------------------------------------------------------- start
 
@@ -198,10 +207,14 @@ def step_3(n, row_of_star_at_column, covered_column, flags):
 def send_signals(words):
     """One thread of each block calls this last; the last block of the launch tells the host.
 
-    Everything the host must know is packed into one 64-bit store (`decode_signal` in solver.py),
+    It is no part of the search: skip it at a first reading and go on at `fence`.
+    Everything the host must know is packed into one 64-bit store (`decode_signal` in host.py),
     so that it can watch a single word of mapped memory instead of synchronising and copying.
+    A host that reads the flags itself, after the kernel, is sent nothing.
     """
     flags, signal = words.flags, words.signal
+    if flags[READ_BY_HOST] != 0:
+        return
     cuda.threadfence()  # this block's signals before its tick
     if cuda.atomic.add(flags, BLOCKS_DONE, 1) == cuda.gridDim.x - 1:
         cuda.threadfence()  # every block's tick before its signals are read
@@ -227,6 +240,9 @@ def fence():
 def uncovered(covers, row, column):
     """Whether a zero is uncovered: the column is asked first, then the row [L19 Thm.1 S2].
 
+    An uncovered column was reached by the search, a covered row as well: the zero leads on if its
+    column was reached and its row was not. Who sees the column uncovered must also see the row
+    covered that uncovered it (S3), and the zeros of a row must see such changes in one order (S4).
     The fence between the two reads keeps S2 and, as all of a launch's fences have one order that
     every thread agrees on, S4: it is the moment at which this zero is checked.
     """
@@ -242,7 +258,8 @@ def process(covers, marks, row, column, flags):
 
     S1: the prime is one 32-bit word a row, so the last writer's whole value stays. S3: the row is
     covered, a fence, then the star's column is uncovered. Returns 1 if a column was uncovered,
-    so that there may be new zeros to check, 0 at the end of a path.
+    so that there may be new zeros to check, 0 at the end of a path. A row without a star is
+    never covered, so later sweeps prime it again, which changes nothing but the path's beginning.
     """
     store_relaxed(marks.prime, row, column)
     star = marks.star[row]
@@ -256,12 +273,15 @@ def process(covers, marks, row, column, flags):
 
 
 @cuda.jit
-def step_4(order, zeros, covers, marks, words):
+def step_4(order, zeros, covers, marks, words, checks, most):
     """Search alternating paths: prime uncovered zeros until the block can uncover no more columns.
 
     Paper: [L19 Alg.2] [L19 sec.4.4.1].  Launch: one block a bin of columns; restarted by the host
     while some block uncovered a column and none found a path (the paper's global
     synchronisation, S5).  A thread that ends a path signals and goes on, so one search finds many.
+    A zero is looked at `checks` times between two barriers: meanwhile another block may have
+    uncovered it, which saves a restart ("looping the outer if" [L19 app.B]). A block with more than
+    `most` zeros, or alone, looks once: it has no time to wait, or nobody to wait for.
     Reads/Writes: covers both ways, primes, flags.
     Race: blocks and threads read covers that others change. [L19 Thm.1] shows that every such run
     equals a serial one as long as S1 to S5 hold: S1 and S3 are kept in `process`, S2 and S4 in
@@ -278,14 +298,17 @@ def step_4(order, zeros, covers, marks, words):
     first = b * lines * n
     size = zeros.sizes[b]
     searched = 0
+    if size > most or cuda.gridDim.x == 1:
+        checks = int32(1)
     for _ in range(n + 1):  # every sweep but the last covers a row for good
         found = 0
         for k in range(thread, size, cuda.blockDim.x):
             position = zeros.positions[first + k]
             column = position // n
             row = position - column * n
-            if uncovered(covers, row, column):
-                found |= process(covers, marks, row, column, words.flags)
+            for _ in range(checks):
+                if uncovered(covers, row, column):
+                    found |= process(covers, marks, row, column, words.flags)
         if cuda.syncthreads_or(int32(found)) == 0:
             break
         searched = 1
@@ -338,6 +361,7 @@ def step_5b(
     """Apply the green paths backward, from their free column: star greens, drop old stars.
 
     Paper: [L19 Alg.4] [L19 sec.4.5].  Launch: one thread a column, n in all.
+    `evidence.photos.fig_2` draws greens beside primes that got none.
     Reads/Writes: reads greens, moves stars.
     Race: none that matters. A row has one prime and a column one green, so two paths traced back
     from two free columns share no line; a thread that asks whether *its* column is starred sees
@@ -370,7 +394,7 @@ SIGNATURES = {
     step_2: f"void(int32, int32, {', '.join([_LINES] * 7)})",
     step_3_init: f"void(int32, {', '.join([_LINES] * 5)})",
     step_3: f"void(int32, {', '.join([_LINES] * 3)})",
-    step_4: (Order, Zeros, Covers, Marks, Words),
+    step_4: (Order, Zeros, Covers, Marks, Words, "int32", "int32"),
     step_5a: f"void(int32, {', '.join([_LINES] * 4)})",
     step_5b: f"void(int32, {', '.join([_LINES] * 3)})",
 }

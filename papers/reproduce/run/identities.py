@@ -14,6 +14,7 @@ from pathlib import Path
 
 from papers.common.model import Instance
 from papers.reproduce.measure.outcome import Outcome
+from papers.reproduce.registry import UsageError
 from papers.reproduce.run.folder import write_atomically
 
 FILE = "instances.csv"
@@ -29,15 +30,24 @@ def key_of(instance: Instance) -> Key:
 
 
 def read(folder: Path) -> dict[Key, dict[str, str]]:
-    """Return the rows of a run's `FILE`, `FOUND` by `key_of`; none if there is no file."""
+    """Return the rows of a run's `FILE`, `FOUND` by `key_of`; none if there is no file.
+
+    Raises
+    ------
+    UsageError
+        If its columns are not `NAMED_BY` and `FOUND`, or a row has fewer or more.
+    """
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
-    rows = csv.DictReader(io.StringIO(text))
-    return {
-        tuple(row[name] for name in NAMED_BY): {name: row[name] for name in FOUND} for row in rows
-    }
+    header, *rows = [tuple(row) for row in csv.reader(io.StringIO(text))] or [()]
+    columns = (*NAMED_BY, *FOUND)
+    if header != columns or any(len(row) != len(columns) for row in rows):
+        wanted = ", ".join(columns)
+        raise UsageError(f"{folder / FILE} is damaged: its columns are not {wanted}")
+    named = len(NAMED_BY)
+    return {row[:named]: dict(zip(FOUND, row[named:], strict=True)) for row in rows}
 
 
 class Identities:

@@ -257,7 +257,7 @@ def cells(summary: pd.DataFrame) -> pd.DataFrame:
     table = done[kept].merge(timed.rename(columns=names), on=cell, how="left")
     # In the order in which the cells began.
     table = summary[cell].drop_duplicates().merge(table, on=cell)
-    texts = {name: table[name].fillna("") for name in ("timed", "spread")}
+    texts = {name: table[name].astype(object).fillna("") for name in ("timed", "spread")}
     table = table.assign(**texts, count=table["count"].fillna(0).astype("int64"))
     return table[[*kept, "run_ms", "timed", "count", "spread"]]
 

@@ -2,8 +2,7 @@
 
 A run's folder is made of `meta.json` (what was asked, the plan), `environment.json`,
 `measurements.csv` (see `papers.reproduce.run.measurements`) and, after the last cell, the files
-that
-`papers.reproduce.report.report` derives from these.
+that `papers.reproduce.report.report` derives from these.
 """
 
 from __future__ import annotations
@@ -287,13 +286,13 @@ class Run:
             return
         first = group[0]
         listener.begins(first)
-        worker.on_timeout = partial(_keep, results, group)
         tries = journal.begins(first.key) if journal else 0
         if tries >= TRIES:
             reason = f"the job has ended {tries} times while it was measured"
             yield first, Outcome("failed", "none", reason, device=worker.device.name)
             group = group[1:]
         if group:
+            worker.on_timeout = partial(_keep, results, journal, group)  # By places in this list.
             wanted = [job.cell for job in group]
             found = worker.measure_together(wanted, self.pace, self.timeout_s, listener.stage)
             yield from zip(group, found, strict=True)
@@ -326,8 +325,13 @@ class Run:
         return problems
 
 
-def _keep(results: RunStore, group: Sequence[Job], place: int, outcome: Outcome) -> None:
+def _keep(
+    results: RunStore, journal: Journal | None, group: Sequence[Job], place: int, outcome: Outcome
+) -> None:
+    """Keep the outcome of the cell that ends the job, so that no other one is held to have done."""
     results.append(_rows(group[place], outcome))
+    if journal:
+        journal.ended()
 
 
 def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:

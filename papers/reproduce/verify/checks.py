@@ -35,8 +35,8 @@ class Check:
     Attributes
     ----------
     name : str
-        The checked thing: ``files``, ``code``, ``cells``, ``objectives``, ``instances``, ``sample``
-        or ``tables``.
+        The checked thing: ``files``, ``record``, ``code``, ``code here``, ``cells``,
+        ``objectives``, ``instances``, ``sample`` or ``tables``.
     result : {"ok", "failed", "cannot be said"}
     why : str
         One sentence.
@@ -90,7 +90,7 @@ def found(name: str | None) -> list[Path]:
     UsageError
         If there is no such record.
     """
-    if name is not None and Path(name).is_dir():
+    if name is not None and _holds_a_record(Path(name)):
         return [Path(name).resolve()]
     every = [
         path
@@ -104,6 +104,11 @@ def found(name: str | None) -> list[Path]:
         listed = ", ".join("/".join(pair) for pair in names.values()) or "none"
         raise UsageError(f"there is no record {name!r}; there are: {listed}")
     return kept
+
+
+def _holds_a_record(folder: Path) -> bool:
+    """Whether a folder has a file of a record; a folder of sources may be called as a paper is."""
+    return any((folder / name).is_file() for name in (*FILES, MANIFEST))
 
 
 def read(folder: Path) -> Record:
@@ -194,12 +199,15 @@ def _present(commit: str, measured: str) -> Check:
 
 
 def check_cells(record: Record) -> Check:
-    """Check that each planned cell is there with a known status, and none that was not planned."""
-    done = record.table[record.table["metric"] == "done"].drop_duplicates("cell", keep="last")
+    """Check that each planned cell is there once, with a known status, and no other."""
+    ends = record.table[record.table["metric"] == "done"]
+    done = ends.drop_duplicates("cell", keep="last")
     status = dict(zip(done["cell"], done["status"], strict=True))
     planned = [job.key for job in record.jobs]
     faults = [f"{cell} was not measured" for cell in planned if cell not in status]
     faults += [f"{cell} was not planned" for cell in sorted(status.keys() - set(planned))]
+    twice = dict.fromkeys(ends["cell"][ends["cell"].duplicated()])
+    faults += [f"{cell} was measured more than once" for cell in twice]
     faults += [f"{c} is {s!r}" for c, s in status.items() if s not in ("ok", "skipped")]
     rows = record.table["status"] != record.table["cell"].map(status)
     faults += [f"{cell} has two statuses" for cell in dict.fromkeys(record.table["cell"][rows])]
@@ -225,7 +233,10 @@ def check_objectives(record: Record) -> Check:
 
 def check_instances(record: Record) -> Check:
     """Draw the instances from files again and compare their checksums with the recorded ones."""
-    known = identities.read(record.folder)
+    try:
+        known = identities.read(record.folder)
+    except UsageError as error:
+        return Check("instances", "failed", str(error))
     planned = {identities.key_of(job.cell.instance): job.cell.instance for job in record.jobs}
     if not known:
         return Check("instances", "cannot be said", "it has no checksum of a file's instance")
@@ -240,7 +251,9 @@ def check_instances(record: Record) -> Check:
     if faults:
         return Check("instances", "failed", _listed(faults))
     result: Result = "ok" if drawn else "cannot be said"
-    return Check("instances", result, f"{drawn} of {len(known)} files are here and the recorded")
+    return Check(
+        "instances", result, f"{drawn} of {len(known)} files are here, with the recorded data"
+    )
 
 
 def _identity(instance: Instance) -> dict[str, str]:
@@ -267,13 +280,14 @@ def check_tables(record: Record) -> Check:
     except Exception as error:
         return Check("tables", "failed", f"{type(error).__name__}: {error}")
     faults = [
-        f"{path.name} differs in {number} lines"
+        f"{path.relative_to(home)} differs in {number} lines"
         for path, text in pages.items()
         if (number := _different_lines(path, text))
     ]
     if faults:
         return Check("tables", "failed", f"{_listed(faults)}; reproduce readme {record.paper}")
-    return Check("tables", "ok", f"made again, they stand in {' and '.join(p.name for p in pages)}")
+    listed = " and ".join(str(path.relative_to(home)) for path in pages)
+    return Check("tables", "ok", f"made again, they stand in {listed}")
 
 
 def _different_lines(path: Path, text: str) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +29,6 @@ from papers.reproduce.verify.checks import Check, Record
 
 ENTRIES = 2**24
 """The most entries of a matrix, or nodes, that are drawn here: 128 MiB of integers."""
-
-OBJECTIVES = tuple(problem.objective for problem in kinds.PROBLEMS.values())
 
 
 @dataclass
@@ -160,10 +158,20 @@ def _solve_anew(
 def _compare(
     job: Job, full: str, rows: pd.DataFrame, answer: Any, counts: bool, tally: _Tally
 ) -> None:
-    """Set an answer's objective, and its counters if they count, beside the recorded ones."""
-    facts = dict([kinds.objective(answer)]) | (dict(answer.counters) if counts else {})
-    for metric, recorded, found in _beside(rows, facts):
-        tally.counters += metric not in OBJECTIVES
+    """Set an answer's objective, and its counters if they count, beside the recorded ones.
+
+    A cell without a recorded objective is a fault: nothing would be compared.
+    """
+    name, value = kinds.objective(answer)
+    objectives = _recorded(rows, name)
+    if not objectives:
+        tally.faults.append(f"{job.key}: no {name} is recorded")
+    beside = [(name, each, float(value)) for each in objectives]
+    if counts:
+        counters = list(_beside(rows, answer.counters))
+        tally.counters += len(counters)
+        beside += counters
+    for metric, recorded, found in beside:
         if not np.isclose(recorded, found, rtol=1e-9, atol=0.0):
             tally.faults.append(
                 f"{job.key}: {metric} is recorded as {recorded:.17g}, and {full} has {found:.17g}"
@@ -174,9 +182,14 @@ def _has_floats(problem: Problem, data: Any) -> bool:
     return problem.name == "assignment" and data.dtype.kind == "f"
 
 
-def _beside(rows: pd.DataFrame, facts: dict[str, Any]) -> Iterator[tuple[str, float, float]]:
-    """Yield metric, recorded and found value of what was equal in all recorded repetitions."""
-    for metric, found in facts.items():
-        recorded = rows.loc[rows["metric"] == metric, "value"]
+def _recorded(rows: pd.DataFrame, metric: str) -> list[float]:
+    """Return the values of a metric that differ; equal repetitions give one."""
+    return [float(value) for value in rows.loc[rows["metric"] == metric, "value"].unique()]
+
+
+def _beside(rows: pd.DataFrame, counters: Mapping[str, Any]) -> Iterator[tuple[str, float, float]]:
+    """Yield metric, recorded and found value of counters that were equal in all repetitions."""
+    for metric, found in counters.items():
+        recorded = _recorded(rows, metric)
         if len(recorded) == 1 and not metric.endswith("_ms"):
-            yield metric, float(recorded.iloc[0]), float(found)
+            yield metric, recorded[0], float(found)

@@ -113,6 +113,12 @@ def test_a_claim_in_words_needs_an_effect_of_its_size():
         comparisons.effect("q", "more", 2.0)
 
 
+def test_a_goal_without_a_bound_is_refused():
+    """Every figure would reach it."""
+    with pytest.raises(ValueError, match="at_least or at_most"):
+        comparisons.goal("q", 2.0)
+
+
 def test_a_claim_in_words_needs_its_whole_interval():
     effect = comparisons.effect("q", "faster", 1.3, at_least=1.1)
     assert with_interval(effect, 1.15, 1.5).verdict == "agrees"

@@ -36,13 +36,23 @@ def verdict(cost, answer, by_rows, ranks=RANKS):
     return by_strips._concluded(found, answer, assignment_proof.FLOAT_TOLERANCE, "strips")
 
 
+def row_of(column, answer):
+    """The row that a column is assigned to."""
+    return int(np.flatnonzero(answer.col_ind == column)[0])
+
+
 def inside(rank, answer, by_rows):
     """A pair that is not assigned, in the strip of a rank."""
     line = blocks.split(N, RANKS)[rank][0]
     if by_rows:
         return line, int(answer.col_ind[(line + 1) % N])
-    row = int(np.flatnonzero(answer.col_ind == line)[0])
-    return (row + 1) % N, line
+    return (row_of(line, answer) + 1) % N, line
+
+
+def violate(cost, rank, answer, by_rows):
+    """Lower a cost in the strip of a rank to a half below what the duals say."""
+    i, j = inside(rank, answer, by_rows)
+    cost[i, j] = answer.row_duals[i] + answer.column_duals[j] - 0.5
 
 
 every_rank = pytest.mark.parametrize("rank", range(RANKS))
@@ -60,8 +70,7 @@ def test_a_right_answer_is_proved(by_rows):
 def test_a_violation_on_any_rank_refutes_though_all_sums_are_right(rank, by_rows):
     """Pairs are tight and the duals add up to the cost: only the violation says what is wrong."""
     cost, answer = tight()
-    i, j = inside(rank, answer, by_rows)
-    cost[i, j] = answer.row_duals[i] + answer.column_duals[j] - 0.5
+    violate(cost, rank, answer, by_rows)
     refuted = verdict(cost, answer, by_rows)
     assert not refuted.ok
     assert "violations 0.5: a gap of 0.5," in refuted.reason
@@ -72,7 +81,7 @@ def test_a_violation_on_any_rank_refutes_though_all_sums_are_right(rank, by_rows
 def test_a_loose_pair_on_any_rank_counts(rank, by_rows):
     cost, answer = tight()
     line = blocks.split(N, RANKS)[rank][0]
-    i = line if by_rows else int(np.flatnonzero(answer.col_ind == line)[0])
+    i = line if by_rows else row_of(line, answer)
     cost[i, answer.col_ind[i]] += 0.25
     claimed = dataclasses.replace(answer, cost=answer.cost + 0.25)
     refuted = verdict(cost, claimed, by_rows)
@@ -86,7 +95,7 @@ def test_the_assigned_costs_of_every_rank_are_added(rank, by_rows):
     """Its duals move with its pair, so only the sum of the assigned costs shows the wrong claim."""
     cost, answer = tight()
     i, j = inside(rank, answer, by_rows)
-    row = i if by_rows else int(np.flatnonzero(answer.col_ind == j)[0])
+    row = i if by_rows else row_of(j, answer)
     cost[row] += 7
     duals = answer.row_duals.copy()
     duals[row] += 7
@@ -138,8 +147,7 @@ def test_one_rank_s_floats_make_it_a_proof_of_floats(rank, by_rows):
     source = OneFloatStrip(cost, rank, by_rows)
     merged = by_strips.merged(audits(source, answer, by_rows))
     assert (merged.exact, merged.whole) == (False, False)
-    i, j = inside(rank, answer, by_rows)
-    cost[i, j] = answer.row_duals[i] + answer.column_duals[j] - 0.5
+    violate(cost, rank, answer, by_rows)
     assert not verdict(source, answer, by_rows).ok
 
 

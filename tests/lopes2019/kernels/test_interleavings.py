@@ -11,6 +11,7 @@ import pytest
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
+from papers.common.gpu.clocks import no_trace
 from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
 from papers.lopes2019 import solver
@@ -22,21 +23,22 @@ SMALL = solver.Geometry(
 )  # fmt: skip
 
 
-def state_under(seed, cost, step_4="paper", switch=0.2):
+def state_under(seed, cost, step_4="paper", switch=0.2, configuration="tuned"):
     """A state whose launches run under one interleaving."""
     executor = Executor(seed=seed, switch=switch)
     with device.executing(executor):
-        return solver.upload(cost, step_4=step_4, geometry=SMALL)
+        return solver.upload(cost, step_4=step_4, geometry=SMALL, configuration=configuration)
 
 
-def test_step_2_under_interleavings():
+@pytest.mark.parametrize("configuration", ["tuned", "paper"])
+def test_step_2_under_interleavings(configuration):
     """Alg. 1: exchange, undo, repeat. Always a maximal set of stars, one a line."""
     cost = (uniform(9, 4, cost_range=3) > 0).astype(np.int32)
     outcomes = set()
     for seed in range(SEEDS):
-        state = state_under(seed, cost)
-        solver.step_1(state.launches, lambda step: None)
-        state.launches["step_2"]()
+        state = state_under(seed, cost, configuration=configuration)
+        solver.step_1(state, no_trace)
+        solver.step_2(state, no_trace)
         row_of = state.arrays["row_of_star_at_column"]
         column_of = state.arrays["column_of_star_at_row"]
         starred = np.flatnonzero(row_of >= 0)
@@ -48,8 +50,11 @@ def test_step_2_under_interleavings():
     assert len(outcomes) > 5, "the interleavings did not differ: the test would prove nothing"
 
 
-@pytest.mark.parametrize("step_4", solver.STEP_4)
-def test_step_4_under_interleavings(step_4):
+@pytest.mark.parametrize(
+    ("step_4", "configuration"),
+    [*((step_4, "tuned") for step_4 in solver.STEP_4), ("paper", "paper"), ("paper", "all_paths")],
+)
+def test_step_4_under_interleavings(step_4, configuration):
     """Theorem 1: whatever the interleaving, the marks are those of some serial run.
 
     A serial run primes only reachable zeros, its primes lead to free columns, and when it finds no
@@ -58,22 +63,20 @@ def test_step_4_under_interleavings(step_4):
     cost = uniform(10, 11, cost_range=5)
     covers, found = set(), set()
     for seed in range(SEEDS):
-        state = state_under(seed, cost, step_4)
-        launches = state.launches
-        solver.step_1(launches, lambda step: None)
+        state = state_under(seed, cost, step_4, configuration=configuration)
+        solver.step_1(state, no_trace)
         # No greedy start: every search then has many paths and joins.
-        launches["step_3_init"]()
-        launches["step_3"]()
-        for _ in range(6):
-            launches["step_4"]()
-            signal = state.wait()
+        solver.step_3(state, no_trace)
+        signal = solver.begin_search(state, no_trace)
+        for _ in range(6 if configuration == "tuned" else 30):  # a block that stops finds fewer
             if signal.path_found:
                 check_marks(state)
-                launches["step_5a"]()
-                launches["step_5b"]()
-                launches["step_3_init"]()
-                launches["step_3"]()
-            elif not signal.zero_found:
+                state.launch("step_5a", "step_5b")
+                solver.step_3(state, no_trace)
+                signal = solver.begin_search(state, no_trace)
+            elif signal.zero_found:
+                signal = solver.sweep(state)
+            else:
                 break
         found.add(tuple(state.arrays["column_of_star_at_row"].tolist()))
         stars = (state.arrays["row_of_star_at_column"] >= 0).sum()

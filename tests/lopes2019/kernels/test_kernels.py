@@ -5,7 +5,7 @@ import pytest
 
 from papers.common.gpu import device
 from papers.common.instances.matrices import uniform
-from papers.lopes2019 import reference, solver
+from papers.lopes2019 import host, reference, solver
 from papers.lopes2019.kernels import search
 
 
@@ -35,8 +35,8 @@ CASES = [(n, label, seed) for n in (1, 2, 3, 7, 16, 33) for label, seed in ((3, 
 @pytest.mark.parametrize("maximize", [False, True])
 def test_step_1_equals_reference(n, cost_range, seed, maximize):
     cost = uniform(n, seed, cost_range=cost_range)
-    state, launches, arrays = prepared(cost, maximize=maximize)
-    solver.step_1(launches, lambda step: None)
+    state, _, arrays = prepared(cost, maximize=maximize)
+    solver.step_1(state, lambda step: None)
     expected = reference.step_1((-cost if maximize else cost).T)
     assert np.array_equal(arrays["slack"].reshape(n, n).T, expected.slack)
     column_wise = np.flatnonzero(expected.slack.T.reshape(-1) == 0)
@@ -46,8 +46,8 @@ def test_step_1_equals_reference(n, cost_range, seed, maximize):
 @pytest.mark.parametrize("step_4", ["paper", "A"])
 def test_zeros_stand_in_the_bin_of_their_line(step_4):
     n = 20
-    state, launches, _ = prepared(uniform(n, 3, cost_range=4), step_4=step_4)
-    solver.step_1(launches, lambda step: None)
+    state, _, _ = prepared(uniform(n, 3, cost_range=4), step_4=step_4)
+    solver.step_1(state, lambda step: None)
     lines = solver.Geometry.for_device(n).lines_a_bin
     bins = zeros_of(state)
     assert len(bins) > 1
@@ -59,8 +59,8 @@ def test_zeros_stand_in_the_bin_of_their_line(step_4):
 
 @pytest.mark.parametrize(("n", "cost_range", "seed"), CASES)
 def test_step_2_stars_a_maximal_set_of_zeros(n, cost_range, seed):
-    _, launches, arrays = prepared(uniform(n, seed, cost_range=cost_range))
-    solver.step_1(launches, lambda step: None)
+    state, launches, arrays = prepared(uniform(n, seed, cost_range=cost_range))
+    solver.step_1(state, lambda step: None)
     launches["step_2"]()
     slack = arrays["slack"].reshape(n, n)  # [column, row]
     row_of, column_of = arrays["row_of_star_at_column"], arrays["column_of_star_at_row"]
@@ -77,7 +77,7 @@ def test_step_2_stars_a_maximal_set_of_zeros(n, cost_range, seed):
 def in_step_4(cost, step_4="paper"):
     """Kernel state and reference tableau before a search, with the same stars."""
     state, launches, arrays = prepared(cost, step_4=step_4)
-    solver.step_1(launches, lambda step: None)
+    solver.step_1(state, lambda step: None)
     launches["step_2"]()
     launches["step_3_init"]()
     launches["step_3"]()
@@ -112,7 +112,7 @@ def test_searches_equal_reference(n, cost_range, seed, step_4):
         launches["step_3_init"]()
         launches["step_3"]()
         launches["step_4"]()
-        signal = state.wait()
+        signal = state.signal()
         if signal.matches == n:
             break
         while not signal.path_found:
@@ -126,7 +126,7 @@ def test_searches_equal_reference(n, cost_range, seed, step_4):
                 reference.step_6(tableau)
                 assert np.array_equal(arrays["slack"].reshape(n, n).T, tableau.slack)
             launches["step_4"]()
-            signal = state.wait()
+            signal = state.signal()
         check_primes(state, n)
         launches["step_5a"]()
         launches["step_5b"]()
@@ -183,7 +183,7 @@ def test_step_6_minimum_covers_every_entry():
 def test_signal_word_round_trip():
     for found, zero, matches in ((0, 0, 0), (1, 1, 20000), (0, 1, 46340)):
         payload = (found << 33) | (zero << 32) | matches
-        assert solver.decode_signal(payload) == solver.Signal(matches, bool(zero), bool(found))
+        assert host.decode_signal(payload) == host.Signal(matches, bool(zero), bool(found))
 
 
 def test_reference_solves_to_the_optimum():

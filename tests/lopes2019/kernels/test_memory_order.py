@@ -50,7 +50,7 @@ def run(seed, without=()):
             ),
         )  # fmt: skip
     launches = state.launches
-    solver.step_1(launches, lambda step: None)
+    solver.step_1(state, lambda step: None)
     for name in ("step_3_init", "step_3"):
         launches[name]()
     for _ in range(4):
@@ -69,7 +69,7 @@ def checked_step_4(state):
     a = state.arrays
     before = a["covered_column"].copy()
     state.launches["step_4"]()
-    signal = state.wait()
+    signal = state.signal()
     assert signal.path_found == (a["flags"][PATH_FOUND] != 0)
     assert signal.zero_found == (a["covered_column"] != before).any()
     return signal

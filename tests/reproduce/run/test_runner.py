@@ -18,6 +18,7 @@ from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.plan import cells as plan
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import measurements, runner
+from papers.reproduce.run.folder import Journal
 
 
 def table(folder):
@@ -429,3 +430,32 @@ def test_further_seeds_of_long_cells_are_skipped_unless_asked_for(tmp_path, aske
         first = [line for line in lines if "seed=2" not in line and "seed=3" not in line]
         (tmp_path / "measurements.csv").write_text("".join(first))
         assert [len(group) for group in executed(tmp_path, asked, ms, planned)] == [1, 1]
+
+
+def test_a_timeout_behind_a_cell_that_is_given_up_is_kept_under_its_own_name(tmp_path):
+    """Planted: places were counted in the whole group, the cell that is given up with them."""
+    (table1,) = (one for one in toy.experiments() if one.name == "table1")
+    planned = plan.jobs([("toy", table1)], Plan("smoke", False, (1,)))
+    first, second = planned
+    journal = Journal(tmp_path)
+    for _ in range(runner.TRIES):
+        journal.begins(first.key)
+
+    def measure(group, *_):
+        assert [cell.key for cell in group] == [second.cell.key]
+        ranks.on_timeout(0, Outcome("timeout", "none", "over 1 s", device="A"))
+        raise SystemExit  # As the job's end.
+
+    ranks = SimpleNamespace(
+        measure_together=measure, device=SimpleNamespace(ranks=2, name="A"), on_timeout=None
+    )
+    listener = SimpleNamespace(begins=lambda job: None, stage=print, ended=lambda *_: None)
+    options = {"preset": "smoke", "timeout_s": 1.0, "seeds": [], "repeats": None}
+    with pytest.raises(SystemExit):
+        runner.Run(tmp_path, {"options": options}, planned).execute(ranks, listener)
+    done = table(tmp_path).query("metric == 'done'")
+    assert dict(zip(done["cell"], done["status"], strict=True)) == {
+        first.key: "failed",
+        second.key: "timeout",
+    }
+    assert Journal(tmp_path).begins(first.key) == 0  # The reason of the end is known.

@@ -74,6 +74,9 @@ def test_records_are_named_by_paper_card_or_folder(record, reproduce, monkeypatc
     monkeypatch.chdir(record.parent)
     result = reproduce("verify", "a-card", "--seconds", 0)  # A folder, by one word.
     assert (result.code, result.err) == (0, "")
+    monkeypatch.chdir(record.parents[2])
+    result = reproduce("verify", "toy", "--seconds", 0)  # A paper; its sources' folder is here.
+    assert (result.code, "toy/a-card\n" in result.out) == (0, True)
     result = reproduce("verify", "nobody")
     assert (result.code, "there are: toy/a-card" in result.err) == (2, True)
 
@@ -111,6 +114,13 @@ def test_an_objective_changed_in_one_cell_or_in_all_is_noticed(record, verified)
     code, found = verified(record, 3600)
     assert (code, found["objectives"][0], found["sample"][0]) == (1, "ok", "failed")
     assert f"cost is recorded as 1, and toy:good has {value}" in found["sample"][1]
+
+
+def test_an_objective_that_nobody_recorded_is_noticed(record, verified):
+    """Planted: without an objective nothing was compared, and all was well."""
+    changed(record / "measurements.csv", ",answer,cost,", ",answer,price,")
+    found = verified(record, 3600)[1]
+    assert (found["sample"][0], "no cost is recorded" in found["sample"][1]) == ("failed", True)
 
 
 def test_a_changed_counter_is_noticed(record, verified):
@@ -164,6 +174,13 @@ def test_cells_that_are_not_proved_or_not_planned_are_noticed(record, verified, 
 def test_a_cell_with_two_statuses_is_noticed(record, verified):
     changed(record / "measurements.csv", ",ok,", ",weird,", 1)
     assert "has two statuses" in verified(record)[1]["cells"][1]
+
+
+def test_a_cell_that_was_measured_twice_is_noticed(record, verified):
+    path = record / "measurements.csv"
+    whole = path.read_text()
+    path.write_text(whole + whole.partition("\n")[2])
+    assert "was measured more than once" in verified(record)[1]["cells"][1]
 
 
 def test_a_record_names_its_commit_and_is_compared_with_it(record, verified, clean_tree):
@@ -234,6 +251,13 @@ def test_the_data_of_files_are_compared_with_the_recorded_checksums(
     assert ("path has other data here" in found.why) == (result == "failed")
     record.jobs = []
     assert checks.check_instances(record).result == "failed"  # It was not planned.
+
+
+@pytest.mark.parametrize("damage", [ROW.rpartition(",5,")[0], "a" * 64 + "," + ROW + "a" * 64])
+def test_a_damaged_list_of_checksums_is_told(tmp_path, damage):
+    with_checksums(tmp_path, damage)
+    found = checks.check_instances(SimpleNamespace(folder=tmp_path, jobs=[]))
+    assert (found.result, "instances.csv is damaged" in found.why) == ("failed", True)
 
 
 def test_a_record_keeps_the_checksums_and_lists_them(

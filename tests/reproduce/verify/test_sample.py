@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from scipy.optimize import linear_sum_assignment
 
+from papers.common import instances
 from papers.common.model import GivenUpError
 from papers.common.problems import kinds
 from papers.reproduce.verify import checks, sample
@@ -23,11 +25,16 @@ def record(smoke, toy):
 
 
 def known(found, job, cells):
-    """The record's rows, and the rows of the first cell under the larger ones' names."""
-    rows = found.table[found.table["cell"] == job.key]
-    rows = rows[~rows["metric"].isin(["cost", "augmentations"])]
-    one = rows.head(1).assign(scope="answer", metric="seen")
-    return pd.concat([found.table, *(one.assign(cell=cell.key) for cell in cells)])
+    """The record's rows, and the larger cells' objectives."""
+    rows = found.table[(found.table["cell"] == job.key) & (found.table["metric"] == "cost")]
+    optima = {cell.key: optimum(cell.cell.instance) for cell in cells}
+    larger = [rows.assign(cell=key, value=value) for key, value in optima.items()]
+    return pd.concat([found.table, *larger], ignore_index=True)
+
+
+def optimum(instance):
+    cost = instances.draw(instance)
+    return float(cost[linear_sum_assignment(cost)].sum())
 
 
 def ticking(step):
@@ -44,6 +51,17 @@ def ticking(step):
 def test_every_instance_is_solved_where_there_is_time(record):
     found = sample.check_sample(record, HOUR)
     assert (found.result, found.why[:20]) == ("ok", "3 of 3 instances wer")
+
+
+def test_the_objective_of_every_repetition_is_compared(record):
+    """Planted: a metric with several rows, as older records have them, was passed over."""
+    cost = record.table[record.table["metric"] == "cost"]
+    again = replace(record, table=pd.concat([record.table, cost.assign(repeat=1)]))
+    assert sample.check_sample(again, HOUR).result == "ok"
+    wrong = cost.assign(repeat=1, value=cost["value"] + 1)
+    again = replace(record, table=pd.concat([record.table, wrong]))
+    found = sample.check_sample(again, HOUR)
+    assert (found.result, "cost is recorded as" in found.why) == ("failed", True)
 
 
 def test_no_instance_is_begun_after_the_time_or_if_it_is_predicted_to_exceed_it(record):
