@@ -2,7 +2,7 @@
 
 | problem | families |
 | --- | --- |
-| assignment | `uniform` ... `geometric` by formula, `lopes_cpp`, `colours` of two photographs |
+| assignment | `uniform` ... by formula, `lopes_authors`, `lopes_cpp`, `colours` of photographs |
 | matching | `uniform_graph` ... `mesh_dual` at random, `matrix` from a file, and its `stand_in` |
 | flow | `random_grid`, `random_network`, `segmentation` ... of photographs, files |
 
@@ -94,6 +94,7 @@ _ASSIGNMENTS = (
            formula=formulas.Uniform, storages=("host", "device", "strips")),
     Family("uniform_double", "assignment", matrices.uniform_double, labels.RANGE,
            formula=formulas.UniformDouble, storages=_STRIPS),
+    Family("lopes_authors", "assignment", matrices.lopes_authors, labels.LARGEST_COST),
     Family("lopes_cpp", "assignment", matrices.lopes_cpp, labels.LARGEST_COST),
     Family("adversarial", "assignment", matrices.adversarial, labels.FREE,
            formula=formulas.Adversarial, storages=_STRIPS),

@@ -3,7 +3,7 @@
 [L19 Table 1] [L19 Table 2] [L19 Table 3] [L19 Table 4] [L19 Fig.2] [L19 Fig.4] [L19 Fig.5]
 [L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12], and as
 pictures alone [L19 Fig.1] [L19 Fig.3] [L19 Table A.5]. Our own: `appendix_b`, `counts`, `kernels`,
-`authors`, `photos`.
+`authors`, `photos`, `claims`, `authors_stream`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
 paper's and how to compare it (`verdicts`); the first five are declared, and say all four by that.
@@ -22,7 +22,16 @@ from papers.common.evidence import plots
 from papers.common.evidence.declarations import Code, Instances, Ratio, SameCounts, Times
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
-from papers.lopes2019.evidence import diagrams, photos, rivals, tables, verdicts, waterfall
+from papers.lopes2019.evidence import (
+    authors_stream,
+    claims,
+    diagrams,
+    photos,
+    rivals,
+    tables,
+    verdicts,
+    waterfall,
+)
 from papers.lopes2019.evidence.tables import AS_PRINTED, LABELS, RANGES_FIG_5
 
 if TYPE_CHECKING:
@@ -290,6 +299,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="figure", cells=waterfall.cells, table=waterfall.table, figure=waterfall.draw,
         compare=waterfall.compare, interleaved=True,
     ),
+    claims.experiment(fig_4, fig_5),
+    authors_stream.EXPERIMENT,
     COUNTS.experiment("counts", "What no hardware changes: zeros, iterations, optimal costs"),
     Experiment(
         name="kernels", title="Device time of each kernel at the largest n (a GPU only)",

@@ -35,6 +35,7 @@ def test_label_range_refuses(label):
         ("uniform_double", "2", {"cost_range": 2}),
         ("planted", "n/2", {"cost_range": 32}),
         ("geometric", "n", {"cost_range": 64}),
+        ("lopes_authors", "10n", {"high": 639}),
         ("lopes_cpp", "n", {"high": 63}),
         ("adversarial", "worst", {}),
         ("constant", "ones", {}),

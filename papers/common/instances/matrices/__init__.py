@@ -1,5 +1,6 @@
 """Cost matrices: families given by formula, as blocks and whole, on the host and on a device."""
 
+from papers.common.instances.matrices.mersenne import lopes_authors
 from papers.common.instances.matrices.minstd import lopes_cpp
 from papers.common.instances.matrices.whole import (
     adversarial,
@@ -14,6 +15,7 @@ __all__ = [
     "adversarial",
     "constant",
     "geometric",
+    "lopes_authors",
     "lopes_cpp",
     "planted",
     "uniform",

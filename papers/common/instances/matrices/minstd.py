@@ -1,4 +1,4 @@
-"""The stream of the C++ program of [L19]'s authors: ``minstd_rand0`` of the standard library.
+"""The stream that g++ makes of the C++ program of [L19]'s authors: ``minstd_rand0``.
 
 An entry depends on those before it, so this family has no blocks.
 """
@@ -23,7 +23,7 @@ def _fill_minstd(out: np.ndarray, state: int, low: int, scaling: int, past: int)
 
 
 def lopes_cpp(n: int, seed: int = 45345, *, low: int = 0, high: int) -> np.ndarray:
-    """Draw the first matrix of the authors' C++ program: uniform integers from `low` to `high`.
+    """Draw the first matrix of the authors' program under g++: integers from `low` to `high`.
 
     ``std::default_random_engine`` of g++ is ``minstd_rand0``, ``x <- 16807 x mod 2**31 - 1``,
     seeded with ``seed mod 2**31 - 1`` (1 where that is 0). Its ``uniform_int_distribution`` takes
@@ -33,8 +33,9 @@ def lopes_cpp(n: int, seed: int = 45345, *, low: int = 0, high: int) -> np.ndarr
 
     The matrix is filled row by row. In the authors' published source (paclopes/HungarianGPU; read,
     not run) the seed is 45345, ``low`` is 0, ``high`` is the range minus 1, and memory holds
-    column after column, so row ``i`` here is their column ``i``. They *maximize* these numbers
-    (their costs are the largest entry minus each), and their later matrices go on in one stream.
+    column after column, so row ``i`` here is their column ``i``. Their first release maximizes
+    these numbers, the last one minimizes them. The totals that the first one states are of another
+    compiler's stream: `papers.common.instances.matrices.mersenne.lopes_authors`.
 
     Parameters
     ----------

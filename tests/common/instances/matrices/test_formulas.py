@@ -31,6 +31,8 @@ FROZEN = [
      "9ab5d83c900b91de4056e9c0881c4c394a98dd425f22dcc1ad7b7c14712bd432"),
     ("uniform_double", 33, 2, {"cost_range": 10.0}, "float64",
      "0cd13ca8f4d53190b9f078a849d1eac37bdd319bf843d00641f3182a72d3f4fe"),
+    ("lopes_authors", 64, 2, {"high": 640}, "int32",
+     "ac295990e818cd166e39f21db51b2de816b2600392daa1953a0115846fb858d2"),
     ("lopes_cpp", 64, 45345, {"high": 640}, "int32",
      "b7d676981499b47327ed03476e862c0119987eff6d171ee0a8034949c38cb61f"),
     ("adversarial", 9, 1, {}, "int32",
