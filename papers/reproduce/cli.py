@@ -141,6 +141,10 @@ def run(
     ] = False,
     device: DeviceOption = Device.auto,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; must be empty.")] = None,
+    take: Annotated[
+        list[Path] | None,
+        typer.Option(help="Take finished cells of this run, of the same code and machine."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
 ) -> int:
     """Measure, certify, compare with print, and write the report."""
@@ -157,7 +161,7 @@ def run(
     )
     if resume is not None:
         # The plan is the old run's: another choice here would be ignored in silence.
-        given = [targets, preset, only, repeats, seed, out]
+        given = [targets, preset, only, repeats, seed, out, take]
         if any(value is not None and value != [] for value in given) or dry_run:
             raise UsageError(
                 "--resume RUN goes on with RUN's own plan and takes only --device, --timeout, "
@@ -166,7 +170,7 @@ def run(
         return _resume(choice, resume, retry, force)
     if retry or force:
         raise UsageError(f"{'--retry' if retry else '--force'} goes with --resume RUN")
-    return _run(choice, out, dry_run)
+    return _run(choice, out, dry_run, take or ())
 
 
 def _worker(choice: Choice) -> Measurer:
@@ -195,10 +199,10 @@ def _resume(choice: Choice, folder: Path, retry: bool, force: bool) -> int:
         return _measure(current, worker, again)
 
 
-def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
+def _run(choice: Choice, folder: Path | None, dry_run: bool, parts: Sequence[Path]) -> int:
     """Find the device, make the run, measure it and report."""
-    from papers.reproduce import registry
-    from papers.reproduce.run import runner
+    from papers.reproduce import registry, terminal
+    from papers.reproduce.run import runner, taking
 
     registry.resolve(list(choice.targets))  # Wrong names are found before a device is.
     with _worker(choice) as worker:
@@ -208,6 +212,9 @@ def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
                 runner.demand_ranks(jobs)
             return _dry_run(choice, worker, jobs)
         with runner.create(choice, worker, folder) as current:
+            if parts:
+                count = taking.take(current, parts)
+                terminal.console().print(f"{count} cells taken from {len(parts)} runs")
             return _measure(current, worker)
 
 

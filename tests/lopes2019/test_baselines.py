@@ -399,7 +399,7 @@ def test_rows_that_tie_bid_for_one_column_and_one_of_them_has_it():
 
 def test_auction_scales_eps_down_to_one():
     work = auction.allocate(np.array([[3, 1], [2, 9]], np.int32), theta=4)
-    assert work.cost.tolist() == [[9, 3], [6, 27]]
+    assert work.scale.tolist() == [3]
     assert work.eps.tolist() == [6, 1]
     counters = solvers.auction(np.array([[3, 1], [2, 9]], np.int32), theta=4)[3]
     assert counters["phases"] == 2

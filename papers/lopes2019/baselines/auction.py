@@ -7,8 +7,8 @@ auction is repeated with eps divided by `theta`, prices kept, all rows unmatched
 matching costs at most ``n * eps`` more than the optimum. The other form is in
 `papers.lopes2019.baselines.auction_jacobi`.
 
-- Integers: costs are multiplied by ``n + 1`` in int64 and the last eps is 1, so ``n * eps < n + 1``
-  and the answer is optimal.
+- Integers: costs are multiplied by ``n + 1`` in int64, as they are read, and the last eps is 1, so
+  ``n * eps < n + 1`` and the answer is optimal.
 - float64: the last eps is ``tolerance / n``, so the answer is within `tolerance` of the optimum
   (by default 1e-10 times the largest cost).
 
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from papers.lopes2019.baselines.sweeps import JIT, limit_of, two_least
+from papers.lopes2019.baselines.sweeps import JIT, limit_of
 
 COUNTERS = ("phases", "bids")
 _PHASES, _BIDS = range(2)
@@ -39,7 +39,8 @@ _HEADROOM = 256
 class Workspace(NamedTuple):
     """Everything the algorithm uses; T is int64 or float64, n the order. -1 stands for "none"."""
 
-    cost: np.ndarray  # T[n, n]: the costs, scaled by n + 1 if they are integers; never written
+    cost: np.ndarray  # int32, int64 or float64[n, n]; never written
+    scale: np.ndarray  # T[1]: what a cost is multiplied by: n + 1 for integers, else 1
     v: np.ndarray  # T[n]: negated prices
     column_of_row: np.ndarray  # int32[n]
     row_of_column: np.ndarray  # int32[n]
@@ -58,7 +59,7 @@ def allocate(
     tolerance: float | None = None,
     scale: float | None = None,
 ) -> Workspace:
-    """Scale the costs and allocate the workspace.
+    """Allocate the workspace.
 
     Parameters
     ----------
@@ -84,18 +85,18 @@ def allocate(
     largest = matrix.max().item() if n else 0
     if floating:
         _check_resolution(matrix)
-        cost, eps = matrix, _float_schedule(n, largest, theta, tolerance, scale or largest)
+        eps = _float_schedule(n, largest, theta, tolerance, scale or largest)
     else:
         if largest * (n + 1) * _HEADROOM >= 2**63:
             raise ValueError(
                 f"costs up to {largest} times n + 1 = {n + 1} overflow the auction's int64 prices: "
                 f"costs up to {(2**63 - 1) // _HEADROOM // (n + 1)} fit at this n"
             )
-        cost, eps = matrix.astype(np.int64), _integer_schedule(n, largest, theta)
-        cost *= n + 1
-    t = cost.dtype
+        eps = _integer_schedule(n, largest, theta)
+    t = np.dtype(np.float64 if floating else np.int64)
     return Workspace(
-        cost=cost,
+        cost=matrix,
+        scale=np.array([1 if floating else n + 1], t),
         v=np.empty(n, t),
         column_of_row=np.empty(n, np.int32),
         row_of_column=np.empty(n, np.int32),
@@ -153,12 +154,30 @@ def _float_schedule(
 
 
 @njit(**JIT)
+def best_offer(w: Workspace, i: int, eps: Any) -> tuple[int, Any]:
+    """Return the column of least ``cost + price`` for row `i`, and by how much to raise its price.
+
+    Most columns fail the first comparison, and a processor foresees that.
+    """
+    row, v, scale = w.cost[i], w.v, w.scale[0]
+    best, least, second = 0, w.limit[0], w.limit[0]
+    for j in range(v.size):
+        entry = row[j] * scale - v[j]
+        if entry < second:
+            if entry < least:
+                best, second, least = j, least, entry
+            else:
+                second = entry
+    return best, eps if v.size == 1 else second - least + eps
+
+
+@njit(**JIT)
 def _begin_phase(w: Workspace, eps: Any) -> float:
     """Empty the matching; returns the worst case of bids."""
     n = w.v.size
     # While a column is without a bid no price can rise by more than the largest cost, the spread
     # of the prices and eps; the last bid may double that. Each bid raises one price by eps.
-    rise = 2.0 * (w.cost.max() + w.v.max() - w.v.min() + eps)
+    rise = 2.0 * (w.cost.max() * w.scale[0] + w.v.max() - w.v.min() + eps)
     w.column_of_row[:] = -1
     w.row_of_column[:] = -1
     for i in range(n):
@@ -174,8 +193,8 @@ def _bid(w: Workspace, eps: Any, size: int, bids: float) -> int:
         if bids < 0.0:
             return size
         i = w.waiting[size - 1]
-        j, least, _, second = two_least(w.cost[i], w.v, w.limit[0])
-        w.v[j] -= second - least + eps
+        j, offer = best_offer(w, i, eps)
+        w.v[j] -= offer
         w.counters[_BIDS] += 1
         displaced = w.row_of_column[j]
         w.row_of_column[j] = i

@@ -18,8 +18,8 @@ import numpy as np
 from numba import njit
 
 from papers.lopes2019.baselines import auction as forms
-from papers.lopes2019.baselines.auction import Workspace
-from papers.lopes2019.baselines.sweeps import JIT, two_least
+from papers.lopes2019.baselines.auction import Workspace, best_offer
+from papers.lopes2019.baselines.sweeps import JIT
 
 _PHASES, _BIDS = range(2)
 _begin_phase = forms._begin_phase
@@ -34,8 +34,7 @@ def _bid(w: Workspace, eps: Any, size: int) -> int:
     contested = 0
     for k in range(size):
         i = w.waiting[k]
-        j, least, _, second = two_least(w.cost[i], w.v, w.limit[0])
-        offer = w.v.dtype.type(second - least + eps)
+        j, offer = best_offer(w, i, eps)
         if w.bidder[j] < 0:
             w.contested[contested] = j
             contested += 1

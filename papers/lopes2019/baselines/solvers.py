@@ -18,8 +18,8 @@ each lies nearer to print's curves, and fails if that is not the one in Figures 
 
 Each exists as one call on a square matrix and as three stages (`papers.lopes2019.baselines.stages`)
 for the runner (`SOLVERS`). Everything of order n^2 that an algorithm writes is allocated in the
-first stage; the auction also scales its costs there, and repairs its duals in the last. `run` may
-be called again on the same state and starts from the costs.
+first stage; the auction repairs its duals in the last. `run` may be called again on the same state
+and starts from the costs.
 
 Of a rectangle `hungarian_o4` searches from the shorter side's lines alone
 (`papers.lopes2019.rectangle`), as the kernels do; the others, which are rivals on squares in the
@@ -227,7 +227,7 @@ def upload_auction(
     tolerance: float | None = None,
     seconds: float | None = None,
 ) -> State:
-    """Check the costs, scale integers by ``n + 1``, and allocate.
+    """Check the costs and allocate.
 
     Parameters
     ----------

@@ -31,21 +31,42 @@ VARIANTS = {
 
 ENTRIES = {letters: solver for solver, letters in CPU.items()}
 SIZES = {"smoke": (32, 64), "quick": (128, 512), "paper": (128, 256, 512, 1024, 2048, 4096)}
-RANGES = {"smoke": (64, ("n", "16n")), "quick": (512, ()), "paper": (2048, RANGES_FIG_5)}
-"""Of Figure 5, n and the ranges, by preset."""
+RANGES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "smoke": (64, ("16n",)),
+    "quick": (512, ()),
+    "paper": (2048, ("n/64", "n/16", "n/4", "4n", "64n", "1024n", "16384n")),
+}
+"""The n and the ranges of Figure 5, by preset; from 4n on the curves bend little."""
+
+LONG_SIZE = 4096
+"""The n from which runs of the rivals take up to seconds: one seed is measured there."""
+
+LONG_RANGE = 256
+"""The range over n from which the O(n^4) code takes seconds at Figure 5's n: one seed as well."""
+
+
+def seeds_at(plan: Plan, n: int) -> tuple[int, ...]:
+    """Return the seeds of a rival's cells at range n; those of the command line all count."""
+    return plan.seeds[:1] if n >= LONG_SIZE and not plan.seeds_given else plan.seeds
+
+
+def seeds_of_range(plan: Plan, solver: str, label: str) -> tuple[int, ...]:
+    """Return the seeds of a code's cells at a range of Figure 5."""
+    long = solver == "cpu_o4" and range_over_n(label) >= LONG_RANGE
+    return plan.seeds[:1] if long and not plan.seeds_given else plan.seeds
 
 
 def cells(plan: Plan) -> list[Cell]:
     """Plan both forms of each code at the points of Figures 4 and 5, and the O(n^4) code."""
     n_of_ranges, labels = RANGES[plan.preset]
     points = [(n, "n") for n in SIZES[plan.preset]]
-    others = [(n_of_ranges, label) for label in labels if label != "n"]
+    others = [(n_of_ranges, label) for label in labels]
     return [
         Cell(f"lopes2019:{solver}", Instance("uniform", n, label, seed=seed))
         for forms in (("cpu_o4",), *VARIANTS.values())
         for solver in forms
         for n, label in (points if solver == "cpu_o4" else [*points, *others])
-        for seed in plan.seeds
+        for seed in (plan.seeds if solver == "cpu_o4" else seeds_at(plan, n))
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def read(folder: Path) -> dict[Key, dict[str, str]]:
     return {row[:named]: dict(zip(FOUND, row[named:], strict=True)) for row in rows}
 
 
+def write(folder: Path, rows: Mapping[Key, Mapping[str, str]]) -> None:
+    """Write the rows that `read` returns, if they are not there already."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow((*NAMED_BY, *FOUND))
+    writer.writerows((*key, *found.values()) for key, found in sorted(rows.items()))
+    path, text = folder / FILE, buffer.getvalue()
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        write_atomically(path, text)
+
+
 class Identities:
     """The identities that a run has met, kept in its folder.
 
@@ -87,10 +99,4 @@ class Identities:
         return outcome
 
     def _write(self) -> None:
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow((*NAMED_BY, *FOUND))
-        writer.writerows((*key, *found.values()) for key, found in sorted(self._rows.items()))
-        text = buffer.getvalue()
-        if not self._path.is_file() or self._path.read_text(encoding="utf-8") != text:
-            write_atomically(self._path, text)
+        write(self._path.parent, self._rows)

@@ -1,0 +1,80 @@
+"""A run takes the finished cells of others, and refuses those of other code or options."""
+
+import json
+import shutil
+
+import pytest
+
+from papers.reproduce.registry import UsageError
+from papers.reproduce.run import runner, taking
+
+
+def lines(folder):
+    return (folder / "measurements.csv").read_text().splitlines()
+
+
+def copied(folder, target):
+    shutil.copytree(folder, target)
+    return target
+
+
+def empty(folder, target):
+    """A run of the same plan without a finished cell."""
+    shutil.copytree(folder, target)
+    text = lines(target)[0] + "\n"
+    (target / "measurements.csv").write_text(text)
+    return runner.Run.take(target)
+
+
+def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(finished_run, tmp_path):
+    folder = finished_run[0]
+    cells = sorted({line.split(",")[0] for line in lines(folder)[1:]})
+    assert len(cells) > 2
+    parts = [copied(folder, tmp_path / name) for name in ("one", "two")]
+    kept = [cells[:2], cells[1:]]
+    for part, mine in zip(parts, kept, strict=True):
+        rows = [line for line in lines(folder)[1:] if line.split(",")[0] in mine]
+        (part / "measurements.csv").write_text("\n".join([lines(folder)[0], *rows]) + "\n")
+    with empty(folder, tmp_path / "whole") as whole:
+        assert taking.take(whole, parts) == len(cells)
+        assert whole.left() == []
+        assert whole.meta["taken"] == [
+            {"run": "one", "cells": 2}, {"run": "two", "cells": len(cells) - 2}
+        ]  # fmt: skip
+        assert sorted(lines(whole.folder)) == sorted(lines(folder))
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("environment.json", lambda told: told.update(cpu="another"), "cpu"),
+        ("environment.json", lambda told: told.update(commit="0" * 40), "commit"),
+        ("meta.json", lambda told: told["options"].update(repeats=77), "repeats 77 there"),
+        ("meta.json", lambda told: told["options"].update(seeds=[9]), "seeds"),
+    ],
+)
+def test_parts_measured_otherwise_are_refused(finished_run, tmp_path, file, change, message):
+    part = copied(finished_run[0], tmp_path / "part")
+    told = json.loads((part / file).read_text())
+    change(told)
+    (part / file).write_text(json.dumps(told))
+    with empty(finished_run[0], tmp_path / "whole") as whole:
+        with pytest.raises(UsageError, match=message):
+            taking.take(whole, [part])
+        assert len(lines(whole.folder)) == 1
+
+
+def test_a_cell_with_fewer_clocks_is_not_taken(finished_run, tmp_path):
+    part = copied(finished_run[0], tmp_path / "part")
+    told = json.loads((part / "meta.json").read_text())
+    cut = 0
+    for job in told["plan"]:
+        scopes = job["cell"]["scopes"] if "cell" in job else job["scopes"]
+        if len(scopes) > 1:
+            del scopes[1:]
+            cut += 1
+    assert cut
+    (part / "meta.json").write_text(json.dumps(told))
+    with empty(finished_run[0], tmp_path / "whole") as whole:
+        taking.take(whole, [part])
+        assert len(whole.left()) == cut
