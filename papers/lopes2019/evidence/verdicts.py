@@ -7,7 +7,7 @@ The declared tables of `experiments` compare themselves; their notes and claims 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,20 +96,6 @@ def other_code(row: Any) -> compare.Note:
     public = f"the public codes of both papers have {row.authors_ratio:.2g} on an H200"
     moved = gains("o4_gain", "o3_gain", "the O(n^4) time", "the O(n^3) time")(row)
     return compare.either(moved, f"{ANOTHER_CODE}; {public}")
-
-
-TWICE = 2.0
-"""Section 5 has O(n^4) faster "by a factor of more than about two"; LO2 has print's exceptions."""
-
-
-def o4_faster(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
-    """Judge section 5's factor between the two codes by the cell in which it is least."""
-    cells = rows[rows["n"] >= 512]
-    if len(cells):
-        yield effect(
-            f"O(n^3) over O(n^4) in CUDA, the least of {len(cells)} cells", "more than about two",
-            round(float(cells["ratio"].min()), 4), at_least=TWICE, note=ANOTHER_CODE,
-        )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- our own
