@@ -108,7 +108,7 @@ def shares(label: str) -> Callable[[Plan], list[Cell]]:
 
 
 def fig_4(plan: Plan) -> list[Cell]:
-    """Plan the four CPU codes against n, range n; one seed of the rivals at the largest n."""
+    """Plan the four CPU codes against n, range n."""
     sizes = {"smoke": (32, 64), "quick": (128, 256, 512, 1024, 2048)}.get(
         plan.preset, (128, 256, *PAPER_SIZES)
     )
@@ -116,18 +116,18 @@ def fig_4(plan: Plan) -> list[Cell]:
         Cell(f"lopes2019:{solver}", uniform(n, "n", seed))
         for solver in tables.CPU
         for n in sizes
-        for seed in (plan.seeds if solver == "cpu_o4" else rivals.seeds_at(plan, n))
+        for seed in plan.seeds
     ]
 
 
 def fig_5(plan: Plan) -> list[Cell]:
-    """Plan the four CPU codes against the range, one n; one seed where O4 takes seconds."""
+    """Plan the four CPU codes against the range, one n."""
     n = {"smoke": 64, "quick": 2048, "paper": 2048}[plan.preset]
     return [
         Cell(f"lopes2019:{solver}", uniform(n, label, seed))
         for solver in tables.CPU
         for label in (RANGES_FIG_5[::2] if plan.preset == "quick" else RANGES_FIG_5)
-        for seed in rivals.seeds_of_range(plan, solver, label)
+        for seed in plan.seeds
     ]
 
 

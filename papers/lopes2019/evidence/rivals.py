@@ -38,23 +38,6 @@ RANGES: dict[str, tuple[int, tuple[str, ...]]] = {
 }
 """The n and the ranges of Figure 5, by preset; from 4n on the curves bend little."""
 
-LONG_SIZE = 4096
-"""The n from which runs of the rivals take up to seconds: one seed is measured there."""
-
-LONG_RANGE = 256
-"""The range over n from which the O(n^4) code takes seconds at Figure 5's n: one seed as well."""
-
-
-def seeds_at(plan: Plan, n: int) -> tuple[int, ...]:
-    """Return the seeds of a rival's cells at range n; those of the command line all count."""
-    return plan.seeds[:1] if n >= LONG_SIZE and not plan.seeds_given else plan.seeds
-
-
-def seeds_of_range(plan: Plan, solver: str, label: str) -> tuple[int, ...]:
-    """Return the seeds of a code's cells at a range of Figure 5."""
-    long = solver == "cpu_o4" and range_over_n(label) >= LONG_RANGE
-    return plan.seeds[:1] if long and not plan.seeds_given else plan.seeds
-
 
 def cells(plan: Plan) -> list[Cell]:
     """Plan both forms of each code at the points of Figures 4 and 5, and the O(n^4) code."""
@@ -66,7 +49,7 @@ def cells(plan: Plan) -> list[Cell]:
         for forms in (("cpu_o4",), *VARIANTS.values())
         for solver in forms
         for n, label in (points if solver == "cpu_o4" else [*points, *others])
-        for seed in (plan.seeds if solver == "cpu_o4" else seeds_at(plan, n))
+        for seed in plan.seeds
     ]
 
 
