@@ -1,7 +1,6 @@
 """The choice of the CPU rivals by their distance to print, and how Figures 4 and 5 draw them."""
 
 import math
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -114,21 +113,6 @@ def test_entries_share_their_cells_with_figures_4_and_5(preset):
         f"lopes2019:{OTHER[entry]}" for entry in ENTRIES
     }
     assert set(tables.CPU) | set(FORMS) <= set(SOLVERS)
-
-
-def test_long_cells_have_one_seed_unless_the_command_line_names_more():
-    def long(plan):
-        cells = experiments.fig_4(plan) + experiments.fig_5(plan) + rivals.cells(plan)
-        return {
-            cell.instance.seed
-            for cell in cells
-            if (cell.instance.n > 2048) != (cell.solver == "lopes2019:cpu_o4")
-            and cell.instance.label in ("n", "256n", "16384n")
-            and (cell.instance.n > 2048 or cell.instance.label != "n")
-        }
-
-    assert long(PAPER) == {1}
-    assert long(replace(PAPER, seeds_given=True)) == {1, 2, 3}
 
 
 def test_figures_4_and_5_have_every_point_of_print():
