@@ -144,7 +144,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 STEPS_OF_C = 2048
 """The largest n of which the C code's steps are clocked at the ranges that Table 3 leaves out."""
 
-WAY_SIZES = (512, 2048, 8192)
+WAY_SIZES = (512, 8192)
 """The sizes on which the configurations `WAY` are compared, those of the waterfall."""
 
 
