@@ -141,10 +141,6 @@ def run(
     ] = False,
     device: DeviceOption = Device.auto,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; must be empty.")] = None,
-    take: Annotated[
-        list[Path] | None,
-        typer.Option(help="Take finished cells of this run, of the same code and machine."),
-    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
 ) -> int:
     """Measure, certify, compare with print, and write the report."""
@@ -161,7 +157,7 @@ def run(
     )
     if resume is not None:
         # The plan is the old run's: another choice here would be ignored in silence.
-        given = [targets, preset, only, repeats, seed, out, take]
+        given = [targets, preset, only, repeats, seed, out]
         if any(value is not None and value != [] for value in given) or dry_run:
             raise UsageError(
                 "--resume RUN goes on with RUN's own plan and takes only --device, --timeout, "
@@ -170,7 +166,7 @@ def run(
         return _resume(choice, resume, retry, force)
     if retry or force:
         raise UsageError(f"{'--retry' if retry else '--force'} goes with --resume RUN")
-    return _run(choice, out, dry_run, take or ())
+    return _run(choice, out, dry_run)
 
 
 def _worker(choice: Choice) -> Measurer:
@@ -199,10 +195,10 @@ def _resume(choice: Choice, folder: Path, retry: bool, force: bool) -> int:
         return _measure(current, worker, again)
 
 
-def _run(choice: Choice, folder: Path | None, dry_run: bool, parts: Sequence[Path]) -> int:
+def _run(choice: Choice, folder: Path | None, dry_run: bool) -> int:
     """Find the device, make the run, measure it and report."""
-    from papers.reproduce import registry, terminal
-    from papers.reproduce.run import runner, taking
+    from papers.reproduce import registry
+    from papers.reproduce.run import runner
 
     registry.resolve(list(choice.targets))  # Wrong names are found before a device is.
     with _worker(choice) as worker:
@@ -212,9 +208,6 @@ def _run(choice: Choice, folder: Path | None, dry_run: bool, parts: Sequence[Pat
                 runner.demand_ranks(jobs)
             return _dry_run(choice, worker, jobs)
         with runner.create(choice, worker, folder) as current:
-            if parts:
-                count = taking.take(current, parts)
-                terminal.console().print(f"{count} cells taken from {len(parts)} runs")
             return _measure(current, worker)
 
 
@@ -286,6 +279,18 @@ def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a 
 
     with Run.take(run) as current:
         return _finish(current, [])
+
+
+@app.command()
+def join(
+    parts: Annotated[list[Path], typer.Argument(metavar="PART ...", help="Folders of runs.")],
+    out: Annotated[Path, typer.Option(help="Folder of the whole run; must be empty.")],
+) -> int:
+    """Join runs of one code on one machine, each of which has measured a part; needs no GPU."""
+    from papers.reproduce.run import joining
+
+    with joining.join(parts, out) as current:
+        return _finish(current, current.make_artifacts())
 
 
 @app.command()

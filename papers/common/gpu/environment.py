@@ -131,6 +131,20 @@ def sources(at: str = "") -> str:
     return digest.hexdigest() if files else ""
 
 
+def commit_with(digest: str, latest: int = 50) -> str:
+    """Return the latest commit here whose `sources` have this hash, or "" among so many.
+
+    Parameters
+    ----------
+    digest : str
+        The hash of `sources`.
+    latest : int
+        Commits of the history that are looked at.
+    """
+    history = _output("git", "rev-list", f"--max-count={latest}", "HEAD", cwd=_ROOT).split()
+    return next((one for one in history if sources(one) == digest), "")
+
+
 def changed_since(at: str) -> list[str] | None:
     """Return the files of `sources` that differ from a commit's; None if git does not have it."""
     then, now = _files_at(at), _files_here()

@@ -227,6 +227,7 @@ def _layout(search: Search) -> tuple[dict[int, tuple], dict[int, tuple]]:
 
 def photos(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
     """Solve the largest photograph of the plan, prove it, and plot the rearranged picture."""
+    from papers.common.gpu import device
     from papers.common.instances.photographs import colour_distances, photo
     from papers.common.problems import assignment_proof
     from papers.lopes2019 import solver
@@ -234,7 +235,8 @@ def photos(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
     side = {"smoke": 8, "quick": 32, "paper": 48}[plan.preset]
     n = side * side
     cost = colour_distances(n)
-    answer = solver.solve(cost) if plan.gpu else _solve_on_cpu(cost)
+    on_gpu = device.describe().is_gpu
+    answer = solver.solve(cost) if on_gpu else _solve_on_cpu(cost)
     verdict = assignment_proof.assignment(cost, answer)
     if not verdict.ok:
         raise RuntimeError(f"the rearrangement is not proved optimal: {verdict.reason}")
@@ -243,7 +245,7 @@ def photos(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
     rmse = (answer.cost / n) ** 0.5
     path = folder / "photos.png"
     _triptych(source, target, moved).savefig(path, dpi=110, metadata={"Software": None})
-    how = "the kernels" if plan.gpu else "the CPU's shortest path code"
+    how = "the kernels" if on_gpu else "the CPU's shortest path code"
     caption = (
         f"The {n} pixels of one photograph, each used once, arranged as the other at the least "
         f"total squared distance, {answer.cost} ({rmse:.1f} of 255 a pixel, root mean square); "

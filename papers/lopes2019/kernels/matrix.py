@@ -97,7 +97,8 @@ def step_1_max_slack(n, cost, max_in_row, slack, row_dual):
     stride = cuda.gridsize(1)
     i = cuda.grid(1)
     for line in range(i, n, stride):
-        row_dual[line] = -max_in_row[line]
+        row_dual[line] = max_in_row[line]
+        row_dual[line] = -row_dual[line]  # in the dual's type: a uint8 has no negative
     row = i % n
     row_step = stride % n
     while i < n * n:

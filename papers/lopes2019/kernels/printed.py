@@ -199,7 +199,8 @@ def step_1_max_slack(n, cost, max_in_row, slack, row_dual):
     """
     i = cuda.grid(1)
     if i < n:
-        row_dual[i] = -max_in_row[i]
+        row_dual[i] = max_in_row[i]
+        row_dual[i] = -row_dual[i]
     if i < n * n:
         slack[i] = max_in_row[i % n] - cost[i]
 

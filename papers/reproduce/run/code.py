@@ -103,8 +103,9 @@ def mixed(meta: Mapping[str, Any], finished: Collection[str]) -> list[str]:
 def clean_commit(record: Mapping[str, Any]) -> tuple[str, str]:
     """Return the clean commit that a run's sources are of, or "" and why there is none.
 
-    The measuring machine may hold a copy of the sources outside version control. Then the tree
-    that is here names the commit: it must be clean and have the same sources.
+    The measuring machine may hold a copy of the sources outside version control, or beside a
+    history of another commit. Then the history that is here names the commit: one of its latest
+    must have the same sources.
 
     Parameters
     ----------
@@ -119,7 +120,8 @@ def clean_commit(record: Mapping[str, Any]) -> tuple[str, str]:
         if known in ("", measured):
             return commit, ""
         return "", f"its sources are not those of the commit {commit[:12]} that it names"
-    if environment.is_clean() and environment.sources() == measured:
-        return environment.commit(), ""
+    named = environment.commit_with(measured)
+    if named:
+        return named, ""
     why = "the tree was not clean" if commit else "it was measured outside version control"
-    return "", f"{why}, and its sources are not those of the commit that is here"
+    return "", f"{why}, and its sources are those of none of the latest commits here"

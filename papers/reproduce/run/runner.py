@@ -417,7 +417,7 @@ def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
         demand_ranks(jobs)
     if folder is None:
         folder = _new_folder(choice, list(dict.fromkeys(paper for paper, _ in pairs)))
-    lock = _claim(folder)
+    lock = claim(folder)
     try:
         meta = _meta(choice, worker, pairs, jobs)
         card = worker.device
@@ -444,7 +444,7 @@ def _new_folder(choice: Choice, names: list[str]) -> Path:
     return folder
 
 
-def _claim(folder: Path) -> Lock:
+def claim(folder: Path) -> Lock:
     """Make an empty folder and lock it; of two commands that ask for the same one, one gets it."""
 
     def demand_empty() -> None:

@@ -1,4 +1,4 @@
-"""A run takes the finished cells of others, and refuses those of other code or options."""
+"""Parts of a run are joined, and refused if they are of other code or options."""
 
 import json
 import shutil
@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import runner, taking
+from papers.reproduce.run import joining
 
 
 def lines(folder):
@@ -18,15 +18,7 @@ def copied(folder, target):
     return target
 
 
-def empty(folder, target):
-    """A run of the same plan without a finished cell."""
-    shutil.copytree(folder, target)
-    text = lines(target)[0] + "\n"
-    (target / "measurements.csv").write_text(text)
-    return runner.Run.take(target)
-
-
-def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(finished_run, tmp_path):
+def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(toy, finished_run, tmp_path):
     folder = finished_run[0]
     cells = sorted({line.split(",")[0] for line in lines(folder)[1:]})
     assert len(cells) > 2
@@ -35,10 +27,8 @@ def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(finished_run
     for part, mine in zip(parts, kept, strict=True):
         rows = [line for line in lines(folder)[1:] if line.split(",")[0] in mine]
         (part / "measurements.csv").write_text("\n".join([lines(folder)[0], *rows]) + "\n")
-    with empty(folder, tmp_path / "whole") as whole:
-        assert taking.take(whole, parts) == len(cells)
-        assert whole.left() == []
-        assert whole.meta["taken"] == [
+    with joining.join(parts, tmp_path / "whole") as whole:
+        assert whole.meta["joined"] == [
             {"run": "one", "cells": 2}, {"run": "two", "cells": len(cells) - 2}
         ]  # fmt: skip
         assert sorted(lines(whole.folder)) == sorted(lines(folder))
@@ -53,18 +43,18 @@ def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(finished_run
         ("meta.json", lambda told: told["options"].update(seeds=[9]), "seeds"),
     ],
 )
-def test_parts_measured_otherwise_are_refused(finished_run, tmp_path, file, change, message):
+def test_parts_measured_otherwise_are_refused(toy, finished_run, tmp_path, file, change, message):
     part = copied(finished_run[0], tmp_path / "part")
     told = json.loads((part / file).read_text())
     change(told)
     (part / file).write_text(json.dumps(told))
-    with empty(finished_run[0], tmp_path / "whole") as whole:
-        with pytest.raises(UsageError, match=message):
-            taking.take(whole, [part])
-        assert len(lines(whole.folder)) == 1
+    with pytest.raises(UsageError, match=message):
+        joining.join([finished_run[0], part], tmp_path / "whole")
+    # The lock is released.
+    joining.join([finished_run[0]], tmp_path / "other").lock.release()
 
 
-def test_a_cell_with_fewer_clocks_is_not_taken(finished_run, tmp_path):
+def test_a_cell_with_fewer_clocks_is_not_taken(toy, finished_run, tmp_path):
     part = copied(finished_run[0], tmp_path / "part")
     told = json.loads((part / "meta.json").read_text())
     cut = 0
@@ -75,6 +65,5 @@ def test_a_cell_with_fewer_clocks_is_not_taken(finished_run, tmp_path):
             cut += 1
     assert cut
     (part / "meta.json").write_text(json.dumps(told))
-    with empty(finished_run[0], tmp_path / "whole") as whole:
-        taking.take(whole, [part])
-        assert len(whole.left()) == cut
+    with joining.join([part, finished_run[0]], tmp_path / "whole") as whole:
+        assert whole.meta["joined"][1]["cells"] == cut

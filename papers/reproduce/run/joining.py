@@ -1,50 +1,82 @@
-"""Takes finished cells of other runs into a run, so that they are not measured again.
+"""Joins runs of one code and machine into one run folder; nothing is measured.
 
 Codes on the CPU and kernels on a GPU do not need the same processor core. A plan may be measured in
-parts, by several commands at once on one machine (`reproduce run PAPER:EXPERIMENT ... --out PART`),
-and put together by one that has the whole plan (`reproduce run PAPER ... --take PART --take PART`).
-The parts must be of the same code, machine, preset and repetitions; `meta.json` names what came
-from where under ``taken``.
+parts, by several commands at once on one machine (`reproduce run PAPER --only ... --out PART`), and
+put together afterwards (`reproduce join PART PART ... --out RUN`), on any machine. The parts must
+be of the same code, machine, preset and repetitions; `meta.json` names what came from where under
+``joined``.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from papers.reproduce.plan import cells
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import code, identities, measurements
 from papers.reproduce.run import folder as store
-from papers.reproduce.run.runner import Run, load_environment
+from papers.reproduce.run.runner import Choice, Run, claim, load_environment, planned
 
 SAME = ("preset", "repeats", "timeout_s", "seeds")
 """Options of a run that decide how a cell is measured, and must be equal."""
 
 
-def take(run: Run, folders: Sequence[Path]) -> int:
-    """Take the finished cells of other runs that are planned here, the first that has one.
+def join(parts: Sequence[Path], folder: Path) -> Run:
+    """Make the run of which these are parts: their papers' whole plan, their finished cells.
 
     Parameters
     ----------
-    run : Run
-        New, its folder locked.
-    folders : sequence of Path
-        Folders of the other runs.
+    parts : sequence of Path
+        Folders of the runs, at least one.
+    folder : Path
+        The folder of the new run, which must be new or empty.
 
     Returns
     -------
-    int
-        The number of cells taken.
+    Run
+        Locked. What no part has measured is left in its plan.
 
     Raises
     ------
     UsageError
-        If a run is of other code, of another machine or of other options, or knows an instance by
-        another checksum. Nothing is taken then.
+        If the parts are not of one code, machine and choice of options, know an instance by two
+        checksums, or the folder is not empty.
     """
+    first = Run.load(parts[0])
+    options = first.meta["options"]
+    papers = dict.fromkeys(
+        n.partition(":")[0] for p in parts for n in Run.load(p).meta["experiments"]
+    )
+    choice = Choice(
+        tuple(papers), options["preset"], (), options["repeats"], tuple(options["seeds"])
+    )
+    pairs, jobs = planned(choice, first.meta["device"]["is_gpu"])
+    lock = claim(folder)
+    try:
+        meta = {
+            **first.meta,
+            "experiments": [f"{paper}:{e.name}" for paper, e in pairs],
+            "options": {**options, "only": []},
+            "plan": cells.to_json(jobs),
+        }
+        shutil.copyfile(parts[0] / "environment.json", folder / "environment.json")
+        store.write_meta(folder, meta)
+        run = replace(Run.load(folder), lock=lock)
+        _take(run, parts)
+    except BaseException:
+        lock.release()
+        raise
+    return run
+
+
+def _take(run: Run, folders: Sequence[Path]) -> None:
+    """Take the finished cells of other runs, each from the first that has it."""
     clocks: dict[str, set[str]] = {job.key: set(job.cell.scopes) for job in run.jobs}
     rows: list[list[str]] = []
     taken: list[dict[str, Any]] = []
@@ -71,9 +103,8 @@ def take(run: Run, folders: Sequence[Path]) -> int:
     store.write_atomically(run.folder / "measurements.csv", text.getvalue())
     if known:
         identities.write(run.folder, known)
-    run.meta["taken"] = taken
+    run.meta["joined"] = taken
     store.write_meta(run.folder, run.meta)
-    return sum(part["cells"] for part in taken)
 
 
 def _demand_same(run: Run, other: Run) -> None:
@@ -84,4 +115,4 @@ def _demand_same(run: Run, other: Run) -> None:
         if one != two:
             faults.append(f"{name} {two} there, {one} here")
     if faults:
-        raise UsageError(f"--take {other.folder}: {'; '.join(faults)}")
+        raise UsageError(f"{other.folder} is no part of this run: {'; '.join(faults)}")
