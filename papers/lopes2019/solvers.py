@@ -20,7 +20,7 @@ SOLVERS: Mapping[str, Solver] = {
         download=solver.download,
         steps=solver.STEPS,
         variants={choice: {"step_4": choice} for choice in "ABC"}
-        | {name: {"configuration": name} for name in ("released", "paper")},
+        | {"paper": {"configuration": "paper"}},
     ),
     "cpu_c": solver_c.SOLVER,
     **baselines.SOLVERS,
