@@ -75,7 +75,7 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
         If the run is not complete and certified, was not measured on a GPU, holds several papers,
         whose cells one file would mix, or is not of one clean commit.
     """
-    if exit_code(statuses(run)) != 0:
+    if exit_code(statuses(run))[0] != 0:
         raise UsageError(f"{run.folder.name} is not complete and certified: nothing is recorded")
     environment = load_environment(run.folder)
     if not environment.get("gpus"):
