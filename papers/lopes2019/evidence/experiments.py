@@ -1,9 +1,9 @@
-"""Describes every table and figure of [L19] as data, and five experiments of our own.
+"""Describes every table and figure of [L19] as data, and experiments of our own.
 
 [L19 Table 1] [L19 Table 2] [L19 Table 3] [L19 Table 4] [L19 Fig.2] [L19 Fig.4] [L19 Fig.5]
 [L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12], and as
 pictures alone [L19 Fig.1] [L19 Fig.3] [L19 Table A.5]. Our own: `appendix_b`, `counts`, `kernels`,
-`authors`, `photos`, `claims`, `authors_stream`.
+`authors`, `photos`, `claims`, `authors_stream`, `card`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
 paper's and how to compare it (`verdicts`); the first five are declared, and say all four by that.

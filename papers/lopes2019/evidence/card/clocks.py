@@ -4,14 +4,15 @@ The model takes wait and bandwidth from the authors' program. The record has bot
 runs of small matrices of the authors' stream, which no table of print shows, and in the device's
 times of step 1's kernels. Where they do not give the same prices within `BAND`, the record's clocks
 are not to be trusted, and no difference from print has the card for its cause: a clock that runs
-five times too slowly would otherwise look like another card.
+five times too slowly would otherwise look like another card. The C code's clock is checked by its
+step 1, size by size.
 """
 
 from __future__ import annotations
 
 import pandas as pd
 
-from papers.common.evidence.tables import joined
+from papers.common.evidence.tables import KEY, joined
 from papers.lopes2019.evidence import authors_stream, tables
 from papers.lopes2019.evidence.card import model
 from papers.lopes2019.evidence.card.model import BAND
@@ -33,26 +34,44 @@ def by_device(summary: pd.DataFrame) -> pd.DataFrame:
     return rows.groupby("source")["clock_gb_s"].median().reset_index()
 
 
-def by_small_runs(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the time of a wait by the stream's small matrices: ``source small_wait_us``."""
-    options = authors_stream.CODES["kernels as printed"].text
-    names = (model.SEARCHES, model.LAUNCHES, model.ENDS, model.UPDATES)
-    family = authors_stream.FAMILY
+def stream_runs(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs on the authors' matrices: `KEY`, ``seed``, ``ms``, ``stream_waits``."""
+    options, family = authors_stream.CODES["kernels as printed"].text, authors_stream.FAMILY
     parts = {"ms": by_seed(summary, "gpu", options=options, family=family)}
-    for name in names:
+    for name in (model.SEARCHES, model.LAUNCHES, model.ENDS, model.UPDATES):
         parts[name] = by_seed(summary, "gpu", name, "answer", options, family)
-    rows = joined(parts).dropna().assign(device="")
-    rows = rows[rows["n"] <= SMALL].reset_index(drop=True)
+    rows = joined(parts).dropna().reset_index(drop=True)
     # `work` has the rows of all runs, step by step.
-    waits = model.work(rows)["waits"].to_numpy(float).reshape(len(tables.STEPS), -1).sum(axis=0)
-    rows = rows.assign(small_wait_us=1e3 * rows["ms"] / waits)
+    waits = model.work(rows.assign(device=""))["waits"].to_numpy(float)
+    rows = rows.assign(stream_waits=waits.reshape(len(tables.STEPS), -1).sum(axis=0))
+    return rows[[*KEY, "seed", "ms", "stream_waits"]]
+
+
+def by_small_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the time of a wait by the small ones of `stream_runs`: ``source small_wait_us``."""
+    rows = runs[runs["n"] <= SMALL]
+    rows = rows.assign(small_wait_us=1e3 * rows["ms"] / rows["stream_waits"])
     return rows.groupby("source")["small_wait_us"].median().reset_index()
 
 
 def trusted(summary: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `model.step_times` whose sources have both prices again within `BAND`."""
-    rows = steps.merge(by_device(summary), on="source").merge(by_small_runs(summary), on="source")
+    small = by_small_runs(stream_runs(summary))
+    rows = steps.merge(by_device(summary), on="source").merge(small, on="source")
     good = True
     for again, price in (("clock_gb_s", "gb_s"), ("small_wait_us", "wait_us")):
         good &= (rows[again] / rows[price]).between(1 / BAND, BAND)
     return rows[good]
+
+
+def trusted_c(summary: pd.DataFrame, c: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `model.c_times` of those n at which step 1 takes what is expected.
+
+    Step 1 passes over the matrix and does the same in every instance: where it takes another time
+    than print's price, costs 0 to n, it is not the CPU of the model.
+    """
+    names = {"step_1_ms": by_seed(summary, "cpu_c", "step_1_ms", "steps")}
+    ours = joined(names).groupby(KEY, sort=False)["step_1_ms"].median().reset_index()
+    first = c[(c["step"] == "step_1") & (c["cost_range"] == "n")].merge(ours, on=KEY)
+    good = (first["step_1_ms"] / first["expected_c_ms"]).between(1 / BAND, BAND)
+    return c.merge(first.loc[good, ["source", "n"]], on=["source", "n"])

@@ -26,6 +26,11 @@ def step_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     return clocks.trusted(summary, model.step_times(summary, published))
 
 
+def c_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return the rows of `model.c_times` whose clocks are to be trusted."""
+    return clocks.trusted_c(summary, model.c_times(summary, published))
+
+
 def shares(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the steps' expected shares of the CUDA time in per cent: `model.STEP`, `FIGURES`."""
     steps = step_times(summary, published)
@@ -66,7 +71,7 @@ def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
     Print's is print's C time over the CUDA time that the model gives print's card.
     """
-    c = model.c_times(summary, published).groupby(KEY)[["expected_c_ms"]].sum().reset_index()
+    c = c_times(summary, published).groupby(KEY)[["expected_c_ms"]].sum().reset_index()
     rows = totals(summary, published).merge(c, on=KEY)
     rows = rows.merge(model.printed_totals(published), on=list(BY))
     return _over_cuda(rows)[[*KEY, *FIGURES]]
@@ -74,7 +79,7 @@ def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def step_speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the expected speedups of the steps and the whole, costs 0 to n: as `speedups`."""
-    c = model.c_times(summary, published)
+    c = c_times(summary, published)
     steps = step_times(summary, published).merge(c, on=model.STEP)
     steps = steps.rename(columns={"print_model_ms": "expected_print", "expected_ms": "expected"})
     whole = speedups(summary, published).assign(step="global")

@@ -7,8 +7,8 @@ A step of the kernels as printed takes
 A *wait* is a kernel for which the host waits, or a copy of flags that it waits for. *Bytes* are
 those of the slacks: the kernels' passes over the matrix. A *search* is the device's own time of a
 launch of step 4, beyond that of an empty kernel. The counts are those of our kernels on our
-instances. They stand for print's: on the authors' own matrices our kernels count as much within a
-few per cent (`authors_stream`); how often print's program searched, nobody has written down.
+instances. They stand for print's: on the authors' own matrices our kernels wait about as often,
+which `experiment` judges; how often print's program searched, nobody has written down.
 
 The prices of a card come from nothing that they are to explain:
 
@@ -180,7 +180,8 @@ def step_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         ours = of_totals(rows, authors_times(published, str(device)))
         if theirs is not None and ours is not None:
             parts.append(_priced(rows, theirs, ours))
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+    parts.append(_priced(whole.iloc[:0], np.ones(3), np.ones(2)))  # the columns, with their types
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)[columns]
 
 
 def _priced(rows: pd.DataFrame, theirs: np.ndarray, ours: np.ndarray) -> pd.DataFrame:
