@@ -5,7 +5,7 @@ A row has one where three things hold:
 - the figure that the model expects on this card does not agree with print;
 - print's figure is nearer to the one that the model gives print's card than to that one, so that
   the model tells the two cards apart;
-- there are prices, and the record's clocks give two of them again (`clocks`).
+- the record's clocks give two of the prices again, and C's step 1 takes what it should (`clocks`).
 
 The band around the expected figure is narrow: a factor of `BAND` up and down for ratios, at most
 `POINTS` for shares, `SLOPE` for exponents. It ends where the figures that agree begin. Step 4's own
@@ -31,12 +31,13 @@ POINTS = 5.0
 SLOPE = 0.125
 
 OWN_PRICE = "step_4"
+"""The step whose own time is a price."""
 
 WORDS = (
-    "a wait, a byte and a search of step 4 cost other parts of the time than on print's card; by "
-    "the three prices {:.3g} is to be expected"
+    "a wait, a byte and a search of step 4 differ from print's card by other factors each; their "
+    "prices here let us expect {:.3g}"
 )
-C_WORDS = f"{WORDS}, where the CPU's caches are too small for no step of the C code"
+C_WORDS = f"{WORDS}, with a CPU whose caches hold every matrix of the C code"
 
 
 def _cause(
