@@ -37,7 +37,7 @@ WORDS = (
     "a wait, a byte and a search of step 4 differ from print's card by other factors each; their "
     "prices here let us expect {:.3g}"
 )
-C_WORDS = f"{WORDS}, with a CPU whose caches hold every matrix of the C code"
+C_WORDS = f"{WORDS}, with steps 1 and 6 of the C code at the price that they have inside the caches"
 
 
 def _cause(

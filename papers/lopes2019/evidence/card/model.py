@@ -231,7 +231,7 @@ def update_prices(summary: pd.DataFrame, counted: pd.DataFrame) -> pd.Series:
 
 
 def c_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return the C times that a CPU whose caches hold the matrix asks for.
+    """Return the C times of a CPU on which an entry costs as much outside the caches as inside.
 
     Steps 1 and 6 at print's price of step 1 in the caches, a dual update as much dearer as it is
     in our code; the other steps as in print, costs 0 to n.
