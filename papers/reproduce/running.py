@@ -50,7 +50,11 @@ class Telling:
 
 
 def worker_for(choice: Choice) -> Measurer:
-    """Start the process that measures; it finds the device. Under mpiexec: all ranks do."""
+    """Start the process that measures; it finds the device. Under mpiexec: all ranks do.
+
+    Without a GPU, cells for several ranks are measured by a job that is started for them.
+    """
+    from papers.reproduce.measure import squad
     from papers.reproduce.measure.worker import Worker, WorkerError
 
     try:
@@ -58,7 +62,9 @@ def worker_for(choice: Choice) -> Measurer:
             from papers.reproduce.measure.team import Team
 
             return Team(choice.device)
-        return Worker(choice.device)
+        worker = Worker(choice.device)
+        mpiexec = None if worker.device.is_gpu else squad.launcher()
+        return worker if mpiexec is None else squad.Squad(worker, mpiexec)
     except WorkerError as error:
         raise UsageError(f"--device {choice.device}: {error}") from None
 

@@ -24,9 +24,9 @@ from papers.common.model import Experiment, Plan
 from papers.reproduce import registry
 from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.measure.worker import Worker
-from papers.reproduce.plan import cells
+from papers.reproduce.plan import cells, shipped
 from papers.reproduce.plan.cells import Job
-from papers.reproduce.plan.estimate import Estimator
+from papers.reproduce.plan.estimate import EXECUTOR, Estimator
 from papers.reproduce.plan.pace import PACE, SEEDS, Pace
 from papers.reproduce.plan.seeds import SeedRule
 from papers.reproduce.registry import UsageError
@@ -37,10 +37,11 @@ from papers.reproduce.run.identities import Identities
 from papers.reproduce.run.measurements import recorded_runs, summarize
 
 if TYPE_CHECKING:
+    from papers.reproduce.measure.squad import Squad
     from papers.reproduce.measure.team import Team
 
-Measurer: TypeAlias = "Worker | Team"
-"""Who measures cells: a child process, or all ranks of an MPI job."""
+Measurer: TypeAlias = "Worker | Squad | Team"
+"""Who measures cells: a child process, with a job for cells of several ranks, or an MPI job."""
 
 __all__ = ["Choice", "Listener", "Run", "create", "estimator", "recorded_runs", "summarize"]
 
@@ -504,9 +505,11 @@ def estimator(names: Sequence[str], device_name: str) -> Estimator:
     """Return an estimator that knows the recorded runs of the named papers.
 
     A recorded time counts if it was taken on this device, or on a CPU: CPUs differ by small
-    factors, a GPU and the CPU executor by large ones.
+    factors, a GPU and the CPU executor by large ones. Without a GPU the shipped times count, too.
     """
     guess = Estimator()
+    if device_name == EXECUTOR:
+        shipped.learn(guess)
     for name in names:
         for _, table, record in recorded_runs(registry.folder(name) / "results"):
             guess.learn(summarize(table), {device_name, str(record.get("cpu"))})
