@@ -36,15 +36,17 @@ class Entry:
     title: str
 
 
-@dataclass(frozen=True)
-class Names:
-    """The experiments and the solvers of a paper, in its order."""
-
-    experiments: tuple[Entry, ...]
-    solvers: tuple[Entry, ...]
+def experiments(paper: str) -> tuple[Entry, ...]:
+    """Return the experiments of a paper, in its order; see `_kept`."""
+    return _kept(paper, "experiments")
 
 
-def names(paper: str) -> Names:
+def solvers(paper: str) -> tuple[Entry, ...]:
+    """Return the solvers of a paper, in its order; see `_kept`. Unkept, this imports Numba."""
+    return _kept(paper, "solvers")
+
+
+def _kept(paper: str, of: str) -> tuple[Entry, ...]:
     """Return the names of a paper, from the cache if the paper's sources are what they were.
 
     Raises
@@ -52,27 +54,29 @@ def names(paper: str) -> Names:
     UsageError
         For an unknown paper.
     """
-    mark, path = _fingerprint(paper), _folder() / f"{registry.MODULES[paper]}.json"
+    mark, path = _fingerprint(paper), _folder() / f"{registry.MODULES[paper]}.{of}.json"
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["fingerprint"] == mark:
-            return Names(*(tuple(Entry(**e) for e in kept[k]) for k in ("experiments", "solvers")))
-    made = _made(paper)
+            return tuple(Entry(**entry) for entry in kept["entries"])
+    made = _made(paper, of)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = path.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps({"fingerprint": mark, **asdict(made)}), encoding="utf-8")
+        value = {"fingerprint": mark, "entries": [asdict(entry) for entry in made]}
+        scratch.write_text(json.dumps(value), encoding="utf-8")
         scratch.replace(path)
     return made
 
 
-def _made(paper: str) -> Names:
-    experiments = tuple(
+def _made(paper: str, of: str) -> tuple[Entry, ...]:
+    if of == "solvers":
+        known = registry.card(paper).solvers()
+        return tuple(Entry(key, solver.device, solver.title) for key, solver in known.items())
+    return tuple(
         Entry(key, e.kind, e.title + (f" (not yet: {e.unavailable})" if e.unavailable else ""))
         for key, e in registry.experiments(paper).items()
     )
-    solvers = registry.card(paper).solvers().items()
-    return Names(experiments, tuple(Entry(key, s.device, s.title) for key, s in solvers))
 
 
 def _folder() -> Path:

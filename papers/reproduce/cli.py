@@ -197,30 +197,59 @@ def join(
         return running.finish(current, current.make_artifacts(), telling)
 
 
-@app.command(epilog=examples("reproduce compare runs/before runs/after"))
+@app.command(
+    epilog=examples(
+        "reproduce compare runs/before runs/after",
+        "reproduce compare runs/before runs/after --fail-above 1.2 --csv cells.csv",
+    )
+)
 def compare(
     first: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     second: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of another run.")],
+    fail_above: Annotated[
+        float | None,
+        typer.Option(min=0, help="Exit 1 if a solver's ratio lies above it, interval and all."),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the cells as CSV.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write groups and cells as JSON.")
+    ] = None,
+    verbose: Verbose = False,
 ) -> int:
-    """Set two runs beside one another; exit 1 if an instance has two different optima."""
+    """Set two runs beside one another; exit 1 on two different optima of one instance."""
+    from papers.reproduce import targets
+    from papers.reproduce.report import groups
     from papers.reproduce.report import two_runs as comparison
+    from papers.reproduce.run.folder import write_atomically
     from papers.reproduce.screen import tables
 
+    for option, path in (("--csv", csv), ("--json", json)):
+        if path is not None:
+            targets.probe(path, option)
     out = console()
     summaries = [comparison.read(folder) for folder in (first, second)]
     table, alone = comparison.matched(comparison.compare_runs(*summaries))
     if table.empty:
         raise UsageError(f"{first} and {second} have no cell in common")
-    tables.frame(out, table.drop(columns=["cost_a", "cost_b"]))
+    found = groups.grouped(table, summaries[0])
+    out.print("time, second over first: median over cells, with an interval of 95 %")
+    tables.frame(out, found)
+    if verbose:
+        out.print()
+        tables.frame(out, table.drop(columns=["cost_a", "cost_b"]))
     if any(alone):
         out.print(f"cells of one run only: {alone[0]} of the first, {alone[1]} of the second")
-    ratios = table["ratio"].dropna()
-    if len(ratios):
-        out.print(f"time, second over first: median {ratios.median():.3g} over {len(ratios)} rows")
-    different = comparison.different_costs(*summaries)
-    for line in different:
-        warn(f"different costs: {line}")
-    return NOT_CERTIFIED if different else 0
+    if csv is not None:
+        write_atomically(csv, table.to_csv(index=False, lineterminator="\n"))
+    if json is not None:
+        write_atomically(json, groups.as_json(found, table))
+    faults = [f"different costs: {line}" for line in comparison.different_costs(*summaries)]
+    faults += groups.slower(found, fail_above) if fail_above is not None else []
+    for line in faults:
+        warn(line)
+    return NOT_CERTIFIED if faults else 0
 
 
 @app.command(

@@ -31,10 +31,9 @@ def show(out: Console, target: str | None) -> None:
         draft = " (draft)" if card.status == "draft" else ""
         line = f"[bold]{name}[/]{draft}  {card.authors}: {card.title}. {card.venue}, {card.year}"
         out.print(line, soft_wrap=True)
-        names = catalogue.names(name)
-        _lines(out, name, _chosen(name, names.experiments, experiment))
+        _lines(out, name, _chosen(name, catalogue.experiments(name), experiment))
         if target and not experiment:
-            _lines(out, name, names.solvers)
+            _lines(out, name, catalogue.solvers(name))
         out.print()
 
 

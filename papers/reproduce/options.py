@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from papers.reproduce import catalogue, registry
+from papers.reproduce.catalogue import Entry
 from papers.reproduce.registry import UsageError
 
 MOST_SEED = 2**32 - 1
@@ -51,19 +53,19 @@ def complete_paper(incomplete: str) -> list[str]:
 
 def complete_target(incomplete: str) -> list[str]:
     """Return the papers, or the experiments of the paper before the colon, that begin so."""
-    return _completed(incomplete, "experiments")
+    return _completed(incomplete, catalogue.experiments)
 
 
 def complete_solver(incomplete: str) -> list[str]:
     """Return the papers, or the solvers of the paper before the colon, that begin so."""
-    return _completed(incomplete, "solvers")
+    return _completed(incomplete, catalogue.solvers)
 
 
-def _completed(incomplete: str, of: str) -> list[str]:
+def _completed(incomplete: str, of: Callable[[str], tuple[Entry, ...]]) -> list[str]:
     paper, colon, _ = incomplete.partition(":")
     if not colon or paper not in registry.MODULES:
         return complete_paper(incomplete)
-    found = (f"{paper}:{entry.name}" for entry in getattr(catalogue.names(paper), of))
+    found = (f"{paper}:{entry.name}" for entry in of(paper))
     return [name for name in found if name.startswith(incomplete)]
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -130,19 +131,29 @@ def test_list_shows_experiments_solvers_and_what_is_missing(reproduce):
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["list"]])
-def test_help_and_list_load_nothing_heavy(words):
-    """Numba takes a second to import, and a listing must not wait for it."""
+def test_help_and_list_load_nothing_heavy(words, tmp_path):
+    """Numba takes a second to import, and a listing must not wait for it; not even for pandas.
+
+    The first listing has to import what states the experiments, and keeps their names.
+    """
     program = (
         "import sys\n"
         "from papers.reproduce import cli, registry\n"
         "try: cli.main(sys.argv[1:])\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "print('LOADED', sorted({'numba', 'numba_cuda', 'skimage'} & set(sys.modules)))\n"
+        "print('LOADED', sorted(set({}) & set(sys.modules)))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
-    )
-    assert "LOADED []" in done.stdout
+    light = ["numba", "numba_cuda", "skimage"]
+    heavy = [*light, "pandas", "matplotlib", "scipy"]
+    for names in [light, heavy] if words == ["list"] else [heavy]:
+        done = subprocess.run(
+            [sys.executable, "-c", program.format(names), *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PAPERS_CACHE": str(tmp_path)},
+        )
+        assert "LOADED []" in done.stdout
 
 
 # ------------------------------------------------------------------------------ for the user
@@ -188,18 +199,18 @@ def test_a_listing_is_kept_and_made_anew_for_other_sources(toy, tmp_path, monkey
     from papers.reproduce import catalogue
 
     monkeypatch.setenv("PAPERS_CACHE", str(tmp_path))
-    first = catalogue.names("toy")
+    first = catalogue.experiments("toy")
     made = []
-    monkeypatch.setattr(catalogue, "_made", lambda paper: made.append(paper) or first)
-    assert catalogue.names("toy") == first
+    monkeypatch.setattr(catalogue, "_made", lambda paper, of: made.append(paper) or first)
+    assert catalogue.experiments("toy") == first
     assert made == []
     monkeypatch.setenv("PAPERS_SOMETHING", "1")  # It may decide what is available.
-    catalogue.names("toy")
+    catalogue.experiments("toy")
     monkeypatch.setattr(catalogue, "_fingerprint", lambda paper: "other sources")
-    catalogue.names("toy")
+    catalogue.experiments("toy")
     assert made == ["toy", "toy"]
     next(tmp_path.rglob("*.json")).write_text("{")
-    catalogue.names("toy")
+    catalogue.experiments("toy")
     assert made == ["toy"] * 3
 
 
