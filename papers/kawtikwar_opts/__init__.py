@@ -16,6 +16,7 @@ from papers.common.model import Assignment, Defaults, Paper, lazily
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
+    from papers.kawtikwar_opts.configuration import Configuration
     from papers.kawtikwar_opts.launches import Geometry
 
 __all__ = ["PAPER", "solve"]
@@ -33,6 +34,8 @@ def solve(
     geometry: Geometry | None = None,
     patience: int | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
+    host: Literal["python", "graph"] = "python",
     solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
@@ -79,6 +82,12 @@ def solve(
     seconds : float, optional
         A run without an answer gives up after so long. The one launch of Opts 2 to 4 is then cut
         into shares, so that the host can look at the clock between them.
+    configuration : str or papers.kawtikwar_opts.configuration.Configuration
+        "tuned", "paper" (each version as the report has it, from the authors' release of Lopes on)
+        or another of `papers.kawtikwar_opts.configuration.of_version`, the steps between.
+    host : {"python", "graph"}
+        ``"baseline"``, ``"opt0"`` and ``"opt1"``: every launch a call, or the launches between two
+        answers one CUDA graph.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
 
@@ -92,7 +101,7 @@ def solve(
     ------
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
-        working type, a matrix too large for the card, a bad option.
+        working type, a matrix too large for the card, a bad option, an unknown configuration.
     papers.common.model.GivenUpError
         If `seconds` or the patience are over; its ``reached`` has the counts ``matched``,
         ``searches`` and ``dual_updates``.
@@ -118,6 +127,8 @@ def solve(
         "geometry": geometry,
         "patience": patience,
         "seconds": seconds,
+        "configuration": None if configuration == "tuned" else configuration,
+        "host": None if host == "python" else host,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

@@ -33,6 +33,7 @@ VERSIONS = {
         run=solver.run,
         download=solver.download,
         steps=solver.STEPS if name in solver.HOST_LOOP else (),
+        variants={"paper": {"configuration": "paper"}},
     )
     for name, title in TITLES.items()
 }
