@@ -233,6 +233,13 @@ def in_the_runs_place(words, request):
     return [run if A_RUN.fullmatch(word) else word for word in words]
 
 
+def join(words, request):
+    """Every part is the finished run; the whole is made elsewhere."""
+    assert words[-2:-1] == ["--out"]
+    run, whole = request.getfixturevalue("finished_run"), request.getfixturevalue("place") / "whole"
+    return command("join", *(str(run) for _ in words[:-2]), "--out", str(whole))
+
+
 def record(words, request):
     """A copy of the finished run that says it is of a card and a clean commit; kept elsewhere."""
     folder = request.getfixturevalue("place") / "copied"
@@ -308,6 +315,7 @@ SUBCOMMANDS = {
     "prepare": without_drawing,
     "report": lambda words, request: command("report", *in_the_runs_place(words, request)),
     "compare": lambda words, request: command("compare", *in_the_runs_place(words, request)),
+    "join": join,
     "record": record,
     "readme": fill,
     "verify": verify,

@@ -38,7 +38,7 @@ class Configuration:
     checks : int
         How often a zero is checked between two barriers [L19 app.B]; at most 10.
     spare_checks : bool
-        Whether a block checks once where its threads have several zeros each, or where it is alone.
+        Whether a block checks once where it is alone, or its threads have over two zeros each.
         Not with three barriers (D7).
     stop_at_path : bool
         Whether a block stops at its first path, or goes on until it can uncover no column (D7).
@@ -144,7 +144,7 @@ CHANGES: Mapping[str, str] = {
     "step_2_in_one_block": "step 2 runs in one block, without restarts",
     "stars_by_block": "stars are counted a block, not a star, at a time",
     "one_word": "the flags come as one word, which the host watches",
-    "spared_checks": "where a thread has several zeros, each is checked once, not ten times",
+    "spared_checks": "where a thread has over two zeros, each is checked once, not ten times",
     "wide_bins": "up to n = 2048 one block searches alone, instead of one for 512 columns",
     "tuned": "kernels on the matrix stride over it",
 }

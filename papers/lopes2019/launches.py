@@ -22,6 +22,9 @@ from papers.lopes2019.kernels import search as k
 from papers.lopes2019.kernels import step_4 as alternatives
 from papers.lopes2019.kernels.arguments import Covers, Marks, Order, Words, Zeros
 
+FEW_ZEROS = 2
+"""Zeros a thread up to which ten checks of each cost less than the restarts that they save."""
+
 MOST_ZEROS = 2**31 - 1
 """More zeros than any bin has."""
 
@@ -188,7 +191,7 @@ def _bind_search(
         launches["step_3"] = bind(k.step_3, *line, n, stars[0], covers.column, flags)
     checks = np.int32(configuration.checks)
     if configuration.barriers == 1:
-        most = shapes.step_4_threads if configuration.spare_checks else MOST_ZEROS
+        most = FEW_ZEROS * shapes.step_4_threads if configuration.spare_checks else MOST_ZEROS
         by_columns: tuple[Any, tuple[Any, ...]] = k.step_4, (checks, np.int32(most))
     else:
         rules = printed.Rules(np.int32(configuration.stop_at_path), checks)

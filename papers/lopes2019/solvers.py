@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from papers.common.model import Solver
 from papers.lopes2019 import solver
-from papers.lopes2019.baselines import solver_c
 from papers.lopes2019.baselines import solvers as baselines
 
 SOLVERS: Mapping[str, Solver] = {
@@ -20,8 +19,7 @@ SOLVERS: Mapping[str, Solver] = {
         download=solver.download,
         steps=solver.STEPS,
         variants={choice: {"step_4": choice} for choice in "ABC"}
-        | {name: {"configuration": name} for name in ("released", "paper")},
+        | {"paper": {"configuration": "paper"}},
     ),
-    "cpu_c": solver_c.SOLVER,
     **baselines.SOLVERS,
 }

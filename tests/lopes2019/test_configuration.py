@@ -119,7 +119,7 @@ def test_a_block_stops_at_its_first_path_or_goes_on():
 
 
 def test_a_block_with_many_zeros_checks_each_once():
-    """Nine zeros in two bins of at most eight threads: more than a thread each, then fewer."""
+    """Eight zeros in each of two bins: four, then one for each of its threads."""
     counts, primed = {}, []
     for threads in (2, 8):
         with device.executing(Executor(on_access=lambda *event: primed.append(event[1]))):

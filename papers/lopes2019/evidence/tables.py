@@ -369,7 +369,7 @@ def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def device_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Device time of each kernel over a whole run (scope ``kernels``; a GPU only)."""
+    """Device time of each kernel over a whole run, medians over the seeds (a GPU only)."""
     rows = summary[
         (summary["solver"] == "lopes2019:gpu")
         & summary["options"].isin(["", PRINTED])
@@ -385,6 +385,9 @@ def device_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         parts[name] = mine.rename(columns={"median": name})[[*keys, "kernel", name]]
     table = parts["launches"].merge(parts["device_ms"], on=[*keys, "kernel"])
     table = table.assign(us_a_launch=1e3 * table["device_ms"] / table["launches"])
+    of = ["n", "cost_range", "source", "device", "configuration", "kernel"]
+    values = ["launches", "device_ms", "us_a_launch"]
+    table = table.groupby(of, sort=False)[values].median().reset_index()
     table = table.sort_values("device_ms", ascending=False, kind="stable")
     return order(table)[
         ["n", "cost_range", "source", "device", "configuration", "kernel", "launches", "device_ms",

@@ -91,10 +91,13 @@ def test_the_tree_that_records_names_the_commit_of_a_copy_outside_version_contro
     # The measuring machine may hold the files beside a history of another commit.
     beside = {**facts, "commit": "ab" * 20, "clean": False}
     assert code.clean_commit(beside) == (facts["commit"], "")
+    # The tree may have moved on since; its history still names the commit.
     clean_tree.write("a = 3\n")
+    assert code.clean_commit(copied) == code.clean_commit(beside) == (facts["commit"], "")
+    unknown = {"sources": "0" * 64}
     for record, why in (
-        (copied, "outside version control"),
-        (beside, "not clean"),
+        ({**copied, **unknown}, "outside version control"),
+        ({**beside, **unknown}, "not clean"),
         ({**facts, "sources": "0" * 64}, "not those of the commit"),
         ({"commit": "ab" * 20}, "does not say"),
     ):
