@@ -12,7 +12,7 @@ from papers.common.gpu import device
 from papers.common.instances.matrices import uniform_double
 from papers.common.model import Plan
 from papers.kawtikwar_opts import solver
-from papers.kawtikwar_opts.evidence import profile, tables
+from papers.kawtikwar_opts.evidence import codes, profile, tables
 from papers.kawtikwar_opts.evidence import verdicts as kawtikwar_verdicts
 from papers.kawtikwar_opts.evidence.experiments import EXPERIMENTS
 from papers.reproduce import cli
@@ -41,7 +41,7 @@ def printed_ms():
     }
     first = NUMBERS("fig01")
     for row in first[first["panel"].str.startswith("right")].itertuples(index=False):
-        found[tables.FIG_1[row.solver], row.n] = row.time_ms
+        found.setdefault((tables.FIG_1[row.solver], row.n), row.time_ms)
     return found
 
 
@@ -62,7 +62,7 @@ def profile_of(what, status="measured"):
         return {**found, "host_wait_us": 5e5, "host_launch_calls": 30000, "host_copy_calls": 3,
                 "host_wait_calls": 6000}  # fmt: skip
     if what == "loads":
-        loads = zip(("listing_3", "listing_4", *tables.ONE_LAUNCH), (5, 3, 40, 32, 32), strict=True)
+        loads = zip(("listing_3", "listing_4", *codes.ONE_LAUNCH), (5, 3, 40, 32, 32), strict=True)
         return {f"{code}_ptx_loads": count for code, count in loads}
     found = {"ncu_status": tables.NCU.index(status)}
     if status == "measured":
@@ -94,7 +94,8 @@ def values_of(job, faster, status):
     updates = n
     counters = {"cost": 10 * n, "iterations_step_6": updates, "iterations_step_5": n // 4,
                 "zeros_initial": 2 * n, "step_4_restarts": 3, "kernel_launches": 9 * n,
-                "barriers": 4 + 3 * updates, "step_6_us": 20 * updates}  # fmt: skip
+                "barriers": 4 + 3 * updates,
+                "step_6_us": (22.6 if name == "opt2" else 20) * updates}  # fmt: skip
     if name == "profile":
         counters |= profile_of(dict(cell.options)["what"], status)
     yield from (("answer", metric, value) for metric, value in counters.items())
@@ -129,14 +130,19 @@ def verdicts(name, summary):
 def test_the_plan_covers_print():
     planned = {(job.cell.solver, job.cell.instance.n) for job in jobs()}
     for solver_name, n in printed_ms():
-        if "cpu_lp" not in solver_name or n <= tables.LP_LARGEST:
-            assert (solver_name, n) in planned
+        assert (solver_name, n) in planned
+    as_printed = {
+        (job.cell.solver.partition(":")[2], job.cell.instance.n)
+        for job in jobs(names=("table3",))
+        if job.options == codes.PRINTED
+    }
+    assert as_printed >= {(v, n) for v in codes.VERSIONS for n in set(NUMBERS("table2")["n"])}
     cells = {
         (job.cell.solver, *(getattr(job.cell.instance, k) for k in ("n", "label", "seed")))
         for job in jobs()
     }
     for row in NUMBERS("authors_code_h100").itertuples(index=False):
-        for solver_name in ("kawtikwar_opts:opt4", tables.LAP19):
+        for solver_name in ("kawtikwar_opts:opt4", codes.LAP19):
             assert (solver_name, row.n, row.cost_range, row.seed) in cells
 
 
@@ -153,7 +159,7 @@ def test_versions_take_turns_on_three_seeds_and_none_asks_for_fewer_repetitions(
     groups = [
         {job.cell.solver.partition(":")[2] for job in group}
         for group in plan.groups(planned)
-        if group[0].cell.instance.n == 2048 and group[0].cell.instance.family == "uniform_double"
+        if group[0].cell.instance.n == 1024 and group[0].cell.instance.family == "uniform_double"
     ]
     assert sum({"opt0", "opt1", "opt2", "opt3", "opt4"} <= group for group in groups) == 3
 
@@ -184,7 +190,7 @@ def test_every_experiment_shows_and_draws(name, measured, as_printed):
 def test_print_agrees_with_itself(name, as_printed):
     found = verdicts(name, as_printed)
     bad = [c for c in found if c.verdict not in ("agrees", "not comparable")]
-    slip = ["executed global loads a dual update, millions, opt2"] if name == "loads" else []
+    slip = ["executed global loads a pass, millions, listing_3"] if name == "loads" else []
     assert [c.quantity for c in bad] == slip
     assert any(c.verdict == "agrees" for c in found)
 
@@ -196,7 +202,7 @@ def test_the_text_differs_only_where_print_contradicts_itself(as_printed):
         for verdict in ("differs", "open", "not measured")
     }
     # KA2 is a decimal slip, which our own launch shows; KA3 is 1 % beside 1.03.
-    assert by_verdict == {"differs": {"KA-k"}, "open": {"KA-q"}, "not measured": {"KA-n"}}
+    assert by_verdict == {"differs": {"KA-k"}, "open": {"KA-q"}, "not measured": set()}
     assert found["KA-k"].cause.experiment == "kawtikwar_opts:table1"
     assert math.isclose(found["KA-a"].measured, 7.93, abs_tol=0.01)
     assert math.isclose(found["KA-b"].measured, 4.65, abs_tol=0.01)
@@ -218,14 +224,6 @@ def test_deltas_and_speedups_are_those_of_print(as_printed):
     assert ((third["incremental"] - third["published_incremental"]).abs() < 0.01).all()
 
 
-def test_a_larger_linear_program_says_why_it_is_missing(as_printed):
-    table = BY_NAME["fig01"].table(as_printed, NUMBERS)
-    missing = table[table["measured_ms"].isna()]
-    assert set(missing["solver"]) == {"CPU"}
-    assert set(missing["n"]) == {2048, 4096}
-    assert missing["note"].str.startswith("not measured").all()
-
-
 def test_no_counters_say_why():
     for status in ("no GPU", "no ncu on the path", "not permitted", "failed"):
         summary = measure(jobs(names=("table1",)), status=status)
@@ -245,7 +243,6 @@ def test_a_faster_card_explains_nothing(as_printed):
     rows.loc[times & slow, "median"] *= 3
     found = [c for c in verdicts("table3", rows) if "of opt4" in c.quantity]
     assert {c.verdict for c in found} == {"open"}
-    assert all(c.note.startswith("by arithmetic") for c in found)
 
 
 def test_a_load_count_far_from_a_launch_is_open(as_printed):
@@ -318,7 +315,7 @@ def test_predictions_by_hand():
 
 def test_small_orders_are_launches_and_large_ones_bytes():
     small, large = (
-        {v: tables.predict(n, v, n, n / 4, 0)["run_ms"] for v in tables.VERSIONS}
+        {v: tables.predict(n, v, n, n / 4, 0)["run_ms"] for v in codes.VERSIONS}
         for n in (256, 4096)
     )
     assert small["opt1"] / small["opt2"] > 2
@@ -415,22 +412,39 @@ def test_without_a_gpu_or_ncu(monkeypatch):
     profile.hardware_counters.cache_clear()
 
 
-@pytest.mark.parametrize("version", tables.VERSIONS)
+@pytest.mark.parametrize("version", codes.VERSIONS)
 def test_the_host_clock_sees_every_call_and_leaves_no_trace(version):
     device.select("cpu")
     cost = uniform_double(8, 1, cost_range=8000.0)
-    before = profile.Launch.__call__, profile.Mailbox.wait, device.to_host
+    before = clocked()
     state = profile.upload(cost, "calls", version)
     for _ in range(2):
         profile.run(state)
         counters = profile.download(state).counters
         assert counters["host_launch_calls"] == counters["kernel_launches"]
-        assert counters["host_wait_calls"] == (
-            1 if version in tables.ONE_LAUNCH else counters["iterations_step_4"]
+        # Once before the run, for the device; then for every signal.
+        assert counters["host_wait_calls"] == 1 + (
+            1 if version in codes.ONE_LAUNCH else counters["iterations_step_4"]
         )
-        assert counters["host_copy_calls"] >= 3
+        assert counters["host_copy_calls"] >= 4  # the upload's, too
         assert min(counters[f"host_{call}_us"] for call in tables.CALLS) >= 0
-    assert (profile.Launch.__call__, profile.Mailbox.wait, device.to_host) == before
+    assert clocked() == before
+
+
+def clocked():
+    """Everything that the host's clock may stand in for."""
+    calls = profile.Launch.__call__, profile.Mailbox.wait
+    return *calls, device.to_host, device.to_device, device.synchronize
+
+
+def test_the_host_clock_sees_the_waits_of_the_release():
+    """As printed the host waits for every kernel, not for a word."""
+    device.select("cpu")
+    cost = uniform_double(8, 1, cost_range=8000.0)
+    state = profile.upload(cost, "calls", "opt1", configuration="paper")
+    profile.run(state)
+    counters = profile.download(state).counters
+    assert counters["host_wait_calls"] > counters["kernel_launches"]
 
 
 def test_the_clock_leaves_when_a_run_fails():
@@ -450,10 +464,11 @@ def test_an_unknown_profile_is_refused():
 def test_the_driver_that_ncu_profiles_solves(monkeypatch):
     device.select("cpu")
     solved = []
-    monkeypatch.setattr(profile.solver, "solve", lambda cost, version: solved.append(version))
-    profile.main("8", "opt1")
-    assert solved == ["opt1"]
-    assert solver.VERSIONS == tables.VERSIONS
+    monkeypatch.setattr(profile.solver, "solve", lambda cost, **given: solved.append(given))
+    profile.main("8", "opt1", "paper")
+    assert solved == [{"version": "opt1", "configuration": "paper"}]
+    assert profile.ncu_command("ncu", 8, "opt1", "paper")[-3:] == ["8", "opt1", "paper"]
+    assert solver.VERSIONS == codes.VERSIONS
 
 
 # ------------------------------------------------------------------------------- a run
