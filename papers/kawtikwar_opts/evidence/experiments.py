@@ -407,7 +407,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=barred, table=tables.barriers, compare=verdicts.barriers,
     ),
     Experiment(
-        name="authors", title="Opt 4 beside HyLAC's classical solver and lopes2019 on one H100",
+        name="authors", title="Opt 4 beside HyLAC's classical solver and lopes2019 on one card",
         kind="table", cells=beside_authors, table=tables.authors_code, compare=verdicts.authors,
         interleaved=True,
     ),

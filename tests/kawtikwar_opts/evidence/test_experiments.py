@@ -289,6 +289,28 @@ def test_the_goals(as_printed):
     assert all(c.verdict == "not measured" for c in other)
 
 
+@pytest.mark.parametrize("card", ["NVIDIA H100 80GB HBM3", "NVIDIA H200"])
+def test_hylac_s_times_stand_beside_ours_on_the_same_card(card):
+    name = f"authors_code_{'h200' if 'H200' in card else 'h100'}"
+    summary = measure(jobs(names=("authors",)), card=card)
+    table = BY_NAME["authors"].table(summary, NUMBERS)
+    medians = NUMBERS(name).groupby(["n", "cost_range"])["solve_ms"].median()
+    assert len(table) == 15
+    for row in table.itertuples(index=False):
+        assert row.published_authors_ms == medians[row.n, row.cost_range]
+        assert row.device == card
+    assert len(verdicts("authors", summary)) == 16
+    assert {c.verdict for c in verdicts("predictions", measure(jobs(FIRST_SEED), card=card))} <= {
+        "holds", "fails",
+    }  # fmt: skip
+
+
+def test_a_card_s_bytes_go_by_its_bandwidth():
+    h100, h200 = (tables.predict(4096, "opt2", 1000, 0, 0, card) for card in tables.CARDS)
+    assert h100["bytes_us"] / h200["bytes_us"] == pytest.approx(1.22, abs=0.02)
+    assert h100["sync_us"] == pytest.approx(h200["sync_us"])
+
+
 def test_executor_times_are_not_judged():
     summary = measure(jobs(Plan("quick", gpu=False)), card="CPU executor")
     assert all("CPU," in c.quantity for c in verdicts("fig01", summary))
