@@ -2,8 +2,9 @@
 
 Reading order: `reference` (the appendix's steps), `kernels.baseline`, then `kernels.opt0` to
 `kernels.opt4`, each beside the one before, `kernels.one_launch` (the kernel that the last three
-share) with its steps in `kernels.step_1`, `kernels.search` and `kernels.step_4`, `solver` (the
-host's side) and `launches` (its memory and launches), `evidence.sass` (the machine code of Opt 3).
+share) with its steps in `kernels.step_1`, `kernels.search` and `kernels.step_4`; `configuration`
+and `kernels.printed` (all of it as the report has it), `solver` (the host's side) and `launches`
+(its memory and launches), `evidence.counter` (why 4.65), `evidence.sass` (Opt 3's machine code).
 `README.md` beside this file is the teaching page.
 """
 

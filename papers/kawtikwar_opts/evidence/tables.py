@@ -787,6 +787,7 @@ def _step_6_us(summary: pd.DataFrame, version: str) -> pd.DataFrame:
         return median(rows, "step_6_us").drop(columns="cost_range")
     rows = summary[
         (summary["solver"] == f"kawtikwar_opts:{version}")
+        & (summary["options"] == "")
         & (summary["scope"] == "kernels")
         & (summary["family"] == DOUBLES)
         & summary["metric"].astype(str).str.fullmatch(STEP_6)

@@ -4,13 +4,22 @@ import functools
 import itertools
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 from nightly import first
 
 from papers.common.evidence import plots, published
-from papers.kawtikwar_opts.configuration import COUNTERS, ONE_LAUNCH
-from papers.kawtikwar_opts.evidence import counter, statements, tables, verdicts, waterfall
+from papers.common.gpu import device
+from papers.kawtikwar_opts.configuration import COUNTERS, ONE_LAUNCH, of_version
+from papers.kawtikwar_opts.evidence import (
+    counter,
+    sanitized,
+    statements,
+    tables,
+    verdicts,
+    waterfall,
+)
 from papers.kawtikwar_opts.evidence.codes import DOUBLES, VERSIONS
 
 NUMBERS = published.loader("papers.kawtikwar_opts")
@@ -236,3 +245,27 @@ def test_statements_need_all_of_table_2():
     assert [c.verdict for c in some.values()] == ["not measured"]
     executor = judged(rows.assign(device="CPU executor"))
     assert [c.verdict for c in executor.values()] == ["not measured"]
+
+
+# ------------------------------------------------------------------------------- the sanitizer
+
+
+def test_the_sanitizer_s_run_has_every_version_and_configuration(monkeypatch):
+    runs = []
+    monkeypatch.setattr(sanitized, "_proved", lambda cost, **given: runs.append(given) or 1)
+    sanitized.main()
+    made = {(run.get("version"), run.get("configuration")) for run in runs}
+    assert made >= {(v, name) for v in VERSIONS for name in of_version(v)}
+    assert {run.get("host") for run in runs} == {None, "graph"}
+    assert {run.get("dtype") for run in runs} == {None, "int32", "int64", "float64"}
+
+
+def test_an_answer_without_a_proof_stops_the_sanitizer_s_run(monkeypatch):
+    device.select("cpu")
+    monkeypatch.setattr(sanitized.assignment_proof, "assignment", lambda *given: Proofless)
+    with pytest.raises(RuntimeError, match="planted"):
+        sanitized._proved(np.eye(3, dtype=int))
+
+
+class Proofless:
+    ok, reason = False, "planted"
