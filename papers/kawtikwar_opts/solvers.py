@@ -33,7 +33,7 @@ VERSIONS = {
         run=solver.run,
         download=solver.download,
         steps=solver.STEPS if name in solver.HOST_LOOP else (),
-        variants={"paper": {"configuration": "paper"}},
+        variants={"paper": {"configuration": "paper"}} if name == "baseline" else {},
     )
     for name, title in TITLES.items()
 }
