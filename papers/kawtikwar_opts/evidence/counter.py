@@ -138,7 +138,8 @@ def of_print(published: Published, updates: pd.Series) -> pd.Series:
     """
     times = published("table2").pivot(index="n", columns="version", values="time_ms")
     saved = times["baseline"] - times["opt0"]
-    return (1e3 * saved / updates.replace(0, np.nan) / saved.index).dropna()
+    of_ours = updates.reindex(saved.index).replace(0, np.nan)
+    return (1e3 * saved / of_ours / saved.index).dropna()
 
 
 def expected(summary: pd.DataFrame, published: Published) -> pd.DataFrame:

@@ -94,6 +94,8 @@ def test_print_s_own_price_of_a_zero_is_that_of_the_host_s_memory():
     price = counter.of_print(NUMBERS, pd.Series(UPDATES))
     assert price.round(2).tolist() == [0.80, 0.61, 0.66, 0.64, 0.45]
     assert price.between(*counter.HOST_US).all()
+    some = counter.of_print(NUMBERS, pd.Series({8: 5, 512: UPDATES[512], 1024: 0}))
+    assert some.round(2).to_dict() == {512: 0.61}
 
 
 def test_prices_are_read_off_both_clocks():
@@ -117,6 +119,14 @@ def test_a_price_that_was_not_predicted_fails(memory, us):
     words = counter.MEMORIES[memory][0]
     assert len(bad) == 2 * len(SIZES)
     assert all(f"counter in memory {words}," in c.quantity for c in bad)
+
+
+def test_sizes_that_print_lacks_have_no_price_of_print():
+    rows = made()
+    rows = rows[rows["n"].isin([256, 512])].assign(n=rows["n"] // 2)
+    found = counter.table(rows, NUMBERS).set_index(["n", "configuration"])
+    assert math.isnan(found.loc[(128, "paper"), "published_us_a_zero"])
+    assert found.loc[(256, "paper"), "published_us_a_zero"] > 0
 
 
 def test_the_executor_s_prices_are_not_judged():
