@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 from nightly import first
+from numba import cuda
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import clocks, device, graph
@@ -14,8 +15,9 @@ from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
 from papers.kawtikwar_opts import configuration, launches, solve, solver
 from papers.kawtikwar_opts.configuration import CHANGES, COUNTERS, ONE_LAUNCH, of_version
-from papers.kawtikwar_opts.kernels.printed import one_launch
+from papers.kawtikwar_opts.kernels.printed import one_launch, steps
 from papers.lopes2019 import configuration as lopes
+from papers.lopes2019.kernels.search import ZERO_FOUND
 
 HOST_LOOP = tuple(launches.HOST_LOOP)
 DAILY = [(v, "paper") for v in solver.VERSIONS]
@@ -170,6 +172,23 @@ def test_barriers_are_counted_between_print_and_ours(name, lines, monkeypatch):
     )
     assert len(seen) == answer.counters["barriers"] * 32 * 6
     assert answer.counters["iterations_step_6"] > 0
+
+
+def test_no_flag_of_a_run_of_step_4_is_lost():
+    """Planted: no barrier behind the clearing, or none behind the reading."""
+
+    def two_runs(flags, out):
+        for run in range(2):
+            steps.clear_flags(flags)
+            if cuda.blockIdx.x == 1 - run and cuda.threadIdx.x == 0:
+                flags[ZERO_FOUND] = 1
+            moved, path = steps.read_flags(flags)
+            out[2 * cuda.grid(1) + run] = moved and not path
+
+    for seed in range(40):
+        flags, out = np.zeros(8, np.int32), np.zeros(8, np.int32)
+        Executor(seed, switch=0.5).launch(two_runs, 2, 2, (flags, out))
+        assert out.all(), seed
 
 
 def test_shares_as_printed_solve():
