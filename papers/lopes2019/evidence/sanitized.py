@@ -7,7 +7,7 @@
     compute-sanitizer --tool racecheck python -m papers.lopes2019.evidence.sanitized
     compute-sanitizer --tool initcheck python -m papers.lopes2019.evidence.sanitized
 
-Every answer is proved. The logs are kept in `papers/lopes2019/results/sanitizer/`.
+Every answer is proved.
 """
 
 from __future__ import annotations

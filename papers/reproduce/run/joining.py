@@ -49,6 +49,8 @@ def join(parts: Sequence[Path], folder: Path) -> Run:
         checksums, or the folder is not empty.
     """
     first = Run.load(parts[0])
+    for part in parts[1:]:
+        _demand_same(first, Run.load(part))
     options = first.meta["options"]
     papers = dict.fromkeys(
         n.partition(":")[0] for p in parts for n in Run.load(p).meta["experiments"]
@@ -83,7 +85,6 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
     known = identities.read(run.folder)
     for folder in folders:
         other = Run.load(folder)
-        _demand_same(run, other)
         found = measurements.parse(folder / "measurements.csv")
         theirs: dict[str, set[str]] = {job.key: set(job.cell.scopes) for job in other.jobs}
         # A part that asked for fewer clocks has not measured this plan's cell.

@@ -50,8 +50,7 @@ def test_parts_measured_otherwise_are_refused(toy, finished_run, tmp_path, file,
     (part / file).write_text(json.dumps(told))
     with pytest.raises(UsageError, match=message):
         joining.join([finished_run[0], part], tmp_path / "whole")
-    # The lock is released.
-    joining.join([finished_run[0]], tmp_path / "other").lock.release()
+    assert not (tmp_path / "whole").exists(), "refused before a folder is made"
 
 
 def test_a_cell_with_fewer_clocks_is_not_taken(toy, finished_run, tmp_path):
