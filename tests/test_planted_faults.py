@@ -51,18 +51,6 @@ BLIND_SPOTS = {
         "lopes2019:cpu_c at its largest times five": MOST,
         "lopes2019:gpu's counts times five": COMMON,
     },
-    "kawtikwar_opts:fig06": {
-        "kawtikwar_opts:baseline at its largest times five": RANKS,
-        "kawtikwar_opts:baseline times five": RANKS,
-        "kawtikwar_opts:opt2 a fifth": RANKS,
-        "kawtikwar_opts:opt4 a fifth": RANKS,
-        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
-        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
-    },
-    "kawtikwar_opts:table3": {
-        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
-        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
-    },
     "kawtikwar_opts:predictions": {
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
         "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
@@ -102,7 +90,12 @@ BLIND_SPOTS = {
 }
 """Faults that move an agreeing figure of an experiment and are not noticed there."""
 
+UNRECORDED = "Figure 1 is over the baseline as printed, which no record has yet"
+
 UNSEEN = {
+    "kawtikwar_opts": {
+        name: UNRECORDED for name in ("datenagi2016:tree", "kawtikwar_opts:cpu_lp")
+    },
     "lopes2019": {
         "datenagi2016:tree": OTHER_CODE,
         "lopes2019:cpu_auction": OTHER_FORM,
