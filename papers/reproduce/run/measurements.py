@@ -274,6 +274,15 @@ def _spread(row: Any) -> str:
     return f"{row.q1:.3g} to {row.q3:.3g}" if row.count > 1 else ""
 
 
+def environments(results: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Yield (source, environment) of the runs recorded under a `results` folder."""
+    for path in sorted(results.glob("*/measurements.csv")):
+        yield (
+            f"recorded {path.parent.name}",
+            json_files.read_optional(path.with_name("environment.json"), json_files.ENVIRONMENT),
+        )
+
+
 def recorded_runs(results: Path) -> Iterable[tuple[str, pd.DataFrame, dict[str, Any]]]:
     """Yield (source, long table, environment) of the runs recorded under a `results` folder.
 

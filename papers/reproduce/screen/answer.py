@@ -268,7 +268,7 @@ def _at_most(found: list[str], most: int, rest: str) -> list[str]:
 
 
 def _place(answer: Answer) -> str:
-    return f"report: {answer.folder / 'report.html'}"
+    return f"report: {answer.folder / 'site' / 'index.html'}"
 
 
 def _exit(answer: Answer) -> str:
@@ -283,7 +283,7 @@ def as_json(answer: Answer) -> str:
     value = {
         "format": JSON_FORMAT,
         "folder": str(answer.folder),
-        "report": str(answer.folder / "report.html"),
+        "report": str(answer.folder / "site" / "index.html"),
         "device": answer.device,
         "preset": answer.preset,
         "exit_code": answer.code,
