@@ -1,13 +1,14 @@
 """Writes the site of a run into its folder `site`: pages that stand alone, without a network.
 
-The pages are Jinja2 templates; style and script are files of `assets`. Plotly's own script comes
-out of its package and is copied beside them: nothing is loaded from anywhere else.
+The pages are Jinja2 templates; style and scripts are files beside them (`files`): nothing is loaded
+from anywhere else.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,7 @@ from papers.reproduce import registry
 from papers.reproduce.report.numbers import numeric_columns, show_number
 from papers.reproduce.report.tally import SORTS, sort_of
 from papers.reproduce.run.folder import write_atomically
-from papers.reproduce.site import rows, sources, verdict, words
+from papers.reproduce.site import files, rows, sources, verdict, words
 from papers.reproduce.site.links import Linker
 from papers.reproduce.site.rows import Row, Strip
 
@@ -34,19 +35,8 @@ if TYPE_CHECKING:
 FOLDER = "site"
 """The folder's name in a run's."""
 
-PLOTLY = "plotly.min.js"
 HERE = Path(__file__).parent
 Context = Mapping[str, Any]
-
-
-def plotly_script() -> Path:
-    """Return Plotly's own script as its package brings it."""
-    from importlib.util import find_spec
-
-    spec = find_spec("plotly")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent / "package_data" / PLOTLY
 
 
 @dataclass(frozen=True)
@@ -132,7 +122,7 @@ def write(folder: Path, context: Context) -> Path:
     """
     target = folder / FOLDER
     shutil.rmtree(target, ignore_errors=True)
-    _copy(folder, target)
+    files.copy(folder, target)
     made = _pages(context)
     templates = _templates()
     code = {sources.page_of(path): path for page in made for path in _code_of(page)}
@@ -154,7 +144,7 @@ def _plan(
     """Yield every page's name, template and variables."""
     strips = sorted((s for page in made for s in page.strips), key=lambda s: s.weight)[::-1]
     yield "index.html", "index.html.j2", {"strips": strips}
-    yield "comparisons.html", "comparisons.html.j2", {}
+    yield "differences.html", "differences.html.j2", {}
     yield "own.html", "own.html.j2", {}
     yield "cells.html", "cells.html.j2", {}
     for page in made:
@@ -167,18 +157,6 @@ def _plan(
         shown = path.resolve().relative_to(sources.ROOT)
         lines = path.read_text(encoding="utf-8").splitlines()
         yield name, "code.html.j2", {"path": shown.as_posix(), "lines": lines}
-
-
-def _copy(folder: Path, target: Path) -> None:
-    """Copy what pages link to: style, scripts, pictures and tables."""
-    target.mkdir(parents=True)
-    for path in [*sorted((HERE / "assets").iterdir()), plotly_script()]:
-        shutil.copyfile(path, target / path.name)
-    for name in ("figures", "tables", "artifacts"):
-        files = sorted(path for path in (folder / name).glob("*") if path.is_file())
-        for path in files:
-            (target / name).mkdir(exist_ok=True)
-            shutil.copyfile(path, target / name / path.name)
 
 
 # ------------------------------------------------------------------------------ what pages show
@@ -214,6 +192,12 @@ def _code_of(page: PaperPage) -> Iterator[Path]:
     yield from sources.of_paper(registry.folder(page.card.name))
 
 
+def _away(page: PaperPage) -> list[tuple[Section, Row]]:
+    """Return a paper's comparisons with print that do not agree, the worst first."""
+    found = _own_rows(page, "")
+    return [pair for pair in found if pair[1].item.verdict in ("open", "differs")]
+
+
 def _own_rows(page: PaperPage, sort: str) -> list[tuple[Section, Row]]:
     """Return a paper's comparisons of one sort with their sections, the worst first."""
     found = [
@@ -233,11 +217,11 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         number=show_number, numeric=numeric_columns, json=_json, alternative=_alternative,
-        compared=_compared,
+        compared=_compared, tally=_tally,
     )  # fmt: skip
     environment.globals.update(
         sorts=SORTS, kinds=words.KINDS, this_run=THIS_RUN, experiment_name=words.experiment,
-        in_print=words.in_print, own_rows=_own_rows, places=_places,
+        in_print=words.in_print, own_rows=_own_rows, away=_away, places=_places,
         code_of=lambda page: [
             (path.name if path.parent.name != "kernels" else f"kernels/{path.name}",
              sources.page_of(path))
@@ -245,6 +229,14 @@ def _templates() -> jinja2.Environment:
         ],
     )  # fmt: skip
     return environment
+
+
+def _tally(section: Section) -> str:
+    """Return e.g. ``": 12 agree, 3 open"`` of an experiment's comparisons on all machines."""
+    found = Counter(row.item.verdict for row in section.judged if sort_of(row.item) == "")
+    told = (("agrees", "agree"), ("differs", "differ"), ("open", "open"))
+    listed = ", ".join(f"{found[name]} {word}" for name, word in told if found[name])
+    return f": {listed}" if listed else ""
 
 
 def _compared(section: Section, sort: str) -> list[tuple[Section, Row]]:

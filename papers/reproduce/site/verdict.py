@@ -1,7 +1,7 @@
 """The verdict on a paper in a sentence and a strip, made of its comparisons with print alone.
 
-Nobody writes these sentences by hand: they change with the numbers. A share of comparisons that
-agree becomes a word by `WORDS`.
+Nobody writes these sentences by hand: they change with the numbers. The share of a kind's
+comparisons that agree becomes words by `WORDS`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from papers.reproduce.site.words import KINDS
 JUDGED = ("agrees", "differs", "open")
 
 WORDS = (
-    (0.95, "Holds", "holds in"),
-    (0.75, "Holds for the most part", "for the most part in"),
-    (0.5, "Holds in part", "in part in"),
-    (0.0, "Does not hold for the most part", "for the most part not in"),
+    (0.95, "hold"),
+    (0.75, "mostly hold"),
+    (0.4, "hold in part"),
+    (0.1, "mostly do not hold"),
+    (0.0, "do not hold"),
 )
-"""The least share of comparisons that agree: the verdict on all, and on one kind."""
+"""The least share of the comparisons of one kind that agree, and what is then said of the kind."""
 
-FEW = 5
-"""Fewer judged comparisons than these get no verdict, only their numbers."""
+FEW = 3
+"""Kinds with fewer judged comparisons are left to the numbers, where there is another kind."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,15 @@ class Part:
     look : str
         The name of its style: a kind for what agrees, else a verdict, or ``not-run``.
     words : str
-        Its meaning, e.g. ``"counts of work agree"``.
+        Its meaning, e.g. ``"20 of 35 counts agree"``.
+    short : str
+        The same for a key, e.g. ``"counts 20 of 35"``.
     number : int
     """
 
     look: str
     words: str
+    short: str
     number: int
 
 
@@ -57,9 +61,7 @@ class Ruling:
     origin : str
         Whose measurements these are.
     head : str
-        The verdict in a few words, ``"Holds in part"``.
-    senses : str
-        In which sense: the kinds by how well they hold.
+        The verdict, kind by kind: in which sense the paper holds.
     numbers : str
         How many comparisons agree, differ and are open.
     parts : tuple of Part
@@ -70,7 +72,6 @@ class Ruling:
 
     origin: str
     head: str
-    senses: str
     numbers: str
     parts: tuple[Part, ...]
     judged: int
@@ -101,54 +102,45 @@ def _ruling(
     agree = Counter(item.kind for item in judged if item.verdict == "agrees")
     all_of = Counter(item.kind for item in judged)
     verdicts = Counter(item.verdict for item in judged)
-    parts = [Part(kind, f"{words} agree", agree[kind]) for kind, words in KINDS.items()]
-    parts += [
-        Part("differs", "differ, and the cause is measured", verdicts["differs"]),
-        Part("open", "differ, and nobody knows why yet", verdicts["open"]),
-        Part("not-run", "not run on this machine", len(known - run)),
-    ]
-    return Ruling(
-        origin, _head(sum(agree.values()), len(judged)), _senses(agree, all_of),
-        _numbers(verdicts), tuple(part for part in parts if part.number), len(judged),
-    )  # fmt: skip
+    parts = [
+        Part(kind, f"{agree[kind]} of {all_of[kind]} {words} agree",
+             f"{words} {agree[kind]} of {all_of[kind]}", agree[kind])
+        for kind, words in KINDS.items()
+        if all_of[kind]
+    ]  # fmt: skip
+    for look, number, meaning, short in (
+        ("differs", verdicts["differs"], "differ for a cause that was measured", "differ"),
+        ("open", verdicts["open"], "differ, and nobody knows why yet", "open"),
+        ("not-run", len(known - run), "were not run on this machine", "not run"),
+    ):
+        if number:
+            parts.append(Part(look, f"{number} {meaning}", f"{number} {short}", number))
+    return Ruling(origin, _head(agree, all_of), _numbers(verdicts), tuple(parts), len(judged))
 
 
-def _share(number: int, of: int) -> int:
-    """Return the place in `WORDS` of a share."""
-    return next(i for i, (least, *_) in enumerate(WORDS) if number >= least * of)
-
-
-def _head(agree: int, judged: int) -> str:
-    if judged == 0:
-        return "Not judged"
-    return WORDS[_share(agree, judged)][1] if judged >= FEW else "Too little to judge"
-
-
-def _senses(agree: Mapping[Any, int], all_of: Mapping[Any, int]) -> str:
-    """Return e.g. ``"holds in counts of work; in part in ratios of times (20 of 35)"``."""
-    groups: dict[int, list[str]] = {}
-    for kind, words in KINDS.items():
-        if all_of.get(kind):
-            place = _share(agree.get(kind, 0), all_of[kind])
-            told = f"{words} ({agree.get(kind, 0)} of {all_of[kind]})"
-            groups.setdefault(place, []).append(told)
-    told = [f"{WORDS[place][2]} {_listed(groups[place])}" for place in sorted(groups)]
-    return _capital("; ".join(told)) + "." if told else ""
+def _head(agree: Mapping[Any, int], all_of: Mapping[Any, int]) -> str:
+    """Return e.g. ``"Counts hold; speed ratios hold in part"``."""
+    told = [kind for kind in KINDS if all_of.get(kind, 0) >= FEW]
+    told = told or [kind for kind in KINDS if all_of.get(kind)]
+    groups: dict[str, list[str]] = {word: [] for _, word in WORDS}
+    for kind in told:
+        share = agree.get(kind, 0) / all_of[kind]
+        groups[next(word for least, word in WORDS if share >= least)].append(KINDS[kind])
+    found = [f"{_listed(names)} {word}" for word, names in groups.items() if names]
+    text = "; ".join(found) or "nothing printed can be judged by it"
+    return text[:1].upper() + text[1:]
 
 
 def _numbers(verdicts: Mapping[str, int]) -> str:
+    """Return e.g. ``"20 of 35 agree, 15 open"``."""
     judged = sum(verdicts[name] for name in JUDGED)
     if not judged:
-        return "No printed number can be judged by it."
-    return (
-        f"{verdicts['agrees']} of {judged} comparisons agree, {verdicts['differs']} differ for a "
-        f"cause that was measured, {verdicts['open']} are open."
-    )
+        return "nothing printed can be judged by it"
+    told = [f"{verdicts['agrees']} of {judged} agree"]
+    told += [f"{verdicts[name]} {word}" for name, word in (("differs", "differ"), ("open", "open"))
+             if verdicts[name]]  # fmt: skip
+    return ", ".join(told)
 
 
 def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -10,10 +10,10 @@ from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.model import Experiment, Paper
 
 KINDS = {
-    "count": "counts of work",
-    "ratio": "ratios of times",
-    "shape": "shapes of curves",
-    "claim": "statements of the text",
+    "count": "counts",
+    "ratio": "speed ratios",
+    "shape": "curve shapes",
+    "claim": "statements",
     "time": "absolute times",
 }
 """The kinds of comparisons with print as a stranger reads them, the strictest first."""
@@ -63,11 +63,10 @@ def machine(origin: str, environment: Mapping[str, Any]) -> str:
     device = f"{number} x {device}" if number > 1 else device
     if not environment.get("gpus"):
         cpu = re.sub(r"\((R|TM)\)", "", str(environment.get("cpu") or "")).strip()
-        device = ", ".join(filter(None, [device, cpu]))
+        device = " on ".join(filter(None, [device, cpu]))
     return device
 
 
 def machine_of(origin: str, environment: Mapping[str, Any]) -> str:
     """Return `machine`, and whether it is this run's or a record's."""
-    named = machine(origin, environment)
-    return f"This run: {named}" if origin == THIS_RUN else f"Record: {named}"
+    return f"{machine(origin, environment)} ({'this run' if origin == THIS_RUN else 'recorded run'})"

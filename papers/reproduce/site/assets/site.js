@@ -129,10 +129,11 @@ function draw(chart) {
   themed.forEach((trace) => (trace.visible = !chart.hiddenSeries.has(trace.legendgroup)));
   Plotly.react(chart.plot, themed, {
     ...shown.layout,
+    hiddenlabels: [...chart.hiddenSeries],
     title: { text: shown.title, font: { size: 13 }, x: 0, xref: "paper" },
     font: { color: ink, family: style.fontFamily, size: 12 },
     paper_bgcolor: paper, plot_bgcolor: paper, hoverlabel: { namelength: -1 },
-    margin: { l: 50, r: 10, t: 40, b: 45 }, showlegend: false, height: 320, dragmode: false,
+    margin: { l: 50, r: 10, t: 40, b: 50 }, showlegend: false, height: 340, dragmode: false,
   }, { displayModeBar: false, responsive: true });
   chart.classList.add("drawn");
 }
@@ -144,7 +145,8 @@ function legend(figure) {
   const colours = new Map();
   for (const chart of charts)
     for (const trace of chart.panel.data)
-      if (trace.type !== "pie" && trace.meta !== "model" && !colours.has(trace.legendgroup))
+      if (trace.type === "pie") trace.labels.forEach((label, place) => colours.set(label, trace.marker.colors[place]));
+      else if (trace.meta !== "model" && !colours.has(trace.legendgroup))
         colours.set(trace.legendgroup, trace.type === "bar" ? trace.marker.line.color : trace.line.color);
   for (const [series, colour] of colours) {
     const check = make("input", { type: "checkbox", checked: true });
@@ -191,4 +193,7 @@ const seen = new IntersectionObserver((entries) => {
     draw(target);
   }
 }, { rootMargin: "400px" });
-if (typeof Plotly !== "undefined") every(".chart").forEach((chart) => seen.observe(chart));
+// Without Plotly (an old browser) the picture and the table stay.
+window.plotlyReady
+  ?.then(() => every(".chart").forEach((chart) => seen.observe(chart)))
+  .catch(() => delete root.dataset.script);
