@@ -9,8 +9,10 @@ measured"``.
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from papers.common.evidence.comparisons import THIS_RUN
@@ -55,10 +57,7 @@ def by_seed(
     DataFrame
         ``source``, ``device``, ``n``, ``cost_range`` (the instance's label), ``seed``, ``value``.
     """
-    # One condition after the other: resampled summaries have hundreds of thousands of rows.
-    rows = summary[summary["solver"] == solver]
-    rows = rows[rows["metric"] == metric]
-    rows = rows[rows["scope"] == scope]
+    rows = _measured(summary, solver, metric, scope)
     rows = rows[(rows["family"] == family) & (rows["storage"] == "host")]
     if isinstance(options, re.Pattern):
         texts = rows["options"].astype(str)
@@ -67,6 +66,25 @@ def by_seed(
         rows = rows[rows["options"] == options]
     rows = rows.rename(columns={"label": "cost_range", "median": "value"})
     return rows[["source", "device", "n", "cost_range", "seed", "value"]]
+
+
+_PLACES: dict[int, tuple[weakref.ref[pd.DataFrame], dict[tuple[str, str, str], np.ndarray]]] = {}
+"""The places of every solver's metrics in a summary, by the summary's id while it lives."""
+
+
+def _measured(summary: pd.DataFrame, solver: str, metric: str, scope: str) -> pd.DataFrame:
+    """Return the rows of one metric of one solver under one clock.
+
+    Resampled summaries have hundreds of thousands of rows and are asked hundreds of times: their
+    places are found once, for a summary that nobody changes afterwards.
+    """
+    known = _PLACES.get(id(summary))
+    if known is None or known[0]() is not summary:
+        for dead in [key for key, (living, _) in _PLACES.items() if living() is None]:
+            del _PLACES[dead]
+        groups = summary.groupby(["solver", "metric", "scope"], sort=False, observed=True)
+        known = _PLACES[id(summary)] = (weakref.ref(summary), dict(groups.indices))
+    return summary.take(known[1].get((solver, metric, scope), np.empty(0, np.intp)))
 
 
 def median(

@@ -96,10 +96,15 @@ class Section:
 
 def _pictures(run: Run, name: str) -> list[tuple[str, Path]]:
     made = json_files.read_optional(run.folder / "artifacts.json", json_files.ARTIFACTS)
-    # Of an entry the first is the caption, the last the name of a file of the folder `artifacts`.
+    # An entry is a caption and a file of the folder `artifacts`, which nothing leads out of.
+    folder = (run.folder / "artifacts").resolve()
     entries = [entry for entry in made.get(name, []) if len(entry) == 2]
-    files = [(caption, Path("artifacts") / Path(file).name) for caption, file in entries]
-    return [(caption, file) for caption, file in files if (run.folder / file).is_file()]
+    files = [(caption, (folder / file).resolve()) for caption, file in entries]
+    return [
+        (caption, Path("artifacts") / file.relative_to(folder))
+        for caption, file in files
+        if file.is_relative_to(folder) and file.is_file()
+    ]
 
 
 def _section(run: Run, paper: str, experiment: Experiment, evidence: Evidence) -> Section:

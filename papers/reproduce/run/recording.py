@@ -111,7 +111,7 @@ def _replace(target: Path, run: Run, environment: Mapping[str, Any]) -> None:
         if (run.folder / name).is_file() or name in FILES:
             shutil.copyfile(run.folder / name, scratch / name)
     store.write_atomically(scratch / "environment.json", store.dump_json(environment))
-    for path in sorted((run.folder / "artifacts").glob("*.png")):
+    for path in sorted((run.folder / "artifacts").glob("**/*.png")):
         shutil.copyfile(path, scratch / "figures" / path.name)
     _draw(run, f"recorded {target.name}", scratch / "figures")
     manifest = {"format": store.FORMAT, "files": hashes(scratch)}

@@ -308,18 +308,19 @@ class Run:
         made: dict[str, list[list[str]]] = {}
         problems = []
         wanted = Choice(preset=self.preset, seeds=tuple(self.meta["options"]["seeds"]))
-        folder = self.folder / "artifacts"
         for paper, experiment in self.experiments():
             if experiment.artifacts is None or experiment.unavailable:
                 continue
-            folder.mkdir(exist_ok=True)
+            # A folder a paper: two papers may both have a Figure 1.
+            folder = self.folder / "artifacts" / paper
+            folder.mkdir(parents=True, exist_ok=True)
             try:
                 pictures = experiment.artifacts(folder, wanted.plan(self.meta["device"]["is_gpu"]))
             except Exception as error:
                 problems.append(f"{paper}:{experiment.name}: {type(error).__name__}: {error}")
                 continue
             made[f"{paper}:{experiment.name}"] = [
-                [caption, Path(path).name] for caption, path in pictures
+                [caption, f"{paper}/{Path(path).name}"] for caption, path in pictures
             ]
         if made:
             store.write_atomically(self.folder / "artifacts.json", store.dump_json(made))

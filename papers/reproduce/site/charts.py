@@ -20,6 +20,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon, Rectangle, Wedge
 from matplotlib.ticker import FixedLocator
@@ -30,7 +31,9 @@ SYMBOLS = {
     "P": "cross", "X": "x", "*": "star",
 }  # fmt: skip
 
-PUBLISHED, MEASURED = "published", "measured"
+PUBLISHED, MEASURED, MODEL, REFERENCE = "published", "measured", "model", "reference"
+"""The sides of a trace: those of the comparison, a model's band, and a line that has no name."""
+
 Trace = dict[str, Any]
 
 
@@ -50,31 +53,29 @@ def panels(figure: Figure) -> list[dict[str, Any]]:
     -------
     list of dict
         ``title``, ``data`` (traces) and ``layout`` (axes, shapes, annotations); a trace's
-        ``legendgroup`` is its series, and its ``meta`` is ``published``, ``measured`` or "". A
-        panel that shows nothing is left out.
+        ``legendgroup`` is its series, and its ``meta`` is its side (``published``, ``measured``,
+        ``model``, ``reference``) or "". A panel that shows nothing is left out.
 
     Raises
     ------
     UnknownArtistError
         For an artist that is not a curve, a bar, a slice, a band or a text.
     """
-    shared = [entry for legend in figure.legends for entry in legend.legend_handles]
-    for axes in figure.axes:
-        own = axes.get_legend()
-        shared += own.legend_handles if own is not None else []
-    named = _Names([handle for handle in shared if handle is not None])
+    named = _Names([*figure.legends, *(axes.get_legend() for axes in figure.axes)])
     found = [_panel(axes, named) for axes in figure.axes]
-    return [panel for panel in found if panel["data"]]
+    return [p for p in found if any(trace["meta"] != REFERENCE for trace in p["data"])]
 
 
 class _Names:
     """Finds the series of an artist by its look, from the entries of the figure's legends."""
 
-    def __init__(self, handles: Sequence[Any]) -> None:
+    def __init__(self, legends: Sequence[Legend | None]) -> None:
         self.by_look: dict[tuple[Any, ...], str] = {}
-        for handle in handles:
-            for look in _looks(handle):
-                self.by_look.setdefault(look, str(handle.get_label()))
+        for legend in filter(None, legends):
+            # The words are those of the texts: a handle may have no label of its own.
+            for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+                for look in _looks(handle):
+                    self.by_look.setdefault(look, text.get_text())
         self.both = {PUBLISHED, MEASURED} <= set(self.by_look.values())
 
     def series(self, artist: Any, label: str) -> tuple[str, str]:
@@ -153,8 +154,8 @@ def _numbers(values: Iterable[Any]) -> list[float | None]:
 
 
 def _said(series: str, side: str) -> Trace:
-    shown = ", ".join(filter(None, [series, side]))
-    return {"name": shown or "value", "legendgroup": series or "value", "meta": side}
+    shown = series if side == REFERENCE else ", ".join(filter(None, [series, side]))
+    return {"name": shown, "legendgroup": series, "meta": side}
 
 
 def _curve(axes: Axes, line: Line2D, named: _Names) -> Iterator[Trace]:
@@ -167,9 +168,11 @@ def _curve(axes: Axes, line: Line2D, named: _Names) -> Iterator[Trace]:
         return
     drawn, marked = str(line.get_linestyle()) in DASHES, _has_marker(line)
     colour = to_hex(line.get_color())
+    series, side = named.series(line, str(line.get_label()))
+    if not series:
+        series, side = "a line for the eye", REFERENCE
     yield {
-        "type": "scatter", "x": _numbers(x), "y": _numbers(y), **_said(*named.series(
-            line, str(line.get_label()))),
+        "type": "scatter", "x": _numbers(x), "y": _numbers(y), **_said(series, side),
         "mode": "+".join(["lines"] * drawn + ["markers"] * marked) or "lines",
         "line": {"color": colour, "dash": DASHES.get(str(line.get_linestyle()), "solid")},
         "marker": {"symbol": SYMBOLS.get(str(line.get_marker()), "circle")
@@ -199,7 +202,8 @@ def _bars(container: BarContainer, named: _Names) -> Trace:
 
 
 def _pie(axes: Axes, wedges: Sequence[Wedge], named: _Names) -> Trace:
-    names = [named.series(wedge, str(wedge.get_label()))[0] for wedge in wedges]
+    # A slice's own label is its number; the legend names it.
+    names = [named.series(wedge, "")[0] or str(wedge.get_label()) for wedge in wedges]
     return {
         "type": "pie", "sort": False, "labels": names, "hole": 0.35, "textinfo": "percent",
         "values": _numbers(wedge.theta2 - wedge.theta1 for wedge in wedges),
@@ -220,7 +224,7 @@ def _band(band: Any) -> Trace:
         "type": "scatter", "fill": "toself", "mode": "lines", "line": {"width": 0},
         "x": _numbers(corners[:, 0]), "y": _numbers(corners[:, 1]), "hoverinfo": "skip",
         "fillcolor": f"rgba({255 * red:.0f},{255 * green:.0f},{255 * blue:.0f},{alpha:.2f})",
-        **_said(shown.removesuffix(", model") or "band", "model"),
+        **_said(shown.removesuffix(", model") or "band", MODEL),
     }  # fmt: skip
 
 

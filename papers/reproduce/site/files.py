@@ -53,12 +53,12 @@ def copy(folder: Path, target: Path) -> None:
         (target / "tables").mkdir(exist_ok=True)
         shutil.copyfile(path, target / "tables" / path.name)
     pictures = [
-        (path, target / name / path.name)
+        (path, target / path.relative_to(folder))
         for name in ("figures", "artifacts")
-        for path in sorted((folder / name).glob("*.png"))
+        for path in sorted((folder / name).glob("**/*.png"))
     ]
     for _, path in pictures:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda pair: pair[1].write_bytes(smaller(pair[0])), pictures))
 

@@ -146,7 +146,7 @@ function legend(figure) {
   for (const chart of charts)
     for (const trace of chart.panel.data)
       if (trace.type === "pie") trace.labels.forEach((label, place) => colours.set(label, trace.marker.colors[place]));
-      else if (trace.meta !== "model" && !colours.has(trace.legendgroup))
+      else if (!["model", "reference"].includes(trace.meta) && !colours.has(trace.legendgroup))
         colours.set(trace.legendgroup, trace.type === "bar" ? trace.marker.line.color : trace.line.color);
   for (const [series, colour] of colours) {
     const check = make("input", { type: "checkbox", checked: true });
