@@ -37,7 +37,7 @@ def group_of(nodeid):
         return path.replace("/test_baselines.py", "/baselines")
     elif "/baselines/" in path:
         return path.partition("/baselines/")[0] + "/baselines"
-    elif path.startswith(("reproduce/run/", "reproduce/report/")):
+    elif path.startswith(("reproduce/run/", "reproduce/report/", "reproduce/site/")):
         return "reproduce"  # runs of the toy paper, fixtures of the session
     elif path.startswith(WHOLE):
         return path

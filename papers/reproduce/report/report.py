@@ -6,6 +6,7 @@ The same `measurements.csv` gives the same bytes.
 
 from __future__ import annotations
 
+import functools
 import math
 import shlex
 from collections.abc import Sequence
@@ -80,26 +81,30 @@ def build(run: Run) -> list[Section]:
 # ------------------------------------------------------------------------------ the two pages
 
 
+@functools.cache
 def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=False,  # Markdown: the filter escapes.
+        autoescape=False,
+        finalize=_no_tags,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
 
-    environment.filters.update(
-        number=show_number, markdown=_markdown, numeric=numeric_columns
-    )
+    environment.filters.update(number=show_number, markdown=_markdown, numeric=numeric_columns)
     return environment
 
 
 def _markdown(value: Any) -> str:
-    """Return `value` as text that Markdown shows as it is, also in a table's field."""
-    text = show_number(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Return `value` as the text of a Markdown table's field."""
+    return show_number(value).replace("|", "\\|").replace("\n", " ")
+
+
+def _no_tags(value: Any) -> Any:
+    """Return text that Markdown takes for no HTML; every value that the template writes is such."""
+    return value.replace("<", "&lt;") if isinstance(value, str) else value
 
 
 def _states(run: Run, summary: pd.DataFrame) -> list[dict[str, Any]]:
@@ -151,8 +156,7 @@ def _inconsistencies(papers: list[str]) -> list[tuple[str, list[list[str]]]]:
 def _records(papers: list[str]) -> dict[str, list[tuple[str, dict[str, Any]]]]:
     """Return the origin and the environment of every record, by paper."""
     return {
-        name: list(measurements.environments(registry.folder(name) / "results"))
-        for name in papers
+        name: list(measurements.environments(registry.folder(name) / "results")) for name in papers
     }
 
 

@@ -1,1 +1,1 @@
-"""The site of a run: a folder of pages that need no network, with the answer on the first screen."""
+"""The site of a run: pages that need no network, with the answer on the first screen."""

@@ -216,8 +216,8 @@ def _pie(axes: Axes, wedges: Sequence[Wedge], named: _Names) -> Trace:
 def _band(band: Any) -> Trace:
     if not isinstance(band, PolyCollection) or len(band.get_paths()) != 1:
         raise UnknownArtistError(type(band).__name__)
-    corners = band.get_paths()[0].vertices
-    red, green, blue, alpha = to_rgba(band.get_facecolor()[0])
+    corners = np.asarray(band.get_paths()[0].vertices)
+    red, green, blue, alpha = to_rgba(np.asarray(band.get_facecolor())[0])
     label = str(band.get_label())
     shown = "" if label.startswith("_") else label
     return {
@@ -250,7 +250,7 @@ def _axis(axes: Axes, axis: Axis, which: str) -> dict[str, Any]:
     }  # fmt: skip
     locator = axis.get_major_locator()
     if isinstance(locator, FixedLocator):
-        places = [float(place) for place in locator.locs]
+        places = [float(place) for place in axis.get_majorticklocs()]
         texts = axis.get_major_formatter().format_ticks(places)
         found |= {"tickvals": places, "ticktext": [text.replace("\n", "<br>") for text in texts]}
     fixed = not (axes.get_autoscalex_on() if which == "x" else axes.get_autoscaley_on())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import io
 import shutil
@@ -63,13 +64,14 @@ def copy(folder: Path, target: Path) -> None:
         list(pool.map(lambda pair: pair[1].write_bytes(smaller(pair[0])), pictures))
 
 
+@functools.cache
 def plotly() -> str:
     """Return a script that unpacks Plotly's own, as its package brings it, and runs it."""
     spec = find_spec("plotly")
     assert spec is not None
     assert spec.origin is not None
     script = Path(spec.origin).parent / "package_data" / "plotly.min.js"
-    packed = gzip.compress(script.read_bytes(), mtime=0)
+    packed = gzip.compress(script.read_bytes(), 7, mtime=0)
     return _UNPACK.format(packed=base64.b64encode(packed).decode("ascii"))
 
 

@@ -6,6 +6,7 @@ from anywhere else.
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from collections import Counter
@@ -164,11 +165,14 @@ def _plan(
 
 def _machines(context: Context) -> dict[str, str]:
     """Return the name of every machine by origin, this run's first."""
-    known = {THIS_RUN: words.machine_of(THIS_RUN, context["environment"])}
-    for name in context["records"]:
-        for origin, record in context["records"][name]:
-            known.setdefault(origin, words.machine_of(origin, record))
-    return known
+    environments = {THIS_RUN: context["environment"]}
+    for found in context["records"].values():
+        for origin, record in found:
+            environments.setdefault(origin, record)
+    told = (item.origin for section in context["sections"] for item in section.comparisons)
+    for origin in sorted(told):
+        environments.setdefault(origin, {})
+    return {origin: words.machine_of(origin, found) for origin, found in environments.items()}
 
 
 def _pages(context: Context) -> list[PaperPage]:
@@ -210,6 +214,7 @@ def _own_rows(page: PaperPage, sort: str) -> list[tuple[Section, Row]]:
     return sorted(found, key=lambda pair: order[pair[1].anchor])
 
 
+@functools.cache
 def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True,
@@ -233,7 +238,7 @@ def _templates() -> jinja2.Environment:
 
 def _tally(section: Section) -> str:
     """Return e.g. ``": 12 agree, 3 open"`` of an experiment's comparisons on all machines."""
-    found = Counter(row.item.verdict for row in section.judged if sort_of(row.item) == "")
+    found = Counter[str](row.item.verdict for row in section.judged if sort_of(row.item) == "")
     told = (("agrees", "agree"), ("differs", "differ"), ("open", "open"))
     listed = ", ".join(f"{found[name]} {word}" for name, word in told if found[name])
     return f": {listed}" if listed else ""

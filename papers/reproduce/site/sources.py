@@ -9,12 +9,14 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import papers
 from markdown_it import MarkdownIt
+
+import papers
 from papers.common.model import Experiment
 
-ROOT = Path(papers.__file__).resolve().parents[1]
-"""The folder that holds the package."""
+PACKAGE = Path(papers.__file__).resolve().parent
+ROOT = PACKAGE.parent
+"""The folder that holds the package: a source file is called by its path from here."""
 
 ROLES = {
     "cells": "the plan", "table": "the table", "figure": "the figure", "compare": "the verdicts",
@@ -36,7 +38,7 @@ def places(entry: Experiment) -> Iterator[tuple[str, Path, int]]:
         found = _code(getattr(entry, attribute))
         if found is not None:
             path = Path(found.co_filename).resolve()
-            if path.is_relative_to(ROOT) and path.is_file():
+            if path.is_relative_to(PACKAGE) and path.is_file():
                 yield words, path, found.co_firstlineno
 
 
@@ -65,7 +67,7 @@ def of_paper(folder: Path) -> list[Path]:
     kernels = sorted(folder.glob("**/kernels/*.py"))
     solvers = sorted(folder.glob("*/solver.py"))
     found = [*named, *solvers, *(path for path in kernels if path.name != "__init__.py")]
-    return [path for path in found if path.is_file() and path.resolve().is_relative_to(ROOT)]
+    return [path for path in found if path.is_file() and path.resolve().is_relative_to(PACKAGE)]
 
 
 # ------------------------------------------------------------------------------ pages
@@ -116,7 +118,5 @@ def _link(readme: Path, results: str, pages: Collection[str], target: str, words
     if path == "RESULTS.md":
         return f'<a href="{results}">{words}</a>'
     full = (readme.parent / path).resolve()
-    known = page_of(full) if full.suffix == ".py" and full.is_relative_to(ROOT) else ""
+    known = page_of(full) if full.suffix == ".py" and full.is_relative_to(PACKAGE) else ""
     return f'<a href="{known}">{words}</a>' if known in pages else words
-
-

@@ -99,9 +99,9 @@ def _ruling(
 ) -> Ruling:
     judged = [item for _, item in items if item.verdict in JUDGED]
     run = {(name, item.quantity) for name, item in items if item.verdict in JUDGED}
-    agree = Counter(item.kind for item in judged if item.verdict == "agrees")
-    all_of = Counter(item.kind for item in judged)
-    verdicts = Counter(item.verdict for item in judged)
+    agree = Counter[str](item.kind for item in judged if item.verdict == "agrees")
+    all_of = Counter[str](item.kind for item in judged)
+    verdicts = Counter[str](item.verdict for item in judged)
     parts = [
         Part(kind, f"{agree[kind]} of {all_of[kind]} {words} agree",
              f"{words} {agree[kind]} of {all_of[kind]}", agree[kind])

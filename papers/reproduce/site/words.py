@@ -69,4 +69,6 @@ def machine(origin: str, environment: Mapping[str, Any]) -> str:
 
 def machine_of(origin: str, environment: Mapping[str, Any]) -> str:
     """Return `machine`, and whether it is this run's or a record's."""
-    return f"{machine(origin, environment)} ({'this run' if origin == THIS_RUN else 'recorded run'})"
+    return (
+        f"{machine(origin, environment)} ({'this run' if origin == THIS_RUN else 'recorded run'})"
+    )

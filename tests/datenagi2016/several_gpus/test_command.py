@@ -60,7 +60,7 @@ def test_three_ranks_measure_one_and_two_and_skip_four(tmp_path):
     assert environment["mpi"]
     meta = json.loads((folder / "meta.json").read_text())
     assert meta["device"]["ranks"] == 3
-    assert (folder / "report.html").is_file()
+    assert (folder / "site" / "index.html").is_file()
     assert "report:" in out
 
 

@@ -162,7 +162,7 @@ def test_a_broken_table_is_told_and_exits_3(reproduce, tmp_path):
     result = reproduce("run", "toy:broken", "--preset", "smoke", "--out", tmp_path)
     assert result.code == 3
     assert "no published numbers 'nothing'; there are: paper_inconsistencies, speed" in result.out
-    assert "no published numbers" in (tmp_path / "report.html").read_text()
+    assert "no published numbers" in (tmp_path / "site" / "toy.html").read_text()
 
 
 def test_only_keeps_matching_cells(reproduce, tmp_path):
@@ -238,7 +238,7 @@ def test_sigkill_loses_and_repeats_nothing(reproduce, start, tmp_path):
     before = (folder / "measurements.csv").read_bytes()
     finished = measured_cells(folder)
     assert 5 <= len(finished) < 18
-    assert not (folder / "report.html").exists()
+    assert not (folder / "site").exists()
     # The child must not live on and hold the device.
     assert workers
     wait_until(lambda: not any(map(is_running, workers)), "the end of the child")
@@ -428,7 +428,7 @@ def test_a_run_forced_on_under_other_code_says_which_cells_and_is_not_recorded(r
     (part,) = json.loads((smoke / "meta.json").read_text())["parts"]
     assert part["cells"] == ["toy:slow/uniform/n=8/range=n/seed=1"]
     told = "1 of 2 cells were measured in a later part: its sources are 0123456789ab, here are"
-    for name in ("report.md", "report.html"):
+    for name in ("report.md", "site/index.html"):
         assert told in (smoke / name).read_text()
     # The code that is here is the latest part's, so that nothing has to be forced again.
     card = worker.DeviceCard("CPU executor", False, "cpu-executor")

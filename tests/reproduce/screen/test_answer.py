@@ -42,7 +42,7 @@ def test_what_is_open_is_told_by_name_with_its_tolerance_the_worst_first(tmp_pat
     ]
     assert any(re.match(r"toy +none +1 / 0 / 2$", line) for line in lines)
     assert lines[-1] == "exit code 0: all ran"
-    assert lines[-2] == f"report: {tmp_path / 'report.html'}"
+    assert lines[-2] == f"report: {tmp_path / 'site' / 'index.html'}"
     for word in ("agrees", "differs", "open"):
         assert sum(line.startswith(f"{word}: ") for line in lines) == 1
 
