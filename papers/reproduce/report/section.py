@@ -120,7 +120,7 @@ def _section(run: Run, paper: str, experiment: Experiment, evidence: Evidence) -
             section.comparisons = evidence.compare(experiment, table, numbers)
             section.compared = compared(section.comparisons, numbers)
             tuned = tuned_figures(experiment, table, section.comparisons)
-            section.judged = as_rows(experiment.name, section.comparisons, tuned, numbers)
+            section.judged = as_rows(section.name, section.comparisons, tuned, numbers)
         if not table.empty:
             _write_table(run, section, table, numbers)
     except Exception as error:

@@ -31,7 +31,7 @@ class Row:
     Attributes
     ----------
     anchor : str
-        Its id, unique within its paper.
+        Its id, unique in the site.
     item : Comparison
     published, measured, tuned : str
         Print's figure, ours of the configuration that is compared, and that of our tuned one ("" if
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def distance(self) -> float:
-        """How far it is from print: a statement that does not hold counts as a factor of two."""
+        """The distance from print: a statement that does not hold counts as a factor of two."""
         if self.log_ratio is not None:
             return abs(self.log_ratio)
         return 0.0 if self.item.verdict in ("agrees", "holds") else math.log(2)
@@ -123,7 +123,7 @@ def rows(
     Parameters
     ----------
     experiment : str
-        Its name.
+        The name of its section.
     items : sequence of Comparison
     tuned : mapping of int to figure
         The figures of the tuned configuration by the comparison's place.

@@ -4,7 +4,10 @@ import plotly.graph_objects as plotly
 import pytest
 from matplotlib.patches import Circle, Patch
 
-from papers.common.evidence import plots
+from papers import PAPERS
+from papers.common.evidence import plots, published
+from papers.reproduce import registry
+from papers.reproduce.run import measurements, records
 from papers.reproduce.site import charts
 
 
@@ -105,3 +108,19 @@ def test_an_unknown_artist_makes_no_chart(plant):
     plant(panels[0, 0])
     with pytest.raises(charts.UnknownArtistError):
         charts.panels(figure)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_recorded_figure_has_a_chart_that_names_its_series(paper):
+    numbers = published.loader(registry.MODULES[paper])
+    rows = measurements.usable(records.seen_by(paper, records.summaries(records.owners(paper))))
+    drawn = [one for one in registry.experiments(paper).values() if one.figure is not None]
+    assert drawn
+    for experiment in drawn:
+        found = charts.panels(experiment.figure(experiment.table(rows, numbers)))
+        for panel in found:
+            plotly.Figure(data=panel["data"], layout=panel["layout"])
+            for trace in panel["data"]:
+                assert trace["name"], experiment.name
+                assert all(trace.get("labels", ["named"])), experiment.name
