@@ -36,6 +36,16 @@ def test_rows_by_seed_and_their_median():
         assert tables.by_seed(given, **{"solver": "toy:gpu", **wrong}).empty
 
 
+def test_the_places_of_one_summary_are_not_those_of_another():
+    """Planted: places that were kept by an id, which a later summary has again."""
+    for median in range(50):
+        given = summary((HERE, "", 8, 1, float(median)), (HERE, "", 8, 2, 5.0))
+        given = given if median % 3 else given.iloc[::-1].reset_index(drop=True)
+        given.loc[given["seed"] == 2, "metric"] = "cost"
+        assert tables.by_seed(given, "toy:gpu")["value"].tolist() == [float(median)]
+    assert len(tables._PLACES) < 10
+
+
 def test_only_matrices_of_the_host_are_put_together():
     """A matrix that was drawn in device memory has other clocks."""
     host = summary((HERE, "", 8, 1, 2.0))
