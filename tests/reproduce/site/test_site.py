@@ -146,16 +146,16 @@ def test_a_verdict_says_in_which_sense_a_paper_holds():
     items = [
         *of(["agrees"] * 4, "count"), *of(["agrees", "open", "open", "open"]),
         *of(["agrees", "agrees", "differs", "open"], "shape"),
-        *of(["holds", "fails"], "model"), *of(["not comparable"] * 9, "time"),
+        *of(["holds", "fails"], "model"), *of(["open", "open"], "claim"), *of(["not comparable"] * 9, "time"),
     ]  # fmt: skip
     first, here = verdict.rulings(items)
     assert first.head == "Counts hold; curve shapes hold in part; speed ratios mostly do not hold"
-    assert first.numbers == "7 of 12 agree, 1 differ, 4 open"
+    assert first.numbers == "7 of 14 agree, 1 differ, 6 open"
     assert [(part.look, part.number) for part in first.parts] == [
-        ("count", 4), ("ratio", 1), ("shape", 2), ("differs", 1), ("open", 4),
+        ("count", 4), ("ratio", 1), ("shape", 2), ("claim", 0), ("differs", 1), ("open", 6),
     ]  # fmt: skip
     assert (here.origin, here.head) == (THIS_RUN, "Nothing printed can be judged by it")
-    assert [(part.look, part.number) for part in here.parts] == [("not-run", 12)]
+    assert [(part.look, part.number) for part in here.parts] == [("not-run", 14)]
 
 
 def test_the_machine_that_judges_most_speaks_first():
