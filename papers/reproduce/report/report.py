@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import jinja2
 import pandas as pd
 
 from papers.common.evidence import published
+from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.evidence.intervals import Evidence
 from papers.reproduce import registry
 from papers.reproduce.plan import cells
@@ -179,27 +180,25 @@ def _context(run: Run, summary: pd.DataFrame, sections: list[Section]) -> dict[s
         "records": _records(papers),
         "inconsistencies": _inconsistencies(papers),
         "options": run.meta["options"],
-        "command": command(run),
-        "commands": {
-            section.name: command(run, [f"{section.paper.name}:{section.experiment.name}"])
-            for section in sections
-        },
+        "command": command(run.meta),
+        "commands": {section.name: _commands(run, section) for section in sections},
     }
 
 
-def command(run: Run, targets: Sequence[str] | None = None) -> str:
+def command(meta: Mapping[str, Any], targets: Sequence[str] | None = None) -> str:
     """Return the command that asks for the same plan, quoted for a shell.
 
     Parameters
     ----------
-    run : Run
+    meta : mapping
+        A run's ``meta.json``.
     targets : sequence of str, optional
         Papers and experiments instead of the run's own.
     """
-    options = run.meta["options"]
-    wanted = _shortest(run.meta["experiments"]) if targets is None else list(targets)
+    options = meta["options"]
+    wanted = _shortest(meta["experiments"]) if targets is None else list(targets)
     words = ["reproduce", "run", *wanted, "--preset", options["preset"]]
-    if not run.meta["device"].get("is_gpu", True):
+    if not meta["device"].get("is_gpu", True):
         words += ["--device", "cpu"]
     words += [word for only in options["only"] for word in ("--only", only)]
     words += [word for seed in options["seeds"] for word in ("--seed", str(seed))]
@@ -208,6 +207,17 @@ def command(run: Run, targets: Sequence[str] | None = None) -> str:
     if options["timeout_s"] != cells.TIMEOUT_S[options["preset"]]:
         words += ["--timeout", f"{options['timeout_s']:g}"]
     return shlex.join(words)
+
+
+def _commands(run: Run, section: Section) -> list[tuple[str, str]]:
+    """Return the command of one experiment by origin: this run's, and those of the records."""
+    target = [f"{section.paper.name}:{section.experiment.name}"]
+    found = [(THIS_RUN, command(run.meta, target))]
+    for folder in sorted((registry.folder(section.paper.name) / "results").glob("*/meta.json")):
+        origin = f"recorded {folder.parent.name}"
+        if origin in section.origins:
+            found.append((origin, command(store.read_meta(folder.parent), target)))
+    return found
 
 
 def _shortest(experiments: Sequence[str]) -> list[str]:

@@ -88,7 +88,7 @@ def made(folder, registry):
         "environment": {"device": "CPU executor", "cpu": "A CPU"},
         "records": {"toy": [(RECORD, card)]}, "inconsistencies": [("toy", PRINTED)],
         "options": {"preset": "quick"}, "command": "reproduce run",
-        "commands": {one.name: f"reproduce run toy:{one.experiment.name}" for one in sections},
+        "commands": {one.name: [(HERE, f"reproduce run {one.name}")] for one in sections},
     })  # fmt: skip
     return folder / "site"
 

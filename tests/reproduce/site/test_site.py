@@ -146,7 +146,8 @@ def test_a_verdict_says_in_which_sense_a_paper_holds():
     items = [
         *of(["agrees"] * 4, "count"), *of(["agrees", "open", "open", "open"]),
         *of(["agrees", "agrees", "differs", "open"], "shape"),
-        *of(["holds", "fails"], "model"), *of(["open", "open"], "claim"), *of(["not comparable"] * 9, "time"),
+        *of(["holds", "fails"], "model"), *of(["open", "open"], "claim"),
+        *of(["not comparable"] * 9, "time"),
     ]  # fmt: skip
     first, here = verdict.rulings(items)
     assert first.head == "Counts hold; curve shapes hold in part; speed ratios mostly do not hold"
@@ -244,21 +245,18 @@ def test_a_page_of_a_paper_keeps_its_links_within_the_site(tmp_path):
 
 
 def test_the_command_is_quoted_short_and_of_the_same_device(toy):
-    from types import SimpleNamespace
-
-    def run(experiments, only, is_gpu=False):
+    def meta(experiments, only, is_gpu=False):
         options = {"preset": "quick", "only": only, "seeds": [7], "repeats": 2, "timeout_s": 9.5}
         device = {"name": "x", "is_gpu": is_gpu}
-        return SimpleNamespace(
-            meta={"experiments": experiments, "options": options, "device": device}
-        )
+        return {"experiments": experiments, "options": options, "device": device}
 
     every = [f"toy:{name}" for name in report.registry.experiments("toy")]
-    asked = report.command(run(every, ["range=coffee into astronaut"]))
+    asked = report.command(meta(every, ["range=coffee into astronaut"]))
     assert asked == (
         "reproduce run --preset quick --device cpu --only 'range=coffee into astronaut' "
         "--seed 7 --repeats 2 --timeout 9.5"
     )
-    assert report.command(run(every[:2], [], True)).startswith(
+    assert report.command(meta(every[:2], [], True)).startswith(
         "reproduce run toy:table1 toy:fig1 --preset quick --seed"
     )
+    assert " toy:fig1 " in report.command(meta(every, []), ["toy:fig1"])

@@ -116,7 +116,7 @@ function draw(chart) {
   const shown = structuredClone(chart.panel);
   // Black curves are drawn in the colour of the text.
   const themed = JSON.parse(JSON.stringify(shown.data).replaceAll('"#000000"', JSON.stringify(ink)));
-  const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true };
+  const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true, exponentformat: "power" };
   for (const key of ["xaxis", "yaxis"]) {
     if (!shown.layout[key]) continue;
     Object.assign(shown.layout[key], axis);
