@@ -95,6 +95,7 @@ def values_of(job, faster, status):
                     yield scope, f"{kernel}_launches", 100
     updates = n
     counters = {"cost": 10 * n, "iterations_step_6": updates, "iterations_step_5": n // 4,
+                "iterations_step_3": n // 4, "iterations_step_4": 2 * n,
                 "zeros_initial": 2 * n, "step_4_restarts": 3, "kernel_launches": 9 * n,
                 "barriers": 4 + 3 * updates,
                 "step_6_us": (22.6 if name == "opt2" else 20) * updates}  # fmt: skip
