@@ -26,7 +26,7 @@ FIRST_SEED = Plan("paper", gpu=True, seeds=(1,))  # The fixtures below need no m
 NUMBERS = published.loader("papers.kawtikwar_opts")
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 LP = tables.FIG_1["CPU"]
-CARD, CPU = "NVIDIA H100 80GB HBM3", "Some CPU"
+CARD, CPU = "NVIDIA H200", "Some CPU"
 OURS = {theirs: ours for ours, theirs in tables.KERNELS.items()} | {"others": "step_4"}
 
 

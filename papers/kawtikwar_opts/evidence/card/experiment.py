@@ -14,11 +14,11 @@ import pandas as pd
 
 from papers.common.evidence.comparisons import not_measured, predicted
 from papers.common.evidence.tables import Published
-from papers.common.model import Cell, Comparison, Experiment, Instance, Plan
+from papers.common.model import Cell, Comparison, Experiment, Plan
 from papers.kawtikwar_opts.evidence.card import expected, prices
 from papers.kawtikwar_opts.evidence.card.prices import BAND, PROFILED_N, Prices
 from papers.kawtikwar_opts.evidence.card.work import Record
-from papers.kawtikwar_opts.evidence.codes import LAP19, VERSIONS
+from papers.kawtikwar_opts.evidence.codes import VERSIONS
 
 COLUMNS = ["what", "version", "n", "unit", "source", "device", "published", "print_model",
            "measured", "expected"]  # fmt: skip
@@ -57,7 +57,7 @@ def _prices(record: Record, theirs: Prices) -> list[dict[str, object]]:
         "zero": theirs.zero[prices.CLOCKED_N], "held": theirs.held,
     }  # fmt: skip
     return [
-        _row(name, "", 0, "us", np.nan, of_print.get(name, np.nan), each.again, each.price)
+        _row(name, "", each.n, "us", np.nan, of_print.get(name, np.nan), each.again, each.price)
         for name, each in prices.twice(record).items()
     ]
 
@@ -108,19 +108,11 @@ def _judged(what: str, figure: float, model: float, band: float) -> list[Compari
     return [predicted(what, 1 / band, band, round(float(figure / model), 3))]
 
 
-def turned(plan: Plan) -> list[Cell]:
-    """Return the cells of the turn's price: Lopes's kernels as printed, by the device's clock."""
-    n = {"paper": 8192}.get(plan.preset, 1024)
-    options = (("configuration", "paper"),)
-    cell = Cell(LAP19, Instance("uniform", n, "n", seed=plan.seeds[0]), ("kernels",), options)
-    return [cell] if plan.gpu and plan.preset != "smoke" else []
-
-
 def experiment(*cells: Callable[[Plan], Sequence[Cell]]) -> Experiment:
     """Return the experiment; its cells are those of the tables that the model explains."""
     return Experiment(
         name="card", kind="table",
         title="Do the prices of card and host explain what print has not",
-        cells=lambda plan: [cell for some in (*cells, turned) for cell in some(plan)],
+        cells=lambda plan: [cell for some in cells for cell in some(plan)],
         table=table, compare=compare,
     )  # fmt: skip

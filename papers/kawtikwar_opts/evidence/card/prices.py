@@ -6,10 +6,10 @@ the minimum, a zero. The prices come from nothing that they are to explain:
 - print's from print alone: the kernels of Figures 2 to 4, and of Table II the zero, Opt 2's times
   for a search in one launch, and Opts 3 and 4 at n = `HELD_N` for a block's barrier;
 - ours from another kernel, another clock, another size or another experiment than the judged
-  figure: the launch from the host's own clock (`fig05`), search, zero and empty launch from the
-  device's clock at n = `CLOCKED_N`, the byte of Opt 1 from Opt 0's kernels and that of the others
-  from Opt 1's, the turn from `lopes2019` with 32-bit costs, the barrier of the grid from the limits
-  of the card, and that of a block in Opt 4 from n = `HELD_N`.
+  figure: the launch from the host's own clock (`fig05`); search, zero and empty launch from the
+  device's clock at n = `CLOCKED_N`; the byte of Opt 1 from Opt 0's kernels and that of the others
+  from Opt 1's; the turn from the record of `lopes2019`, with 32-bit costs; the barrier of the grid
+  from the limits of the card, and that of a block in Opt 4 from n = `HELD_N`.
 
 Ours are measured twice. A record whose two measurements of a price lie apart by more than `BAND`
 has no prices: it explains nothing.
@@ -27,7 +27,7 @@ from papers.common.evidence.tables import Published
 from papers.kawtikwar_opts.evidence import counter
 from papers.kawtikwar_opts.evidence.card import work as w
 from papers.kawtikwar_opts.evidence.card.work import Record, Work
-from papers.kawtikwar_opts.evidence.codes import HOST_LOOP, LAP19, VERSIONS
+from papers.kawtikwar_opts.evidence.codes import HOST_LOOP, VERSIONS
 from papers.kawtikwar_opts.evidence.counter import CLOCKED_N
 
 BAND = 1.5
@@ -45,6 +45,13 @@ PRINTED_MULTIPROCESSORS = 68
 
 BARRIER_US = 2.2
 """A barrier of the grid of 132 blocks of 1024 threads on an H200, by itself."""
+
+
+TURN_US, TURN_N = 0.672, 8192
+"""A turn of the minimum on an H200 with 32-bit costs: the same kernel and blocks, half the bytes.
+
+From the record of `lopes2019` as printed, n = `TURN_N`: the device time of the minimum less that of
+an empty kernel, over its 512 turns. A test takes it from there again."""
 
 
 @dataclass(frozen=True)
@@ -202,12 +209,15 @@ class Measured:
     ----------
     price, again : float
         In microseconds.
+    n : int
+        The order at which the price was measured.
     band : float
         The factor by which the two may lie apart.
     """
 
     price: float
     again: float
+    n: int
     band: float = BAND
 
     @property
@@ -226,7 +236,7 @@ def _searching(record: Record) -> Measured:
     price = record.us_a_launch("opt0", CLOCKED_N, "step_4") - empty
     us = record("opt3", PROFILED_N, "step_4_us", "answer", TRACED)
     runs = record("opt3", PROFILED_N, "iterations_step_4", "answer", TRACED)
-    return Measured(price, us / runs - w.BARRIERS_A_SEARCH * BARRIER_US)
+    return Measured(price, us / runs - w.BARRIERS_A_SEARCH * BARRIER_US, CLOCKED_N)
 
 
 def _launching(record: Record, search: float) -> Measured:
@@ -243,7 +253,7 @@ def _launching(record: Record, search: float) -> Measured:
     if small is not None:
         us = 1e3 * record("opt0", SMALL_N) - small.searches * search
         again = us / small.launches
-    return Measured((launch + rest) / calls, again)
+    return Measured((launch + rest) / calls, again, PROFILED_N)
 
 
 def _passing(record: Record, empty: float) -> Measured:
@@ -253,24 +263,16 @@ def _passing(record: Record, empty: float) -> Measured:
         us = sum(record.us_a_launch(version, PROFILED_N, k) - empty for k in w.PASSES[version])
         return us / sum(w.megabytes(PROFILED_N, k) for k in w.PASSES[version])
 
-    return Measured(price("opt1"), price("opt0"))
+    return Measured(price("opt1"), price("opt0"), PROFILED_N)
 
 
 def _turning(record: Record, empty: float) -> Measured:
-    """Return a turn of the minimum in `lopes2019`, with 32-bit costs; again with doubles.
+    """Return a turn of the minimum: that of 32-bit costs; again with doubles.
 
-    Kernel and blocks are the same, the bytes are half as many: a turn waits for latency. The second
-    measurement is the judged kernel's own, and is nobody's price.
+    The second measurement is the judged kernel's own, and is nobody's price.
     """
-    n, lopes = record.largest.get("uniform", 0), np.nan
-    if n:
-        each, nothing = (
-            record.us_a_launch(LAP19, n, kernel, family="uniform")
-            for kernel in ("step_6_reduction_1", "step_4_init")
-        )
-        lopes = (each - nothing) / w.turns(n, w.REDUCTION)
     own = record.us_a_launch("opt0", PROFILED_N, "step_6_reduction_1") - empty
-    return Measured(lopes, own / w.turns(PROFILED_N, w.REDUCTION))
+    return Measured(TURN_US, own / w.turns(PROFILED_N, w.REDUCTION), TURN_N)
 
 
 def _adding(record: Record) -> Measured:
@@ -284,7 +286,7 @@ def _adding(record: Record) -> Measured:
         dear, plain = us
         return (dear - plain) / CLOCKED_N
 
-    return Measured(price("paper", "paper"), price("mapped", "copied"))
+    return Measured(price("paper", "paper"), price("mapped", "copied"), CLOCKED_N)
 
 
 def _holding(record: Record) -> Measured:
@@ -295,7 +297,7 @@ def _holding(record: Record) -> Measured:
         updates = record("opt4", n, "iterations_step_6", "answer")
         return 1e3 * (record("opt4", n) - record("opt3", n)) / updates / turns
 
-    return Measured(price(HELD_N), price(CLOCKED_N), HELD_BAND)
+    return Measured(price(HELD_N), price(CLOCKED_N), HELD_N, HELD_BAND)
 
 
 def twice(record: Record) -> dict[str, Measured]:

@@ -86,8 +86,6 @@ class Record:
         self._values = rows.groupby(keys)["median"].median().to_dict()
         doubles = rows[rows["family"] == DOUBLES]
         self.sizes = sorted({int(n) for n in doubles["n"]})
-        lopes = rows[(rows["solver"] == "lopes2019:gpu") & (rows["scope"] == "kernels")]
-        self.largest = {str(x): int(part["n"].max()) for x, part in lopes.groupby("family")}
 
     def __call__(
         self,
