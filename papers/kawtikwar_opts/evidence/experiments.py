@@ -23,7 +23,14 @@ from papers.common.evidence.tables import NOT_MEASURED, best_source, measured_by
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.kawtikwar_opts.configuration import COUNTERS
 from papers.kawtikwar_opts.configuration import ONE_LAUNCH as WAY
-from papers.kawtikwar_opts.evidence import counter, statements, tables, verdicts, waterfall
+from papers.kawtikwar_opts.evidence import (
+    counter,
+    statements,
+    tables,
+    text_claims,
+    verdicts,
+    waterfall,
+)
 from papers.kawtikwar_opts.evidence.card import expected
 from papers.kawtikwar_opts.evidence.card import experiment as card
 from papers.kawtikwar_opts.evidence.codes import (
@@ -402,7 +409,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="claims", title="Numbers of the text, recomputed", kind="table",
         cells=claimed, table=expected.beside(tables.claims, expected.claims),
-        compare=verdicts.claims,
+        compare=text_claims.claims,
     ),
     Experiment(
         name="counts", title="Work by version; costs, zeros and dual updates alike", kind="table",

@@ -20,15 +20,14 @@ from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Cause, Comparison
 from papers.kawtikwar_opts.evidence import counter
 from papers.kawtikwar_opts.evidence.card import causes
-from papers.kawtikwar_opts.evidence.card.expected import FIGURES
 from papers.kawtikwar_opts.evidence.codes import VERSIONS
 from papers.kawtikwar_opts.evidence.tables import (
     CARDS,
     GRID_SYNC_US,
     NCU_SAYS,
-    PROFILED_SIZE,
     geometric_mean,
 )
+from papers.kawtikwar_opts.evidence.text_claims import COVERS, gain, of_gain, slip
 
 # ------------------------------------------------------------------------------- Figure 1
 
@@ -92,23 +91,6 @@ run_times = judged(
 
 SMALL_GAIN = 1.25
 """A predicted gain is met within this factor."""
-
-
-def of_gain(printed: float) -> float:
-    """Return the tolerance of a printed gain, a factor: half of the gain, at least three per cent.
-
-    The last two optimizations gain some per cent in print, which the usual factor would not see.
-    """
-    return min(comparisons.FACTOR, 1 + max(0.03, 0.5 * abs(printed - 1)))
-
-
-def gain(
-    quantity: str, printed: Any, ours: Any, note: comparisons.Note = "", cause: Cause | None = None
-) -> Comparison:
-    """Compare the gain of one optimization with print's."""
-    factor = comparisons.FACTOR if comparisons.missing(printed) else of_gain(printed)
-    return comparisons.ratio(quantity, printed, ours, factor, note, cause)
-
 
 TOTALS = ("published_total", "print_model_total", "expected_total")
 """Print's total speedup, and those that the prices of print's card and of ours let us expect."""
@@ -215,36 +197,6 @@ def _executed(by_code: pd.DataFrame) -> Iterable[Comparison]:
         )  # fmt: skip
 
 
-def slip(fused: float, unit: float = 1.0) -> Cause | None:
-    """Return the measured cause of KA2: what one launch of the fused kernel loads here."""
-    if comparisons.missing(fused):
-        return None
-    words = f"KA2: a launch of Opt 1's fused kernel loads {fused * 1e-6 / unit:.2f} million here"
-    factor = comparisons.FACTOR
-    return Cause("kawtikwar_opts:table1", fused / factor, fused * factor, words)
-
-
-def whole_pass(printed: float, fused: float) -> Cause | None:
-    """Return why a pass of one launch loads more than a launch of print's fused kernel (KA-l).
-
-    ncu counts one launch as a whole, and a dual update in it begins with the minimum, which reads
-    both covers of an entry; Opt 3 has taken one load out.
-    """
-    if comparisons.missing(fused):
-        return None
-    expected = fused + (COVERS - 1) * PROFILED_SIZE**2 / 32
-    words = (
-        "the minimum's two loads of covers are in a pass of one launch, and the load that Opt 3 "
-        f"takes out is not: by Opt 1's fused kernel {expected / 1e6:.2f} million are to be expected"
-    )
-    low = max(expected / comparisons.FACTOR, printed * comparisons.FACTOR)
-    return Cause("kawtikwar_opts:table1", low, expected * comparisons.FACTOR, words)
-
-
-COVERS = 2
-"""Loads of an entry's covers, a row's and a column's."""
-
-
 def loads(table: pd.DataFrame) -> list[Comparison]:
     """Check that the compiler leaves the second load, which Opt 3 takes out."""
     found = []
@@ -268,52 +220,6 @@ def loads(table: pd.DataFrame) -> list[Comparison]:
             found.append(comparisons.count(what, 1, int(ours)))
         found += _executed(by_code)
     return found or not_measured("global loads of Opts 2 and 3", "count")
-
-
-# ------------------------------------------------------------------------------- claims
-
-KNOWN = {
-    "KA-k": "KA2: print's own cut of 16 % asks for 2.31 million",
-    "KA-q": "KA3: the same section says 1.03, and Table II -0.1 to -0.9 % below n = 4096",
-}
-"""Print's own contradictions."""
-POINTS = ("KA-c", "KA-d", "KA-i", "KA-m", "KA-p", "KA-q", "KA-s")
-"""The claims in percent."""
-
-
-def claims(table: pd.DataFrame) -> list[Comparison]:
-    """Set each number of the text beside ours; a number that cannot be redone is not measured."""
-    found = []
-    for row in table.itertuples(index=False) if not table.empty else ():
-        what, measured = f"{row.id}, {row.quantity}", None
-        if not np.isnan(row.measured):
-            measured = round(row.measured, 4)
-        note = KNOWN.get(row.id, "")
-        cause = _claim_cause(row)
-        if row.id in POINTS:
-            found.append(comparisons.share(what, row.published, measured, note=note, cause=cause))
-            continue
-        judge = gain if row.unit == "x" else comparisons.ratio
-        found.append(judge(what, row.published, measured, note=note, cause=cause))
-    return found or not_measured("claims of the text")
-
-
-def _claim_cause(row: Any) -> Cause | None:
-    """Return the measured cause of a number of the text."""
-    if row.id == "KA-k":
-        return slip(row.fused_loads)
-    if row.id == "KA-l":
-        return whole_pass(row.published, row.fused_loads)
-    figures = causes.figures_of(row, "published", *FIGURES)
-    if row.id in ("KA-c", "KA-d", "KA-i"):
-        return causes.of_points(figures, causes.HOST if row.id == "KA-i" else causes.WORDS)
-    if row.id == "KA-q":
-        return causes.of_loss(figures, of_gain)
-    if row.unit != "x":
-        return None
-    if row.id in ("KA-e", "KA-f"):
-        return causes.of_total(figures)
-    return causes.of_gain(figures, of_gain, causes.HELD if row.id == "KA-r" else causes.WORDS)
 
 
 # ------------------------------------------------------------------------------- our own

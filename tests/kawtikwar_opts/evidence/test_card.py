@@ -14,9 +14,9 @@ from papers.common.evidence.judges import by_origin
 from papers.common.model import Instance
 from papers.kawtikwar_opts import reference
 from papers.kawtikwar_opts.evidence import tables
-from papers.kawtikwar_opts.evidence.card import causes, experiment, prices, work
+from papers.kawtikwar_opts.evidence.card import causes, experiment, measured, prices, work
 from papers.kawtikwar_opts.evidence.codes import DOUBLES
-from papers.kawtikwar_opts.evidence.verdicts import of_gain
+from papers.kawtikwar_opts.evidence.text_claims import of_gain
 from papers.reproduce import registry
 
 NUMBERS = published.loader("papers.kawtikwar_opts")
@@ -88,14 +88,14 @@ def test_the_sectors_of_a_dual_update_are_counted_in_the_reference(monkeypatch):
 def test_the_turn_is_that_of_lopes_s_record():
     rows = planted.recorded("kawtikwar_opts")
     rows = rows[(rows["solver"] == "lopes2019:gpu") & (rows["scope"] == "kernels")]
-    rows = rows[(rows["source"] == "recorded nvidia-h200") & (rows["n"] == prices.TURN_N)]
+    rows = rows[(rows["source"] == "recorded nvidia-h200") & (rows["n"] == measured.TURN_N)]
     record = work.Record(rows)
     each, empty = (
-        record.us_a_launch("lopes2019:gpu", prices.TURN_N, kernel, family="uniform")
+        record.us_a_launch("lopes2019:gpu", measured.TURN_N, kernel, family="uniform")
         for kernel in ("step_6_reduction_1", "step_4_init")
     )
-    turn = (each - empty) / work.turns(prices.TURN_N, work.REDUCTION)
-    assert turn == pytest.approx(prices.TURN_US, rel=0.02)
+    turn = (each - empty) / work.turns(measured.TURN_N, work.REDUCTION)
+    assert turn == pytest.approx(measured.TURN_US, rel=0.02)
 
 
 PRICES = prices.Prices(
@@ -132,7 +132,7 @@ def test_kernels_hold_an_empty_launch_and_the_baseline_s_its_zeros():
 
 def test_the_minimum_waits_for_latency_not_for_bytes():
     """Little's law: what is under way over the latency is far below what this card can read."""
-    turn = prices.twice(work.Record(recorded()))["turn"]
+    turn = measured.twice(work.Record(recorded()))["turn"]
     under_way = 8e-6 * work.REDUCTION * work.UNCOVERED  # megabytes
     read, _ = tables.CARDS["H200"]
     assert max(under_way / turn.price, under_way / turn.again) < 0.25 * read
@@ -184,7 +184,7 @@ def test_a_zero_as_dear_as_nowhere_explains_nothing():
 
 
 def test_a_wrong_barrier_explains_nothing(monkeypatch):
-    monkeypatch.setattr(prices, "BARRIER_US", 3 * prices.BARRIER_US)
+    monkeypatch.setattr(measured, "BARRIER_US", 3 * measured.BARRIER_US)
     assert "measured over expected: price: search" in failing(recorded())
     assert not of_card("fig06", rows=recorded())
 
@@ -201,14 +201,14 @@ UNCHECKED = {
 @pytest.mark.parametrize("price", first(2, list(UNCHECKED)))
 def test_a_wrong_price_that_nobody_checks_misses_the_times(monkeypatch, price):
     """Planted behind the two measurements: what a price makes is judged as well."""
-    true = prices._as_measured
+    true = measured._as_measured
 
     def wrong(*of):
         value = getattr(found := true(*of), price)
         dear = {k: 3 * v for k, v in value.items()} if isinstance(value, dict) else None
         return replace(found, **{price: dear or 3 * value})
 
-    monkeypatch.setattr(prices, "_as_measured", wrong)
+    monkeypatch.setattr(measured, "_as_measured", wrong)
     assert f"measured over expected: {UNCHECKED[price]}" in failing(recorded())
 
 

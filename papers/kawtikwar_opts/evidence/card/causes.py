@@ -5,7 +5,7 @@ A row has one where three things hold:
 - the figure that this card and host let us expect does not agree with print;
 - print's figure is nearer, by a fifth at least, to the one that the model gives print's card and
   host: the model tells the two apart;
-- the record's prices were measured twice, alike (`prices`).
+- the record's prices were measured twice, alike (`measured`).
 
 The band around the expected figure is a factor of `BAND` for a speedup, at most `POINTS` for a
 share, `SLOPE` for an exponent, and half of the gain for the gain of one optimization. It ends where

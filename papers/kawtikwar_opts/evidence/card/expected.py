@@ -13,7 +13,7 @@ import pandas as pd
 
 from papers.common.evidence.resamples import MARK
 from papers.common.evidence.tables import Published
-from papers.kawtikwar_opts.evidence.card import prices, work
+from papers.kawtikwar_opts.evidence.card import measured, printed, work
 from papers.kawtikwar_opts.evidence.card.prices import PROFILED_N, Prices
 from papers.kawtikwar_opts.evidence.card.work import Record, Work
 from papers.kawtikwar_opts.evidence.codes import HOST_LOOP, VERSIONS
@@ -30,7 +30,7 @@ def records(summary: pd.DataFrame) -> Iterator[tuple[str, str, Record]]:
 
     Resamples are left out: they give a figure its interval, and a cause is one of the figure.
     """
-    known = "|".join(prices.MULTIPROCESSORS)
+    known = "|".join(measured.MULTIPROCESSORS)
     ours = summary[summary["solver"].astype(str) == "kawtikwar_opts:opt0"]
     ours = ours[ours["device"].astype(str).str.contains(known)]
     for source, device in ours[["source", "device"]].drop_duplicates().itertuples(index=False):
@@ -43,8 +43,8 @@ def _priced(
 ) -> Iterator[tuple[str, Record, tuple[Prices, Prices]]]:
     """Yield source, record, and print's and its own prices, where they are to be trusted."""
     for source, _, record in records(summary):
-        theirs = prices.of_print(record, published)
-        ours = prices.of_record(record, published)
+        theirs = printed.of_print(record, published)
+        ours = measured.of_record(record, published)
         if theirs is not None and ours is not None:
             yield source, record, (theirs, ours)
 
@@ -120,16 +120,16 @@ def calls(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the expected shares of Figure 5 in per cent: ``source n call`` and `FIGURES`.
 
     A launch from Python takes as long as an empty kernel by the clock of the kernels, whose second
-    event waits for the host, and the rest is the rest of a small run (`prices`); in print a launch
-    takes `LAUNCH_US`. The copies are those of print and of the record: nobody has their price, and
-    their own row stays without.
+    event waits for the host, and the rest is the rest of a small run (`measured`); in print a
+    launch takes `LAUNCH_US`. The copies are those of print and of the record: nobody has their
+    price, and their own row stays without.
     """
     rows = []
     figure = published("fig05").set_index("cuda_api_call")["total_time_ms"]
     for source, record, (_, ours) in _priced(summary, published):
-        number = record("profile", PROFILED_N, "host_launch_calls", "answer", prices.CALLS)
-        copied = record("profile", PROFILED_N, "host_copy_us", "answer", prices.CALLS)
-        between = prices.twice(record)["launch"].again - ours.empty
+        number = record("profile", PROFILED_N, "host_launch_calls", "answer", measured.CALLS)
+        copied = record("profile", PROFILED_N, "host_copy_us", "answer", measured.CALLS)
+        between = measured.twice(record)["launch"].again - ours.empty
         here = {"launch": number * ours.empty, "rest": number * between}
         there = {"launch": number * LAUNCH_US, "rest": 0.0}
         whole = sum(here.values()) + copied

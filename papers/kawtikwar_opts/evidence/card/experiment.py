@@ -15,10 +15,11 @@ import pandas as pd
 from papers.common.evidence.comparisons import not_measured, predicted
 from papers.common.evidence.tables import Published
 from papers.common.model import Cell, Comparison, Experiment, Plan
-from papers.kawtikwar_opts.evidence.card import expected, prices
+from papers.kawtikwar_opts.evidence.card import expected, measured, printed
 from papers.kawtikwar_opts.evidence.card.prices import BAND, PROFILED_N, Prices
 from papers.kawtikwar_opts.evidence.card.work import Record
 from papers.kawtikwar_opts.evidence.codes import VERSIONS
+from papers.kawtikwar_opts.evidence.counter import CLOCKED_N
 
 COLUMNS = ["what", "version", "n", "unit", "source", "device", "published", "print_model",
            "measured", "expected"]  # fmt: skip
@@ -32,7 +33,7 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """
     rows = []
     for source, device, record in expected.records(summary):
-        theirs, ours = prices.of_print(record, published), prices.of_record(record, published)
+        theirs, ours = printed.of_print(record, published), measured.of_record(record, published)
         if theirs is None:
             continue
         parts = _prices(record, theirs)
@@ -54,18 +55,18 @@ def _prices(record: Record, theirs: Prices) -> list[dict[str, object]]:
     """Return the prices that are measured twice."""
     of_print = {
         "launch": theirs.launch, "megabyte": theirs.megabyte["opt1"], "turn": theirs.turn,
-        "zero": theirs.zero[prices.CLOCKED_N], "held": theirs.held,
+        "zero": theirs.zero.get(CLOCKED_N, np.nan), "held": theirs.held,
     }  # fmt: skip
     return [
         _row(name, "", each.n, "us", np.nan, of_print.get(name, np.nan), each.again, each.price)
-        for name, each in prices.twice(record).items()
+        for name, each in measured.twice(record).items()
     ]
 
 
 def _runs(
     record: Record, published: Published, theirs: Prices, ours: Prices | None
 ) -> Iterable[dict[str, object]]:
-    printed = published("table2").set_index(["version", "n"])["time_ms"]
+    times_of = published("table2").set_index(["version", "n"])["time_ms"]
     for version in VERSIONS:
         for n in record.sizes:
             counted = record.work(version, n)
@@ -73,22 +74,21 @@ def _runs(
                 times = [
                     np.nan if x is None else x.run_ms(counted, version) for x in (theirs, ours)
                 ]
-                yield _row("run", version, n, "ms", printed[version, n], times[0],
+                yield _row("run", version, n, "ms", times_of[version, n], times[0],
                            record(version, n), times[1])  # fmt: skip
 
 
 def _kernels(
     record: Record, published: Published, theirs: Prices, ours: Prices | None
 ) -> Iterable[dict[str, object]]:
-    printed = prices.printed_kernels(published)
-    for (version, kernel), ms in printed.items():
+    for (version, kernel), ms in printed.kernels(published).items():
         counted = record.work(version, PROFILED_N)
         assert counted is not None, "print's prices need these counts"
         times = [
             np.nan if x is None else x.kernel_ms(counted, version, kernel) for x in (theirs, ours)
         ]
-        measured = record.kernel_ms(version, PROFILED_N, kernel)
-        yield _row(kernel, version, PROFILED_N, "ms", ms, times[0], measured, times[1])
+        ours_ms = record.kernel_ms(version, PROFILED_N, kernel)
+        yield _row(kernel, version, PROFILED_N, "ms", ms, times[0], ours_ms, times[1])
 
 
 def compare(found: pd.DataFrame) -> list[Comparison]:
@@ -96,7 +96,7 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
     items = []
     for row in found.itertuples(index=False) if len(found) else ():
         where = f"{row.what} of {row.version}, n={row.n}" if row.version else f"price: {row.what}"
-        band = prices.HELD_BAND if row.what == "held" else BAND
+        band = measured.HELD_BAND if row.what == "held" else BAND
         items += _judged(f"measured over expected: {where}", row.measured, row.expected, band)
         items += _judged(f"print over its model: {where}", row.published, row.print_model, BAND)
     return items or not_measured("the prices of card and host, on an H200", "model")
