@@ -4,6 +4,7 @@ import functools
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import planted
 import pytest
 from nightly import first
@@ -13,14 +14,13 @@ from papers.common.evidence import published
 from papers.common.evidence.judges import by_origin
 from papers.common.model import Instance
 from papers.kawtikwar_opts import reference
-from papers.kawtikwar_opts.evidence import tables
+from papers.kawtikwar_opts.evidence import tables, text_claims
 from papers.kawtikwar_opts.evidence.card import causes, experiment, measured, prices, work
 from papers.kawtikwar_opts.evidence.codes import DOUBLES
-from papers.kawtikwar_opts.evidence.text_claims import of_gain
 from papers.reproduce import registry
 
 NUMBERS = published.loader("papers.kawtikwar_opts")
-EXPLAINED = ("fig02", "fig03", "fig04", "fig05", "fig06", "table3", "claims")
+EXPLAINED = ("fig02", "fig03", "fig04", "fig05", "fig06", "table3")
 FEW = ("fig03", "table3")
 CARD = causes.EXPERIMENT
 
@@ -156,7 +156,7 @@ def test_what_fails_of_the_model_is_known():
     small = {f"run of {version}, n=256" for version in ("opt2", "opt3", "opt4")}
     assert failed == {*small, "others of baseline, n=4096"}
     assert len(before("card")) > 70
-    assert len([x for x in of_card(*EXPLAINED) if x.verdict == "differs"]) > 30
+    assert len([x for x in of_card(*EXPLAINED) if x.verdict == "differs"]) > 25
 
 
 RECORDED_PRICES = {
@@ -173,7 +173,7 @@ RECORDED_PRICES = {
 def test_a_wrong_price_fails_and_explains_nothing(price, factor):
     rows = times(factor, **RECORDED_PRICES[price])
     assert f"measured over expected: price: {price}" in failing(rows)
-    assert not of_card("fig06", rows=rows)
+    assert not of_card("fig05", rows=rows)
 
 
 def test_a_zero_as_dear_as_nowhere_explains_nothing():
@@ -233,8 +233,8 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("names", first(1, [FEW, EXPLAINED]))
-@pytest.mark.parametrize("fault", first(4, list(FAULTS)))
+@pytest.mark.parametrize("names", first(1, [FEW, (*EXPLAINED, "claims")]))
+@pytest.mark.parametrize("fault", first(3, list(FAULTS)))
 def test_a_fault_in_the_record_is_not_explained_away(fault, names):
     wrong, moved = FAULTS[fault](recorded()), 0
     for name in names:
@@ -243,7 +243,7 @@ def test_a_fault_in_the_record_is_not_explained_away(fault, names):
             if isinstance(true, float) and abs(item.measured / true - 1) > 0.2:
                 moved += 1
                 assert item.verdict != "differs", (name, quantity)
-    assert moved > 3
+    assert moved > 2
 
 
 # ------------------------------------------------------------------------------- causes
@@ -266,9 +266,9 @@ def test_a_share_has_a_cause_where_the_model_tells_the_cards_apart(figures, band
 
 
 def test_a_gain_s_band_is_as_narrow_as_print_s():
-    found = causes.of_gain((1.03, 0.99, 0.8), of_gain)
+    found = causes.of_gain((1.03, 0.99, 0.8), text_claims.of_gain)
     assert (found.low, found.high) == (pytest.approx(0.8 / 1.1), pytest.approx(0.8 * 1.1))
-    loss = causes.of_loss((3.0, -1.0, -20.0), of_gain)
+    loss = causes.of_loss((3.0, -1.0, -20.0), text_claims.of_gain)
     assert (loss.low, loss.high) == (pytest.approx(-27.3, abs=0.1), pytest.approx(-12))
 
 
@@ -279,7 +279,7 @@ def test_a_mean_s_band_is_narrower_than_a_size_s():
 
 def test_bands_hold_no_figure_that_agrees():
     found = of_card(*EXPLAINED)
-    assert len(found) > 30
+    assert len(found) > 25
     for item in found:
         low, high = item.cause.low, item.cause.high
         least, most = item.accept
@@ -288,6 +288,23 @@ def test_bands_hold_no_figure_that_agrees():
             assert high - low <= 2 * causes.SLOPE + 1e-9
         elif item.quantity.startswith("share"):
             assert high - low <= 2 * causes.POINTS + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("loads", "fused", "verdict"),
+    [
+        (2.95e6, 2.6e6, "differs"),
+        (14e6, 2.6e6, "open"),
+        (2.95e6, 13e6, "open"),
+        (2e6, 2.6e6, "agrees"),
+    ],
+)
+def test_loads_of_a_pass_follow_from_another_kernel_s(loads, fused, verdict):
+    """Planted: the loads of the pass, or of Opt 1's fused kernel, times five."""
+    row = {"id": "KA-l", "quantity": "loads", "unit": "instructions", "published": 1.94e6}
+    table = pd.DataFrame([{**row, "measured": loads, "fused_loads": fused}])
+    (item,) = text_claims.claims(table)
+    assert item.verdict == verdict
 
 
 def test_no_price_is_the_figure_that_it_explains():
