@@ -7,11 +7,16 @@ fixture of a session are one group, so that neither is made twice; see `group_of
 import functools
 import os
 import re
+import sys
 from zlib import crc32
 
 # Workers share the cores: a thread that waits must sleep. Read when Numba and BLAS are loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Each worker, and each process that a test starts, would else compile all of the sources anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 
@@ -39,7 +44,7 @@ def group_of(nodeid):
         return path.partition("/baselines/")[0] + "/baselines"
     elif path.startswith(("reproduce/run/", "reproduce/report/")):
         return "reproduce"  # runs of the toy paper, fixtures of the session
-    elif path.startswith(WHOLE):
+    elif path.startswith(WHOLE) or "/evidence/" in path:  # tables of a record, made once a file
         return path
     return f"{path}, {crc32(nodeid.encode()) % SHARES}"
 
