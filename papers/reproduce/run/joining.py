@@ -3,8 +3,9 @@
 Codes on the CPU and kernels on a GPU do not need the same processor core. A plan may be measured in
 parts, by several commands at once on one machine (`reproduce run PAPER --only ... --out PART`), and
 put together afterwards (`reproduce join PART PART ... --out RUN`), on any machine. The parts must
-be of the same code, machine, preset and repetitions; `meta.json` names what came from where under
-``joined``.
+be of the same code, machine and preset. Long cells may have fewer repetitions (``--repeats``): the
+column ``count`` of a summary tells how many a cell has, and `meta.json` names under ``joined`` what
+came from where.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from papers.reproduce.run import code, identities, measurements
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import Choice, Run, claim, load_environment, planned
 
-SAME = ("preset", "repeats", "timeout_s", "seeds")
+SAME = ("preset", "timeout_s", "seeds")
 """Options of a run that decide how a cell is measured, and must be equal."""
 
 
@@ -98,7 +99,8 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
         for instance, row in identities.read(folder).items():
             if known.setdefault(instance, row) != row:
                 raise UsageError(f"{folder}: {' '.join(instance)} is another instance there")
-        taken.append({"run": folder.name, "cells": len(mine)})
+        repeats = other.meta["options"]["repeats"]
+        taken.append({"run": folder.name, "cells": len(mine), "repeats": repeats})
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([measurements.COLUMNS, *rows])
     store.write_atomically(run.folder / "measurements.csv", text.getvalue())
