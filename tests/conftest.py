@@ -7,15 +7,26 @@ fixture of a session are one group, so that neither is made twice; see `group_of
 import functools
 import os
 import re
+import sys
+from pathlib import Path
 from zlib import crc32
 
 # Workers share the cores: a thread that waits must sleep. Read when Numba and BLAS are loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Each worker, and each process that a test starts, would else compile all of the sources anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 import pytest
 
+import papers
 from papers.common.gpu import device
+from papers.reproduce.run import measurements
+
+sys.dont_write_bytecode = False  # as above, for this process
+
+PACKAGE = Path(papers.__file__).parent
 
 WHOLE = (
     "common/", "reproduce/", "test_pages.py", "test_planted_faults.py", "test_sixth_paper.py",
@@ -39,7 +50,7 @@ def group_of(nodeid):
         return path.partition("/baselines/")[0] + "/baselines"
     elif path.startswith(("reproduce/run/", "reproduce/report/")):
         return "reproduce"  # runs of the toy paper, fixtures of the session
-    elif path.startswith(WHOLE):
+    elif path.startswith(WHOLE) or "/evidence/" in path:  # tables of a record, made once a file
         return path
     return f"{path}, {crc32(nodeid.encode()) % SHARES}"
 
@@ -73,3 +84,18 @@ def pytest_xdist_make_scheduler(config, log):
 def _on_the_executor():
     """Kernels run in the executor, on machines with a GPU too; a test may select otherwise."""
     device.select("cpu")
+
+
+_read = measurements.read
+_read_once = functools.cache(_read)
+
+
+@pytest.fixture(autouse=True)
+def _records_are_read_once(monkeypatch):
+    """The papers' own records stay as they are: a process parses each of them once."""
+
+    def read(path):
+        recorded = PACKAGE in path.parents
+        return _read_once(path).copy() if recorded else _read(path)
+
+    monkeypatch.setattr(measurements, "read", read)
