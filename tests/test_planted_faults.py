@@ -115,9 +115,8 @@ UNSEEN = {
 
 def found(paper, every_day):
     """Outcomes by experiment and fault."""
-    summary = planted.recorded(paper)
     return {
-        name: planted.outcomes(paper, name, summary, every_day)
+        name: planted.outcomes(paper, name, every_day)
         for name, experiment in registry.experiments(paper).items()
         if experiment.compare is not None and not experiment.unavailable
     }
