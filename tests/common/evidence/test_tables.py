@@ -1,7 +1,6 @@
 """What the papers' tables share, and the judges of their rows."""
 
 import re
-import weakref
 
 import pandas as pd
 import pytest
@@ -35,15 +34,6 @@ def test_rows_by_seed_and_their_median():
     }  # fmt: skip
     for wrong in ({"solver": "toy:cpu"}, {"metric": "cost"}, {"scope": "steps"}, {"family": "x"}):
         assert tables.by_seed(given, **{"solver": "toy:gpu", **wrong}).empty
-
-
-def test_the_places_of_one_summary_are_not_those_of_another():
-    """Planted: places that were kept by an id, which a later summary may have again."""
-    given, other = (summary((HERE, "", 8, 1, median)) for median in (1.0, 2.0))
-    tables._PLACES[id(given)] = (weakref.ref(other), {})
-    for frame in (given, other, given):
-        wanted = frame["median"].tolist()
-        assert tables.by_seed(frame, "toy:gpu")["value"].tolist() == wanted
 
 
 def test_only_matrices_of_the_host_are_put_together():
