@@ -25,7 +25,6 @@ PAPERS = [name for name in registry.MODULES if registry.card(name).status == "co
 
 RANKS = "the order of the codes stays as it is, and an exponent does not see a factor"
 FLAT = "shortest paths take the same time at all ranges but the smallest, in print as here"
-AS_STEEP = "five times the time at the largest size gives print's growth"
 MOST = "a statement about most steps and sizes holds with one size changed"
 COMMON = "the statements are about ratios of counts, which have no common factor"
 OTHER_FORM = "the form that the figures do not show has only to be the farther one from print"
@@ -42,26 +41,15 @@ FASTEST = "the claim is about the fastest of four other codes, whichever that is
 
 BLIND_SPOTS = {
     "lopes2019:fig05": {
+        "lopes2019:cpu_auction_jacobi a fifth": RANKS,
         "lopes2019:cpu_o3 a fifth": RANKS,
+        "lopes2019:cpu_o3 times five": RANKS,
         "lopes2019:cpu_sp_lists times five": RANKS,
         "lopes2019:cpu_sp_lists shuffled": FLAT,
     },
-    "lopes2019:table4": {"lopes2019:gpu at its largest times five": AS_STEEP},
     "lopes2019:claims": {
         "lopes2019:cpu_c at its largest times five": MOST,
         "lopes2019:gpu's counts times five": COMMON,
-    },
-    "kawtikwar_opts:fig06": {
-        "kawtikwar_opts:baseline at its largest times five": RANKS,
-        "kawtikwar_opts:baseline times five": RANKS,
-        "kawtikwar_opts:opt2 a fifth": RANKS,
-        "kawtikwar_opts:opt4 a fifth": RANKS,
-        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
-        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
-    },
-    "kawtikwar_opts:table3": {
-        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
-        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
     },
     "kawtikwar_opts:predictions": {
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
@@ -102,7 +90,12 @@ BLIND_SPOTS = {
 }
 """Faults that move an agreeing figure of an experiment and are not noticed there."""
 
+UNRECORDED = "Figure 1 is over the baseline as printed, which no record has yet"
+
 UNSEEN = {
+    "kawtikwar_opts": {
+        name: UNRECORDED for name in ("datenagi2016:tree", "kawtikwar_opts:cpu_lp")
+    },
     "lopes2019": {
         "datenagi2016:tree": OTHER_CODE,
         "lopes2019:cpu_auction": OTHER_FORM,
