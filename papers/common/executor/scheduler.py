@@ -80,6 +80,7 @@ class Scheduler:
         self.switch = switch
         self.on_access: Callable | None = None
         self.memory: WeakMemory | None = None
+        self.recorder: Any = None  # a `papers.common.executor.recorder.Recorder`
         self.rank = 0
         self.elsewhere: Callable[[], None] = lambda: None  # lets other ranks of the process run
         self.cuda = SimulatedCuda(self)
@@ -108,6 +109,8 @@ class Scheduler:
         self.chosen: Thread | None = None  # whom a preempted thread gave its turn
         self.at_grid: list[Thread] = []
         self.steps, self.live = 0, len(self.threads)
+        if self.recorder is not None:
+            self.recorder.begin(self.kernel_name, math.prod(grid), math.prod(block))
         if self.memory is not None:
             self.memory.begin(self.threads, self.rank)
         try:
@@ -194,6 +197,8 @@ class Scheduler:
         self.live -= 1
         block.live -= 1
         warp.live &= ~(1 << thread.lane)
+        if self.recorder is not None and not block.live:
+            self.recorder.block_ends(block.number)
         if block.waiting:
             self._complete_block(block)
         for meeting in tuple(warp.meetings):
@@ -241,6 +246,8 @@ class Scheduler:
         block = thread.block
         thread.waits_at, thread.value = ((name, None), self._site(frame)), value
         block.waiting.append(thread)
+        if self.recorder is not None and len(block.waiting) == block.live:
+            self.recorder.barrier(block.number, frame)
         self._complete_block(block)
         self._wait(thread)
         return thread.value
@@ -264,6 +271,8 @@ class Scheduler:
         thread.waits_at = (("grid sync", None), self._site(frame))
         self.at_grid.append(thread)
         if len(self.at_grid) == len(self.threads):
+            if self.recorder is not None:
+                self.recorder.barrier(-1, frame)
             by_block = defaultdict(list)
             for other in self.at_grid:
                 by_block[other.block].append(other)

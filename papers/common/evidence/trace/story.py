@@ -1,0 +1,412 @@
+"""A small instance, runs of the kernels on it under several interleavings, and their telling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from papers.common.evidence.trace.panels import Arrays, Look, Panel
+from papers.common.executor.recorder import Event, Recorder, Recording, Site
+from papers.common.gpu import device
+
+MOST_SEEDS = 60
+"""Interleavings that are run to find some that differ."""
+
+KEPT = 8
+"""Interleavings that a page shows at most, those that a story asks for apart."""
+
+LAUNCH = "launch"
+"""The kind of a step that every paper has: a kernel begins."""
+
+PLAIN = ""
+"""The kind of a step that no word is told of: changes, folded into one step."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A kind of event in the paper's words.
+
+    Attributes
+    ----------
+    title : str
+        As a page's menu has it.
+    paper : str
+        Where the paper has it: a line of an algorithm.
+    minor : bool
+        Whether a page passes over it unless it is asked for all.
+    """
+
+    title: str
+    paper: str
+    minor: bool = False
+
+
+@dataclass(frozen=True)
+class Told:
+    """The words of an interpreter about an event.
+
+    Attributes
+    ----------
+    kind : str
+        A word of the story's vocabulary.
+    sentence : str
+    focus : tuple of str
+        Keys of the panels' parts that it is about.
+    together : bool
+        Whether further events of this launch that are told by the same kind, or not at all, belong
+        to the same step; the last sentence stays.
+    """
+
+    kind: str
+    sentence: str
+    focus: tuple[str, ...] = ()
+    together: bool = False
+
+
+Teller = Callable[[Event, Arrays], Told | None]
+"""The interpreter: called with each event in order, and the arrays after it."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """An interleaving that a story is told by.
+
+    Attributes
+    ----------
+    label : str
+        Its name on the page.
+    seed : int or None
+        The first that was found; None is the natural order.
+    holds : callable(trace) -> bool
+        Whether a run is the one: a changed kernel may need another seed.
+    """
+
+    label: str
+    seed: int | None
+    holds: Callable[[Trace], bool]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A small instance of a paper, and how its runs are told.
+
+    Attributes
+    ----------
+    name, title, caption : str
+        The caption says what to look at, in one or two sentences.
+    run : callable(Recorder) -> answer
+        Runs the paper's own solver, in the executor; it tells the recorder what to watch.
+    teller : callable() -> Teller
+        A new interpreter for each run.
+    words : mapping of str to Word
+        The vocabulary.
+    panels : sequence of Panel
+    outcome : sequence of str
+        Arrays by which two interleavings differ: what each launch has left in them.
+    answered : callable(answer, arrays) -> bool
+        Whether the arrays hold the answer that the solver has returned.
+    tellings : sequence of Telling
+        Interleavings that must be shown.
+    loads : sequence of str
+        Arrays whose loads are told, too.
+    switch : float
+        Probability of another thread's turn before an access.
+    variants : sequence of str
+        Names of the runs, if the runs of a story are no interleavings: `run` is then called with
+        the recorder and the name.
+    """
+
+    name: str
+    title: str
+    caption: str
+    run: Callable[..., Any]
+    teller: Callable[[], Teller]
+    words: Mapping[str, Word]
+    panels: Sequence[Panel]
+    outcome: Sequence[str]
+    answered: Callable[[Any, Arrays], bool]
+    tellings: Sequence[Telling] = ()
+    loads: Sequence[str] = ()
+    switch: float = 0.3
+    variants: Sequence[str] = ()
+
+
+@dataclass
+class Step:
+    """One step of a page: an event that is told, or several that are folded into one.
+
+    Attributes
+    ----------
+    kind, sentence, focus
+        As of `Told`; the kind is `PLAIN` for what nothing is told of.
+    events : list of int
+        Numbers of its events.
+    launch : int
+        Number of the launch.
+    kernel : str
+    block, thread : int
+        Of the last event; -1: none.
+    site : Site or None
+        The line of the last event.
+    looks : dict of str to Look
+        What changes in the panels.
+    """
+
+    kind: str
+    sentence: str
+    focus: tuple[str, ...]
+    events: list[int]
+    launch: int
+    kernel: str
+    block: int
+    thread: int
+    site: Site | None
+    looks: dict[str, Look] = field(default_factory=dict)
+
+
+@dataclass
+class Trace:
+    """A run that is told.
+
+    Attributes
+    ----------
+    story : Story
+    seed : int or None
+    label : str
+        Its name on the page.
+    recording : Recording
+    steps : list of Step
+    initial : dict of str to Look
+        The panels before the first step.
+    answer
+        The solver's.
+    outcome : tuple
+        What tells two runs apart.
+    """
+
+    story: Story
+    seed: int | None
+    label: str
+    recording: Recording
+    steps: list[Step]
+    initial: dict[str, Look]
+    answer: Any
+    outcome: tuple
+
+    def of_kind(self, *kinds: str) -> list[Step]:
+        """Return the steps of some kinds, in order."""
+        return [step for step in self.steps if step.kind in kinds]
+
+
+def record(story: Story, seed: int | None, variant: str = "") -> tuple[Recording, Any]:
+    """Run a story's solver under one interleaving; return what was recorded, and the answer."""
+    recorder = Recorder(seed, story.switch, story.loads)
+    with device.executing(recorder.executor):
+        answer = story.run(recorder, variant) if variant else story.run(recorder)
+    return recorder.stop(), answer
+
+
+def trace(story: Story, seed: int | None, label: str = "", variant: str = "") -> Trace:
+    """Run a story's solver and tell the run.
+
+    Parameters
+    ----------
+    story : Story
+    seed : int or None
+        Of the interleaving; None is the natural order.
+    label : str
+        Of the run, on a page.
+    variant : str
+        One of the story's variants.
+
+    Raises
+    ------
+    ValueError
+        If the events do not lead to the arrays that the run has left, and to its answer.
+    """
+    return tell(story, seed, *record(story, seed, variant), label or variant)
+
+
+def tell(
+    story: Story, seed: int | None, recording: Recording, answer: Any, label: str = ""
+) -> Trace:
+    """Tell a run that was recorded; errors are those of `trace`."""
+    steps = _Folding(story, recording)
+    now: Arrays = recording.initial
+    for number, (event, now) in enumerate(recording.replay()):
+        steps.add(number, event, now)
+    steps.close(now)
+    check(recording, now)
+    if not story.answered(answer, now):
+        raise ValueError("the events do not lead to the answer that the solver has returned")
+    left = outcome(story, recording)
+    label = label or default_label(seed)
+    return Trace(story, seed, label, recording, steps.done, steps.initial, answer, left)
+
+
+def outcome(story: Story, recording: Recording) -> tuple:
+    """Return what tells two runs apart: the kernels, and what each launch has left."""
+    found: list[tuple] = []
+    now: Arrays = recording.initial
+    for event, now in recording.replay():
+        if event.kind == "launch":
+            found.append((event.kernel, _left(now, story.outcome)))
+    return (*found, ("", _left(now, story.outcome)))
+
+
+def check(recording: Recording, now: Arrays) -> None:
+    """Refuse a replay that does not end where the run has ended.
+
+    Raises
+    ------
+    ValueError
+        With the first array that differs.
+    """
+    for name, array in recording.final.items():
+        if not np.array_equal(array, now[name], equal_nan=array.dtype.kind == "f"):
+            raise ValueError(f"the events do not lead to the {name} that the run has left")
+
+
+def _left(now: Arrays, names: Iterable[str]) -> bytes:
+    return b"".join(now[name].tobytes() for name in names)
+
+
+def default_label(seed: int | None) -> str:
+    """Return the label of a run that no story names."""
+    return "natural order" if seed is None else f"seed {seed}"
+
+
+class _Folding:
+    """Steps out of events: what is told together, and what nothing is told of, becomes one."""
+
+    def __init__(self, story: Story, recording: Recording) -> None:
+        self.panels, self.tell = story.panels, story.teller()
+        self.done: list[Step] = []
+        self.open: Step | None = None
+        self.together = False
+        self.initial = self._looks(recording.initial)
+        self.last = dict(self.initial)
+
+    def _looks(self, now: Arrays) -> dict[str, Look]:
+        return {key: look for panel in self.panels for key, look in panel.looks(now).items()}
+
+    def add(self, number: int, event: Event, now: Arrays) -> None:
+        """Take an event; `now` are the arrays after it."""
+        told = self.tell(event, now)
+        if told is None and not event.changes:
+            return  # a load, a barrier or an end of which there is nothing to say
+        step = self.open
+        if step is not None and step.launch == event.launch and self._continues(told):
+            if told is not None:
+                step.sentence, step.focus = told.sentence, _joined(step.focus, told.focus)
+            step.events.append(number)
+            step.block, step.thread, step.site = event.block, event.thread, event.site
+            return
+        self._close_before(event, now)
+        kind, sentence, focus = (told.kind, told.sentence, told.focus) if told else (PLAIN, "", ())
+        self.open = Step(
+            kind, sentence, focus, [number], event.launch, event.kernel, event.block,
+            event.thread, event.site,
+        )  # fmt: skip
+        self.together = told is None or told.together
+
+    def _close_before(self, event: Event, now: Arrays) -> None:
+        """End the open step with the arrays as they were before an event that `now` has."""
+        if not event.changes:
+            self.close(now)
+            return
+        flat = now[event.array].reshape(-1)
+        flat[event.index] = event.old
+        self.close(now)
+        flat[event.index] = event.new
+
+    def _continues(self, told: Told | None) -> bool:
+        assert self.open is not None
+        if not self.together:
+            return False
+        return told is None or (told.together and told.kind == self.open.kind)
+
+    def close(self, now: Arrays) -> None:
+        """End the open step: keep of the looks at `now` those that have changed."""
+        step, self.open = self.open, None
+        if step is None:
+            return
+        if step.kind == PLAIN:
+            number = len(step.events)
+            step.sentence = f"{number} change{'s' * (number > 1)} by {step.kernel or 'the host'}."
+        looks = self._looks(now)
+        step.looks = {key: look for key, look in looks.items() if look != self.last.get(key)}
+        self.last = looks
+        self.done.append(step)
+
+
+def _joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one + other))
+
+
+# ------------------------------------------------------------------------------- interleavings
+
+
+def told(story: Story, telling: Telling, most: int = 4000) -> Trace:
+    """Return the run of a telling: under its seed, or under the first that holds.
+
+    Raises
+    ------
+    LookupError
+        If none of `most` interleavings is the one.
+    """
+    for seed in _tried(telling.seed, most):
+        found = trace(story, seed, telling.label)
+        if telling.holds(found):
+            return found
+    raise LookupError(f"{story.name}: no interleaving is {telling.label!r}")
+
+
+def _tried(first: int | None, most: int) -> Iterator[int | None]:
+    yield first
+    yield from (seed for seed in range(most) if seed != first)
+
+
+def traces(
+    story: Story, seeds: Sequence[int] = (), kept: int = KEPT, most: int = MOST_SEEDS
+) -> list[Trace]:
+    """Return runs of a story of which no two have left the same after every launch.
+
+    Parameters
+    ----------
+    story : Story
+    seeds : sequence of int
+        The interleavings; by default the story's own, then natural order, then
+        others.
+    kept : int
+        How many runs are kept, of those that the story does not ask for.
+    most : int
+        How many interleavings are tried.
+    """
+    if story.variants:
+        pairs = [(name, seed) for name in story.variants for seed in seeds or (None,)]
+        return [trace(story, seed, name, name) for name, seed in pairs]
+    if seeds:
+        return different(trace(story, seed) for seed in dict.fromkeys(seeds))
+    found = different(told(story, telling) for telling in story.tellings)
+    known = {run.outcome for run in found}
+    for seed in (None, *range(most)):
+        if len(found) >= kept:
+            break
+        recorded = record(story, seed)
+        left = outcome(story, recorded[0])
+        if left not in known:
+            known.add(left)
+            found.append(tell(story, seed, *recorded))
+    return found
+
+
+def different(runs: Iterable[Trace]) -> list[Trace]:
+    """Return the runs without those that equal an earlier one."""
+    kept: dict[tuple, Trace] = {}
+    for run in runs:
+        kept.setdefault(run.outcome, run)
+    return list(kept.values())

@@ -1,0 +1,206 @@
+"""Every paper can be stepped through: its stories are real runs, told whole, on one page.
+
+The interleavings that a story is told by are looked up under the seeds that stand beside them, so
+that the page is made quickly; a changed kernel needs new ones, and the test says so.
+"""
+
+import html.parser
+import importlib
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import papers as package
+from papers.common.evidence.trace import story as telling
+from papers.reproduce import registry
+from papers.reproduce.trace import page, sources, terminal
+
+STORIES = {
+    f"{name}-{story.name}": (name, story)
+    for name in package.PAPERS[:1]
+    for story in importlib.import_module(f"papers.{name}.evidence.trace").STORIES
+}
+RUNS: dict[str, list] = {}
+
+
+def runs_of(key):
+    """A story's told runs under the seeds that stand there, or its run in natural order."""
+    if key not in RUNS:
+        story = STORIES[key][1]
+        if story.variants:
+            RUNS[key] = [telling.trace(story, None, name, name) for name in story.variants]
+        else:
+            RUNS[key] = [telling.trace(story, t.seed, t.label) for t in story.tellings]
+            RUNS[key] = RUNS[key] or [telling.trace(story, None)]
+    return RUNS[key]
+
+
+@pytest.fixture(params=STORIES)
+def key(request):
+    return request.param
+
+
+def test_each_stored_seed_shows_the_run_that_it_is_stored_for(key):
+    for run, wanted in zip(runs_of(key), STORIES[key][1].tellings, strict=False):
+        assert wanted.holds(run), f"{wanted.label!r} needs a new seed: see story.told"
+
+
+def test_the_events_of_a_run_lead_to_the_solvers_answer(key):
+    """`trace` refuses others; here the trace of the file is replayed by itself."""
+    name, story = STORIES[key]
+    run = runs_of(key)[0]
+    kept = json.loads(json.dumps(terminal.as_json(name, [[run]])))["runs"][0]
+    now = kept["initial"]
+    for kind, _, _, _, _, array, index, old, new, _ in kept["events"]:
+        if kind in ("store", "atomic", "host"):
+            assert now[array][index] == old
+            now[array][index] = new
+    assert now == kept["final"]
+    assert story.answered(run.answer, run.recording.final)
+
+
+def test_a_dropped_event_is_missed(key):
+    """Planted: each event that changes something is left out of a replay, one at a time."""
+    run = runs_of(key)[0]
+    recording = run.recording
+    changing = [k for k, e in enumerate(recording.events) if e.changes and e.old != e.new]
+    for k in changing[:: max(1, len(changing) // 12)]:
+        event = recording.events.pop(k)
+        with pytest.raises(ValueError, match=r"has found|do not lead to"):
+            replay(recording)
+        recording.events.insert(k, event)
+    replay(recording)
+
+
+def replay(recording):
+    *_, (_, now) = recording.replay()
+    telling.check(recording, now)
+
+
+def test_runs_that_a_page_shows_differ(key):
+    runs = runs_of(key)
+    assert len({run.outcome for run in runs}) == len(runs)
+    assert len(telling.different(runs + runs)) == len(runs)
+
+
+def test_steps_hold_every_change_once_and_in_order(key):
+    for run in runs_of(key):
+        told = [number for step in run.steps for number in step.events]
+        assert told == sorted(set(told))
+        events = run.recording.events
+        assert {k for k, e in enumerate(events) if e.changes or e.kind == "launch"} <= set(told)
+        assert {step.kind for step in run.steps} <= {*run.story.words, telling.PLAIN}
+
+
+def test_the_terminal_has_every_event_and_every_sentence(key):
+    run = runs_of(key)[0]
+    lines = list(terminal.lines(run))
+    events = [line for line in lines if line.startswith("    ")]
+    assert len(events) == sum(len(step.events) for step in run.steps)
+    text = "\n".join(lines)
+    for step in run.steps:
+        assert not step.kind or step.sentence in text
+        for number in step.events:
+            event = run.recording.events[number]
+            assert not event.changes or f"{event.array}[{event.index}]" in text
+
+
+def test_what_a_step_is_about_is_on_the_page(key):
+    """Keys that a story names are parts of its panels; their looks are recorded from them."""
+    for run in runs_of(key):
+        drawn = set(
+            re.findall(r'data-key="([^"]+)"', "".join(p.skeleton() for p in run.story.panels))
+        )
+        assert {part for step in run.steps for part in step.focus} <= drawn
+        assert set(run.initial) == drawn
+
+
+# ------------------------------------------------------------------------------- the page
+
+
+class Loads(html.parser.HTMLParser):
+    """Collects what a page would ask the network for, its ids and its links."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.ids = [], []
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.ids += [given["id"]] if "id" in given else []
+        if tag in ("link", "img", "iframe", "object", "embed", "audio", "video", "base"):
+            self.asked.append(tag)
+        self.asked += [
+            f"{name}={given[name]}" for name in ("src", "srcset", "data") if name in given
+        ]
+
+
+@pytest.fixture(params=package.PAPERS[:1], scope="module")
+def made(request, tmp_path_factory):
+    name = request.param
+    path = tmp_path_factory.mktemp("page") / f"{name}.html"
+    stories = [runs_of(key) for key in STORIES if STORIES[key][0] == name]
+    path.write_text(page.html(registry.card(name), stories, path), encoding="utf-8")
+    return path, stories
+
+
+def asked_of(text):
+    """What a page asks the network for."""
+    reader = Loads()
+    reader.feed(text)
+    addresses = re.findall(r"(?:url\((?!#)|@import|fetch\(|XMLHttpRequest|https?://)\S*", text)
+    return reader.asked + addresses
+
+
+def test_a_page_asks_for_nothing(made):
+    text = made[0].read_text(encoding="utf-8")
+    assert asked_of(text) == []
+    assert "default-src 'none'" in text
+    assert "{{" not in text
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        '<img src="a.png">', '<link rel="stylesheet" href="a.css">', "<style>@import 'a';</style>",
+        "<script>fetch('a')</script>", "<script src='a.js'></script>", "<p style='x:url(a.png)'>",
+    ],
+)  # fmt: skip
+def test_a_planted_request_is_found(planted):
+    assert asked_of(f"<p>{planted}</p>")
+
+
+def test_a_page_links_to_the_lines_of_files_that_are_there(made):
+    path, stories = made
+    data = page.content(registry.card(path.stem), stories, path)
+    assert data["sites"]
+    for number, line, function in data["sites"]:
+        text = data["functions"][number]
+        assert (path.parent / text["link"]).resolve() == (sources.ROOT / text["file"])
+        whole = (sources.ROOT / text["file"]).read_text(encoding="utf-8").splitlines()
+        at = text["numbers"].index(line)
+        assert whole[line - 1] == text["lines"][at]
+        assert f"def {function}(" in text["lines"][0]
+
+
+def test_a_page_plays_in_a_browser_to_the_last_look(made):
+    """The last run of the last story, opened at its end, shows the looks of its last arrays."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("no Chromium")
+    path, stories = made
+    run = stories[-1][-1]
+    place = f"#{run.story.name}/{len(stories[-1]) - 1}/{len(run.steps)}"
+    words = [
+        browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path.parent}",
+        "--virtual-time-budget=2000", "--dump-dom", path.as_uri() + place,
+    ]  # fmt: skip
+    dom = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert run.steps[-1].sentence in dom
+    for panel in run.story.panels:
+        for part, look in panel.looks(run.recording.final).items():
+            found = re.search(rf'data-key="{re.escape(part)}"[^>]*>(.*?)</(?:td|th|g|div|i)>', dom)
+            assert re.sub("<[^>]*>", "", found[1]) == look.text, part
