@@ -200,6 +200,13 @@ class Trace:
         """Return the steps of some kinds, in order."""
         return [step for step in self.steps if step.kind in kinds]
 
+    def during(self, kernel: str, number: int = 0) -> list[Step]:
+        """Return the steps of one launch of a kernel, the first by default; none if it has none."""
+        launches = list(dict.fromkeys(s.launch for s in self.steps if s.kernel == kernel))
+        if number >= len(launches):
+            return []
+        return [step for step in self.steps if step.launch == launches[number]]
+
 
 def record(story: Story, seed: int | None, variant: str = "") -> tuple[Recording, Any]:
     """Run a story's solver under one interleaving; return what was recorded, and the answer."""
