@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -66,8 +66,16 @@ class Told:
     together: bool = False
 
 
-Teller = Callable[[Event, Arrays], Told | None]
-"""The interpreter: called with each event in order, and the arrays after it."""
+class Teller(Protocol):
+    """The interpreter: called with each event in order, and the arrays after it."""
+
+    def __call__(self, event: Event, now: Arrays) -> Told | None:
+        """Tell an event, or nothing of it."""
+
+
+def tallies_of(teller: Teller) -> dict[str, np.ndarray]:
+    """Return a copy of the arrays that an interpreter keeps beside the run's, for the panels."""
+    return {name: array.copy() for name, array in getattr(teller, "tallies", {}).items()}
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,7 @@ class Story:
     run : callable(Recorder) -> answer
         Runs the paper's own solver, in the executor; it tells the recorder what to watch.
     teller : callable() -> Teller
-        A new interpreter for each run.
+        A new interpreter for each run; called with the variant's name, if there are variants.
     words : mapping of str to Word
         The vocabulary.
     panels : sequence of Panel
@@ -123,7 +131,7 @@ class Story:
     title: str
     caption: str
     run: Callable[..., Any]
-    teller: Callable[[], Teller]
+    teller: Callable[..., Teller]
     words: Mapping[str, Word]
     panels: Sequence[Panel]
     outcome: Sequence[str]
@@ -234,14 +242,19 @@ def trace(story: Story, seed: int | None, label: str = "", variant: str = "") ->
     ValueError
         If the events do not lead to the arrays that the run has left, and to its answer.
     """
-    return tell(story, seed, *record(story, seed, variant), label or variant)
+    return tell(story, seed, *record(story, seed, variant), label or variant, variant)
 
 
 def tell(
-    story: Story, seed: int | None, recording: Recording, answer: Any, label: str = ""
+    story: Story,
+    seed: int | None,
+    recording: Recording,
+    answer: Any,
+    label: str = "",
+    variant: str = "",
 ) -> Trace:
     """Tell a run that was recorded; errors are those of `trace`."""
-    steps = _Folding(story, recording)
+    steps = _Folding(story, recording, variant)
     now: Arrays = recording.initial
     for number, (event, now) in enumerate(recording.replay()):
         steps.add(number, event, now)
@@ -289,20 +302,28 @@ def default_label(seed: int | None) -> str:
 class _Folding:
     """Steps out of events: what is told together, and what nothing is told of, becomes one."""
 
-    def __init__(self, story: Story, recording: Recording) -> None:
-        self.panels, self.tell = story.panels, story.teller()
+    def __init__(self, story: Story, recording: Recording, variant: str) -> None:
+        self.panels = story.panels
+        self.tell = story.teller(variant) if variant else story.teller()
         self.done: list[Step] = []
         self.open: Step | None = None
         self.together = False
+        self.tallies = tallies_of(self.tell)
         self.initial = self._looks(recording.initial)
         self.last = dict(self.initial)
 
     def _looks(self, now: Arrays) -> dict[str, Look]:
-        return {key: look for panel in self.panels for key, look in panel.looks(now).items()}
+        seen = {**now, **self.tallies}
+        return {key: look for panel in self.panels for key, look in panel.looks(seen).items()}
 
     def add(self, number: int, event: Event, now: Arrays) -> None:
         """Take an event; `now` are the arrays after it."""
         told = self.tell(event, now)
+        after = tallies_of(self.tell)
+        self._take(number, event, now, told)
+        self.tallies = after
+
+    def _take(self, number: int, event: Event, now: Arrays, told: Told | None) -> None:
         if told is None and not event.changes:
             return  # a load, a barrier or an end of which there is nothing to say
         step = self.open
