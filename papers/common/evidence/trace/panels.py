@@ -186,6 +186,8 @@ class Vectors:
     element : callable(arrays, line, index) -> Look
     note : str
         The legend.
+    first : int
+        Number of the first element in the head.
     """
 
     name: str
@@ -193,6 +195,7 @@ class Vectors:
     lines: Mapping[str, int]
     element: Callable[[Arrays, str, int], Look]
     note: str = ""
+    first: int = 0
 
     def skeleton(self) -> str:
         """Return a table."""
@@ -202,7 +205,8 @@ class Vectors:
             + "</tr>"
             for line, size in self.lines.items()
         )
-        heads = "".join(f'<th scope="col">{i}</th>' for i in range(max(self.lines.values())))
+        numbers = range(self.first, self.first + max(self.lines.values()))
+        heads = "".join(f'<th scope="col">{i}</th>' for i in numbers)
         return f'<table class="vectors"><tr><td></td>{heads}</tr>{rows}</table>{_note(self.note)}'
 
     def looks(self, now: Arrays) -> dict[str, Look]:

@@ -84,7 +84,7 @@ def story_of(
 STORIES = (
     story_of(
         WORKED, "worked", "The page's 4x4 example in six versions",
-        "Each version does the same work. Watch the counters below one dual update: Opt 0 takes "
+        "Each version does the same work. Watch the counters in the dual update: Opt 0 takes "
         "the additions to the one counter away, Opt 1 a pass, Opt 2 the launches, Opt 3 the second "
         "load; Opt 4 lets the threads wait for each other. The answer is 12 six times.",
         2,

@@ -67,7 +67,9 @@ class TimeLines:
             )
             count = sum(mark.startswith("launch") for mark in marks)
             words = f"{count} launch{'es' * (count != 1)}, {len(marks) - count} barriers"
-            rows.append(f'<div class="lane"><b>{version}</b>{boxes}<small>{words}</small></div>')
+            rows.append(
+                f'<div class="lane"><b>{version}</b><small>{words}</small></div>'
+                f'<div class="lane">{boxes}</div>')
         return f'<div class="lanes">{"".join(rows)}</div><p class="note">{NOTE}</p>'
 
     def looks(self, now: Arrays) -> dict[str, Look]:
