@@ -113,7 +113,7 @@ class Story:
         The vocabulary.
     panels : sequence of Panel
     outcome : sequence of str
-        Arrays by which two interleavings differ: what each launch has left in them.
+        Arrays by which two interleavings differ: the histories of their words.
     answered : callable(answer, arrays) -> bool
         Whether the arrays hold the answer that the solver has returned.
     tellings : sequence of Telling
@@ -125,6 +125,8 @@ class Story:
     variants : sequence of str
         Names of the runs, if the runs of a story are no interleavings: `run` is then called with
         the recorder and the name.
+    rare : sequence of str
+        Kinds of events by which two interleavings differ as well.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Story:
     loads: Sequence[str] = ()
     switch: float = 0.3
     variants: Sequence[str] = ()
+    rare: Sequence[str] = ()
 
 
 @dataclass
@@ -268,13 +271,27 @@ def tell(
 
 
 def outcome(story: Story, recording: Recording) -> tuple:
-    """Return what tells two runs apart: the kernels, and what each launch has left."""
-    found: list[tuple] = []
-    now: Arrays = recording.initial
-    for event, now in recording.replay():
-        if event.kind == "launch":
-            found.append((event.kernel, _left(now, story.outcome)))
-    return (*found, ("", _left(now, story.outcome)))
+    """Return what tells two runs apart: the kernels, and the history of each word.
+
+    Two interleavings in which every word takes the same values in the same order are one, unless
+    they differ in an event of a kind of ``story.rare``.
+    """
+    histories: dict[tuple[str, int], list[Any]] = {}
+    for event in recording.events:
+        if event.changes and event.old != event.new and event.array in story.outcome:
+            histories.setdefault((event.array, event.index), []).append(event.new)
+    kernels = tuple(event.kernel for event in recording.events if event.kind == "launch")
+    words = frozenset((word, tuple(values)) for word, values in histories.items())
+    return kernels, words, _of_interest(story, recording)
+
+
+def _of_interest(story: Story, recording: Recording) -> tuple:
+    """Return kind and focus of the events whose kinds tell two runs apart, too."""
+    if not story.rare:
+        return ()
+    tell = story.teller()
+    told = [tell(event, now) for event, now in recording.replay()]
+    return tuple((one.kind, one.focus) for one in told if one and one.kind in story.rare)
 
 
 def check(recording: Recording, now: Arrays) -> None:
@@ -288,10 +305,6 @@ def check(recording: Recording, now: Arrays) -> None:
     for name, array in recording.final.items():
         if not np.array_equal(array, now[name], equal_nan=array.dtype.kind == "f"):
             raise ValueError(f"the events do not lead to the {name} that the run has left")
-
-
-def _left(now: Arrays, names: Iterable[str]) -> bytes:
-    return b"".join(now[name].tobytes() for name in names)
 
 
 def default_label(seed: int | None) -> str:
@@ -401,7 +414,7 @@ def _tried(first: int | None, most: int) -> Iterator[int | None]:
 def traces(
     story: Story, seeds: Sequence[int] = (), kept: int = KEPT, most: int = MOST_SEEDS
 ) -> list[Trace]:
-    """Return runs of a story of which no two have left the same after every launch.
+    """Return runs of a story that differ, each from all others, in the history of a word.
 
     Parameters
     ----------

@@ -24,10 +24,10 @@ SHAPES = Geometry(
 )  # fmt: skip
 
 OUTCOME = (
-    "row_assignment", "row_cover", "column_cover", "row_predecessor", "column_predecessor",
-    "row_successor", "row_dual", "column_dual",
+    "row_assignment", "row_predecessor", "column_predecessor", "row_successor", "row_dual",
+    "column_dual",
 )  # fmt: skip
-"""Two interleavings differ if a launch leaves another forest, way or assignment."""
+"""Two interleavings differ if a line gets another predecessor, successor or partner."""
 
 WORKED = ((8, 6, 5, 3), (3, 1, 1, 1), (2, 8, 6, 9), (5, 6, 9, 7))
 RACE = (

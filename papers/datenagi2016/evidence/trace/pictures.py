@@ -91,7 +91,8 @@ class Pictures:
         slack = self._slack(now, row, column)
         if slack is None:
             return Look(shown(int(now["cost"][row * self.n + column]) + self.shift), "unset")
-        marks, text = [], half(slack)
+        marks: list[str] = []
+        text = half(slack)
         if now["row_assignment"][row] == column:
             marks, text = [*marks, "star"], text + "\N{BLACK STAR}"
         if now["column_predecessor"][column] == row:

@@ -138,9 +138,9 @@ class Words:
         if event.old not in (self.seen[lane][1], row):
             return Told(
                 "lost",
-                f"Column {c(column)} gets row {r(row)}, but {r(event.old)} stood there by now: this "
-                f"thread had read {who(self.seen[lane][1])} before. Two walks have passed; row "
-                f"{r(event.old)} will believe in a column that is not its own.",
+                f"Column {c(column)} gets row {r(row)}, but {r(event.old)} stood there by now: "
+                f"this thread had read {who(self.seen[lane][1])} before. Two walks have passed; "
+                f"row {r(event.old)} will believe in a column that is not its own.",
                 parts,
             )
         return Told("take", f"Column {c(column)} gets row {r(row)}.", parts)
@@ -151,8 +151,8 @@ class Words:
         part = (f"g.{r(event.index)}",)
         if event.old == END:
             return Told(
-                "free_end", f"Row {r(event.index)} still has \N{MINUS SIGN}2: its walk was stopped. "
-                "It is free.", part,
+                "free_end", f"Row {r(event.index)} still has \N{MINUS SIGN}2, for its walk was "
+                "stopped. It is free.", part,
             )  # fmt: skip
         return Told(
             "free_liar",

@@ -28,8 +28,9 @@ TIES = (
 
 
 def _run(cost: np.ndarray, lines_a_bin: int, recorder: Recorder, version: str) -> Any:
-    shapes = {"lines_a_bin": lines_a_bin, "threads": 32, "blocks": 2}
-    state = solver.upload(cost.T, dtype="int32", version=version, **shapes)
+    state = solver.upload(
+        cost.T, dtype="int32", version=version, lines_a_bin=lines_a_bin, threads=32, blocks=2
+    )
     watched = {name: array for name, array in state.arrays.items() if name not in UNWATCHED}
     recorder.watch(watched)
     solver.run(state)
@@ -75,7 +76,8 @@ def story_of(
 
     pictures = Pictures(n, lines, time_lines)
     story = Story(
-        name, title, caption, partial(_run, cost, lines), lambda version: Words(n, lines, VERSIONS.index(version)), WORDS,
+        name, title, caption, partial(_run, cost, lines),
+        lambda version: Words(n, lines, VERSIONS.index(version)), WORDS,
         pictures.panels(), ("slack",), _answered, loads=("slack",), variants=VERSIONS,
     )  # fmt: skip
     return story

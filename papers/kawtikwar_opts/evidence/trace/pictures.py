@@ -69,7 +69,8 @@ class TimeLines:
             words = f"{count} launch{'es' * (count != 1)}, {len(marks) - count} barriers"
             rows.append(
                 f'<div class="lane"><b>{version}</b><small>{words}</small></div>'
-                f'<div class="lane">{boxes}</div>')
+                f'<div class="lane">{boxes}</div>'
+            )
         return f'<div class="lanes">{"".join(rows)}</div><p class="note">{NOTE}</p>'
 
     def looks(self, now: Arrays) -> dict[str, Look]:
@@ -114,7 +115,8 @@ class Pictures:
         )  # fmt: skip
 
     def _cell(self, now: Arrays, row: int, column: int) -> Look:
-        value, classes = now["slack"][column * self.n + row], []
+        value = now["slack"][column * self.n + row]
+        classes: list[str] = []
         if unset(value):
             return NEVER
         text = shown(value.item())

@@ -23,7 +23,7 @@ WORDS = {
 """Kinds of events in the order of the report."""
 
 PASSES = ("step_6_add_sub", "compress_matrix", "add_sub_compress_matrix")
-"""Functions of a dual update that pass over the slacks; the minimum's, alike in all, is left out."""
+"""A dual update's functions that pass over the slacks; the minimum's, alike in all, is left out."""
 
 TALLY = (
     "marks", "launches", "barriers of a block", "barriers of the grid", "loads of slack",

@@ -29,10 +29,9 @@ WATCHED = (
 )  # fmt: skip
 
 OUTCOME = (
-    "covered_row", "covered_column", "column_of_star_at_row", "column_of_prime_at_row",
-    "row_of_green_at_column", "slack",
+    "column_of_star_at_row", "column_of_prime_at_row", "row_of_green_at_column", "slack",
 )  # fmt: skip
-"""Two interleavings differ if a launch leaves other marks; the order of the zeros is none."""
+"""Two interleavings differ if a line gets other marks; the order of the zeros is none."""
 
 
 def geometry(lines_a_bin: int) -> Geometry:
