@@ -73,13 +73,16 @@ class Network:
         image = self.ready.image
         width = image.shape[1] if image is not None else min(self.n, MATRIX)
         rows = -(-self.n // width)
-        step = 1.35
+        step, beside = 1.35, rows > 1
+        left, above = (1.2, 0.0) if beside else (0.0, 1.3)
         found = {
-            name: (step * (x % width), 1.3 + step * (x // width))
+            name: (left + step * (x % width), above + step * (x // width))
             for x, name in enumerate(self.names)
         }
-        middle = step * (width - 1) / 2
-        return found | {"s": (middle, 0.0), "t": (middle, 1.3 + step * rows)}
+        middle, lower = step * (width - 1) / 2, step * (rows - 1) / 2
+        if beside:
+            return found | {"s": (0.0, lower), "t": (left + step * (width - 1) + 1.2, lower)}
+        return found | {"s": (middle, 0.0), "t": (middle, above + 1.3)}
 
     @property
     def edges(self) -> list[tuple[str, str]]:

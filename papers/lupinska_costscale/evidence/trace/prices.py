@@ -238,7 +238,7 @@ class Pictures:
         residual = -value if full else value
         classes = ["star"] if full else ["prime"] if residual < 0 else []
         if residual < -eps:
-            classes = ["hot"]
+            classes = ["lost"]
         text = self.units.cost(value) + ("\N{BLACK STAR}" if full else "")
         return Look(text, " ".join(classes))
 
