@@ -94,7 +94,11 @@ def module_of(paper: str) -> ModuleType:
     """
     registry.card(paper)
     name = f"{registry.MODULES[paper]}.evidence.trace"
-    if importlib.util.find_spec(name) is None:
+    try:
+        there = importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # no evidence at all
+        there = False
+    if not there:
         raise UsageError(f"{paper} cannot be stepped through yet: it has no evidence/trace.py")
     return importlib.import_module(name)
 
