@@ -1,4 +1,4 @@
-"""Maximum flows: the words of [LU11 sec.4], and panels of excess, residual capacity and height."""
+"""Maximum flows: the words of [LU11 sec.4.4], and panels of excess, residual capacity and height."""
 
 from __future__ import annotations
 
