@@ -29,6 +29,9 @@ MOST = "a statement about most steps and sizes holds with one size changed"
 COMMON = "the statements are about ratios of counts, which have no common factor"
 OTHER_FORM = "the form that the figures do not show has only to be the farther one from print"
 OTHER_CODE = "Figure 6's ratios are open: print's O(n^3) code is another one"
+ONE_SEED = (
+    "the record has one seed: a row is turned with that of another size, and no zero costs either"
+)
 ALIKE = "Opts 2 to 4 take the same time to two per cent, and print has them as near"
 FITTED = "the model is fitted to the very runs that it predicts: a common factor is a price"
 BAND = "the model's band is wide: it spans the fits without each configuration"
@@ -51,6 +54,12 @@ BLIND_SPOTS = {
         "lopes2019:cpu_c at its largest times five": MOST,
         "lopes2019:gpu's counts times five": COMMON,
     },
+    "kawtikwar_opts:fig06": {
+        **{f"kawtikwar_opts:{opt} a fifth": RANKS for opt in ("opt2", "opt3", "opt4")},
+        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
+        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
+    },
+    "kawtikwar_opts:counter": {"kawtikwar_opts:opt0 shuffled": ONE_SEED},
     "kawtikwar_opts:predictions": {
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
         "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
@@ -90,12 +99,10 @@ BLIND_SPOTS = {
 }
 """Faults that move an agreeing figure of an experiment and are not noticed there."""
 
-UNRECORDED = "Figure 1 is over the baseline as printed, which no record has yet"
+UNSEEN_DAILY = {"kawtikwar_opts": {"datenagi2016:tree"}}
+"""Solvers whose faults of every day move only open rows; those of the nightly set are noticed."""
 
 UNSEEN = {
-    "kawtikwar_opts": {
-        name: UNRECORDED for name in ("datenagi2016:tree", "kawtikwar_opts:cpu_lp")
-    },
     "lopes2019": {
         "datenagi2016:tree": OTHER_CODE,
         "lopes2019:cpu_auction": OTHER_FORM,
@@ -113,9 +120,8 @@ UNSEEN = {
 
 def found(paper, every_day):
     """Outcomes by experiment and fault."""
-    summary = planted.recorded(paper)
     return {
-        name: planted.outcomes(paper, name, summary, every_day)
+        name: planted.outcomes(paper, name, every_day)
         for name, experiment in registry.experiments(paper).items()
         if experiment.compare is not None and not experiment.unavailable
     }
@@ -140,7 +146,8 @@ def test_faults_are_noticed_or_listed(paper, every_day):
             solver = re.match(r"[\w:]+", fault)[0]
             noticed[solver] |= outcome == planted.NOTICED
     assert len(noticed) > 2
-    assert {solver for solver, seen in noticed.items() if not seen} == set(UNSEEN.get(paper, ()))
+    listed = set(UNSEEN.get(paper, ())) | (UNSEEN_DAILY.get(paper, set()) if every_day else set())
+    assert {solver for solver, seen in noticed.items() if not seen} == listed
 
 
 SHARES = 0.25

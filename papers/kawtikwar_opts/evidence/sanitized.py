@@ -28,7 +28,7 @@ def main() -> None:
     done = 0
     square = uniform(70, 1, cost_range=70)
     for version in solver.VERSIONS:
-        for name, lines in itertools.product(of_version(version), (None, 24)):
+        for name, lines in itertools.product(of_version(version), (None, 40)):
             done += _proved(square, version=version, configuration=name, lines_a_bin=lines)
         for name in ("paper", "tuned"):
             if version in solver.HOST_LOOP:

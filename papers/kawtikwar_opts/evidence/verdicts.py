@@ -320,7 +320,7 @@ def barriers(table: pd.DataFrame) -> list[Comparison]:
             found.append(
                 comparisons.goal(
                     f"us a barrier, {row.family} n={row.n} range {row.cost_range}",
-                    round(row.us_a_barrier, 2), at_most=NEAR_SYNC * GRID_SYNC_US,
+                    float(row.us_a_barrier), at_most=NEAR_SYNC * GRID_SYNC_US,
                     note="the one block's searches stand between the barriers",
                 )
             )  # fmt: skip
@@ -339,11 +339,11 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
             continue
         mean = geometric_mean(rows["ours_over_authors"])
         what = f"Opt 4 over hylac-classical, geometric mean of {len(rows)} cells"
-        found.append(comparisons.goal(what, round(mean, 4), at_most=1.0))
+        found.append(comparisons.goal(what, mean, at_most=1.0))
         found += [
             comparisons.goal(
                 f"Opt 4 over lopes2019, n={row.n} range {row.cost_range}",
-                round(row.ours_over_lopes2019, 4), at_most=1.0,
+                float(row.ours_over_lopes2019), at_most=1.0,
             )
             for row in rows.itertuples(index=False)
         ]  # fmt: skip

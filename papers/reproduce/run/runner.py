@@ -516,13 +516,17 @@ def estimator(names: Sequence[str], device_name: str) -> Estimator:
     return guess
 
 
+MISSING = "missing"
+"""The status of a planned cell that is not finished."""
+
+
 def ends(run: Run) -> list[tuple[Job, str, str]]:
     """Return every planned job with its status and its reason.
 
-    The status is ``missing`` for those that are not finished.
+    The status is `MISSING` for those that are not finished.
     """
     found = measurements.parse(run.folder / "measurements.csv").ends
-    return [(job, *found.get(job.key, ("missing", "not reached"))) for job in run.jobs]
+    return [(job, *found.get(job.key, (MISSING, "not reached"))) for job in run.jobs]
 
 
 def statuses(run: Run) -> list[str]:
