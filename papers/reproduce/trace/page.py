@@ -14,8 +14,6 @@ from papers.common.evidence.trace.story import Step, Trace
 from papers.common.model import Paper
 from papers.reproduce.trace import sources
 
-TEMPLATES = "papers.reproduce.trace.templates"
-
 
 def html(paper: Paper, stories: Sequence[Sequence[Trace]], page: Path) -> str:
     """Return the page.
@@ -41,9 +39,8 @@ def html(paper: Paper, stories: Sequence[Sequence[Trace]], page: Path) -> str:
 
 
 def _file(name: str) -> str:
-    return (
-        resources.files(TEMPLATES.rpartition(".")[0]).joinpath("templates", name).read_text("utf-8")
-    )
+    folder = resources.files("papers.reproduce.trace") / "templates"
+    return (folder / name).read_text(encoding="utf-8")
 
 
 def content(paper: Paper, stories: Sequence[Sequence[Trace]], page: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Maximum flows: the words of [LU11 sec.4.4], and panels of excess, residual capacity and height."""
+"""Maximum flows: the words of [LU11 sec.4.4], and panels of excess, capacity and height."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LAUNCHES = {
 }
 """The purpose of each launch."""
 
-MATRIX = 5
+WIDTH = 5
 """Nodes in a row of the drawing of a network that is no grid."""
 
 
@@ -71,7 +71,7 @@ class Network:
     def places(self) -> dict[str, tuple[float, float]]:
         """Where vertices are drawn: a grid as an image, between source and sink."""
         image = self.ready.image
-        width = image.shape[1] if image is not None else min(self.n, MATRIX)
+        width = image.shape[1] if image is not None else min(self.n, WIDTH)
         rows = -(-self.n // width)
         step, beside = 1.35, rows > 1
         left, above = (1.2, 0.0) if beside else (0.0, 1.3)

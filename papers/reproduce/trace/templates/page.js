@@ -176,7 +176,7 @@
     $("axis").textContent = story.axis === "version" ? "Version" : "Interleaving";
     $("panels").replaceChildren(...story.panels.map(([name, title, skeleton]) => {
       const box = make("section", { class: "card panel", "data-panel": name }, make("h2", {}, title));
-      const body = make("div", { class: "body" });
+      const body = make("div", { class: "body", role: "group", "aria-label": title, tabindex: 0 });
       body.innerHTML = skeleton;
       box.append(body);
       return box;
@@ -262,7 +262,7 @@
   });
   document.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const typing = event.target.matches("input[type=range], summary, pre");
+    const typing = event.target.matches("input[type=range], pre, .body");
     const turn = (by) => chooseRun((story.runs.indexOf(run) + by + story.runs.length) % story.runs.length);
     const keys = {
       ArrowRight: () => (event.shiftKey ? next(begins) : next()),
