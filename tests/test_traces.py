@@ -122,6 +122,16 @@ def test_what_a_step_is_about_is_on_the_page(key):
         assert set(run.initial) == drawn
 
 
+@pytest.mark.parametrize("name", package.PAPERS)
+def test_each_teaching_page_names_its_trace_and_shows_it(name):
+    folder = registry.folder(name)
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert f"`reproduce trace {name}`" in text
+    if registry.card(name).status == "complete":
+        assert "](evidence/trace/page.png)" in text
+        assert (folder / "evidence/trace/page.png").stat().st_size < 150_000
+
+
 # ------------------------------------------------------------------------------- the page
 
 

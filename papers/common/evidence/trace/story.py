@@ -321,6 +321,7 @@ class _Folding:
         self.done: list[Step] = []
         self.open: Step | None = None
         self.together = False
+        self.stale = False  # whether anything has changed since the panels were looked at
         self.tallies = tallies_of(self.tell)
         self.initial = self._looks(recording.initial)
         self.last = dict(self.initial)
@@ -334,6 +335,8 @@ class _Folding:
         told = self.tell(event, now)
         after = tallies_of(self.tell)
         self._take(number, event, now, told)
+        if event.changes or any((after[name] != self.tallies[name]).any() for name in after):
+            self.stale = True
         self.tallies = after
 
     def _take(self, number: int, event: Event, now: Arrays, told: Told | None) -> None:
@@ -378,7 +381,8 @@ class _Folding:
         if step.kind == PLAIN:
             number = len(step.events)
             step.sentence = f"{number} change{'s' * (number > 1)} by {step.kernel or 'the host'}."
-        looks = self._looks(now)
+        looks = self._looks(now) if self.stale else self.last
+        self.stale = False
         step.looks = {key: look for key, look in looks.items() if look != self.last.get(key)}
         self.last = looks
         self.done.append(step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 from papers.common.evidence.trace.panels import (
@@ -73,17 +74,21 @@ class TimeLines:
             )
         return f'<div class="lanes">{"".join(rows)}</div><p class="note">{NOTE}</p>'
 
-    def looks(self, now: Arrays) -> dict[str, Look]:
-        """Return the look of each box: done or not."""
-        own = list(self.lanes())[int(now["version"][0])]
-        done = int(now["tally"][0])
+    @cached_property
+    def _none_done(self) -> dict[str, Look]:
         return {
-            f"{self.name}.{version}.{k}": Look(
-                "", mark.partition(" ")[0] + (" done" if version == own and k < done else "")
-            )
+            f"{self.name}.{version}.{k}": Look("", mark.partition(" ")[0])
             for version, marks in self.lanes().items()
             for k, mark in enumerate(marks)
         }
+
+    def looks(self, now: Arrays) -> dict[str, Look]:
+        """Return the look of each box: done or not."""
+        own, found = list(self.lanes())[int(now["version"][0])], dict(self._none_done)
+        for k in range(int(now["tally"][0])):
+            key = f"{self.name}.{own}.{k}"
+            found[key] = Look("", f"{found[key].classes} done")
+        return found
 
 
 class Pictures:

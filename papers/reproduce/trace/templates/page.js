@@ -262,7 +262,7 @@
   });
   document.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const typing = event.target.matches("input[type=range], pre, .body");
+    const typing = event.target.matches("input[type=range]");
     const turn = (by) => chooseRun((story.runs.indexOf(run) + by + story.runs.length) % story.runs.length);
     const keys = {
       ArrowRight: () => (event.shiftKey ? next(begins) : next()),
