@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from papers.common.executor.arrays import ArrayView, GridView
+from papers.common.executor.errors import ExecutorError
 from papers.common.executor.scheduler import Executor
 
 MACHINERY = str(Path(__file__).parents[1])
@@ -172,6 +173,17 @@ class Recorder:
             self._launch, self._kernel = self._launch + 1, kernel
             self._note("launch", old=blocks, new=threads)
 
+    def end(self) -> None:
+        """A launch has ended.
+
+        Raises
+        ------
+        ExecutorError
+            If it has changed a watched array behind the recorder's back.
+        """
+        for name, place in self._changed():
+            raise ExecutorError(f"kernel {self._kernel} has changed {name}[{place}] unrecorded")
+
     def barrier(self, block: int, frame: FrameType) -> None:
         """A block has met, or the grid (-1)."""
         if self._watched:
@@ -223,12 +235,20 @@ class Recorder:
 
     def _note_host(self) -> None:
         """Note what differs from the last launch's end: only the host can have written it."""
+        for name, place in self._changed():
+            now, before = self._watched[name].reshape(-1), self._shadow[name].reshape(-1)
+            old, new = before[place].item(), now[place].item()
+            self._note("host", array=name, index=place, old=old, new=new)
+            before[place] = new
+
+    def _changed(self) -> list[tuple[str, int]]:
+        """Elements that differ from what the recorder knows of them."""
+        found = []
         for name, array in self._watched.items():
             now, before = array.reshape(-1), self._shadow[name].reshape(-1)
-            for place in np.flatnonzero((now != before) & ~((now != now) & (before != before))):
-                old, new = before[place].item(), now[place].item()
-                self._note("host", array=name, index=int(place), old=old, new=new)
-            before[:] = now
+            differ = (now != before) & ~((now != now) & (before != before))
+            found += [(name, int(place)) for place in np.flatnonzero(differ)]
+        return found
 
     def _site(self, frame: FrameType) -> Site:
         """The innermost line of a paper's own code, or of the kernel itself."""

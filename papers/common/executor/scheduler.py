@@ -116,6 +116,8 @@ class Scheduler:
             self.memory.begin(self.threads, self.rank)
         try:
             self._drive(kernel, args)
+            if self.recorder is not None:
+                self.recorder.end()
         except BaseException as error:
             if isinstance(error, AttributeError) and error.obj is self.cuda:
                 error.args = (f"the CPU executor has no cuda.{error.name}",)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from papers.common.executor import recorder as recorder_module
+from papers.common.executor.errors import ExecutorError
 from papers.common.executor.recorder import Recorder
 
 
@@ -89,3 +91,20 @@ def test_a_part_of_a_watched_array_is_watched():
     recorder.executor.launch(kernel, 1, 1, (memory[1], memory))
     changes = [(e.index, e.new) for e in recorder.stop().events if e.changes]
     assert changes == [(4, 5), (2, 5)]
+
+
+def test_a_change_that_is_not_recorded_ends_the_launch(monkeypatch):
+    """Planted: an atomic that its view forgets to tell."""
+
+    def forgetful(view, rule, index, operands):
+        view._write("atomic", index, rule(view.array[index], *operands))
+
+    monkeypatch.setattr(recorder_module._Recorded, "update", forgetful)
+    recorder, words = Recorder(), np.zeros(2, np.int32)
+    recorder.watch({"words": words})
+
+    def kernel(words):
+        cuda.atomic.add(words, 0, 1)
+
+    with pytest.raises(ExecutorError, match=r"has changed words\[0\] unrecorded"):
+        recorder.executor.launch(kernel, 1, 1, (words,))
