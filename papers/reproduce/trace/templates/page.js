@@ -52,6 +52,67 @@
     at -= 1;
   }
 
+  // ---------------------------------------------------------------- a second run beside
+
+  const second = { run: null, parts: new Map(), looks: new Map(), at: 0 };
+
+  function draw(box) {
+    box.replaceChildren(...story.panels.map(([name, title, skeleton]) => {
+      const panel = make("section", { class: "card panel", "data-panel": name }, make("h2", {}, title));
+      const body = make("div", { class: "body", role: "group", "aria-label": title, tabindex: 0 });
+      body.innerHTML = skeleton;
+      panel.append(body);
+      return panel;
+    }));
+    const found = new Map();
+    for (const element of box.querySelectorAll("[data-key]")) {
+      const write = element.querySelector("text") || element;
+      found.set(element.dataset.key, { element, write, base: element.getAttribute("class") || "" });
+    }
+    return found;
+  }
+
+  function chooseSecond(number) {
+    second.run = Number.isInteger(number) ? story.runs[number] || null : null;
+    $("second").hidden = second.run === null;
+    $("beside").value = second.run ? String(number) : "";
+    document.querySelector(".stage").classList.toggle("two", second.run !== null);
+    second.parts = second.run ? draw($("second-panels")) : new Map();
+    if (!second.run) $("second-panels").replaceChildren();
+    else $("second-name").textContent = `${second.run.label}:`;
+    second.at = Infinity;
+  }
+
+  // As many told steps into the same launch as the run that plays, or that launch's end.
+  function alongside() {
+    const now = at ? run.steps[at - 1][LAUNCH] : 0;
+    let told = run.steps.slice(0, at).filter((step) => step[LAUNCH] === now && !minor(step)).length;
+    let to = 0;
+    second.run.steps.forEach((step, k) => {
+      if (step[LAUNCH] < now) to = k + 1;
+      else if (step[LAUNCH] === now && told > 0) { to = k + 1; if (!minor(step)) told -= 1; }
+    });
+    return at === run.steps.length ? second.run.steps.length : to;
+  }
+
+  function follow2() {
+    if (!second.run) return;
+    const to = alongside();
+    if (to < second.at) { second.looks = new Map(second.run.initial.map(([key, ...look]) => [key, look])); second.at = 0; }
+    for (; second.at < to; second.at++) for (const [key, ...look] of second.run.steps[second.at][LOOKS]) second.looks.set(key, look);
+    for (const [key, part] of second.parts) {
+      const look = second.looks.get(key) || [];
+      const [text = "", classes = "", style = ""] = look;
+      part.write.textContent = text;
+      const other = JSON.stringify(looks.get(key) || []) === JSON.stringify(look) ? "" : " differs";
+      part.element.setAttribute("class", `${part.base} ${classes}${other}`.trim());
+      if (style) part.element.setAttribute("style", style);
+    }
+    const step = to ? second.run.steps[to - 1] : null;
+    $("second-sentence").textContent = step ? step[TEXT] : "";
+    for (const key of step ? step[FOCUS] : []) second.parts.get(key)?.element.classList.add("now");
+  }
+
   // ---------------------------------------------------------------- moving
 
   const minor = (step) => !step[KIND] || (data.words[step[KIND]] || [])[2];
@@ -104,6 +165,7 @@
     source(step);
     threads(step);
     launches(step);
+    follow2();
     $("at").value = at;
     $("at").setAttribute("aria-valuetext", `step ${at} of ${run.steps.length}`);
     $("count").textContent = `${at} / ${run.steps.length}`;
@@ -112,7 +174,8 @@
     if (item) item.setAttribute("aria-current", "step");
     $("back").disabled = $("first").disabled = at === 0;
     $("next").disabled = $("last").disabled = at === run.steps.length;
-    const place = `#${story.name}/${story.runs.indexOf(run)}/${at}`;
+    const beside = second.run ? `/${story.runs.indexOf(second.run)}` : "";
+    const place = `#${story.name}/${story.runs.indexOf(run)}/${at}${beside}`;
     history.replaceState(null, "", place);
   }
 
@@ -174,19 +237,12 @@
     [...$("stories").children].forEach((button, k) => button.setAttribute("aria-pressed", String(k === number)));
     $("caption").textContent = story.caption;
     $("axis").textContent = story.axis === "version" ? "Version" : "Interleaving";
-    $("panels").replaceChildren(...story.panels.map(([name, title, skeleton]) => {
-      const box = make("section", { class: "card panel", "data-panel": name }, make("h2", {}, title));
-      const body = make("div", { class: "body", role: "group", "aria-label": title, tabindex: 0 });
-      body.innerHTML = skeleton;
-      box.append(body);
-      return box;
-    }));
-    parts = new Map();
-    for (const element of $("panels").querySelectorAll("[data-key]")) {
-      const write = element.querySelector("text") || element;
-      parts.set(element.dataset.key, { element, write, base: element.getAttribute("class") || "" });
-    }
+    parts = draw($("panels"));
     marked = [];
+    $("beside").replaceChildren(make("option", { value: "" }, "none"),
+      ...story.runs.map((one, k) => make("option", { value: k }, one.label)));
+    $("beside").parentElement.hidden = story.axis === "version"; // their launches have no counterparts
+    chooseSecond(null);
     $("run").max = story.runs.length - 1;
     $("run").parentElement.hidden = story.runs.length < 2;
     chooseRun(0);
@@ -249,6 +305,10 @@
   $("run").addEventListener("input", () => chooseRun(Number($("run").value)));
   $("at").addEventListener("input", () => { play(false); go(Number($("at").value)); });
   $("to-difference").addEventListener("click", () => go(run.differs + 1));
+  $("beside").addEventListener("change", () => {
+    chooseSecond($("beside").value === "" ? null : Number($("beside").value));
+    go(at);
+  });
   $("first").addEventListener("click", () => go(0));
   $("last").addEventListener("click", () => go(run.steps.length));
   $("next").addEventListener("click", () => next());
@@ -262,7 +322,7 @@
   });
   document.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const typing = event.target.matches("input[type=range]");
+    const typing = event.target.matches("input[type=range], select");
     const turn = (by) => chooseRun((story.runs.indexOf(run) + by + story.runs.length) % story.runs.length);
     const keys = {
       ArrowRight: () => (event.shiftKey ? next(begins) : next()),
@@ -276,10 +336,11 @@
   });
 
   function follow() {
-    const [name, number, to] = decodeURIComponent(location.hash.slice(1)).split("/");
+    const [name, number, to, beside] = decodeURIComponent(location.hash.slice(1)).split("/");
     const found = data.stories.findIndex((one) => one.name === name);
     chooseStory(Math.max(0, found));
     if (story.runs[Number(number)]) chooseRun(Number(number), Number(to) || 0);
+    if (beside && story.runs[Number(beside)]) { chooseSecond(Number(beside)); go(at); }
   }
   follow();
 })();
