@@ -13,6 +13,7 @@ import numpy as np
 from papers.common.evidence.trace.panels import Arrays
 from papers.common.evidence.trace.story import Story, Telling, Trace
 from papers.common.executor.recorder import Recorder
+from papers.common.problems.assignment import prepare
 from papers.lopes2019 import solver
 from papers.lopes2019.evidence import examples
 from papers.lopes2019.evidence.trace.pictures import Pictures
@@ -82,7 +83,8 @@ def story_of(
     if cost.shape != (n, n) or not 2 <= n <= MOST or not np.isfinite(cost).all():
         raise ValueError(f"a page shows finite square costs of 2 to {MOST} rows")
     lines = lines_a_bin or -(-n // 2)
-    pictures = Pictures(n, cost.min().item())
+    shift = prepare(cost.T, dtypes=solver.DTYPES, reflect=False).shift
+    pictures = Pictures(n, shift)
     return Story(
         name, title, caption, partial(_run, cost, lines), lambda: Words(n, lines), WORDS,
         pictures.panels(), OUTCOME, _answered, tellings, loads=("covered_row", "covered_column"),

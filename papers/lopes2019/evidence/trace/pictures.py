@@ -25,7 +25,7 @@ LEGEND = (
 
 
 class Pictures:
-    """The panels for order `n`; the kernels work on costs less `shift`, the least of them."""
+    """The panels for order `n`; the kernels work on costs less `shift`."""
 
     def __init__(self, n: int, shift: float) -> None:
         self.n, self.shift = n, shift
