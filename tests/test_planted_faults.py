@@ -54,11 +54,6 @@ BLIND_SPOTS = {
         "lopes2019:cpu_c at its largest times five": MOST,
         "lopes2019:gpu's counts times five": COMMON,
     },
-    "kawtikwar_opts:fig06": {
-        **{f"kawtikwar_opts:{opt} a fifth": RANKS for opt in ("opt2", "opt3", "opt4")},
-        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
-        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
-    },
     "kawtikwar_opts:counter": {"kawtikwar_opts:opt0 shuffled": ONE_SEED},
     "kawtikwar_opts:predictions": {
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
