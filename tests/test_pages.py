@@ -23,7 +23,7 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array
 
 import papers as package
-from papers.common.evidence.trace import story
+from papers.common.evidence.trace import runs as telling
 from papers.common.problems.network import FOUR, inner
 from papers.reproduce import cli, fetch, prepare, registry, running
 from papers.reproduce.measure.worker import DeviceCard
@@ -322,7 +322,7 @@ def solve(words, request):
 def trace(words, request):
     """The story that is named, or the paper's first, in the runs that it asks for."""
     place = request.getfixturevalue("place")
-    request.getfixturevalue("monkeypatch").setattr(story, "KEPT", 1)
+    request.getfixturevalue("monkeypatch").setattr(telling, "KEPT", 1)
     paper, file = words[0], [word for word in words if word in FILES]
     if not file and "--story" not in words:
         words = [*words, "--story", tracing.module_of(paper).STORIES[0].name]

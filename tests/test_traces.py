@@ -11,12 +11,13 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from nightly import first
 
 import papers as package
-from papers.common.evidence.trace import story as telling
+from papers.common.evidence.trace import runs as telling
 from papers.reproduce import registry
 from papers.reproduce.trace import page, sources, terminal
 
@@ -40,6 +41,23 @@ def runs_of(key):
     return RUNS[key]
 
 
+def test_traces_are_made_without_a_gpu_where_there_is_one():
+    """In a process whose device is a GPU, no story asks for it, when it is imported or run."""
+    code = """
+from papers.common.gpu import device
+device._selected = device.Device("A GPU", True, 1, 1 << 40, (9, 0))
+from papers.common.evidence.trace import runs
+from papers.reproduce import registry
+from papers.reproduce.trace import command
+for name in registry.MODULES:
+    story = command.module_of(name).STORIES[0]
+    print(name, len(runs.trace(story, None, "", *story.variants[:1]).steps) > 10)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.split() == [word for name in package.PAPERS for word in (name, "True")]
+
+
 @pytest.fixture(params=STORIES)
 def key(request):
     return request.param
@@ -47,7 +65,7 @@ def key(request):
 
 def test_each_stored_seed_shows_the_run_that_it_is_stored_for(key):
     for run, wanted in zip(runs_of(key), STORIES[key][1].tellings, strict=False):
-        assert wanted.holds(run), f"{wanted.label!r} needs a new seed: see story.told"
+        assert wanted.holds(run), f"{wanted.label!r} needs a new seed: see runs.told"
 
 
 def test_the_events_of_a_run_lead_to_the_solvers_answer(key):

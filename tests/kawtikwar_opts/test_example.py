@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from papers import kawtikwar_opts
-from papers.common.evidence.trace import story
+from papers.common.evidence.trace import runs
 from papers.common.executor.arrays import ArrayView
 from papers.common.executor.scheduler import Executor
 from papers.kawtikwar_opts.evidence import sass
@@ -130,7 +130,7 @@ def test_the_page_s_matrices_are_the_example_s():
 def test_the_page_to_step_through_counts_the_same(place):
     """Whole runs, not one kernel by itself; the counters of the last step."""
     version = ("baseline", "opt0", "opt1", "opt2", "opt3", "opt4")[place]
-    run = story.trace(STORIES[0], None, version, version)
+    run = runs.trace(STORIES[0], None, version, version)
     looks = dict(run.initial)
     for step in run.steps:
         looks |= step.looks

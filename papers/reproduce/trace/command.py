@@ -133,7 +133,7 @@ def runs(
     stories: Sequence[Story], seeds: Sequence[int], kept: int | None = None
 ) -> list[list[Trace]]:
     """Return the runs of each story that a page or a terminal shows."""
-    from papers.common.evidence.trace import story as telling
+    from papers.common.evidence.trace import runs as telling
 
     found = []
     for one in stories:

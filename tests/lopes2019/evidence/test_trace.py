@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from papers.common.evidence.trace import story
+from papers.common.evidence.trace import runs
 from papers.lopes2019.evidence.trace import STORIES, story_of
 
 
@@ -23,7 +23,7 @@ def shown(run, line):
 
 
 def test_the_worked_example_ends_with_the_duals_of_the_teaching_page():
-    run = story.trace(STORIES[0], STORIES[0].tellings[0].seed)
+    run = runs.trace(STORIES[0], STORIES[0].tellings[0].seed)
     assert shown(run, "row_dual") == [3, 0, 2, 5]
     assert shown(run, "column_dual") == [0, 1, 1, 0]
     assert shown(run, "column_of_star_at_row") == [3, 2, 0, 1]
@@ -35,6 +35,6 @@ def test_the_worked_example_ends_with_the_duals_of_the_teaching_page():
 @pytest.mark.parametrize("least", [0, 7, -3, 0.5])
 def test_the_duals_that_are_shown_add_up_to_the_cost_whatever_is_taken_off(least):
     cost = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]]) + least
-    run = story.trace(story_of(cost), 5)
+    run = runs.trace(story_of(cost), 5)
     assert run.answer.cost == pytest.approx(5 + 3 * least)
     assert sum(shown(run, "row_dual") + shown(run, "column_dual")) == pytest.approx(run.answer.cost)

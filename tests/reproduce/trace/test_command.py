@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from papers.common.evidence.trace import story
+from papers.common.evidence.trace import runs as telling
 from papers.reproduce import cli, registry
 
 JOIN = ["lopes2019", "--story", "join"]
@@ -29,7 +29,7 @@ def give(*words):
 def _here(tmp_path, monkeypatch):
     """A folder of its own; only the runs that stories ask for."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(story, "KEPT", 1)
+    monkeypatch.setattr(telling, "KEPT", 1)
 
 
 def test_a_page_and_a_trace_are_written_and_not_written_over(tmp_path):

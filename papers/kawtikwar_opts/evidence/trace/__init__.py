@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
-from papers.common.evidence.trace.story import Story, record
+from papers.common.evidence.trace.runs import record
+from papers.common.evidence.trace.story import Story
 from papers.common.executor.recorder import Recorder
 from papers.kawtikwar_opts import solver
 from papers.kawtikwar_opts.evidence.codes import VERSIONS

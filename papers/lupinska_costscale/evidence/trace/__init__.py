@@ -11,6 +11,8 @@ import numpy as np
 from papers.common.evidence.trace.panels import Arrays
 from papers.common.evidence.trace.story import Story, Telling, Trace
 from papers.common.executor.recorder import Recorder
+from papers.common.executor.scheduler import Executor
+from papers.common.gpu import device
 from papers.common.problems.network import Grid
 from papers.lupinska_costscale.assignment import costs as pairs
 from papers.lupinska_costscale.assignment import solver as assignments
@@ -98,7 +100,8 @@ def flow_story(
     ValueError
         If it is too large, or nothing leaves the source.
     """
-    ready = prepare.prepare(instance)
+    with device.executing(Executor()):  # whatever machine there is, no GPU is asked
+        ready = prepare.prepare(instance)
     if ready.n > MOST_NODES or not ready.total:
         raise ValueError(f"a page shows flows of 1 to {MOST_NODES} nodes from a source")
     network = flows.Network(ready)
@@ -156,7 +159,8 @@ def assignment_story(
     n = len(cost)
     if cost.shape != (n, n) or not 2 <= n <= MOST or cost.dtype.kind not in "iu":
         raise ValueError(f"a page shows square integer costs of 2 to {MOST} rows")
-    state = assignments.upload(cost, maximize=maximize, geometry=Geometry(8))
+    with device.executing(Executor()):
+        state = assignments.upload(cost, maximize=maximize, geometry=Geometry(8))
     units = prices.Units(pairs.read(cost, maximize), cost, maximize, state.epsilons)
     return Story(
         name, title, caption, partial(_run_assignment, cost, maximize),
