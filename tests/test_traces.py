@@ -58,7 +58,13 @@ for name in registry.MODULES:
     assert done.stdout.split() == [word for name in package.PAPERS for word in (name, "True")]
 
 
-@pytest.fixture(params=STORIES)
+LONG = ("kawtikwar_opts-ties",)
+"""Stories that show little which their neighbours do not: run nightly."""
+
+NIGHTLY = pytest.mark.nightly
+
+
+@pytest.fixture(params=[pytest.param(key, marks=NIGHTLY if key in LONG else ()) for key in STORIES])
 def key(request):
     return request.param
 
@@ -176,7 +182,7 @@ class Loads(html.parser.HTMLParser):
 def made(request, tmp_path_factory):
     name = request.param
     path = tmp_path_factory.mktemp("page") / f"{name}.html"
-    stories = [runs_of(key) for key in STORIES if STORIES[key][0] == name]
+    stories = [runs_of(key) for key in STORIES if STORIES[key][0] == name and key not in LONG]
     path.write_text(page.html(registry.card(name), stories, path), encoding="utf-8")
     return path, stories
 
