@@ -23,10 +23,12 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array
 
 import papers as package
+from papers.common.evidence.trace import runs as telling
 from papers.common.problems.network import FOUR, inner
 from papers.reproduce import cli, fetch, prepare, registry, running
 from papers.reproduce.measure.worker import DeviceCard
 from papers.reproduce.run import code
+from papers.reproduce.trace import command as tracing
 from papers.reproduce.verify import checks
 
 ROOT = Path(package.__file__).parents[1]
@@ -317,10 +319,23 @@ def solve(words, request):
     return shown
 
 
+def trace(words, request):
+    """The story that is named, or the paper's first, in the runs that it asks for."""
+    place = request.getfixturevalue("place")
+    request.getfixturevalue("monkeypatch").setattr(telling, "KEPT", 1)
+    paper, file = words[0], [word for word in words if word in FILES]
+    if not file and "--story" not in words:
+        words = [*words, "--story", tracing.module_of(paper).STORIES[0].name]
+    shown = command("trace", *words)
+    assert "--terminal" in words or list(place.glob("*trace.html"))
+    return shown
+
+
 SUBCOMMANDS = {
     "list": lambda words, request: command("list", *words),
     "run": run_plan,
     "solve": solve,
+    "trace": trace,
     "fetch": without_network,
     "prepare": without_drawing,
     "report": lambda words, request: command("report", *in_the_runs_place(words, request)),

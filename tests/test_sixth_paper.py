@@ -43,6 +43,7 @@ before = Path("run/report.md").read_bytes()
 assert "## " in before.decode()
 give("report", "run")
 assert Path("run/report.md").read_bytes() == before
+assert "takes column" in give("trace", name, "--terminal")
 """
 
 
@@ -116,6 +117,8 @@ def test_every_test_of_all_papers_takes_it_and_passes(clone):
         f"[{NAME}.kernels.search.search-float64-sm_90] PASSED",
         f"[wide-{NAME}:gpu] PASSED",
         f"[wide-{NAME}:cpu] PASSED",
+        f"test_the_events_of_a_run_lead_to_the_solvers_answer[{NAME}-worked] PASSED",
+        f"test_a_page_asks_for_nothing[{NAME}] PASSED",
     ):
         assert test in out, test
     # A draft has no recorded results to be compared with.

@@ -234,6 +234,7 @@ def step_1(state: State, mark: Callable[[str], None]) -> None:
     mark("step_1")
     padding = ("star_padding",) if "star_padding" in state.launches else ()
     state.launch("init", *padding)
+    # `launches` binds these names to the kernels ``step_1_...`` of minima, or to those of maxima.
     state.launch("row_extremes", "row_update", "column_minima", "column_update")
     mark("step_6")
     state.launch("compress_matrix")

@@ -37,6 +37,7 @@ from papers.reproduce.options import (
 )
 from papers.reproduce.registry import UsageError
 from papers.reproduce.screen.console import Volume, console, forgive_encoding, milliseconds, warn
+from papers.reproduce.trace import command as tracing
 
 NOT_CERTIFIED, USAGE, FAILED = 1, 2, 3
 INTERRUPTED = 130
@@ -319,6 +320,7 @@ def solve(
 
 
 app.registered_commands += housekeeping.app.registered_commands
+app.registered_commands += tracing.app.registered_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from papers import kawtikwar_opts
+from papers.common.evidence.trace import runs
 from papers.common.executor.arrays import ArrayView
 from papers.common.executor.scheduler import Executor
 from papers.kawtikwar_opts.evidence import sass
+from papers.kawtikwar_opts.evidence.trace import STORIES
 from papers.kawtikwar_opts.kernels import baseline, opt1
 from papers.kawtikwar_opts.kernels.arguments import Duals
 from papers.kawtikwar_opts.kernels.printed import host_loop, one_launch
@@ -122,3 +124,20 @@ def test_the_page_s_matrices_are_the_example_s():
     assert [row[8:12] for row in rows] == AFTER.tolist()
     cost = np.array([row[:4] for row in rows])
     assert kawtikwar_opts.solve(cost.T).cost == 12
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_the_page_to_step_through_counts_the_same(place):
+    """Whole runs, not one kernel by itself; the counters of the last step."""
+    version = ("baseline", "opt0", "opt1", "opt2", "opt3", "opt4")[place]
+    run = runs.trace(STORIES[0], None, version, version)
+    looks = dict(run.initial)
+    for step in run.steps:
+        looks |= step.looks
+    page = table_of_the_page()
+    for line in page:
+        name = line.removesuffix(", ours")
+        if f"c.{name}.0" in looks:
+            assert looks[f"c.{name}.0"].text == str(page[line][place]), line
+    assert f"c.{'loads of slack'}.0" in looks
+    assert (looks["c.launches.0"].text == "1") == (version in ("opt2", "opt3", "opt4"))

@@ -51,6 +51,8 @@ class Turns(Meter, Protocol):
         Lanes to a warp.
     memory : WeakMemory or None
         The versions of all words; None: every access takes effect at once.
+    recorder : Recorder or None
+        Wraps the arrays that it watches.
     elsewhere : callable()
         Lets other ranks of the process run.
     """
@@ -58,6 +60,7 @@ class Turns(Meter, Protocol):
     current: Any
     warp_size: int
     memory: Any
+    recorder: Any
     elsewhere: Callable[[], None]
 
     def where(self) -> str:
@@ -241,6 +244,10 @@ def view(array: np.ndarray, name: str, scheduler: Turns, meter: Meter | None = N
     """`array` wrapped for a kernel; without a `meter` its accesses are scheduling points."""
     if meter is None and scheduler.memory is not None:
         return scheduler.memory.view(array, name, scheduler)
+    if meter is None and scheduler.recorder is not None:
+        recorded = scheduler.recorder.view(array, name)
+        if recorded is not None:
+            return recorded
     kind = ArrayView if array.ndim == 1 else GridView
     return kind(array, name, scheduler, scheduler if meter is None else meter)
 

@@ -81,6 +81,7 @@ class Scheduler:
         self.switch, self.log_stay = switch, math.log(1.0 - switch) if 0 < switch < 1 else 0.0
         self.on_access: Callable | None = None
         self.memory: WeakMemory | None = None
+        self.recorder: Any = None  # a `papers.common.executor.recorder.Recorder`
         self.rank = 0
         self.elsewhere: Callable[[], None] = lambda: None  # lets other ranks of the process run
         self.cuda = SimulatedCuda(self)
@@ -109,10 +110,14 @@ class Scheduler:
         self.chosen: Thread | None = None  # whom a preempted thread gave its turn
         self.at_grid: list[Thread] = []
         self.steps, self.live = 0, len(self.threads)
+        if self.recorder is not None:
+            self.recorder.begin(self.kernel_name, math.prod(grid), math.prod(block))
         if self.memory is not None:
             self.memory.begin(self.threads, self.rank)
         try:
             self._drive(kernel, args)
+            if self.recorder is not None:
+                self.recorder.end()
         except BaseException as error:
             if isinstance(error, AttributeError) and error.obj is self.cuda:
                 error.args = (f"the CPU executor has no cuda.{error.name}",)
@@ -204,6 +209,8 @@ class Scheduler:
         self.live -= 1
         block.live -= 1
         warp.live &= ~(1 << thread.lane)
+        if self.recorder is not None and not block.live:
+            self.recorder.block_ends(block.number)
         if block.waiting:
             self._complete_block(block)
         for meeting, members in tuple(warp.meetings.items()):
@@ -260,6 +267,8 @@ class Scheduler:
         block = thread.block
         thread.waits_at, thread.value = ((name, None), self._site(frame)), value
         block.waiting.append(thread)
+        if self.recorder is not None and len(block.waiting) == block.live:
+            self.recorder.barrier(block.number, frame)
         self._complete_block(block)
         self._end_turn()
         thread.waits_at = None
@@ -286,6 +295,8 @@ class Scheduler:
         thread.waits_at = (("grid sync", None), self._site(frame))
         self.at_grid.append(thread)
         if len(self.at_grid) == len(self.threads):
+            if self.recorder is not None:
+                self.recorder.barrier(-1, frame)
             by_block = defaultdict(list)
             for other in self.at_grid:
                 by_block[other.block].append(other)
