@@ -1,6 +1,5 @@
 """A site of the toy paper by two machines, made without measuring: its table is written here."""
 
-import shutil
 from types import SimpleNamespace
 
 import pandas as pd
@@ -100,5 +99,4 @@ def pages(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, module in toybox.MODULES.items():
             patch.setitem(report.registry.MODULES, name, module)
-        yield made(folder, patch)
-    shutil.rmtree(folder)
+        return made(folder, patch)
