@@ -1,4 +1,8 @@
-"""The files that pages need beside them: style, scripts, Plotly, pictures and tables."""
+"""The files that pages need beside them: style, scripts, Plotly, pictures and tables.
+
+Plotly draws SVG, changes scale and hides curves without being drawn anew, and its wheel brings the
+whole script; Bokeh's is smaller, but draws on a canvas, which no screen reader and no test sees.
+"""
 
 from __future__ import annotations
 
