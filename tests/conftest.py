@@ -31,11 +31,13 @@ PACKAGE = Path(papers.__file__).parent
 
 WHOLE = (
     "common/", "reproduce/", "test_pages.py", "test_planted_faults.py", "test_sixth_paper.py",
+    "test_architecture.py",
 )  # fmt: skip
 """Paths whose files are a group each."""
 
 HEAVY = {
-    "test_planted_faults.py": 60, "test_sixth_paper.py": 20, "test_pages.py": 8,
+    "test_planted_faults.py": 60, "test_sixth_paper.py": 20, "test_architecture.py": 8,
+    "test_pages.py": 8,
     "datenagi2016/several_gpus/": 10, "lopes2019/evidence/": 10, "reproduce": 6, "/evidence/": 4,
 }  # fmt: skip
 """Groups whose tests take about so many times as long as others do: they come first, so that none

@@ -331,7 +331,7 @@ FILES = (
 PUBLISHED = {"assign100": 305, "assign500": 991, "assign600": 1176, "assign700": 1362}
 
 
-@pytest.mark.parametrize("name", first(4, FILES))
+@pytest.mark.parametrize("name", first(2, FILES))
 @pytest.mark.parametrize("solver_name", ["gpu", "cpu_o4", "cpu_o3", "cpu_sp", "cpu_auction"])
 def test_real_instances(name, solver_name):
     """OR-Library's assignment problems and cost matrices made from photographs."""

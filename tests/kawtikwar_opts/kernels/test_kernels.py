@@ -300,7 +300,7 @@ def cases():
                 name = f"{version}.{kernel.py_func.__name__}-{kind}"
                 typed = argument_types(signature, kind)
                 late = kind == "int64" or (share and kind != "int32")
-                late |= version == printed[1] and kind != "float64"
+                late |= version in (printed[1], "opt4") and kind != "float64"
                 marks = [pytest.mark.nightly] if late else []
                 yield pytest.param(kernel, typed, kind, (9, 0), id=name, marks=marks)
 

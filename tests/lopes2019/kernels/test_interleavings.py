@@ -52,8 +52,12 @@ def test_step_2_under_interleavings(configuration):
 
 @pytest.mark.parametrize(
     ("step_4", "configuration"),
-    [*((step_4, "tuned") for step_4 in solver.STEP_4), ("paper", "paper"), ("paper", "all_paths")],
-)
+    [
+        ("paper", "tuned"), ("A", "tuned"), ("paper", "paper"),
+        *(pytest.param(*names, marks=pytest.mark.nightly)
+          for names in (("B", "tuned"), ("C", "tuned"), ("paper", "all_paths"))),
+    ],
+)  # fmt: skip
 def test_step_4_under_interleavings(step_4, configuration):
     """Theorem 1: whatever the interleaving, the marks are those of some serial run.
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from lupinska_costscale.flow.kernels.watch import Watch
+from nightly import first
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
@@ -82,7 +83,11 @@ def watched_run(case, seed):
     return instance, answer, watch
 
 
-@pytest.mark.parametrize("case", list(CASES))
+ALIKE = ("lock_free, network", "hybrid, network", "tiles, 8")
+"""Cases of kernels that another case runs, too: nightly."""
+
+
+@pytest.mark.parametrize("case", first(7, sorted(CASES, key=lambda case: case in ALIKE)))
 def test_interleavings(case):
     """Any order of the threads: a certified flow of the same value, with other operations."""
     ways, values, stores = {}, {}, 0
