@@ -13,11 +13,13 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from nightly import first
 
 import papers as package
 from papers.common.evidence.trace import runs as telling
+from papers.common.evidence.trace.story import square_costs
 from papers.reproduce import registry
 from papers.reproduce.trace import page, sources, terminal
 
@@ -269,3 +271,20 @@ def test_a_page_plays_in_a_browser_to_the_last_look_and_back_one_run_beside_anot
         found = looks_of(half, looks)
         assert found == {part: look.text for part, look in looks.items()}
         assert found != back
+
+
+@pytest.mark.parametrize(
+    "data",
+    [np.zeros((2, 3)), np.zeros(4), np.zeros((1, 1)), np.zeros((9, 9)), [["a", "b"], ["c", "d"]],
+     np.full((2, 2), np.nan)],
+)  # fmt: skip
+def test_a_page_refuses_costs_that_it_cannot_show(data):
+    with pytest.raises(ValueError, match="square finite costs of 2 to 8 rows"):
+        square_costs(data, 8, whole=False)
+
+
+def test_a_page_of_integers_refuses_fractions():
+    assert square_costs([[1, 2], [3, 4]], 8).sum() == 10
+    assert square_costs([[0.5, 2], [3, 4]], 8, whole=False).sum() == 9.5
+    with pytest.raises(ValueError, match="square integer costs of 2 to 8 rows"):
+        square_costs([[0.5, 2], [3, 4]], 8)

@@ -13,7 +13,7 @@ import numpy as np
 
 from papers._template import solver
 from papers.common.evidence.trace.panels import NEVER, Arrays, Look, Matrix, Vectors, shown, unset
-from papers.common.evidence.trace.story import Story, Told, Word
+from papers.common.evidence.trace.story import Story, Told, Word, square_costs
 from papers.common.executor.recorder import Event, Recorder
 
 MOST = 8
@@ -86,10 +86,8 @@ def story_of(
     ValueError
         If it is not square, or has more rows than a page can show.
     """
-    cost = np.asarray(data)
+    cost = square_costs(data, MOST, whole=False)
     n = len(cost)
-    if cost.shape != (n, n) or not 1 <= n <= MOST:
-        raise ValueError(f"a page shows square costs of 1 to {MOST} rows")
     lines = dict.fromkeys(("distance", "before", "tree", "u", "v", "row_of_column"), n)
     rows, columns = ([f"{side} {k}" for k in range(n)] for side in ("row", "column"))
     panels = (

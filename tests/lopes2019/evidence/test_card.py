@@ -102,7 +102,7 @@ def priced(monkeypatch, wait=1.0, byte=1.0):
 
 
 def test_the_model_holds_for_this_card(record):
-    """The host was slower than when the prices were measured: C and short kernels miss bands."""
+    """Of this record C and short kernels miss their bands; the prices are of another hour."""
     failed = failing(record)
     assert failed
     of_host = [name for name in failed if not name.startswith("print's time over the model's")]

@@ -6,8 +6,37 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from papers.common.evidence.trace.panels import Arrays, Look, Panel
 from papers.common.executor.recorder import Event, Recording, Site
+
+
+def square_costs(data: Any, most: int, whole: bool = True) -> np.ndarray:
+    """Return costs that a page can show.
+
+    Parameters
+    ----------
+    data : array_like[n, n]
+        Integers, or finite numbers.
+    most : int
+        The largest n; the smallest is 2.
+    whole : bool
+        Whether the costs have to be integers.
+
+    Raises
+    ------
+    ValueError
+        If it is no such matrix.
+    """
+    cost = np.asarray(data)
+    n = len(cost) if cost.ndim == 2 else 0
+    known = cost.dtype.kind in ("iu" if whole else "iufb") and np.isfinite(cost).all()
+    if cost.shape != (n, n) or not 2 <= n <= most or not known:
+        words = "integer" if whole else "finite"
+        raise ValueError(f"a page shows square {words} costs of 2 to {most} rows")
+    return cost
+
 
 PLAIN = ""
 """The kind of a step that no word is told of: changes, folded into one step."""

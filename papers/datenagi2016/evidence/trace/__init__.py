@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
-from papers.common.evidence.trace.story import Story, Telling, Trace
+from papers.common.evidence.trace.story import Story, Telling, Trace, square_costs
 from papers.common.executor.recorder import Recorder
 from papers.datenagi2016 import solver
 from papers.datenagi2016.evidence.trace.pictures import Pictures
@@ -70,10 +70,8 @@ def story_of(
     ValueError
         If it is no such matrix.
     """
-    cost = np.asarray(data)
+    cost = square_costs(data, MOST)
     n = len(cost)
-    if cost.shape != (n, n) or not 2 <= n <= MOST or cost.dtype.kind not in "iu":
-        raise ValueError(f"a page shows square integer costs of 2 to {MOST} rows")
     return Story(
         name, title, caption, partial(_run, cost, variant), lambda: Words(n), WORDS,
         Pictures(n, variant, int(cost.min())).panels(), OUTCOME, _answered, tellings,

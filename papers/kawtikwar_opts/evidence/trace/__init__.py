@@ -9,7 +9,7 @@ import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
 from papers.common.evidence.trace.runs import record
-from papers.common.evidence.trace.story import Story
+from papers.common.evidence.trace.story import Story, square_costs
 from papers.common.executor.recorder import Recorder
 from papers.kawtikwar_opts import solver
 from papers.kawtikwar_opts.evidence.codes import VERSIONS
@@ -65,10 +65,8 @@ def story_of(
     ValueError
         If it is no such matrix.
     """
-    cost = np.asarray(data)
+    cost = square_costs(data, MOST)
     n = len(cost)
-    if cost.shape != (n, n) or not 2 <= n <= MOST or cost.dtype.kind not in "iu":
-        raise ValueError(f"a page shows square integer costs of 2 to {MOST} rows")
     lines = lines_a_bin or -(-n // 2)
 
     @cache

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
-from papers.common.evidence.trace.story import Story, Telling, Trace
+from papers.common.evidence.trace.story import Story, Telling, Trace, square_costs
 from papers.common.executor.recorder import Recorder
 from papers.common.problems.assignment import prepare
 from papers.lopes2019 import solver
@@ -78,10 +78,8 @@ def story_of(
     ValueError
         If it is no such matrix.
     """
-    cost = np.asarray(data)
+    cost = square_costs(data, MOST, whole=False)
     n = len(cost)
-    if cost.shape != (n, n) or not 2 <= n <= MOST or not np.isfinite(cost).all():
-        raise ValueError(f"a page shows finite square costs of 2 to {MOST} rows")
     lines = lines_a_bin or -(-n // 2)
     shift = prepare(cost.T, dtypes=solver.DTYPES, reflect=False).shift
     pictures = Pictures(n, shift)

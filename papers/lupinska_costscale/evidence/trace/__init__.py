@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
-from papers.common.evidence.trace.story import Story, Telling, Trace
+from papers.common.evidence.trace.story import Story, Telling, Trace, square_costs
 from papers.common.executor.recorder import Recorder
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
@@ -155,10 +155,7 @@ def assignment_story(
     ValueError
         If it is no such matrix.
     """
-    cost = np.asarray(data)
-    n = len(cost)
-    if cost.shape != (n, n) or not 2 <= n <= MOST or cost.dtype.kind not in "iu":
-        raise ValueError(f"a page shows square integer costs of 2 to {MOST} rows")
+    cost = square_costs(data, MOST)
     with device.executing(Executor()):
         state = assignments.upload(cost, maximize=maximize, geometry=Geometry(8))
     units = prices.Units(pairs.read(cost, maximize), cost, maximize, state.epsilons)
