@@ -58,10 +58,14 @@ def of_run(meta: Mapping[str, Any], record: Mapping[str, Any]) -> Circumstances:
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return a clause for each circumstance that both know and that is not the same."""
+    """Return a clause for each circumstance that both know and that is not the same.
+
+    The hash of the sources is the code; a commit decides only where one of them lacks that hash.
+    """
     found = []
+    one_code = before.get("sources") and before["sources"] == now.get("sources")
     for name, then in before.items():
-        if not then or not now.get(name) or then == now[name]:
+        if not then or not now.get(name) or then == now[name] or (name == "commit" and one_code):
             continue
         first, second = _short(name, then, now[name])
         verb = "are" if name in ("sources", "packages") else "is"

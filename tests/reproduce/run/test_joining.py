@@ -40,7 +40,7 @@ def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(toy, finishe
     ("file", "change", "message"),
     [
         ("environment.json", lambda told: told.update(cpu="another"), "cpu"),
-        ("environment.json", lambda told: told.update(commit="0" * 40), "commit"),
+        ("environment.json", lambda told: told.update(sources="0" * 40), "sources"),
         ("meta.json", lambda told: told["options"].update(timeout_s=77), "timeout_s 77 there"),
         ("meta.json", lambda told: told["options"].update(seeds=[9]), "seeds"),
     ],

@@ -19,7 +19,7 @@ from papers.reproduce.measure import worker
 from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.plan import cells as plan
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import measurements, runner
+from papers.reproduce.run import code, measurements, runner
 from papers.reproduce.run.folder import Journal
 
 
@@ -377,7 +377,6 @@ def test_a_run_of_which_nothing_was_measured_is_no_success(reproduce, tmp_path):
 OTHERWISE = {
     "device": "its device is Another GPU, here is CPU executor",
     "version": "its version is 0.0.1, here is",
-    "commit": "its commit is 0123456789ab, here is",
     "sources": "its sources are 0123456789ab, here are",
     "cpu": "its cpu is Another CPU, here is ",
     "packages": "its packages are numpy 1.0, here are numpy",
@@ -389,9 +388,8 @@ def begun_otherwise(folder, what):
     """Change what a run folder says it began with."""
     meta, facts = (json.loads((folder / f"{n}.json").read_text()) for n in ("meta", "environment"))
     planted = "0123456789abcdef" * 4
-    facts |= {what: planted} if what in ("commit", "sources") else {}
+    facts |= {what: planted} if what == "sources" else {}
     facts |= {"cpu": "Another CPU"} if what == "cpu" else {}
-    facts["commit"] = facts["commit"] or planted  # There may be no git here.
     meta |= {"version": "0.0.1"} if what == "version" else {}
     if what == "device":
         meta["device"]["name"] = "Another GPU"
@@ -403,14 +401,22 @@ def begun_otherwise(folder, what):
 
 @pytest.mark.parametrize("what", OTHERWISE)
 def test_resume_refuses_other_code_or_another_device(smoke, what):
-    if what == "commit" and not json.loads((smoke / "environment.json").read_text())["commit"]:
-        pytest.skip("there is no git")
     begun_otherwise(smoke, what)
     card = worker.DeviceCard("CPU executor", False, "cpu-executor")
     with pytest.raises(UsageError, match="--force") as refused:
         runner.Run.load(smoke).check(SimpleNamespace(device=card))
     assert OTHERWISE[what] in str(refused.value)
     assert "parts" not in json.loads((smoke / "meta.json").read_text())
+
+
+def test_a_commit_decides_only_where_the_hash_of_the_sources_is_not_known():
+    """Planted: equal sources of two commits, of which one added a page, were not one code."""
+    before, now = {"commit": "a" * 40, "sources": "s"}, {"commit": "b" * 40, "sources": "s"}
+    assert code.differences(before, now) == []
+    (clause,) = code.differences(before | {"sources": ""}, now)
+    assert clause == f"its commit is {'a' * 12}, here is {'b' * 12}"
+    first, second = code.differences(before | {"sources": "t"}, now)
+    assert (first[:10], second[:11]) == ("its commit", "its sources")
 
 
 def test_the_command_refuses_it_with_exit_2(reproduce, smoke):
