@@ -96,7 +96,8 @@ def solve(
     ValueError
         An unknown `variant`, `exchange` or `configuration`, before anything is read; NaN, a wrong
         dimension or type, an infeasible matrix, costs that would overflow the working type, a
-        matrix too large for the card; on several ranks more ranks than lines, or other costs or options than rank 0's.
+        matrix too large for the card; on several ranks more ranks than lines, or other costs or
+        options than rank 0's.
     OSError
         A file that cannot be read.
     MissingPackageError
