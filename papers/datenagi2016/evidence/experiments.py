@@ -21,8 +21,14 @@ import pandas as pd
 from papers.common.evidence import plots
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
-from papers.datenagi2016.evidence import scaling_tables, scaling_verdicts, tables, verdicts
-from papers.datenagi2016.evidence.tables import GPU, LABELS, SOLVERS
+from papers.datenagi2016.evidence import (
+    scaling_tables,
+    scaling_verdicts,
+    tables,
+    verdicts,
+    waterfall,
+)
+from papers.datenagi2016.evidence.tables import GPU, KERNELS, LABELS, OURS, SOLVERS
 from papers.datenagi2016.evidence.theory import OVER_N, theory
 
 EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32), "paper": (16, 32)}
@@ -63,20 +69,37 @@ def uniform(n: int, label: str, seed: int) -> Instance:
 def _cell(name: str, n: int, label: str, seed: int, scopes: tuple[Scope, ...]) -> Cell:
     solver, option = SOLVERS[name]
     key, _, value = option.partition("=")
-    options = ((key, threads(int(value))),) if option else ()
+    options = ((key, threads(int(value)) if key == "threads" else value),) if option else ()
     return Cell(f"datenagi2016:{solver}", uniform(n, label, seed), scopes, options)
 
 
 def kernels(
-    plan: Plan, sizes: Iterable[int], labels: Sequence[str], scopes: tuple[Scope, ...]
+    plan: Plan,
+    sizes: Iterable[int],
+    labels: Sequence[str],
+    scopes: tuple[Scope, ...],
+    names: Sequence[str] = KERNELS,
 ) -> list[Cell]:
-    """Return cells of both variants, on a GPU at the given sizes, in the executor at small ones."""
+    """Return cells of both variants, as printed and tuned: without a GPU at the executor's sizes.
+
+    Parameters
+    ----------
+    plan : Plan
+    sizes : iterable of int
+        The orders on a GPU.
+    labels : sequence of str
+        The cost ranges.
+    scopes : tuple of Scope
+        The clocks.
+    names : sequence of str
+        Some of `tables.KERNELS`.
+    """
     return [
         _cell(name, n, label, seed, scopes)
         for n in (sizes if plan.gpu else EXECUTOR_SIZES[plan.preset])
         for label in labels
         for seed in plan.seeds
-        for name in GPU
+        for name in names
     ]
 
 
@@ -92,14 +115,23 @@ def small(plan: Plan) -> list[Cell]:
     ]
 
 
-def spread(plan: Plan, sizes: Iterable[int], labels: Sequence[str] = ("n",)) -> list[Cell]:
-    """Return cells for counts that no hardware changes, on more instances, by the cheapest code."""
-    name = "CU-TREE" if plan.gpu else "OMP-8"
+def spread(
+    plan: Plan,
+    sizes: Iterable[int],
+    labels: Sequence[str] = ("n",),
+    name: str = "tuned CU-TREE",
+    most: int = 3000,
+) -> list[Cell]:
+    """Return cells for counts that no hardware changes, on more instances, by the cheapest code.
+
+    Without a GPU that is the CPU's. Up to n = `most` there are ten instances.
+    """
+    name = name if plan.gpu else "OMP-8"
     return [
         _cell(name, n, label, seed, ("run",))
         for n in sizes
         for label in labels
-        for seed in (_counted_seeds(plan) if n <= 3000 else plan.seeds)
+        for seed in (_counted_seeds(plan) if n <= most else plan.seeds)
         if n <= 5000 or plan.gpu
     ]
 
@@ -112,8 +144,19 @@ def _counted_seeds(plan: Plan) -> tuple[int, ...]:
 
 
 def banded(plan: Plan) -> list[Cell]:
-    """Return the cells of Table 2, the assignments by iteration."""
-    return spread(plan, BANDED[plan.preset])
+    """Return the cells of Table 2, the assignments by iteration, on ten instances a size.
+
+    One instance differs from another by half of the first band. Without a GPU small ones run in
+    the executor.
+    """
+    sizes = BANDED[plan.preset]
+    if not plan.gpu:
+        return kernels(plan, sizes, ("n",), ("run",), ("CU-TREE", "tuned CU-TREE"))
+    return [
+        cell
+        for name in ("CU-TREE", "tuned CU-TREE")
+        for cell in spread(plan, sizes, name=name, most=max(sizes))
+    ]
 
 
 def large_small(plan: Plan) -> list[Cell]:
@@ -172,22 +215,35 @@ def resident(plan: Plan) -> list[Cell]:
     return [Cell("datenagi2016:tree", instance, ("run",)) for instance in large]
 
 
+DOUBLES: dict[str, dict[str, tuple[int, ...]]] = {
+    "smoke": {"tuned CU-CLASS": (64,), "tuned CU-TREE": (64,)},
+    "quick": {"tuned CU-CLASS": (1000,), "tuned CU-TREE": (1000, 2000)},
+    "paper": {
+        "tuned CU-CLASS": (2500, 5000, 10_000), "tuned CU-TREE": (2500, 5000, 10_000)
+    },
+}  # fmt: skip
+"""The sizes with doubles. At n = 10,000 the classical variant takes eight seconds: one instance."""
+
+
 def doubles(plan: Plan) -> list[Cell]:
     """Return cells on doubles in [0, 2], which a fixed epsilon of 1e-6 gets wrong at n = 10000."""
-    n = {"smoke": 64, "quick": 2000, "paper": 10000}[plan.preset] if plan.gpu else 32
+    sizes = DOUBLES[plan.preset] if plan.gpu else dict.fromkeys(OURS, (32,))
     return [
         Cell(f"datenagi2016:{SOLVERS[name][0]}", Instance("uniform_double", n, "2", seed=seed))
-        for name in GPU
-        for seed in plan.seeds
+        for name in OURS
+        for n in sizes[name]
+        for seed in (plan.seeds[:1] if n == 10_000 and "CLASS" in name else plan.seeds)
     ]
 
 
 def beside_authors(plan: Plan) -> list[Cell]:
-    """Return cells on the instances of the authors' codes, on a GPU only."""
+    """Return cells on the instances of the authors' codes, on a GPU only; as printed up to 4096."""
     if not plan.gpu:
         return []
     large = [n for n in LARGE[plan.preset] if n >= 5000]
-    return kernels(plan, [*AUTHORS[plan.preset], *large], LABELS, ("run",))
+    small = [n for n in AUTHORS[plan.preset] if n <= 4096]
+    ours = kernels(plan, [*AUTHORS[plan.preset], *large], LABELS, ("run",), OURS)
+    return ours + kernels(plan, small, LABELS, ("run",), GPU)
 
 
 # ------------------------------------------------------------------------------- how to draw
@@ -202,15 +258,17 @@ def draw_fig_2(table: pd.DataFrame):
     titles = {"published_s": "published", "total_s": measured_by(shown)}
     for axes, (column, title) in zip(panels[0], titles.items(), strict=True):
         for place, name in enumerate(SOLVERS):
+            if name in OURS and column == "published_s":
+                continue
             bars = shown[shown["solver"] == name].set_index("n")[column].reindex(sizes)
-            at = [i + (place - 1.5) * 0.2 for i in range(len(sizes))]
-            axes.bar(at, bars.fillna(0.0), 0.18, color=plots.COLOURS[place], label=name)
+            at = [i + (place - 2.5) * 0.14 for i in range(len(sizes))]
+            axes.bar(at, bars.fillna(0.0), 0.13, color=plots.COLOURS[place], label=name)
         axes.set_xticks(range(len(sizes)), [str(n) for n in sizes])
         axes.grid(visible=False, axis="x")
         axes.set_xlabel("problem size n")
         axes.set_ylabel("time (s)")
         axes.set_title(title)
-    panels[0][0].legend()
+    panels[0][1].legend()
     return figure
 
 
@@ -237,13 +295,14 @@ def draw_fig_3(table: pd.DataFrame):
     printed = table.dropna(subset=["published_share_pct"])
     kinds = [(name, label) for name in GPU for label in ("n", "10n")]
     figure, panels = plots.new_figure(columns=4, rows=2, size=(10.4, 5.6))
-    rows = (("published_share_pct", printed, "published"), ("share_pct", shown, measured_by(shown)))
+    rows = (("published_share_pct", printed, "published"), ("share_pct", shown, "measured"))
     for line, (column, source, what) in zip(panels, rows, strict=True):
         for axes, (name, label) in zip(line, kinds, strict=True):
             mine = source[(source["solver"] == name) & (source["cost_range"] == label)]
             shares = mine.drop_duplicates("step").set_index("step")[column]
             n = mine["n"].iloc[0] if len(mine) else 0
             _pie(axes, shares, f"{name}, 0 to {label}, n = {n}\n{what}")
+    figure.suptitle(measured_by(shown), fontsize=9)
     steps = [*tables.SHOWN, "other"]
     patches = [plots.Patch(facecolor=c) for c in plots.COLOURS[: len(steps)]]
     names = [step.replace("_", " ") for step in steps]
@@ -336,8 +395,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=doubles, table=tables.doubles, compare=verdicts.doubles,
     ),
     Experiment(
-        name="authors", title="Beside the authors' CUDA C++ on one H100", kind="table",
+        name="authors", title="Beside the authors' CUDA C++ on the same card", kind="table",
         cells=beside_authors, table=tables.authors_code, compare=verdicts.authors,
+    ),
+    Experiment(
+        name="waterfall", title="From print to our configuration, step by step", kind="figure",
+        cells=waterfall.cells, table=waterfall.table, figure=waterfall.draw,
+        compare=waterfall.compare, interleaved=True,
     ),
     Experiment(
         name="table4", title="Weak scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)",
