@@ -49,6 +49,9 @@ class Configuration:
     thread_a_line : bool
         Whether the reductions and stage 1 have a thread a line and theta a thread alone, or a
         warp and a block (D8).
+    staged : bool
+        Whether a large matrix of the host's arrives in pinned chunks that several threads fill, or
+        in one copy (D22). It is no part of a run, but of what a caller waits for.
     by_entry : bool
         Classical: whether the matrix is compressed by a predicate, a prefix sum and a scatter over
         all its entries, or by rows' counts and kept edges (D6).
@@ -68,6 +71,7 @@ class Configuration:
     thread_a_column: bool = False
     thread_a_line: bool = False
     by_entry: bool = False
+    staged: bool = True
 
     def __post_init__(self) -> None:
         if self.flags not in ("copied", "mapped"):
@@ -83,7 +87,7 @@ class Configuration:
 
 PAPER = Configuration(
     wait=True, flags="copied", compressed=True, racing=True, expand_all=True, one_pass=False,
-    thread_a_column=True, thread_a_line=True, by_entry=True,
+    thread_a_column=True, thread_a_line=True, by_entry=True, staged=False,
 )  # fmt: skip
 """Algorithms 1 to 9 as printed."""
 
@@ -100,7 +104,8 @@ _CHANGES: tuple[tuple[str, str, Any, tuple[str, ...], str], ...] = (
     ("shared_columns", "thread_a_column", False, ("tree",), "warps share a wide frontier's rows"),
     ("warp_a_row", "thread_a_line", False, BOTH, "a warp, not a thread, reads a row"),
     ("by_rows", "by_entry", False, ("classical",), "the matrix is read once to list its edges"),
-    ("tuned", "flags", "mapped", BOTH, "the flags come as one word, which the host watches"),
+    ("one_word", "flags", "mapped", BOTH, "the flags come as one word, which the host watches"),
+    ("tuned", "staged", True, BOTH, "a large matrix arrives in pinned chunks"),
 )
 
 

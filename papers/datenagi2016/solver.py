@@ -22,7 +22,7 @@ from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, GivenUpError, Instance
 from papers.common.problems import blocks, costs_on_device
 from papers.common.problems.assignment import finish, prepare
-from papers.datenagi2016 import bands
+from papers.datenagi2016 import arrival, bands
 from papers.datenagi2016.configuration import TUNED, Configuration, find
 from papers.datenagi2016.host import Copies, PackedWord, Signal, host_of
 from papers.datenagi2016.kernels.half_units import NEGLIGIBLE, halves
@@ -200,6 +200,9 @@ def upload(
     check_seconds(seconds)
     configured = find(configuration)
     cost = matrix_of(cost)
+    if arrival.is_taken(cost, maximize, dtype, configured):
+        check_size(len(cost), cost.dtype, variant, configuration=configured)
+        cost = arrival.arrived(cost, SLACK_FACTOR)
     on_device = is_on_device(cost)
     problem: Any
     if on_device:

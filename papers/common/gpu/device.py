@@ -180,12 +180,34 @@ def to_device(array: np.ndarray) -> Any:
     return array.copy()
 
 
-def overwrite(target: Any, array: np.ndarray) -> None:
-    """Copy a host array over a device array of its shape and type."""
+def overwrite(target: Any, array: np.ndarray, stream: Any = None) -> None:
+    """Copy a host array over a device array of its shape and type.
+
+    With a `stream` the copy may go on when this returns; `array` is then pinned (`staging`).
+    """
     if describe().is_gpu:
-        target.copy_to_device(array)
+        target.copy_to_device(array, stream=stream or 0)
     else:
         target[:] = array
+
+
+def stream() -> Any:
+    """Return a new stream of copies with a method `synchronize`; the executor's are done at once.
+
+    Work on the default stream waits for none of them: whoever copies synchronizes.
+    """
+    if describe().is_gpu:
+        from numba import cuda
+
+        return cuda.stream()
+    return _Done()
+
+
+class _Done:
+    """The executor's stream."""
+
+    def synchronize(self) -> None:
+        """Return at once."""
 
 
 def fetch(array: Any, target: np.ndarray) -> None:

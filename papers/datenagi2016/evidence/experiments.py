@@ -2,8 +2,8 @@
 
 From print: [DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the
 cells of the multi-GPU part [DN16 sec.6.3] are in `scaling_tables`. Our own: `initial`,
-`objectives`, `counts`, `memory`, `large`, `doubles`, `authors`, and on several GPUs `exchanges`,
-`larger`, `model`, `too_large_for_one`.
+`objectives`, `counts`, `memory`, `large`, `doubles`, `authors`, `arrival`, `waterfall`,
+`claims`, and on several GPUs `sparse`, `sharing`, `larger_counts`, `collectives`, `exchanges`, `larger`, `model`, `too_large_for_one`.
 
 An experiment names the cells to measure, their table (`tables`), a plot like the paper's and the
 comparisons (`verdicts`). Nothing here runs a solver.
@@ -22,6 +22,7 @@ from papers.common.evidence import plots
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.datenagi2016.evidence import (
+    claims,
     scaling_tables,
     scaling_verdicts,
     tables,
@@ -403,6 +404,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=waterfall.cells, table=waterfall.table, figure=waterfall.draw,
         compare=waterfall.compare, interleaved=True,
     ),
+    claims.experiment(small, table_3, doubles, scaling_tables.strong, scaling_tables.sparse),
     Experiment(
         name="table4", title="Weak scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)",
         kind="table", cells=scaling_tables.weak, table=scaling_tables.table_4,

@@ -25,11 +25,12 @@ from papers.datenagi2016.evidence.theory import theory
 PEERS = "CU-TREE by peers"
 """Our own way: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`).
 
-A cell of CU-TREE leaves the way to the solver, which takes the fastest. In the recorded runs that
-was NCCL's; on one host whose GPUs reach each other it is this one."""
+CU-TREE itself exchanges as print does, by Gather and Broadcast."""
 
 SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
-OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "CU-TREE": {"exchange": "gather"}, PEERS: {"exchange": "peers"},
+}  # fmt: skip
 WITHOUT_HOST = {"nccl", "none", "peers"}
 """The ways of `several_gpus.exchange` that go from device to device; ``none`` occurs in records
 only, for a lone rank that copied its messages within its own memory."""
@@ -123,6 +124,55 @@ def exchanges(plan: Plan) -> list[Cell]:
         for way in ways
         for seed in plan.seeds
     ]
+
+
+SPARSE = ("0.1n", "n")
+"""The ranges of which [DN16 sec.6.3] says that they scale poorly."""
+
+
+def sparse(plan: Plan) -> list[Cell]:
+    """Return cells of both variants at the sparse ranges, on one GPU and on two; `strong` has 10n.
+
+    The order is the least of the chain: "smaller problems with sparse cost structures".
+    """
+    return [
+        _cell(name, chain(plan)[0], ranks, plan, ("run",), label=label, seed=seed)
+        for label in SPARSE
+        for ranks in RANKS[:2]
+        for name in SOLVERS
+        for seed in plan.seeds
+    ]
+
+
+def shared_gpus(plan: Plan) -> list[Cell]:
+    """Return cells of more ranks than GPUs, for their answers' proofs, calls, bytes and memory.
+
+    Ranks that share a GPU take turns, so their times say nothing; NCCL and the kernels that
+    exchange by themselves want a GPU each.
+    """
+    sizes = {"smoke": (), "quick": (1000,), "paper": (5000,)}[plan.preset]
+    return [
+        _cell(name, n, ranks, plan, ("run",), seed=plan.seeds[0])
+        for n in (sizes if plan.gpu else chain(plan)[:1])
+        for ranks in ((4, 8, 16) if plan.gpu else RANKS[1:])
+        for name in ("CU-CLASS", "CU-TREE")
+    ]
+
+
+COUNTED = (28_284, 40_000)
+"""The orders of the weak chain on 8 and 16 GPUs: one GPU of today counts what happens there."""
+
+
+def counted(plan: Plan) -> list[Cell]:
+    """Return one run of each variant at the chain's larger orders, on one GPU, for its counts."""
+    if not plan.gpu or plan.preset != "paper":
+        return []
+    return [
+        Cell(f"datenagi2016:{solver}", Instance("uniform", n, "10n", seed=plan.seeds[0],
+                                                storage="device"), ("run",), repeats=1)
+        for n in COUNTED
+        for solver in BESIDE.values()
+    ]  # fmt: skip
 
 
 def too_large(plan: Plan) -> list[Cell]:
