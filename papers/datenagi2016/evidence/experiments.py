@@ -1,9 +1,10 @@
-"""Tables 1 to 5 and Figures 1 to 5 of [DN16] as data, and ten experiments of our own.
+"""Tables 1 to 5 and Figures 1 to 5 of [DN16] as data, and our own experiments.
 
 From print: [DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the
 cells of the multi-GPU part [DN16 sec.6.3] are in `scaling_tables`. Our own: `initial`,
 `objectives`, `counts`, `memory`, `large`, `doubles`, `authors`, `arrival`, `waterfall`,
-`claims`, and on several GPUs `sparse`, `sharing`, `larger_counts`, `collectives`, `exchanges`, `larger`, `model`, `too_large_for_one`.
+`claims`, and on several GPUs `sparse`, `sharing`, `larger_counts`, `collectives`, `exchanges`,
+`larger`, `model`, `too_large_for_one`.
 
 An experiment names the cells to measure, their table (`tables`), a plot like the paper's and the
 comparisons (`verdicts`). Nothing here runs a solver.
@@ -22,7 +23,9 @@ from papers.common.evidence import plots
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.datenagi2016.evidence import (
+    arrival,
     claims,
+    message_times,
     scaling_tables,
     scaling_verdicts,
     tables,
@@ -400,6 +403,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=beside_authors, table=tables.authors_code, compare=verdicts.authors,
     ),
     Experiment(
+        name="arrival", title="Host to host with costs that arrive whole and in chunks",
+        kind="table", cells=arrival.cells, table=arrival.table, compare=arrival.compare,
+        interleaved=True,
+    ),
+    Experiment(
         name="waterfall", title="From print to our configuration, step by step", kind="figure",
         cells=waterfall.cells, table=waterfall.table, figure=waterfall.draw,
         compare=waterfall.compare, interleaved=True,
@@ -420,17 +428,37 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         name="fig04", title="Weak scaling efficiency in the model's band (print: see table4)",
         kind="figure", cells=lambda plan: scaling_tables.weak(plan) + scaling_tables.strong(plan),
         table=scaling_tables.figure_4, figure=scaling_verdicts.draw_fig_4,
-        compare=scaling_verdicts.bands,
+        compare=scaling_verdicts.figures,
     ),
     Experiment(
         name="fig05", title="Strong scaling efficiency in the model's band (print: see table5)",
         kind="figure", cells=scaling_tables.strong, table=scaling_tables.figure_5,
-        figure=scaling_verdicts.draw_fig_5, compare=scaling_verdicts.bands,
+        figure=scaling_verdicts.draw_fig_5, compare=scaling_verdicts.figures,
     ),
     Experiment(
         name="model", title="The scaling model beside a run that it has not seen", kind="table",
         cells=scaling_tables.strong, table=scaling_tables.model_table,
         compare=scaling_verdicts.model,
+    ),
+    Experiment(
+        name="sparse", title="Sparse cost ranges on one GPU and on two (mpiexec)", kind="table",
+        cells=lambda plan: scaling_tables.sparse(plan) + scaling_tables.weak(plan),
+        table=scaling_tables.sparse_table, compare=scaling_verdicts.sparse,
+    ),
+    Experiment(
+        name="sharing", kind="table",
+        title="4 to 16 ranks that share the GPUs: proofs, messages, memory (mpiexec)",
+        cells=scaling_tables.shared_gpus, table=scaling_tables.sharing_table,
+        compare=scaling_verdicts.sharing,
+    ),
+    Experiment(
+        name="larger_counts", title="Counts at the orders of 8 and 16 GPUs, on one (a GPU only)",
+        kind="table", cells=scaling_tables.counted, table=scaling_tables.counted_table,
+        compare=scaling_verdicts.counted,
+    ),
+    Experiment(
+        name="collectives", title="MPI's collectives over the ranks of one host", kind="picture",
+        cells=lambda plan: [], table=nothing, artifacts=message_times.pictures,
     ),
     Experiment(
         name="exchanges", title="A level's exchange of the tree variant in four ways (mpiexec)",

@@ -8,7 +8,7 @@ import pytest
 
 from papers.common.evidence import plots, published
 from papers.common.model import Plan
-from papers.datenagi2016.configuration import CONFIGURATIONS
+from papers.datenagi2016.configuration import CONFIGURATIONS, steps_of
 from papers.datenagi2016.evidence import experiments, tables
 from papers.datenagi2016.evidence.experiments import EXPERIMENTS, RESIDENT_SIZE
 from papers.datenagi2016.evidence.theory import OVER_N, edge_density, theory
@@ -27,8 +27,13 @@ SEVERAL = (
     "exchanges",
     "larger",
     "too_large_for_one",
+    "sparse",
+    "sharing",
+    "larger_counts",
+    "collectives",
+    "claims",
 )
-"""Experiments on several GPUs are tested in test_scaling.py."""
+"""Experiments on several GPUs are tested in test_scaling.py, the statements in test_claims.py."""
 
 ONE_GPU = [experiment for experiment in EXPERIMENTS if experiment.name not in SEVERAL]
 BY_NAME = {experiment.name: experiment for experiment in ONE_GPU}
@@ -278,6 +283,35 @@ def test_executor_times_are_not_judged():
 def test_figure_2_prints_what_table_1_does():
     bars = NUMBERS("fig02").merge(NUMBERS("table1"), on=["n", "solver"])
     assert (bars["time_s_x"] - bars["time_s_y"]).abs().max() < 0.009
+
+
+def test_the_way_from_print_to_ours_is_judged_change_by_change(as_printed):
+    rows = as_printed.copy()
+    first = rows["options"] == "configuration=paper"
+    rows.loc[first & (rows["scope"] == "run"), "median"] *= 8
+    found = {c.quantity: c.verdict for c in verdicts("waterfall", rows)}
+    assert set(found.values()) == {"holds"}
+    assert len(found) == 2 + (len(steps_of("classical")) - 1) + (len(steps_of("tree")) - 1)
+    slower = rows["options"] == "configuration=shared_columns"
+    rows.loc[slower, "median"] *= 1.5
+    table = BY_NAME["waterfall"].table(rows, NUMBERS)
+    bad = [c.quantity for c in BY_NAME["waterfall"].compare(table) if c.verdict == "fails"]
+    assert bad == ["tree: gain by shared_columns, geometric mean"]
+    assert "claimed" not in set(table.loc[table["variant"] == "tree", "configuration"])
+
+
+def test_chunks_that_are_slower_miss_their_goal(as_printed):
+    assert {c.verdict for c in verdicts("arrival", as_printed)} == {"holds"}
+    slow = as_printed.copy()
+    slow.loc[(slow["options"] == "") & (slow["scope"] == "end_to_end"), "median"] *= 1.2
+    assert {c.verdict for c in verdicts("arrival", slow)} == {"fails"}
+
+
+def test_print_s_bands_are_compared_with_the_code_as_printed_alone(as_printed):
+    wrong = as_printed.copy()
+    tuned = (wrong["options"] == "") & wrong["metric"].str.startswith("passes_")
+    wrong.loc[tuned, "median"] *= 3
+    assert verdicts("table2", wrong) == verdicts("table2", as_printed)
 
 
 def test_largest_order_fills_the_memory():
