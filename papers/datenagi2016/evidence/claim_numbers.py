@@ -34,8 +34,8 @@ class Numbers(dict[tuple[str, str], pd.Series]):
     =============== ============================ ===============================================
     group           names                        values, times in seconds
     =============== ============================ ===============================================
-    total           OMP-1, OMP-8, CU-CLASS,      host to host, of a CPU code its run
-                    CU-TREE
+    total           OMP-1, OMP-8, CU-CLASS,      host to host, of a CPU code its run, of large
+                    CU-TREE                      orders the sum of the steps
     CU-CLASS, ...   the steps, and ``all``       times of the steps, and their sum
     count           `COUNTERS`                   of CU-TREE
     doubles         CU-CLASS, CU-TREE            runs on doubles, tuned
@@ -69,7 +69,8 @@ def measured(summary: pd.DataFrame) -> Numbers:
             found[name, step] = series_of(by_seed(large, name, f"{step}_ms", "steps")) / 1e3
         if name in STEPS:
             found[name, "all"] = sum(found[name, step] for step in STEPS[name])
-    _of_steps_alone(found)
+    for name in ("OMP-8", *GPU):
+        _of_steps_alone(found, name)
     for counter in COUNTERS:
         found["count", counter] = series_of(by_seed(large, "CU-TREE", counter, "answer"))
     doubles = real[(real["family"] == "uniform_double") & (real["options"] == "")]
@@ -80,10 +81,10 @@ def measured(summary: pd.DataFrame) -> Numbers:
     return found
 
 
-def _of_steps_alone(found: Numbers) -> None:
-    """OMP-8's large orders are measured by step: its total is then their sum."""
-    sums, runs = found["OMP-8", "all"], found["total", "OMP-8"]
-    found["total", "OMP-8"] = pd.concat([runs, sums[~sums.index.isin(runs.index)]])
+def _of_steps_alone(found: Numbers, name: str) -> None:
+    """Take the sum of the steps as a code's total at large orders, measured by step alone."""
+    sums, runs = found[name, "all"], found["total", name]
+    found["total", name] = pd.concat([runs, sums[~sums.index.isin(runs.index)]])
 
 
 def _run(rows: pd.DataFrame, *labels: str) -> pd.Series:

@@ -96,10 +96,10 @@ PAIRS = {
 def _seconds(summary: pd.DataFrame, name: str, scope: str) -> pd.DataFrame:
     """Return one code's seconds, a row an instance; a CPU code's clock is always its run.
 
-    OMP-8's large orders were measured by step alone: their run is the sum of the steps.
+    Where a code was measured by step alone, its run is the sum of the steps.
     """
     rows = by_seed(summary, name, scope=scope if name in KERNELS else "run")
-    if name in KERNELS or name not in STEPS:
+    if name not in STEPS or (name in KERNELS and scope != "run"):
         return rows.assign(value=rows["value"] / 1e3)
     steps = [by_seed(summary, name, f"{step}_ms", "steps") for step in STEPS[name]]
     keys = [*KEY, "device", "seed"]
@@ -191,7 +191,7 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         if name not in KERNELS:
             whole = run.rename(columns={"run_s": "total_s"})
         threads = median(by_seed(summary, name, "threads", "answer"), "threads", ["device"])
-        part = run.merge(whole, on=[*KEY, "device"], how="left")
+        part = run.merge(whole, on=[*KEY, "device"], how="outer")
         parts.append(part.merge(threads, on=[*KEY, "device"], how="left").assign(solver=name))
     measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")
     sizes = set(printed["n"])

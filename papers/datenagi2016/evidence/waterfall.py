@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INSTANCES = Instances(
-    sizes={"smoke": (64,), "quick": (512, 2000), "paper": (1000, 5000)},
+    sizes={"smoke": (64,), "quick": (512, 2000), "paper": (1000, 2500)},
     executor={"smoke": (8,), "quick": (16,), "paper": (16, 32)},
     labels=LABELS,
 )
