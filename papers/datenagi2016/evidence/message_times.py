@@ -1,4 +1,4 @@
-"""How MPI's collectives grow with the ranks of one host: measured, drawn, and given to the model.
+"""Measures, draws and hands to the model how MPI's collectives grow with the ranks of one host.
 
 The experiment `collectives` starts `several_gpus.time_collectives` on 2 to 32 ranks and writes
 `collectives.csv` with a plot of it. A file of that name in `published/` is the model's: `growth`
