@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from papers.common.model import Solver
 from papers.lopes2019 import solver
-from papers.lopes2019.baselines import solver_c
 from papers.lopes2019.baselines import solvers as baselines
 
 SOLVERS: Mapping[str, Solver] = {
@@ -22,6 +21,5 @@ SOLVERS: Mapping[str, Solver] = {
         variants={choice: {"step_4": choice} for choice in "ABC"}
         | {"paper": {"configuration": "paper"}},
     ),
-    "cpu_c": solver_c.SOLVER,
     **baselines.SOLVERS,
 }

@@ -3,7 +3,8 @@
 =========================  ===========================  =========================================
 solver                     in the paper                 file in `papers.lopes2019.baselines`
 =========================  ===========================  =========================================
-`cpu_o4`                   "O4"; "C" of Table 1         `hungarian_o4`
+`cpu_c`                    "C" of Tables 1 to 3         `hungarian_c`, as printed
+`cpu_o4`                   "O4" of Figs. 4 and 5        `hungarian_o4`, ours
 `cpu_o3`                   "O3" of Figs. 4 and 5        `hungarian_o3`, the forest
 `cpu_o3_tree`              O3's other published form    `hungarian_o3`, the tree
 `cpu_sp_lists`             "SP" of Figs. 4 and 5        `scan_lists`, initialised
@@ -36,16 +37,16 @@ from typing import Any
 import numpy as np
 
 from papers.common.deadline import check_seconds
-from papers.common.gpu.clocks import StepClock, no_trace
+from papers.common.gpu.clocks import no_trace
 from papers.common.model import Assignment, Solver
 from papers.common.problems.assignment import prepare
 from papers.lopes2019.baselines import auction as cpu_auction
 from papers.lopes2019.baselines import auction_jacobi as cpu_auction_jacobi
+from papers.lopes2019.baselines import hungarian_c, sliced
 from papers.lopes2019.baselines import hungarian_o3 as cpu_hungarian_o3
 from papers.lopes2019.baselines import hungarian_o4 as cpu_hungarian_o4
 from papers.lopes2019.baselines import scan_lists as cpu_scan_lists
 from papers.lopes2019.baselines import shortest_path as cpu_shortest_path
-from papers.lopes2019.baselines import sliced
 from papers.lopes2019.baselines.sliced import State
 from papers.lopes2019.baselines.stages import (
     Answer,
@@ -53,11 +54,35 @@ from papers.lopes2019.baselines.stages import (
     Trace,
     duals,
     finished,
+    run_by_steps,
     solved,
     wide,
     with_headroom,
 )
 from papers.lopes2019.rectangle import finish_layout, lay_out_lines
+
+# --------------------------------------------------------------------------- as printed
+
+
+def _answer_of_stars(matrix: np.ndarray, work: Any) -> Answer:
+    # The caller's rows are the paper's columns.
+    columns, u, v = work.row_of_star_at_column, work.column_dual, work.row_dual
+    return columns.copy(), *duals(matrix, u, v), sliced.named(cpu_hungarian_o4.COUNTERS, work)
+
+
+printed = Code(
+    "the O(n^4) Hungarian algorithm as printed",
+    hungarian_c.allocate,
+    hungarian_c.hungarian,
+    lambda work, look: hungarian_c.run_steps(work, no_trace, look),
+    _answer_of_stars,
+)
+
+
+def run_printed(state: State, trace: Trace | None = None) -> None:
+    """Solve; `trace` and errors as in `papers.lopes2019.baselines.stages.run_by_steps`."""
+    run_by_steps(state, hungarian_c, printed.what, trace)
+
 
 # --------------------------------------------------------------------------- O(n^4)
 
@@ -90,45 +115,20 @@ def upload_hungarian_o4(
 
 
 def run_hungarian_o4(state: State, trace: Trace | None = None) -> None:
-    """Solve; with `trace`, from Python step by step, calling ``trace(name)`` before each.
-
-    A `papers.common.gpu.clocks.StepClock` is given the steps' times as the compiled code read them:
-    a call from Python takes longer than most steps.
-
-    Raises
-    ------
-    GivenUpError
-        If the time is over, or a loop exceeds the algorithm's worst case.
-    """
-    work, mark = state.workspace, trace or no_trace
-    state.solved = False
-    if state.seconds is not None:
-        ended = cpu_hungarian_o4.run_steps(work, mark, sliced.look_at(state))
-    elif isinstance(trace, StepClock) and cpu_hungarian_o4.CAN_TIME_STEPS:
-        ended = cpu_hungarian_o4.hungarian_timed(work, trace.add)
-    elif trace is None:
-        ended = cpu_hungarian_o4.hungarian(work)
-    else:
-        ended = cpu_hungarian_o4.run_steps(work, mark)
-    sliced.ended_well(state, ended, "the O(n^4) Hungarian algorithm")
+    """Solve; `trace` and errors as in `papers.lopes2019.baselines.stages.run_by_steps`."""
+    run_by_steps(state, cpu_hungarian_o4, "the O(n^4) Hungarian algorithm", trace)
 
 
 def download_hungarian_o4(state: State) -> Assignment:
     """Return the assignment; the duals are what steps 1 and 6 subtracted."""
     if state.layout is None or not state.layout.padding:
-        return finished(state, _answer_o4)
+        return finished(state, _answer_of_stars)
     if not state.solved:
         raise RuntimeError("nothing to download: the run has not ended")
-    answer = _answer_o4(state.layout.matrix, state.workspace)
+    answer = _answer_of_stars(state.layout.matrix, state.workspace)
     answer[-1]["zeros_initial"] -= state.layout.zeros
     answer[-1]["matches_initial"] -= state.layout.padding  # which step 2 always stars
     return finish_layout(state.problem, state.layout, *answer)
-
-
-def _answer_o4(matrix: np.ndarray, work: Any) -> Answer:
-    # The caller's rows are the paper's columns.
-    columns, u, v = work.row_of_star_at_column, work.column_dual, work.row_dual
-    return columns.copy(), *duals(matrix, u, v), sliced.named(cpu_hungarian_o4.COUNTERS, work)
 
 
 def hungarian_o4(matrix: np.ndarray) -> Answer:
@@ -153,7 +153,7 @@ def hungarian_o4(matrix: np.ndarray) -> Answer:
     GivenUpError
         If a loop exceeds the algorithm's worst case.
     """
-    return solved(matrix, cpu_hungarian_o4.allocate(matrix), run_hungarian_o4, _answer_o4)
+    return solved(matrix, cpu_hungarian_o4.allocate(matrix), run_hungarian_o4, _answer_of_stars)
 
 
 # --------------------------------------------------------------------------- O(n^3)
@@ -305,6 +305,9 @@ auction_jacobi = _JACOBI
 _OVERFLOW = dict.fromkeys(("wide integers", "wide floats"), "overflow|orders of magnitude")
 
 SOLVERS: dict[str, Solver] = {
+    "cpu_c": printed.solver(
+        "cpu_c", "Algorithms 1 to 9 in turn, CPU", run=run_printed, steps=cpu_hungarian_o4.STEPS
+    ),
     "cpu_o4": Solver(
         name="cpu_o4",
         title="Hungarian O(n^4), CPU",

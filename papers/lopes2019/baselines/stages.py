@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from papers.common.deadline import check_seconds
+from papers.common.gpu.clocks import StepClock, no_trace
 from papers.common.model import Assignment, Solver
 from papers.common.problems.assignment import Problem, finish, prepare
 from papers.common.problems.duals import row_duals
 from papers.lopes2019.baselines import sliced
+from papers.lopes2019.baselines.hungarian_o4 import CAN_TIME_STEPS
 from papers.lopes2019.baselines.sliced import State
 
 Answer = tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, int]]
@@ -115,6 +117,40 @@ class Code:
         """Return the solver of these stages; `fields` as in `papers.common.model.Solver`."""
         stages = {"upload": self.upload, "run": self.run, "download": self.download, **fields}
         return Solver(name=name, title=title, device="cpu", problem="assignment", **stages)
+
+
+def run_by_steps(state: State, steps: Any, what: str, trace: Trace | None) -> None:
+    """Run an algorithm with steps of its own; with `trace`, from Python, step by step.
+
+    A `papers.common.gpu.clocks.StepClock` is given the steps' times as the compiled code read them:
+    a call from Python takes longer than most steps.
+
+    Parameters
+    ----------
+    state : State
+    steps : module
+        Has ``hungarian``, ``hungarian_timed`` and ``run_steps``, such as `hungarian_o4`.
+    what : str
+        The algorithm's name in a sentence.
+    trace : callable, optional
+        Called with the name of each step before it begins.
+
+    Raises
+    ------
+    GivenUpError
+        If the time is over, or a loop exceeds the algorithm's worst case.
+    """
+    work, mark = state.workspace, trace or no_trace
+    state.solved = False
+    if state.seconds is not None:
+        ended = steps.run_steps(work, mark, sliced.look_at(state))
+    elif isinstance(trace, StepClock) and CAN_TIME_STEPS:
+        ended = steps.hungarian_timed(work, trace.add)
+    elif trace is None:
+        ended = steps.hungarian(work)
+    else:
+        ended = steps.run_steps(work, mark)
+    sliced.ended_well(state, ended, what)
 
 
 def solved(
