@@ -12,7 +12,14 @@ from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
 from papers.common.instances.matrices import uniform
 from papers.common.problems import assignment_proof
-from papers.datenagi2016 import launches, levels, reference, solve, solver
+from papers.datenagi2016 import (
+    launches,
+    levels,
+    printed_launches,
+    reference,
+    solve,
+    solver,
+)
 from papers.datenagi2016.configuration import (
     BOTH,
     CHANGES,
@@ -218,6 +225,50 @@ def test_a_column_takes_the_first_row_of_the_frontier():
     assert state.arrays["column_predecessor"].tolist() == [0] * 6
 
 
+def test_the_matrix_is_compressed_over_many_chunks(monkeypatch):
+    """Each chunk's addresses begin where the chunks before end, the last chunk's among them."""
+    monkeypatch.setattr(printed_launches, "TILE", 8)
+    monkeypatch.setattr(printed_launches, "CHUNKS", 7)
+    cost = uniform(13, 4, cost_range=4)
+    state = solver.upload(cost, variant="classical", geometry=SMALL, configuration="paper")
+    state.forget()
+    solver.initial_reduction(state.launches, lambda step: None)
+    solver.matrix_compression(state.launches, lambda step: None)
+    t = reference.tableau(state.problem.matrix)
+    reference.initial_reduction(t)
+    rows, columns = np.nonzero(t.C - t.D_r[:, None] - t.D_c == 0)
+    pointers = state.arrays["pointers"]
+    assert pointers.tolist() == [int((rows < i).sum()) for i in range(14)]
+    assert state.arrays["adjacency"][: pointers[-1]].tolist() == columns.tolist()
+
+
+def test_a_dual_update_that_helps_nothing_is_seen_once():
+    """Only a pass right after the update may be stuck; a path or another row is progress."""
+
+    class Host:
+        def __init__(self):
+            self.sizes, self.paths = [], []
+
+        def frontier(self):
+            return self.sizes.pop(0)
+
+        def path(self):
+            return self.paths.pop(0)
+
+    passes = levels.Levels({}, Host(), 5)
+    for updated, sizes, path, stuck in (
+        (True, [1, 0], False, True), (False, [1, 0], False, False), (True, [1, 0], True, False),
+        (True, [1, 2, 0], False, False),
+    ):  # fmt: skip
+        passes.updated = updated or passes.updated
+        passes.host.sizes, passes.host.paths = list(sizes), [path]
+        assert passes.forward_pass().stuck == stuck
+    assert passes.levels == 5
+    passes.host.sizes = [1] * 9
+    with pytest.raises(RuntimeError, match="more than 6 levels"):
+        passes.forward_pass()
+
+
 @pytest.mark.parametrize(("variant", "name"), BY_LEVEL)
 def test_the_host_copies_a_size_a_level_and_a_flag_a_pass(variant, name):
     cost = uniform(10, 3, cost_range=60)
@@ -232,6 +283,7 @@ def test_the_host_copies_a_size_a_level_and_a_flag_a_pass(variant, name):
     assert read.count(IN) == found + passes
     assert read.count(0) == counters["augmentations"] + 1, "match_count, once a check"
     assert read.count(1) == passes
+    assert passes == counters["augmentations"] + counters["dual_updates"], "none in vain at the end"
 
 
 def test_the_host_waits_for_every_kernel_only_as_printed(monkeypatch):
