@@ -60,9 +60,10 @@ def to_device_by_chunks(array: np.ndarray) -> Any:
         return target
     # Pinned memory and streams are made here; only the copies are the threads'.
     buffers = [_buffer(k)[: step * array.itemsize].view(array.dtype) for k in range(workers)]
-    streams = [device.stream() for _ in range(workers)]
+    streams, gpu = [device.stream() for _ in range(workers)], device.number()
 
     def carry(worker: int) -> None:
+        device.attach(gpu)
         buffer, stream = buffers[worker], streams[worker]
         for start in starts[worker::workers]:
             part = source[start : start + step]

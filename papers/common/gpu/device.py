@@ -186,7 +186,7 @@ def overwrite(target: Any, array: np.ndarray, stream: Any = None) -> None:
     With a `stream` the copy may go on when this returns; `array` is then pinned (`staging`).
     """
     if describe().is_gpu:
-        target.copy_to_device(array, stream=stream or 0)
+        target.copy_to_device(array, stream=0 if stream is None else stream)
     else:
         target[:] = array
 
@@ -201,6 +201,23 @@ def stream() -> Any:
 
         return cuda.stream()
     return _Done()
+
+
+def number() -> int:
+    """Return the number of this thread's GPU, for `attach`; 0 for the executor."""
+    if not describe().is_gpu:
+        return 0
+    from numba import cuda
+
+    return int(cuda.get_current_device().id)
+
+
+def attach(place: int) -> None:
+    """Make a GPU, by its `number`, that of a new thread, which begins with none."""
+    if describe().is_gpu:
+        from numba import cuda
+
+        cuda.select_device(place)
 
 
 class _Done:

@@ -54,3 +54,11 @@ def test_what_fails_in_a_thread_is_raised(monkeypatch):
         copying.to_device_by_chunks(np.zeros(100, np.int32))
     with pytest.raises(ValueError, match="C-contiguous"):
         copying.to_device_by_chunks(np.zeros((9, 9), np.int32)[:, ::2])
+
+
+def test_every_thread_works_on_the_caller_s_gpu(monkeypatch):
+    attached = []
+    monkeypatch.setattr(device, "number", lambda: 3)
+    monkeypatch.setattr(device, "attach", attached.append)
+    copying.to_device_by_chunks(np.zeros(100, np.int32))
+    assert attached == [3] * copying.THREADS
