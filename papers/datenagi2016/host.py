@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from papers.common.gpu.signals import Mailbox, unpack
+from papers.common.gpu.signals import unpack
 from papers.common.gpu.words import CopiedWords
 from papers.datenagi2016.configuration import Configuration
 from papers.datenagi2016.kernels.printed import IN, OUT
@@ -45,14 +45,11 @@ class PackedWord:
 
     Attributes
     ----------
-    mailbox : Mailbox
     words : None
         There are no flags that the host copies.
     """
 
-    def __init__(self) -> None:
-        self.mailbox = Mailbox()
-        self.words: CopiedWords | None = None
+    words: CopiedWords | None = None
 
     def matches(self) -> int | None:
         """Return nothing: the forward pass's word carries the count."""
@@ -66,17 +63,16 @@ class PackedWord:
 class Copies:
     """The host copies words of ``flags``.
 
+    A forward pass that is one launch sends its word all the same; only whether a dual update helped
+    is taken from it, which has arrived when the copy has.
+
     Attributes
     ----------
-    mailbox : Mailbox
-        A forward pass that is one launch sends its word all the same; only whether a dual update
-        helped is taken from it, which has arrived when the copy has.
     words : CopiedWords
         The flags of `papers.datenagi2016.kernels.shared.Flag`.
     """
 
     def __init__(self) -> None:
-        self.mailbox = Mailbox()
         self.words: CopiedWords | None = CopiedWords(FLAGS)
         self._words = self.words
 

@@ -18,6 +18,7 @@ from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
+from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, GivenUpError, Instance
 from papers.common.problems import blocks, costs_on_device
@@ -225,7 +226,7 @@ def upload(
         matrix = problem.costs.array if on_device else device.to_device(rows_first(problem))
         flat = matrix.reshape(shape[0] * shape[1])
         state.host = host_of(configured)
-        state.mailbox, words = state.host.mailbox, state.host.words
+        state.mailbox, words = Mailbox(), state.host.words
         state.arrays = allocate(
             shape, work, flat, variant, shapes, configured, words and words.device_words
         )

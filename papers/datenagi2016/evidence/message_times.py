@@ -50,7 +50,7 @@ def start(ranks: int, repeats: int | None = None) -> list[dict[str, str]]:
     A number of ranks that does not end, or that the launcher refuses, has no rows.
     """
     program = "papers.datenagi2016.several_gpus.time_collectives"
-    more = [] if repeats is None else ["--repeats", str(repeats)]
+    more = [] if repeats is None else [str(repeats)]
     command = [str(launcher()), "-n", str(ranks), sys.executable, "-m", program, *more]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     try:

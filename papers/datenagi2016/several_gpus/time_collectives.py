@@ -2,16 +2,15 @@
 
     mpiexec -n 8 python -m papers.datenagi2016.several_gpus.time_collectives
 
-No GPU takes part, so that more ranks can be timed than there are GPUs: the scaling model
-(`evidence.scaling_model`) takes from it how a message grows with the number of ranks. Rank 0 prints
-one line for each collective of [DN16 sec.5] and size: ranks, collective, bytes of a rank's buffer,
-and the median of the microseconds that the slowest rank took.
+No GPU takes part, so that there may be more ranks than GPUs: `evidence.scaling_model` takes from it
+how a message grows with the ranks. Rank 0 prints a line for each collective of [DN16 sec.5] and
+size: ranks, collective, bytes of a rank's buffer, median microseconds of the slowest rank.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,12 +20,11 @@ import numpy as np
 from papers.common.mpi import ranks
 
 COLUMNS = ("ranks", "collective", "bytes", "us")
-
 SIZES = (8, 1024, 80_000, 160_000)
 """Bytes of a rank's buffer: a word, a short frontier, all rows of n = 20,000 and of 40,000."""
 
 REPEATS = 200
-"""Rounds of each collective, behind as many tenths that warm up."""
+"""Rounds of each collective, behind a tenth as many that warm up."""
 
 
 def collectives(comm: Any, size: int) -> dict[str, Callable[[], None]]:
@@ -47,7 +45,7 @@ def collectives(comm: Any, size: int) -> dict[str, Callable[[], None]]:
 def timed(comm: Any, call: Callable[[], None], repeats: int) -> float:
     """Return the median over the rounds of the slowest rank's microseconds; the same everywhere.
 
-    Every round begins at a barrier, as a level of the search begins with the one before it.
+    Every round begins at a barrier, as a level begins when the one before it has ended.
     """
     took = []
     for turn in range(repeats + repeats // 10):
@@ -70,15 +68,11 @@ def measure(comm: Any, repeats: int = REPEATS) -> list[tuple[int, str, int, floa
 
 
 def main() -> None:
-    """Print the rows on rank 0."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    repeats = parser.parse_args().repeats
+    """Print the rows on rank 0; a first argument is the number of rounds."""
     comm = ranks.world()
-    rows = measure(comm, repeats)
+    rows = measure(comm, int(sys.argv[1]) if sys.argv[1:] else REPEATS)
     if comm.rank == 0:
-        for row in rows:
-            print(",".join(map(str, row)))
+        print("\n".join(",".join(map(str, row)) for row in rows))
 
 
 if __name__ == "__main__":
