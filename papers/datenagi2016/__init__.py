@@ -2,7 +2,9 @@
 
 Reading order: `reference` (the sequential listings), `kernels.half_units` (how theta / 2 stays
 exact), `kernels.shared`, `kernels.classical` and `kernels.tree` (the same steps on the GPU),
-`solver` (the host loop) with `launches` (its memory and launches) and `bands` (how Table 2 counts),
+`kernels.printed` (the kernels as printed), `solver` (the host loop) with `levels` (its forward
+pass as printed), `host`, `launches` and `printed_launches` (memory and launches) and `bands` (how
+Table 2 counts), `configuration` (what differs between print and ours, switch by switch),
 `baselines` (the OpenMP version), `evidence` (tables and figures). Several GPUs:
 `several_gpus.solver` (the loop), `several_gpus.classical` and `several_gpus.tree` (the steps that
 differ), `several_gpus.exchange` (how the ranks exchange), `several_gpus.kernels`;
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from papers.common.model import Assignment, Defaults, Paper, lazily
 
 if TYPE_CHECKING:
+    from papers.datenagi2016.configuration import Configuration
     from papers.datenagi2016.launches import Geometry
 
 __all__ = ["PAPER", "solve"]
@@ -33,6 +36,7 @@ def solve(
     geometry: Geometry | None = None,
     solver: str | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> Assignment:
     """Solve a linear assignment problem on one GPU, or on the ranks of `comm`, a GPU each [DN16].
 
@@ -77,6 +81,9 @@ def solve(
     seconds : float, optional
         The time after which a run without an answer is given up; the clock, on several ranks rank
         0's, is looked at after every forward pass.
+    configuration : str or papers.datenagi2016.configuration.Configuration
+        "tuned", "paper" (Algorithms 1 to 9 as printed) or another name of
+        `papers.datenagi2016.configuration.CONFIGURATIONS`, the steps between; on one GPU.
 
     Returns
     -------
@@ -87,9 +94,10 @@ def solve(
     Raises
     ------
     ValueError
-        An unknown `variant` or `exchange`, before anything is read; NaN, a wrong dimension or type,
-        an infeasible matrix, costs that would overflow the working type, a matrix too large for
-        the card; on several ranks more ranks than lines, or other costs or options than rank 0's.
+        An unknown `variant`, `exchange` or `configuration`, before anything is read; NaN, a wrong
+        dimension or type, an infeasible matrix, costs that would overflow the working type, a
+        matrix too large for the card; on several ranks more ranks than lines, or other costs or
+        options than rank 0's.
     OSError
         A file that cannot be read.
     MissingPackageError
@@ -107,6 +115,8 @@ def solve(
     5
     """
     if comm is not None:
+        if configuration != "tuned":
+            raise ValueError("several GPUs have one configuration, tuned")
         from papers.datenagi2016.several_gpus import solver as mpi_solver
 
         return mpi_solver.solve(
@@ -119,7 +129,10 @@ def solve(
     check(exchange)
     if variant is not None:
         one_gpu.check_variant(variant)
-    options = {"maximize": maximize, "dtype": dtype, "geometry": geometry, "seconds": seconds}
+    options = {
+        "maximize": maximize, "dtype": dtype, "geometry": geometry, "seconds": seconds,
+        "configuration": None if configuration == "tuned" else configuration,
+    }  # fmt: skip
     matrix = one_gpu.matrix_of(cost)
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, matrix, solver or variant, options)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,17 @@ from papers.common.gpu.kernels_scan import exclusive_scan
 from papers.common.gpu.launch import Launch, bind
 from papers.common.gpu.limits import blocks_for, grid_for, largest
 from papers.common.gpu.signals import Mailbox
-from papers.datenagi2016.kernels import classical, tree
+from papers.datenagi2016.configuration import TUNED, Configuration
+from papers.datenagi2016.kernels import classical, printed, tree
 from papers.datenagi2016.kernels import shared as k
 from papers.datenagi2016.kernels.arguments import TUPLES, Scope
+from papers.datenagi2016.printed_launches import (
+    level_launches,
+    matrix_launches,
+    more_arrays,
+    more_bytes,
+    wait_for_each,
+)
 
 VARIANTS = ("classical", "tree")
 
@@ -90,9 +99,25 @@ class Geometry:
             blocks = 2 * machine.multiprocessors
         return cls(256, 256, 128, rows, 512, blocks, 1024, 1024, 16)
 
+    def narrow(self, m: int) -> Geometry:
+        """Return shapes with which the tree's forward pass gives each of m columns one thread.
+
+        A warp shares a group of 32 columns only where there are twice as many warps as groups.
+        """
+        groups = blocks_for(m, 32)
+        threads = min(self.search_threads, 32 << (groups.bit_length() - 1))
+        blocks = min(self.search_blocks, max(1, groups * 32 // threads))
+        return replace(self, search_threads=threads, search_blocks=blocks)
+
 
 def allocate(
-    shape: tuple[int, int], dtype: np.dtype, cost: Any, variant: str, shapes: Geometry
+    shape: tuple[int, int],
+    dtype: np.dtype,
+    cost: Any,
+    variant: str,
+    shapes: Geometry,
+    configuration: Configuration = TUNED,
+    flags: Any = None,
 ) -> dict[str, Any]:
     """Device memory for one problem; the arrays are named as in the table of `kernels.shared`.
 
@@ -105,13 +130,16 @@ def allocate(
     cost : device array [n * m]
     variant : {"classical", "tree"}
     shapes : Geometry
+    configuration : Configuration
+    flags : device array, int32[FLAGS], optional
+        The words that the host copies, if it does.
 
     Returns
     -------
     dict of str to device array
     """
     n, m = shape
-    arrays: dict[str, Any] = {"cost": cost}
+    arrays: dict[str, Any] = {"cost": cost, **more_arrays(shape, variant, configuration)}
     for name, size in (("row_dual", n), ("column_dual", m), ("slack", m)):
         arrays[name] = device.empty(size, dtype)
     for name in ("assignment", "cover", "predecessor", "successor", "mark"):
@@ -120,7 +148,7 @@ def allocate(
     arrays["frontier_reverse"] = device.empty(m, np.int32)
     arrays["frontier_augment"] = device.empty(n, np.int32)
     arrays["theta"] = device.empty(1, dtype)
-    arrays["flags"] = device.to_device(np.zeros(k.FLAGS, np.int32))
+    arrays["flags"] = device.to_device(np.zeros(k.FLAGS, np.int32)) if flags is None else flags
     if variant == "tree":
         arrays["frontier"] = device.empty(2 * n, np.int32)
         return arrays
@@ -133,7 +161,13 @@ def allocate(
     return arrays
 
 
-def state_bytes(shape: tuple[int, int], itemsize: int, variant: str, stage_width: int = 16) -> int:
+def state_bytes(
+    shape: tuple[int, int],
+    itemsize: int,
+    variant: str,
+    stage_width: int = 16,
+    configuration: Configuration = TUNED,
+) -> int:
     """Bytes of device memory of a run besides the cost matrix.
 
     Parameters
@@ -145,9 +179,11 @@ def state_bytes(shape: tuple[int, int], itemsize: int, variant: str, stage_width
     variant : {"classical", "tree"}
     stage_width : int
         See `Geometry`.
+    configuration : Configuration
     """
     n, m = shape
     shared = (n + 2 * m + 1) * itemsize + 6 * 4 * (n + m) + 4 * k.FLAGS
+    shared += more_bytes(shape, variant, configuration)
     if variant == "tree":
         return shared + 8 * n
     return shared + 4 * (4 * n + 1 + n * stage_width + n * m)
@@ -195,6 +231,7 @@ def bind_launches(
     variant: str,
     shapes: Geometry,
     negligible: float,
+    configuration: Configuration = TUNED,
 ) -> dict[str, Launch]:
     """Every launch of a run, bound to its grid and its arrays, by its kernel's name.
 
@@ -210,36 +247,72 @@ def bind_launches(
         "first": np.int32(0), "scope": Scope(np.int32(0), np.int32(n)),
         "values": a["slack"], "signal": mailbox.device_word,
     }  # fmt: skip
-    line, row = grid_for(m, shapes.line_threads), grid_for(32 * n, shapes.row_threads)
-    columns = blocks_for(m, shapes.column_threads) * blocks_for(n, shapes.rows_a_block)
-    one_block = 1, shapes.reduction_threads
-    grids: dict[Any, tuple[int, int]] = {
-        k.init: line, k.row_reduction: row, k.column_reduction: (columns, shapes.column_threads),
-        k.optimality_check: line, k.reverse_pass: line, k.augmentation: line, k.minimum: one_block,
-    }  # fmt: skip
-    if variant == "tree":
-        grids |= {
-            tree.forward_pass: (shapes.search_blocks, shapes.search_threads), k.dual_update: line
-        }  # fmt: skip
-    else:
-        grids |= {
-            classical.compression_predicate: row, exclusive_scan: (1, shapes.scan_threads),
-            classical.compression_scatter: row, classical.forward_pass: (1, shapes.search_threads),
-            classical.dual_update_stage_1: row, k.dual_update_stage_2: line,
-        }  # fmt: skip
     special: dict[Any, dict[str, Any]] = {}
     if variant == "classical":
         special[exclusive_scan] = {"values": a["counts"], "sums": a["pointers"]}
     else:
         special[k.minimum] = {"n": np.int32(m)}  # over the columns' slacks, not the rows'
     if m > n:
-        del grids[k.column_reduction]
         special[k.init] = {"top": dtype.type(0)}
-    launches = [
-        bind_by_name(kernel, *grid, known, **special.get(kernel, {}))
-        for kernel, grid in grids.items()
-    ]
-    return {launch.name: launch for launch in launches}
+    launches = {
+        kernel.py_func.__name__: bind_by_name(kernel, *grid, known, **special.get(kernel, {}))
+        for kernel, grid in _grids(shape, variant, shapes, configuration).items()
+    }
+    bound = partial(_bind_known, known)
+    threads = shapes.line_threads, shapes.scan_threads
+    if variant == "classical" and configuration.by_entry:
+        launches |= matrix_launches(bound, known, shape, threads)
+    if not configuration.one_pass:
+        launches |= level_launches(bound, known, shape, variant, configuration, threads)
+    if configuration.wait:
+        wait_for_each(launches)
+    return launches
+
+
+def _bind_known(
+    known: Mapping[str, Any], kernel: Any, grid: int, block: int, **special: Any
+) -> Launch:
+    return bind_by_name(kernel, grid, block, known, **special)
+
+
+def _grids(
+    shape: tuple[int, int], variant: str, shapes: Geometry, configuration: Configuration
+) -> dict[Any, tuple[int, int]]:
+    """Return the kernels that are bound by their names, and the blocks and threads of each."""
+    n, m = shape
+    line, row = grid_for(m, shapes.line_threads), grid_for(32 * n, shapes.row_threads)
+    columns = blocks_for(m, shapes.column_threads) * blocks_for(n, shapes.rows_a_block)
+    one_block = 1, shapes.reduction_threads
+    by_line = configuration.thread_a_line
+    grids: dict[Any, tuple[int, int]] = {k.init: line}
+    if by_line:
+        grids |= {printed.row_reduction: line, printed.column_reduction: line}
+    else:
+        columns_grid = columns, shapes.column_threads
+        grids |= {k.row_reduction: row, k.column_reduction: columns_grid}
+    if m > n:
+        del grids[printed.column_reduction if by_line else k.column_reduction]
+    grids |= {
+        k.optimality_check: line, k.reverse_pass: line, k.augmentation: line, k.minimum: one_block,
+    }  # fmt: skip
+    if variant == "tree":
+        search = shapes.narrow(m) if configuration.thread_a_column else shapes
+        if configuration.one_pass:
+            grids[tree.forward_pass] = search.search_blocks, search.search_threads
+        return grids | {k.dual_update: line}
+    if configuration.one_pass:
+        grids[classical.forward_pass] = 1, shapes.search_threads
+    if not configuration.by_entry:
+        grids |= {
+            classical.compression_predicate: row, exclusive_scan: (1, shapes.scan_threads),
+            classical.compression_scatter: row,
+        }  # fmt: skip
+    if by_line:
+        del grids[k.minimum]
+        grids |= {printed.dual_update_stage_1: line, printed.minimum: (1, 32)}
+    else:
+        grids[classical.dual_update_stage_1] = row
+    return grids | {k.dual_update_stage_2: line}
 
 
 def scalars(dtype: np.dtype, shapes: Geometry, negligible: float) -> dict[str, Any]:

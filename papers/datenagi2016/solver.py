@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,15 +18,18 @@ from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.launch import Launch
-from papers.common.gpu.signals import Mailbox, unpack
+from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, GivenUpError, Instance
 from papers.common.problems import blocks, costs_on_device
 from papers.common.problems.assignment import finish, prepare
-from papers.datenagi2016 import bands
+from papers.datenagi2016 import arrival, bands
+from papers.datenagi2016.configuration import TUNED, Configuration, find
+from papers.datenagi2016.host import Copies, PackedWord, Signal, host_of
 from papers.datenagi2016.kernels.half_units import NEGLIGIBLE, halves
 from papers.datenagi2016.kernels.shared import Flag
 from papers.datenagi2016.launches import VARIANTS, Geometry, allocate, bind_launches, state_bytes
+from papers.datenagi2016.levels import Levels, launch_all
 from papers.datenagi2016.rectangles import rows_first, square_again
 
 STEPS_TREE = (
@@ -35,6 +38,13 @@ STEPS_TREE = (
 )  # fmt: skip
 STEPS_CLASSICAL = (*STEPS_TREE[:2], "matrix_compression", *STEPS_TREE[2:])
 DTYPES = ("int32", "int64", "float64")
+
+COMPRESSION = (
+    "compression_predicate", "chunk_sums", "exclusive_scan", "chunk_scan", "compression_scatter",
+)  # fmt: skip
+REVERSE_PASS = ("reverse_predicate", "reverse_scan", "reverse_scatter", "reverse_pass")
+AUGMENTATION = ("augment_predicate", "augment_scan", "augment_scatter", "augmentation")
+"""The launches of three steps; a configuration has some of them (`launches`)."""
 
 SLACK_FACTOR = 4
 """A slack is at most twice the costs' range (`papers.common.problems.assignment`), and doubled."""
@@ -48,19 +58,6 @@ PATIENCE = 3
 
 For doubles, cancellation can leave the tight edge a residue above `half_units.NEGLIGIBLE`; one more
 update, by that residue, makes it tight, because it rounds at the size of the small terms."""
-
-
-class Signal(NamedTuple):
-    """The word of a forward pass to the host (`kernels.shared.send_signal` packs it)."""
-
-    matches: int
-    path_found: bool
-    stuck: bool
-
-
-def decode_signal(payload: int) -> Signal:
-    """Unpack the payload of a forward pass's word."""
-    return Signal(*unpack(payload))
 
 
 @dataclass
@@ -84,6 +81,12 @@ class State(DeviceState):
         Time that a run may take.
     deadline : Deadline
         The time limit of the run that goes on.
+    configuration : Configuration
+        The choice between print and ours.
+    host : PackedWord or Copies
+        How counts and flags reach the host.
+    levels : Levels or None
+        The forward passes of the run that goes on, if the host launches their levels.
     """
 
     problem: Any
@@ -95,10 +98,28 @@ class State(DeviceState):
     whole: bool = True
     seconds: float | None = None
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
+    configuration: Configuration = TUNED
+    host: PackedWord | Copies = field(default_factory=PackedWord)
+    levels: Levels | None = None
+
+    def check(self) -> int | None:
+        """Launch the optimality check; return its count where the host copies it."""
+        launch_all(self.launches, "reset", "optimality_check")
+        matches = self.host.matches()
+        if self.levels is not None:
+            self.levels.matches = matches or 0
+        return matches
+
+    def forward_pass(self) -> Signal:
+        """Make a forward pass and return its signal."""
+        if self.levels is not None:
+            return self.levels.forward_pass()
+        self.launches["forward_pass"]()
+        return self.wait()
 
     def wait(self) -> Signal:
-        """Wait for the signal of the latest forward pass."""
-        return decode_signal(self.payload())
+        """Wait for the signal of the latest forward pass that was one launch."""
+        return self.host.signal(self.payload)
 
     def forget(self) -> None:
         """Start counting anew: also right after a run that was interrupted between two signals."""
@@ -106,6 +127,8 @@ class State(DeviceState):
         self.matches_at_update.clear()
         self.matches_at_pass.clear()
         self.deadline = Deadline(self.seconds)
+        if self.levels is not None and isinstance(self.host, Copies):
+            self.levels = Levels(self.launches, self.host, self.n)
 
     def check_time(self, matches: int) -> None:
         """Give up if the time is over; `matches` rows are assigned.
@@ -134,6 +157,7 @@ def upload(
     variant: str = "tree",
     geometry: Geometry | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> State:
     """Check the input, allocate everything, copy the costs to the device, bind the launches.
 
@@ -155,6 +179,9 @@ def upload(
     seconds : float, optional
         A run without an answer after so long gives up; it looks after every forward pass, which
         reads each entry of the matrix once at most.
+    configuration : str or Configuration
+        "tuned" (the default), "paper" or another of
+        `papers.datenagi2016.configuration.CONFIGURATIONS`.
 
     Returns
     -------
@@ -163,8 +190,8 @@ def upload(
     Raises
     ------
     ValueError
-        Bad costs (see `prepare` and `adopt`), an unknown `variant`, or a matrix too large for the
-        card.
+        Bad costs (see `prepare` and `adopt`), an unknown `variant` or `configuration`, or a matrix
+        too large for the card.
     TypeError
         From `adopt`.
     OSError
@@ -172,7 +199,11 @@ def upload(
     """
     check_variant(variant)
     check_seconds(seconds)
+    configured = find(configuration)
     cost = matrix_of(cost)
+    if arrival.is_taken(cost, maximize, dtype, configured):
+        check_size(len(cost), cost.dtype, variant, configuration=configured)
+        cost = arrival.arrived(cost, SLACK_FACTOR)
     on_device = is_on_device(cost)
     problem: Any
     if on_device:
@@ -184,20 +215,27 @@ def upload(
     whole = on_device or problem.cost.dtype.kind != "f"
     sides = (problem.size,) * 2 if on_device else problem.cost.shape
     shape = min(sides), max(sides)
-    state = State(problem, variant, shape[0], whole=whole, seconds=seconds)
+    state = State(
+        problem, variant, shape[0], whole=whole, seconds=seconds, configuration=configured
+    )
     if state.n:
         shapes = geometry or Geometry.for_device(shape[1], variant)
         width = shapes.stage_width
-        state.state_bytes = state_bytes(shape, work.itemsize, variant, width)
-        check_size(shape[1], work, variant, width, matrix_there=on_device)
+        state.state_bytes = state_bytes(shape, work.itemsize, variant, width, configured)
+        check_size(shape[1], work, variant, width, on_device, configured)
         matrix = problem.costs.array if on_device else device.to_device(rows_first(problem))
         flat = matrix.reshape(shape[0] * shape[1])
-        state.arrays = allocate(shape, work, flat, variant, shapes)
-        state.mailbox = Mailbox()
+        state.host = host_of(configured)
+        state.mailbox, words = Mailbox(), state.host.words
+        state.arrays = allocate(
+            shape, work, flat, variant, shapes, configured, words and words.device_words
+        )
         negligible = 0.0 if whole else NEGLIGIBLE
         state.launches = bind_launches(
-            shape, work, state.arrays, state.mailbox, variant, shapes, negligible
+            shape, work, state.arrays, state.mailbox, variant, shapes, negligible, configured
         )
+        if isinstance(state.host, Copies) and not configured.one_pass:
+            state.levels = Levels(state.launches, state.host, state.n)
     return state
 
 
@@ -241,7 +279,12 @@ def resident_problem(cost: Any, maximize: bool, dtype: Any) -> costs_on_device.R
 
 
 def check_size(
-    n: int, dtype: np.dtype, variant: str, stage_width: int = 16, matrix_there: bool = False
+    n: int,
+    dtype: np.dtype,
+    variant: str,
+    stage_width: int = 16,
+    matrix_there: bool = False,
+    configuration: Configuration = TUNED,
 ) -> None:
     """Refuse an order that the index types or the card's memory cannot hold.
 
@@ -260,7 +303,8 @@ def check_size(
 
     def needed(order: int) -> int:
         matrix = 0 if matrix_there else dtype.itemsize * order * order
-        return matrix + state_bytes((order, order), dtype.itemsize, variant, stage_width)
+        sides = order, order
+        return matrix + state_bytes(sides, dtype.itemsize, variant, stage_width, configuration)
 
     def largest(free: int) -> int:
         low, high = 0, n
@@ -307,14 +351,17 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         matrix_compression(launches, mark)
     for _ in range(state.n + 1):
         mark("optimality_check")
-        launches["optimality_check"]()
+        # Where the count does not reach the host by itself, the forward pass's word carries it.
+        if state.check() == state.n:
+            state.solved = True
+            return
         search(state, mark)
         if state.solved:
             return
         mark("reverse_pass")
-        launches["reverse_pass"]()
+        launch_all(launches, *REVERSE_PASS)
         mark("augmentation")
-        launches["augmentation"]()
+        launch_all(launches, *AUGMENTATION)
     reached = {"dual_updates": len(state.matches_at_update)}
     message = f"no perfect matching after {state.n + 1} searches"
     raise GivenUpError(message, reached=reached)
@@ -323,18 +370,13 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 def initial_reduction(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
     """Row and column minima [DN16 sec.4.1]."""
     mark("initial_reduction")
-    launches["init"]()
-    launches["row_reduction"]()
-    if "column_reduction" in launches:  # of square matrices
-        launches["column_reduction"]()
+    launch_all(launches, "init", "row_reduction", "column_reduction")  # the last of squares only
 
 
 def matrix_compression(launches: dict[str, Launch], mark: Callable[[str], None]) -> None:
     """The zero-slack edges as CSR [DN16 sec.3.3]: predicate, prefix sum, scatter."""
     mark("matrix_compression")
-    launches["compression_predicate"]()
-    launches["exclusive_scan"]()
-    launches["compression_scatter"]()
+    launch_all(launches, *COMPRESSION)
 
 
 def search(state: State, mark: Callable[[str], None]) -> None:
@@ -344,9 +386,7 @@ def search(state: State, mark: Callable[[str], None]) -> None:
     # One of `patience` + 1 dual updates in a row lets the next pass cover another column.
     for _ in range((patience + 1) * (state.n + 1)):
         mark("forward_pass")
-        state.launches["forward_pass"]()
-        # The signal carries the optimality check's count too: the host waits once, not twice.
-        signal = state.wait()
+        signal = state.forward_pass()
         if signal.matches == state.n:
             state.solved = True
             return
@@ -372,6 +412,8 @@ def dual_update(state: State, mark: Callable[[str], None]) -> None:
     """Move the duals by half of theta [DN16 sec.4.4], and list the edges anew (classical)."""
     launches = state.launches
     mark("dual_update")
+    if state.levels is not None:
+        state.levels.updated = True
     if state.variant == "classical":
         launches["dual_update_stage_1"]()
         launches["minimum"]()
@@ -434,6 +476,7 @@ def solve(
     variant: str = "tree",
     geometry: Geometry | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> Assignment:
     """Solve a linear assignment problem, searching from all unassigned rows at once [DN16].
 
@@ -458,6 +501,8 @@ def solve(
         Launch shapes; by default those that suit the device.
     seconds : float, optional
         The time after which a run without an answer is given up.
+    configuration : str or Configuration
+        As in `upload`.
 
     Returns
     -------
@@ -484,18 +529,23 @@ def solve(
     >>> solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost
     5
     """
-    state = upload(cost, maximize, dtype, variant, geometry, seconds)
+    state = upload(cost, maximize, dtype, variant, geometry, seconds, configuration)
     run(state)
     return download(state)
 
 
 def _counters(state: State) -> dict[str, int]:
     count = {name: launch.count for name, launch in state.launches.items()}
+    if state.levels is not None:
+        passes, levels = state.levels.passes, state.levels.levels
+    else:
+        passes = count["forward_pass"]
+        levels = int(device.to_host(state.arrays["flags"])[Flag.LEVELS])
     counters = {
         "initial_assignments": (*state.matches_at_update, state.n)[0],
         "dual_updates": len(state.matches_at_update),
-        "forward_passes": count["forward_pass"],
-        "bfs_levels": int(device.to_host(state.arrays["flags"])[Flag.LEVELS]),
+        "forward_passes": passes,
+        "bfs_levels": levels,
         "augmentations": count["augmentation"],
         "kernel_launches": sum(count.values()),
         "state_bytes": state.state_bytes,

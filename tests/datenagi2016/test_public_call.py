@@ -111,6 +111,7 @@ def test_the_signature_names_every_option():
         "geometry",
         "solver",
         "seconds",
+        "configuration",
     ]
     parameters = inspect.signature(solve).parameters
     assert list(parameters) == names

@@ -180,12 +180,51 @@ def to_device(array: np.ndarray) -> Any:
     return array.copy()
 
 
-def overwrite(target: Any, array: np.ndarray) -> None:
-    """Copy a host array over a device array of its shape and type."""
+def overwrite(target: Any, array: np.ndarray, stream: Any = None) -> None:
+    """Copy a host array over a device array of its shape and type.
+
+    With a `stream` the copy may go on when this returns; `array` is then pinned (`staging`).
+    """
     if describe().is_gpu:
-        target.copy_to_device(array)
+        target.copy_to_device(array, stream=0 if stream is None else stream)
     else:
         target[:] = array
+
+
+def stream() -> Any:
+    """Return a new stream of copies with a method `synchronize`; the executor's are done at once.
+
+    Work on the default stream waits for none of them: whoever copies synchronizes.
+    """
+    if describe().is_gpu:
+        from numba import cuda
+
+        return cuda.stream()
+    return _Done()
+
+
+def number() -> int:
+    """Return the number of this thread's GPU, for `attach`; 0 for the executor."""
+    if not describe().is_gpu:
+        return 0
+    from numba import cuda
+
+    return int(cuda.get_current_device().id)
+
+
+def attach(place: int) -> None:
+    """Make a GPU, by its `number`, that of a new thread, which begins with none."""
+    if describe().is_gpu:
+        from numba import cuda
+
+        cuda.select_device(place)
+
+
+class _Done:
+    """The executor's stream."""
+
+    def synchronize(self) -> None:
+        """Return at once."""
 
 
 def fetch(array: Any, target: np.ndarray) -> None:

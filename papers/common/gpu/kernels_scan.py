@@ -17,15 +17,13 @@ ITEMS = 4
 """Entries a thread takes at a time."""
 
 
-@cuda.jit
-def exclusive_scan(n, values, sums):
-    """``sums[k] = values[0] + ... + values[k - 1]`` for k = 0 .. n; the total must fit int32.
+@cuda.jit(device=True)
+def scan_by_block(n, values, sums, totals):
+    """Scan with one block of whole warps, whose threads all call it; ``sums`` may be ``values``.
 
-    Launch: one block of whole warps, which walks over the array in tiles of ``ITEMS`` entries a
-    thread and carries the sum from tile to tile.
-    Reads/Writes: reads ``values``, writes ``sums[0 .. n]``, once each.
+    The block walks over the array in tiles of ``ITEMS`` entries a thread and carries the sum from
+    tile to tile; ``totals`` is shared int32[32]. Returns the sum of all.
     """
-    totals = cuda.shared.array(32, int32)
     carry = int32(0)
     for start in range(0, n, ITEMS * cuda.blockDim.x):
         first = start + ITEMS * cuda.threadIdx.x
@@ -40,8 +38,20 @@ def exclusive_scan(n, values, sums):
             sums[k] = running
             running = int32(running + value)
         carry = int32(carry + total)
+    return carry
+
+
+@cuda.jit
+def exclusive_scan(n, values, sums):
+    """``sums[k] = values[0] + ... + values[k - 1]`` for k = 0 .. n; the total must fit int32.
+
+    Launch: one block of whole warps; see `scan_by_block`.
+    Reads/Writes: reads ``values``, writes ``sums[0 .. n]``, once each.
+    """
+    totals = cuda.shared.array(32, int32)
+    total = scan_by_block(n, values, sums, totals)
     if cuda.threadIdx.x == 0:
-        sums[n] = carry
+        sums[n] = total
 
 
 ELEMENT_TYPES = ("int32",)

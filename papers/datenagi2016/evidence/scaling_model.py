@@ -24,8 +24,10 @@ several; and if that way was seen on one number of ranks only, the whole time of
 search counts as its exchange.
 
 The band spans the predictions of the fits that leave out one configuration each, widened by the
-residual of that phase. If only one number of ranks above one was measured, the growth of messages
-is unknown, and the band reaches from no growth to p - 1.
+residual of that phase. The growth of messages with p is that of MPI's collectives on one host where
+these were timed (`evidence.message_times`); else, if only one number of ranks above one was
+measured, it is unknown, and the band reaches from no growth to p - 1. A band that is wider than
+`evidence.scaling_verdicts.WIDEST` says nothing, and fails.
 """
 
 from __future__ import annotations
@@ -55,6 +57,9 @@ GROWTHS: dict[str, Callable[[int], float]] = {
     "p - 1": lambda p: float(p - 1),
 }
 """`Growth`, the price of a message on p ranks over one on two; the model takes the first."""
+
+Growth = str | Callable[[int], float]
+"""A key of `GROWTHS`, or a function of the ranks."""
 
 RESIDUALS = 2.0
 """The band is widened by so many root mean square residuals."""
@@ -87,7 +92,7 @@ class Observation:
 
 
 def quantities(
-    variant: str, n: int, p: int, counts: Mapping[str, float], growth: str = "log2 p"
+    variant: str, n: int, p: int, counts: Mapping[str, float], growth: Growth = "log2 p"
 ) -> dict[str, tuple[float, ...]]:
     """Return how often each of `PRICES` is paid in every phase.
 
@@ -99,10 +104,10 @@ def quantities(
     n, p : int
     counts : mapping of str to float
         By `COUNTS`.
-    growth : str
-        A key of `GROWTHS`.
+    growth : str or callable(int) -> float
+        A key of `GROWTHS`, or a measured one.
     """
-    steps = GROWTHS[growth](p)
+    steps = growth(p) if callable(growth) else GROWTHS[growth](p)
     some = 1.0 if p > 1 else 0.0
     strip, line = ITEM * n * n / p, ITEM * n
     updates, passes = counts["dual_updates"], counts["forward_passes"]
@@ -155,7 +160,7 @@ class Fit:
     laws : dict of str to (float, float)
         Each count is ``a n**b``.
     known : dict of int to dict
-        Median counts of the orders that were measured.
+        Median counts of the orders that were measured; some orders lack some.
     share : float
         Time of a run over the sum of its steps, whose clocks wait at every boundary.
     residuals : dict of str to float
@@ -171,11 +176,12 @@ class Fit:
     known: Mapping[int, Mapping[str, float]]
     share: float
     residuals: Mapping[str, float]
-    growth: str = "log2 p"
+    growth: Growth = "log2 p"
 
     def counts(self, n: int) -> Mapping[str, float]:
-        """Return the counts at order `n`, as measured there or by the power laws."""
-        return self.known.get(n) or {name: a * n**b for name, (a, b) in self.laws.items()}
+        """Return the counts at order `n`, each as measured there or by its power law."""
+        laws = {name: a * n**b for name, (a, b) in self.laws.items()}
+        return laws | dict(self.known.get(n, {}))
 
     def seconds(
         self, n: int, p: int, counts: Mapping[str, float] | None = None
@@ -230,7 +236,7 @@ def power_law(n: Sequence[float], values: Sequence[float]) -> tuple[float, float
     return float(np.exp(at)), float(slope)
 
 
-def fit_once(variant: str, runs: Sequence[Observation]) -> Fit:
+def fit_once(variant: str, runs: Sequence[Observation], growth: Growth = "log2 p") -> Fit:
     """Fit the prices of all phases to `runs`."""
     sizes = [run.n for run in runs]
     laws = {name: power_law(sizes, [run.counts[name] for run in runs]) for name in COUNTS}
@@ -241,8 +247,8 @@ def fit_once(variant: str, runs: Sequence[Observation]) -> Fit:
         }
         for n in set(sizes)
     }
-    prices, alone = _prices(variant, runs)
-    fit = Fit(variant, prices, alone, laws, known, 1.0, {})
+    prices, alone = _prices(variant, runs, growth)
+    fit = Fit(variant, prices, alone, laws, known, 1.0, {}, growth)
     found = [fit.seconds(run.n, run.p, run.counts) for run in runs]
     residuals = {
         name: _rms(
@@ -267,7 +273,7 @@ def _rms(errors: Sequence[float]) -> float:
 
 
 def _prices(
-    variant: str, runs: Sequence[Observation]
+    variant: str, runs: Sequence[Observation], growth: Growth
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the non-negative prices of least relative error, on several ranks and on one."""
     numbers = {run.p for run in runs if run.p > 1}
@@ -289,7 +295,7 @@ def _prices(
 
     rows = []
     for run in runs:
-        for name, amounts in quantities(variant, run.n, run.p, run.counts).items():
+        for name, amounts in quantities(variant, run.n, run.p, run.counts, growth).items():
             if run.seconds[name] > 0:
                 row = np.zeros(len(columns))
                 for place, amount in zip(entries(name, run.p == 1), amounts, strict=True):
@@ -313,8 +319,27 @@ def _prices(
 _ONES = dict.fromkeys(COUNTS, 1.0)
 
 
-def fitted(variant: str, runs: Sequence[Observation]) -> Model:
+Counted = Mapping[int, Mapping[str, float]]
+"""Counts by order: of runs on one GPU, at orders that several GPUs are to solve."""
+
+
+def fitted(
+    variant: str,
+    runs: Sequence[Observation],
+    counted: Counted | None = None,
+    growth: Callable[[int], float] | None = None,
+) -> Model:
     """Fit the model to all runs, and once more without those of each configuration.
+
+    Parameters
+    ----------
+    variant : str
+        See `quantities`.
+    runs : sequence of Observation
+    counted : mapping of int to mapping, optional
+        Counts of orders that none of the runs has.
+    growth : callable(int) -> float, optional
+        The measured growth of a message; the ways without a host do not use it.
 
     An order that alone was run on a number of ranks is not left out: it alone tells how messages
     grow to that number.
@@ -327,13 +352,19 @@ def fitted(variant: str, runs: Sequence[Observation]) -> Model:
     configurations = list(dict.fromkeys((run.n, run.p) for run in runs))
     if len(configurations) < FEWEST:
         raise ValueError(f"{len(configurations)} configurations do not fit: {FEWEST} are needed")
-    fit = fit_once(variant, runs)
+    law: Growth = growth if growth is not None and variant != "device" else "log2 p"
+
+    def fit_to(chosen: Sequence[Observation]) -> Fit:
+        fit = fit_once(variant, chosen, law)
+        return replace(fit, known={**(counted or {}), **fit.known})
+
+    fit = fit_to(runs)
     others = [
-        fit_once(variant, [run for run in runs if (run.n, run.p) != left])
+        fit_to([run for run in runs if (run.n, run.p) != left])
         for left in configurations
         if len(configurations) > FEWEST and [p for _, p in configurations].count(left[1]) > 1
     ]
-    if len({run.p for run in runs if run.p > 1}) < 2:
-        more = [name for name in GROWTHS if name != fit.growth]
+    if isinstance(law, str) and len({run.p for run in runs if run.p > 1}) < 2:
+        more = [name for name in GROWTHS if name != law]
         others += [replace(each, growth=name) for each in (fit, *others) for name in more]
     return Model(fit, tuple(others))

@@ -19,17 +19,18 @@ from papers.common.evidence import tables as common_tables
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Cell, Instance, Plan, Scope, Storage
-from papers.datenagi2016.evidence import scaling_model
+from papers.datenagi2016.evidence import message_times, scaling_model
 from papers.datenagi2016.evidence.theory import theory
 
 PEERS = "CU-TREE by peers"
 """Our own way: the ranks' kernels exchange by themselves (`several_gpus.kernels.peers`).
 
-A cell of CU-TREE leaves the way to the solver, which takes the fastest. In the recorded runs that
-was NCCL's; on one host whose GPUs reach each other it is this one."""
+CU-TREE itself exchanges as print does, by Gather and Broadcast."""
 
 SOLVERS = {"CU-CLASS": "mpi_classical", "CU-TREE": "mpi_tree", PEERS: "mpi_tree"}
-OPTIONS: dict[str, dict[str, Any]] = {PEERS: {"exchange": "peers"}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "CU-TREE": {"exchange": "gather"}, PEERS: {"exchange": "peers"},
+}  # fmt: skip
 WITHOUT_HOST = {"nccl", "none", "peers"}
 """The ways of `several_gpus.exchange` that go from device to device; ``none`` occurs in records
 only, for a lone rank that copied its messages within its own memory."""
@@ -87,14 +88,10 @@ def _cell(
     return Cell(f"datenagi2016:{SOLVERS[name]}", instance, scopes, chosen)
 
 
-def _scopes(plan: Plan) -> tuple[Scope, ...]:
-    return ("run", "steps", "end_to_end") if plan.gpu else ("run", "steps")
-
-
 def weak(plan: Plan) -> list[Cell]:
     """Return the cells of Table 4: equal numbers of entries a GPU, on 1, 2 and 4 GPUs."""
     return [
-        _cell(name, n, ranks, plan, _scopes(plan), seed=seed)
+        _cell(name, n, ranks, plan, ("run", "steps"), seed=seed)
         for n, ranks in zip(chain(plan), RANKS, strict=True)
         for name in SOLVERS
         for seed in plan.seeds
@@ -104,7 +101,7 @@ def weak(plan: Plan) -> list[Cell]:
 def strong(plan: Plan) -> list[Cell]:
     """Return the cells of Table 5: every order on 1, 2 and 4 GPUs."""
     return [
-        _cell(name, n, ranks, plan, _scopes(plan), seed=seed)
+        _cell(name, n, ranks, plan, ("run", "steps"), seed=seed)
         for n in chain(plan)
         for ranks in RANKS
         for name in SOLVERS
@@ -125,18 +122,63 @@ def exchanges(plan: Plan) -> list[Cell]:
     ]
 
 
+SPARSE = ("0.1n", "n")
+"""The ranges of which [DN16 sec.6.3] says that they scale poorly."""
+
+
+def sparse(plan: Plan) -> list[Cell]:
+    """Return cells of both variants at the sparse ranges, on one GPU and on two; `strong` has 10n.
+
+    The order is the least of the chain: "smaller problems with sparse cost structures".
+    """
+    return [
+        _cell(name, chain(plan)[0], ranks, plan, ("run",), label=label, seed=seed)
+        for label in SPARSE
+        for ranks in RANKS[:2]
+        for name in SOLVERS
+        for seed in plan.seeds
+    ]
+
+
+def shared_gpus(plan: Plan) -> list[Cell]:
+    """Return cells of more ranks than GPUs, for their answers' proofs, calls, bytes and memory.
+
+    Ranks that share a GPU take turns, so their times say nothing; NCCL and the kernels that
+    exchange by themselves want a GPU each.
+    """
+    sizes = {"smoke": (), "quick": (1000,), "paper": (5000,)}[plan.preset]
+    return [
+        _cell(name, n, ranks, plan, ("run",), seed=plan.seeds[0])
+        for n in (sizes if plan.gpu else chain(plan)[:1])
+        for ranks in ((4, 8, 16) if plan.gpu else RANKS[1:])
+        for name in ("CU-CLASS", "CU-TREE")
+    ]
+
+
+COUNTED = (28_284, 40_000)
+"""The orders of the weak chain on 8 and 16 GPUs: one GPU of today counts what happens there."""
+
+
+def counted(plan: Plan) -> list[Cell]:
+    """Return one run of each variant at the chain's larger orders, on one GPU, for its counts."""
+    if not plan.gpu or plan.preset != "paper":
+        return []
+    return [
+        Cell(f"datenagi2016:{solver}", Instance("uniform", n, "10n", seed=plan.seeds[0],
+                                                storage="device"), ("run",), repeats=1)
+        for n in COUNTED
+        for solver in BESIDE.values()
+    ]  # fmt: skip
+
+
 def too_large(plan: Plan) -> list[Cell]:
     """Return cells of the tree variant at an order that no H100 or H200 holds; costs in [0, n)."""
     if not plan.gpu:
         return [_cell("CU-TREE", 24, 2, plan, ("run",), label="n")]
     if plan.preset != "paper":
         return []
-    return [
-        _cell(name, TOO_LARGE, ranks, plan, ("run",), label="n", seed=seed)
-        for ranks in RANKS[1:]
-        for name in ("CU-TREE", PEERS)
-        for seed in plan.seeds
-    ]
+    seed = plan.seeds[0]
+    return [_cell(PEERS, TOO_LARGE, p, plan, ("run",), label="n", seed=seed) for p in RANKS[1:]]
 
 
 def larger(plan: Plan) -> list[Cell]:
@@ -147,7 +189,7 @@ def larger(plan: Plan) -> list[Cell]:
         _cell(PEERS, n, ranks, plan, ("run",), seed=seed)
         for n in LARGER
         for ranks in RANKS
-        for seed in plan.seeds
+        for seed in plan.seeds[:1]
     ]
 
 
@@ -231,7 +273,7 @@ def _exchange(name: str, ranks: int, values: dict[tuple[str, str], float]) -> st
         return "none"
     by_nccl = values.get(("answer", "by_nccl"), math.nan)
     by_peers = values.get(("answer", "by_peers"), 0.0)
-    if name == "CU-CLASS":
+    if name in ("CU-CLASS", "CU-TREE"):
         return "gather"
     if name == PEERS or by_peers:
         return "peers"
@@ -335,15 +377,31 @@ def observations(table: pd.DataFrame, name: str) -> list[scaling_model.Observati
     ]  # fmt: skip
 
 
+def counted_on_one(summary: pd.DataFrame, source: str, name: str) -> scaling_model.Counted:
+    """Return the counts of one GPU's own solver at the chain's larger orders; see `counted`."""
+    solver = f"datenagi2016:{BESIDE['CU-CLASS on one' if name == 'CU-CLASS' else 'CU-TREE on one']}"
+    rows = summary[(summary["source"] == source) & (summary["solver"] == solver)]
+    rows = rows[(rows["storage"] == "device") & (rows["label"] == "10n")]
+    rows = rows[(rows["scope"] == "answer") & rows["metric"].isin(scaling_model.COUNTS)]
+    found: dict[int, dict[str, float]] = {}
+    for (n, metric), values in rows.groupby(["n", "metric"])["median"]:
+        found.setdefault(int(n), {})[str(metric)] = float(values.median())
+    return found
+
+
 def models(
-    summary: pd.DataFrame,
+    summary: pd.DataFrame, published: Published
 ) -> Iterable[tuple[str, str, scaling_model.Model, list[scaling_model.Observation]]]:
     """Yield source, solver, model and the held-back runs: the largest order on the most GPUs.
 
-    Runs in the executor and sources with too few runs yield nothing.
+    Orders that only several GPUs will solve take their counts from `counted`, where it was run, and
+    messages grow as `message_times` says. Runs in the executor and sources with too few runs yield
+    nothing.
     """
     table = runs(summary)
     table = table[table["device"] != EXECUTOR_NAME]
+    messages = message_times.known(published)
+    growth = None if messages is None else message_times.growth(messages)
     for source, mine in table.groupby("source", sort=False):
         for name in SOLVERS:
             found = observations(mine, name)
@@ -354,7 +412,9 @@ def models(
                 ways = {run.way for run in found}
                 tree = "device" if ways <= WITHOUT_HOST else "tree"
                 variant = "classical" if name == "CU-CLASS" else tree
-                yield str(source), name, scaling_model.fitted(variant, rest), held
+                counts = counted_on_one(summary, str(source), name)
+                model = scaling_model.fitted(variant, rest, counts, growth)
+                yield str(source), name, model, held
 
 
 def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.DataFrame:
@@ -363,7 +423,7 @@ def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.Da
     table = table[(table["step"] != "end_to_end") & table["solver"].isin(SOLVERS)]
     columns = ["model_low", "model", "model_high"]
     rows = []
-    for source, name, model, _ in models(summary):
+    for source, name, model, _ in models(summary, published):
         steps = [*(PHASES if name == "CU-CLASS" else ["ap_search"]), "overall"]
         for step in steps:
             for base in ON_GPUS["paper"][:1] if is_weak else ON_GPUS["paper"]:
@@ -381,9 +441,11 @@ def _figure(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.Da
     )  # fmt: skip
     ranked = {"step": (*PHASES, "overall"), "solver": tuple(SOLVERS)}
     table = common_tables.order(table, by=("solver", "step", "n", "gpus"), ranked=ranked)
-    return table[
-        ["solver", "step", "n", "gpus", "source", "device", "published_efficiency", "efficiency",
-         *columns]
+    measured = table["efficiency"].notna()
+    rows_of = np.where(measured, "measured", np.where(table["model"].notna(), "predicted", "print"))
+    return table.assign(row=rows_of)[
+        ["solver", "step", "n", "gpus", "row", "source", "device", "published_efficiency",
+         "efficiency", *columns]
     ]  # fmt: skip
 
 
@@ -400,7 +462,7 @@ def figure_5(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 def model_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the median of the held-back runs beside the model's band, and the prices."""
     rows = []
-    for source, name, model, runs_held in models(summary):
+    for source, name, model, runs_held in models(summary, published):
         held = runs_held[0]
         for step in (*scaling_model.phases(model.fit.variant), "overall"):
             low, middle, high = model.band(step, held.n, held.p)
@@ -480,6 +542,88 @@ def larger_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         return table[columns]
     ranked = {"solver": tuple(SOLVERS)}
     return common_tables.order(table[columns], by=("solver", "n", "gpus"), ranked=ranked)
+
+
+def sparse_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return the runs on one GPU and on two at each range, and the efficiency, seed by seed."""
+    rows = summary[(summary["storage"] == STRIPS) & (summary["family"] == "uniform")]
+    rows = rows[(rows["scope"] == "run") & (rows["metric"] == "time_ms")]
+    names = [
+        _named(str(solver), STRIPS, str(options))
+        for solver, options in zip(rows["solver"], rows["options"], strict=True)
+    ]
+    rows = rows.assign(
+        name=[name for name, _ in names], gpus=[gpus for _, gpus in names],
+        run_s=rows["median"] / 1e3, cost_range=rows["label"],
+    )  # fmt: skip
+    keys = ["name", "n", "cost_range", "source", "device", "seed"]
+    wide = rows[rows["name"] != ""].pivot_table(index=keys, columns="gpus", values="run_s")
+    wide = wide.reindex(columns=[1, 2]).dropna().rename(columns={1: "one_s", 2: "two_s"})
+    wide = wide.assign(efficiency=wide["one_s"] / (2 * wide["two_s"]))
+    medians = wide.groupby(level=keys[:-1], sort=False).median().reset_index()
+    both = medians.groupby(["name", "n", "source"])["cost_range"].transform("nunique") > 1
+    table = medians[both].rename(columns={"name": "solver"})
+    ranked = {"solver": tuple(SOLVERS), "cost_range": (*SPARSE, "10n")}
+    return common_tables.order(table, by=("solver", "n", "cost_range"), ranked=ranked)
+
+
+def sharing_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return what many ranks count and hold: calls and bytes of messages, memory, the proof.
+
+    ``moved_bytes`` are those of rank 0's buffers in Gather, Reduce and Broadcast; ``model_calls``
+    is the number of messages that the scaling model says, frontiers and thetas apart.
+    """
+    rows = summary[(summary["storage"] == STRIPS) & (summary["scope"] == "answer")]
+    rows = rows[rows["label"] == "10n"]
+    found = []
+    keys = ["source", "device", "solver", "options", "n", "seed"]
+    for (source, device, solver, options, n, seed), part in rows.groupby(keys, sort=False):
+        name, ranks = _named(str(solver), STRIPS, str(options))
+        if name not in ("CU-CLASS", "CU-TREE"):
+            continue
+        values = part.set_index("metric")["median"]
+        collectives = ("gather", "reduce", "broadcast")
+        calls = sum(values.get(f"{kind}_calls", math.nan) for kind in collectives)
+        known = {count: float(values.get(count, math.nan)) for count in scaling_model.COUNTS}
+        variant = "classical" if name == "CU-CLASS" else "tree"
+        told = scaling_model.quantities(variant, int(n), 2, known)
+        found.append(
+            {
+                "solver": name, "n": int(n), "gpus": ranks, "seed": seed, "source": source,
+                "device": device, "calls": calls,
+                "exchange_calls": values.get("exchange_calls", math.nan),
+                "model_calls": sum(row[2] for row in told.values()),
+                "moved_bytes": sum(values.get(f"{k}_bytes", math.nan) for k in collectives),
+                "mb_a_rank": 1e-6 * (
+                    values.get("cost_bytes", math.nan) + values.get("state_bytes", math.nan)
+                ),
+                "cost": values.get("cost", math.nan), "certificate": part["certificate"].iloc[0],
+            }
+        )  # fmt: skip
+    table = pd.DataFrame(found)
+    if table.empty:
+        return table
+    most = table.groupby(["source", "solver", "n", "seed"])["gpus"].transform("max")
+    table = table[most > 2]
+    return common_tables.order(table, by=("solver", "n", "gpus"), ranked={})
+
+
+def counted_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return counts at the chain's larger orders beside the power laws through the measured ones.
+
+    ``law`` is what the model would say without the runs on one GPU.
+    """
+    found = []
+    for source, name, model, _ in models(summary, published):
+        for n, counts in sorted(counted_on_one(summary, source, name).items()):
+            for count, value in counts.items():
+                a, b = model.fit.laws[count]
+                found.append(
+                    {"solver": name, "n": n, "count": count, "source": source, "measured": value,
+                     "law": a * n**b, "law_over_measured": a * n**b / value if value else math.nan}
+                )  # fmt: skip
+    columns = ["solver", "n", "count", "source", "measured", "law", "law_over_measured"]
+    return pd.DataFrame(found, columns=columns)
 
 
 def too_large_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:

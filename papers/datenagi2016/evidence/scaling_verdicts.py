@@ -123,6 +123,90 @@ def bands(table: pd.DataFrame) -> list[Comparison]:
     return found or not_measured("efficiencies in the model's band, on several GPUs", "model")
 
 
+WIDEST = 3.0
+"""The largest factor between the ends of a band that says something."""
+
+
+def widths(table: pd.DataFrame) -> list[Comparison]:
+    """Check that the bands of what was not measured are narrow enough to fail."""
+    if table.empty:
+        return []
+    rows = table[(table["row"] == "predicted") & (table["gpus"] > 1)]
+    rows = rows[rows["model_low"] > 0]
+    rows = rows.assign(width=rows["model_high"] / rows["model_low"])
+    return [
+        comparisons.predicted(
+            f"width of the predicted band, {step} of {solver} on {gpus:.0f} GPUs", 1.0, WIDEST,
+            round(float(part["width"].max()), 3), words=f"at most a factor of {WIDEST:g}",
+        )
+        for (_, solver, step, gpus), part in rows.groupby(["source", "solver", "step", "gpus"])
+    ]  # fmt: skip
+
+
+def figures(table: pd.DataFrame) -> list[Comparison]:
+    """Check every measured point against its band, and every band's width."""
+    return bands(table) + widths(table)
+
+
+POOR = 0.9
+"""The largest efficiency at a sparse range over that at 10n, for a range that scales worse."""
+
+
+def sparse(table: pd.DataFrame) -> list[Comparison]:
+    """Judge that the sparse ranges scale worse than 10n over GPUs [DN16 sec.6.3]."""
+    found = []
+    on_gpus = table[table["device"] != EXECUTOR_NAME] if not table.empty else table
+    for (name, n, _), rows in on_gpus.groupby(["solver", "n", "source"], sort=False):
+        known = dict(zip(rows["cost_range"], rows["efficiency"], strict=True))
+        if name == "CU-CLASS" and "10n" in known:
+            found += [
+                comparisons.effect(
+                    f"efficiency at range {label} over that at 10n, {name}, n={n} on two GPUs",
+                    "poor", round(known[label] / known["10n"], 3), at_most=POOR,
+                )
+                for label in ("0.1n", "n") if label in known
+            ]  # fmt: skip
+    return found or not_measured("sparse ranges on two GPUs", "claim")
+
+
+def sharing(table: pd.DataFrame) -> list[Comparison]:
+    """Check that many ranks prove their answers, at one cost, with as many calls as the model."""
+    found = []
+    for row in table.itertuples(index=False) if not table.empty else ():
+        what = f"{row.solver}, n={row.n}, {row.gpus} ranks"
+        proved = row.certificate == "lp-duals"
+        found.append(comparisons.correct(f"proof, {what}", "lp-duals", row.certificate, proved))
+    groups = table.groupby(["source", "n", "seed"], sort=False) if not table.empty else ()
+    for (_, n, seed), rows in groups:
+        costs = sorted(rows["cost"].unique())
+        found.append(
+            comparisons.correct(
+                f"costs of all ranks and variants, n={n}, seed {seed}", "one", len(costs),
+                len(costs) == 1,
+            )
+        )  # fmt: skip
+        for (name, ranks), part in rows.groupby(["solver", "gpus"], sort=False):
+            told, calls = float(part["model_calls"].iloc[0]), float(part["calls"].iloc[0])
+            found.append(
+                comparisons.predicted(
+                    f"messages of {name}, n={n}, {ranks} ranks", 0.9 * told, 1.1 * told, calls
+                )
+            )  # fmt: skip
+    return found or not_measured("ranks that share GPUs", "correctness")
+
+
+def counted(table: pd.DataFrame) -> list[Comparison]:
+    """Check the power laws of the model against counts that they have not seen."""
+    found = [
+        comparisons.predicted(
+            f"{row.count} of {row.solver} at n={row.n}: law over count", 1 / 1.5, 1.5,
+            round(row.law_over_measured, 3),
+        )
+        for row in table.itertuples(index=False)
+    ]  # fmt: skip
+    return found or not_measured("counts at orders for many GPUs", "model")
+
+
 WITH_LESS_HOST = ("peers", "nccl", "allgather", "gather")
 
 

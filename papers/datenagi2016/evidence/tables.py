@@ -27,15 +27,21 @@ LABELS = ("0.1n", "n", "10n")
 SOLVERS = {
     "OMP-1": ("cpu_omp", "threads=1"),
     "OMP-8": ("cpu_omp", "threads=8"),
-    "CU-CLASS": ("classical", ""),
-    "CU-TREE": ("tree", ""),
+    "CU-CLASS": ("classical", "configuration=paper"),
+    "CU-TREE": ("tree", "configuration=paper"),
+    "tuned CU-CLASS": ("classical", ""),
+    "tuned CU-TREE": ("tree", ""),
 }
-"""Our solvers and their options, by the paper's names."""
+"""Our solvers and their options, by the paper's names: as printed, and beside them as tuned here.
+
+Print is compared with the codes as printed alone."""
 
 THREADS = re.compile(r"threads=(?!1$)\d+")
 """Options of OMP-8's cells: eight threads, fewer on a machine with fewer cores."""
 
 GPU = ("CU-CLASS", "CU-TREE")
+OURS = ("tuned CU-CLASS", "tuned CU-TREE")
+KERNELS = (*GPU, *OURS)
 STEPS: dict[str, tuple[str, ...]] = {
     "CU-CLASS": (
         "initial_reduction", "optimality_check", "matrix_compression", "forward_pass",
@@ -43,6 +49,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 STEPS["CU-TREE"] = STEPS["OMP-8"] = tuple(s for s in STEPS["CU-CLASS"] if s[0] != "m")
+STEPS |= {name: STEPS[name.removeprefix("tuned ")] for name in OURS}
 """The steps of each solver; only the classical one compresses the matrix."""
 
 order = partial(tables.order, ranked={"cost_range": LABELS, "solver": tuple(SOLVERS)})
@@ -65,7 +72,7 @@ def counted(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
 
     The experiment `counts` shows that they share it.
     """
-    solvers = ("CU-TREE", "CU-CLASS", "OMP-8", "OMP-1")
+    solvers = (*OURS[::-1], *GPU[::-1], "OMP-8", "OMP-1")
     rows = pd.concat([by_seed(summary, name, metric, "answer") for name in solvers])
     return rows.drop_duplicates([*KEY, "seed"]).drop(columns="device")
 
@@ -79,17 +86,20 @@ def spread(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 
 # ------------------------------------------------------------------------------- by instance
 
-PAIRS = {"OMP-1": "OMP-8", "OMP-8": "CU-CLASS", "CU-TREE": "CU-CLASS"}
+PAIRS = {
+    "OMP-1": "OMP-8", "OMP-8": "CU-CLASS", "CU-TREE": "CU-CLASS",
+    "tuned CU-TREE": "tuned CU-CLASS",
+}  # fmt: skip
 """The codes whose times are divided: the key's over the value's, on the same instance."""
 
 
 def _seconds(summary: pd.DataFrame, name: str, scope: str) -> pd.DataFrame:
     """Return one code's seconds, a row an instance; a CPU code's clock is always its run.
 
-    OMP-8's large orders were measured by step alone: their run is the sum of the steps.
+    Where a code was measured by step alone, its run is the sum of the steps.
     """
-    rows = by_seed(summary, name, scope=scope if name in GPU else "run")
-    if name in GPU or name not in STEPS:
+    rows = by_seed(summary, name, scope=scope if name in KERNELS else "run")
+    if name not in STEPS or (name in KERNELS and scope != "run"):
         return rows.assign(value=rows["value"] / 1e3)
     steps = [by_seed(summary, name, f"{step}_ms", "steps") for step in STEPS[name]]
     keys = [*KEY, "device", "seed"]
@@ -139,6 +149,9 @@ def with_ratios(
         both = pair[0].merge(pair[1], on=on, suffixes=("", "_fast"))
         both = both.assign(published_over=both[seconds] / both[f"{seconds}_fast"])
         theirs.append(both.assign(solver=slow, over=fast)[columns])
+        if slow in GPU and fast in GPU:  # Print's ratio stands beside ours, too.
+            ours_too = {"solver": f"tuned {slow}", "over": f"tuned {fast}"}
+            theirs.append(both.assign(**ours_too)[columns])
     ours = pd.concat([over(summary, slow, fast) for slow, fast in PAIRS.items()])
     ours = ours[
         ours["cost_range"].isin(LABELS) if "cost_range" in on else ours["cost_range"] == "n"
@@ -178,14 +191,14 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     for name in SOLVERS:
         run = median(by_seed(summary, name), "run_s", ["device"], 1e-3)
         whole = median(by_seed(summary, name, scope="end_to_end"), "total_s", ["device"], 1e-3)
-        if name not in GPU:
+        if name not in KERNELS:
             whole = run.rename(columns={"run_s": "total_s"})
         threads = median(by_seed(summary, name, "threads", "answer"), "threads", ["device"])
-        part = run.merge(whole, on=[*KEY, "device"], how="left")
+        part = run.merge(whole, on=[*KEY, "device"], how="outer")
         parts.append(part.merge(threads, on=[*KEY, "device"], how="left").assign(solver=name))
     measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")
     sizes = set(printed["n"])
-    kernels = measured["solver"].isin(GPU) & (measured["device"] == EXECUTOR_NAME)
+    kernels = measured["solver"].isin(KERNELS) & (measured["device"] == EXECUTOR_NAME)
     # Sizes of Table 3 and of the authors' codes are shown in their own tables.
     measured = measured[measured["n"].isin(sizes) | kernels]
     table = beside(printed, measured, ["n", "solver"])
@@ -199,8 +212,12 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 # ------------------------------------------------------------------------------- Table 2
 
-COUNTED_BY = {"forward pass": "passes", "dual update": "assignments"}
-"""The two ways to count iterations, and the prefix of the counters of each."""
+COUNTED_BY = {
+    "forward pass": ("CU-TREE", "passes"),
+    "dual update": ("CU-TREE", "assignments"),
+    "forward pass, tuned": ("tuned CU-TREE", "passes"),
+}
+"""The ways to count iterations: the code that is counted, and the prefix of its counters."""
 
 
 def bands(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -221,10 +238,10 @@ def bands(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     answers = summary[summary["scope"] == "answer"]
     initial = spread(counted(answers, "initial_assignments"), "mean")
     parts = [initial.assign(band="initial", place=0, counted_by="")]
-    for by, prefix in COUNTED_BY.items():
+    for by, (name, prefix) in COUNTED_BY.items():
         for place, (first, last) in enumerate(BANDS, 1):
             metric = name_of(prefix, first, last)
-            part = spread(counted(answers[answers["metric"] == metric], metric), "mean")
+            part = spread(by_seed(answers, name, metric, "answer"), "mean")
             band = f"{first}-{last}" if last else f"{first} up"
             parts.append(part.assign(band=band, place=place, counted_by=by))
     measured = pd.concat(parts, ignore_index=True).query("cost_range == 'n'")
@@ -374,7 +391,7 @@ def step_shares(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """
     keys = ["n", "cost_range", "solver", "step"]
     printed = published("fig03").rename(columns={"time_share_pct": "published_share_pct"})
-    parts = [_step_seconds(summary, name) for name in GPU]
+    parts = [_step_seconds(summary, name) for name in KERNELS]
     measured = pd.concat([p for p in parts if not p.empty] or parts, ignore_index=True)
     measured = measured.query("cost_range in ('n', '10n')")
     largest = measured.groupby("source")["n"].transform("max")
@@ -385,7 +402,7 @@ def step_shares(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     shares = shares[list(SHOWN)].assign(other=shares.drop(columns=list(SHOWN)).sum(axis=1))
     shares = shares.join(measured[[*KEY, "solver"]])
     long = shares.melt([*KEY, "solver"], var_name="step", value_name="share_pct")
-    long = long[(long["solver"] == "CU-CLASS") | (long["step"] != "matrix_compression")]
+    long = long[long["solver"].str.endswith("CU-CLASS") | (long["step"] != "matrix_compression")]
     table = beside(printed[[*keys, "published_share_pct"]], long, keys)
     for column in ("published_share_pct", "share_pct"):
         named = table[column].where(table["step"] != "other")
@@ -427,7 +444,7 @@ def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """
     claims = published("text_claims").set_index("id")["value"].astype(float)
     rows = []
-    for name in GPU:
+    for name in KERNELS:
         state = by_seed(summary, name, "state_bytes", "answer")
         state = state.groupby([*KEY, "device"], sort=False)["value"].max().reset_index()
         for (source, label, device), part in state.groupby(["source", "cost_range", "device"]):
@@ -436,7 +453,8 @@ def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             upper = sizes[sizes["n"] >= n / 4]
             exponent = comparisons.slope(list(upper["n"]), list(upper["value"]))
             exponent = 1.0 if exponent is None else min(max(exponent, 1.0), 2.0)
-            most = LARGEST.get(name, math.inf)
+            most = LARGEST.get(name.removeprefix("tuned "), math.inf)
+            printed = claims[PRINTED_LIMITS[name]] if name in PRINTED_LIMITS else math.nan
             limits = {
                 f"largest_n_{card.replace(' ', '').lower()}": min(
                     largest_order(used, n, exponent, size), most
@@ -448,7 +466,7 @@ def memory(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
                     "n": n, "cost_range": label, "solver": name, "source": source,
                     "device": device, "state_bytes": used, "bytes_per_row": used / n,
                     "over_costs": used / (4 * n * n), "exponent": exponent,
-                    "published_limit_6gb": claims[PRINTED_LIMITS[name]], **limits,
+                    "published_limit_6gb": printed, **limits,
                 }
             )  # fmt: skip
     table = pd.DataFrame(rows)
@@ -479,8 +497,9 @@ def large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def doubles(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return doubles with small gaps: time, dual updates, cost beside Aldous's limit, proof."""
-    names = {f"datenagi2016:{SOLVERS[name][0]}": name for name in GPU}
+    names = {f"datenagi2016:{SOLVERS[name][0]}": name for name in OURS}
     rows = summary[(summary["family"] == "uniform_double") & summary["solver"].isin(names)]
+    rows = rows[rows["options"] == ""]
     # Other papers measure these solvers, too, on ranges that are no number ("1000n").
     rows = rows[pd.to_numeric(rows["label"], errors="coerce").notna()]
     found = []
@@ -504,14 +523,20 @@ def doubles(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 PEERS = {"CU-CLASS": "datenagi-classical", "CU-TREE": "culap-tree"}
 """The authors' codes, by the paper's names of their variants."""
 
+AUTHORS = ("authors_code_h100", "authors_code_h200")
+"""The CSVs of the authors' times, a card each: times of two cards never stand in one row."""
+
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return our kernels beside the authors' CUDA C++ on one card model: medians over the seeds."""
-    printed = published("authors_code_h100")
-    parts = [
-        beside_authors(by_seed(summary, name), printed[printed["peer"] == peer]).assign(solver=name)
-        for name, peer in PEERS.items()
-    ]
+    """Return our kernels beside the authors' CUDA C++ on the same card: medians over the seeds."""
+    theirs = pd.concat([published(name) for name in AUTHORS], ignore_index=True)
+    parts = []
+    for name in KERNELS:
+        ours = by_seed(summary, name)
+        peer = theirs[theirs["peer"] == PEERS[name.removeprefix("tuned ")]]
+        for card, rows in peer.groupby("device", sort=False):
+            here = ours[ours["device"] == card]
+            parts.append(beside_authors(here, rows).assign(solver=name))
     table = order(pd.concat(parts, ignore_index=True), by=("solver", "n", "cost_range"))
     return table[
         ["solver", "n", "cost_range", "source", "device", "seeds", "published_authors_ms",

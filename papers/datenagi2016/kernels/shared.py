@@ -231,7 +231,7 @@ def send_signal(found, flags, signal):
     match_count, whether there is a path (reverse pass next, or dual update), and whether a dual
     update was followed by a pass that reached nothing new, which with integers would repeat for
     ever.
-    `papers.datenagi2016.solver.Signal` unpacks it.
+    `papers.datenagi2016.host.Signal` unpacks it.
     """
     path = 1 if flags[REVERSE] > 0 else 0
     stuck = 1 if flags[UPDATED] == 1 and found == 0 else 0

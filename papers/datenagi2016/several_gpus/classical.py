@@ -7,12 +7,13 @@ import numpy as np
 from papers.common.gpu import device
 from papers.common.gpu.kernels_scan import exclusive_scan
 from papers.common.mpi import ranks
+from papers.datenagi2016.host import decode_signal
 from papers.datenagi2016.kernels import classical, shared
 from papers.datenagi2016.several_gpus.collectives import Collectives
 from papers.datenagi2016.several_gpus.exchange import Exchange
 from papers.datenagi2016.several_gpus.launches import FIRST_EDGES, Workspace, bind_root
 from papers.datenagi2016.several_gpus.variant import Mark, Variant
-from papers.datenagi2016.solver import PATIENCE, decode_signal
+from papers.datenagi2016.solver import PATIENCE
 
 MOST_EDGES = 2**31 - 1
 """Edges that int32 pointers can count."""

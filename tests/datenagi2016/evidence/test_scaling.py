@@ -10,7 +10,12 @@ import pytest
 from papers.common.evidence import published
 from papers.common.instances.matrices import uniform
 from papers.common.model import Plan
-from papers.datenagi2016.evidence import scaling_model, scaling_tables, scaling_verdicts
+from papers.datenagi2016.evidence import (
+    message_times,
+    scaling_model,
+    scaling_tables,
+    scaling_verdicts,
+)
 from papers.datenagi2016.evidence.scaling_model import Observation, fitted, phases, quantities
 from papers.datenagi2016.several_gpus import solver as several_gpus
 from papers.reproduce.run.measurements import SUMMARY
@@ -158,11 +163,14 @@ def test_prices_are_never_negative_and_few_runs_are_refused():
     assert scaling_model.power_law([10, 10], [2, 8]) == pytest.approx((4.0, 0.0))
 
 
+VARIANTS = {"CU-CLASS": "classical", "CU-TREE": "tree", scaling_tables.PEERS: "device"}
+
+
 def summary_of(sizes=SIZES, device="Planted GPU"):
     """A summary as a run would have it, planted."""
     rows = []
     for name, solver in scaling_tables.SOLVERS.items():
-        variant = "classical" if solver == "mpi_classical" else "device"
+        variant = VARIANTS[name]
         for n, p in sizes:
             run = run_of(variant, n, p, np.random.default_rng(n + p))
             seconds = dict(run.seconds)
@@ -171,14 +179,15 @@ def summary_of(sizes=SIZES, device="Planted GPU"):
             values = [("run", "time_ms", 1e3 * run.overall)]
             values.append(("end_to_end", "time_ms", 2e3 * run.overall))
             values += [("answer", count, value) for count, value in run.counts.items()]
-            values.append(("answer", "by_nccl", float(p > 1 and name == "CU-TREE")))
+            values.append(("answer", "by_nccl", 0.0))
             values.append(("answer", "by_peers", float(name == scaling_tables.PEERS)))
             for phase, value in seconds.items():
                 steps = scaling_tables.MODELLED[phase]
                 if value is not None:
                     values += [("steps", f"{s}_ms", 1e3 * value / len(steps)) for s in steps]
             full = f"datenagi2016:{solver}"
-            options = f"ranks={p},exchange=peers" if name == scaling_tables.PEERS else f"ranks={p}"
+            chosen = scaling_tables.OPTIONS.get(name, {})
+            options = ",".join(f"{k}={v}" for k, v in {"ranks": p, **chosen}.items())
             cell = f"{full}[{options}]/uniform/n={n}/range=10n/seed=1/storage=strips"
             for scope, metric, value in values:
                 known = {
@@ -214,12 +223,8 @@ def test_efficiencies_follow_the_papers_formulas():
 
 
 def test_the_model_knows_who_exchanges_without_hosts():
-    summary = summary_of()
-    found = {name: model.fit.variant for _, name, model, _ in scaling_tables.models(summary)}
-    assert found == {"CU-CLASS": "classical", "CU-TREE": "device", scaling_tables.PEERS: "device"}
-    summary.loc[summary["metric"] == "by_nccl", "median"] = 0.0
-    found = {name: model.fit.variant for _, name, model, _ in scaling_tables.models(summary)}
-    assert found == {"CU-CLASS": "classical", "CU-TREE": "tree", scaling_tables.PEERS: "device"}
+    made = scaling_tables.models(summary_of(), NUMBERS)
+    assert {name: model.fit.variant for _, name, model, _ in made} == VARIANTS
 
 
 def test_the_exchange_is_named_and_one_gpus_own_solver_stands_beside():
@@ -229,11 +234,11 @@ def test_the_exchange_is_named_and_one_gpus_own_solver_stands_beside():
     ways = mine.groupby(["solver", "gpus"])["exchange"].unique().map(list).to_dict()
     assert ways == {
         ("CU-CLASS", 1): ["gather"], ("CU-CLASS", 2): ["gather"], ("CU-CLASS", 4): ["gather"],
-        ("CU-TREE", 1): ["none"], ("CU-TREE", 2): ["nccl"], ("CU-TREE", 4): ["nccl"],
+        **{("CU-TREE", p): ["gather"] for p in (1, 2, 4)},
         **{(scaling_tables.PEERS, p): ["peers"] for p in (1, 2, 4)},
     }  # fmt: skip
     one = summary[summary["solver"] == "datenagi2016:mpi_tree"]
-    one = one[one["options"] == "ranks=1"]
+    one = one[one["options"] == "ranks=1,exchange=gather"]
     one = one.assign(solver="datenagi2016:tree", options="", storage="host")
     one = one.assign(median=one["median"] / 2)
     more = scaling_tables.table_5(pd.concat([summary, one]), NUMBERS)
@@ -338,6 +343,123 @@ def test_every_measured_efficiency_is_judged_by_the_model_s_band():
     assert {item.verdict for item in outside} == {"fails"}
 
 
+def test_wide_bands_fail_and_rows_say_what_they_are():
+    """Without a law of the messages' growth nothing is known of 16 GPUs: the band says so."""
+    sizes = [(n, p) for n in (10_000, 14_142, 20_000) for p in (1, 2)]
+    table = scaling_tables.figure_5(summary_of(sizes), NUMBERS)
+    rows = table[table["source"] == "this run"]
+    assert set(rows.loc[rows["gpus"] > 2, "row"]) == {"predicted"}
+    assert set(rows.loc[rows["efficiency"].notna(), "row"]) == {"measured"}
+    widths = {c.quantity: c.verdict for c in scaling_verdicts.widths(table)}
+    unknown = "width of the predicted band, overall of CU-TREE on 16 GPUs"
+    assert widths[unknown] == "fails"
+    assert {
+        c.verdict for c in scaling_verdicts.widths(table.assign(model_high=1, model_low=1))
+    } == {"holds"}
+
+
+def collectives(law):
+    rows = [
+        (p, name, size, 10.0 * law(p)) for p in (2, 4, 8, 16) for name in ("gather", "broadcast")
+        for size in (8, message_times.SHORT)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["ranks", "collective", "bytes", "us"])
+
+
+def test_messages_grow_as_the_collectives_do():
+    grown = message_times.growth(collectives(lambda p: p**0.5))
+    assert [grown(p) for p in (1, 2, 8)] == pytest.approx([0.0, 1.0, 2.0])
+    assert grown(64) == pytest.approx(32**0.5)  # the last slope goes on
+    sizes = [(n, p) for n in (10_000, 14_142, 20_000) for p in (1, 2)]
+    runs = [run_of("tree", n, p, growth=grown) for n, p in sizes]
+    told = run_of("tree", 20_000, 16, growth=grown)
+    narrow = fitted("tree", runs, growth=grown).band("overall", 20_000, 16)
+    wide = fitted("tree", runs).band("overall", 20_000, 16)
+    assert narrow[1] == pytest.approx(told.overall, rel=0.02)
+    assert narrow[2] / narrow[0] < 1.2 < wide[2] / wide[0]
+    by_device = fitted("device", [run_of("device", n, p) for n, p in sizes], growth=grown)
+    assert by_device.fit.growth == "log2 p"
+
+
+def test_the_model_takes_the_measured_growth_where_it_is_known():
+    def numbers(name):
+        return collectives(lambda p: p / 2) if name == message_times.NAME else NUMBERS(name)
+
+    made = scaling_tables.models(summary_of(), numbers)
+    laws = {name: model.fit.growth for _, name, model, _ in made}
+    assert laws[scaling_tables.PEERS] == "log2 p"
+    assert laws["CU-TREE"](16) == pytest.approx(8.0)
+    assert message_times.known(NUMBERS) is None or len(message_times.known(NUMBERS))
+
+
+def on_one_gpu(n, factor):
+    """Counts of one GPU's own solvers on a matrix drawn on the device."""
+    first = summary_of([(n, 1)]).query("scope == 'answer' and metric in @scaling_model.COUNTS")
+    parts = []
+    for name, solver in (("mpi_classical", "classical"), ("mpi_tree", "tree")):
+        rows = first[first["solver"] == f"datenagi2016:{name}"].drop_duplicates(
+            ["solver", "metric"]
+        )
+        rows = rows[rows["metric"] != "frontier_rows"]
+        parts.append(rows.assign(solver=f"datenagi2016:{solver}", options="", storage="device",
+                                 median=factor * rows["median"]))  # fmt: skip
+    return pd.concat(parts)
+
+
+def test_counts_at_larger_orders_come_from_one_gpu():
+    summary = pd.concat([summary_of(), on_one_gpu(40_000, 2.0)])
+    models = {name: model for _, name, model, _ in scaling_tables.models(summary, NUMBERS)}
+    counts = models["CU-TREE"].fit.counts(40_000)
+    assert counts["bfs_levels"] == pytest.approx(2 * counts_of(40_000)["bfs_levels"])
+    assert counts["frontier_rows"] == pytest.approx(counts_of(40_000)["frontier_rows"], rel=0.01)
+    table = scaling_tables.counted_table(summary, NUMBERS)
+    assert set(table["n"]) == {40_000}
+    assert {c.verdict for c in scaling_verdicts.counted(table)} == {"fails"}
+    right = pd.concat([summary_of(), on_one_gpu(40_000, 1.0)])
+    table = scaling_tables.counted_table(right, NUMBERS)
+    assert {c.verdict for c in scaling_verdicts.counted(table)} == {"holds"}
+
+
+def test_sparse_ranges_stand_beside_the_dense_one():
+    summary = summary_of([(10_000, 1), (10_000, 2)])
+    run = summary[(summary["scope"] == "run") & (summary["solver"] == "datenagi2016:mpi_classical")]
+    one = run[run["options"] == "ranks=1"]
+    sparse = pd.concat([one, one.assign(options="ranks=2")]).assign(label="0.1n")
+    table = scaling_tables.sparse_table(pd.concat([summary, sparse]), NUMBERS)
+    assert table["cost_range"].tolist() == ["0.1n", "10n"]
+    assert table["efficiency"].iloc[0] == 0.5
+    (found,) = scaling_verdicts.sparse(table)
+    assert found.verdict == "agrees"
+    (found,) = scaling_verdicts.sparse(table.assign(efficiency=[0.8, 0.8]))
+    assert found.verdict == "open"
+
+
+def test_ranks_that_share_gpus_are_proved_and_counted():
+    rows = []
+    for p in (2, 8):
+        for name in ("CU-CLASS", "CU-TREE"):
+            one = summary_of([(5000, p)]).query("scope == 'answer'")
+            options = scaling_tables.OPTIONS.get(name, {})
+            solver = f"datenagi2016:{scaling_tables.SOLVERS[name]}"
+            one = one[one["solver"] == solver]
+            one = one[one["options"].str.contains("gather") | (not options)]
+            told = quantities(VARIANTS[name], 5000, 2, counts_of(5000))
+            calls = sum(row[2] for row in told.values())
+            more = [("cost", 77.0), ("gather_calls", calls), ("reduce_calls", 0.0),
+                    ("broadcast_calls", 0.0)]  # fmt: skip
+            rows += [one, *(one.iloc[:1].assign(metric=m, median=v) for m, v in more)]
+    summary = pd.concat(rows)
+    table = scaling_tables.sharing_table(summary, NUMBERS)
+    assert sorted(zip(table["solver"], table["gpus"], strict=True)) == [
+        ("CU-CLASS", 2), ("CU-CLASS", 8), ("CU-TREE", 2), ("CU-TREE", 8),
+    ]  # fmt: skip
+    assert {c.verdict for c in scaling_verdicts.sharing(table)} == {"holds"}
+    for fault in (
+        {"certificate": "none"}, {"cost": [1, 2, 1, 1]}, {"calls": table["calls"] * 1.3}
+    ):  # fmt: skip
+        assert "fails" in {c.verdict for c in scaling_verdicts.sharing(table.assign(**fault))}
+
+
 def test_plans():
     for gpu in (False, True):
         for preset in ("smoke", "quick", "paper"):
@@ -348,10 +470,13 @@ def test_plans():
                 scaling_tables.exchanges,
                 scaling_tables.larger,
                 scaling_tables.too_large,
+                scaling_tables.sparse,
+                scaling_tables.shared_gpus,
             )
             for cells in makers:
                 for cell in cells(plan):
-                    assert dict(cell.options)["ranks"] in (1, 2, 4)
+                    shared = cells is scaling_tables.shared_gpus and gpu
+                    assert dict(cell.options)["ranks"] in ((4, 8, 16) if shared else (1, 2, 4))
                     assert (cell.instance.family, cell.instance.storage) == ("uniform", "strips")
     paper = Plan("paper", gpu=True)
     assert {(c.instance.n, dict(c.options)["ranks"]) for c in scaling_tables.weak(paper)} == {
@@ -366,11 +491,12 @@ def test_exchanges_are_compared_where_there_are_several():
     base = summary_of([(10_000, 2), (14_142, 2)])
     tree = base[base["solver"] == "datenagi2016:mpi_tree"]
     host = tree[~tree["options"].str.contains("peers") & (tree["n"] == 10_000)]
-    host = host.assign(options="ranks=2,exchange=nccl", median=2 * host["median"])
+    host = host.assign(median=2 * host["median"])
     more = tree[tree["options"].str.contains("peers")].assign(seed=2)
-    table = scaling_tables.exchange_table(pd.concat([tree, host, more]), NUMBERS)
+    peers = tree[tree["options"].str.contains("peers")]
+    table = scaling_tables.exchange_table(pd.concat([peers, host, more]), NUMBERS)
     assert list(zip(table["n"], table["gpus"], table["exchange"], strict=True)) == [
-        (10_000, 2, "nccl"), (10_000, 2, "peers"),
+        (10_000, 2, "gather"), (10_000, 2, "peers"),
     ]  # fmt: skip
     assert list(table["run_us_over_levels"]) == list(1e6 * table["run_s"] / table["bfs_levels"])
     (found,) = scaling_verdicts.exchanges(table)

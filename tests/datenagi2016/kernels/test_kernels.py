@@ -12,7 +12,7 @@ from nightly import first
 
 from papers.common.gpu import device
 from papers.common.instances.matrices import uniform
-from papers.datenagi2016 import reference, solver
+from papers.datenagi2016 import host, reference, solver
 from papers.datenagi2016.kernels import shared
 from papers.datenagi2016.kernels.shared import Flag, Mark
 from papers.datenagi2016.launches import VARIANTS, Geometry, bind_launches
@@ -697,7 +697,7 @@ def test_an_infinite_theta_moves_nothing(variant):
 @pytest.mark.parametrize(("path", "stuck"), [(False, False), (True, False), (False, True)])
 def test_signal_round_trip(matches, path, stuck):
     payload = stuck << 33 | path << 32 | matches
-    assert solver.decode_signal(payload) == solver.Signal(matches, path, stuck)
+    assert host.decode_signal(payload) == host.Signal(matches, path, stuck)
 
 
 @variants

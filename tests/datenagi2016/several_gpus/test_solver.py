@@ -107,3 +107,15 @@ def test_a_fault_of_one_rank_ends_the_job(case, message, seconds):
         assert message in lines[0]
     else:
         assert "KILLED" in err + out or "signal 9" in err + out, (out, err)  # the launcher's line
+
+
+def test_collectives_are_timed_on_two_ranks():
+    """A row for each collective and size; rank 0 alone prints."""
+    from papers.datenagi2016.evidence import message_times
+    from papers.datenagi2016.several_gpus.time_collectives import SIZES
+
+    rows = message_times.start(2, repeats=3)
+    assert {row["ranks"] for row in rows} == {"2"}
+    assert {int(row["bytes"]) for row in rows} == set(SIZES)
+    assert len(rows) == 3 * len(SIZES) + 1
+    assert all(float(row["us"]) > 0 for row in rows)
