@@ -221,6 +221,7 @@ def solve(
     seconds: float | None = None,
     geometry: Geometry | None = None,
     configuration: str | Configuration = "tuned",
+    threads: int | None = None,
     solver: str | None = None,
 ) -> Assignment:
     """Solve an assignment problem by lock-free cost scaling [LU11 sec.5].
@@ -315,6 +316,7 @@ def solve(
         "seconds": seconds,
         "geometry": geometry,
         "configuration": None if configuration == "tuned" else configuration,
+        "threads": threads,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

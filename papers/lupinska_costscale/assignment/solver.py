@@ -107,6 +107,7 @@ def upload(
     seconds: float | None = None,
     geometry: Geometry | None = None,
     configuration: str | Configuration = "tuned",
+    threads: int | None = None,
 ) -> State:
     """Check the input, allocate everything, copy the graph to the device, bind the launches.
 
@@ -138,6 +139,8 @@ def upload(
         Launch shapes; by default those that suit the device and the configuration.
     configuration : str or Configuration
         A name of `assignment.configuration.CONFIGURATIONS`: ``"paper"`` is as printed.
+    threads : int, optional
+        Threads a block on a GPU; by default the configuration's.
 
     Returns
     -------
@@ -151,7 +154,7 @@ def upload(
     check_options(alpha, arc_fixing=arc_fixing)
     if loop not in LOOPS:
         raise ValueError(f"loop={loop!r} is not one of {', '.join(LOOPS)}")
-    asked: dict[str, Any] = {"cycle": cycle, "price_updates": price_updates}
+    asked: dict[str, Any] = {"cycle": cycle, "price_updates": price_updates, "threads": threads}
     chosen = replace(
         find(configuration), **{name: value for name, value in asked.items() if value is not None}
     )

@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 from papers.common.evidence.tables import nothing
-from papers.common.model import Cell, Experiment, Instance, Plan
+from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.lupinska_costscale.evidence import (
+    choices,
     demonstrations,
     diagrams,
     plots,
@@ -26,6 +27,7 @@ from papers.lupinska_costscale.evidence import (
     tables_flow,
     tables_refine,
     verdicts,
+    waterfall,
 )
 from papers.lupinska_costscale.evidence.codes import (
     ASYNC,
@@ -34,6 +36,7 @@ from papers.lupinska_costscale.evidence.codes import (
     CYCLE_ASSIGNMENT,
     CYCLE_FLOW,
     FLOW_ON_GPU,
+    GPU_RELABEL,
     HEURISTICS,
     HONG,
     HYBRID,
@@ -44,12 +47,12 @@ from papers.lupinska_costscale.evidence.codes import (
     ONE_LAUNCH,
     OURS,
     PYMAXFLOW,
-    REAL,
     REDRAWN_EVERY,
     RIVALS,
     SCIPY,
     SCIPY_FLOW,
     SEQUENTIAL,
+    TUNED,
     VERSIONS,
     cell,
     costs,
@@ -83,8 +86,9 @@ MOST_SIDE = {HONG: 64, ASYNC: 1024, SCIPY_FLOW: 256}
 """Sides of grids beyond which a version takes minutes. Without relabeling from the sink stranded
 excess climbs to |V| one level after the other, and the steps grow with the square of the pixels."""
 
-PATIENCE_S = 20
-"""Seconds after which `HONG` gives up a real grid: all of them are beyond `MOST_SIDE`."""
+PATIENCE_S = 5
+"""Seconds after which the two versions without relabeling from the sink, `HONG` and `BLOCKING` as
+printed, give up a grid of `_patient`; most of these are beyond `MOST_SIDE`."""
 
 SEEDS = {"alpha": 30, "cycle": 30, "heuristics": 10}
 """Seeds of preset paper where effects of some per cent are judged, which three cannot tell."""
@@ -113,7 +117,7 @@ def claim_small(plan: Plan) -> list[Cell]:
     """
     return [
         cell(code, costs(n, largest, seed), ("run", "end_to_end"), maximize=True)
-        for code in (*OURS, *([ONE_LAUNCH] if plan.gpu else []), SCIPY)
+        for code in (*OURS, *([TUNED, ONE_LAUNCH] if plan.gpu else []), SCIPY)
         for n in _sides(plan, code, SIDES)
         for largest in LARGEST_COSTS[plan.preset]
         for seed in plan.seeds
@@ -124,7 +128,7 @@ def claim_large(plan: Plan) -> list[Cell]:
     """The same kernel on larger complete graphs, beside solvers made for those."""
     return [
         cell(code, costs(n, 100, seed))
-        for code in (*OURS, *RIVALS, SCIPY)
+        for code in (*OURS, *([TUNED] if plan.gpu else []), *RIVALS, SCIPY)
         for n in _sides(plan, code, LARGE)
         for seed in plan.seeds
     ]
@@ -193,8 +197,8 @@ def single(plan: Plan) -> list[Cell]:
     return [
         cell(code, costs(n, 100, seed), ("run", "end_to_end"), **options)
         for seed in plan.seeds
-        for code, options in ((LOCK_FREE, {}), (ONE_LAUNCH, {}), (BATCH, {"problems": 1}),
-                              (SCIPY, {}))
+        for code, options in ((LOCK_FREE, {}), (TUNED, {}), (ONE_LAUNCH, {}),
+                              (BATCH, {"problems": 1}), (SCIPY, {}))
     ]  # fmt: skip
 
 
@@ -237,15 +241,11 @@ def _side(instance: Instance) -> int:
 
 
 def _too_slow(code: str, instance: Instance) -> bool:
-    if code == HONG and instance.family == REAL:
-        return False
     return code in MOST_SIDE and _side(instance) > MOST_SIDE[code]
 
 
 def _options(code: str, instance: Instance) -> dict[str, Any]:
     """Return the options of a version on a grid: see `codes.REDRAWN` and `PATIENCE_S`."""
-    if code == HONG and instance.family == REAL:
-        return {"seconds": PATIENCE_S}
     if code == BLOCKING:
         return {"redraw_every": REDRAWN_EVERY if instance.family != TOY else 0}
     return {}
@@ -254,7 +254,8 @@ def _options(code: str, instance: Instance) -> dict[str, Any]:
 def flow_versions(plan: Plan) -> list[Cell]:
     """Every version on every grid that it can be given, beside PyMaxflow on one core.
 
-    The real grids are given to all: to the plain lock-free kernel with a limit of time.
+    The two that are as printed without relabeling from the sink are given one real grid of each
+    kind with a limit of time. The faster ones and PyMaxflow are clocked from host to host as well.
     """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
@@ -264,11 +265,25 @@ def flow_versions(plan: Plan) -> list[Cell]:
         for code in (*FLOW_ON_GPU, *on_cpu)
     ]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
-    return found + [
-        cell(code, one, **_options(code, one))
+    found += [
+        cell(code, one, BOTH if code in BOTH_CLOCKS else ("run",), **_options(code, one))
         for one in graphs
         for code in codes
         if not _too_slow(code, one)
+    ]
+    return found + (_patient(plan) if plan.gpu and plan.preset == "paper" else [])
+
+
+BOTH: tuple[Scope, ...] = ("run", "end_to_end")
+BOTH_CLOCKS = (HYBRID, GPU_RELABEL, PYMAXFLOW)
+
+
+def _patient(plan: Plan) -> list[Cell]:
+    """Plan the versions without relabeling from the sink, with a limit of time."""
+    graphs = [one for one in grids() if one.label in choices.SOME_GRIDS]
+    return [cell(HONG, one, seconds=PATIENCE_S) for one in graphs] + [
+        cell(BLOCKING, one, redraw_every=0, seconds=PATIENCE_S)
+        for one in (*_drawn(plan)[:2], *graphs)
     ]
 
 
@@ -285,17 +300,13 @@ def cycle(plan: Plan) -> list[Cell]:
         ]
     graphs = _drawn(plan)[:2]
     if plan.preset == "paper":
-        graphs = [one for one in grids() if one.label in CYCLE_GRIDS]
+        graphs = [one for one in grids() if one.label in choices.SOME_GRIDS]
     found = [cell(HYBRID, one, cycle=c) for one in graphs for c in CYCLES_FLOW]
     return found + [
         cell(LOCK_FREE, costs(30, 100, seed), cycle=c)
         for seed in _seeds(plan, "cycle")
         for c in CYCLES_ASSIGNMENT
     ]
-
-
-CYCLE_GRIDS = ("seg_chelsea", "den_page", "stereo_tsukuba_it0_a05", "oflow_rubberwhale_dy+0_dx+0")
-"""One of each kind, for the sweep over CYCLE."""
 
 
 def ak(plan: Plan) -> list[Cell]:
@@ -374,6 +385,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         name="ak", title="ak-4102, a worst case for many solvers", kind="table",
         cells=ak, table=tables_flow.ak, compare=verdicts.ak,
     ),
+    *choices.experiments(),
+    *waterfall.experiments(),
     Experiment(
         name="single", title="One assignment of 30 a side, in ms", kind="table",
         cells=single, table=tables.single, compare=verdicts.single,

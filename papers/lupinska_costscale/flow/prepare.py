@@ -52,6 +52,20 @@ class Tile:
         """Return the given tile on a GPU, and a small one in the CPU executor."""
         return cls(rows, columns) if device.describe().is_gpu else cls(4, 8)
 
+    @classmethod
+    def of(cls, text: str) -> Tile:
+        """Return the tile that a text states as the paper does: ``"32x8"`` has 8 rows of 32.
+
+        Raises
+        ------
+        ValueError
+            For another text.
+        """
+        columns, _, rows = text.partition("x")
+        if not (columns.isdecimal() and rows.isdecimal()):
+            raise ValueError(f"tile={text!r} is no text like 32x8")
+        return cls(int(rows), int(columns))
+
     @property
     def threads(self) -> int:
         """Pixels."""

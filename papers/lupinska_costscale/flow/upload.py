@@ -178,7 +178,7 @@ def upload_blocking(
     pull: bool = False,
     patience: int = 8,
     redraw_every: int = 16,
-    tile: Tile | None = None,
+    tile: Tile | str | None = None,
     operations: int | None = None,
     seconds: float | None = None,
 ) -> State:
@@ -198,8 +198,9 @@ def upload_blocking(
         the paper: never. Pixels that the sink cannot be reached from then push to and fro until
         they are as high as |V|, which takes up to ``2 |V|**2`` phases (33 million for 64 x 64
         pixels): give `seconds` for more than small instances.
-    tile : Tile, optional
-        By default the author's 32 x 8 threads (8 rows), and 4 x 8 in the CPU executor.
+    tile : Tile or str, optional
+        As text ``"32x8"``, columns first. By default the authors' 32 x 8 threads (8 rows),
+        and 8 x 4 in the CPU executor.
     operations, seconds
         As in `upload_operations`.
 
@@ -215,12 +216,12 @@ def upload_blocking(
     check_count("redraw_every", redraw_every, least=0)
     if image_of(instance) is None:
         raise NetworkError("the blocking version takes grids only [LU11 sec.4.3]")
-    tile = tile or Tile.for_device(8, 32)
-    state = _begin_upload(instance, tile, operations, seconds)
+    shape = Tile.of(tile) if isinstance(tile, str) else tile or Tile.for_device(8, 32)
+    state = _begin_upload(instance, shape, operations, seconds)
     state.m, state.patience, state.redraw_every = m, patience, redraw_every
     state.top = state.prepared.nodes
     if state.prepared.total:
-        state.launches |= launches.bind_blocking(state.prepared, state.arrays, tile, bool(pull))
+        state.launches |= launches.bind_blocking(state.prepared, state.arrays, shape, bool(pull))
     return state
 
 
