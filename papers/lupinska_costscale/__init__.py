@@ -176,7 +176,8 @@ def grid_cut(
     solver : str, optional
         As in `maximum_flow`; for grids also ``"blocking"``.
     seconds, operations, prove
-        As in `maximum_flow`.
+        As in `maximum_flow`. Without a proof `gpu_relabel` brings a bit a pixel from the device,
+        not the residual capacities.
 
     Returns
     -------

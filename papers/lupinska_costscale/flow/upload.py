@@ -95,6 +95,7 @@ def upload_gpu_relabel(
     blocks: int | None = None,
     operations: int | None = None,
     seconds: float | None = None,
+    answer: str = "flow",
 ) -> State:
     """As `upload_operations`, for push-relabel with its global relabeling on the GPU.
 
@@ -114,6 +115,8 @@ def upload_gpu_relabel(
         At most so many blocks.
     operations, seconds
         As in `upload_operations`.
+    answer : {"flow", "cut"}
+        What `download` brings: residual capacities and the cut, or the cut alone, a bit a node.
 
     Raises
     ------
@@ -126,16 +129,26 @@ def upload_gpu_relabel(
         check_count(name, value, most=10**6)
     if blocks is not None:
         check_count("blocks", blocks)
+    if answer not in ("flow", "cut"):
+        raise ValueError(f"answer={answer!r} is neither flow nor cut")
     tile = tile or Tile.for_device(16, 32)
     state = _begin_upload(instance, tile, operations, seconds)
     prepared, limits = state.prepared, (rounds, sweeps, inner)
     state.top, state.rounds = prepared.nodes, rounds
     state.of_a_round = ALL if prepared.image is not None else inner
-    if prepared.total and prepared.image is not None:
-        kernel = launches.bind_tiles(prepared, state.arrays, tile, limits, blocks)
-        state.launches["kernel"] = kernel
-    elif prepared.total:
-        state.launches["kernel"] = launches.bind_nodes(prepared, state.arrays, limits, blocks)
+    state.cut_only = answer == "cut"
+    if prepared.total:
+        arrays = state.arrays
+        if prepared.image is not None:
+            state.launches["kernel"] = launches.bind_tiles(prepared, arrays, tile, limits, blocks)
+            again = launches.exchanged(arrays)
+            state.launches["settle"] = launches.bind_tiles(prepared, again, tile, limits, blocks)
+        else:
+            state.launches["kernel"] = launches.bind_nodes(prepared, arrays, limits, blocks)
+            again = launches.exchanged(arrays)
+            state.launches["settle"] = launches.bind_nodes(prepared, again, limits, blocks)
+        state.again = again
+        state.launches["cut"] = launches.bind_cut(prepared, arrays)
     return state
 
 
