@@ -17,11 +17,12 @@ from __future__ import annotations
 from typing import Any
 
 from papers.common.evidence.tables import nothing
-from papers.common.model import Cell, Experiment, Instance, Plan, Scope
+from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.lupinska_costscale.evidence import (
     choices,
     demonstrations,
     diagrams,
+    host_to_host,
     plots,
     tables,
     tables_flow,
@@ -36,7 +37,6 @@ from papers.lupinska_costscale.evidence.codes import (
     CYCLE_ASSIGNMENT,
     CYCLE_FLOW,
     FLOW_ON_GPU,
-    GPU_RELABEL,
     HEURISTICS,
     HONG,
     HYBRID,
@@ -255,7 +255,7 @@ def flow_versions(plan: Plan) -> list[Cell]:
     """Every version on every grid that it can be given, beside PyMaxflow on one core.
 
     The two that are as printed without relabeling from the sink are given one real grid of each
-    kind with a limit of time. The faster ones and PyMaxflow are clocked from host to host as well.
+    kind with a limit of time.
     """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
@@ -266,7 +266,7 @@ def flow_versions(plan: Plan) -> list[Cell]:
     ]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
     found += [
-        cell(code, one, BOTH if code in BOTH_CLOCKS else ("run",), **_options(code, one))
+        cell(code, one, **_options(code, one))
         for one in graphs
         for code in codes
         if not _too_slow(code, one)
@@ -274,8 +274,9 @@ def flow_versions(plan: Plan) -> list[Cell]:
     return found + (_patient(plan) if plan.gpu and plan.preset == "paper" else [])
 
 
-BOTH: tuple[Scope, ...] = ("run", "end_to_end")
-BOTH_CLOCKS = (HYBRID, GPU_RELABEL, PYMAXFLOW)
+def flow_end_to_end(plan: Plan) -> list[Cell]:
+    """The fast versions and PyMaxflow on both clocks."""
+    return host_to_host.cells(_drawn(plan) + (grids() if plan.preset == "paper" else []), plan.gpu)
 
 
 def _patient(plan: Plan) -> list[Cell]:
@@ -379,6 +380,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         name="flow_versions", title="The versions of push-relabel beside PyMaxflow on grids, in ms",
         kind="figure", cells=flow_versions, table=tables_flow.flow_versions,
         figure=plots.flow_versions, compare=verdicts.flow_versions,
+        interleaved=True,
+    ),
+    Experiment(
+        name="flow_end_to_end", title="Cuts of grids on both clocks, in ms", kind="table",
+        cells=flow_end_to_end, table=host_to_host.table, compare=host_to_host.compare,
         interleaved=True,
     ),
     Experiment(

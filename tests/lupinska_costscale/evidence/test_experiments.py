@@ -552,10 +552,27 @@ def test_the_printed_versions_have_a_limit_of_time():
     assert {options_of(job)["seconds"] for job in limited} == {experiments.PATIENCE_S}
 
 
-def test_the_fast_ones_are_clocked_from_host_to_host():
-    for job in jobs(PAPER, ["flow_versions"]):
-        fast = code_of(job) in (HYBRID, GPU_RELABEL, PYMAXFLOW)
-        assert ("end_to_end" in job.cell.scopes) == fast
+def test_cuts_from_host_to_host():
+    def ms(job, scope):
+        if code_of(job) == PYMAXFLOW:
+            return 30.0
+        alone = options_of(job).get("answer") == "cut"
+        return {"run": 2.0, "end_to_end": 10.0 if alone else 90.0}[scope]
+
+    planned = jobs(PAPER, ["flow_end_to_end"])
+    assert all(job.cell.scopes == ("run", "end_to_end") for job in planned)
+    rows = summary(planned, ms)
+    made = table("flow_end_to_end", rows)
+    assert len(made) == 18 + 2 * 6
+    assert set(made["pymaxflow_over_cut, end to end"]) == {3.0}
+    assert set(made["pymaxflow_over_cut, run"]) == {15.0}
+    assert set(made["GPU relabel, end to end"]) == {90.0}
+    (item,) = compared("flow_end_to_end", rows)
+    assert (item.verdict, item.measured, item.note) == ("holds", 3.0, "30 of 30 grids are faster")
+    slow = rows.assign(median=rows["median"].where(rows["median"] != 10.0, 40.0))
+    assert compared("flow_end_to_end", slow)[0].verdict == "fails"
+    # The other tables do not take the cut alone for the version.
+    assert set(table("flow_versions", rows)[GPU_RELABEL]) == {2.0}
 
 
 def test_one_wrong_value_stands_out():
