@@ -23,6 +23,7 @@ from papers.lupinska_costscale.evidence import (
     demonstrations,
     diagrams,
     host_to_host,
+    pictures,
     plots,
     tables,
     tables_flow,
@@ -410,5 +411,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="optical_flow", title="Displacements between two frames: by assignment, and by cuts",
         kind="picture", cells=_none, table=nothing, artifacts=demonstrations.optical_flow,
+    ),
+    Experiment(
+        name="strokes", title="Objects cut out by strokes: mixtures, 8 neighbours, rounds of cuts",
+        kind="picture", cells=_none, table=nothing, artifacts=pictures.strokes,
+    ),
+    Experiment(
+        name="motion", title="Optical flow in two dimensions by expansion moves", kind="picture",
+        cells=_none, table=nothing, artifacts=pictures.motion,
     ),
 )  # fmt: skip
