@@ -95,7 +95,7 @@ class Choice:
 
 
 def _bipartite(plan: Plan) -> list[Instance]:
-    sides = {"smoke": (30,), "quick": (30,), "paper": (30, 120)}[plan.preset]
+    sides = {"smoke": (30,), "quick": (30,), "paper": (30, 60)}[plan.preset]
     return [costs(n, 100, seed) for n in (sides if plan.gpu else ()) for seed in plan.seeds]
 
 
