@@ -20,10 +20,8 @@ from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.lupinska_costscale.evidence import (
     choices,
-    demonstrations,
     diagrams,
     host_to_host,
-    pictures,
     plots,
     tables,
     tables_flow,
@@ -62,6 +60,7 @@ from papers.lupinska_costscale.evidence.codes import (
     with_heuristics,
     worst,
 )
+from papers.lupinska_costscale.evidence.photos import demonstrations, pictures
 
 # ------------------------------------------------------------------------------- sizes
 

@@ -58,13 +58,17 @@ def flows(side: int = 20) -> int:
     """Find maximum flows; return how many runs there were."""
     done = 0
     for scale in (1, 2**32):  # 32-bit and 64-bit residual capacities
-        for instance in (*_grids(side, scale), _network(8 * side, scale)):
-            for name, several in FLOW_OPTIONS.items():
-                if name == "blocking" and isinstance(instance, Network):
-                    continue
-                for options in several:
-                    done += _flowed(instance, name, options)
+        for instance in _grids(side, scale):
+            done += _flows_of(instance, FLOW_OPTIONS)
+        others = {name: several for name, several in FLOW_OPTIONS.items() if name != "blocking"}
+        done += _flows_of(_network(8 * side, scale), others)
     return done
+
+
+def _flows_of(instance: Any, wanted: dict[str, tuple[dict[str, Any], ...]]) -> int:
+    return sum(
+        _flowed(instance, name, options) for name, several in wanted.items() for options in several
+    )
 
 
 def _grids(side: int, scale: int) -> list[Grid]:

@@ -18,9 +18,7 @@ from papers.lupinska_costscale.assignment import many
 from papers.lupinska_costscale.evidence import (
     choices,
     codes,
-    demonstrations,
     experiments,
-    patches,
     tables,
 )
 from papers.lupinska_costscale.evidence.codes import (
@@ -42,6 +40,7 @@ from papers.lupinska_costscale.evidence.codes import (
     SEQUENTIAL,
 )
 from papers.lupinska_costscale.evidence.experiments import EXPERIMENTS
+from papers.lupinska_costscale.evidence.photos import demonstrations, patches
 from papers.reproduce.plan import cells
 from papers.reproduce.run import measurements
 

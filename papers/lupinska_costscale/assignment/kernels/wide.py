@@ -74,7 +74,7 @@ def least_of_group(best, least, lookers, mask):
 
 @cuda.jit(device=True)
 def look(v, excess, flags):
-    """What a group's first thread tells the others before a turn."""
+    """Return whether there is work, as a group's first thread tells the others before a turn."""
     if load_relaxed(flags, LACKS) == 0 or load_relaxed(flags, STUCK) != 0:
         return int32(OVER)
     if load_acquire(excess, v) > 0:

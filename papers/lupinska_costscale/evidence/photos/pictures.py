@@ -14,8 +14,8 @@ from matplotlib.colors import hsv_to_rgb
 from papers.common.evidence import plots
 from papers.common.instances.flows import image_energies
 from papers.common.model import Plan
-from papers.lupinska_costscale.evidence import mixtures, scenes
-from papers.lupinska_costscale.evidence.demonstrations import Pictures, cutter, expand
+from papers.lupinska_costscale.evidence.photos import mixtures, scenes
+from papers.lupinska_costscale.evidence.photos.demonstrations import Pictures, cutter, expand
 
 PHOTOS = {"smoke": ("camera",), "quick": ("astronaut",), "paper": tuple(scenes.STROKES)}
 SIDE = {"smoke": 32, "quick": 96, "paper": 512}

@@ -9,7 +9,7 @@ from papers.common.instances.flows import image_energies
 from papers.common.model import Plan
 from papers.common.problems import flow_proof
 from papers.common.problems.network import EIGHT, FOUR, grid, inner
-from papers.lupinska_costscale.evidence import mixtures, pictures, scenes
+from papers.lupinska_costscale.evidence.photos import mixtures, pictures, scenes
 from papers.lupinska_costscale.flow.baselines import push_relabel
 
 

@@ -22,7 +22,7 @@ from papers.common.instances.flows import image_energies
 from papers.common.model import Assignment, Flow, Plan
 from papers.common.problems.network import Grid
 from papers.lupinska_costscale.evidence import codes
-from papers.lupinska_costscale.evidence.patches import patch_costs
+from papers.lupinska_costscale.evidence.photos.patches import patch_costs
 
 Pictures = Sequence[tuple[str, Path]]
 
