@@ -20,6 +20,7 @@ from papers.common.model import Assignment, Defaults, Paper, lazily
 
 if TYPE_CHECKING:
     from papers.lupinska_costscale.assignment.batch import BatchAnswer
+    from papers.lupinska_costscale.assignment.configuration import Configuration
     from papers.lupinska_costscale.assignment.launches import Geometry
     from papers.lupinska_costscale.flow.calls import GridCut, MaximumFlow, MinimumCut
 
@@ -175,7 +176,8 @@ def grid_cut(
     solver : str, optional
         As in `maximum_flow`; for grids also ``"blocking"``.
     seconds, operations, prove
-        As in `maximum_flow`.
+        As in `maximum_flow`. Without a proof `gpu_relabel` brings a bit a pixel from the device,
+        not the residual capacities.
 
     Returns
     -------
@@ -212,13 +214,15 @@ def solve(
     maximize: bool = False,
     *,
     alpha: int = 10,
-    cycle: int = 500_000,
-    price_updates: Literal["first", "every", "none"] = "first",
+    cycle: int | None = None,
+    price_updates: Literal["first", "every", "none"] | None = None,
     arc_fixing: bool = True,
     loop: Literal["host", "device"] = "host",
     operations: int | None = None,
     seconds: float | None = None,
     geometry: Geometry | None = None,
+    configuration: str | Configuration = "tuned",
+    threads: int | None = None,
     solver: str | None = None,
 ) -> Assignment:
     """Solve an assignment problem by lock-free cost scaling [LU11 sec.5].
@@ -249,10 +253,12 @@ def solve(
         Whether the sum is to be maximized, as in the paper.
     alpha : int
         The paper's ALPHA: the number, at least 2, that epsilon is divided by.
-    cycle : int
-        The paper's CYCLE: turns of each thread before the control goes back to the host.
-    price_updates : {"first", "every", "none"}
-        The runs of the kernel, of each refine, after which the host updates prices.
+    cycle : int, optional
+        CYCLE: turns of each node before the control goes back to the host; by default the
+        configuration's, in the paper 500,000.
+    price_updates : {"first", "every", "none"}, optional
+        The runs of the kernel, of each refine, after which prices are updated; by default the
+        configuration's, in the paper the first.
     arc_fixing : bool
         Whether arcs are fixed once a refine has its flow.
     loop : {"host", "device"}
@@ -266,6 +272,9 @@ def solve(
         of the kernel, on the CPU after every four million operations.
     geometry : Geometry, optional
         Shapes of the launches; by default those that suit the device.
+    configuration : str or papers.lupinska_costscale.assignment.configuration.Configuration
+        ``"tuned"``, ``"paper"`` (a thread a node, as printed) or another name of
+        `papers.lupinska_costscale.assignment.configuration.CONFIGURATIONS`, the steps between.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
 
@@ -300,13 +309,15 @@ def solve(
     options = {
         "maximize": maximize,
         "alpha": None if alpha == 10 else alpha,
-        "cycle": None if cycle == 500_000 else cycle,
-        "price_updates": None if price_updates == "first" else price_updates,
+        "cycle": cycle,
+        "price_updates": price_updates,
         "arc_fixing": None if arc_fixing is True else arc_fixing,
         "loop": None if loop == "host" else loop,
         "operations": operations,
         "seconds": seconds,
         "geometry": geometry,
+        "configuration": None if configuration == "tuned" else configuration,
+        "threads": threads,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

@@ -57,9 +57,9 @@ def test_the_table_of_rectangles_is_what_the_solvers_count():
     for n, m, *told in rows:
         costs = np.random.default_rng(1).integers(0, 100, (n, m))
         counted = []
-        for name in ("refine", "cost_scaling"):
+        for name, options in (("refine", {"configuration": "paper"}), ("cost_scaling", {})):
             one = package.PAPER.solvers()[name]
-            state = one.upload(costs)
+            state = one.upload(costs, **options)
             one.run(state)
             counters = one.download(state).counters
             counted.append(counters["pushes"] + counters["relabels"])

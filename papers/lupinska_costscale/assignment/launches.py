@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from papers.common.gpu import device
-from papers.common.gpu.launch import Launch, bind
+from papers.common.gpu.launch import Launch, bind, resident_blocks
 from papers.common.gpu.limits import blocks_for
+from papers.lupinska_costscale.assignment.configuration import Configuration
 from papers.lupinska_costscale.assignment.costs import Costs
-from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
+from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch, prices, wide
 from papers.lupinska_costscale.assignment.kernels.arguments import Arcs, Lists, Vertices, Whole
-
-PAPER_THREADS = 32 * 16
-"""Threads a block: "the best results" [LU11 sec.5.5]."""
 
 MAX_BLOCK = 1024
 SWEEPS = 1 << 22
@@ -33,6 +31,10 @@ class Geometry:
     ----------
     threads : int
         Threads a block, 1 to 1024 (``loop="device"``: whole warps).
+    lanes : int
+        Threads that are set aside for a node: a power of two up to 32 that divides `threads`.
+    lookers : int
+        How many of these look through its arcs, a power of two; 0: all.
 
     Raises
     ------
@@ -41,13 +43,24 @@ class Geometry:
     """
 
     threads: int
+    lanes: int = 1
+    lookers: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.threads, int) or not 1 <= self.threads <= MAX_BLOCK:
             raise ValueError(f"threads={self.threads!r} is no whole number from 1 to {MAX_BLOCK}")
+        if self.lanes not in (1, 2, 4, 8, 16, 32) or self.threads % self.lanes:
+            raise ValueError(
+                f"lanes={self.lanes!r} is no power of two up to 32 that divides the {self.threads} "
+                "threads of a block"
+            )
+        if self.lookers not in (0, 1, 2, 4, 8, 16, 32) or self.lookers > self.lanes:
+            raise ValueError(f"lookers={self.lookers!r} is no power of two up to {self.lanes}")
+        if self.lookers == 0:
+            object.__setattr__(self, "lookers", self.lanes)
 
     @classmethod
-    def for_device(cls, n: int, loop: str) -> Geometry:
+    def for_device(cls, n: int, loop: str, chosen: Configuration) -> Geometry:
         """The shapes for the selected device: small in the CPU executor.
 
         Parameters
@@ -55,21 +68,26 @@ class Geometry:
         n : int
             Nodes a side.
         loop : {"host", "device"}
+        chosen : Configuration
+            Its threads and lanes are a GPU's; the executor has two where that has a warp.
         """
         is_gpu = device.describe().is_gpu
-        if loop == "host":
-            return cls(PAPER_THREADS if is_gpu else min(PAPER_THREADS, 2 * max(n, 1)))
-        return cls(min(MAX_BLOCK, 64 * max(n, 1)) if is_gpu else 64)
+        if loop == "device":
+            return cls(min(MAX_BLOCK, 64 * max(n, 1)) if is_gpu else 64)
+        if is_gpu:
+            return cls(chosen.threads, chosen.lanes, chosen.lookers)
+        lanes = min(chosen.lanes, 2)
+        return cls(2 * lanes * max(1, min(n, 128)), lanes, min(chosen.lookers, lanes))
 
     def blocks(self, nodes: int) -> int:
-        """Blocks that give every node a thread."""
-        return blocks_for(nodes, self.threads)
+        """Blocks that give every node its threads."""
+        return blocks_for(nodes * self.lanes, self.threads)
 
 
 def needed_bytes(costs: Costs) -> int:
     """Bytes of device memory that `allocate` takes."""
     nodes, arcs = 2 * costs.n, costs.cost.size
-    return 4 * (4 * 2 * arcs + 3 * nodes + arcs) + 8 * (arcs + nodes) + 64
+    return 4 * (4 * 2 * arcs + 3 * nodes + arcs) + 8 * (arcs + 2 * nodes) + 128
 
 
 def check_size(costs: Costs) -> None:
@@ -105,14 +123,15 @@ def allocate(costs: Costs) -> dict[str, Any]:
     arrays = {name: device.to_device(array) for name, array in given.items()}
     sizes = {"last": nodes, "head": 2 * arcs, "arc": 2 * arcs, "flow": arcs, "excess": nodes}
     arrays |= {name: device.empty(size, np.int32) for name, size in sizes.items()}
-    arrays["price"] = device.empty(nodes, np.int64)
+    arrays |= {name: device.empty(nodes, np.int64) for name in ("price", "label")}
+    arrays["control"] = device.to_device(np.zeros(prices.CONTROL, np.int64))
     arrays["flags"] = device.to_device(np.zeros(lock_free.FLAGS, np.int32))
     arrays["tally"] = device.to_device(np.zeros(lock_free.TALLIES, np.int64))
     return arrays
 
 
 def bind_refine(
-    costs: Costs, arrays: dict[str, Any], shapes: Geometry, eps: int, cycle: int
+    costs: Costs, arrays: dict[str, Any], shapes: Geometry, eps: int, chosen: Configuration
 ) -> dict[str, Launch]:
     """The launches of one value of epsilon.
 
@@ -122,12 +141,18 @@ def bind_refine(
     arrays : dict of str to device array
         From `allocate`.
     shapes : Geometry
-    eps, cycle : int
+    eps : int
+    chosen : Configuration
 
     Returns
     -------
     dict of str to Launch
-        ``start_refine``, ``refine``, ``arc_fixing``.
+        ``start_refine``, ``refine``, ``arc_fixing``, and ``update_prices`` if that is the device's.
+
+    Raises
+    ------
+    ValueError
+        If the kernel as printed is to have several threads a node.
     """
     count = 2 * costs.n
     nodes, grid = np.int32(count), (shapes.blocks(count), shapes.threads)
@@ -135,18 +160,35 @@ def bind_refine(
         kind(*(arrays[name] for name in kind._fields)) for kind in (Lists, Arcs, Vertices)
     )
     graph = lists, arcs, vertices, arrays["flags"]
-    limit = np.int64(2 * count * eps)
-    return {
+    kernel: Any = lock_free.refine
+    who: tuple[Any, ...] = ()
+    if chosen.ahead:
+        kernel, who = wide.refine_wide, (np.int32(shapes.lanes), np.int32(shapes.lookers))
+    elif shapes.lanes > 1:
+        raise ValueError(f"lanes={shapes.lanes}: the kernel as printed has a thread a node")
+    bound = {
         "start_refine": bind(lock_free.start_refine, *grid, nodes, np.int64(eps), *graph),
         "refine": bind(
-            lock_free.refine, *grid, nodes, np.int64(cycle), np.int64(eps), *graph,
+            kernel, *grid, nodes, *who, np.int64(chosen.cycle), np.int64(eps), *graph,
             arrays["tally"],
         ),
         "arc_fixing": bind(
-            lock_free.arc_fixing, *grid, nodes, limit, lists, arcs, arrays["price"],
-            arrays["tally"],
+            lock_free.arc_fixing, *grid, nodes, np.int64(2 * count * eps), lists, arcs,
+            arrays["price"], arrays["tally"],
         ),
     }  # fmt: skip
+    if chosen.updates_on == "device":
+        lines = arrays["flags"], arrays["label"], arrays["control"]
+        given = np.int32(shapes.lanes), np.int64(eps), lists, arcs, vertices, *lines
+        bound["update_prices"] = bind_update(shapes, nodes, given)
+    return bound
+
+
+def bind_update(shapes: Geometry, nodes: np.int32, given: tuple[Any, ...]) -> Launch:
+    """The cooperative launch of `assignment.kernels.prices`, as many blocks as stay resident."""
+    kernel, arguments = prices.update_prices, (nodes, *given)
+    resident = resident_blocks(kernel, arguments, shapes.threads)
+    return bind(kernel, min(shapes.blocks(int(nodes)), resident), shapes.threads, *arguments)
 
 
 def bind_start(costs: Costs, arrays: dict[str, Any], shapes: Geometry) -> Launch:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from papers.common.gpu.launch import Launch
 from papers.common.model import Assignment, GivenUpError, Solver
 from papers.lupinska_costscale.assignment.baselines.cost_scaling import check_options
 from papers.lupinska_costscale.assignment.baselines.refine import price_update
+from papers.lupinska_costscale.assignment.configuration import MOST_TURNS, Configuration, find
 from papers.lupinska_costscale.assignment.costs import Costs, answer, read
 from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
 from papers.lupinska_costscale.assignment.kernels.arguments import Arcs, Lists, Vertices
@@ -38,14 +39,7 @@ from papers.lupinska_costscale.assignment.launches import (
 )
 from papers.lupinska_costscale.assignment.reference import ALPHA, relabel_bound
 
-CYCLE = 500_000
-"""Turns of a node's thread in one run of the kernel [LU11 sec.5.5]."""
-
-MOST_TURNS = 2**63 - 1
-"""Turns and relabels are counted in 64 bits."""
-
 LOOPS = ("host", "device")
-PRICE_UPDATES = ("first", "every", "none")
 STEPS = ("start_refine", "refine", "arc_fixing", "price_update")
 COUNTERS = ("refines", "pushes", "relabels", "price_updates", "arcs_fixed", "kernel_launches")
 
@@ -59,8 +53,8 @@ class State:
     costs : Costs
         The checked problem.
     loop : {"host", "device"}
-    alpha, cycle : int
-    price_updates : {"first", "every", "none"}
+    alpha : int
+    chosen : Configuration
     arc_fixing : bool
     operations : int
         Relabels that a refine may take before it is given up.
@@ -80,8 +74,7 @@ class State:
     costs: Costs
     loop: str
     alpha: int
-    cycle: int
-    price_updates: str
+    chosen: Configuration
     arc_fixing: bool
     operations: int
     seconds: float | None = None
@@ -106,13 +99,15 @@ def upload(
     cost: Any,
     maximize: bool = False,
     alpha: int = ALPHA,
-    cycle: int = CYCLE,
-    price_updates: str = "first",
+    cycle: int | None = None,
+    price_updates: str | None = None,
     arc_fixing: bool = True,
     loop: str = "host",
     operations: int | None = None,
     seconds: float | None = None,
     geometry: Geometry | None = None,
+    configuration: str | Configuration = "tuned",
+    threads: int | None = None,
 ) -> State:
     """Check the input, allocate everything, copy the graph to the device, bind the launches.
 
@@ -124,11 +119,12 @@ def upload(
         Whether the sum is to be maximized, as in the paper.
     alpha : int
         ALPHA: what epsilon is divided by; at least 2.
-    cycle : int
-        CYCLE: turns of each thread before the control goes back to the host.
-    price_updates : {"first", "every", "none"}
-        After which runs of the kernel, of each refine, the host updates prices. Where the run has
-        left no node active, there is nothing to update.
+    cycle : int, optional
+        CYCLE: turns of each node before the control goes back to the host; by default the
+        configuration's.
+    price_updates : {"first", "every", "none"}, optional
+        After which runs of the kernel, of each refine, prices are updated; by default the
+        configuration's. Where the run has left no node active, there is nothing to update.
     arc_fixing : bool
         Whether arcs are fixed, once a refine has its flow.
     loop : {"host", "device"}
@@ -140,7 +136,11 @@ def upload(
         A run without an answer gives up after so long; it looks after every run of the kernel, of
         `cycle` turns, but the last. The one launch is always waited for: its sweeps are bounded.
     geometry : Geometry, optional
-        Launch shapes; by default those that suit the device.
+        Launch shapes; by default those that suit the device and the configuration.
+    configuration : str or Configuration
+        A name of `assignment.configuration.CONFIGURATIONS`: ``"paper"`` is as printed.
+    threads : int, optional
+        Threads a block on a GPU; by default the configuration's.
 
     Returns
     -------
@@ -152,11 +152,12 @@ def upload(
         Bad costs or options, or a problem too large for the card.
     """
     check_options(alpha, arc_fixing=arc_fixing)
-    choices = ("price_updates", price_updates, PRICE_UPDATES), ("loop", loop, LOOPS)
-    for name, chosen, known in choices:
-        if chosen not in known:
-            raise ValueError(f"{name}={chosen!r} is not one of {', '.join(known)}")
-    check_count("cycle", cycle, most=MOST_TURNS)
+    if loop not in LOOPS:
+        raise ValueError(f"loop={loop!r} is not one of {', '.join(LOOPS)}")
+    asked: dict[str, Any] = {"cycle": cycle, "price_updates": price_updates, "threads": threads}
+    chosen = replace(
+        find(configuration), **{name: value for name, value in asked.items() if value is not None}
+    )
     if operations is not None:
         check_count("operations", operations, most=MOST_TURNS)
     check_seconds(seconds)
@@ -165,9 +166,9 @@ def upload(
         check_block(costs)
     bound = relabel_bound(2 * costs.n, alpha) if loop == "host" else SWEEPS
     limit = bound if operations is None else int(operations)
-    state = State(costs, loop, int(alpha), int(cycle), price_updates, arc_fixing, limit, seconds)
+    state = State(costs, loop, int(alpha), chosen, arc_fixing, limit, seconds)
     if costs.n:
-        prepare(state, geometry or Geometry.for_device(costs.n, loop))
+        prepare(state, geometry or Geometry.for_device(costs.n, loop, chosen))
     return state
 
 
@@ -201,7 +202,7 @@ def prepare(state: State, shapes: Geometry) -> None:
     state.arrays = allocate(costs)
     state.start = bind_start(costs, state.arrays, shapes)
     state.launches = [
-        bind_refine(costs, state.arrays, shapes, eps, state.cycle) for eps in state.epsilons
+        bind_refine(costs, state.arrays, shapes, eps, state.chosen) for eps in state.epsilons
     ]
 
 
@@ -271,23 +272,30 @@ def refine(
     _launch(state, launches["start_refine"])
     before = done = state.tally
     flat = 0
+    updates, on_device = state.chosen.price_updates, state.chosen.updates_on == "device"
     for number in itertools.count():
         mark("refine")
         _launch(state, launches["refine"])
+        due = updates == "every" or (updates == "first" and number == 0)
+        if due and on_device:
+            mark("price_update")
+            _launch(state, launches["update_prices"])  # which does nothing where no node is active
         lacks, stuck = device.to_host(state.arrays["flags"]).tolist()
         if stuck:
-            raise RuntimeError("an active node has no residual arc")
+            raise RuntimeError("an active node has no residual arc, or no residual path to a lack")
         last, done = done, device.to_host(state.arrays["tally"])
         pushes, relabels = (done - last)[: lock_free.ARCS_FIXED].tolist()
         if lacks and not (pushes or relabels):
-            raise RuntimeError(f"a run of {state.cycle} turns did nothing, {lacks} y lack a unit")
+            turns = state.chosen.cycle
+            raise RuntimeError(f"a run of {turns} turns did nothing, {lacks} y lack a unit")
         flat = 0 if relabels else flat + pushes
         _check_work(state, (done - before)[lock_free.RELABELS], flat, done)
-        if state.price_updates == "every" or (state.price_updates == "first" and number == 0):
-            mark("price_update")
-            if lacks:  # where no node is active, [LU11 Alg.5.3] ends before it begins
+        if due and lacks:  # where no node is active, [LU11 Alg.5.3] ends before it begins
+            if not on_device:
+                mark("price_update")
                 global_price_update(state, eps)
-                flat = 0
+            state.count["price_updates"] += 1
+            flat = 0
         if lacks == 0:
             break
         operations = done[lock_free.PUSHES] + done[lock_free.RELABELS]
@@ -352,7 +360,6 @@ def global_price_update(state: State, eps: int) -> None:
     if not price_update(state.costs.n, lists, arcs, vertices, np.int64(eps)):
         raise RuntimeError("an active node has no residual path to a lack")
     device.overwrite(state.arrays["price"], vertices.price)
-    state.count["price_updates"] += 1
 
 
 def _launch(state: State, launch: Any) -> None:
@@ -395,17 +402,19 @@ def solve(
     cost: Any,
     maximize: bool = False,
     alpha: int = ALPHA,
-    cycle: int = CYCLE,
-    price_updates: str = "first",
+    cycle: int | None = None,
+    price_updates: str | None = None,
     arc_fixing: bool = True,
     loop: str = "host",
     operations: int | None = None,
     seconds: float | None = None,
     geometry: Geometry | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> Assignment:
     """Solve an assignment problem: see `papers.lupinska_costscale.solve`."""
     state = upload(
-        cost, maximize, alpha, cycle, price_updates, arc_fixing, loop, operations, seconds, geometry
+        cost, maximize, alpha, cycle, price_updates, arc_fixing, loop, operations, seconds,
+        geometry, configuration,
     )  # fmt: skip
     run(state)
     return download(state)

@@ -20,6 +20,7 @@ PAPER = "lupinska_costscale"
 # ------------------------------------------------------------------------------- assignment
 
 LOCK_FREE = "lock-free refine"
+TUNED = "refine, a warp a node"
 ONE_LAUNCH = "refine in one launch"
 SEQUENTIAL = "sequential cost scaling"
 SCIPY = "SciPy"
@@ -33,6 +34,7 @@ RIVALS = {
 
 OF_ASSIGNMENT = {
     LOCK_FREE: f"{PAPER}:refine",
+    TUNED: f"{PAPER}:refine",
     ONE_LAUNCH: f"{PAPER}:refine",
     SEQUENTIAL: f"{PAPER}:cost_scaling",
     **RIVALS,
@@ -43,10 +45,15 @@ OF_ASSIGNMENT = {
 """Solver by code, in the order in which tables name them."""
 
 OURS = (LOCK_FREE, SEQUENTIAL)
-"""The paper's two halves; `ONE_LAUNCH` is the first with the host's loop on the device."""
+"""The paper's two halves; `TUNED` and `ONE_LAUNCH` are ours instead of the first."""
 
-ON_DEVICE = ("loop", "device")
-"""The option that tells `ONE_LAUNCH` from `LOCK_FREE`."""
+TOLD_BY = {
+    LOCK_FREE: ("configuration", "paper"),
+    TUNED: ("configuration", "tuned"),
+    ONE_LAUNCH: ("loop", "device"),
+}
+"""The option that tells these three, which one solver has. Runs that were recorded before there
+were configurations have none: they are the paper's."""
 
 # ------------------------------------------------------------------------------- maximum flow
 
@@ -79,8 +86,8 @@ OF_FLOW = {
 }
 
 SOLVER_OF = {**OF_ASSIGNMENT, **OF_FLOW}
-CODE_OF = {solver: code for code, solver in SOLVER_OF.items() if code != ONE_LAUNCH}
-KERNELS = (LOCK_FREE, ONE_LAUNCH, BATCH, *RIVALS, *FLOW_ON_GPU)
+CODE_OF = {s: code for code, s in SOLVER_OF.items() if code not in (TUNED, ONE_LAUNCH)}
+KERNELS = (LOCK_FREE, TUNED, ONE_LAUNCH, BATCH, *RIVALS, *FLOW_ON_GPU)
 """Codes that run on the GPU, or in the executor where there is none."""
 
 # ------------------------------------------------------------------------------- print
@@ -116,7 +123,7 @@ def cell(
     **options: Any,
 ) -> Cell:
     """Return the cell that times a code on an instance; `options` are its solver's."""
-    given = tuple(options.items()) + ((ON_DEVICE,) if code == ONE_LAUNCH else ())
+    given = tuple(options.items()) + ((TOLD_BY[code],) if code in TOLD_BY else ())
     return Cell(SOLVER_OF[code], instance, scopes, given, repeats)
 
 
@@ -127,9 +134,12 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
     """
     given = options_of(options)
     code = CODE_OF.get(solver, "")
-    if code == LOCK_FREE and given.get(ON_DEVICE[0]) == ON_DEVICE[1]:
-        del given[ON_DEVICE[0]]
-        code = ONE_LAUNCH
+    if code == LOCK_FREE:
+        for other, (name, value) in TOLD_BY.items():
+            if given.get(name) == value:
+                del given[name]
+                code = other
+                break
     return code, ",".join(f"{name}={value}" for name, value in given.items())
 
 

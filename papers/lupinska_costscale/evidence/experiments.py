@@ -19,13 +19,15 @@ from typing import Any
 from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.lupinska_costscale.evidence import (
-    demonstrations,
+    choices,
     diagrams,
+    host_to_host,
     plots,
     tables,
     tables_flow,
     tables_refine,
     verdicts,
+    waterfall,
 )
 from papers.lupinska_costscale.evidence.codes import (
     ASYNC,
@@ -44,12 +46,12 @@ from papers.lupinska_costscale.evidence.codes import (
     ONE_LAUNCH,
     OURS,
     PYMAXFLOW,
-    REAL,
     REDRAWN_EVERY,
     RIVALS,
     SCIPY,
     SCIPY_FLOW,
     SEQUENTIAL,
+    TUNED,
     VERSIONS,
     cell,
     costs,
@@ -58,6 +60,7 @@ from papers.lupinska_costscale.evidence.codes import (
     with_heuristics,
     worst,
 )
+from papers.lupinska_costscale.evidence.photos import demonstrations, pictures
 
 # ------------------------------------------------------------------------------- sizes
 
@@ -75,18 +78,22 @@ MANY = {"smoke": 100, "quick": 1000, "paper": 10_000}
 EXECUTOR_MANY = 3
 EXECUTOR_GRIDS = {"smoke": (4,), "quick": (4, 6), "paper": (4, 6)}
 DRAWN_GRIDS = {
-    "smoke": (32,), "quick": (64, 128), "paper": (64, 128, 256, 512, 1024, 2048),
+    "smoke": (32,), "quick": (64, 128), "paper": (32, 64, 128, 256, 512, 1024, 2048),
 }  # fmt: skip
 """Sides of the segmentations that are drawn from scikit-image's photographs."""
 
-MOST_SIDE = {HONG: 64, ASYNC: 1024, SCIPY_FLOW: 256}
+ONE_PHOTO = 1024
+"""The side from which one photograph is enough: a run of some codes takes seconds there."""
+
+MOST_SIDE = {HONG: 32, ASYNC: 1024, SCIPY_FLOW: 256, ON_CPU: 512}
 """Sides of grids beyond which a version takes minutes. Without relabeling from the sink stranded
 excess climbs to |V| one level after the other, and the steps grow with the square of the pixels."""
 
-PATIENCE_S = 20
-"""Seconds after which `HONG` gives up a real grid: all of them are beyond `MOST_SIDE`."""
+PATIENCE_S = 5
+"""Seconds after which the two versions without relabeling from the sink, `HONG` and `BLOCKING` as
+printed, give up a grid of `_patient`; most of these are beyond `MOST_SIDE`."""
 
-SEEDS = {"alpha": 30, "cycle": 30, "heuristics": 10}
+SEEDS = {"alpha": 30, "cycle": 30, "heuristics": 6}
 """Seeds of preset paper where effects of some per cent are judged, which three cannot tell."""
 
 
@@ -113,7 +120,7 @@ def claim_small(plan: Plan) -> list[Cell]:
     """
     return [
         cell(code, costs(n, largest, seed), ("run", "end_to_end"), maximize=True)
-        for code in (*OURS, *([ONE_LAUNCH] if plan.gpu else []), SCIPY)
+        for code in (*OURS, *([TUNED, ONE_LAUNCH] if plan.gpu else []), SCIPY)
         for n in _sides(plan, code, SIDES)
         for largest in LARGEST_COSTS[plan.preset]
         for seed in plan.seeds
@@ -124,7 +131,7 @@ def claim_large(plan: Plan) -> list[Cell]:
     """The same kernel on larger complete graphs, beside solvers made for those."""
     return [
         cell(code, costs(n, 100, seed))
-        for code in (*OURS, *RIVALS, SCIPY)
+        for code in (*OURS, *([TUNED] if plan.gpu else []), *RIVALS, SCIPY)
         for n in _sides(plan, code, LARGE)
         for seed in plan.seeds
     ]
@@ -146,7 +153,7 @@ def heuristics(plan: Plan) -> list[Cell]:
     With the author's CYCLE the first run of a kernel is a small graph's only one, which leaves the
     price update nothing to do: the kernel is also run with a CYCLE that cuts it short.
     """
-    sizes = {preset: LARGE[preset][:3] for preset in LARGE}
+    sizes = {preset: LARGE[preset][:2] for preset in LARGE}
     wanted: list[tuple[str, dict[str, Any], list[str]]]
     wanted = [(SEQUENTIAL, {}, list(HEURISTICS)[:4])]
     cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
@@ -165,8 +172,8 @@ SHORT_CYCLE = 50
 
 
 def alpha(plan: Plan) -> list[Cell]:
-    """Refine's divisor from 2 to 32."""
-    sizes = {preset: LARGE[preset][:2] for preset in LARGE}
+    """Refine's divisor from 2 to 32, at the claim's edge."""
+    sizes = {preset: LARGE[preset][:1] for preset in LARGE}
     return [
         cell(code, costs(n, 100, seed), alpha=value)
         for code in OURS
@@ -193,8 +200,8 @@ def single(plan: Plan) -> list[Cell]:
     return [
         cell(code, costs(n, 100, seed), ("run", "end_to_end"), **options)
         for seed in plan.seeds
-        for code, options in ((LOCK_FREE, {}), (ONE_LAUNCH, {}), (BATCH, {"problems": 1}),
-                              (SCIPY, {}))
+        for code, options in ((LOCK_FREE, {}), (TUNED, {}), (ONE_LAUNCH, {}),
+                              (BATCH, {"problems": 1}), (SCIPY, {}))
     ]  # fmt: skip
 
 
@@ -229,7 +236,11 @@ def _toys(plan: Plan) -> list[Instance]:
 
 def _drawn(plan: Plan) -> list[Instance]:
     photos = ("camera",) if plan.preset != "paper" else ("camera", "astronaut")
-    return [segmentation(side, photo) for side in DRAWN_GRIDS[plan.preset] for photo in photos]
+    return [
+        segmentation(side, photo)
+        for side in DRAWN_GRIDS[plan.preset]
+        for photo in (photos if side < ONE_PHOTO else photos[:1])
+    ]
 
 
 def _side(instance: Instance) -> int:
@@ -237,15 +248,11 @@ def _side(instance: Instance) -> int:
 
 
 def _too_slow(code: str, instance: Instance) -> bool:
-    if code == HONG and instance.family == REAL:
-        return False
     return code in MOST_SIDE and _side(instance) > MOST_SIDE[code]
 
 
 def _options(code: str, instance: Instance) -> dict[str, Any]:
     """Return the options of a version on a grid: see `codes.REDRAWN` and `PATIENCE_S`."""
-    if code == HONG and instance.family == REAL:
-        return {"seconds": PATIENCE_S}
     if code == BLOCKING:
         return {"redraw_every": REDRAWN_EVERY if instance.family != TOY else 0}
     return {}
@@ -254,7 +261,8 @@ def _options(code: str, instance: Instance) -> dict[str, Any]:
 def flow_versions(plan: Plan) -> list[Cell]:
     """Every version on every grid that it can be given, beside PyMaxflow on one core.
 
-    The real grids are given to all: to the plain lock-free kernel with a limit of time.
+    The two that are as printed without relabeling from the sink are given one real grid of each
+    kind with a limit of time.
     """
     graphs = _drawn(plan) + (grids() if plan.preset == "paper" else [])
     on_cpu = (ON_CPU, PYMAXFLOW, SCIPY_FLOW)
@@ -264,11 +272,26 @@ def flow_versions(plan: Plan) -> list[Cell]:
         for code in (*FLOW_ON_GPU, *on_cpu)
     ]
     codes = (*FLOW_ON_GPU, *on_cpu) if plan.gpu else on_cpu
-    return found + [
+    found += [
         cell(code, one, **_options(code, one))
         for one in graphs
         for code in codes
         if not _too_slow(code, one)
+    ]
+    return found + (_patient(plan) if plan.gpu and plan.preset == "paper" else [])
+
+
+def flow_end_to_end(plan: Plan) -> list[Cell]:
+    """The fast versions and PyMaxflow on both clocks."""
+    return host_to_host.cells(_drawn(plan) + (grids() if plan.preset == "paper" else []), plan.gpu)
+
+
+def _patient(plan: Plan) -> list[Cell]:
+    """Plan the versions without relabeling from the sink, with a limit of time."""
+    drawn = [segmentation(side) for side in (32, 64)]
+    graphs = [*drawn, *(one for one in grids() if one.label in choices.SOME_GRIDS)]
+    return [cell(HONG, one, seconds=PATIENCE_S) for one in graphs if one not in drawn[:1]] + [
+        cell(BLOCKING, one, redraw_every=0, seconds=PATIENCE_S) for one in graphs
     ]
 
 
@@ -285,17 +308,13 @@ def cycle(plan: Plan) -> list[Cell]:
         ]
     graphs = _drawn(plan)[:2]
     if plan.preset == "paper":
-        graphs = [one for one in grids() if one.label in CYCLE_GRIDS]
+        graphs = [one for one in grids() if one.label in choices.SOME_GRIDS]
     found = [cell(HYBRID, one, cycle=c) for one in graphs for c in CYCLES_FLOW]
     return found + [
         cell(LOCK_FREE, costs(30, 100, seed), cycle=c)
         for seed in _seeds(plan, "cycle")
         for c in CYCLES_ASSIGNMENT
     ]
-
-
-CYCLE_GRIDS = ("seg_chelsea", "den_page", "stereo_tsukuba_it0_a05", "oflow_rubberwhale_dy+0_dx+0")
-"""One of each kind, for the sweep over CYCLE."""
 
 
 def ak(plan: Plan) -> list[Cell]:
@@ -306,8 +325,8 @@ def ak(plan: Plan) -> list[Cell]:
     """
     if plan.preset != "paper":
         return []
-    kernels = (HYBRID,) if plan.gpu else ()
-    return [cell(code, worst()) for code in (*kernels, ON_CPU, PYMAXFLOW, SCIPY_FLOW)]
+    ours = HYBRID if plan.gpu else ON_CPU
+    return [cell(code, worst()) for code in (ours, PYMAXFLOW, SCIPY_FLOW)]
 
 
 # ------------------------------------------------------------------------------- the entries
@@ -371,9 +390,16 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         interleaved=True,
     ),
     Experiment(
+        name="flow_end_to_end", title="Cuts of grids on both clocks, in ms", kind="table",
+        cells=flow_end_to_end, table=host_to_host.table, compare=host_to_host.compare,
+        interleaved=True,
+    ),
+    Experiment(
         name="ak", title="ak-4102, a worst case for many solvers", kind="table",
         cells=ak, table=tables_flow.ak, compare=verdicts.ak,
     ),
+    *choices.experiments(),
+    *waterfall.experiments(),
     Experiment(
         name="single", title="One assignment of 30 a side, in ms", kind="table",
         cells=single, table=tables.single, compare=verdicts.single,
@@ -391,5 +417,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="optical_flow", title="Displacements between two frames: by assignment, and by cuts",
         kind="picture", cells=_none, table=nothing, artifacts=demonstrations.optical_flow,
+    ),
+    Experiment(
+        name="strokes", title="Objects cut out by strokes: mixtures, 8 neighbours, rounds of cuts",
+        kind="picture", cells=_none, table=nothing, artifacts=pictures.strokes,
+    ),
+    Experiment(
+        name="motion", title="Optical flow in two dimensions by expansion moves", kind="picture",
+        cells=_none, table=nothing, artifacts=pictures.motion,
     ),
 )  # fmt: skip

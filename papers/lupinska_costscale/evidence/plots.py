@@ -23,10 +23,11 @@ from papers.lupinska_costscale.evidence.codes import (
     REDRAWN,
     RIVALS,
     SCIPY,
+    TUNED,
 )
 from papers.lupinska_costscale.evidence.tables_flow import GAVE_UP_S
 
-NAMED = (*OURS, *RIVALS, SCIPY, ONE_LAUNCH)
+NAMED = (*OURS, TUNED, *RIVALS, SCIPY, ONE_LAUNCH)
 COLOUR = dict(zip(NAMED, plots.COLOURS, strict=False))
 MARKER = dict(zip(NAMED, plots.MARKERS, strict=False))
 
@@ -80,7 +81,7 @@ def claim_small(table: pd.DataFrame) -> Figure:
     )
     for axes, cost in zip(panels[0], largest, strict=True):
         rows = mine[mine["C"] == cost] if len(mine) else mine
-        for code in (*OURS, ONE_LAUNCH) if len(rows) else ():
+        for code in (*OURS, TUNED, ONE_LAUNCH) if len(rows) else ():
             curve = rows[rows["code"] == code].sort_values("n")
             _plot(axes, curve["n"], curve["run_s"], code)
             _plot(axes, curve["n"], curve["end_to_end_s"], code, linestyle=":", label=None)

@@ -35,6 +35,7 @@ from papers.lupinska_costscale.evidence.codes import (
     RIVALS,
     SCIPY,
     SOLVER_OF,
+    TUNED,
     code_of,
     options_of,
 )
@@ -159,7 +160,7 @@ def claim_small(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     index = ["code", "n", "C", "source", "device"]
     parts = []
     for scope, column in (("run", "run_s"), ("end_to_end", "end_to_end_s")):
-        rows = measured(summary, (*OURS, ONE_LAUNCH, SCIPY), scope=scope)
+        rows = measured(summary, (*OURS, TUNED, ONE_LAUNCH, SCIPY), scope=scope)
         rows = with_options(rows[rows["family"] == "uniform"], maximize=_true("maximize"))
         rows = rows[rows["maximize"].astype(bool)]
         rows = rows.assign(C=largest_cost(rows), value=rows["value"] / 1e3)
@@ -184,19 +185,19 @@ def claim_large(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     is of one seed, then the median over the seeds. ``unsteady`` names the codes whose repetitions
     lie far apart, with their `spread`.
     """
-    rows = measured(summary, (*OURS, *RIVALS, SCIPY))
+    rows = measured(summary, (*OURS, TUNED, *RIVALS, SCIPY))
     rows = with_options(rows[(rows["family"] == "uniform") & (rows["label"] == "101")])
-    columns = [*OURS, *RIVALS, SCIPY]
+    columns = [*OURS, TUNED, *RIVALS, SCIPY]
     at = ["source", "n"]
     wide = rows.pivot(index=[*at, "seed"], columns="code", values="value").reindex(columns=columns)
-    others = [code for code in columns if code != LOCK_FREE]
+    others = [code for code in columns if code not in (LOCK_FREE, TUNED)]
     wide["over_fastest"] = wide[LOCK_FREE] / wide[others].min(axis=1)
     table = wide.groupby(at, sort=False).median().reset_index()
     table.columns.name = None
     table["unsteady"] = _unsteady(rows, table)
     table["fastest"] = [
         row.dropna().astype(float).idxmin() if row.notna().any() else ""
-        for _, row in table[columns].iterrows()
+        for _, row in table[[LOCK_FREE, *others]].iterrows()
     ]
     devices = rows[rows["code"] == LOCK_FREE].drop_duplicates("source").set_index("source")
     table["device"] = table["source"].map(devices["device"].to_dict()).astype(object).fillna("")
@@ -312,7 +313,7 @@ def single(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     index = ["code", "n", "source", "device"]
     parts = []
     for scope, column in (("run", "run_ms"), ("end_to_end", "end_to_end_ms")):
-        rows = measured(summary, (LOCK_FREE, ONE_LAUNCH, BATCH, SCIPY), scope=scope)
+        rows = measured(summary, (LOCK_FREE, TUNED, ONE_LAUNCH, BATCH, SCIPY), scope=scope)
         rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
         rows = with_options(rows, problems=lambda of: int(of.get("problems", 1)))
         rows = rows[rows["problems"] == 1]

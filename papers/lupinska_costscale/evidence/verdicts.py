@@ -223,12 +223,6 @@ def alpha(table: pd.DataFrame) -> list[Comparison]:
     for least in _next_best(table, "alpha", LOCK_FREE, ALPHA):
         what = f"time of the next best ALPHA over that of {ALPHA}, {LOCK_FREE}"
         found.append(effect(what, "others take much longer", least, at_least=MUCH))
-        found.append(
-            _without(
-                f"block of 32 x 16 threads beside others, {LOCK_FREE}", "the best one found",
-                "no recorded experiment sweeps the block's size",
-            )
-        )  # fmt: skip
     return found or not_measured("ALPHA swept on a GPU", "claim")
 
 
@@ -299,16 +293,6 @@ def _redrawn(rows: pd.DataFrame) -> str:
     return f"; {REDRAWN}, which is ours: {geometric_mean(ratios):.3g} of the hybrid's time"
 
 
-UNTESTED = (
-    ("gap relabeling beside global relabeling alone", "not so significant",
-     "every recorded cell of the sequential code has both"),
-    ("pushes before a relabel in the blocking version", "m of them", "m is not swept"),
-    ("block of 32 x 8 threads beside others, blocking version", "the best one",
-     "no recorded experiment sweeps the block's size"),
-)  # fmt: skip
-"""Statements of [LU11 sec.4.2] and [LU11 sec.4.3], and why no record tests them."""
-
-
 def flow_versions(table: pd.DataFrame) -> list[Comparison]:
     """Check the author's ranking of the versions, and our goals beside PyMaxflow."""
     found = _right(table)
@@ -319,7 +303,6 @@ def flow_versions(table: pd.DataFrame) -> list[Comparison]:
         found.append(_slower(rows, ASYNC, "slower"))
         found.append(_slower(rows, BLOCKING, "long execution time", _redrawn(rows)))
         found.append(_slower(rows, HONG, "poor performance in practice"))
-        found += [_without(*statement) for statement in UNTESTED]
         found += _goals(rows)
     missing = not_measured("versions of push-relabel on a GPU beside PyMaxflow", "claim")
     return found if len(timed) else found + missing

@@ -33,7 +33,8 @@ class Solved:
         The problem in the solvers' form.
     flow : Flow
         Residual capacities and a minimum cut: what `papers.common.problems.flow_proof.flow` takes,
-        beside `instance`, to prove the answer again.
+        beside `instance`, to prove the answer again. Of a cut without a proof by `CUTTER` the
+        residual capacities are None.
     proof : Proof
         The proof's outcome; of kind ``"none"`` if none was asked for.
     solver : str
@@ -169,7 +170,7 @@ def maximum_flow(csgraph: Any, source: Any, sink: Any, wishes: Wishes) -> Maximu
 def minimum_cut(csgraph: Any, source: Any, sink: Any, wishes: Wishes) -> MinimumCut:
     """See `papers.lupinska_costscale.minimum_cut`."""
     net, arcs = network_of(csgraph, source, sink)
-    solved = solve(net, wishes)
+    solved = solve(net, wishes, cut=True)
     side = solved.flow.source_side
     crossing = side[arcs.tail] & ~side[arcs.head] & (arcs.capacity > 0)
     return MinimumCut(solved.flow.value, side, np.flatnonzero(crossing), solved)
@@ -177,12 +178,23 @@ def minimum_cut(csgraph: Any, source: Any, sink: Any, wishes: Wishes) -> Minimum
 
 def grid_cut(source: Any, sink: Any, arcs: Any, connectivity: int, wishes: Wishes) -> GridCut:
     """See `papers.lupinska_costscale.grid_cut`."""
-    solved = solve(grid_of(source, sink, arcs, connectivity), wishes)
+    solved = solve(grid_of(source, sink, arcs, connectivity), wishes, cut=True)
     return GridCut(solved.flow.value, solved.flow.source_side, solved)
 
 
-def solve(instance: Network | Grid, wishes: Wishes) -> Solved:
+CUTTER = "gpu_relabel"
+"""The solver that can bring the cut alone."""
+
+
+def solve(instance: Network | Grid, wishes: Wishes, cut: bool = False) -> Solved:
     """Solve an instance with the solver that is named, or the paper's own, and prove the answer.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    wishes : Wishes
+    cut : bool
+        Whether the cut is enough: without a proof, only that leaves the device then.
 
     Raises
     ------
@@ -196,10 +208,26 @@ def solve(instance: Network | Grid, wishes: Wishes) -> Solved:
     check_seconds(wishes.seconds)
     name = wishes.solver or kinds.default_solver(wishes.paper, kinds.FLOW, instance)[0]
     limits = {"seconds": wishes.seconds, "operations": wishes.operations}
+    if cut and not wishes.prove and name == CUTTER:
+        return Solved(instance, _cut_alone(instance, wishes, limits), NO_PROOF, name)
     flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, limits)
-    proof = Proof(False, "none", "no proof was asked for")
+    proof = NO_PROOF
     if wishes.prove:
         proof = flow_proof.flow(instance, flow)
         if not proof.ok:
             raise FlowError(f"{name}: {proof.reason}")
     return Solved(instance, flow, proof, name)
+
+
+NO_PROOF = Proof(False, "none", "no proof was asked for")
+
+
+def _cut_alone(instance: Network | Grid, wishes: Wishes, limits: Mapping[str, Any]) -> Flow:
+    """Return the value and the cut; `kinds.solve_with` would add what a proof needs."""
+    solver = wishes.paper.solvers()[CUTTER]
+    given = {name: value for name, value in limits.items() if value is not None}
+    state = solver.upload(instance, answer="cut", **given)
+    solver.run(state)
+    found = solver.download(state)
+    assert isinstance(found, Flow)
+    return found

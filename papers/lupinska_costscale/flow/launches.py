@@ -13,7 +13,14 @@ import numpy as np
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind, resident_blocks
 from papers.common.gpu.limits import grid_for
-from papers.lupinska_costscale.flow.kernels import blocking, lock_free, network, one_launch, tiles
+from papers.lupinska_costscale.flow.kernels import (
+    blocking,
+    cut,
+    lock_free,
+    network,
+    one_launch,
+    tiles,
+)
 from papers.lupinska_costscale.flow.kernels.arguments import (
     Graph,
     Pixels,
@@ -114,6 +121,26 @@ def bind_nodes(
     blocks, threads = grid_of(prepared.n)
     resident = resident_blocks(network.relabel_nodes, arguments, threads)
     return bind(network.relabel_nodes, min(blocks, most or blocks, resident), threads, *arguments)
+
+
+def bind_cut(prepared: Prepared, arrays: dict[str, Any]) -> Launch:
+    """The launch of `flow.kernels.cut.tell_cut`; its two arrays are added."""
+    arrays["bits"] = device.empty(-(-prepared.n // 32), np.int32)
+    arrays["told"] = device.to_device(np.zeros(1, np.int64))
+    return bind(
+        cut.tell_cut, *grid_for(prepared.n, 256 if device.describe().is_gpu else 32),
+        np.int32(prepared.n), np.int32(prepared.nodes),
+        *named(arrays, ("sink", "to_sink", "height", "bits", "told")),
+    )  # fmt: skip
+
+
+def exchanged(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return the arrays with the terminals exchanged: what searched the sink searches the source.
+
+    The kernels of `gpu_relabel` then send stranded excess back: it can reach the source along
+    residual arcs, and none of these leads across the cut.
+    """
+    return arrays | {"to_sink": arrays["to_source"], "to_source": arrays["to_sink"]}
 
 
 def bind_async(prepared: Prepared, arrays: dict[str, Any], waves: int, cycle: int) -> Launch:

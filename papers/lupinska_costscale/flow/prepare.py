@@ -15,7 +15,7 @@ from papers.common.gpu import device
 from papers.common.model import Flow
 from papers.common.problems.network import Grid, Network, NetworkError, image_of
 from papers.lupinska_costscale.flow.residuals import Arcs, Split, join, split
-from papers.lupinska_costscale.flow.settle import settle
+from papers.lupinska_costscale.flow.settle import settle, side_in_form
 
 LARGEST = 2**30
 """Fewer nodes than this, and twice as many arcs: heights and arcs are numbered in 32 bits."""
@@ -51,6 +51,20 @@ class Tile:
     def for_device(cls, rows: int, columns: int) -> Tile:
         """Return the given tile on a GPU, and a small one in the CPU executor."""
         return cls(rows, columns) if device.describe().is_gpu else cls(4, 8)
+
+    @classmethod
+    def of(cls, text: str) -> Tile:
+        """Return the tile that a text states as the paper does: ``"32x8"`` has 8 rows of 32.
+
+        Raises
+        ------
+        ValueError
+            For another text.
+        """
+        columns, _, rows = text.partition("x")
+        if not (columns.isdecimal() and rows.isdecimal()):
+            raise ValueError(f"tile={text!r} is no text like 32x8")
+        return cls(int(rows), int(columns))
 
     @property
     def threads(self) -> int:
@@ -201,6 +215,38 @@ def answer(prepared: Prepared, arrays: dict[str, Any], counters: dict[str, int])
     FlowError
         If it is no maximum preflow.
     """
+    residual, _ = _residual(prepared, arrays)
+    return settle(prepared.instance, residual, counters)
+
+
+def settled_answer(
+    prepared: Prepared, arrays: dict[str, Any], side: np.ndarray, counters: dict[str, int]
+) -> Flow:
+    """Copy a maximum flow to the host, whose excess the device has sent back.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    arrays : dict of str to device array
+    side : bool[n]
+        The nodes that the sink cannot be reached from.
+    counters : dict of str to int
+    """
+    residual, value = _residual(prepared, arrays)
+    return Flow(value, residual, side_of(prepared, side), counters)
+
+
+def side_of(prepared: Prepared, side: np.ndarray) -> np.ndarray:
+    """Return the source's side in the caller's form: of a grid without the pixels that pad it."""
+    image = image_of(prepared.instance)
+    if image is None or prepared.image is None:
+        return side_in_form(prepared.instance, side.copy())
+    height, width = image.shape
+    return side.reshape(prepared.image.shape)[:height, :width].copy()
+
+
+def _residual(prepared: Prepared, arrays: dict[str, Any]) -> tuple[Any, int]:
+    """Residual capacities in the caller's form, and the units at the sink."""
     parts = prepared.parts
     between, returned, sink = (
         device.to_host(arrays[name]).astype(np.int64)
@@ -212,4 +258,4 @@ def answer(prepared: Prepared, arrays: dict[str, Any], counters: dict[str, int])
     if image is not None:
         height, width = image.shape
         residual = {name: array[:height, :width] for name, array in residual.items()}
-    return settle(prepared.instance, residual, counters)
+    return residual, int((parts.sink - sink).sum()) + parts.direct

@@ -75,7 +75,7 @@ def settle(
         raise FlowError("no preflow: excess lies where no flow arrives")
     value = int((whole.sink - left.sink).sum()) + whole.direct
     left = Split(left.arcs, left.between, left.source, left.sink, 0)
-    return Flow(value, join(instance, left), _side(instance, behind), dict(counters or {}))
+    return Flow(value, join(instance, left), side_in_form(instance, behind), dict(counters or {}))
 
 
 def excesses(whole: Split, left: Split) -> np.ndarray:
@@ -91,8 +91,15 @@ def excesses(whole: Split, left: Split) -> np.ndarray:
     return excess
 
 
-def _side(instance: Network | Grid, behind: np.ndarray) -> np.ndarray:
-    """The source's side of the cut in the instance's form."""
+def side_in_form(instance: Network | Grid, behind: np.ndarray) -> np.ndarray:
+    """Return the source's side of the cut in the instance's form.
+
+    Parameters
+    ----------
+    instance : Network or Grid
+    behind : bool[nodes]
+        The nodes that the sink cannot be reached from; terminals are set.
+    """
     image = image_of(instance)
     if image is not None:
         return behind.reshape(image.shape)

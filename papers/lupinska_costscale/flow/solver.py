@@ -17,6 +17,7 @@ work: CYCLE operations a thread, a phase, or some rounds of a search and sweeps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,8 +27,9 @@ from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.model import Flow, Limit, Solver
 from papers.lupinska_costscale.flow import global_relabeling
+from papers.lupinska_costscale.flow.bounds import Stretch
 from papers.lupinska_costscale.flow.kernels import lock_free, network, tiles
-from papers.lupinska_costscale.flow.prepare import answer
+from papers.lupinska_costscale.flow.prepare import answer, settled_answer, side_of
 from papers.lupinska_costscale.flow.state import State
 from papers.lupinska_costscale.flow.upload import (
     upload_async,
@@ -171,21 +173,66 @@ def run_gpu_relabel(state: State, trace: Trace = None) -> None:
     mark = trace or no_trace
     if state.prepared.total:
         state.begin(mark)
-        words = network if state.prepared.image is None else tiles
-        while True:
+
+        def before() -> None:
             state.check_time("excess can still reach the sink")
             mark("kernel")
-            state.launches["kernel"]()
-            control = device.to_host(state.arrays["control"])
-            if control[words.STATUS] == words.RESTLESS:
-                raise RuntimeError("a search for distances does not come to rest")
-            if control[words.STATUS] == words.DONE:
-                state.count_operations(0)
-                break
-            state.progress(rounds=state.rounds)
+
+        control = _until_done(state, "kernel", state.arrays, before)
+        state.count_operations(0)
+        words = network if state.prepared.image is None else tiles
         state.bfs_levels = int(control[words.STEPS])
         state.more = {"device_relabels": int(control[words.ROUNDS])}
     state.solved = True
+
+
+def _until_done(
+    state: State, name: str, arrays: dict[str, Any], before: Callable[[], None]
+) -> np.ndarray:
+    """Launch until a search finds no active node from which its terminal can be reached.
+
+    Returns
+    -------
+    int32[words]
+        The kernel's control words.
+    """
+    words = network if state.prepared.image is None else tiles
+    while True:
+        before()
+        state.launches[name]()
+        control = device.to_host(arrays["control"])
+        if control[words.STATUS] == words.RESTLESS:
+            raise RuntimeError("a search for distances does not come to rest")
+        if control[words.STATUS] == words.DONE:
+            return control
+        state.progress(rounds=state.rounds)
+
+
+def settle_on_device(state: State) -> None:
+    """Send stranded excess back to the source by the same kernel, the terminals exchanged.
+
+    Its heights are then distances to the source: `read_cut` comes before it.
+
+    Raises
+    ------
+    GivenUpError, RuntimeError
+        As `run_gpu_relabel`, but for the time.
+    """
+    control, counted = state.again["control"], (state.pushes, state.relabels)
+    device.overwrite(control, np.zeros(control.size, np.int32))
+    state.stretch = Stretch()
+    _until_done(state, "settle", state.again, lambda: None)
+    state.pushes, state.relabels = counted  # those of the run
+
+
+def read_cut(state: State) -> tuple[int, np.ndarray]:
+    """Bring the flow's value and the source's side from the device, a bit a node."""
+    arrays, n = state.arrays, state.prepared.n
+    device.overwrite(arrays["told"], np.zeros(1, np.int64))
+    state.launches["cut"]()
+    bits = device.to_host(arrays["bits"]).view(np.uint8)
+    side = np.unpackbits(bits, count=n, bitorder="little").astype(bool)
+    return int(device.to_host(arrays["told"])[0]), side
 
 
 def relabel_on_host(state: State, total: global_relabeling.Total) -> None:
@@ -212,7 +259,10 @@ def relabel_on_host(state: State, total: global_relabeling.Total) -> None:
 
 
 def download(state: State) -> Flow:
-    """Copy the answer to the host; excess that cannot reach the sink is sent back there.
+    """Copy the answer to the host; excess that cannot reach the sink is sent back.
+
+    `gpu_relabel` sends it back on the device, the others on the host. Where the cut alone was asked
+    for, nothing is sent back, and ``residual`` is None: `prove` adds it.
 
     Returns
     -------
@@ -226,27 +276,78 @@ def download(state: State) -> Flow:
     """
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    prepared, empty = state.prepared, not state.prepared.total
-    arrays = state.arrays
-    if empty:
-        arrays = {"residual": prepared.parts.between, "to_source": prepared.parts.source,
-                  "to_sink": prepared.parts.sink, "tally": np.zeros(2, np.int64)}  # fmt: skip
-    pushes, relabels = (int(x) for x in device.to_host(arrays["tally"])[:2])
-    counters = {
-        "pushes": pushes,
-        "relabels": relabels,
-        "kernel_launches": sum(launch.count for launch in state.launches.values()),
+    counters = _counters(state)
+    if "cut" not in state.launches:
+        whole = answer(state.prepared, _arrays(state), counters)
+        return replace(whole, residual=None) if state.cut_only else whole
+    value, side = _cut(state)
+    if state.cut_only:
+        value += state.prepared.parts.direct
+        return Flow(value, None, side_of(state.prepared, side), counters)
+    return _whole(state, side, counters)
+
+
+def _cut(state: State) -> tuple[int, np.ndarray]:
+    """The value and the side; the side as it was before excess was sent back."""
+    if state.side is None:
+        state.value, state.side = read_cut(state)
+    return state.value, state.side
+
+
+def _whole(state: State, side: np.ndarray, counters: dict[str, int]) -> Flow:
+    """The answer with residual capacities, its excess sent back."""
+    if not state.settled:
+        settle_on_device(state)
+        state.settled = True
+    return settled_answer(state.prepared, state.arrays, side, counters)
+
+
+def prove(state: State, found: Flow) -> Flow:
+    """Add the residual capacities that a proof needs to a cut that was asked for alone."""
+    if found.residual is not None:
+        return found
+    if "cut" not in state.launches:
+        return answer(state.prepared, _arrays(state), dict(found.counters))
+    _, side = _cut(state)
+    return replace(found, residual=_whole(state, side, {}).residual)
+
+
+def _arrays(state: State) -> dict[str, Any]:
+    """The device's arrays, or, where the source sends nothing, the capacities."""
+    parts = state.prepared.parts
+    if state.prepared.total:
+        return state.arrays
+    return {"residual": parts.between, "to_source": parts.source, "to_sink": parts.sink}
+
+
+def _counters(state: State) -> dict[str, int]:
+    return {
+        "pushes": state.pushes,
+        "relabels": state.relabels,
+        "kernel_launches": sum(
+            launch.count for name, launch in state.launches.items() if name not in AFTER
+        ),
         "host_relabels": state.host_relabels,
         "bfs_levels": state.bfs_levels,
         **state.more,
     }
-    return answer(prepared, arrays, counters)
+
+
+AFTER = ("settle", "cut")
+"""Launches of a download, which are no part of a run."""
 
 
 def _solver(
-    name: str, title: str, upload: Any, run: Any, limits: Mapping[Limit, str] | None = None
+    name: str,
+    title: str,
+    upload: Any,
+    run: Any,
+    limits: Mapping[Limit, str] | None = None,
+    proof: Any = None,
 ) -> Solver:
-    return Solver(name, title, "cuda", "flow", upload, run, download, STEPS, limits=limits or {})
+    return Solver(
+        name, title, "cuda", "flow", upload, run, download, STEPS, limits=limits or {}, proof=proof
+    )
 
 
 SOLVERS = {
@@ -267,7 +368,13 @@ SOLVERS = {
             {"networks": "grids only"},
         ),
         _solver("async_relabel", "Asynchronous relabeling", upload_async, run_hybrid),
-        _solver("gpu_relabel", "Relabeling on the GPU", upload_gpu_relabel, run_gpu_relabel),
+        _solver(
+            "gpu_relabel",
+            "Relabeling on the GPU",
+            upload_gpu_relabel,
+            run_gpu_relabel,
+            proof=prove,
+        ),
     )
 }
 """By name; each takes a `Network` or a `Grid`."""

@@ -50,6 +50,16 @@ class State:
         Rounds of a launch, at most; of `gpu_relabel` alone more than one.
     m, patience, redraw_every : int
         Options of the blocking version.
+    cut_only : bool
+        Whether `download` brings the cut alone.
+    again : dict of str to device array
+        The arrays of the launch that sends stranded excess back; of `gpu_relabel` alone.
+    side : bool[n] or None
+        The source's side, once it was read off the last search.
+    value : int
+        The units at the sink, as of then.
+    settled : bool
+        Whether stranded excess was sent back since.
     solved : bool
         Whether `run` has ended well.
     """
@@ -72,12 +82,18 @@ class State:
     m: int = 1
     patience: int = 1
     redraw_every: int = 0
+    cut_only: bool = False
+    again: dict[str, Any] = field(default_factory=dict)
+    side: np.ndarray | None = None
+    value: int = 0
+    settled: bool = False
     solved: bool = False
 
     def begin(self, mark: Callable[[str], None]) -> None:
         """Restore the start, on the device and of the counters."""
         mark("init")
         self.solved, self.host_relabels, self.bfs_levels = False, 0, 0
+        self.side, self.settled = None, False
         self.pushes = self.relabels = self.arrived = 0
         self.deadline = Deadline(self.seconds)
         self.stretch = bounds.Stretch()

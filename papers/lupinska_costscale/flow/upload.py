@@ -95,6 +95,7 @@ def upload_gpu_relabel(
     blocks: int | None = None,
     operations: int | None = None,
     seconds: float | None = None,
+    answer: str = "flow",
 ) -> State:
     """As `upload_operations`, for push-relabel with its global relabeling on the GPU.
 
@@ -114,6 +115,8 @@ def upload_gpu_relabel(
         At most so many blocks.
     operations, seconds
         As in `upload_operations`.
+    answer : {"flow", "cut"}
+        What `download` brings: residual capacities and the cut, or the cut alone, a bit a node.
 
     Raises
     ------
@@ -126,16 +129,26 @@ def upload_gpu_relabel(
         check_count(name, value, most=10**6)
     if blocks is not None:
         check_count("blocks", blocks)
+    if answer not in ("flow", "cut"):
+        raise ValueError(f"answer={answer!r} is neither flow nor cut")
     tile = tile or Tile.for_device(16, 32)
     state = _begin_upload(instance, tile, operations, seconds)
     prepared, limits = state.prepared, (rounds, sweeps, inner)
     state.top, state.rounds = prepared.nodes, rounds
     state.of_a_round = ALL if prepared.image is not None else inner
-    if prepared.total and prepared.image is not None:
-        kernel = launches.bind_tiles(prepared, state.arrays, tile, limits, blocks)
-        state.launches["kernel"] = kernel
-    elif prepared.total:
-        state.launches["kernel"] = launches.bind_nodes(prepared, state.arrays, limits, blocks)
+    state.cut_only = answer == "cut"
+    if prepared.total:
+        arrays = state.arrays
+        if prepared.image is not None:
+            state.launches["kernel"] = launches.bind_tiles(prepared, arrays, tile, limits, blocks)
+            again = launches.exchanged(arrays)
+            state.launches["settle"] = launches.bind_tiles(prepared, again, tile, limits, blocks)
+        else:
+            state.launches["kernel"] = launches.bind_nodes(prepared, arrays, limits, blocks)
+            again = launches.exchanged(arrays)
+            state.launches["settle"] = launches.bind_nodes(prepared, again, limits, blocks)
+        state.again = again
+        state.launches["cut"] = launches.bind_cut(prepared, arrays)
     return state
 
 
@@ -178,7 +191,7 @@ def upload_blocking(
     pull: bool = False,
     patience: int = 8,
     redraw_every: int = 16,
-    tile: Tile | None = None,
+    tile: Tile | str | None = None,
     operations: int | None = None,
     seconds: float | None = None,
 ) -> State:
@@ -198,8 +211,9 @@ def upload_blocking(
         the paper: never. Pixels that the sink cannot be reached from then push to and fro until
         they are as high as |V|, which takes up to ``2 |V|**2`` phases (33 million for 64 x 64
         pixels): give `seconds` for more than small instances.
-    tile : Tile, optional
-        By default the author's 32 x 8 threads (8 rows), and 4 x 8 in the CPU executor.
+    tile : Tile or str, optional
+        As text ``"32x8"``, columns first. By default the authors' 32 x 8 threads (8 rows),
+        and 8 x 4 in the CPU executor.
     operations, seconds
         As in `upload_operations`.
 
@@ -215,12 +229,12 @@ def upload_blocking(
     check_count("redraw_every", redraw_every, least=0)
     if image_of(instance) is None:
         raise NetworkError("the blocking version takes grids only [LU11 sec.4.3]")
-    tile = tile or Tile.for_device(8, 32)
-    state = _begin_upload(instance, tile, operations, seconds)
+    shape = Tile.of(tile) if isinstance(tile, str) else tile or Tile.for_device(8, 32)
+    state = _begin_upload(instance, shape, operations, seconds)
     state.m, state.patience, state.redraw_every = m, patience, redraw_every
     state.top = state.prepared.nodes
     if state.prepared.total:
-        state.launches |= launches.bind_blocking(state.prepared, state.arrays, tile, bool(pull))
+        state.launches |= launches.bind_blocking(state.prepared, state.arrays, shape, bool(pull))
     return state
 
 

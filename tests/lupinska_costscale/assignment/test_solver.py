@@ -1,5 +1,6 @@
 """The GPU's cost scaling as a whole: both loops, all heuristics, errors."""
 
+import dataclasses
 import inspect
 import itertools
 
@@ -16,14 +17,15 @@ from papers.common.instances.matrices import uniform
 from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.lupinska_costscale import PAPER, solve
-from papers.lupinska_costscale.assignment import launches, solver
-from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch
+from papers.lupinska_costscale.assignment import configuration, launches, solver
+from papers.lupinska_costscale.assignment.kernels import lock_free, one_launch, prices, wide
 
 HEURISTICS = [
+    {"configuration": "paper"},
     {},
-    {"cycle": 8, "price_updates": "every"},
+    {"configuration": "paper", "cycle": 8, "price_updates": "every"},
     {"cycle": 8, "price_updates": "first", "arc_fixing": False},
-    {"price_updates": "none", "arc_fixing": False, "alpha": 3},
+    {"configuration": "paper", "price_updates": "none", "arc_fixing": False, "alpha": 3},
     {"loop": "device"},
 ]
 
@@ -38,6 +40,11 @@ def clock(monkeypatch):
     """A clock on which every look takes a second."""
     ticks = itertools.count()
     monkeypatch.setattr(deadline.time, "perf_counter", lambda: float(next(ticks)))
+
+
+def upload(cost, **options):
+    """A run as printed."""
+    return solver.upload(cost, configuration="paper", **options)
 
 
 def certified(cost, maximize=False, **options):
@@ -62,17 +69,18 @@ def test_optimal(options):
 def test_orders_of_the_paper():
     """30 a side, costs up to 100 [LU11 sec.6], with the heuristics of each run's first kernel."""
     cost = uniform(30, 1, cost_range=101)
-    counters = certified(cost, True, cycle=20).counters
+    paper = {"configuration": "paper", "cycle": 20}
+    counters = certified(cost, True, **paper).counters
     assert counters["refines"] == 4
     assert counters["price_updates"] == 4
     assert counters["arcs_fixed"] > 450
-    every = certified(cost, True, cycle=20, price_updates="every").counters
+    every = certified(cost, True, price_updates="every", **paper).counters
     assert every["relabels"] < counters["relabels"]
 
 
 def test_a_whole_run_leaves_nothing_to_update():
     """CYCLE as in the paper: the first run ends with a flow, and prices stay."""
-    counters = certified(uniform(6, 1, cost_range=101)).counters
+    counters = certified(uniform(6, 1, cost_range=101), configuration="paper").counters
     assert counters["price_updates"] == 0
     refines = counters["refines"]
     assert counters["kernel_launches"] == 1 + 2 * refines + (refines - 1)
@@ -83,7 +91,7 @@ def test_forbidden_and_sparse():
     dense[np.arange(7), np.arange(7)[::-1]] = 7.0
     certified(dense)
     stored = csr_array(np.where(np.isfinite(dense), dense, 0).astype(int))
-    for options in HEURISTICS[:3]:
+    for options in HEURISTICS[:4]:
         assert assignment_proof.assignment(dense, solve(stored, **options)).ok
     with pytest.raises(ValueError, match="complete graphs"):
         solve(stored, loop="device")
@@ -93,22 +101,24 @@ def test_more_nodes_than_a_block_holds():
     certified(uniform(9, 2, cost_range=20), geometry=launches.Geometry(5), cycle=50)
 
 
-@pytest.mark.parametrize("loop", solver.LOOPS)
-def test_run_twice(loop):
+@pytest.mark.parametrize("options", [{"configuration": "paper"}, {}, {"loop": "device"}])
+def test_run_twice(options):
     cost = uniform(6, 3, cost_range=200)
-    state = solver.upload(cost, loop=loop)
+    state = solver.upload(cost, **options)
     counts = []
     for _ in range(2):
         solver.run(state)
         answer = solver.download(state)
         assert assignment_proof.assignment(cost, answer).ok
-        counts.append((answer.cost, answer.counters["refines"], answer.counters["kernel_launches"]))
-    assert counts[0] == counts[1]  # operations depend on the interleaving
+        # With a short CYCLE the runs of the kernel depend on the interleaving, as operations do.
+        launched = answer.counters["kernel_launches"] if options else 0
+        counts.append((answer.cost, answer.counters["refines"], launched))
+    assert counts[0] == counts[1]
 
 
 def test_steps_are_traced():
     seen = []
-    state = solver.upload(uniform(10, 3, cost_range=120), cycle=5)
+    state = upload(uniform(10, 3, cost_range=120), cycle=5)
     solver.run(state, seen.append)
     assert set(seen) == set(solver.STEPS)
     assert seen[:2] == ["start_refine", "refine"]
@@ -139,6 +149,8 @@ def test_the_card():
         ({"cycle": 1.5}, r"cycle=1\.5"),
         ({"operations": 0}, "operations=0"),
         ({"price_updates": "host"}, "price_updates='host'"),
+        ({"configuration": "printed"}, "configuration='printed'"),
+        ({"configuration": "warp", "cycle": 3}, "configuration='warp'"),
         ({"loop": "gpu"}, "loop='gpu'"),
         ({"arc_fixing": None}, "arc_fixing=None"),
         ({"loop": "device", "geometry": launches.Geometry(33)}, "whole warps"),
@@ -150,6 +162,17 @@ def test_bad_options_are_named(wrong, named):
 
 
 def test_what_is_too_large(monkeypatch):
+    for lanes in (0, 3, 64, 8):
+        with pytest.raises(ValueError, match="lanes="):
+            launches.Geometry(36, lanes)
+    for lookers in (-1, 3, 8):
+        with pytest.raises(ValueError, match="lookers="):
+            launches.Geometry(8, 4, lookers)
+    with pytest.raises(ValueError, match="as printed has a thread a node"):
+        upload(np.ones((2, 2), int), geometry=launches.Geometry(8, 2))
+    for wrong in ({"lanes": 1}, {"ahead": False}, {"threads": 0}, {"updates_on": "gpu"}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))}=|lookers=|lanes="):
+            configuration.Configuration(**wrong)
     for threads in (0, 1025, 2.0):
         with pytest.raises(ValueError, match="threads="):
             launches.Geometry(threads)
@@ -170,7 +193,7 @@ def test_an_exceeded_bound_raises():
 
 def test_a_limit_of_time_is_kept_and_the_next_run_is_right(clock):
     cost = uniform(8, 1, cost_range=100)
-    state = solver.upload(cost, cycle=2, seconds=3)
+    state = upload(cost, cycle=2, seconds=3)
     with pytest.raises(GivenUpError, match=r"gave up after 4\.0 s and \d+ operations") as told:
         solver.run(state)
     assert told.value.reached["relabels"] > 0
@@ -188,7 +211,7 @@ def test_a_limit_of_time_is_kept_and_the_next_run_is_right(clock):
 )
 def test_a_kernel_that_works_for_ever_is_found_out(counted, words):
     """It says that it pushes, or lifts, and that units are lacking."""
-    state = solver.upload(uniform(4, 1, cost_range=9))
+    state = upload(uniform(4, 1, cost_range=9))
 
     def endless():
         state.arrays["tally"][counted] += 7
@@ -208,19 +231,24 @@ def test_a_push_against_the_prices_is_found_out(monkeypatch):
     exec(text[text.index("def ") :].replace("elif least < -price[v]:", "elif True:"), space)
     monkeypatch.setattr(lock_free.refine, "__executor__", space["refine"], raising=False)
     with pytest.raises(GivenUpError, match="no relabel in a row"):
-        solve(np.array([[1, 5, 9], [1, 5, 9], [1, 5, 9]]), cycle=50, price_updates="none")
+        solve(
+            np.array([[1, 5, 9], [1, 5, 9], [1, 5, 9]]),
+            configuration="paper",
+            cycle=50,
+            price_updates="none",
+        )
 
 
 def test_too_large_a_problem_for_the_executor_is_refused_by_name():
     with device.executing(Executor(max_accesses=1000)):
-        state = solver.upload(uniform(8, 1, cost_range=100))
+        state = upload(uniform(8, 1, cost_range=100))
         with pytest.raises(GivenUpError, match="the CPU executor's limit"):
             solver.run(state)
 
 
 def test_what_cannot_happen_is_named():
     """A node that lost its arcs, and a run that does nothing: raised, not waited for."""
-    state = solver.upload(uniform(4, 1, cost_range=9))
+    state = upload(uniform(4, 1, cost_range=9))
     start = state.launches[0]["start_refine"]
 
     def without_arcs():
@@ -231,7 +259,7 @@ def test_what_cannot_happen_is_named():
     with pytest.raises(RuntimeError, match="no residual arc"):
         solver.run(state)
 
-    state = solver.upload(uniform(4, 1, cost_range=9))
+    state = upload(uniform(4, 1, cost_range=9))
     state.launches[0]["refine"] = lambda: None
     with pytest.raises(RuntimeError, match="did nothing"):
         solver.run(state)
@@ -239,21 +267,53 @@ def test_what_cannot_happen_is_named():
 
 def test_bound_arguments_are_what_the_kernels_are_compiled_for():
     """On a GPU a launch is compiled for its arguments' types: they are the listed signatures."""
-    for module, loop in ((lock_free, "host"), (one_launch, "device")):
-        state = solver.upload(uniform(9, 1, cost_range=90), loop=loop)
+    for modules, options in (
+        ((lock_free,), {"configuration": "paper"}),
+        ((wide, prices, lock_free), {}),
+        ((one_launch,), {"loop": "device"}),
+    ):
+        state = solver.upload(uniform(9, 1, cost_range=90), **options)
         bound = {launch.name: launch for launch in state.launches[0].values()}
         if state.start is not None:
             bound["start"] = state.start
-        assert set(bound) == {kernel.py_func.__name__ for kernel in module.SIGNATURES}
-        for kernel, types in module.SIGNATURES.items():
-            arguments = bound[kernel.py_func.__name__].arguments
-            assert tuple(map(kernel.typeof_pyval, arguments)) == argument_types(types), kernel
+        types_of = {
+            kernel: types for module in modules for kernel, types in module.SIGNATURES.items()
+        }
+        names = {kernel.py_func.__name__ for kernel in types_of}
+        assert names - set(bound) == ({"refine"} if wide in modules else set())
+        for kernel, types in types_of.items():
+            if kernel.py_func.__name__ in bound:
+                arguments = bound[kernel.py_func.__name__].arguments
+                assert tuple(map(kernel.typeof_pyval, arguments)) == argument_types(types), kernel
 
 
 def test_shapes_on_a_gpu(monkeypatch):
     card = device.Device("card", True, 132, 1 << 36, (9, 0))
     monkeypatch.setattr(device, "describe", lambda: card)
-    assert launches.Geometry.for_device(30, "host").threads == 32 * 16
-    assert launches.Geometry.for_device(30, "device").threads == 1024
-    assert launches.Geometry.for_device(5, "device").threads == 320
-    assert launches.Geometry.for_device(1000, "host").blocks(2000) == 4
+    paper, tuned = configuration.PAPER, configuration.TUNED
+    for_device = launches.Geometry.for_device
+    assert for_device(30, "host", paper) == launches.Geometry(32 * 16, 1)
+    assert for_device(30, "host", tuned) == launches.Geometry(128, 32)
+    alone = configuration.CONFIGURATIONS["alone_in_a_warp"]
+    assert for_device(30, "host", alone) == launches.Geometry(512, 32, 1)
+    assert for_device(30, "device", tuned).threads == 1024
+    assert for_device(5, "device", tuned).threads == 320
+    assert for_device(1000, "host", paper).blocks(2000) == 4
+    assert for_device(1000, "host", tuned).blocks(2000) == 500
+
+
+def test_the_way_leads_from_print_to_ours_in_single_changes():
+    way = list(configuration.CONFIGURATIONS.items())
+    assert [name for name, _ in way] == list(configuration.CHANGES)
+    assert (way[0][1], way[-1][1]) == (configuration.PAPER, configuration.TUNED)
+    for (_, before), (name, one) in itertools.pairwise(way):
+        fields = [f.name for f in dataclasses.fields(one)]
+        assert sum(getattr(before, f) != getattr(one, f) for f in fields) == 1, name
+
+
+@pytest.mark.parametrize("name", configuration.CONFIGURATIONS)
+def test_every_configuration_is_right(name):
+    cost = uniform(14, 1, cost_range=101)
+    counters = certified(cost, configuration=name).counters
+    short = configuration.CONFIGURATIONS[name].cycle == configuration.SHORT_CYCLE
+    assert (counters["price_updates"] > 0) == short

@@ -1,5 +1,7 @@
 """Refine on a weak memory: each fence and acquire of a push is missed when it is left out."""
 
+import inspect
+
 import numpy as np
 import pytest
 from memory_sites import noticed, sites_below
@@ -12,7 +14,7 @@ from papers.common.gpu import device
 from papers.common.gpu.memory_order import load_relaxed_block
 from papers.common.problems import assignment_proof
 from papers.lupinska_costscale.assignment import solver
-from papers.lupinska_costscale.assignment.kernels import one_launch
+from papers.lupinska_costscale.assignment.kernels import one_launch, wide
 from papers.lupinska_costscale.assignment.launches import Geometry
 
 i32 = np.int32
@@ -23,8 +25,8 @@ MOST = 100_000
 """Accesses of a launch; a run with a fault may not end."""
 
 
-def run(seed, without=()):
-    """The host loop, a thread a node."""
+def run(seed, without=(), lanes=1):
+    """The host loop, a thread or several a node."""
     memory = WeakMemory(seed, without=without)
     n = 3 + seed % 2
     cost = np.random.default_rng(seed).integers(0, (3, 10)[seed % 2], (n, n))
@@ -36,12 +38,18 @@ def run(seed, without=()):
             cycle=(1000, 6)[seed % 2],
             price_updates=("every", "none", "first")[seed % 3],
             arc_fixing=seed % 5 > 0,
-            geometry=Geometry(n),
+            geometry=Geometry(n * lanes, lanes),
+            configuration="paper" if lanes == 1 else "tuned",
         )
         solver.run(state)
         answer = solver.download(state)
     assert assignment_proof.assignment(cost, answer).ok
     return memory
+
+
+def run_wide(seed, without=()):
+    """Groups of two or four threads a node, prices updated on the device."""
+    return run(seed, without, (2, 4)[seed // 8 % 2])
 
 
 def run_one_launch(seed, without=()):
@@ -105,6 +113,25 @@ def test_the_one_launch_on_a_weak_memory(part):
     assert sum(run_one_launch(seed).stale for seed in range(part * 6, part * 6 + 6)) > 50
 
 
+@pytest.mark.parametrize("part", first(1, range(10)))
+def test_groups_of_threads_on_a_weak_memory(part):
+    assert sum(run_wide(seed).stale for seed in range(part * 5, part * 5 + 5)) > 50
+
+
+BARRIER = "        cuda.syncwarp(mask)"
+
+
+def test_a_group_s_barrier_that_is_left_out_is_missed(monkeypatch):
+    text = inspect.getsource(wide.refine_wide.py_func)
+    assert text.count(BARRIER) == 1
+    text = text.replace(BARRIER, "        pass")
+    space = dict(wide.refine_wide.py_func.__globals__)
+    exec(text[text.index("def ") :], space)
+    monkeypatch.setattr(wide.refine_wide, "__executor__", space["refine_wide"], raising=False)
+    with pytest.raises((RuntimeError, AssertionError)):
+        [run_wide(seed) for seed in range(60)]
+
+
 def test_a_unit_comes_with_its_arc():
     for seed in range(60):
         run_hand_over(seed)
@@ -113,6 +140,7 @@ def test_a_unit_comes_with_its_arc():
 RUNS = {
     "lock_free.push": run,
     "lock_free.refine": run,
+    "wide.look": run_wide,
     "one_launch.send": run_hand_over,
     "one_launch.refine_block": run_one_launch,
 }

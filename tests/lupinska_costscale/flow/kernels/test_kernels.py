@@ -13,7 +13,7 @@ from papers.common.gpu.signatures import argument_types
 from papers.common.problems import flow_proof
 from papers.common.problems.network import EIGHT, FOUR, grid, inner, network
 from papers.lupinska_costscale.flow import global_relabeling, solver
-from papers.lupinska_costscale.flow.kernels import blocking, lock_free, one_launch, tiles
+from papers.lupinska_costscale.flow.kernels import blocking, cut, lock_free, one_launch, tiles
 from papers.lupinska_costscale.flow.kernels import network as nodes
 from papers.lupinska_costscale.flow.prepare import Tile
 from papers.lupinska_costscale.flow.residuals import distances, split
@@ -242,7 +242,7 @@ def test_a_relabel_phase_sets_masks_and_heights():
 # ------------------------------------------------------------------------------- types
 
 
-MODULES = (lock_free, blocking, nodes, one_launch)
+MODULES = (lock_free, blocking, cut, nodes, one_launch)
 
 
 @pytest.mark.parametrize("case", list(CASES))

@@ -45,10 +45,10 @@ class Watch:
     def over(self, state):
         """Have each of a state's launches checked."""
         self.tails, self.heads = (ends.tolist() for ends in ends_of(state.prepared.parts.arcs))
-        for launch in state.launches.values():
-            self._check(launch, state)
+        for step, launch in state.launches.items():
+            self._check(launch, state, step == "settle")
 
-    def _check(self, launch, state):
+    def _check(self, launch, state, settling):
         problem, a = state.prepared, state.arrays
         pulled = "pull" not in state.launches or launch.name != "push_phase"
 
@@ -58,7 +58,7 @@ class Watch:
             self.excess, self.opened = a["excess"].tolist(), [0] * problem.n
             enqueue()
             if pulled:
-                conserved(problem, a)
+                conserved(problem, a, settling)
                 if (
                     launch.name != "hybrid_async"
                 ):  # asynchronous searches may lift too high: see `wave`
@@ -99,13 +99,20 @@ def violations(tails, heads, residual, height):
     return (residual > 0) & (height[tails] > height[heads] + 1)
 
 
-def conserved(problem, a):
-    """No unit is lost; excess is what came in less what went out; arc and mate keep their sum."""
+def conserved(problem, a, settling=False):
+    """No unit is lost; excess is what came in less what went out; arc and mate keep their sum.
+
+    When excess is sent back, the terminals are exchanged: what arrives is at the source.
+    """
     parts = problem.parts
     at_sink = (parts.sink - a["to_sink"]).sum()
-    # Grids by tiles keep no e(t).
-    assert a["excess"][problem.n + 1] == (0 if "mask" in a or "waiting" in a else at_sink)
-    assert a["excess"][:-1].sum() + at_sink == problem.total
+    if settling:
+        back = (parts.source - a["to_source"]).sum()
+        assert a["excess"][: problem.n].sum() + at_sink + back == problem.total
+    else:
+        # Grids by tiles keep no e(t).
+        assert a["excess"][problem.n + 1] == (0 if "mask" in a or "waiting" in a else at_sink)
+        assert a["excess"][:-1].sum() + at_sink == problem.total
     now = Split(
         parts.arcs, a["residual"].astype(np.int64), parts.source - a["to_source"],
         a["to_sink"].astype(np.int64), 0,

@@ -22,7 +22,7 @@ from papers.common.instances.flows import image_energies
 from papers.common.model import Assignment, Flow, Plan
 from papers.common.problems.network import Grid
 from papers.lupinska_costscale.evidence import codes
-from papers.lupinska_costscale.evidence.patches import patch_costs
+from papers.lupinska_costscale.evidence.photos.patches import patch_costs
 
 Pictures = Sequence[tuple[str, Path]]
 
@@ -217,7 +217,33 @@ def by_cuts(pair: Scene, every: int, cut: Cutter) -> tuple[np.ndarray, list[int]
         If the energy after a move is not what its cut promised, or has risen.
     """
     shifts = np.unique(image_energies.stereo_shifts(pair.first.shape[1])[::every], axis=0)
-    frames = pair.first, pair.second, shifts
+    chosen, history = expand(pair.first, pair.second, shifts, cut)
+    return -shifts[chosen, 1].astype(float), history
+
+
+def expand(
+    first: np.ndarray, second: np.ndarray, shifts: np.ndarray, cut: Callable[[Grid], Flow]
+) -> tuple[np.ndarray, list[int]]:
+    """Make expansion moves from the cheapest labels until none lowers the energy.
+
+    Parameters
+    ----------
+    first, second : uint8[height, width, 3]
+    shifts : int64[labels, 2]
+        Rows and columns.
+    cut : callable(Grid) -> Flow
+
+    Returns
+    -------
+    int64[height, width], list of int
+        Rows of `shifts`, and the energy before the first and after every move that was made.
+
+    Raises
+    ------
+    DisagreementError
+        As `by_cuts`.
+    """
+    frames = first, second, shifts
     chosen = image_energies.cheapest(*frames)
     history = [image_energies.labelling_energy(*frames, chosen)]
     for _ in range(SWEEPS):
@@ -236,7 +262,7 @@ def by_cuts(pair: Scene, every: int, cut: Cutter) -> tuple[np.ndarray, list[int]
             history.append(found)
         if history[-1] == before:
             break
-    return -shifts[chosen, 1].astype(float), history
+    return chosen, history
 
 
 SWEEPS = 2

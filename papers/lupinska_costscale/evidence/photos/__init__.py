@@ -1,0 +1,1 @@
+"""The demonstrations on photos: what they are made of, and their pictures."""
