@@ -26,15 +26,20 @@ BEST = "APFB GPUBFS-WR CT"
 """The paper's best variant, which it calls GPU from Table 2 on."""
 
 BEYOND = "beyond"
+BY_LEVELS = "beyond by levels"
+"""`BEYOND` without jumps: a search of any length goes level by level."""
 SEQUENTIAL = {"HK": "hk", "PFP": "pfp"}
 MULTICORE = {"P-PFP": "p_pfp", "P-DBFS": "p_dbfs", "P-HK": "p_hk"}
 OTHERS = {"HKDW": "hkdw", "SciPy": "scipy"}
 PLAIN = {**SEQUENTIAL, **MULTICORE, **OTHERS, BEYOND: "beyond"}
 
-CODES = (*VARIANTS, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE, "SciPy")
+CODES = (*VARIANTS, BEYOND, BY_LEVELS, *SEQUENTIAL, "HKDW", *MULTICORE, "SciPy")
 """All codes, in the order in which tables name them."""
 
-ON_GPU = (*VARIANTS, BEYOND)
+ON_GPU = (*VARIANTS, BEYOND, BY_LEVELS)
+
+_NEVER = ("jump_after", 2**31 - 1)
+"""The option of `BY_LEVELS`: `papers.deveci_matching.beyond.solver.NEVER`."""
 
 WORK_LIMIT = 1_000_000_000
 """Edges that a CPU code may look at before it stops: several seconds on any graph."""
@@ -113,7 +118,9 @@ def cell(
         options += (("threads", threads(cores)),)
     if code not in (*ON_GPU, "SciPy"):
         options += (("work_limit", WORK_LIMIT),)
-    solver = "gpu" if code in VARIANTS else PLAIN[code]
+    if code == BY_LEVELS:
+        options += (_NEVER,)
+    solver = "gpu" if code in VARIANTS else PLAIN[BEYOND if code == BY_LEVELS else code]
     return Cell(f"{PAPER}:{solver}", instance, scopes, options + _STARTS[start], repeats)
 
 
@@ -147,4 +154,7 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
         if code in MULTICORE:
             count = int(given.pop("threads", THREADS))
             code += f"-{count}" if count != THREADS else ""
+        if code == BEYOND and given.get(_NEVER[0]) == str(_NEVER[1]):
+            code = BY_LEVELS
+            del given[_NEVER[0]]
     return ("" if given else code), start

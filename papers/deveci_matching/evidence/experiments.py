@@ -2,7 +2,7 @@
 
 From print: [D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13 Fig.4] [D13 Fig.5].
 Its text: [D13 sec.4] is `claims`, `statements` and, at print's own sizes, `full_size`.
-Our own: `counts`, `peers`, `copter2`, `beyond`.
+Our own: `counts`, `peers`, `copter2`, `beyond`, `deep`.
 
 The paper's sets hold each graph once, so that a drawn graph has the first seed of the plan: another
 seed is another graph, not another repetition. An experiment names the cells to measure, their table
@@ -19,6 +19,7 @@ from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.deveci_matching.evidence import (
     codes,
+    deep,
     goals,
     plots,
     profiles,
@@ -155,7 +156,7 @@ def copter2(plan: Plan) -> list[Cell]:
 def counted(plan: Plan) -> list[Cell]:
     """Return the cells of all graphs and codes, and of two more codes on the original graphs."""
     found = variants(plan) + compared(plan) + table_2(plan) + fig_2(plan) + beyond(plan)
-    found += peers(plan) + copter2(plan)
+    found += peers(plan) + copter2(plan) + deep.cells(plan)
     originals = [graph for graph in [*sets.thorough(plan), *sets.brief(plan)] if not graph.permuted]
     found += sweep(plan, ("HKDW",), originals)
     return found + sweep(plan, ("SciPy",), filter(scipy_can, originals))
@@ -300,6 +301,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=beyond,
         table=tables.beyond,
         compare=goals.beyond,
+        interleaved=True,
+    ),
+    Experiment(
+        name="deep",
+        title="Deep searches: `beyond` with jumps and without, beside one core",
+        kind="table",
+        cells=deep.cells,
+        table=deep.table,
+        compare=deep.compare,
         interleaved=True,
     ),
 )
