@@ -3,7 +3,7 @@
 | problem | families |
 | --- | --- |
 | assignment | `uniform` ... by formula, `lopes_authors`, `lopes_cpp`, `colours` of photographs |
-| matching | `uniform_graph` ... `mesh_dual` at random, `path` ... `grid_graph`, `matrix` from a file, its `stand_in` |
+| matching | `uniform_graph` ... `mesh_dual`, `path` ... `grid_graph`, `matrix` from a file, its `stand_in` |
 | flow | `random_grid`, `random_network`, `segmentation` ... of photographs, files |
 
 Where an instance's matrix is stored, and whether a graph is permuted, are fields of
@@ -19,8 +19,8 @@ from typing import Any, Literal
 from papers.common.instances import labels, matrices, photographs
 from papers.common.instances.flows import from_files as flow_files
 from papers.common.instances.flows import from_photographs, random_flows
-from papers.common.instances.graphs import from_files as graph_files
 from papers.common.instances.graphs import deep, kron, plane, random_ends, stand_ins
+from papers.common.instances.graphs import from_files as graph_files
 from papers.common.instances.labels import FamilyError, Label
 from papers.common.instances.matrices import formulas
 from papers.common.model import Instance, ProblemName, Storage
