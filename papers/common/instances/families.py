@@ -3,7 +3,7 @@
 | problem | families |
 | --- | --- |
 | assignment | `uniform` ... by formula, `lopes_authors`, `lopes_cpp`, `colours` of photographs |
-| matching | `uniform_graph` ... `mesh_dual`, `path` ... `grid_graph`, `matrix` from a file, its `stand_in` |
+| matching | `uniform_graph` ... `mesh_dual`, `path` ..., `matrix` from a file, its `stand_in` |
 | flow | `random_grid`, `random_network`, `segmentation` ... of photographs, files |
 
 Where an instance's matrix is stored, and whether a graph is permuted, are fields of

@@ -30,10 +30,23 @@ BY_LEVELS = "beyond by levels"
 """`BEYOND` without jumps: a search of any length goes level by level."""
 SEQUENTIAL = {"HK": "hk", "PFP": "pfp"}
 MULTICORE = {"P-PFP": "p_pfp", "P-DBFS": "p_dbfs", "P-HK": "p_hk"}
-OTHERS = {"HKDW": "hkdw", "SciPy": "scipy"}
-PLAIN = {**SEQUENTIAL, **MULTICORE, **OTHERS, BEYOND: "beyond"}
+GRAFT = "MS-BFS-Graft"
+"""A multicore rival of today, not in print."""
 
-CODES = (*VARIANTS, BEYOND, BY_LEVELS, *SEQUENTIAL, "HKDW", *MULTICORE, "SciPy")
+OTHERS = {"HKDW": "hkdw", "PFP packed": "pfp_packed", "SciPy": "scipy"}
+PLAIN = {**SEQUENTIAL, **MULTICORE, GRAFT: "ms_bfs_graft", **OTHERS, BEYOND: "beyond"}
+
+CODES = (
+    *VARIANTS,
+    BEYOND,
+    BY_LEVELS,
+    *SEQUENTIAL,
+    "HKDW",
+    "PFP packed",
+    *MULTICORE,
+    GRAFT,
+    "SciPy",
+)
 """All codes, in the order in which tables name them."""
 
 ON_GPU = (*VARIANTS, BEYOND, BY_LEVELS)
@@ -52,7 +65,7 @@ MORE_THREADS = 16
 
 OTHER_THREADS = tuple(
     f"{code}-{count}"
-    for code in MULTICORE
+    for code in (*MULTICORE, GRAFT)
     for count in range(1, MORE_THREADS + 1)
     if count != THREADS
 )
@@ -61,10 +74,15 @@ OTHER_THREADS = tuple(
 EXCLUDED, INCLUDED, ON_DEVICE = "excluded", "included", "on the device"
 """The place of the start: before the clock as in print, within the clock, or there by the GPU."""
 
-_STARTS: dict[str, tuple[tuple[str, object], ...]] = {
+KARP_SIPSER, KARP_SIPSER_INCLUDED = "Karp-Sipser, excluded", "Karp-Sipser, included"
+"""Karp and Sipser's start, before the clock or within."""
+
+STARTS: dict[str, tuple[tuple[str, object], ...]] = {
     EXCLUDED: (),
     INCLUDED: (("timed_start", True),),
     ON_DEVICE: (("initial", "device"),),
+    KARP_SIPSER: (("initial", "karp_sipser"),),
+    KARP_SIPSER_INCLUDED: (("initial", "karp_sipser"), ("timed_start", True)),
 }
 
 
@@ -88,6 +106,7 @@ def cell(
     cores: int = THREADS,
     scopes: tuple[Scope, ...] = ("run",),
     levels: bool = False,
+    limit: int | None = WORK_LIMIT,
 ) -> Cell:
     """Return the cell that times a code on an instance.
 
@@ -98,8 +117,8 @@ def cell(
     instance : Instance
     repeats : int, optional
         A number of repetitions beyond the preset's.
-    start : {"excluded", "included", "on the device"}
-        The place of the start; only `beyond` takes the last one.
+    start : {"excluded", "included", "on the device"} or a start of Karp and Sipser
+        The place of the start; only `beyond` takes the third one.
     cores : int
         Threads of a multicore code; fewer if the machine has fewer cores.
     scopes : tuple of Scope
@@ -107,6 +126,8 @@ def cell(
     levels : bool
         Whether a variant counts the levels of each iteration one by one, which gives hundreds of
         numbers.
+    limit : int or None
+        Edges that a CPU code may look at; None for no limit but that of a right code.
     """
     options: tuple[tuple[str, object], ...] = ()
     if code in VARIANTS:
@@ -114,14 +135,14 @@ def cell(
         values = [option_of[name] for name, option_of in names]
         options = tuple(zip(("algorithm", "bfs", "threads"), values, strict=True))
         options += () if levels else (("levels_kept", 0),)
-    if code in MULTICORE:
+    if code in (*MULTICORE, GRAFT):
         options += (("threads", threads(cores)),)
-    if code not in (*ON_GPU, "SciPy"):
-        options += (("work_limit", WORK_LIMIT),)
+    if code not in (*ON_GPU, "SciPy") and limit is not None:
+        options += (("work_limit", limit),)
     if code == BY_LEVELS:
         options += (_NEVER,)
     solver = "gpu" if code in VARIANTS else PLAIN[BEYOND if code == BY_LEVELS else code]
-    return Cell(f"{PAPER}:{solver}", instance, scopes, options + _STARTS[start], repeats)
+    return Cell(f"{PAPER}:{solver}", instance, scopes, options + STARTS[start], repeats)
 
 
 def code_of(solver: str, options: str) -> tuple[str, str]:
@@ -133,10 +154,11 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
     """
     owner, _, name = solver.partition(":")
     given = dict(part.partition("=")[::2] for part in options.split(",") if part)
-    start = EXCLUDED
-    if given.pop("timed_start", "") == "True":
-        start = INCLUDED
-    if given.pop("initial", "") == "device":
+    timed, initial = given.pop("timed_start", "") == "True", given.pop("initial", "")
+    start = INCLUDED if timed else EXCLUDED
+    if initial == "karp_sipser":
+        start = KARP_SIPSER_INCLUDED if timed else KARP_SIPSER
+    if initial == "device":
         start = ON_DEVICE
     for ignored in ("work_limit", "levels_kept"):
         given.pop(ignored, None)
@@ -151,7 +173,7 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
         code = codes.get(chosen, "")
     else:
         code = {plain: code for code, plain in PLAIN.items()}.get(name, "")
-        if code in MULTICORE:
+        if code in (*MULTICORE, GRAFT):
             count = int(given.pop("threads", THREADS))
             code += f"-{count}" if count != THREADS else ""
         if code == BEYOND and given.get(_NEVER[0]) == str(_NEVER[1]):

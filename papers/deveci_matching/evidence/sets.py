@@ -103,9 +103,6 @@ def maximum(name: str) -> float:
 
 # ------------------------------------------------------------------------------- the plan
 
-LARGE = 200_000
-"""Nonzeros from which every code gets a matrix; smaller ones go to those of [D13 Table 2] only."""
-
 SOME = {
     "smoke": ["Hamrle3"],
     "quick": ["roadNet-CA", "amazon0505", "Hamrle3", "hugetrace-00020", "soc-LiveJournal1"],
@@ -186,20 +183,12 @@ def small(plan: Plan) -> list[Instance]:
 
 
 def thorough(plan: Plan) -> list[Instance]:
-    """Return the graphs for every code: the generated ones and the large matrices."""
+    """Return the graphs for every code: the generated ones and all matrices."""
     found = generated(SIZES[plan.preset], plan.seeds[0])
     if plan.preset == "paper":
-        names = ours().index[ours()["nonzeros"] >= LARGE]
+        names = ours().index
         found += [matrix(name, ordering) for name in names for ordering in ORDERINGS]
     return found
-
-
-def brief(plan: Plan) -> list[Instance]:
-    """Return the small matrices, for the codes of [D13 Table 2]."""
-    if plan.preset != "paper":
-        return []
-    names = ours().index[ours()["nonzeros"] < LARGE]
-    return [matrix(name, ordering) for name in names for ordering in ORDERINGS]
 
 
 def of_table_2(plan: Plan) -> list[Instance]:
