@@ -171,7 +171,7 @@ def _none(plan: Plan) -> list[Cell]:
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="fig01",
-        title="Two augmenting paths from one column, by our kernels",
+        title="Two augmenting paths from one column: marks, walks, collision, repair",
         kind="picture",
         cells=_none,
         table=nothing,

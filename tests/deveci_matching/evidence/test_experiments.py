@@ -1,9 +1,5 @@
 """The list of experiments: what is planned, and that each one shows and plots."""
 
-import sys
-import types
-
-import numpy as np
 import pytest
 from deveci_matching.evidence.made_up import (
     BY_NAME,
@@ -20,7 +16,7 @@ from deveci_matching.evidence.made_up import (
 
 from papers.common.evidence import plots
 from papers.common.gpu.device import EXECUTOR_NAME
-from papers.common.model import Matching, Plan
+from papers.common.model import Plan
 from papers.deveci_matching.evidence import codes, sets, tables
 from papers.deveci_matching.evidence.codes import BEYOND, ON_GPU, VARIANTS
 from papers.reproduce.plan import cells as plan
@@ -142,26 +138,3 @@ def test_executor_times_are_not_judged():
         assert {c.verdict for c in compared(name, rows)} == {"not measured"}, name
     assert not table("table1", rows).empty
     assert {c.verdict for c in compared("counts", rows)} <= {"holds", "fails"}
-
-
-def test_figure_1_shows_what_the_kernels_leave(tmp_path, monkeypatch):
-    asked = []
-
-    def solve(graph, initial, **options):
-        asked.append(options["bfs"])
-        assert np.asarray(graph).shape == (3, 2)
-        rows, columns = initial
-        assert rows[0] == 1
-        assert columns[1] == 0
-        return Matching(np.array([0, 1, -1]), np.array([0, 1]), 2)
-
-    fake = types.ModuleType("papers.deveci_matching.solver")
-    fake.solve = solve
-    monkeypatch.setitem(sys.modules, "papers.deveci_matching.solver", fake)
-    import papers.deveci_matching as package
-
-    monkeypatch.setattr(package, "solver", fake, raising=False)
-    ((caption, path),) = BY_NAME["fig01"].artifacts(tmp_path, PAPER)
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert caption
-    assert asked == ["plain", "wr"]
