@@ -34,6 +34,9 @@ SIZES: dict[str, tuple[tuple[str, int], ...]] = {
 }
 EXECUTOR_SIZES = (("path", 128), ("triangle", 20), ("grid_graph", 36))
 
+MOST_BY_LEVELS = 500_000
+"""Rows of the largest graph that goes without jumps: a path of a million takes many seconds."""
+
 LONE_HOST = ("HK", "PFP")
 """The codes of one core that a graph is lost to, or won against."""
 
@@ -59,14 +62,12 @@ def graphs(plan: Plan) -> list[Instance]:
 
 def cells(plan: Plan) -> list[Cell]:
     """Return `beyond` with jumps and without, from both starts, beside the sequential codes."""
-    return [
-        found
-        for graph in graphs(plan)
-        for found in (
-            *(cell(code, graph) for code in LONE_HOST),
-            cell(BEYOND, graph), cell(BEYOND, graph, start=ON_DEVICE), cell(BY_LEVELS, graph),
-        )
-    ]  # fmt: skip
+    found = []
+    for graph in graphs(plan):
+        found += [cell(code, graph) for code in (*LONE_HOST, BEYOND)]
+        found += [cell(BEYOND, graph, start=ON_DEVICE)]
+        found += [cell(BY_LEVELS, graph)] if graph.n <= MOST_BY_LEVELS else []
+    return found
 
 
 def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
