@@ -12,9 +12,10 @@ import numpy as np
 from numba import njit
 
 from papers.common.problems.graph import Graph, GraphError
+from papers.deveci_matching.baselines.karp_sipser import karp_sipser
 
 FREE = -1
-STARTS = ("cheap", "empty")
+STARTS = ("cheap", "empty", "karp_sipser")
 
 
 @njit(cache=True, nogil=True)
@@ -50,9 +51,10 @@ def start(graph: Graph, initial: Any = None) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     graph : Graph
-    initial : {None, "cheap", "empty"} or (row_match, column_match)
-        None is the paper's choice, ``"cheap"``. Arrays hold int[rows] and int[columns] with -1 for
-        unmatched.
+    initial : {None, "cheap", "empty", "karp_sipser"} or (row_match, column_match)
+        None is the paper's choice, ``"cheap"``; for Karp and Sipser's see
+        `papers.deveci_matching.baselines.karp_sipser`. Arrays hold int[rows] and int[columns] with
+        -1 for unmatched.
 
     Returns
     -------
@@ -66,6 +68,8 @@ def start(graph: Graph, initial: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """
     if initial is None or (isinstance(initial, str) and initial == "cheap"):
         return cheap_matching(graph.cxadj, graph.cadj, graph.rows)
+    if isinstance(initial, str) and initial == "karp_sipser":
+        return karp_sipser(graph.cxadj, graph.cadj, *graph.by_rows)
     if isinstance(initial, str):
         if initial != "empty":
             raise GraphError(f"initial={initial!r} is none of {', '.join(STARTS)}")

@@ -90,3 +90,14 @@ def test_bad_starts_have_names(initial, message):
     graph = bipartite(np.array([[1, 1], [0, 1], [1, 1]]))
     with pytest.raises(GraphError, match=message):
         start(graph, initial)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_karp_sipser_leaves_no_edge_free_and_is_perfect_where_degrees_of_one_lead_on(seed):
+    rng = np.random.default_rng(seed)
+    graph = bipartite(random_array(tuple(rng.integers(1, 60, 2)), density=0.05, rng=rng))
+    edges = assert_is_matching(graph, *(pair := start(graph, "karp_sipser")))
+    assert not [1 for row, column in edges if pair[0][row] < 0 and pair[1][column] < 0]
+    shuffled = bipartite(np.tri(20)).permuted(seed)
+    assert (start(shuffled, "karp_sipser")[1] >= 0).all()
+    assert seed == 0 or (start(shuffled)[1] < 0).any(), "the cheap matching would do as well"

@@ -25,6 +25,7 @@ LEAST_ROWS = 2**20
 
 DEFINED_BY = (
     "counter_rng",
+    "graphs/deep",
     "graphs/edge_lists",
     "graphs/kron",
     "graphs/plane",

@@ -3,7 +3,7 @@
 | problem | families |
 | --- | --- |
 | assignment | `uniform` ... by formula, `lopes_authors`, `lopes_cpp`, `colours` of photographs |
-| matching | `uniform_graph` ... `mesh_dual` at random, `matrix` from a file, and its `stand_in` |
+| matching | `uniform_graph` ... `mesh_dual`, `path` ..., `matrix` from a file, its `stand_in` |
 | flow | `random_grid`, `random_network`, `segmentation` ... of photographs, files |
 
 Where an instance's matrix is stored, and whether a graph is permuted, are fields of
@@ -19,8 +19,8 @@ from typing import Any, Literal
 from papers.common.instances import labels, matrices, photographs
 from papers.common.instances.flows import from_files as flow_files
 from papers.common.instances.flows import from_photographs, random_flows
+from papers.common.instances.graphs import deep, kron, plane, random_ends, stand_ins
 from papers.common.instances.graphs import from_files as graph_files
-from papers.common.instances.graphs import kron, plane, random_ends, stand_ins
 from papers.common.instances.labels import FamilyError, Label
 from papers.common.instances.matrices import formulas
 from papers.common.model import Instance, ProblemName, Storage
@@ -115,6 +115,9 @@ _MATCHINGS = (
     Family("rgg", "matching", plane.rgg, labels.size(r"n_2_(\d+)_s\d+")),
     Family("kron", "matching", kron.kron, labels.size(r"logn(\d+)")),
     Family("mesh_dual", "matching", plane.mesh_dual, labels.FREE),
+    Family("path", "matching", deep.path, labels.FREE),
+    Family("triangle", "matching", deep.triangle, labels.FREE),
+    Family("grid_graph", "matching", deep.grid, labels.FREE),
     Family("matrix", "matching", graph_files.matrix, labels.NAME, origin="file"),
     Family("stand_in", "matching", stand_ins.stand_in, labels.NAME),
 )

@@ -4,6 +4,8 @@
 | --- | --- | --- |
 | `hk`, `hkdw` | Hopcroft-Karp; with Duff and Wiberg's third part | `baselines.hk` |
 | `pfp` | Pothen-Fan with lookahead and fairness | `baselines.pfp` |
+| `pfp_packed` | PFP, the words of a vertex side by side | `baselines.pfp_packed` |
+| `ms_bfs_graft` | trees kept from phase to phase; multicore | `baselines.ms_bfs_graft` |
 | `p_hk`, `p_pfp`, `p_dbfs` | multicore codes, with the parameter `threads` | `baselines.p_hk` ... |
 | `scipy` | `scipy.sparse.csgraph.maximum_bipartite_matching` | |
 
@@ -27,9 +29,17 @@ from papers.common.deadline import Deadline, check_seconds
 from papers.common.model import GivenUpError, Matching, Solver
 from papers.common.problems import kinds
 from papers.common.problems.graph import Graph, bipartite
-from papers.deveci_matching.baselines import hk, p_dbfs, p_hk, p_pfp, pfp
+from papers.deveci_matching.baselines import (
+    hk,
+    ms_bfs_graft,
+    p_dbfs,
+    p_hk,
+    p_pfp,
+    pfp,
+    pfp_packed,
+)
 from papers.deveci_matching.baselines.pfp import EDGES, LEVELS, OVER, PATHS, PHASES, STUCK, TALLY
-from papers.deveci_matching.start import cheap_matching, start
+from papers.deveci_matching.start import start
 
 Trace = Callable[[str], None]
 Code = Callable[[np.ndarray, np.ndarray, np.ndarray, int], int]
@@ -56,7 +66,9 @@ class State:
     solve : Code
         The code, with graph and memory bound to it.
     start : (int32[rows], int32[columns]) or None
-        The matching to start from; None: the cheap one, computed within `run`.
+        The matching to start from; None: computed within `run`.
+    named : str
+        The start that is computed there: ``"cheap"`` or ``"karp_sipser"``.
     limit : int
         Number of edges that the code may look at.
     asked : int or None
@@ -82,6 +94,7 @@ class State:
     threads: int
     rmatch: np.ndarray
     cmatch: np.ndarray
+    named: str = "cheap"
     tally: np.ndarray = field(default_factory=lambda: np.zeros(TALLY, np.int64))
     counters: dict[str, int] = field(default_factory=dict)
     solved: bool = False
@@ -101,6 +114,17 @@ def _hk(graph: Graph, threads: int, duff_wiberg: bool = False) -> Code:
 def _pfp(graph: Graph, threads: int) -> Code:
     work = pfp.allocate(graph.rows, graph.columns)
     return lambda *rest: pfp.pfp(graph.cxadj, graph.cadj, *_with(work, rest))
+
+
+def _pfp_packed(graph: Graph, threads: int) -> Code:
+    work = pfp_packed.allocate(graph.rows, graph.columns)
+    return lambda *rest: pfp_packed.pfp_packed(graph.cxadj, graph.cadj, *_with(work, rest))
+
+
+def _ms_bfs_graft(graph: Graph, threads: int) -> Code:
+    work = ms_bfs_graft.allocate(graph.rows, graph.columns, threads)
+    both = graph.cxadj, graph.cadj, *graph.by_rows
+    return lambda *rest: ms_bfs_graft.ms_bfs_graft(*both, *_with(work, rest))
 
 
 def _p_pfp(graph: Graph, threads: int) -> Code:
@@ -144,12 +168,12 @@ def upload(
     Parameters
     ----------
     graph : Graph or anything that `papers.common.problems.graph.bipartite` accepts
-    initial : {None, "cheap", "empty"} or (row_match, column_match)
+    initial : {None, "cheap", "empty", "karp_sipser"} or (row_match, column_match)
         See `papers.deveci_matching.start.start`.
     work_limit : int, optional
         The number of edges that the code may look at; an edge counts every time.
     timed_start : bool
-        Whether the cheap matching is computed within `run`; other starts are copied there anyway.
+        Whether a start by name is computed within `run`; others are copied there anyway.
     threads : int, optional
         For a multicore code; by default all that Numba may use
         (``numba.config.NUMBA_NUM_THREADS``).
@@ -172,17 +196,19 @@ def upload(
     check_seconds(seconds)
     count = _threads(threads, parallel)
     checked = bipartite(graph)
-    cheap = initial is None or (isinstance(initial, str) and initial == "cheap")
+    named = "cheap" if initial is None else initial
+    made = isinstance(named, str) and named in ("cheap", "karp_sipser")
     return State(
         graph=checked,
         solve=make(checked, count),
-        start=None if timed_start and cheap else start(checked, initial),
+        start=None if timed_start and made else start(checked, initial),
         limit=most_edges(checked, short) if work_limit is None else int(work_limit),
         asked=work_limit,
         seconds=seconds,
         threads=count,
         rmatch=np.empty(checked.rows, np.int32),
         cmatch=np.empty(checked.columns, np.int32),
+        named=named if made else "",
     )
 
 
@@ -242,8 +268,7 @@ def run(state: State, trace: Trace | None = None) -> None:
     """
     state.solved, deadline = False, Deadline(state.seconds)
     if state.start is None:
-        graph = state.graph
-        state.rmatch, state.cmatch = cheap_matching(graph.cxadj, graph.cadj, graph.rows)
+        state.rmatch, state.cmatch = start(state.graph, state.named)
     else:
         state.rmatch[:], state.cmatch[:] = state.start
     initial = int(np.count_nonzero(state.cmatch >= 0))
@@ -459,9 +484,13 @@ SOLVERS: Mapping[str, Solver] = {
     "hk": _solver("hk", "HK (CPU)", _hk, short=True),
     "hkdw": _solver("hkdw", "HKDW (CPU)", partial(_hk, duff_wiberg=True)),
     "pfp": _solver("pfp", "PFP (CPU)", _pfp),
+    "pfp_packed": _solver("pfp_packed", "PFP, packed words (CPU)", _pfp_packed),
     "p_hk": _solver("p_hk", "P-HK (multicore CPU)", _p_hk, parallel=True),
     "p_pfp": _solver("p_pfp", "P-PFP (multicore CPU)", _p_pfp, parallel=True),
     "p_dbfs": _solver("p_dbfs", "P-DBFS (multicore CPU)", _p_dbfs, parallel=True),
+    "ms_bfs_graft": _solver(
+        "ms_bfs_graft", "MS-BFS-Graft (multicore CPU)", _ms_bfs_graft, parallel=True
+    ),
     "scipy": Solver(
         name="scipy",
         title="SciPy (CPU)",

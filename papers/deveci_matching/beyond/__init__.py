@@ -19,6 +19,7 @@ def solve(
     threads: int | None = None,
     blocks: int | None = None,
     seconds: float | None = None,
+    jump_after: int | None = None,
 ) -> Matching:
     """Find a matching of maximum cardinality in a bipartite graph, in one launch.
 
@@ -31,9 +32,9 @@ def solve(
         Structure counts: every stored entry of a sparse matrix is an edge, zeros too; of a dense
         one every entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``.
     initial : {None, "cheap", "empty", "device"} or (row_match, column_match), optional
-        The matching to start from. None is ``"cheap"``, the paper's start; ``"device"`` is a
-        greedy start that the kernel makes; a pair holds int[rows] and int[columns] with -1 for
-        unmatched.
+        The matching to start from. None is ``"cheap"``, the paper's start; ``"device"`` is the
+        same made by the kernel, columns of one edge first; a pair holds int[rows] and int[columns]
+        with -1 for unmatched.
     timed_start : bool
         Whether a start of the host is computed within `solver.run` too, so that a clock around it
         includes the start.
@@ -44,6 +45,9 @@ def solve(
     seconds : float, optional
         The time after which a run without an answer is given up. It makes several launches of the
         one, between which the clock is looked at.
+    jump_after : int, optional
+        Levels of a phase before rows join trees many levels at a time; by default as many as cost
+        what that costs.
 
     Returns
     -------
@@ -56,7 +60,7 @@ def solve(
     GraphError
         A bad graph, a bad start, or a graph too large for the device's memory.
     ValueError
-        An impossible number of threads or blocks, or seconds that are none.
+        An impossible number of threads, blocks or levels, or seconds that are none.
     papers.common.model.GivenUpError
         After `seconds`, or at a bound on the work that no right kernel exceeds.
     RuntimeError
@@ -70,4 +74,4 @@ def solve(
     """
     from papers.deveci_matching.beyond import solver
 
-    return solver.solve(graph, initial, timed_start, threads, blocks, seconds)
+    return solver.solve(graph, initial, timed_start, threads, blocks, seconds, jump_after)

@@ -31,6 +31,9 @@ from papers.deveci_matching.launches import check_size
 SHARE = 8
 """Phases of a launch where the time is limited. A phase looks at each edge a few times."""
 
+NEVER = 2**31 - 1
+"""`jump_after` of a run that does not jump."""
+
 FAILURES = {
     control.TOO_MANY_LEVELS: "a search went on for more levels than there are columns",
     control.TOO_MANY_PHASES: "more phases than columns, each of which should have added a pair",
@@ -69,6 +72,7 @@ def upload(
     threads: int | None = None,
     blocks: int | None = None,
     seconds: float | None = None,
+    jump_after: int | None = None,
 ) -> State:
     """Check the graph, allocate everything, copy graph and start to the device.
 
@@ -87,6 +91,9 @@ def upload(
     seconds : float, optional
         A run without an answer after so long gives up. The algorithm is then cut into launches of
         `SHARE` phases, and the clock is looked at between them.
+    jump_after : int, optional
+        Levels of a phase before it jumps (`beyond.kernels.jumping`); by default `jump_wait`, and
+        `NEVER` for no jumps.
 
     Returns
     -------
@@ -97,7 +104,7 @@ def upload(
     GraphError
         A bad graph or start, or a graph too large for the device.
     ValueError
-        For impossible threads or blocks, or seconds that are none.
+        For impossible threads or blocks, seconds that are none, or levels below 1.
     """
     check_seconds(seconds)
     checked = bipartite(graph)
@@ -107,6 +114,8 @@ def upload(
         raise ValueError(f"threads={threads!r} is no power of two from 32 to 1024")
     if blocks is not None and blocks < 1:
         raise ValueError(f"blocks={blocks!r} is below 1")
+    if jump_after is not None and not 1 <= jump_after <= NEVER:
+        raise ValueError(f"jump_after={jump_after!r} is not within 1 .. {NEVER}")
     check_size(checked, needed_bytes(checked))
     on_device = isinstance(initial, str) and initial == "device"
     rmatch, cmatch = start.start(checked, "empty" if on_device else initial)
@@ -116,16 +125,27 @@ def upload(
         state.arrays = allocate(checked, rmatch, cmatch)
         begins = control.FROM_GREEDY if on_device else control.FROM_START
         share = checked.columns + 2 if seconds is None else SHARE
+        wait = jump_wait(checked.rows) if jump_after is None else jump_after
         shape = width, blocks
-        state.launches["matching"] = _bind(checked, state.arrays, begins, share, shape)
+        state.launches["matching"] = _bind(checked, state.arrays, (begins, share, wait), shape)
         if seconds is not None:
-            state.launches["go_on"] = _bind(checked, state.arrays, control.GO_ON, share, shape)
+            ways = control.GO_ON, share, wait
+            state.launches["go_on"] = _bind(checked, state.arrays, ways, shape)
     return state
+
+
+def jump_wait(rows: int) -> int:
+    """Return the levels that cost about as much as a jump: the wait before the first of a phase.
+
+    A jump and the marks after it are some forty barriers of the grid, and forty passes over words
+    of all rows; a level of one block is a barrier of its own and a chain of five loads.
+    """
+    return 32 + (rows >> 13)
 
 
 def needed_bytes(graph: Graph) -> int:
     """Return the bytes of device memory that `allocate` takes."""
-    return 4 * (2 * graph.edges + 9 * graph.columns + 5 * graph.rows + control.CONTROL + 2)
+    return 4 * (2 * graph.edges + 9 * graph.columns + 7 * graph.rows + control.CONTROL + 2)
 
 
 def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, Any]:
@@ -142,26 +162,28 @@ def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, 
     sizes = {"rmatch": graph.rows, "cmatch": graph.columns, "parent": graph.rows}
     sizes |= dict.fromkeys(("root", "end_of_root", "level_of"), graph.columns)
     sizes |= {"queue": 2 * graph.columns, "ends": graph.columns, "renewable": graph.rows}
-    sizes |= {"control": control.CONTROL}
+    sizes |= {"hops": 2 * graph.rows, "control": control.CONTROL}
     return {name: device.to_device(array) for name, array in given.items()} | {
         name: device.empty(size, np.int32) for name, size in sizes.items()
     }
 
 
 def _bind(
-    graph: Graph, arrays: dict[str, Any], begins: int, share: int, shape: tuple[int, int | None]
+    graph: Graph,
+    arrays: dict[str, Any],
+    ways: tuple[int, int, int],
+    shape: tuple[int, int | None],
 ) -> Launch:
     threads, blocks = shape
     kernel = for_block(threads)
     arguments = (
         Sizes(np.int32(graph.rows), np.int32(graph.columns)),
-        np.int32(begins),
-        np.int32(share),
+        *map(np.int32, ways),
         Adjacency(arrays["cxadj"], arrays["cadj"], arrays["rxadj"], arrays["radj"]),
         Partners(arrays["rstart"], arrays["cstart"]),
         Partners(arrays["rmatch"], arrays["cmatch"]),
         Trees(arrays["parent"], arrays["root"], arrays["end_of_root"], arrays["level_of"]),
-        Queues(arrays["queue"], arrays["ends"], arrays["renewable"]),
+        Queues(arrays["queue"], arrays["ends"], arrays["renewable"], arrays["hops"]),
         arrays["control"],
     )
     most = resident_blocks(kernel, arguments, threads)
@@ -226,7 +248,8 @@ def download(state: State) -> Matching:
         Counters: ``initial_cardinality`` (of a start made on the host), ``augmenting_paths``,
         ``bfs_iterations`` (phases, the last one without a path included), ``bfs_launches`` (levels
         in all), ``levels_alone`` (by one block), ``levels_pulled``, ``phases_grafted``,
-        ``phases_cut`` (short), ``kernel_launches``.
+        ``phases_cut`` (short), ``jumps``, ``doubling_rounds`` (of jumps and of long paths),
+        ``grid_barriers``, ``kernel_launches``.
 
     Raises
     ------
@@ -257,6 +280,9 @@ def download(state: State) -> Matching:
         "levels_pulled": int(words[control.PULLED]),
         "phases_grafted": int(words[control.GRAFTED]),
         "phases_cut": int(words[control.CUT]),
+        "jumps": int(words[control.JUMPS]),
+        "doubling_rounds": int(words[control.ROUNDS]),
+        "grid_barriers": int(words[control.BARRIERS]),
         "kernel_launches": sum(launch.count for launch in state.launches.values()),
     }
     return Matching(rmatch, cmatch, cardinality, counters)
@@ -269,9 +295,10 @@ def solve(
     threads: int | None = None,
     blocks: int | None = None,
     seconds: float | None = None,
+    jump_after: int | None = None,
 ) -> Matching:
     """Upload, run, download; `papers.deveci_matching.beyond.solve` names parameters and errors."""
-    state = upload(graph, initial, timed_start, threads, blocks, seconds)
+    state = upload(graph, initial, timed_start, threads, blocks, seconds, jump_after)
     run(state)
     return download(state)
 

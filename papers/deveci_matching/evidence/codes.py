@@ -26,15 +26,33 @@ BEST = "APFB GPUBFS-WR CT"
 """The paper's best variant, which it calls GPU from Table 2 on."""
 
 BEYOND = "beyond"
+BY_LEVELS = "beyond by levels"
+"""`BEYOND` without jumps: a search of any length goes level by level."""
 SEQUENTIAL = {"HK": "hk", "PFP": "pfp"}
 MULTICORE = {"P-PFP": "p_pfp", "P-DBFS": "p_dbfs", "P-HK": "p_hk"}
-OTHERS = {"HKDW": "hkdw", "SciPy": "scipy"}
-PLAIN = {**SEQUENTIAL, **MULTICORE, **OTHERS, BEYOND: "beyond"}
+GRAFT = "MS-BFS-Graft"
+"""A multicore rival of today, not in print."""
 
-CODES = (*VARIANTS, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE, "SciPy")
+OTHERS = {"HKDW": "hkdw", "PFP packed": "pfp_packed", "SciPy": "scipy"}
+PLAIN = {**SEQUENTIAL, **MULTICORE, GRAFT: "ms_bfs_graft", **OTHERS, BEYOND: "beyond"}
+
+CODES = (
+    *VARIANTS,
+    BEYOND,
+    BY_LEVELS,
+    *SEQUENTIAL,
+    "HKDW",
+    "PFP packed",
+    *MULTICORE,
+    GRAFT,
+    "SciPy",
+)
 """All codes, in the order in which tables name them."""
 
-ON_GPU = (*VARIANTS, BEYOND)
+ON_GPU = (*VARIANTS, BEYOND, BY_LEVELS)
+
+_NEVER = ("jump_after", 2**31 - 1)
+"""The option of `BY_LEVELS`: `papers.deveci_matching.beyond.solver.NEVER`."""
 
 WORK_LIMIT = 1_000_000_000
 """Edges that a CPU code may look at before it stops: several seconds on any graph."""
@@ -47,7 +65,7 @@ MORE_THREADS = 16
 
 OTHER_THREADS = tuple(
     f"{code}-{count}"
-    for code in MULTICORE
+    for code in (*MULTICORE, GRAFT)
     for count in range(1, MORE_THREADS + 1)
     if count != THREADS
 )
@@ -56,10 +74,15 @@ OTHER_THREADS = tuple(
 EXCLUDED, INCLUDED, ON_DEVICE = "excluded", "included", "on the device"
 """The place of the start: before the clock as in print, within the clock, or there by the GPU."""
 
-_STARTS: dict[str, tuple[tuple[str, object], ...]] = {
+KARP_SIPSER, KARP_SIPSER_INCLUDED = "Karp-Sipser, excluded", "Karp-Sipser, included"
+"""Karp and Sipser's start, before the clock or within."""
+
+STARTS: dict[str, tuple[tuple[str, object], ...]] = {
     EXCLUDED: (),
     INCLUDED: (("timed_start", True),),
     ON_DEVICE: (("initial", "device"),),
+    KARP_SIPSER: (("initial", "karp_sipser"),),
+    KARP_SIPSER_INCLUDED: (("initial", "karp_sipser"), ("timed_start", True)),
 }
 
 
@@ -83,6 +106,7 @@ def cell(
     cores: int = THREADS,
     scopes: tuple[Scope, ...] = ("run",),
     levels: bool = False,
+    limit: int | None = WORK_LIMIT,
 ) -> Cell:
     """Return the cell that times a code on an instance.
 
@@ -93,8 +117,8 @@ def cell(
     instance : Instance
     repeats : int, optional
         A number of repetitions beyond the preset's.
-    start : {"excluded", "included", "on the device"}
-        The place of the start; only `beyond` takes the last one.
+    start : {"excluded", "included", "on the device"} or a start of Karp and Sipser
+        The place of the start; only `beyond` takes the third one.
     cores : int
         Threads of a multicore code; fewer if the machine has fewer cores.
     scopes : tuple of Scope
@@ -102,6 +126,8 @@ def cell(
     levels : bool
         Whether a variant counts the levels of each iteration one by one, which gives hundreds of
         numbers.
+    limit : int or None
+        Edges that a CPU code may look at; None for no limit but that of a right code.
     """
     options: tuple[tuple[str, object], ...] = ()
     if code in VARIANTS:
@@ -109,12 +135,14 @@ def cell(
         values = [option_of[name] for name, option_of in names]
         options = tuple(zip(("algorithm", "bfs", "threads"), values, strict=True))
         options += () if levels else (("levels_kept", 0),)
-    if code in MULTICORE:
+    if code in (*MULTICORE, GRAFT):
         options += (("threads", threads(cores)),)
-    if code not in (*ON_GPU, "SciPy"):
-        options += (("work_limit", WORK_LIMIT),)
-    solver = "gpu" if code in VARIANTS else PLAIN[code]
-    return Cell(f"{PAPER}:{solver}", instance, scopes, options + _STARTS[start], repeats)
+    if code not in (*ON_GPU, "SciPy") and limit is not None:
+        options += (("work_limit", limit),)
+    if code == BY_LEVELS:
+        options += (_NEVER,)
+    solver = "gpu" if code in VARIANTS else PLAIN[BEYOND if code == BY_LEVELS else code]
+    return Cell(f"{PAPER}:{solver}", instance, scopes, options + STARTS[start], repeats)
 
 
 def code_of(solver: str, options: str) -> tuple[str, str]:
@@ -126,10 +154,11 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
     """
     owner, _, name = solver.partition(":")
     given = dict(part.partition("=")[::2] for part in options.split(",") if part)
-    start = EXCLUDED
-    if given.pop("timed_start", "") == "True":
-        start = INCLUDED
-    if given.pop("initial", "") == "device":
+    timed, initial = given.pop("timed_start", "") == "True", given.pop("initial", "")
+    start = INCLUDED if timed else EXCLUDED
+    if initial == "karp_sipser":
+        start = KARP_SIPSER_INCLUDED if timed else KARP_SIPSER
+    if initial == "device":
         start = ON_DEVICE
     for ignored in ("work_limit", "levels_kept"):
         given.pop(ignored, None)
@@ -144,7 +173,10 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
         code = codes.get(chosen, "")
     else:
         code = {plain: code for code, plain in PLAIN.items()}.get(name, "")
-        if code in MULTICORE:
+        if code in (*MULTICORE, GRAFT):
             count = int(given.pop("threads", THREADS))
             code += f"-{count}" if count != THREADS else ""
+        if code == BEYOND and given.get(_NEVER[0]) == str(_NEVER[1]):
+            code = BY_LEVELS
+            del given[_NEVER[0]]
     return ("" if given else code), start

@@ -2,7 +2,8 @@
 
 From print: [D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13 Fig.4] [D13 Fig.5].
 Its text: [D13 sec.4] is `claims`, `statements` and, at print's own sizes, `full_size`.
-Our own: `counts`, `peers`, `copter2`, `beyond`.
+Our own: `counts`, `peers`, `copter2`, `beyond`, `deep`,
+`rivals`, `latency`, `stand_ins`.
 
 The paper's sets hold each graph once, so that a drawn graph has the first seed of the plan: another
 seed is another graph, not another repetition. An experiment names the cells to measure, their table
@@ -12,16 +13,18 @@ seed is another graph, not another repetition. An experiment names the cells to 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.deveci_matching.evidence import (
+    at_size,
     codes,
+    deep,
     goals,
     plots,
     profiles,
+    rivals,
     sets,
     statements,
     tables,
@@ -39,9 +42,6 @@ from papers.deveci_matching.evidence.codes import (
     cell,
 )
 from papers.deveci_matching.evidence.tables import OF_FIG_2, OF_TABLE_2
-
-FULL_SIZE = "PAPERS_FULL_SIZE"
-"""If this environment variable is set, graphs are generated at the paper's own sizes too."""
 
 SCIPY_NONZEROS = 500_000
 """SciPy's code, which knows no limit of work, gets matrices of at most so many nonzeros."""
@@ -75,8 +75,7 @@ def variants(plan: Plan) -> list[Cell]:
 
 def compared(plan: Plan) -> list[Cell]:
     """Return the cells of Figures 3 to 5 and the claims: the best variant beside all rivals."""
-    found = sweep(plan, (BEST, *SEQUENTIAL, *MULTICORE), sets.thorough(plan))
-    return found + sweep(plan, OF_TABLE_2.values(), sets.brief(plan))
+    return sweep(plan, (BEST, *SEQUENTIAL, *MULTICORE), sets.thorough(plan))
 
 
 def stated(plan: Plan) -> list[Cell]:
@@ -94,29 +93,22 @@ def table_2(plan: Plan) -> list[Cell]:
     return found
 
 
-def full_size(plan: Plan) -> list[Cell]:
-    """Return cells at the paper's own sizes, only on request: the draws take minutes."""
-    if not (plan.gpu and plan.preset == "paper" and os.environ.get(FULL_SIZE)):
-        return []
-    graphs = sets.generated(sets.FULL_SIZES, plan.seeds[0])
-    return [cell(code, graph) for graph in graphs for code in (*OF_TABLE_2.values(), BEYOND)]
-
-
 def fig_2(plan: Plan) -> list[Cell]:
     """Return the cells of Figure 2: four variants on Hamrle3, its stand-in and a Delaunay graph."""
     circuit = Instance("stand_in", sets.stand_in_rows("Hamrle3", plan.preset), "Hamrle3")
     graphs = [circuit] if plan.gpu else [Instance("stand_in", sets.EXECUTOR_ROWS, "Hamrle3")]
     graphs += [sets.matrix("Hamrle3")] if plan.preset == "paper" and plan.gpu else []
     sizes = (sets.SIZES if plan.gpu else sets.EXECUTOR_SIZES)[plan.preset]["delaunay"]
-    drawn = sets.generated({"delaunay": sizes[-1:]}, plan.seeds[0])
+    whole = plan.gpu and plan.preset == "paper"
+    of_print = sets.FULL_SIZES["delaunay"][:1]
+    drawn = sets.generated({"delaunay": of_print if whole else sizes[-1:]}, plan.seeds[0])
     graphs += [graph for graph in drawn if not graph.permuted]
     return [cell(code, graph, levels=True) for graph in graphs for code in OF_FIG_2]
 
 
 def beyond(plan: Plan) -> list[Cell]:
     """Return the cells of `beyond` beside the eight variants."""
-    found = sweep(plan, (*VARIANTS, BEYOND), sets.thorough(plan))
-    return found + sweep(plan, (BEST, BEYOND), sets.brief(plan))
+    return sweep(plan, (*VARIANTS, BEYOND), sets.thorough(plan))
 
 
 def peers(plan: Plan) -> list[Cell]:
@@ -155,8 +147,9 @@ def copter2(plan: Plan) -> list[Cell]:
 def counted(plan: Plan) -> list[Cell]:
     """Return the cells of all graphs and codes, and of two more codes on the original graphs."""
     found = variants(plan) + compared(plan) + table_2(plan) + fig_2(plan) + beyond(plan)
-    found += peers(plan) + copter2(plan)
-    originals = [graph for graph in [*sets.thorough(plan), *sets.brief(plan)] if not graph.permuted]
+    found += peers(plan) + copter2(plan) + deep.cells(plan)
+    found += rivals.cells(plan) + rivals.latency_cells(plan)
+    originals = [graph for graph in sets.thorough(plan) if not graph.permuted]
     found += sweep(plan, ("HKDW",), originals)
     return found + sweep(plan, ("SciPy",), filter(scipy_can, originals))
 
@@ -178,7 +171,7 @@ def _none(plan: Plan) -> list[Cell]:
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="fig01",
-        title="Two augmenting paths from one column, by our kernels",
+        title="Two augmenting paths from one column: marks, walks, collision, repair",
         kind="picture",
         cells=_none,
         table=nothing,
@@ -243,11 +236,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="full_size",
-        title=f"Generated graphs at the paper's own sizes, in s (if {FULL_SIZE} is set)",
+        title="Generated graphs at the paper's own sizes, in s",
         kind="table",
-        cells=full_size,
+        cells=at_size.full_size,
         table=tables.full_size,
         compare=verdicts.full_size,
+        interleaved=True,
+    ),
+    Experiment(
+        name="stand_ins",
+        title="Stand-ins at their matrices' sizes: how well they fit, and times in ms",
+        kind="table",
+        cells=at_size.stand_ins,
+        table=at_size.fit,
+        compare=at_size.compare,
         interleaved=True,
     ),
     Experiment(
@@ -300,6 +302,33 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=beyond,
         table=tables.beyond,
         compare=goals.beyond,
+        interleaved=True,
+    ),
+    Experiment(
+        name="deep",
+        title="Deep searches: `beyond` with jumps and without, beside one core",
+        kind="table",
+        cells=deep.cells,
+        table=deep.table,
+        compare=deep.compare,
+        interleaved=True,
+    ),
+    Experiment(
+        name="rivals",
+        title="Rivals and starts of today, the start within the clock",
+        kind="table",
+        cells=rivals.cells,
+        table=rivals.table,
+        compare=rivals.compare,
+        interleaved=True,
+    ),
+    Experiment(
+        name="latency",
+        title="PFP's time for an edge as the memory grows, in ns",
+        kind="table",
+        cells=rivals.latency_cells,
+        table=rivals.latency_table,
+        compare=rivals.latency_compare,
         interleaved=True,
     ),
 )

@@ -33,48 +33,89 @@ def _ours(table: pd.DataFrame, column: str = "source") -> pd.DataFrame:
 
 # ------------------------------------------------------------------------------- Figure 1
 
-PLACES = {"c1": (0, 1.5), "c2": (0, 0.5), "r1": (1, 2), "r2": (1, 1), "r3": (1, 0)}
-EDGES = (("c1", "r1"), ("c2", "r1"), ("c2", "r2"), ("c2", "r3"))
+COLUMN_AT = {column: (0.0, 3.0 - column) for column in range(4)}
+ROW_AT = {row: (1.0, 3.0 - row) for row in range(4)}
+BELIEVED, HELD = plots.COLOURS[3], plots.COLOURS[1]
+_WORDS = {-1: "free", -2: "-2"}
 
 
-def _graph(axes: Any, matched: set[tuple[str, str]], title: str) -> None:
-    for ends in EDGES:
-        across, up = zip(*(PLACES[end] for end in ends), strict=True)
-        thick = ends in matched
-        axes.plot(across, up, color=plots.COLOURS[1] if thick else "#999999", zorder=1,
-                  linewidth=3 if thick else 1.2)  # fmt: skip
-    for name, (x, y) in PLACES.items():
-        axes.scatter([x], [y], s=420, color="white", edgecolors="black", zorder=2)
-        axes.text(x, y, f"${name[0]}_{name[1]}$", ha="center", va="center", zorder=3)
-    axes.set_xlim(-0.3, 1.3)
-    axes.set_ylim(-0.4, 2.4)
+def _line(axes: Any, column: int, row: int, colour: str, width: float, style: str = "-") -> None:
+    (x, y), (x2, y2) = COLUMN_AT[column], ROW_AT[row]
+    axes.plot([x, x2], [y, y2], style, color=colour, linewidth=width, zorder=1)
+
+
+def _pairs_of(axes: Any, moment: Any) -> None:
+    """Draw the pairs that columns hold, and dotted those in which only a row believes."""
+    for column, row in enumerate(moment.cmatch):
+        if row >= 0:
+            _line(axes, column, row, HELD, 3.5)
+    for row, column in enumerate(moment.rmatch):
+        if column >= 0 and moment.cmatch[column] != row:
+            _line(axes, column, row, BELIEVED, 2.5, ":")
+
+
+def _walks_of(axes: Any, moment: Any) -> None:
+    """Draw arrows from each marked row to its predecessor, and on along the walk's plan."""
+    for end, mark in enumerate(moment.rmatch):
+        row = end if mark == -2 else -1
+        while row >= 0:
+            column = moment.predecessor[row]
+            axes.annotate(
+                "", COLUMN_AT[column], ROW_AT[row],
+                arrowprops={"arrowstyle": "-|>", "color": plots.COLOURS[0], "shrinkA": 11,
+                            "shrinkB": 11, "connectionstyle": "arc3,rad=0.14"},
+            )  # fmt: skip
+            row = moment.cmatch[column]
+
+
+def _panel(axes: Any, graph: Any, moment: Any, title: str, levels: bool, walks: bool) -> None:
+    for row, line in enumerate(graph):
+        for column, edge in enumerate(line):
+            if edge:
+                _line(axes, column, row, "#bbbbbb", 1.0)
+    _pairs_of(axes, moment)
+    if walks:
+        _walks_of(axes, moment)
+    for places, letter in ((COLUMN_AT, "c"), (ROW_AT, "r")):
+        for number, (x, y) in places.items():
+            axes.scatter([x], [y], s=330, color="white", edgecolors="black", zorder=2)
+            axes.text(x, y, f"${letter}_{number + 1}$", ha="center", va="center", zorder=3)
+    for column, (x, y) in COLUMN_AT.items():
+        if levels and moment.level[column] > 1:
+            axes.text(x - 0.16, y, f"level {moment.level[column]}", ha="right", va="center",
+                      fontsize=8)  # fmt: skip
+    for row, (x, y) in ROW_AT.items():
+        word = _WORDS.get(moment.rmatch[row], f"$c_{moment.rmatch[row] + 1}$")
+        axes.text(x + 0.16, y, word, ha="left", va="center", fontsize=8)
+    axes.set_xlim(-0.75, 1.6)
+    axes.set_ylim(-0.5, 3.5)
     axes.set_axis_off()
-    axes.set_title(title)
+    axes.set_title(title, fontsize=9)
 
 
 @plots.house_style()
 def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
-    """Plot the graph of [D13 Fig.1] with its start, and the matchings that our kernels find.
+    """Plot the graph of [D13 Fig.1] with a fourth pair: marks, walks, collision and repair.
 
-    One thread walks back from r2, another from r3; both want c2. The matching that is left must
-    have two edges, whichever thread wins.
+    Two runs of the kernels in the executor, a line each. Thick is what a column holds; beside each
+    row stands its word of ``rmatch``; dotted is a pair in which only the row believes.
     """
     # A list of experiments needs no kernels: they are loaded here.
-    from papers.deveci_matching import solver
+    from papers.deveci_matching.evidence import examples
 
-    graph = [[1, 1], [0, 1], [0, 1]]
-    started = (np.array([1, -1, -1]), np.array([-1, 0]))
-    figure, panels = plots.new_figure(columns=3, size=(8.4, 3.0))
-    _graph(panels[0][0], {("c2", "r1")}, "start: $r_1$ and $c_2$ matched")
-    outcomes = (("plain", "GPUBFS"), ("wr", "GPUBFS-WR"))
-    for axes, (bfs, name) in zip(panels[0][1:], outcomes, strict=True):
-        answer = solver.solve(graph, initial=started, algorithm="apfb", bfs=bfs)
-        pairs = enumerate(np.asarray(answer.column_match).tolist(), 1)
-        matched = {(f"c{column}", f"r{row + 1}") for column, row in pairs if row >= 0}
-        _graph(axes, matched, f"APFB {name}: {answer.cardinality} edges")
+    titles = {
+        "start": "start", "bfs": "search: levels, marks;\narrows: the walks to come",
+        "alternate": "after ALTERNATE", "fix": "after FIXMATCHING",
+    }  # fmt: skip
+    figure, panels = plots.new_figure(columns=4, rows=2, size=(12.0, 6.2))
+    for line, story in zip(panels, examples.STORIES, strict=True):
+        run = examples.run_of(story)
+        for axes, (step, title) in zip(line, titles.items(), strict=True):
+            after = f"{title}\n{story}" if step == "alternate" else title
+            _panel(axes, examples.GRAPH, run.after(step), after, step != "start", step == "bfs")
     path = folder / "deveci_matching_fig01.png"
     plots.save(figure, path)
-    return [("Two augmenting paths from one column, and what is left of them", path)]
+    return [("Marks, walks, collision and repair, in two runs of the kernels", path)]
 
 
 # ------------------------------------------------------------------------------- Figure 2

@@ -24,6 +24,10 @@ from papers.common.model import Instance, Plan
 from papers.deveci_matching.evidence.codes import SEQUENTIAL
 
 REAL, GENERATED, STAND_IN, RANDOM = "real", "generated", "stand-in", "random"
+DEEP = "deep"
+"""Paths, triangles and grids, on which searches are deep: in no set."""
+
+DEEP_FAMILIES = {"path": "path", "triangle": "triangle", "grid_graph": "grid"}
 ORIGINAL, PERMUTED = "original", "permuted"
 ORDERINGS = (ORIGINAL, PERMUTED)
 
@@ -68,7 +72,7 @@ def ordering_of(permuted: bool) -> str:
 
 def kind_of(family: str) -> str:
     """Return the kind of a family's graphs, as they stand to the paper's matrices."""
-    kinds = {"matrix": REAL, "stand_in": STAND_IN}
+    kinds = {"matrix": REAL, "stand_in": STAND_IN, **dict.fromkeys(DEEP_FAMILIES, DEEP)}
     return kinds.get(family, RANDOM if family in ("uniform_graph", "skew_graph") else GENERATED)
 
 
@@ -79,6 +83,8 @@ def name_of(family: str, n: int, label: str) -> str:
         return known or label
     if family == "stand_in":
         return f"{stood_for(label)} stand-in"
+    if family in DEEP_FAMILIES:
+        return f"{DEEP_FAMILIES[family]}_n{n}"
     if family in ("uniform_graph", "skew_graph"):
         return f"{family.partition('_')[0]}_n{n}_{label}"
     return f"{'kron_g500-' if family == 'kron' else family + '_'}{label}"
@@ -96,9 +102,6 @@ def maximum(name: str) -> float:
 
 
 # ------------------------------------------------------------------------------- the plan
-
-LARGE = 200_000
-"""Nonzeros from which every code gets a matrix; smaller ones go to those of [D13 Table 2] only."""
 
 SOME = {
     "smoke": ["Hamrle3"],
@@ -180,20 +183,12 @@ def small(plan: Plan) -> list[Instance]:
 
 
 def thorough(plan: Plan) -> list[Instance]:
-    """Return the graphs for every code: the generated ones and the large matrices."""
+    """Return the graphs for every code: the generated ones and all matrices."""
     found = generated(SIZES[plan.preset], plan.seeds[0])
     if plan.preset == "paper":
-        names = ours().index[ours()["nonzeros"] >= LARGE]
+        names = ours().index
         found += [matrix(name, ordering) for name in names for ordering in ORDERINGS]
     return found
-
-
-def brief(plan: Plan) -> list[Instance]:
-    """Return the small matrices, for the codes of [D13 Table 2]."""
-    if plan.preset != "paper":
-        return []
-    names = ours().index[ours()["nonzeros"] < LARGE]
-    return [matrix(name, ordering) for name in names for ordering in ORDERINGS]
 
 
 def of_table_2(plan: Plan) -> list[Instance]:

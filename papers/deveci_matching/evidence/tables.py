@@ -26,8 +26,6 @@ from papers.deveci_matching.evidence.codes import (
     BEYOND,
     CODES,
     EXCLUDED,
-    INCLUDED,
-    ON_DEVICE,
     ON_GPU,
     OTHER_THREADS,
     PAPER,
@@ -54,7 +52,7 @@ order = partial(
         "instance_set": (*SETS, sets.TWINS),
         "ordering": ORDERINGS,
         "code": (*CODES, *OTHER_THREADS),
-        "start": (EXCLUDED, INCLUDED, ON_DEVICE),
+        "start": tuple(codes.STARTS),
         "algorithm": ("APFB", "APsB"),
         "bfs_kernel": ("GPUBFS", "GPUBFS-WR"),
         "thread_mode": ("MT", "CT"),
@@ -293,6 +291,8 @@ def full_size(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 OF_FIG_2 = tuple(code for code, (_, _, mode) in VARIANTS.items() if mode == "CT")
 _LEVELS = "levels_"
 SHOWN_ITERATIONS = 100
+LARGEST_OF_FIG_2 = 2**23
+"""Vertices of delaunay_n23, which print shows; delaunay_n24 was run, too."""
 
 
 def fig_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -313,6 +313,7 @@ def fig_2(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     rows = pd.concat(parts, ignore_index=True)
     rows = rows[rows["code"].isin(OF_FIG_2) & (rows["ordering"] == ORIGINAL)]
     rows = rows[(rows["start"] == EXCLUDED) & rows["name"].map(_in_fig_2).astype(bool)]
+    rows = rows[rows["n"] <= LARGEST_OF_FIG_2]
     # Keep the graphs that all four ran on, and of these the largest of each family and source.
     codes = rows.groupby(["source", "name", "n"])["code"].transform("nunique")
     rows = rows[codes == len(OF_FIG_2)]

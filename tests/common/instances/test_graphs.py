@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import pdist, squareform
 
 from papers.common import instances
-from papers.common.instances.graphs import edge_lists, kron, plane, random_ends, stand_ins
+from papers.common.instances.graphs import deep, edge_lists, kron, plane, random_ends, stand_ins
 from papers.common.instances.graphs.edge_lists import Draws, graph_of
 from papers.common.model import Instance
 from papers.common.problems.graph import GraphError, bipartite
@@ -253,6 +253,22 @@ def test_the_smallest_stand_ins(name, n):
 def test_an_unknown_stand_in():
     with pytest.raises(ValueError, match="there are roadNet-CA"):
         draw("stand_in", 10, "nobody")
+
+
+# ------------------------------------------------------------------------------- deep ones
+
+
+def test_deep_graphs_are_what_they_say():
+    np.testing.assert_array_equal(
+        deep.path(3).matrix().toarray(), [[0, 1, 1], [1, 1, 0], [1, 0, 0]]
+    )
+    np.testing.assert_array_equal(deep.triangle(3).matrix().toarray(), np.tri(3).T)
+    squares = deep.grid(6).matrix().toarray()  # lines of two: 0-1, 2-3, 4-5
+    assert [tuple(np.flatnonzero(row)) for row in squares] == [
+        (1, 2), (0, 3), (0, 3, 4), (1, 2, 5), (2, 5), (3, 4)
+    ]  # fmt: skip
+    assert deep.path(1).edges == deep.triangle(1).edges == 1
+    assert deep.grid(1).edges == 0
 
 
 # ------------------------------------------------------------------------------- by name

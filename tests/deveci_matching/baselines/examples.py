@@ -9,8 +9,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from papers.common.problems.graph import bipartite
 from papers.deveci_matching.baselines import solvers
 
-SEQUENTIAL = ("hk", "hkdw", "pfp")
-MULTICORE = ("p_hk", "p_pfp", "p_dbfs")
+SEQUENTIAL = ("hk", "hkdw", "pfp", "pfp_packed")
+MULTICORE = ("p_hk", "p_pfp", "p_dbfs", "ms_bfs_graft")
 MOST = int(numba.config.NUMBA_NUM_THREADS)
 CODES = [(code, None) for code in (*SEQUENTIAL, "scipy")]
 CODES += [(code, threads) for code in MULTICORE for threads in range(1, min(3, MOST) + 1)]

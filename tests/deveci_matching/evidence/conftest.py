@@ -12,7 +12,7 @@ from deveci_matching.evidence.made_up import (
     summary,
 )
 
-from papers.deveci_matching.evidence import codes, experiments, sets, tables
+from papers.deveci_matching.evidence import codes, sets, tables
 from papers.deveci_matching.evidence.codes import BEST, cell
 
 
@@ -56,7 +56,5 @@ def profiled():
 
 @pytest.fixture(scope="package")
 def whole():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(experiments.FULL_SIZE, "1")
-        cells = [job.cell for job in jobs()]
+    cells = [job.cell for job in jobs()]
     return summary(cells, plausible, every_counter, spread=0.01)

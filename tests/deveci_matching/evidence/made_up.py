@@ -108,4 +108,5 @@ def plausible(code, graph):
 
 def every_counter(code, graph):
     found = {"cardinality": graph.n // 2, "initial_cardinality": graph.n // 3}
+    found |= {} if code in ON_GPU else {"edges_scanned": 10 * graph.n}
     return {**found, **(levels_of(code, graph) if code in VARIANTS else {})}

@@ -19,7 +19,8 @@ def test_a_cell_says_what_it_is(preset, gpu):
         levels = "levels_kept" not in job.options
         again = job.cell
         if "-16" not in code:
-            again = cell(code, job.cell.instance, start=start, levels=levels)
+            limit = codes.WORK_LIMIT if "work_limit" in job.options else None
+            again = cell(code, job.cell.instance, start=start, levels=levels, limit=limit)
         assert (again.solver, again.options) == (job.cell.solver, job.cell.options)
         assert code in (*codes.CODES, tables.MORE_THREADS)
 

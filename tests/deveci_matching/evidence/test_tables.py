@@ -20,7 +20,7 @@ from deveci_matching.evidence.made_up import (
 
 from papers.common.evidence import plots
 from papers.common.evidence.tables import NOT_MEASURED
-from papers.deveci_matching.evidence import codes, experiments, sets, tables, verdicts
+from papers.deveci_matching.evidence import codes, sets, tables, verdicts
 from papers.deveci_matching.evidence.codes import cell
 
 
@@ -228,8 +228,7 @@ def test_a_smaller_generated_graph_keeps_its_own_name():
     assert mine["published_gpu_s"].isna().all()
 
 
-def test_full_size_graphs_stand_beside_print(monkeypatch):
-    monkeypatch.setenv(experiments.FULL_SIZE, "1")
+def test_full_size_graphs_stand_beside_print():
     times = printed_ms()
     rows = summary(
         BY_NAME["full_size"].cells(PAPER),
@@ -248,8 +247,8 @@ def test_full_size_graphs_stand_beside_print(monkeypatch):
 def test_levels_by_iteration():
     rows = summary(BY_NAME["fig02"].cells(PAPER), lambda code, graph: 1.0, levels_of)
     found = table("fig02", rows)
-    assert set(found["name"]) == {"Hamrle3", "Hamrle3 stand-in", "delaunay_n18"}
-    mine = found[found["name"] == "delaunay_n18"]
+    assert set(found["name"]) == {"Hamrle3", "Hamrle3 stand-in", "delaunay_n23"}
+    mine = found[found["name"] == "delaunay_n23"]
     assert list(mine["what"]) == ["iterations", "launches"] + ["levels"] * 6
     sums = mine.set_index("what")["APsB GPUBFS CT"]
     assert (sums["iterations"], sums["launches"]) == (6, 210)
@@ -268,13 +267,13 @@ def test_figure_2_has_one_winner_a_panel(turned):
     """APFB needs fewer executions on Hamrle3, APsB on Delaunay; the stand-in says nothing."""
 
     def counters(code, graph):
-        few = {"APFB": "Hamrle3", "APsB": "delaunay_n18"}[code.split()[0]] == name_of(graph)
+        few = {"APFB": "Hamrle3", "APsB": "delaunay_n23"}[code.split()[0]] == name_of(graph)
         return {**levels_of(code, graph), "bfs_launches": 100 if few != turned else 150}
 
     rows = summary(BY_NAME["fig02"].cells(PAPER), lambda code, graph: 1.0, counters)
     found = [c for c in compared("fig02", rows) if c.kind == "claim"]
     assert {c.verdict for c in found} == {"open" if turned else "agrees"}
-    assert {c.quantity.rpartition(", ")[2] for c in found} == {"Hamrle3", "delaunay_n18"}
+    assert {c.quantity.rpartition(", ")[2] for c in found} == {"Hamrle3", "delaunay_n23"}
     assert len(found) == 4
 
 
@@ -287,13 +286,13 @@ def test_levels_that_do_not_add_up_are_seen(metric, factor):
     rows = rows.assign(median=rows["median"].where(~mine, factor * rows["median"]))
     wrong = [c for c in compared("fig02", rows) if c.verdict == "fails"]
     assert [c.quantity.rpartition("iterations, ")[2] for c in wrong] == [
-        "APsB GPUBFS-WR CT, delaunay_n18"
+        "APsB GPUBFS-WR CT, delaunay_n23"
     ]
 
 
 def test_figure_2_shows_graphs_that_all_four_ran_on(whole):
-    """The paper's Delaunay graphs are larger, but only the best variant is timed on them."""
+    """Print's own Delaunay graph, not the larger one that all were run on as well."""
     found = table("fig02", whole)
-    assert set(found["name"]) == {"Hamrle3", "Hamrle3 stand-in", "delaunay_n18"}
+    assert set(found["name"]) == {"Hamrle3", "Hamrle3 stand-in", "delaunay_n23"}
     sums = found[found["what"] != "levels"]
     assert sums[list(tables.OF_FIG_2)].notna().all(axis=None)

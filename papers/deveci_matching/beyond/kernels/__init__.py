@@ -15,11 +15,13 @@ found a free row stops at once [D13 Alg.4]. New are:
 * **Short phases** (`directions.levels`). Once a good part of the trees has a path and the others
   cost more edges than all before, the phase ends: short paths are everywhere, and trees planted
   anew find them sooner.
+* **Jumps** (`jumping`). A search that has gone on for many levels lets rows join trees over any
+  number of levels at once, by pointer doubling, and applies long paths by doubling, too.
 * **No host.** Phases and levels meet at barriers of the grid; while a frontier is small, block 0
   goes on alone with barriers of its own.
 
 Reading order: `arguments` (arrays and numbers that go together), `control` (the counters),
-`frontier`, `directions`, `grafting`, which ends with the kernel.
+`frontier`, `directions`, `jumping`, `greedy` (the start), `grafting`, which ends with the kernel.
 
 ======================  ===============  ========================================================
 name                    array            dtype, shape
@@ -35,6 +37,7 @@ frontier, two sides     queue            int32 [2 * columns]: light from the fro
                                          the back
 paths of a phase        ends             int32 [columns]: roots
 rows to graft           renewable        int32 [rows]
+rows to go on from      hops             int32 [2 * rows]
 counters                control          int32 [`CONTROL`]
 ======================  ===============  ========================================================
 """

@@ -47,11 +47,12 @@ class Trees(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """The frontier's two sides, ``queue``; the roots with a path; the rows to graft."""
+    """The frontier's two sides, ``queue``; the roots with a path; the rows to graft; hops."""
 
     frontier: Int32s
     ends: Int32s
     renewable: Int32s
+    hops: Int32s
 
 
 # ---------------------------------------------------------------------------------- numbers

@@ -18,13 +18,34 @@ PHASES, LEVELS, PULLED, LONE, GRAFTED, PATHS, CUT = range(6 * SLOT + 7, 6 * SLOT
 STEP, RENEWED, LIVING, REPLANT = range(6 * SLOT + 14, 6 * SLOT + 18)
 """The variables of the loop, for the next launch."""
 
-CONTROL = 6 * SLOT + 18
+JUMPS, ROUNDS, BARRIERS = range(6 * SLOT + 18, 6 * SLOT + 21)
+"""Jumps, rounds of jumps and of marks, barriers of the grid."""
+
+ROUND_OF = 6 * SLOT + 21
+"""Three words in turn: rows that have arrived, or marks passed on, in a round."""
+
+CONTROL = 6 * SLOT + 24
 
 GOING, SOLVED, TOO_MANY_LEVELS, TOO_MANY_PHASES = 0, 1, 2, 3
 
 FROM_START, FROM_GREEDY, GO_ON = 0, 1, 2
 """The ways a launch begins: from the matching that is given, from a greedy one, or where the last
 launch has ended."""
+
+
+@cuda.jit(device=True)
+def meet(control):
+    """Wait for all threads of the grid, and count it."""
+    if cuda.grid(1) == 0:
+        control[BARRIERS] += 1
+    cuda.cg.this_grid().sync()
+
+
+@cuda.jit(device=True)
+def clear_rounds(control):
+    """Set the words of the rounds to zero; one thread calls it."""
+    for k in range(3):
+        control[ROUND_OF + k] = 0
 
 
 @cuda.jit(device=True)

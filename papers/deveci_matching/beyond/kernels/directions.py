@@ -29,6 +29,7 @@ from papers.deveci_matching.beyond.kernels.control import (
     WORK,
     clear,
     hand_over,
+    meet,
 )
 from papers.deveci_matching.beyond.kernels.frontier import (
     NOTHING,
@@ -37,7 +38,9 @@ from papers.deveci_matching.beyond.kernels.frontier import (
     append,
     join,
     push,
+    tree_to_join,
 )
+from papers.deveci_matching.beyond.kernels.jumping import jump
 
 CUT_SHARE, CUT_WORK = 4, 1
 """A phase is cut short once a `CUT_SHARE`-th of its trees has a path, and the edges since the last
@@ -50,23 +53,6 @@ LONE_EDGES = 4
 """Block 0 expands a frontier alone if it has at most this many edges a thread."""
 
 # ---------------------------------------------------------------------------------- pull
-
-
-@cuda.jit(device=True)
-def tree_to_join(column, grafting, level, trees):
-    """Return the tree that a row may join through a column, or -1.
-
-    The tree must still search, and the column must be of the frontier; when grafting, any column of
-    the tree will do.
-    Race: another thread may bring the column into a tree just now; its root is read once. A column
-    that joins has a level above this one, and when grafting it is as good as any other of its tree.
-    """
-    if not grafting and load_relaxed(trees.level_of, column) != level:
-        return int32(-1)
-    tree = int32(load_relaxed(trees.root, column))
-    if tree >= 0 and load_relaxed(trees.end_of_root, tree) >= 0:
-        return int32(-1)
-    return tree
 
 
 @cuda.jit(device=True)
@@ -153,11 +139,12 @@ def is_small(light, heavy, edges):
 
 
 @cuda.jit(device=True)
-def alone(front, spent, most, columns, now, graph, matching, trees, queues, control):
+def alone(front, spent, most, turns, columns, now, graph, matching, trees, queues, control):
     """Expand levels by block 0 while the frontier stays small; hand the last one to the grid.
 
-    It also returns after a path or after `most` edges, so that the phase can end. It uses its own
-    counters, because other blocks may still read this step's slot.
+    It also returns after a path or after `most` edges, so that the phase can end, and after `turns`
+    levels, so that it can jump. It uses its own counters, because other blocks may still read this
+    step's slot.
     """
     thread = cuda.threadIdx.x
     light, _, edges = front
@@ -167,7 +154,7 @@ def alone(front, spent, most, columns, now, graph, matching, trees, queues, cont
         clear(ALONE + SLOT, control)
     cuda.syncthreads()
     heavy, found, done = int32(0), int32(0), int32(0)
-    for _ in range(columns + 1):
+    for _ in range(turns):
         inner = ALONE + SLOT * ((done + 1) % 3)
         if thread == 0:
             clear(ALONE + SLOT * ((done + 2) % 3), control)
@@ -196,23 +183,25 @@ def alone(front, spent, most, columns, now, graph, matching, trees, queues, cont
 
 
 @cuda.jit(device=True)
-def levels(step, living, odd, sizes, graph, matching, trees, queues, control):
+def levels(step, living, odd, wait, sizes, graph, matching, trees, queues, control):
     """Expand the frontier until it is empty, or until the rest is not worth its edges.
 
     Every step of the grid reads slot ``step % 3``, counts in the next slot and clears the one after
     that, which all blocks have read before the last barrier. `living` is the number of trees that
-    search, or 0 if the columns of the frontier are their roots.
+    search, or 0 if the columns of the frontier are their roots. After `wait` levels the phase
+    jumps, and then again after twice as many: see `jumping`. A step that jumps expands its frontier
+    by all blocks.
 
     Returns
     -------
-    (int32, int32, bool)
+    (int32, int32, bool, int32)
         The number of the step after the last; the number of trees that searched; whether the phase
-        was cut short.
+        was cut short; its jumps.
     """
-    grid = cuda.cg.this_grid()
     first = cuda.grid(1) == 0
     rows, columns = sizes
-    found = int32(0)
+    found, jumps, grown = int32(0), int32(0), int32(0)
+    due = int64(load_relaxed(control, SLOT * (step % 3) + LEVEL)) + wait
     for _ in range(columns + 2):
         slot, into = SLOT * (step % 3), SLOT * ((step + 1) % 3)
         light, heavy = load_relaxed(control, slot + LIGHT), load_relaxed(control, slot + HEAVY)
@@ -224,22 +213,30 @@ def levels(step, living, odd, sizes, graph, matching, trees, queues, control):
         if living == 0:
             living = int32(light + heavy)
         if light + heavy == 0:
-            return step, living, False
+            return step, living, False, jumps
         if news > 0:
             found, mark = int32(found + news), work
         most = int64(NEVER)
         if int64(found) * CUT_SHARE >= living:
             most = int64(mark) * (1 + CUT_WORK)
             if int64(work) + edges > most:
-                return step, living, True
+                return step, living, True, jumps
         if first:
             clear(SLOT * ((step + 2) % 3), control)
         front, now = Front(light, heavy, edges), Step(level, odd, into, side)
-        if is_small(light, heavy, edges):
+        jumps_now = level >= due
+        if jumps_now:
+            grown = jump(jumps, sizes, now, graph, matching, trees, queues, control)
+            add_up(grown, into + EDGES, control)
+            jumps = int32(jumps + 1)
+            due = int64(level) + (int64(wait) << min(jumps, 31))
+            meet(control)
+        if not jumps_now and is_small(light, heavy, edges):
             if cuda.blockIdx.x == 0:
+                turns = min(due - level, int64(columns) + 1)
                 alone(
-                    front, Spent(seen, work, mark), most, columns, now, graph, matching, trees,
-                    queues, control,
+                    front, Spent(seen, work, mark), most, turns, columns, now, graph, matching,
+                    trees, queues, control,
                 )  # fmt: skip
         else:
             if edges > rows - seen and edges > rows >> 3:
@@ -262,8 +259,8 @@ def levels(step, living, odd, sizes, graph, matching, trees, queues, control):
                     mark,
                     control,
                 )
-        grid.sync()
+        meet(control)
         step = int32(step + 1)
     if first:
         control[STATUS] = TOO_MANY_LEVELS
-    return step, living, False
+    return step, living, False, jumps

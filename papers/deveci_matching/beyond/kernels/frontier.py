@@ -86,6 +86,23 @@ def join(row, tree, now, matching, trees, queues, control):
     return int32(other)
 
 
+@cuda.jit(device=True)
+def tree_to_join(column, grafting, level, trees):
+    """Return the tree that a row may join through a column, or -1.
+
+    The tree must still search, and the column must be of the frontier; when grafting, any column of
+    the tree will do.
+    Race: another thread may bring the column into a tree just now; its root is read once. A column
+    that joins has a level above this one, and when grafting it is as good as any other of its tree.
+    """
+    if not grafting and load_relaxed(trees.level_of, column) != level:
+        return int32(-1)
+    tree = int32(load_relaxed(trees.root, column))
+    if tree >= 0 and load_relaxed(trees.end_of_root, tree) >= 0:
+        return int32(-1)
+    return tree
+
+
 # ---------------------------------------------------------------------------------- push
 
 

@@ -41,9 +41,12 @@ from papers.deveci_matching.beyond.kernels.control import (
     TOO_MANY_PHASES,
     clear,
     hand_over,
+    meet,
 )
 from papers.deveci_matching.beyond.kernels.directions import levels, pull
 from papers.deveci_matching.beyond.kernels.frontier import add_up, append
+from papers.deveci_matching.beyond.kernels.greedy import greedy
+from papers.deveci_matching.beyond.kernels.jumping import augment_marked
 
 
 @cuda.jit(device=True)
@@ -109,29 +112,7 @@ def sort_rows(rows, odd, trees, renewable, control):
 
 
 @cuda.jit(device=True)
-def greedy(leaves, columns, graph, matching):
-    """Let every column take a free row, so that in the end no edge has two free vertices.
-
-    It is called twice: with `leaves` for the columns of one edge, then for all others.
-
-    Race: the atomic gives a row to one of the columns that want it; the others go on looking.
-    """
-    cxadj, rmatch = graph.cxadj, matching.rmatch
-    for start in range(cuda.grid(1), columns, cuda.gridsize(1)):
-        column = int32(start)
-        first, last = cxadj[column], cxadj[column + 1]
-        if (last - first == 1) == leaves:
-            for edge in range(first, last):
-                row = graph.cadj[edge]
-                if load_relaxed(rmatch, row) == -1 and cuda.atomic.cas(rmatch, row, -1, column) == (
-                    -1
-                ):
-                    matching.cmatch[column] = row
-                    break
-
-
-@cuda.jit(device=True)
-def begin(begins, sizes, graph, start, matching, control):
+def begin(begins, sizes, graph, start, matching, trees, control):
     """Clear the counters, and start from the matching that is given or from a greedy one."""
     grid = cuda.cg.this_grid()
     rows, columns = sizes
@@ -144,14 +125,14 @@ def begin(begins, sizes, graph, start, matching, control):
         matching.cmatch[column] = -1 if greedily else start.cmatch[column]
     grid.sync()
     if greedily:
-        greedy(True, columns, graph, matching)
-        grid.sync()
-        greedy(False, columns, graph, matching)
-        grid.sync()
+        greedy(rows, columns, graph, matching, trees.level_of, control)
+        meet(control)
 
 
 @cuda.jit
-def maximum_matching(sizes, begins, share, graph, start, matching, trees, queues, control):
+def maximum_matching(
+    sizes, begins, share, jump_after, graph, start, matching, trees, queues, control
+):  # fmt: skip
     """Repeat phases until one finds no path: search, augment, sort, and graft or plant anew.
 
     A launch makes `share` phases at most; one that `begins` with `GO_ON` goes on behind the last.
@@ -180,7 +161,7 @@ def maximum_matching(sizes, begins, share, graph, start, matching, trees, queues
     first = cuda.grid(1) == 0
     step, renewed, living, replant, done = int32(0), int32(0), int32(0), True, int32(0)
     if begins != GO_ON:
-        begin(begins, sizes, graph, start, matching, control)
+        begin(begins, sizes, graph, start, matching, trees, control)
     else:
         step, done = load_relaxed(control, STEP), load_relaxed(control, PHASES)
         renewed, living = load_relaxed(control, RENEWED), load_relaxed(control, LIVING)
@@ -201,16 +182,19 @@ def maximum_matching(sizes, begins, share, graph, start, matching, trees, queues
             pull(True, renewed, columns, now, graph, matching, trees, queues, control)
         if first:
             hand_over(into, int32(level + 1), int32(1 - side), kept, 0, 0, control)
-        grid.sync()
-        step, living, cut = levels(
-            int32(step + 1), living, odd, sizes, graph, matching, trees, queues, control
+        meet(control)
+        step, living, cut, jumps = levels(
+            int32(step + 1), living, odd, jump_after, sizes, graph, matching, trees, queues, control
         )
         found = load_relaxed(control, ENDS + odd)
         if found == 0:
             if first and control[STATUS] == 0:
                 control[STATUS] = SOLVED
             return
-        augment(found, columns, matching, trees, queues.ends)
+        if jumps > 0:
+            augment_marked(rows, matching, trees, queues, control)
+        else:
+            augment(found, columns, matching, trees, queues.ends)
         if first:
             control[ENDS + 1 - odd] = 0
             control[RENEWABLE + 1 - odd] = 0
@@ -219,12 +203,12 @@ def maximum_matching(sizes, begins, share, graph, start, matching, trees, queues
             control[PATHS] += found
             control[GRAFTED] += int32(0) if replant else int32(1)
             control[CUT] += int32(1) if cut else int32(0)
-        grid.sync()
+        meet(control)
         if cut:
             replant = True
         else:
             sort_rows(rows, odd, trees, queues.renewable, control)
-            grid.sync()
+            meet(control)
             living = int32(living - found)
             renewed = load_relaxed(control, RENEWABLE + odd)
             replant = load_relaxed(control, KEPT + odd) < renewed
@@ -237,7 +221,8 @@ def maximum_matching(sizes, begins, share, graph, start, matching, trees, queues
 
 SIGNATURES = {
     maximum_matching: (
-        Sizes, "int32", "int32", Adjacency, Partners, Partners, Trees, Queues, "int32[::1]",
+        Sizes, "int32", "int32", "int32", Adjacency, Partners, Partners, Trees, Queues,
+        "int32[::1]",
     ),
 }  # fmt: skip
 """The types that the kernel is compiled for."""
