@@ -81,6 +81,11 @@ class State:
         """Whether every column is assigned."""
         return self.c.shape[0] == self.c.shape[1]
 
+    @property
+    def turn(self) -> int:
+        """Steps that made a new list of free rows so far."""
+        return sum(self.counts[name] for name in ("rounds", "rescalings", "phases"))
+
     def free(self) -> np.ndarray:
         """Rows that have no column."""
         return np.flatnonzero(self.column < 0)
@@ -135,7 +140,7 @@ def two_least(state: State, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     """Each row's nearest column, its distance ``c - v``, and that of the second nearest."""
     left = state.left(rows)
     first = left.min(axis=1)
-    order = places(rows, state.counts["rounds"], left.shape[1])
+    order = places(rows, state.turn, left.shape[1])
     column = np.where(left == first[:, None], order, order.max() + 1).argmin(axis=1)
     left[np.arange(len(rows)), column] = state.top
     return column, first, left.min(axis=1)
