@@ -109,6 +109,7 @@ def reduce_lines(state: State) -> None:
     if state.square:
         rest = (state.left() - state.u[:, None]).min(axis=0)
         state.v = _finite_or_zero(rest, state.top)
+    state.counts["rescalings"] += 1
     step = -(-n // state.settings.sampled_rows)
     sample = state.left(slice(0, n, step)) - state.u[::step, None]
     finite = sample < state.top

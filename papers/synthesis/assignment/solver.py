@@ -140,13 +140,13 @@ def barriers(counts: dict[str, int], square: bool, lifts: int) -> int:
         The run's counters.
     square : bool
     lifts : int
-        Rescalings that were lifts: they have 4 barriers instead of 3.
+        Rescalings that were lifts: they have 4 barriers each.
     """
     return (
-        (5 if square else 3)
+        2
         + 2 * counts["rounds"]
-        + 3 * counts["rescalings"]
-        + lifts
+        + (3 if square else 1) * (counts["rescalings"] - lifts)
+        + 4 * lifts
         + counts["iterations"]
         + 3 * counts["phases"]
     )

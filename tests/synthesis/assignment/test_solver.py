@@ -65,13 +65,11 @@ def test_a_state_runs_again(dtype):
     cost = np.random.default_rng(2).integers(0, 99, (8, 8))
     state = solver.upload(cost, dtype=dtype, settings=SHAPES[2])
     assert state.arrays["cost"].dtype == dtype
-    counted = set()
     for _ in range(2):
         solver.run(state)
-        answer = solver.download(state)
-        assert_optimal(cost, answer)
-        counted.add(tuple(answer.counters.items()))
-    assert len(counted) == 1
+        assert_optimal(cost, solver.download(state))
+        for name in state.arrays.keys() - {"cost", "signal", "words"}:
+            state.arrays[name].view(np.uint8)[...] = 0xA5  # a run makes all the others itself
 
 
 def test_barriers_are_those_that_the_kernel_comes_by(monkeypatch):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cuda, int32, int64
+from numba import cuda, int32, int64, uint32, uint64
 
 from papers.common.gpu.reductions import warp_sum
 from papers.synthesis.assignment.kernels.arguments import NUMBER, SUM
 
-ALL, FREE_ONLY, OTHERS = 0, 1, 2
-"""Which pairs count: all, those of free columns, or those that are not matched."""
+FREE_ONLY, OTHERS = 0, 1
+"""Which pairs count: those of free columns, or those that are not matched."""
 
 
 def least_with(loads: int) -> Any:
@@ -41,7 +41,9 @@ def least_with(loads: int) -> Any:
                     for k in range(loads):
                         held[k] = matrix.top
                         if i + k < end and i + k != own:
-                            held[k] = matrix.cost[int64(i + k) * m + column] - u[i + k]
+                            held[k] = (
+                                matrix.cost[uint64(int64(i + k) * m + column)] - u[uint32(i + k)]
+                            )
                     for k in range(loads):
                         nearest = min(nearest, held[k])
                 if nearest < matrix.top:
@@ -55,15 +57,6 @@ def fill(array, size, value):
     """Set the first elements of an array; a thread of the grid every gridsize-th."""
     for k in range(cuda.grid(1), size, cuda.gridsize(1)):
         array[k] = value
-
-
-@cuda.jit(device=True)
-def first_duals(shape, matrix, duals, least):
-    """Column duals from their least slacks."""
-    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
-        if least[j] < matrix.top:
-            duals.v[j] = least[j]
-            duals.bid[j] = least[j]
 
 
 @cuda.jit(device=True)

@@ -1,7 +1,7 @@
 """The launch: the reference's schedule, stage by stage; `integers` and `floats` make kernels of it.
 
-Between two stages that hand on data stands a barrier of the grid: 3 for the start (a square: 5),
-2 a round, 3 a rescaling, 1 a level of a search and 3 a phase, 4 a lift of floats.
+Between two stages that hand on data stands a barrier of the grid: 2 for the start, 2 a round, 3 a
+rescaling (a rectangle: 1), 1 a level of a search and 3 a phase, 4 a lift of floats.
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape
@@ -28,7 +28,6 @@ from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment.kernels import columns, rounds, rows, search
 from papers.synthesis.assignment.kernels.arguments import (
-    EXPIRED,
     FREE,
     FRONT,
     LATE,
@@ -55,8 +54,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     Tree,
     Work,
 )
-from papers.synthesis.assignment.kernels.columns import ALL, OTHERS, fill, first_duals, lift_columns
-from papers.synthesis.assignment.kernels.rows import group_of, leads, log_warps, row_dual
+from papers.synthesis.assignment.kernels.columns import OTHERS, fill, lift_columns
 from papers.synthesis.assignment.kernels.words import count, free_rows, is_late, prepare_turn
 from papers.synthesis.assignment.settings import LARGEST_BLOCK, WARP
 
@@ -65,16 +63,14 @@ FOREVER = 2**62
 
 
 @cuda.jit(device=True)
-def clear(shape, matrix, duals, matching, lists, tree, log):
+def clear(shape, matrix, duals, matching, tree, log):
     """The state before a run, whatever the last one left.  A barrier has to follow."""
     for i in range(cuda.grid(1), shape.n, cuda.gridsize(1)):
         matching.column[i] = -1
         tree.row_claim[i] = 0
-        lists.rows[i] = i
     for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
         matching.row[j] = -1
         tree.column_claim[j] = 0
-        tree.distance[j] = matrix.top
         duals.v[j] = 0
         duals.bid[j] = 0
     if cuda.grid(1) == 0:
@@ -83,7 +79,6 @@ def clear(shape, matrix, duals, matching, lists, tree, log):
                 store_relaxed(log.words, word + slot, int32(0))
             log.levels[LEAST + slot] = matrix.top
             log.levels[REACH + slot] = search.nothing_reached(shape, matrix)
-        store_relaxed(log.words, FREE, shape.n)
         log.levels[SUM] = 0
         log.levels[NUMBER] = 0
         for which in range(log.totals.size):
@@ -99,58 +94,54 @@ def finish(status, log):
         store_release_system(log.signal, 0, (int64(sequence) << PAYLOAD_BITS) | status)
 
 
-def reduction_with(two_least: Any, least_in_columns: Any, sum_of_sample: Any, loads: int) -> Any:
-    """Make `reduce_lines`."""
+def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any) -> Any:
+    """Make `start_and_scales`."""
 
     @cuda.jit(device=True)
-    def reduce_lines(shape, matrix, duals, matching, tree, log):
-        """Row minima, of a square also column minima, and the sum for the mean."""
-        grid = cuda.cg.this_grid()
-        power = log_warps(shape, shape.n, loads)
-        group, groups = group_of(power)
-        for base in range(0, shape.n, groups):
-            row = int32(base + group)
-            if row >= shape.n:
-                row = int32(-1)
-            first, _, _ = two_least(shape, matrix, duals.v, row, int32(0), power)
-            if row >= 0 and leads(power):
-                duals.u[row] = row_dual(first, matrix.top)
-        grid.sync()
-        if shape.square != 0:
-            least_in_columns(ALL, shape, matrix, duals.u, matching.row, tree.distance)
-            grid.sync()
-            first_duals(shape, matrix, duals, tree.distance)
-            grid.sync()
-        sum_of_sample(matrix.zero, shape, matrix, duals, log.levels)
-        grid.sync()
+    def start_and_scales(due, schedule, shape, matrix, duals, matching, lists, tree, log):
+        """The start, then rescalings and rounds for falling eps where many rows are free.
 
-    return reduce_lines
+        One loop, so that every part of it is in the kernel once. The start is a rescaling of the
+        empty matching to eps 0: row minima, and column minima of the rest.
 
-
-def scales_with(rescale: Any, bid_rounds: Any, divide: Any) -> Any:
-    """Make `scales`."""
-
-    @cuda.jit(device=True)
-    def scales(mean, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log):
-        """Rescale and bid for falling eps, then at eps 0; the turn after them."""
-        eps, least = mean, divide(divide(mean, shape.n), shape.n)
-        for _ in range(schedule.most_scales):
-            if eps <= 0 or eps < least or is_late(log, turn):
-                break
+        Returns
+        -------
+        turn : int32
+        mean : D
+            The mean reduced cost.
+        """
+        turn, last = int32(0), False
+        eps, mean, floor = matrix.zero, matrix.zero, matrix.zero
+        stop, most = int32(0), schedule.start_rounds
+        for stage in range(schedule.most_scales + 2):
             turn = rescale(eps, turn, due, shape, matrix, duals, matching, lists, tree, log)
+            if stage == 0:
+                sum_of_sample(matrix.zero, shape, matrix, duals, log.levels)
+                cuda.cg.this_grid().sync()
+                mean = divide(log.levels[SUM], max(int64(log.levels[NUMBER]), int64(1)))
+                for _ in range(shape.shift):
+                    mean = mean + mean
             turn = bid_rounds(
-                eps, mean, schedule.stop, schedule.most_rounds, turn, due, schedule, shape, matrix,
-                duals, matching, lists, tree, log,
+                eps, mean, stop, most, turn, due, schedule, shape, matrix, duals, matching, lists,
+                tree, log,
             )  # fmt: skip
-            count(log, SCALES, 1)
-            eps = divide(eps, schedule.divisor)
-        turn = rescale(matrix.zero, turn, due, shape, matrix, duals, matching, lists, tree, log)
-        return bid_rounds(
-            matrix.zero, mean, int32(0), schedule.last_rounds, turn, due, schedule, shape, matrix,
-            duals, matching, lists, tree, log,
-        )  # fmt: skip
+            if stage == 0:
+                many = int64(1000) * free_rows(log, turn) > int64(schedule.scale_above) * shape.n
+                if shape.square == 0 or not many:
+                    break
+                eps, floor = mean, divide(divide(mean, shape.n), shape.n)
+                stop, most = schedule.stop, schedule.most_rounds
+            elif last:
+                break
+            else:
+                eps = divide(eps, schedule.divisor)
+                count(log, SCALES, 1)
+            if eps <= 0 or eps < floor or stage == schedule.most_scales or is_late(log, turn):
+                last, eps = True, matrix.zero
+                stop, most = int32(0), schedule.last_rounds
+        return turn, mean
 
-    return scales
+    return start_and_scales
 
 
 def lifts_with(new_row_duals: Any, least_in_columns: Any) -> Any:
@@ -204,22 +195,28 @@ def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) ->
     """
     two_least = rows.two_least_with(loads)
     least_in_columns = columns.least_with(loads)
-    reduce_lines = reduction_with(two_least, least_in_columns, columns.sum_with(scaled), loads)
-    bid_rounds = rounds.rounds_with(rounds.bids_with(two_least, loads))
     new_row_duals = rounds.row_duals_with(two_least, loads)
-    scales = scales_with(rounds.rescale_with(new_row_duals, least_in_columns), bid_rounds, divide)
+    start_and_scales = scales_with(
+        rounds.rescale_with(new_row_duals, least_in_columns),
+        rounds.rounds_with(rounds.bids_with(two_least, loads)),
+        columns.sum_with(scaled),
+        divide,
+    )
     phases = search.phases_with(search.search_with(search.relax_with(loads)))
     lifts = lifts_with(new_row_duals, least_in_columns)
 
     @cuda.jit(device=True)
-    def repair(
-        turn, level, due, delta, schedule, shape, matrix, duals, matching, lists, tree, front, log
+    def match_and_repair(
+        turn, delta, due, schedule, shape, matrix, duals, matching, lists, tree, front, log
     ):
-        """Floats: small duals, and pairs that rounding has left loose are matched anew."""
-        status = int32(SOLVED)
+        """Exact phases; of floats small duals, and phases anew for pairs that are loose."""
+        level, status = int32(0), int32(SOLVED)
         for attempt in range(schedule.repairs + 1):
-            if is_late(log, turn):
-                return int32(EXPIRED)
+            turn, level, status = phases(
+                turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log
+            )
+            if status != SOLVED or not floats:
+                break
             may_part = attempt < schedule.repairs and shape.square != 0
             turn = lifts(
                 may_part, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log
@@ -227,11 +224,6 @@ def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) ->
             if free_rows(log, turn) == 0:
                 break
             count(log, REPAIRS, 1)
-            turn, level, status = phases(
-                turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log
-            )
-            if status != SOLVED:
-                break
         return status
 
     @cuda.jit
@@ -242,37 +234,21 @@ def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) ->
         Reads/Writes: reads ``cost``, writes everything else.
         Race: those of the stages; barriers of the grid stand between them.
         """
-        grid = cuda.cg.this_grid()
         work = Work(
             shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
             shape.shift, cuda.shared.array(LARGEST_BLOCK, duals.v.dtype),
             cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(LARGEST_BLOCK, int32),
         )  # fmt: skip
         due = globaltimer() + log.limit
-        clear(work, matrix, duals, matching, lists, tree, log)
-        grid.sync()
-        reduce_lines(work, matrix, duals, matching, tree, log)
-        mean = divide(log.levels[SUM], max(int64(log.levels[NUMBER]), int64(1)))
-        for _ in range(shape.shift):
-            mean = mean + mean
-        turn = bid_rounds(
-            matrix.zero, mean, int32(0), schedule.start_rounds, int32(0), due, schedule, work,
-            matrix, duals, matching, lists, tree, log,
-        )  # fmt: skip
-        many = int64(1000) * free_rows(log, turn) > int64(schedule.scale_above) * shape.n
-        if shape.square != 0 and many:
-            turn = scales(
-                mean, turn, due, schedule, work, matrix, duals, matching, lists, tree, log
-            )
-        delta = divide(mean * schedule.delta, shape.n)
-        turn, level, status = phases(
-            turn, int32(0), due, delta, work, matrix, duals, matching, lists, tree, front, log
+        clear(work, matrix, duals, matching, tree, log)
+        cuda.cg.this_grid().sync()
+        turn, mean = start_and_scales(
+            due, schedule, work, matrix, duals, matching, lists, tree, log
         )
-        if floats and status == SOLVED:
-            status = repair(
-                turn, level, due, delta, schedule, work, matrix, duals, matching, lists, tree,
-                front, log,
-            )  # fmt: skip
+        delta = divide(mean * schedule.delta, shape.n)
+        status = match_and_repair(
+            turn, delta, due, schedule, work, matrix, duals, matching, lists, tree, front, log
+        )
         finish(status, log)
 
     return assign

@@ -181,10 +181,11 @@ def rescale_with(new_row_duals: Any, least_in_columns: Any) -> Any:
         prepare_turn(log, turn, due)
         count(log, RESCALINGS, 1)
         grid.sync()
-        least_in_columns(FREE_ONLY, shape, matrix, duals.u, matching.row, tree.distance)
-        grid.sync()
-        raise_free_columns(eps, shape, matrix, duals, matching.row, tree.distance)
-        grid.sync()
+        if shape.square != 0:  # a rectangle's columns stay at 0 until they are taken
+            least_in_columns(FREE_ONLY, shape, matrix, duals.u, matching.row, tree.distance)
+            grid.sync()
+            raise_free_columns(eps, shape, matrix, duals, matching.row, tree.distance)
+            grid.sync()
         return int32(turn + 1)
 
     return rescale

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cuda, int32, int64
+from numba import cuda, int32, int64, uint32, uint64
 
 from papers.common.gpu.reductions import FULL_WARP
 
@@ -83,7 +83,7 @@ def two_least_with(loads: int) -> Any:
                     if here < tiles:
                         column = column_at(int32((here << 5) + lane), row, turn, m)
                         if column < m:
-                            held[k] = matrix.cost[begin + column] - v[column]
+                            held[k] = matrix.cost[uint64(begin + column)] - v[uint32(column)]
                 for k in range(loads):
                     value = held[k]
                     if value < first:

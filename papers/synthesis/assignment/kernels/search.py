@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cuda, int32, int64
+from numba import cuda, int32, int64, uint32, uint64
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed
 from papers.common.gpu.reductions import warp_min, warp_sum
@@ -97,10 +97,10 @@ def relax_with(loads: int) -> Any:
             for x in range(loads):
                 held[x] = matrix.top
                 if k + x * parts < rows:
-                    row = front.rows[half + k + x * parts]
-                    held[x] = matrix.cost[int64(row) * shape.m + column] - v
+                    row = front.rows[uint32(half + k + x * parts)]
+                    held[x] = matrix.cost[uint64(int64(row) * shape.m + column)] - v
             for x in range(loads):
-                here = int32(half + k + x * parts)
+                here = uint32(half + k + x * parts)
                 if k + x * parts < rows and held[x] < matrix.top:
                     # A slack that rounding has made negative counts as none.
                     through = max(front.base[here] + held[x], front.start[here])
