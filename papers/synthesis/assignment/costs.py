@@ -85,7 +85,8 @@ def prepare(cost: Any, maximize: bool = False, dtype: Any = None) -> Costs:
     ------
     ValueError
         For what `papers.common.problems.assignment.as_matrix` refuses, NaN, an infinity of the
-        wrong sign, a range that would overflow, and a type that does not hold the costs.
+        wrong sign, a range that would overflow, a type that does not hold the costs, and a line
+        of the shorter side without an allowed pair (what is infeasible otherwise, a run finds).
     """
     array = as_matrix(cost)
     if array.dtype.kind == "f":
@@ -96,6 +97,8 @@ def prepare(cost: Any, maximize: bool = False, dtype: Any = None) -> Costs:
         loose = 0
     turned = array.shape[0] > array.shape[1]
     matrix = np.ascontiguousarray(matrix.T if turned else matrix)
+    if matrix.dtype.kind == "f" and matrix.size and np.isposinf(matrix.min(axis=1)).any():
+        raise ValueError(INFEASIBLE)
     return Costs(matrix, array, turned, shift, maximize, loose)
 
 

@@ -38,6 +38,10 @@ COUNTS = (
 that find the row duals anew; repairs of floats, and pairs that are loose after the last one."""
 
 
+TAKEN = 2**30
+"""A row looks at columns that are taken behind those that are free."""
+
+
 @dataclass
 class State:
     """Everything that the steps share.
@@ -126,7 +130,7 @@ def _finite_or_zero(values: np.ndarray, top: Any) -> np.ndarray:
 
 
 def places(rows: np.ndarray, turn: int, m: int) -> np.ndarray:
-    """The order in which each row looks at the columns: of equal ones it takes the first.
+    """The order in which each row looks at the columns: of equal ones it takes the first free one.
 
     Every row begins at another tile of 32 columns, in every round at the next one, and inside a
     tile at another column: else all rows of equal costs would want the same column.
@@ -138,10 +142,14 @@ def places(rows: np.ndarray, turn: int, m: int) -> np.ndarray:
 
 
 def two_least(state: State, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Each row's nearest column, its distance ``c - v``, and that of the second nearest."""
+    """Each row's nearest column, its distance ``c - v``, and that of the second nearest.
+
+    Of equally near columns a free one is taken: at eps 0 rows would else take columns from one
+    another that cost them the same, in turns, and gain nothing.
+    """
     left = state.left(rows)
     first = left.min(axis=1)
-    order = places(rows, state.turn, left.shape[1])
+    order = places(rows, state.turn, left.shape[1]) + TAKEN * (state.row >= 0)
     column = np.where(left == first[:, None], order, order.max() + 1).argmin(axis=1)
     left[np.arange(len(rows)), column] = state.top
     return column, first, left.min(axis=1)

@@ -28,7 +28,7 @@ def bids_with(two_least: Any, loads: int) -> Any:
     """Make `make_bids` from `rows.two_least`."""
 
     @cuda.jit(device=True)
-    def make_bids(eps, mean, turn, free, shape, matrix, duals, lists):
+    def make_bids(eps, mean, turn, free, shape, matrix, duals, matching, lists):
         """Every free row bids for its nearest column so much that the second nearest is eps nearer.
 
         Race: bids for a column meet in an atomic minimum; the lowest stays, whoever comes first.
@@ -41,7 +41,7 @@ def bids_with(two_least: Any, loads: int) -> Any:
             row = int32(-1)
             if k < free:
                 row = lists.rows[half + k]
-            first, place, second = two_least(shape, matrix, duals.v, row, turn, power)
+            first, place, second = two_least(shape, matrix, duals.v, matching.row, row, turn, power)
             if row >= 0 and leads(power):
                 lists.column[k] = -1
                 if first < matrix.top:
@@ -115,7 +115,7 @@ def rounds_with(make_bids: Any) -> Any:
                 if done > 0 and fallen < int64(schedule.stall_share) * before:
                     break
                 before = free
-            make_bids(eps, mean, turn, free, shape, matrix, duals, lists)
+            make_bids(eps, mean, turn, free, shape, matrix, duals, matching, lists)
             grid.sync()
             take_bids(turn, free, shape, matrix, duals, matching, lists, tree, log)
             prepare_turn(log, turn, due)
@@ -138,6 +138,9 @@ def row_duals_with(two_least: Any, loads: int) -> Any:
         A pair that stays lends its row the dual that makes it tight (unless `keep_all`, of floats:
         there the least dual stays, and loose pairs are counted in ``totals[loose_at]``).
         Rows that are free make the list of the next turn.
+
+        Race: rows that look for their least ``c - v`` see columns before or after these are freed,
+        which decides about a place only, and nobody looks at it here.
         """
         power = log_warps(shape, shape.n, loads)
         group, groups = group_of(power)
@@ -146,7 +149,7 @@ def row_duals_with(two_least: Any, loads: int) -> Any:
             row = int32(base + group)
             if row >= shape.n:
                 row = int32(-1)
-            first, _, _ = two_least(shape, matrix, duals.v, row, turn, power)
+            first, _, _ = two_least(shape, matrix, duals.v, matching.row, row, turn, power)
             if row >= 0 and leads(power):
                 dual = row_dual(first, matrix.top)
                 column = matching.column[row]

@@ -8,6 +8,9 @@ from numba import cuda, int32, int64, uint32, uint64
 
 from papers.common.gpu.reductions import FULL_WARP
 
+TAKEN = 2**30
+"""Set in the place of a column that is taken: such a one comes behind all that are free."""
+
 NOWHERE = 2**31 - 1
 """The place of a column that does not exist, behind all others."""
 
@@ -16,6 +19,7 @@ NOWHERE = 2**31 - 1
 def column_at(place, row, turn, m):
     """The column that a row looks at in a place of its order; see `reference.places`."""
     tiles = int32((m + 31) >> 5)
+    place = int32(place & (TAKEN - 1))
     tile = int32((place >> 5) + int32(row + turn) % tiles)
     if tile >= tiles:
         tile = int32(tile - tiles)
@@ -61,11 +65,12 @@ def two_least_with(loads: int) -> Any:
     """Make `two_least` with so many loads in flight a thread."""
 
     @cuda.jit(device=True)
-    def two_least(shape, matrix, v, row, turn, power):
+    def two_least(shape, matrix, v, row_of, row, turn, power):
         """The nearest column's distance ``c - v`` and place, and the second nearest distance.
 
         All threads of a block call it, those of a group of ``2**power`` warps with one row, or
-        with -1. The group's first thread gets the result.
+        with -1. The group's first thread gets the result. Of equally near columns the first free
+        one counts, else the first.
         """
         firsts, seconds, places = shape.firsts, shape.seconds, shape.places
         held = cuda.local.array(loads, v.dtype)
@@ -77,6 +82,7 @@ def two_least_with(loads: int) -> Any:
         if row >= 0:
             begin = int64(row) * m
             for tile in range(warp & (warps - 1), tiles, warps * loads):
+                taken = int32(0)
                 for k in range(loads):
                     here = int32(tile + k * warps)
                     held[k] = matrix.top
@@ -84,11 +90,15 @@ def two_least_with(loads: int) -> Any:
                         column = column_at(int32((here << 5) + lane), row, turn, m)
                         if column < m:
                             held[k] = matrix.cost[uint64(begin + column)] - v[uint32(column)]
+                            if row_of[uint32(column)] >= 0:
+                                taken = int32(taken | (1 << k))
                 for k in range(loads):
                     value = held[k]
-                    if value < first:
-                        second, first = first, value
-                        place = int32(((tile + k * warps) << 5) + lane)
+                    here = int32(((tile + k * warps) << 5) + lane)
+                    if taken >> k & 1 != 0:
+                        here = int32(here | TAKEN)
+                    if value < first or (value == first and here < place):
+                        second, first, place = first, value, here
                     elif value < second:
                         second = value
         for distance in (16, 8, 4, 2, 1):

@@ -83,8 +83,7 @@ FAULTS = {
     ),
     "bids are taken before all are made": (
         rounds, "rounds_with",
-        "make_bids(eps, mean, turn, free, shape, matrix, duals, lists)\n            grid.sync()",
-        "make_bids(eps, mean, turn, free, shape, matrix, duals, lists)", "product", "scales",
+        "matching, lists)\n            grid.sync()", "matching, lists)", "narrow", "phases",
     ),
     "paths are walked before all are traced": (
         search, "phases_with", "lists, tree)\n            grid.sync()", "lists, tree)",
