@@ -388,7 +388,7 @@ def solve(
     maximize : bool
     dtype : {"int32", "int64", "float64"}, optional
     settings : Settings, optional
-        By default `Settings.for_size`.
+        By default `Settings.for_shape`.
 
     Returns
     -------
@@ -401,5 +401,5 @@ def solve(
         As `prepare`, and if every complete assignment has a forbidden pair.
     """
     costs = prepare(cost, maximize, dtype)
-    state = match(costs, settings or Settings.for_size(costs.matrix.shape[0]))
+    state = match(costs, settings or Settings.for_shape(*costs.matrix.shape))
     return finish(costs, state.column, state.u, state.v, state.counts)

@@ -90,6 +90,13 @@ class Settings:
                 raise ValueError(f"{name}={value} is no power of two")
 
     @classmethod
-    def for_size(cls, n: int) -> Settings:
-        """The settings for so many rows: from n = 2000 on a scale leaves 1 per cent free."""
-        return cls(left_free=10 if n >= 2000 else 20)
+    def for_shape(cls, n: int, m: int) -> Settings:
+        """The settings for so many rows and columns, ``n <= m``.
+
+        From n = 2000 on a scale leaves 1 per cent of the rows free, and the tile is so wide that
+        some hundred blocks have one each.
+        """
+        tile = 8
+        while tile < WARP and 128 * tile < m:
+            tile *= 2
+        return cls(left_free=10 if n >= 2000 else 20, tile=tile)

@@ -36,9 +36,9 @@ class State(DeviceState):
     seconds: float | None = None
 
 
-def default_settings(n: int) -> Settings:
-    """The settings for so many rows on the selected device."""
-    chosen = Settings.for_size(n)
+def default_settings(n: int, m: int) -> Settings:
+    """The settings for so many rows and columns on the selected device."""
+    chosen = Settings.for_shape(n, m)
     if device.describe().is_gpu:
         return chosen
     return Settings(left_free=chosen.left_free, threads=WARP, tile=8, loads=2)
@@ -80,7 +80,7 @@ def upload(
     """
     check_seconds(seconds)
     costs = prepare(cost, maximize, dtype)
-    state = State(costs, settings or default_settings(costs.matrix.shape[0]), seconds)
+    state = State(costs, settings or default_settings(*costs.matrix.shape), seconds)
     if costs.matrix.size:
         state.mailbox = Mailbox()
         state.arrays = allocate(costs, state.mailbox)

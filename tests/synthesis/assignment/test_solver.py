@@ -136,6 +136,11 @@ def test_wrong_settings_are_refused(wrong):
         Settings(**wrong)
 
 
+@pytest.mark.parametrize(("m", "tile"), [(1, 8), (1024, 8), (1025, 16), (4096, 32), (10**5, 32)])
+def test_a_tile_leaves_work_for_a_hundred_blocks(m, tile):
+    assert Settings.for_shape(1, m).tile == tile
+
+
 def test_sums_of_wide_costs_do_not_overflow():
     """Reduced costs of 2**52 are added up with fewer bits, and the mean has the others again."""
     cost = np.zeros((40, 40), np.int64)

@@ -17,7 +17,7 @@ from typing import Any
 from numba import cuda, int32, int64, uint32, uint64
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed
-from papers.common.gpu.reductions import warp_min, warp_sum
+from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_sum
 from papers.synthesis.assignment.kernels.arguments import (
     EXPIRED,
     FREE,
@@ -124,19 +124,28 @@ def relax_with(loads: int) -> Any:
         reach = nothing_reached(shape, matrix)
         for first in range(cuda.blockIdx.x * tile, shape.m, cuda.gridDim.x * tile):
             column = int32(first + mine)
+            best, source = matrix.top, int32(-1)
             if column < shape.m and part < rows:
-                nearest[thread], sources[thread] = nearest_row(
+                best, source = nearest_row(
                     column, part, parts, rows, half, shape, matrix, duals.v[column], front
                 )
+            for step in (16, 8, 4, 2, 1):
+                if step >= tile:  # the lanes that differ by it have the same column
+                    other_best = cuda.shfl_xor_sync(FULL_WARP, best, step)
+                    other_source = cuda.shfl_xor_sync(FULL_WARP, source, step)
+                    if other_best < best:
+                        best, source = other_best, other_source
+            if thread & 31 < tile:
+                place = int32((thread >> 5) * tile + mine)
+                nearest[place], sources[place] = best, source
             cuda.syncthreads()
             if thread < 32:
                 taken = False
                 row, distance = int32(-1), matrix.top
                 if thread < tile and column < shape.m:
-                    best, source = matrix.top, int32(-1)
-                    for p in range(min(parts, rows)):
-                        if nearest[p * tile + mine] < best:
-                            best, source = nearest[p * tile + mine], sources[p * tile + mine]
+                    for w in range(1, cuda.blockDim.x >> 5):
+                        if nearest[w * tile + mine] < best:
+                            best, source = nearest[w * tile + mine], sources[w * tile + mine]
                     row, distance = matching.row[column], tree.distance[column]
                     if best < distance:
                         distance = best
