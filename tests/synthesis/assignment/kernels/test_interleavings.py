@@ -89,6 +89,17 @@ FAULTS = {
         search, "phases_with", "lists, tree)\n            grid.sync()", "lists, tree)",
         "narrow", "warps",
     ),
+    "lanes of one column do not meet": (
+        search, "relax_with", "if step >= tile:", "if step > 99:", "uniform", "warps",
+    ),
+    "an equal distance changes the row before": (
+        search, "relax_with", "if best < distance:", "if best <= distance:",
+        "narrow", "warps",
+    ),
+    "a slack is handed on without its row's distance": (
+        search, "relax_with", "front.base[other + place] = distance - duals.u[row]",
+        "front.base[other + place] = -duals.u[row]", "uniform", "warps",
+    ),
     "a level begins before the last one ends": (
         search, "search_with", "grid.sync()\n            level =", "level =", "uniform", "warps",
     ),
