@@ -7,7 +7,10 @@ import pytest
 from nightly import first
 from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
 
+from papers.common.executor.scheduler import Executor
+from papers.common.gpu import device
 from papers.common.model import GivenUpError
+from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment import reference, solver
 from papers.synthesis.assignment.costs import prepare
 from papers.synthesis.assignment.settings import Settings
@@ -99,6 +102,32 @@ def test_a_run_gives_up_and_its_state_runs_again():
     with pytest.raises(RuntimeError, match="no run has ended"):
         solver.download(state)
     assert_optimal(cost, solver.solve(cost, settings=SHAPES[2], seconds=600))
+
+
+def test_a_run_may_give_up_at_any_turn(monkeypatch):
+    """The clock counts how often it is looked at; whenever it runs out, all blocks leave together.
+
+    The time is over in the rounds, in the scales, in a search, and at last not at all.
+    """
+    cost = 10 * KINDS["product"](np.random.default_rng(1), 6, 6)
+    cost[0, 3] = 1
+    reached = []
+    for settings, looks in (SHAPES[2], range(1, 26, 4)), (SHAPES[1], (2, 9, 30)):
+        for look in looks:
+            ticks = itertools.count()
+            monkeypatch.setattr(globaltimer, "__executor__", ticks.__next__)
+            seconds = 1e-9 * (settings.blocks * settings.threads + look)  # each looks once at first
+            with device.executing(Executor()):
+                state = solver.upload(cost, settings=settings, seconds=seconds)
+                try:
+                    solver.run(state)
+                except GivenUpError as told:
+                    reached.append({name for name, count in told.reached.items() if count})
+                else:
+                    assert_optimal(cost, solver.download(state))
+                    reached.append({"solved"})
+    for name in ("rounds", "scales", "iterations", "solved"):
+        assert any(name in names for names in reached), name
 
 
 @pytest.mark.parametrize("seconds", [0, -1, True, "1", float("nan")])
