@@ -118,21 +118,31 @@ def test_a_block_stops_at_its_first_path_or_goes_on():
     assert went_on - stopped == {3}, "the path behind row 0"
 
 
-def test_a_block_with_many_zeros_checks_each_once():
-    """Eight zeros in each of two bins: four, then one for each of its threads."""
-    counts, primed = {}, []
-    for threads in (2, 8):
-        with device.executing(Executor(on_access=lambda *event: primed.append(event[1]))):
-            shapes = dataclasses.replace(
-                solver.Geometry.for_device(4), lines_a_bin=2, step_4_threads=threads
-            )
-            state = solver.upload(np.zeros((4, 4)), geometry=shapes)
-            solver.step_1(state, lambda step: None)
-            solver.step_3(state, lambda step: None)
-            primed.clear()
-            solver.begin_search(state, lambda step: None)
-        counts[threads] = primed.count("marks.prime")
-    assert counts == {2: 16, 8: 160}
+def accesses(configuration, lines=2, threads=8):
+    """Return the accesses of a launch of step 4 that finds every column covered: a look a check."""
+    executor = Executor()
+    with device.executing(executor):
+        shapes = dataclasses.replace(
+            solver.Geometry.for_device(4), lines_a_bin=lines, step_4_threads=threads
+        )
+        state = solver.upload(np.zeros((4, 4)), geometry=shapes, configuration=configuration)
+        solver.step_1(state, lambda step: None)
+        state.arrays["covered_column"][:] = 1
+        before = executor.count["accesses"]
+        state.launches["step_4"]()
+    return executor.count["accesses"] - before
+
+
+@pytest.mark.parametrize(
+    ("lines", "threads", "checks"),
+    [(2, 8, 10), (2, 4, 10), (2, 2, 1), (4, 16, 1)],
+    ids=["one zero a thread", "two zeros a thread", "four zeros a thread", "a block alone"],
+)
+def test_a_zero_is_checked_ten_times_where_that_takes_no_longer(lines, threads, checks):
+    """Sixteen zeros; one check reads one cover."""
+    once = dataclasses.replace(TUNED, checks=1)
+    more = accesses("tuned", lines, threads) - accesses(once, lines, threads)
+    assert more == 16 * (checks - 1)
 
 
 @pytest.mark.parametrize("kind", ["managed", "copied"])
@@ -147,24 +157,16 @@ def test_words_that_host_and_kernels_share(kind):
     assert words.read(2) == [9]
 
 
-@pytest.mark.parametrize(
-    ("name", "lines", "times"),
-    [("paper", 1, 10), ("paper", 2, 10), ("one_word", 1, 10), ("tuned", 1, 10), ("tuned", 2, 1)],
-)
-def test_a_zero_is_checked_so_often_between_two_barriers(name, lines, times):
-    """A zero of a free row stays uncovered: each check primes it again. Alone, a block has one."""
+@pytest.mark.parametrize(("name", "times"), [("paper", 10), ("all_paths", 10), ("tuned", 1)])
+def test_a_free_row_is_primed_at_each_check_as_released_or_once(name, times):
+    """A zero of a free row stays uncovered; ours is done with it at once."""
     cost = np.array([[0, 1], [1, 0]])
     primed = []
-
-    def watch(kind, array, index, value):
-        if array == "marks.prime":
-            primed.append((index, value))
-
-    with device.executing(Executor(on_access=watch)):
-        state = solver.upload(cost, configuration=name, lines_a_bin=lines)
+    with device.executing(Executor(on_access=lambda *event: primed.append(event))):
+        state = solver.upload(cost, configuration=name)
         solver.step_1(state, lambda step: None)
         solver.step_3(state, lambda step: None)
         primed.clear()
         assert solver.begin_search(state, lambda step: None).path_found
-    checks = [entry for entry in primed if entry[-1] >= 0]
-    assert len(checks) == 2 * times
+    stores = [event for event in primed if event[1] == "marks.prime" and event[3] >= 0]
+    assert len(stores) == 2 * times

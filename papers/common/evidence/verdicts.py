@@ -63,7 +63,8 @@ def decide(item: Comparison) -> Comparison:
     fits, remark = _fits(item)
     if not is_with_print(item):
         return replace(item, verdict="holds" if fits else "fails", remark=remark)
-    verdict: Verdict = "agrees" if fits else "differs" if is_explained(item) else "open"
+    explained = is_explained(item) and remark != UNSETTLED
+    verdict: Verdict = "agrees" if fits else "differs" if explained else "open"
     return replace(item, verdict=verdict, remark=remark)
 
 

@@ -1,9 +1,9 @@
-"""Describes every table and figure of [L19] as data, and five experiments of our own.
+"""Describes every table and figure of [L19] as data, and experiments of our own.
 
 [L19 Table 1] [L19 Table 2] [L19 Table 3] [L19 Table 4] [L19 Fig.2] [L19 Fig.4] [L19 Fig.5]
 [L19 Fig.6] [L19 Fig.7] [L19 Fig.8] [L19 Fig.9] [L19 Fig.10] [L19 Fig.11] [L19 Fig.12], and as
 pictures alone [L19 Fig.1] [L19 Fig.3] [L19 Table A.5]. Our own: `appendix_b`, `counts`, `kernels`,
-`authors`, `photos`, `claims`, `authors_stream`.
+`authors`, `photos`, `claims`, `authors_stream`, `card`.
 
 An entry says what to measure (`cells`), how to lay it out (`tables`), how to draw it like the
 paper's and how to compare it (`verdicts`); the first five are declared, and say all four by that.
@@ -32,6 +32,8 @@ from papers.lopes2019.evidence import (
     verdicts,
     waterfall,
 )
+from papers.lopes2019.evidence.card import causes, expected
+from papers.lopes2019.evidence.card import experiment as card
 from papers.lopes2019.evidence.tables import AS_PRINTED, LABELS, RANGES_FIG_5
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ CARDS = Times((replace(CUDA, label="measured"), TUNED), tables.printed_cards, in
 SPEEDUPS = Ratio(
     "speedup", of=C, over=CUDA, beside=(TUNED,), instances=INSTANCES, published="table2",
     printed="speedup_cuda_over_c", times=tables.printed_times,
-    columns=("tuned_speedup", "cuda_gain", "c_gain"),
+    columns=("tuned_speedup", "cuda_gain", "c_gain"), cause=causes.of_speedup,
 )  # fmt: skip
 O3_OVER_O4 = Ratio(
     "ratio", of=Code("datenagi2016:tree", "o3", kernels=True),
@@ -263,37 +265,47 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         yscale="linear",
     ),
     RUN_TIMES.experiment("table1", "Run times in CUDA and C, in ms (verdicts: fig07, fig08)"),
-    RUN_TIMES.experiment(
-        "fig07", "CUDA run time against n", plot="CUDA run time", label="cuda",
-        verdicts=RUN_TIMES.compared("cuda", "CUDA time", verdicts.LATENCY),
+    card.explained(
+        RUN_TIMES.experiment(
+            "fig07", "CUDA run time against n", plot="CUDA run time", label="cuda",
+            verdicts=RUN_TIMES.compared("cuda", "CUDA time", verdicts.LATENCY),
+        ), "cuda", expected.totals,
     ),
     RUN_TIMES.experiment(
         "fig08", "C run time against n", plot="CPU run time", label="c",
         verdicts=RUN_TIMES.compared("c", "C time"),
     ),
-    SPEEDUPS.experiment("table2", "Speedup of CUDA over C"),
+    card.explained_speedups(SPEEDUPS.experiment("table2", "Speedup of CUDA over C")),
     SPEEDUPS.experiment(
         "fig09", "Speedup of CUDA over C against n (verdicts: table2)",
         plot="CPU time over CUDA time", verdicts=False,
     ),
     Experiment(
         name="table3", title="Speedup of each step, costs 0 to n", kind="table",
-        cells=steps, table=tables.step_speedups, compare=verdicts.step_speedups,
-        interleaved=True,
+        cells=steps, compare=verdicts.step_speedups, interleaved=True,
+        table=expected.beside(tables.step_speedups, expected.step_speedups, "n"),
     ),
     *(
         Experiment(
             name=f"fig{number}", kind="figure",
             title=f"Share of each step in the CUDA time, costs 0 to {label}",
-            cells=shares(label), table=tables.step_shares(label, f"fig{number}"),
+            cells=shares(label),
+            table=expected.beside(
+                tables.step_shares(label, f"fig{number}"), expected.shares, label
+            ),
             figure=plot_shares(f"Steps' shares, costs 0 to {label}"), compare=verdicts.shares,
         )
         for number, label in ((10, "0.1n"), (11, "n"), (12, "10n"))
     ),
-    CARDS.experiment(
-        "table4", "Run times on other GPUs (ms)",
-        verdicts=CARDS.compared("measured", "CUDA time beside the K20c", verdicts.LATENCY, "k20c"),
+    card.explained(
+        CARDS.experiment(
+            "table4", "Run times on other GPUs (ms)",
+            verdicts=CARDS.compared(
+                "measured", "CUDA time beside the K20c", verdicts.LATENCY, "k20c"
+            ),
+        ), "measured", expected.totals_of_k20c, "k20c",
     ),
+    card.experiment(steps, shares("0.1n"), shares("10n"), device_time_cells, authors_stream.cells),
     Experiment(
         name="appendix_b", kind="table",
         title="Step 4: the paper's kernel beside its alternatives A, B and C",

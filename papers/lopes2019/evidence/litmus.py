@@ -176,6 +176,14 @@ class Witness(WeakMemory):
         super().__init__(seed, *((0.5, 0.25) if weak else (0.0, 0.0)), tuple(without))
         self.events: list[Event] = []
 
+    def note(self, event: Event) -> None:
+        """Append an access; of a row that a check reads twice the second read decides."""
+        if event.access == "CR?":
+            mine = next((e for e in reversed(self.events) if e.zero == event.zero), None)
+            if mine is not None and mine.access == "CR?":
+                self.events.remove(mine)
+        self.events.append(event)
+
     def view(self, array: Any, name: str, scheduler: Any) -> WeakView:
         """Return an array whose accesses are listed under its name."""
         return _Listed(array, name, scheduler, scheduler)
@@ -199,7 +207,7 @@ class _Listed(WeakView):
         if self.name in names:
             thread = self.scheduler.current.block.number
             event = Event(tuple(ZEROS)[thread], names[self.name], int(value))
-            self.scheduler.memory.events.append(event)
+            self.scheduler.memory.note(event)
 
 
 def fence_of_a_check() -> tuple[str, int]:

@@ -24,6 +24,7 @@ from papers.common.evidence.judges import (
 )
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
+from papers.lopes2019.evidence.card import causes
 
 LATENCY = compare.if_smaller(
     "flatter: at small n a run is a chain of launches and waits, which the newer card shortens "
@@ -53,7 +54,8 @@ _SPEEDUP = ("published_speedup", "speedup")
 step_speedups = judged(
     "speedup of the steps", *_SPEEDUP,
     each("speedup: n={n} {step}", *_SPEEDUP,
-         note=gains("cuda_gain", "c_gain", "the step's CUDA time", "its C time")),
+         note=gains("cuda_gain", "c_gain", "the step's CUDA time", "its C time"),
+         cause=causes.of_speedup),
     without(rankings("order of the steps by speedup, n={}", *_SPEEDUP, "step", "n", 0.25),
             "step", "global"),
 )  # fmt: skip
@@ -62,7 +64,7 @@ _SHARE = ("published_share_pct", "share_pct")
 shares = judged(
     "shares of the steps", *_SHARE,
     rankings("order of the steps by share, n={}", *_SHARE, "step", "n", 0.25),
-    each("share of {step}, n={n}", *_SHARE, compare.share, _share_note),
+    each("share of {step}, n={n}", *_SHARE, compare.share, _share_note, causes.of_share),
 )  # fmt: skip
 
 _RATIO = ("published_ratio", "ratio")

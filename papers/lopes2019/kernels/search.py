@@ -244,9 +244,12 @@ def uncovered(covers, row, column):
     column was reached and its row was not. Who sees the column uncovered must also see the row
     covered that uncovered it (S3), and the zeros of a row must see such changes in one order (S4).
     The fence between the two reads keeps S2 and, as all of a launch's fences have one order that
-    every thread agrees on, S4: it is the moment at which this zero is checked.
+    every thread agrees on, S4: it is the moment at which this zero is checked. A fence costs more
+    than the two reads, and a row once covered stays so until step 3: only a yes needs the fence.
     """
     if load_relaxed(covers.column, column) != 0:
+        return False
+    if load_relaxed(covers.row, row) != 0:
         return False
     fence()
     return load_relaxed(covers.row, row) == 0
@@ -309,6 +312,7 @@ def step_4(order, zeros, covers, marks, words, checks, most):
             for _ in range(checks):
                 if uncovered(covers, row, column):
                     found |= process(covers, marks, row, column, words.flags)
+                    break
         if cuda.syncthreads_or(int32(found)) == 0:
             break
         searched = 1

@@ -181,6 +181,12 @@ def test_a_cause_explains_the_figures_that_its_experiment_bounds_and_no_others(m
     assert comparisons.count("q", 2, measured, cause=SLOWER).verdict == verdict
 
 
+def test_a_cause_does_not_settle_an_interval_wider_than_the_tolerance():
+    item = comparisons.ratio("q", 2.0, 10.0, cause=SLOWER)
+    noise = with_interval(item, 2.5, 11.0)
+    assert (noise.verdict, noise.remark) == ("open", verdicts.UNSETTLED)
+
+
 def test_a_note_closes_nothing():
     """Planted: a sentence that is always attached once turned every "open" into "differs"."""
     notes = ("a faster card", lambda p, m: "why", comparisons.gains(8.0, 2.0, "ours", "theirs"))

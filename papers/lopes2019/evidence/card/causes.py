@@ -1,0 +1,143 @@
+"""Causes of differences from print that the model of the card bounds.
+
+A row has one where three things hold:
+
+- the figure that the model expects on this card does not agree with print;
+- print's figure is nearer to the one that the model gives print's card than to that one, so that
+  the model tells the two cards apart;
+- the record's clocks give two of the prices again, and C's step 1 takes what it should (`clocks`).
+
+The band around the expected figure is narrow: a factor of `BAND` up and down for ratios, at most
+`POINTS` for shares, `SLOPE` for exponents. It ends where the figures that agree begin. Step 4's own
+rows have no cause: the price of its search is its own time by another clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from papers.common.evidence import comparisons as compare
+from papers.common.evidence.verdicts import decide
+from papers.common.model import Cause, Comparison, Experiment
+from papers.lopes2019.evidence.card.model import BAND
+
+EXPERIMENT = "lopes2019:card"
+POINTS = 5.0
+SLOPE = 0.125
+
+OWN_PRICE = "step_4"
+"""The step whose own time is a price."""
+
+WORDS = (
+    "a wait, a byte and a search of step 4 differ from print's card by other factors each; their "
+    "prices here let us expect {:.3g}"
+)
+C_WORDS = f"{WORDS}, with steps 1 and 6 of the C code at the price that they have inside the caches"
+
+
+def _cause(
+    figures: tuple[Any, Any, Any],
+    band: Callable[[float], tuple[float, float]],
+    agrees: Callable[[float], tuple[float, float]],
+    distance: Callable[[float, float], float],
+    words: str,
+) -> Cause | None:
+    """Return the cause of a figure: print's, the model's for print's card, that for this card."""
+    if any(compare.missing(figure) for figure in figures):
+        return None
+    printed, theirs, ours = map(float, figures)
+    least, most = agrees(printed)
+    if least <= ours <= most or distance(printed, theirs) >= distance(printed, ours):
+        return None
+    low, high = band(ours)
+    low, high = (max(low, most), high) if ours > most else (low, min(high, least))
+    return Cause(EXPERIMENT, low, high, words.format(ours))
+
+
+def _figures(row: Any, printed: str) -> tuple[Any, Any, Any]:
+    """Return a row's printed figure and those that are expected; None where it has none."""
+    if getattr(row, "step", "") == OWN_PRICE:
+        return None, None, None
+    names = (printed, "expected_print", "expected")
+    return tuple(getattr(row, name, None) for name in names)  # type: ignore[return-value]
+
+
+def _factors(first: float, second: float) -> float:
+    return abs(math.log(first / second)) if first > 0 and second > 0 else math.inf
+
+
+def _points(first: float, second: float) -> float:
+    return abs(first - second)
+
+
+def of_share(row: Any) -> Cause | None:
+    """Return the cause of a step's share."""
+
+    def agrees(printed: float) -> tuple[float, float]:
+        apart = max(compare.LEAST_POINTS, min(compare.POINTS, 0.5 * printed))
+        return printed - apart, printed + apart
+
+    return _cause(
+        _figures(row, "published_share_pct"),
+        lambda ours: (max(ours / BAND, ours - POINTS), min(ours * BAND, ours + POINTS)),
+        agrees, _points, WORDS + " %",
+    )  # fmt: skip
+
+
+def of_speedup(row: Any) -> Cause | None:
+    """Return the cause of a speedup over C, of a step or of the whole."""
+    return _cause(
+        _figures(row, "published_speedup"),
+        lambda ours: (ours / BAND, ours * BAND),
+        lambda printed: (printed / compare.FACTOR, printed * compare.FACTOR),
+        _factors, C_WORDS,
+    )  # fmt: skip
+
+
+def of_slope(rows: pd.DataFrame, column: str, measured: str, words: str) -> Cause | None:
+    """Return the cause of a curve's growth with n; `rows` are its points."""
+    known = rows.dropna(subset=[column, measured])
+    columns = [column, "expected_print", "expected"]
+    if known.empty or known[columns].isna().any(axis=None):
+        return None
+    theirs, by_print, by_ours = (
+        compare.slope(known["n"].tolist(), known[name].tolist()) for name in columns
+    )
+    return _cause(
+        (theirs, by_print, by_ours),
+        lambda ours: (ours - SLOPE, ours + SLOPE),
+        lambda printed: (printed - compare.EXPONENT, printed + compare.EXPONENT),
+        _points, words,
+    )  # fmt: skip
+
+
+def of_curves(experiment: Experiment, printed: str, measured: str, words: str) -> Experiment:
+    """Return an experiment whose growths with n, range by range, have their causes.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Its table has `card.expected.FIGURES` and a ``cost_range``, which ends the growths' names.
+    printed, measured : str
+        The columns of the curves.
+    words : str
+        The cause, with a place for the exponent.
+    """
+    plain = experiment.compare
+    assert plain is not None, "an experiment that compares"
+
+    def explained(item: Comparison, table: pd.DataFrame) -> Comparison:
+        name, _, label = item.quantity.rpartition(": slope over n, range ")
+        rows = table[table["cost_range"] == label] if name else table.iloc[:0]
+        if rows.empty or rows["source"].nunique() != 1:
+            return item
+        return decide(replace(item, cause=of_slope(rows, printed, measured, words)))
+
+    return replace(
+        experiment, compare=lambda table: [explained(item, table) for item in plain(table)]
+    )
