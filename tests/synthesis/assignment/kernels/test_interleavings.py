@@ -1,7 +1,7 @@
 """The launch under seeded interleavings of several blocks, in a strong and in a weak memory.
 
-Every word that goes from block to block lies behind a barrier of the grid or in an atomic, so a
-weak memory has nothing to show; a barrier that is left out is what these tests are to notice.
+Every word that goes from block to block lies behind a barrier of the grid or in an atomic, but for
+one harmless race (`rounds.row_duals_with`); a barrier that is left out is what these tests notice.
 """
 
 import inspect
