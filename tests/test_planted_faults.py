@@ -25,11 +25,13 @@ PAPERS = [name for name in registry.MODULES if registry.card(name).status == "co
 
 RANKS = "the order of the codes stays as it is, and an exponent does not see a factor"
 FLAT = "shortest paths take the same time at all ranges but the smallest, in print as here"
-AS_STEEP = "five times the time at the largest size gives print's growth"
 MOST = "a statement about most steps and sizes holds with one size changed"
 COMMON = "the statements are about ratios of counts, which have no common factor"
 OTHER_FORM = "the form that the figures do not show has only to be the farther one from print"
 OTHER_CODE = "Figure 6's ratios are open: print's O(n^3) code is another one"
+ONE_SEED = (
+    "the record has one seed: a row is turned with that of another size, and no zero costs either"
+)
 ALIKE = "Opts 2 to 4 take the same time to two per cent, and print has them as near"
 FITTED = "the model is fitted to the very runs that it predicts: a common factor is a price"
 BAND = "the model's band is wide: it spans the fits without each configuration"
@@ -42,27 +44,22 @@ FASTEST = "the claim is about the fastest of four other codes, whichever that is
 
 BLIND_SPOTS = {
     "lopes2019:fig05": {
+        "lopes2019:cpu_auction_jacobi a fifth": RANKS,
         "lopes2019:cpu_o3 a fifth": RANKS,
+        "lopes2019:cpu_o3 times five": RANKS,
         "lopes2019:cpu_sp_lists times five": RANKS,
         "lopes2019:cpu_sp_lists shuffled": FLAT,
     },
-    "lopes2019:table4": {"lopes2019:gpu at its largest times five": AS_STEEP},
     "lopes2019:claims": {
         "lopes2019:cpu_c at its largest times five": MOST,
         "lopes2019:gpu's counts times five": COMMON,
     },
     "kawtikwar_opts:fig06": {
-        "kawtikwar_opts:baseline at its largest times five": RANKS,
-        "kawtikwar_opts:baseline times five": RANKS,
-        "kawtikwar_opts:opt2 a fifth": RANKS,
-        "kawtikwar_opts:opt4 a fifth": RANKS,
+        **{f"kawtikwar_opts:{opt} a fifth": RANKS for opt in ("opt2", "opt3", "opt4")},
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
         "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
     },
-    "kawtikwar_opts:table3": {
-        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
-        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
-    },
+    "kawtikwar_opts:counter": {"kawtikwar_opts:opt0 shuffled": ONE_SEED},
     "kawtikwar_opts:predictions": {
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
         "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
@@ -101,6 +98,9 @@ BLIND_SPOTS = {
     },
 }
 """Faults that move an agreeing figure of an experiment and are not noticed there."""
+
+UNSEEN_DAILY = {"kawtikwar_opts": {"datenagi2016:tree"}}
+"""Solvers whose faults of every day move only open rows; those of the nightly set are noticed."""
 
 UNSEEN = {
     "lopes2019": {
@@ -147,7 +147,8 @@ def test_faults_are_noticed_or_listed(paper, every_day):
             solver = re.match(r"[\w:]+", fault)[0]
             noticed[solver] |= outcome == planted.NOTICED
     assert len(noticed) > 2
-    assert {solver for solver, seen in noticed.items() if not seen} == set(UNSEEN.get(paper, ()))
+    listed = set(UNSEEN.get(paper, ())) | (UNSEEN_DAILY.get(paper, set()) if every_day else set())
+    assert {solver for solver, seen in noticed.items() if not seen} == listed
 
 
 SHARES = 0.25

@@ -43,9 +43,13 @@ ALLOWED: dict[str, dict[str, str]] = {
         "levels at 3 us, 50 to 100 us of memory traffic": INPUT,
     },
     "papers/kawtikwar_opts/README.md": {
-        "They suppose 2.96 TB/s reading, 2.43 TB/s copying, a launch of 2 us": INPUT,
+        "They suppose 2.96 TB/s reading, 2.43 TB/s copying on an H100": INPUT,
+        "(3.81 and 2.93 on an H200), a launch of 2 us": INPUT,
         "a barrier of the grid of 1.7 us": INPUT,
         "A barrier is not 1.7 us": INPUT,
+        "times come to 0.45 to 0.80 us a zero": PRINT,
+        "0.3 to 2 us a zero there": PREDICTED,
+        "nothing to be seen (0.02 us)": PREDICTED,
     },
     "papers/lopes2019/README.md": {"for 3.81 TB/s (read) and 2.93 TB/s (copy)": INPUT},
     "papers/lupinska_costscale/README.md": {

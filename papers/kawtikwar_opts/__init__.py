@@ -2,8 +2,9 @@
 
 Reading order: `reference` (the appendix's steps), `kernels.baseline`, then `kernels.opt0` to
 `kernels.opt4`, each beside the one before, `kernels.one_launch` (the kernel that the last three
-share) with its steps in `kernels.step_1`, `kernels.search` and `kernels.step_4`, `solver` (the
-host's side) and `launches` (its memory and launches), `evidence.sass` (the machine code of Opt 3).
+share) with its steps in `kernels.step_1`, `kernels.search` and `kernels.step_4`; `configuration`
+and `kernels.printed` (all of it as the report has it), `solver` (the host's side) and `launches`
+(its memory and launches), `evidence.counter` (why 4.65), `evidence.sass` (Opt 3's machine code).
 `README.md` beside this file is the teaching page.
 """
 
@@ -16,6 +17,7 @@ from papers.common.model import Assignment, Defaults, Paper, lazily
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
+    from papers.kawtikwar_opts.configuration import Configuration
     from papers.kawtikwar_opts.launches import Geometry
 
 __all__ = ["PAPER", "solve"]
@@ -33,6 +35,8 @@ def solve(
     geometry: Geometry | None = None,
     patience: int | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
+    host: Literal["python", "graph"] = "python",
     solver: str | None = None,
 ) -> Assignment:
     """Solve a linear assignment problem by the Hungarian algorithm in one launch [K21].
@@ -79,6 +83,12 @@ def solve(
     seconds : float, optional
         A run without an answer gives up after so long. The one launch of Opts 2 to 4 is then cut
         into shares, so that the host can look at the clock between them.
+    configuration : str or papers.kawtikwar_opts.configuration.Configuration
+        "tuned", "paper" (each version as the report has it, from the authors' release of Lopes on)
+        or another of `papers.kawtikwar_opts.configuration.of_version`, the steps between.
+    host : {"python", "graph"}
+        ``"baseline"``, ``"opt0"`` and ``"opt1"``: every launch a call, or the launches between two
+        answers one CUDA graph.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
 
@@ -92,7 +102,7 @@ def solve(
     ------
     ValueError
         NaN, a wrong dimension or type, an infeasible matrix, costs that would overflow the
-        working type, a matrix too large for the card, a bad option.
+        working type, a matrix too large for the card, a bad option, an unknown configuration.
     papers.common.model.GivenUpError
         If `seconds` or the patience are over; its ``reached`` has the counts ``matched``,
         ``searches`` and ``dual_updates``.
@@ -118,6 +128,8 @@ def solve(
         "geometry": geometry,
         "patience": patience,
         "seconds": seconds,
+        "configuration": None if configuration == "tuned" else configuration,
+        "host": None if host == "python" else host,
     }
     return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 

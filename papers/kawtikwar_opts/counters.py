@@ -14,12 +14,14 @@ def of_launches(state: Any) -> dict[str, int]:
     count = {name: launch.count for name, launch in state.launches.items()}
     updates = count["step_6_reduction_1"]
     zeros = int(device.to_host(state.arrays["flags"])[LopesFlag.ZEROS])
+    # A host that reads step 3's count launches step 4 no more once all is matched.
+    searches = count["step_5a" if state.configuration.host_reads else "step_3"]
     return {
         "iterations_step_3": count["step_3"],
         "iterations_step_4": count["step_4"],
         "iterations_step_5": count["step_5a"],
         "iterations_step_6": updates,
-        "step_4_restarts": count["step_4"] - count["step_3"] - updates,
+        "step_4_restarts": count["step_4"] - searches - updates,
         "zeros_initial": zeros - state.layout.zeros,
         "matches_initial": state.counters["matches_initial"],
         "kernel_launches": sum(count.values()),
@@ -40,9 +42,11 @@ def of_one_launch(state: Any) -> dict[str, int]:
         "matches_initial": flags[Flag.MATCHES_INITIAL] - state.layout.padding,
         "kernel_launches": sum(launch.count for launch in state.launches.values()),
     }
-    if state.seconds is None:
+    choice = state.choice
+    if state.seconds is None and not choice.search:  # step 2's repetitions are not counted
         alone = state.arrays["zeros_size_b"].size == 1
-        counters["barriers"] = barriers(paths, searches, updates, alone)
+        more = 2 * choice.step_1 + updates * choice.an_entry_a_thread
+        counters["barriers"] = barriers(paths, searches, updates, alone) + more
     clocks = device.to_host(state.arrays["clocks"])
     for step in range(1, len(clocks) - 1):
         counters[f"step_{step}_us"] = round(int(clocks[step]) / 1000)

@@ -18,21 +18,25 @@ from papers.common.gpu.launch import Launch, bind, registers_for, resident_block
 from papers.common.gpu.limits import largest
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.assignment import Problem
+from papers.kawtikwar_opts.configuration import TUNED, Configuration
 from papers.kawtikwar_opts.kernels import baseline, one_launch, opt0, opt1, opt2, opt3, opt4
 from papers.kawtikwar_opts.kernels.arguments import FLAGS, Duals, Log, Matrix, Search, Shape, Stars
 from papers.kawtikwar_opts.kernels.clock import CLOCKS
 from papers.kawtikwar_opts.kernels.near_zero import threshold
+from papers.kawtikwar_opts.kernels.printed import host_loop
+from papers.kawtikwar_opts.kernels.printed import one_launch as printed_launch
 from papers.lopes2019 import launches as lopes
 from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 from papers.lopes2019.kernels.matrix import MAX_BLOCK
+from papers.lopes2019.kernels.search import Flag as LopesFlag
 from papers.lopes2019.rectangle import Layout
 
 HOST_LOOP = {"baseline": baseline, "opt0": opt0, "opt1": opt1}
 ONE_LAUNCH = {"opt2": opt2, "opt3": opt3, "opt4": opt4}
 VERSIONS = (*HOST_LOOP, *ONE_LAUNCH)
 
-REPORTED_LINES, REPORTED_THREADS = 512, 512
-"""Columns a bin and threads a block in the released code."""
+OUR_LINES, OUR_THREADS = 512, 512
+"""Columns a bin and threads a block of our host loops; in the release step 4 has 1024 threads."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +73,22 @@ class Geometry:
             raise ValueError(f"threads={self.threads} is no power of two up to {MAX_BLOCK}")
 
     @classmethod
-    def for_device(cls, n: int, version: str) -> Geometry:
-        """Shapes for the selected device, order `n` and version."""
+    def for_device(cls, n: int, version: str, choice: Configuration = TUNED) -> Geometry:
+        """Shapes for the selected device, order `n`, version and configuration.
+
+        The executor has small ones, whatever the configuration: three bins.
+        """
         machine = device.describe()
         if not machine.is_gpu:
             lines = max(1, -(-n // 3))
             return cls(lines, 16, 4) if version in HOST_LOOP else cls(lines, 32, 3)
         if version in HOST_LOOP:
-            return cls(REPORTED_LINES, REPORTED_THREADS, 8 * machine.multiprocessors)
+            if choice.an_entry_a_thread:
+                released = lopes.Geometry.for_device(n, choice.host)
+                return cls(released.lines_a_bin, released.step_4_threads, released.matrix_blocks)
+            return cls(OUR_LINES, OUR_THREADS, 8 * machine.multiprocessors)
+        if choice.lines_a_bin is not None:
+            return cls(choice.lines_a_bin, MAX_BLOCK, machine.multiprocessors)
         # One block searches alone as far as its sweeps over the zeros stay short: no barriers of
         # the grid within a search, and covers from the multiprocessor's own cache.
         lines = n if n <= 8192 else 4096
@@ -91,23 +103,47 @@ def allocate(
     version: str,
     mailbox: Mailbox,
     trace_steps: bool,
+    choice: Configuration = TUNED,
+    words: Any = None,
 ) -> dict[str, Any]:
-    """Device memory for one problem, the costs copied into it."""
+    """Device memory for one problem, the costs copied into it.
+
+    `words` are flags that the host reads as well.
+    """
     square = dataclasses.replace(problem, matrix=layout.matrix)
-    arrays = lopes.allocate(square, _lopes_shapes(shapes), mailbox)
+    arrays = lopes.allocate(square, _lopes_shapes(problem.size, shapes, choice), mailbox, words)
     arrays["zeros_size_b"] = arrays.pop("zeros_size")
     if version in HOST_LOOP:
-        arrays["zeros_size"] = device.empty(1, np.int32)
+        arrays["zeros_size"] = _counter(choice, words)
         return arrays
     arrays["partial"] = device.empty(int(shapes.blocks), problem.matrix.dtype)
-    arrays["flags"] = device.to_device(np.zeros(FLAGS, np.int32))
+    flags = np.zeros(FLAGS, np.int32)
+    flags[LopesFlag.READ_BY_HOST] = 1  # the printed step 4 shall send the host no word
+    arrays["flags"] = device.to_device(flags)
     arrays["clocks"] = device.to_device(np.zeros(CLOCKS if trace_steps else 1, np.int64))
     return arrays
 
 
-def _lopes_shapes(shapes: Geometry) -> lopes.Geometry:
-    """The same shapes for the kernels of `papers.lopes2019`."""
+def _counter(choice: Configuration, words: Any) -> Any:
+    """The counter of all zeros, int32[1], in the memory that a configuration asks for."""
+    if choice.counter == "flags":
+        return words[LopesFlag.ALL_ZEROS : LopesFlag.ALL_ZEROS + 1]
+    if choice.counter == "managed":
+        return device.managed(1, np.int32)[1]
+    if choice.counter == "mapped":
+        return device.mapped(1, np.int32)[1]
+    return device.empty(1, np.int32)
+
+
+def _lopes_shapes(n: int, shapes: Geometry, choice: Configuration) -> lopes.Geometry:
+    """The same shapes for the kernels of `papers.lopes2019`; as printed, the release's."""
     threads = int(shapes.threads)
+    if choice.an_entry_a_thread:
+        released = lopes.Geometry.for_device(n, choice.host)
+        return dataclasses.replace(
+            released, lines_a_bin=int(shapes.lines_a_bin), step_4_threads=threads,
+            step_2_threads=threads,
+        )  # fmt: skip
     return lopes.Geometry(
         int(shapes.lines_a_bin), threads, threads, min(threads, 256), threads, threads,
         int(shapes.blocks),
@@ -118,19 +154,74 @@ def _lopes_shapes(shapes: Geometry) -> lopes.Geometry:
 
 
 def bind_host_loop(
-    problem: Problem, layout: Layout, arrays: dict[str, Any], shapes: Geometry, version: str
+    problem: Problem,
+    layout: Layout,
+    arrays: dict[str, Any],
+    shapes: Geometry,
+    version: str,
+    choice: Configuration = TUNED,
 ) -> dict[str, Launch]:
     """Every launch of a version with a host loop: Lopes's, and the report's in their place."""
-    kernels = HOST_LOOP[version]
-    a, n, threads = arrays, np.int32(problem.size), int(shapes.threads)
-    named = a | {"zeros_size": a["zeros_size_b"]}
+    named = arrays | {"zeros_size": arrays["zeros_size_b"]}
+    lopes_shapes = _lopes_shapes(problem.size, shapes, choice)
     # The costs are reflected already, so Lopes's kernels minimize.
     launches = lopes.bind_launches(
-        dataclasses.replace(problem, matrix=layout.matrix, maximize=False), named,
-        _lopes_shapes(shapes), "paper", layout.lines,
+        dataclasses.replace(problem, matrix=layout.matrix, maximize=False), named, lopes_shapes,
+        "paper", layout.lines, choice.host,
     )  # fmt: skip
     for name in ("compress_matrix", "step_6_add_sub"):
         launches.pop(name)
+    if choice.an_entry_a_thread:
+        launches.update(_bind_printed(problem, arrays, lopes_shapes, version, choice))
+    else:
+        launches.update(_bind_ours(problem, arrays, shapes, version))
+    return launches
+
+
+def _bind_printed(
+    problem: Problem,
+    a: dict[str, Any],
+    shapes: lopes.Geometry,
+    version: str,
+    choice: Configuration,
+) -> dict[str, Launch]:
+    """Bind the report's kernels on the release's blocks, an entry a thread."""
+    order = Order(np.int32(problem.size), np.int32(shapes.lines_a_bin))
+    matrix = -(-(problem.size**2) // shapes.matrix_threads), shapes.matrix_threads
+    eps, covers = threshold(problem), Covers(a["covered_row"], a["covered_column"])
+    duals, total, bins = Duals(a["row_dual"], a["column_dual"]), a["zeros_size"], a["zeros_size_b"]
+    zeros, reduction = Zeros(a["zeros"], bins), (1, shapes.reduction_threads)
+    count = host_loop.NOT
+    launches = {}
+    if version == "baseline":
+        count = host_loop.BY_WARP if choice.by_warp else host_loop.EACH
+        if choice.counter != "flags":  # the host clears flags, and nobody else before step 6
+            launches["counter_init"] = bind(baseline.step_6_init, *reduction, total, bins)
+    else:
+        launches["add_reduction"] = bind(opt0.add_reduction, *reduction, bins, total)
+    launches["compress_matrix"] = bind(
+        host_loop.compress_matrix, *matrix, order, eps, a["slack"], zeros, total, np.int32(count)
+    )
+    if version == "opt1":
+        launches["step_6_init"] = bind(opt1.step_6_init, *reduction, bins)
+        launches["add_sub_compress_matrix"] = bind(
+            host_loop.add_sub_compress_matrix, *matrix, order, eps, a["slack"], covers,
+            a["minimum"], zeros, duals,
+        )  # fmt: skip
+    else:
+        launches["step_6_add_sub"] = bind(
+            host_loop.step_6_add_sub, *matrix, order.n, a["slack"], covers, a["minimum"], total,
+            bins, duals,
+        )  # fmt: skip
+    return launches
+
+
+def _bind_ours(
+    problem: Problem, a: dict[str, Any], shapes: Geometry, version: str
+) -> dict[str, Launch]:
+    """Bind the report's kernels in tiles (`kernels.entries`)."""
+    kernels = HOST_LOOP[version]
+    n, threads = np.int32(problem.size), int(shapes.threads)
     tiles = -(-(problem.size**2) // (4 * threads))
     matrix = min(int(shapes.blocks), tiles), threads
     lines, eps = np.int32(shapes.lines_a_bin), threshold(problem)
@@ -138,10 +229,12 @@ def bind_host_loop(
     duals = Duals(a["row_dual"], a["column_dual"])
     bins = a["zeros_size_b"]
     counted = (a["zeros_size"], bins) if version == "baseline" else (bins,)
-    launches["step_6_init"] = bind(kernels.step_6_init, 1, threads, *counted)
-    launches["compress_matrix"] = bind(
-        kernels.compress_matrix, *matrix, n, lines, eps, a["slack"], a["zeros"], *counted
-    )
+    launches = {
+        "step_6_init": bind(kernels.step_6_init, 1, threads, *counted),
+        "compress_matrix": bind(
+            kernels.compress_matrix, *matrix, n, lines, eps, a["slack"], a["zeros"], *counted
+        ),
+    }
     if version != "baseline":
         launches["add_reduction"] = bind(kernels.add_reduction, 1, threads, bins, a["zeros_size"])
     if version == "opt1":
@@ -166,6 +259,7 @@ def bind_one_launch(
     shapes: Geometry,
     version: str,
     patience: int,
+    choice: Configuration = TUNED,
 ) -> Launch:
     """The one launch, with as many blocks as asked for, or as are resident at once.
 
@@ -177,11 +271,17 @@ def bind_one_launch(
         If not even one block of that size fits a multiprocessor.
     """
     arguments = _arguments(problem, layout, arrays, shapes, patience)
-    return _cooperative(for_block(version, int(shapes.threads)), arguments, shapes)
+    kernel = for_block(version, int(shapes.threads), choice=choice)
+    return _cooperative(kernel, arguments, shapes)
 
 
 def bind_shares(
-    problem: Problem, layout: Layout, arrays: dict[str, Any], shapes: Geometry, version: str
+    problem: Problem,
+    layout: Layout,
+    arrays: dict[str, Any],
+    shapes: Geometry,
+    version: str,
+    choice: Configuration = TUNED,
 ) -> dict[str, Launch]:
     """The same work in shares: ``begin``, and ``go_on``, again and again; errors as above."""
     arguments, threads = (
@@ -189,7 +289,7 @@ def bind_shares(
         int(shapes.threads),
     )
     return {
-        name: _cooperative(for_block(version, threads, name), arguments, shapes)
+        name: _cooperative(for_block(version, threads, name, choice), arguments, shapes)
         for name in ("begin", "go_on")
     }
 
@@ -244,13 +344,17 @@ def _cooperative(kernel: Any, arguments: tuple[Any, ...], shapes: Geometry) -> L
 
 
 @cache
-def for_block(version: str, threads: int, name: str = "hungarian") -> Any:
+def for_block(
+    version: str, threads: int, name: str = "hungarian", choice: Configuration = TUNED
+) -> Any:
     """A cooperative kernel, limited to the registers that a block of `threads` threads may have.
 
     Without a limit the compiler takes 255 a thread, and no block of more than 256 threads starts.
     """
-    module = one_launch if name == "begin" else ONE_LAUNCH[version]
-    return cuda.jit(max_registers=registers_for(threads))(getattr(module, name).py_func)
+    kernel = printed_launch.kernel(
+        name, version, choice.step_1, choice.search, choice.an_entry_a_thread
+    )
+    return cuda.jit(max_registers=registers_for(threads))(kernel.py_func)
 
 
 def reciprocal(n: int) -> tuple[int, int]:

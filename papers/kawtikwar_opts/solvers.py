@@ -15,7 +15,7 @@ from papers.kawtikwar_opts.evidence import profile
 from papers.lopes2019.baselines import solvers as lopes
 
 TITLES = {
-    "baseline": "Lopes's solver as released, CUDA",
+    "baseline": "Lopes's solver, one counter of zeros, CUDA",
     "opt0": "Opt 0: reduction for atomics, CUDA",
     "opt1": "Opt 1: add, subtract and compress fused, CUDA",
     "opt2": "Opt 2: one cooperative launch, CUDA",
@@ -33,6 +33,7 @@ VERSIONS = {
         run=solver.run,
         download=solver.download,
         steps=solver.STEPS if name in solver.HOST_LOOP else (),
+        variants={"paper": {"configuration": "paper"}} if name == "baseline" else {},
     )
     for name, title in TITLES.items()
 }

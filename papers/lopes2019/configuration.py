@@ -145,7 +145,7 @@ CHANGES: Mapping[str, str] = {
     "stars_by_block": "stars are counted a block, not a star, at a time",
     "one_word": "the flags come as one word, which the host watches",
     "spared_checks": "where a thread has over two zeros, each is checked once, not ten times",
-    "wide_bins": "up to n = 2048 one block searches alone, instead of one for 512 columns",
+    "wide_bins": "up to n = 1024 one block searches alone, instead of one for 512 columns",
     "tuned": "kernels on the matrix stride over it",
 }
 """The change of each configuration in the one before it."""

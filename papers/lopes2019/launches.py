@@ -25,6 +25,9 @@ from papers.lopes2019.kernels.arguments import Covers, Marks, Order, Words, Zero
 FEW_ZEROS = 2
 """Zeros a thread up to which ten checks of each cost less than the restarts that they save."""
 
+ALONE = 1024
+"""The largest n that one bin, and so one block of step 4, takes whole."""
+
 MOST_ZEROS = 2**31 - 1
 """More zeros than any bin has."""
 
@@ -80,9 +83,9 @@ class Geometry:
             return cls(lines, 1024, 1024, 64, 512, 256, 256)  # the release's
         if configuration.lines_a_bin is not None:
             return replace(cls.for_device(n), lines_a_bin=configuration.lines_a_bin)
-        # One block searches alone up to 2048: no restarts, and fences within the block. Beyond, its
-        # sweeps over the zeros would take longer than the restarts of several blocks.
-        lines = 2048 if n <= 2048 else LINES_A_BIN
+        # One block searches alone up to `ALONE`: no restarts, and fences within the block. Beyond,
+        # its sweeps over the zeros take longer than the restarts of several blocks.
+        lines = ALONE if n <= ALONE else LINES_A_BIN
         return cls(lines, 1024, 1024, 256, 512, 512, 8 * machine.multiprocessors)
 
 

@@ -297,7 +297,10 @@ def join(
 def record(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a GPU run.")],
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Even if it is of no clean commit; the record says so.")
+        bool,
+        typer.Option(
+            "--anyway", help="Even if it is of no clean commit or has gaps; the record says so."
+        ),
     ] = False,
 ) -> int:
     """Keep a finished GPU run of one clean commit as the recorded run of its paper on that card."""

@@ -109,6 +109,10 @@ class Launch:
             with clocks.kernel_clock.measure(self.name):
                 self._go(self._stream, self._config, self._handle, *self._flat)
 
+    def add_to(self, node: Any) -> Any:
+        """Add the launch to a CUDA graph behind a node, or to an empty one; returns its node."""
+        return node.launch(self._config, self._handle, *self._flat)
+
     def reset(self) -> None:
         """Set `count` to zero."""
         self.count = 0

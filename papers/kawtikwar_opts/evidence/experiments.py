@@ -1,8 +1,9 @@
-"""Tables I to III and Figures 1 to 6 of [K21] as data, and six experiments of our own.
+"""Tables I to III and Figures 1 to 6 of [K21] as data, and nine experiments of our own.
 
 [K21 Table I] [K21 Table II] [K21 Table III] [K21 Fig.1] [K21 Fig.2] [K21 Fig.3] [K21 Fig.4]
 [K21 Fig.5] [K21 Fig.6]; Figure 7 is a diagram: `solver.run` does what it shows. Our own:
-`predictions`, `loads`, `claims`, `counts`, `barriers`, `authors`.
+`counter`, `waterfall`, `statements`, `predictions`, `loads`, `claims`, `counts`, `barriers`,
+`authors`. Print is compared with ``configuration="paper"``; ours, the tuned one, stands beside.
 
 An entry states its cells, its table (`tables`), a plot like the report's, and its comparison with
 print (`verdicts`). Nothing here runs a solver.
@@ -11,6 +12,7 @@ print (`verdicts`). Nothing here runs a solver.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -18,23 +20,39 @@ import pandas as pd
 from papers.common.evidence import plots
 from papers.common.evidence.tables import NOT_MEASURED, best_source, measured_by
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
-from papers.kawtikwar_opts.evidence import tables, verdicts
-from papers.kawtikwar_opts.evidence.tables import (
+from papers.kawtikwar_opts.configuration import COUNTERS
+from papers.kawtikwar_opts.configuration import ONE_LAUNCH as WAY
+from papers.kawtikwar_opts.evidence import counter, statements, tables, verdicts, waterfall
+from papers.kawtikwar_opts.evidence.codes import (
     DOUBLES,
-    FIG_1,
     HOST_LOOP,
     LABELS,
     LAP19,
     ONE_LAUNCH,
     VERSIONS,
 )
+from papers.kawtikwar_opts.evidence.tables import FIG_1
 
 EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32), "paper": (16, 32)}
 SIZES = {"smoke": (64,), "quick": (256, 512, 1024), "paper": (256, 512, 1024, 2048, 4096)}
 """The sizes of the report [K21 sec.III.B]."""
 
-LP_SIZES = {"smoke": (), "quick": (256, 512), "paper": (256, 512, tables.LP_LARGEST)}
+LP_SIZES = {"smoke": (), "quick": (256, 512), "paper": SIZES["paper"]}
 """Sizes of the linear program besides those of the kernels in a smoke run or without a GPU."""
+
+ALL_SEEDS_BELOW = 2048
+"""From this n on the report's instances have the first seed alone, as in the report."""
+
+SMALL = 1024
+"""The largest n of clocks and codes that are about the host's share of a run."""
+
+AS_PRINTED: dict[str, Any] = {"configuration": "paper"}
+"""Options of the report's configuration."""
+
+COUNTED_SIZES = {"smoke": (64,), "quick": (256, 512), "paper": (256, 512)}
+"""Sizes of every place of the counter; the release's own is measured at all sizes (Table III)."""
+
+WAY_SIZES = {"smoke": (64,), "quick": (256, 1024), "paper": (256, 1024, 2048)}
 
 AUTHORS = {"smoke": (), "quick": (512, 1024), "paper": (512, 1024, 2048, 4096, 8192)}
 
@@ -63,25 +81,32 @@ def cells_of(
 ) -> list[Cell]:
     """Return the cells of the report's instances of one size by one solver."""
     full = solver if ":" in solver else f"kawtikwar_opts:{solver}"
-    return [Cell(full, doubles(n, seed), scopes, tuple(options.items())) for seed in plan.seeds]
+    few = n >= ALL_SEEDS_BELOW and not plan.seeds_given
+    seeds = plan.seeds[:1] if few else plan.seeds
+    return [Cell(full, doubles(n, seed), scopes, tuple(options.items())) for seed in seeds]
 
 
 def versions(
-    plan: Plan, names: Iterable[str] = VERSIONS, scopes: tuple[Scope, ...] = ("run",)
+    plan: Plan,
+    names: Iterable[str] = VERSIONS,
+    scopes: tuple[Scope, ...] = ("run",),
+    most: int = SIZES["paper"][-1],
+    **options: Any,
 ) -> list[Cell]:
-    """Return cells of versions on the report's instances."""
-    return [one for n in sizes(plan) for name in names for one in cells_of(plan, name, n, scopes)]
+    """Return cells of versions on the report's instances, up to some order."""
+    return [
+        one
+        for n in sizes(plan)
+        if n <= most
+        for name in names
+        for one in cells_of(plan, name, n, scopes, **options)
+    ]
 
 
 def fig_1(plan: Plan) -> list[Cell]:
-    """Return the cells of Figure 1: three codes, end to end; HiGHS up to its largest order."""
-    gpu = [
-        one
-        for n in sizes(plan)
-        for name, solver in FIG_1.items()
-        if name != "CPU"
-        for one in cells_of(plan, solver, n, ("end_to_end",))
-    ]
+    """Return the cells of Figure 1: three codes, LAP19's those of Table II's baseline."""
+    gpu = versions(plan, (FIG_1["LAP16"],), ("end_to_end",))
+    gpu += versions(plan, (FIG_1["LAP19"],), **AS_PRINTED)
     alike = sizes(plan) if plan.preset == "smoke" or not plan.gpu else ()
     orders = {*LP_SIZES[plan.preset], *alike}
     lp = [one for n in sorted(orders) for one in cells_of(plan, FIG_1["CPU"], n, ("end_to_end",))]
@@ -89,33 +114,86 @@ def fig_1(plan: Plan) -> list[Cell]:
 
 
 def table_2(plan: Plan) -> list[Cell]:
-    """Return the cells of Tables II and III and Figure 6: six versions."""
-    scopes: tuple[Scope, ...] = ("run", "end_to_end") if plan.gpu else ("run",)
-    return versions(plan, VERSIONS, scopes)
+    """Return the cells of Tables II and III and Figure 6: six versions as printed, and ours.
+
+    Ours up to n = `SMALL` also end to end and, with a host loop, as graphs: there the host's share
+    is large. The price of a zero comes from `counted_zeros`.
+    """
+    found = versions(plan, VERSIONS, **AS_PRINTED) + versions(plan)
+    if plan.gpu:
+        found += versions(plan, VERSIONS, ("end_to_end",), SMALL)
+    found += versions(plan, HOST_LOOP, ("run",), SMALL, host="graph")
+    return found + counted_zeros(plan)
+
+
+def counted_zeros(plan: Plan) -> list[Cell]:
+    """Return the cells of the counter: its places in the baseline, and Opt 0, which has none."""
+    scopes: tuple[Scope, ...] = ("run", "kernels") if plan.gpu else ("run",)
+    orders = (COUNTED_SIZES if plan.gpu else EXECUTOR_SIZES)[plan.preset]
+    codes = [("baseline", name) for name in COUNTERS] + [("opt0", "paper"), ("opt0", "copied")]
+    return [
+        one
+        for n in orders
+        for version, name in codes
+        for one in cells_of(plan, version, n, scopes, configuration=name)
+    ]
+
+
+def counter_cells(plan: Plan) -> list[Cell]:
+    """Return the cells of `counted_zeros`, and the release's own counter at all sizes."""
+    return counted_zeros(plan) + versions(plan, ("baseline", "opt0"), **AS_PRINTED)
+
+
+def way(plan: Plan) -> list[Cell]:
+    """Return the cells from Opt 1 as printed to our Opt 2."""
+    orders = (WAY_SIZES if plan.gpu else EXECUTOR_SIZES)[plan.preset]
+    found = [one for n in orders for one in cells_of(plan, "opt1", n, **AS_PRINTED)]
+    for n, name in product(orders, WAY):
+        options: dict[str, Any] = {} if name == "tuned" else {"configuration": name}
+        found += cells_of(plan, "opt2", n, **options)
+    return found
 
 
 def pie(version: str) -> Callable[[Plan], list[Cell]]:
     """Return the cells of Figures 2 to 4: device time by kernel at the largest size, on a GPU."""
 
     def cells(plan: Plan) -> list[Cell]:
-        return cells_of(plan, version, sizes(plan)[-1], ("kernels",)) if plan.gpu else []
+        last = sizes(plan)[-1]
+        return cells_of(plan, version, last, ("kernels",), **AS_PRINTED) if plan.gpu else []
 
     return cells
 
 
-def profiled(what: str, version: str = "opt1") -> Callable[[Plan], list[Cell]]:
-    """Return the cell of a profile (`evidence.profile`) of one instance of the largest size."""
+def profiled(what: str) -> Callable[[Plan], list[Cell]]:
+    """Return the cell of a profile (`evidence.profile`) of one instance of the largest size.
+
+    It solves by the version that it is about, Opt 1; ncu profiles runs of its own.
+    """
+    version = "opt4" if what == "ncu" else "opt1"
 
     def cells(plan: Plan) -> list[Cell]:
         n = sizes(plan)[-1] if what != "loads" else EXECUTOR_SIZES["smoke"][0]
-        return cells_of(plan, "profile", n, ("run",), what=what, version=version)[:1]
+        of_code: dict[str, Any] = (
+            {} if what == "loads" else AS_PRINTED
+        )  # the machine code of both stands there
+        return cells_of(plan, "profile", n, ("run",), what=what, version=version, **of_code)[:1]
 
     return cells
 
 
 def opt_3_loads(plan: Plan) -> list[Cell]:
     """Return the cells of Opt 3's loads, in the machine code and executed."""
-    return profiled("loads")(plan) + profiled("ncu")(plan)
+    return profiled("loads")(plan) + profiled("ncu")(plan) + loaded(plan)
+
+
+def loaded(plan: Plan) -> list[Cell]:
+    """Return the cells whose dual updates and clocks of the steps Opt 3's figures need."""
+    last, some = sizes(plan)[-1], ("opt2", "opt3")
+    found = [one for v in some for one in cells_of(plan, v, last, **AS_PRINTED)]
+    if plan.gpu:
+        options: dict[str, Any] = {"trace_steps": True, **AS_PRINTED}
+        found += [one for v in some for one in cells_of(plan, v, last, **options)]
+    return found
 
 
 def predicted(plan: Plan) -> list[Cell]:
@@ -153,7 +231,8 @@ def counted(plan: Plan) -> list[Cell]:
         for seed in plan.seeds
         for name in (*VERSIONS, LAP19)
     ]  # fmt: skip
-    return versions(plan, (*VERSIONS, LAP19)) + integers + beside_authors(plan)
+    found = versions(plan) + versions(plan, (LAP19,), ("run",), SMALL)
+    return found + integers + beside_authors(plan)
 
 
 def barred(plan: Plan) -> list[Cell]:
@@ -164,7 +243,8 @@ def barred(plan: Plan) -> list[Cell]:
 def claimed(plan: Plan) -> list[Cell]:
     """Return the cells that the claims of the text need."""
     pies = [one for version in HOST_LOOP for one in pie(version)(plan)]
-    return table_2(plan) + pies + profiled("calls")(plan) + profiled("ncu")(plan)
+    profiles = profiled("calls")(plan) + profiled("ncu")(plan)
+    return table_2(plan) + pies + profiles + loaded(plan)
 
 
 # ------------------------------------------------------------------------------- how to plot
@@ -293,6 +373,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=table_2, table=tables.speedups, compare=verdicts.speedups, interleaved=True,
     ),
     Experiment(
+        name="counter", title="Why 4.65: the price of a zero by its counter's memory",
+        kind="table", cells=counter_cells, table=counter.table, compare=counter.compare,
+        interleaved=True,
+    ),
+    Experiment(
+        name="waterfall", title="From Opt 1 as printed to our Opt 2, one change at a time",
+        kind="figure", cells=way, table=waterfall.table, figure=waterfall.draw,
+        compare=waterfall.compare, interleaved=True,
+    ),
+    Experiment(
+        name="statements", title="Statements of the text about Tables II and III", kind="table",
+        cells=table_2, table=tables.statements, compare=statements.compare,
+    ),
+    Experiment(
         name="predictions", title="Bytes and barriers a dual update: predicted beside measured",
         kind="table", cells=predicted, table=tables.predictions, compare=verdicts.predictions,
     ),
@@ -313,7 +407,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=barred, table=tables.barriers, compare=verdicts.barriers,
     ),
     Experiment(
-        name="authors", title="Opt 4 beside HyLAC's classical solver and lopes2019 on one H100",
+        name="authors", title="Opt 4 beside HyLAC's classical solver and lopes2019 on one card",
         kind="table", cells=beside_authors, table=tables.authors_code, compare=verdicts.authors,
         interleaved=True,
     ),

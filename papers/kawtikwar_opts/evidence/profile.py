@@ -7,7 +7,8 @@ other: it solves with one of the versions, and its findings are counters of the 
 
 ``calls``
     The host's time in launches, waits and copies, by its own clock (`HostClock`). No driver's
-    trace: a launch is everything from the call to its return, Python included.
+    trace: a launch is everything from the call to its return, Python included. The copies are the
+    upload, as in print, and the answer.
 ``ncu``
     L1 hit rate, compute and memory throughput of the kernels of Table I, and executed global loads
     of the one-launch versions, by ``ncu`` if it is on the path and allowed to read the counters;
@@ -15,7 +16,8 @@ other: it solves with one of the versions, and its findings are counters of the 
 ``loads``
     Global loads in PTX and SASS (`papers.kawtikwar_opts.evidence.sass`), which need no GPU.
 
-``ncu`` profiles ``python -m papers.kawtikwar_opts.evidence.profile N VERSION``: one solve.
+``ncu`` profiles ``python -m papers.kawtikwar_opts.evidence.profile N VERSION CONFIGURATION``: one
+solve.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ from papers.common.gpu.launch import Launch
 from papers.common.gpu.signals import Mailbox
 from papers.common.model import Assignment, Solver
 from papers.kawtikwar_opts import solver
-from papers.kawtikwar_opts.evidence.tables import METRICS, NCU, NCU_KERNELS, ONE_LAUNCH
+from papers.kawtikwar_opts.evidence.codes import ONE_LAUNCH
+from papers.kawtikwar_opts.evidence.tables import METRICS, NCU, NCU_KERNELS
 
 WHAT = ("calls", "ncu", "loads")
 
@@ -49,7 +52,7 @@ WHAT = ("calls", "ncu", "loads")
 
 
 class HostClock:
-    """The host's time in launches, waits for a word, and copies to the host.
+    """The host's time in launches, waits (for a word, for the device), and copies.
 
     Attributes
     ----------
@@ -79,17 +82,36 @@ class HostClock:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Put the clock around `Launch`, `Mailbox.wait` and `device.to_host` inside the block."""
-        before = Launch.__call__, Mailbox.wait, device.to_host
+        """Put the clock around launches, waits and copies to the host inside the block."""
+        before = Launch.__call__, Mailbox.wait, device.to_host, device.synchronize
         Launch.__call__ = self._clocked("launch", before[0])  # type: ignore[method-assign]
         Mailbox.wait = self._clocked("wait", before[1])  # type: ignore[method-assign]
         device.to_host = self._clocked("copy", before[2])  # type: ignore[assignment]
+        device.synchronize = self._clocked("wait", before[3])  # type: ignore[assignment]
         start = time.perf_counter_ns()
         try:
             yield
         finally:
             self.total_ns += time.perf_counter_ns() - start
-            Launch.__call__, Mailbox.wait, device.to_host = before  # type: ignore[method-assign]
+            Launch.__call__, Mailbox.wait, device.to_host, device.synchronize = before  # type: ignore[method-assign]
+
+    @contextmanager
+    def watch_uploads(self) -> Iterator[None]:
+        """Put the clock around `device.to_device` inside the block; nothing else is counted."""
+        before = device.to_device
+        device.to_device = self._clocked("copy", before)  # type: ignore[assignment]
+        spent = self.ns["copy"]
+        try:
+            yield
+        finally:
+            self.total_ns += self.ns["copy"] - spent
+            device.to_device = before  # type: ignore[assignment]
+
+    def copy(self) -> HostClock:
+        """Return a clock that goes on from this one's times."""
+        other = HostClock()
+        other.calls, other.ns, other.total_ns = dict(self.calls), dict(self.ns), self.total_ns
+        return other
 
     def counters(self) -> dict[str, int]:
         """Return calls and microseconds by name, and the microseconds between the calls."""
@@ -120,7 +142,7 @@ ROOT = Path(__file__).resolve().parents[3]
 """The folder of the package: the profiled program must find the same one."""
 
 
-def ncu_command(path: str, n: int, version: str) -> list[str]:
+def ncu_command(path: str, n: int, version: str, configuration: str = "tuned") -> list[str]:
     """Return the command line that profiles one solve of order `n` by `version`.
 
     Parameters
@@ -131,6 +153,8 @@ def ncu_command(path: str, n: int, version: str) -> list[str]:
         Order; the instance is the report's, seed 1.
     version : str
         Kernels of a host loop in Table I are profiled `PROFILED` times, a one-launch kernel once.
+    configuration : str
+        Of the version.
     """
     kernels = "|".join(NCU_KERNELS[version])
     skipped = SKIPPED if n >= 256 else 0
@@ -140,6 +164,7 @@ def ncu_command(path: str, n: int, version: str) -> list[str]:
         "--kernel-name-base", "demangled", "--kernel-name", f"regex:.*({kernels}).*",
         *(["--launch-count", "1"] if version in ONE_LAUNCH else some),
         sys.executable, "-m", "papers.kawtikwar_opts.evidence.profile", str(n), version,
+        configuration,
     ]  # fmt: skip
 
 
@@ -175,12 +200,14 @@ def parse_ncu(text: str) -> dict[tuple[str, str], float]:
     return {key: statistics.median(values) for key, values in found.items()}
 
 
-def _ask_ncu(path: str, n: int, version: str) -> tuple[str, dict[tuple[str, str], float]]:
+def _ask_ncu(
+    path: str, n: int, version: str, configuration: str
+) -> tuple[str, dict[tuple[str, str], float]]:
     search = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     try:
         done = subprocess.run(
-            ncu_command(path, n, version), capture_output=True, text=True, check=False,
-            timeout=NCU_LIMIT_S, env={**os.environ, "PYTHONPATH": search},
+            ncu_command(path, n, version, configuration), capture_output=True, text=True,
+            check=False, timeout=NCU_LIMIT_S, env={**os.environ, "PYTHONPATH": search},
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return "failed", {}
@@ -192,7 +219,7 @@ def _ask_ncu(path: str, n: int, version: str) -> tuple[str, dict[tuple[str, str]
 
 
 @lru_cache(maxsize=4)
-def hardware_counters(n: int) -> dict[str, int]:
+def hardware_counters(n: int, configuration: str = "tuned") -> dict[str, int]:
     """Ask ``ncu`` for every version, once a process.
 
     Returns
@@ -208,7 +235,7 @@ def hardware_counters(n: int) -> dict[str, int]:
     found: dict[str, int] = {}
     statuses = []
     for version in NCU_KERNELS:
-        status, values = _ask_ncu(path, n, version)
+        status, values = _ask_ncu(path, n, version, configuration)
         statuses.append(status)
         for (kernel, metric), value in values.items():
             scale = 100 if metric in METRICS else 1
@@ -248,6 +275,8 @@ class State:
 
     inner: solver.State
     what: str
+    uploads: HostClock
+    configuration: str = "tuned"
     clock: HostClock = dataclasses.field(default_factory=HostClock)
 
     @property
@@ -269,12 +298,15 @@ def upload(cost: Any, what: str = "calls", version: str = "opt1", **options: Any
     """
     if what not in WHAT:
         raise ValueError(f"what={what!r} is not one of {', '.join(WHAT)}")
-    return State(solver.upload(cost, version=version, **options), what)
+    uploads = HostClock()
+    with uploads.watch_uploads():
+        inner = solver.upload(cost, version=version, **options)
+    return State(inner, what, uploads, str(options.get("configuration", "tuned")))
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """Solve, under the host's clock for ``"calls"``; it has no steps to trace."""
-    state.clock = HostClock()
+    state.clock = state.uploads.copy()
     if state.what != "calls":
         return solver.run(state.inner)
     with state.clock.watch():
@@ -292,7 +324,7 @@ def download(state: State) -> Assignment:
         answer = solver.download(state.inner)
         machine = device.describe()
         if state.what == "ncu":
-            found = hardware_counters(state.inner.n)
+            found = hardware_counters(state.inner.n, state.configuration)
         else:
             found = loads(machine.compute_capability if machine.is_gpu else (9, 0))
     return dataclasses.replace(answer, counters={**answer.counters, **found})
@@ -311,12 +343,13 @@ SOLVERS: dict[str, Solver] = {
 }
 
 
-def main(n: str, version: str) -> None:
+def main(n: str, version: str, configuration: str = "tuned") -> None:
     """Solve the report's instance of order `n` once [K21 sec.III.B]."""
     from papers.common import instances
     from papers.common.model import Instance
 
-    solver.solve(instances.draw(Instance("uniform_double", int(n), "1000n")), version=version)
+    cost = instances.draw(Instance("uniform_double", int(n), "1000n"))
+    solver.solve(cost, version=version, configuration=configuration)
 
 
 if __name__ == "__main__":

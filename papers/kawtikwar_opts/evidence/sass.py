@@ -21,8 +21,10 @@ from numba import cuda
 
 from papers.common.gpu.signatures import Signature, argument_types
 from papers.kawtikwar_opts.kernels.arguments import Duals
-from papers.kawtikwar_opts.kernels.entries import quotient
-from papers.kawtikwar_opts.kernels.near_zero import near_zero
+from papers.kawtikwar_opts.kernels.printed.listings import (
+    add_sub_compress,
+    add_sub_compress_in_a_register,
+)
 from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 
 
@@ -49,37 +51,16 @@ def probe(version: str) -> Any:
 
 def one_entry_a_turn(order, eps, slack, covers, least, zeros, duals):
     """Update the slacks as [K21 Listing 3] is printed, with an entry a turn."""
-    n, lines = order
     i = cuda.grid(1)
-    if i < n * n:
-        cover = covers.row[i % n] + covers.column[i // n]
-        if cover == 2:
-            slack[i] += least
-        elif cover == 0:
-            slack[i] -= least
-        if near_zero(slack[i], eps):
-            b = quotient(i, lines * n)
-            j = cuda.atomic.add(zeros.sizes, b, 1)
-            zeros.positions[b * (lines * n) + j] = i
+    if i < order.n * order.n:
+        add_sub_compress(i, order, eps, slack, covers, least, zeros)
 
 
 def one_entry_in_a_register(order, eps, slack, covers, least, zeros, duals):
     """Update the slacks as [K21 Listing 4] is printed."""
-    n, lines = order
     i = cuda.grid(1)
-    if i < n * n:
-        reg = slack[i]
-        cover = covers.row[i % n] + covers.column[i // n]
-        if cover == 2:
-            reg += least
-            slack[i] = reg
-        elif cover == 0:
-            reg -= least
-            slack[i] = reg
-        if near_zero(reg, eps):
-            b = quotient(i, lines * n)
-            j = cuda.atomic.add(zeros.sizes, b, 1)
-            zeros.positions[b * (lines * n) + j] = i
+    if i < order.n * order.n:
+        add_sub_compress_in_a_register(i, order, eps, slack, covers, least, zeros)
 
 
 SIGNATURE: Signature = (Order, "T", "T[::1]", Covers, "T", Zeros, Duals)

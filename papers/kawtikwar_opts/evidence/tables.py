@@ -30,19 +30,25 @@ from papers.common.evidence.tables import (
     named,
 )
 from papers.common.gpu.device import EXECUTOR_NAME
+from papers.kawtikwar_opts.evidence import counter as price
+from papers.kawtikwar_opts.evidence import statements as sentences
+from papers.kawtikwar_opts.evidence.codes import (
+    DOUBLES,
+    HOST_LOOP,
+    LABELS,
+    LAP19,
+    ONE_LAUNCH,
+    PRINTED,
+    VERSIONS,
+    by_seed,
+)
 
-HOST_LOOP = ("baseline", "opt0", "opt1")
-ONE_LAUNCH = ("opt2", "opt3", "opt4")
-VERSIONS = (*HOST_LOOP, *ONE_LAUNCH)
-"""The report's versions, each with all optimizations of those before it."""
-
-LABELS = ("0.1n", "n", "10n")
-DOUBLES = "uniform_double"
-"""The family of the report's instances [K21 sec.III.B]; all others are `uniform`, int32."""
-
-LAP19 = "lopes2019:gpu"
-FIG_1 = {"CPU": "kawtikwar_opts:cpu_lp", "LAP16": "datenagi2016:tree", "LAP19": LAP19}
+FIG_1 = {"CPU": "kawtikwar_opts:cpu_lp", "LAP16": "datenagi2016:tree",
+         "LAP19": "kawtikwar_opts:baseline"}  # fmt: skip
 """Our solvers, by the report's names in Fig. 1."""
+
+FIG_1_CLOCK = {"CPU": ("end_to_end", ""), "LAP16": ("end_to_end", ""), "LAP19": ("run", PRINTED)}
+"""Their clocks and options. LAP19 is the baseline, and print's figures of it are Table II's."""
 
 NCU = ("measured", "no GPU", "no ncu on the path", "not permitted", "failed")
 """The meanings of the counter ``ncu_status``, by place."""
@@ -68,27 +74,12 @@ order = partial(
 )
 
 
-def by_seed(
-    summary: pd.DataFrame,
-    version: str,
-    metric: str = "time_ms",
-    scope: str = "run",
-    options: str = "",
-    family: str = DOUBLES,
-) -> pd.DataFrame:
-    """Return one metric of one solver; see `papers.common.evidence.tables.by_seed`."""
-    return tables.by_seed(summary, f"kawtikwar_opts:{version}", metric, scope, options, family)
-
-
 def printed_sizes(table: pd.DataFrame, sizes: Iterable[int]) -> pd.DataFrame:
     """Leave out sizes that the report lacks, except those of the CPU executor."""
     return table[table["n"].isin(set(sizes)) | (table["device"] == EXECUTOR_NAME)]
 
 
 # ------------------------------------------------------------------------------- Figure 1
-
-LP_LARGEST = 1024
-"""The largest order for HiGHS, which takes five times as long for twice the order."""
 
 
 def fig_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -98,7 +89,7 @@ def fig_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     printed = printed.rename(columns={"time_ms": "published_ms"})[["n", "solver", "published_ms"]]
     parts = []
     for name, solver in FIG_1.items():
-        rows = tables.by_seed(summary, solver, "time_ms", "end_to_end", "", DOUBLES)
+        rows = tables.by_seed(summary, solver, "time_ms", *FIG_1_CLOCK[name], DOUBLES)
         part = median(rows, "measured_ms", ["device"]).assign(solver=name)
         if name != "CPU":
             part = printed_sizes(part, printed["n"])
@@ -107,16 +98,13 @@ def fig_1(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         _over_lap19(summary), on=["source", "n", "solver"], how="left"
     )
     table = order(beside(printed, measured, ["n", "solver"]), by=("n", "solver"))
-    notes = [_why_no_lp(row) for row in table.itertuples(index=False)]
-    return table.assign(note=notes)[
-        ["n", "solver", "source", "device", "published_ms", "measured_ms", "over_lap19", "note"]
-    ]
+    return table[["n", "solver", "source", "device", "published_ms", "measured_ms", "over_lap19"]]
 
 
 def _over_lap19(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the times of Figure 1 over LAP19's, seed by seed, then the median."""
     rows = {
-        name: tables.by_seed(summary, solver, "time_ms", "end_to_end", "", DOUBLES)
+        name: tables.by_seed(summary, solver, "time_ms", *FIG_1_CLOCK[name], DOUBLES)
         for name, solver in FIG_1.items()
     }
     parts = [
@@ -126,30 +114,38 @@ def _over_lap19(summary: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).drop(columns="cost_range")
 
 
-def _why_no_lp(row: Any) -> str:
-    if row.solver == "CPU" and row.source == NOT_MEASURED and row.n > LP_LARGEST:
-        return f"not measured: HiGHS takes minutes above n = {LP_LARGEST}"
-    return ""
-
-
 # ------------------------------------------------------------------------------- Tables II, III
 
 
+CLOCKED = {
+    "measured_ms": ("run", PRINTED),
+    "tuned_ms": ("run", ""),
+    "graph_ms": ("run", "host=graph"),
+    "end_to_end_ms": ("end_to_end", ""),
+}
+"""Clock and options of each column of times: the report's configuration, ours, ours with a CUDA
+graph for each straight run of launches, and ours with upload and download."""
+
+
 def _times(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return run and end-to-end times of all versions on the report's instances."""
+    """Return the times of all versions on the report's instances."""
     parts = []
     for version in VERSIONS:
-        run = median(by_seed(summary, version), "measured_ms", ["device"])
-        whole = median(by_seed(summary, version, scope="end_to_end"), "end_to_end_ms", ["device"])
-        part = run.merge(whole, on=[*KEY, "device"], how="left")
+        part: pd.DataFrame | None = None
+        for name, (scope, options) in CLOCKED.items():
+            rows = by_seed(summary, version, scope=scope, options=options)
+            column = median(rows, name, ["device"])
+            part = column if part is None else part.merge(column, on=[*KEY, "device"], how="outer")
+        assert part is not None, "four clocks"
         parts.append(part.assign(version=version))
-    return pd.concat(parts, ignore_index=True)
+    found = pd.concat(parts, ignore_index=True)
+    return found[found[["measured_ms", "tuned_ms"]].notna().any(axis=1)]
 
 
 def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return Table II and Figure 6: time and gain over the version before.
 
-    ``measured_ms`` has the costs on the device, ``end_to_end_ms`` adds upload and download.
+    ``measured_ms`` is as printed, the costs on the device; the others are `CLOCKED`'s.
     """
     printed = published("table2").rename(
         columns={"time_ms": "published_ms", "incremental_delta_ms": "published_delta_ms"}
@@ -160,7 +156,7 @@ def run_times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     table = table.assign(delta_ms=before - table["measured_ms"])
     return table[
         ["n", "version", "source", "device", "published_ms", "measured_ms", "published_delta_ms",
-         "delta_ms", "end_to_end_ms"]
+         "delta_ms", "tuned_ms", "graph_ms", "end_to_end_ms"]
     ]  # fmt: skip
 
 
@@ -179,8 +175,8 @@ def _previous(table: pd.DataFrame, column: str, of: str = "") -> pd.Series:
 def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return Table III: speedup over the version before, and over the baseline.
 
-    ``fell`` is printed over measured time of this version, ``fell_before`` of the one before,
-    ``fell_baseline`` of the baseline: they are the factors of a ratio that differs from print.
+    ``incremental`` and ``total`` are as printed, ``tuned_...`` ours. ``expected_total`` follows
+    from what a zero costs the baseline by the clock of its kernels (`evidence.counter`).
     """
     printed = published("table3").rename(
         columns={
@@ -188,55 +184,44 @@ def speedups(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
             "total_speedup": "published_total",
         }
     )[["n", "version", "published_incremental", "published_total"]]
-    times = run_times(summary[summary["family"] == DOUBLES], published)
-    for prefix, of in (("before_", ""), ("first_", "baseline")):
-        times[f"{prefix}measured_ms"] = _previous(times, "measured_ms", of)
+    summary = summary[summary["family"] == DOUBLES]
+    times = run_times(summary, published)
     measured = times[times["source"] != NOT_MEASURED]
-    measured = measured[measured["version"] != "baseline"]
+    measured = measured[measured["version"] != "baseline"][["n", "version", "source", "device"]]
     measured = measured.merge(_ratios(summary), on=["source", "n", "version"], how="left")
-    # Print's times, for a note on the distance of either time from print.
-    of_print = published("table2").set_index(["n", "version"])["time_ms"].to_dict()
-    before = dict((later, earlier) for earlier, later in pairwise(VERSIONS))
-
-    def fell(row: Any, version: str, ours: float) -> float:
-        return of_print.get((row.n, version), math.nan) / ours
-
-    rows = list(measured.itertuples(index=False))
-    measured = measured.assign(
-        fell=[fell(row, row.version, row.measured_ms) for row in rows],
-        fell_before=[fell(row, before[row.version], row.before_measured_ms) for row in rows],
-        fell_baseline=[fell(row, "baseline", row.first_measured_ms) for row in rows],
-    )[
-        ["n", "version", "source", "device", "incremental", "total", "total_end_to_end", "fell",
-         "fell_before", "fell_baseline"]
-    ]  # fmt: skip
+    expected = price.expected(summary, published)
+    measured = measured.merge(expected, on=["source", "n", "version"], how="left")
     table = order(beside(printed, measured, ["n", "version"]), by=("n", "version"))
     return table[
         ["n", "version", "source", "device", "published_incremental", "incremental",
-         "published_total", "total", "total_end_to_end", "fell", "fell_before", "fell_baseline"]
+         "tuned_incremental", "published_total", "total", "tuned_total", "us_a_zero",
+         "expected_total"]
     ]  # fmt: skip
 
 
 def _ratios(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the speedups of all versions: seed by seed, then the median over the seeds."""
-    mine = summary[summary["family"] == DOUBLES]
     rows = {
-        (version, scope): by_seed(mine, version, scope=scope)
+        (version, options): by_seed(summary, version, options=options)
         for version in VERSIONS
-        for scope in ("run", "end_to_end")
+        for options in (PRINTED, "")
     }
     parts = []
     for before, version in pairwise(VERSIONS):
         part: pd.DataFrame | None = None
-        for name, of, scope in (
-            ("incremental", before, "run"), ("total", "baseline", "run"),
-            ("total_end_to_end", "baseline", "end_to_end"),
-        ):  # fmt: skip
-            ratio = tables.over(rows[of, scope], rows[version, scope], name)
-            part = ratio if part is None else part.merge(ratio, on=KEY, how="outer")
-        assert part is not None, "three ratios"
+        for prefix, options in (("", PRINTED), ("tuned_", "")):
+            for name, of in (("incremental", before), ("total", "baseline")):
+                ratio = tables.over(rows[of, options], rows[version, options], prefix + name)
+                part = ratio if part is None else part.merge(ratio, on=KEY, how="outer")
+        assert part is not None, "four ratios"
         parts.append(part.assign(version=version))
     return pd.concat(parts, ignore_index=True).drop(columns="cost_range")
+
+
+def statements(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return the figures behind the statements about Tables II and III, as printed."""
+    mine = summary[summary["family"] == DOUBLES]
+    return sentences.table(run_times(mine, published), published)
 
 
 def geometric_mean(values: Iterable[float]) -> float:
@@ -261,11 +246,11 @@ PIES = {"fig02": "baseline", "fig03": "opt0", "fig04": "opt1"}
 def _kernel_times(summary: pd.DataFrame, version: str) -> pd.DataFrame:
     """Return device time by kernel, with the report's names, at the largest order of a source.
 
-    Medians over the seeds.
+    As printed; medians over the seeds.
     """
     rows = summary[
         (summary["solver"] == f"kawtikwar_opts:{version}")
-        & (summary["options"] == "")
+        & (summary["options"] == PRINTED)
         & (summary["scope"] == "kernels")
         & (summary["family"] == DOUBLES)
         & summary["metric"].str.endswith("_ms")
@@ -318,19 +303,19 @@ CALLS = {
     "wait": "",
     "rest": "others",
 }
-"""The report's name for each of our calls. It copies flags to the device, while our kernels clear
-them; it does not show its waits."""
+"""The report's name for each of our calls. Its copies are the upload of the costs: the release has
+no other ``cudaMemcpyToSymbol``. It does not show its waits."""
 
 
 def host_calls(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return Figure 5: the host's time by call in Opt 1; ``us_a_call`` is the mean of one call.
 
-    Shares leave the waits out, which the report does not show.
+    As printed. Shares leave the waits out, which the report does not show.
     """
     printed = published("fig05").rename(columns={"total_time_ms": "published_ms"})
     names = {theirs: ours for ours, theirs in CALLS.items()}
     printed = printed.assign(call=printed["cuda_api_call"].map(names))
-    options = "what=calls,version=opt1"
+    options = f"what=calls,version=opt1,{PRINTED}"
     parts = []
     for call in CALLS:
         time = by_seed(summary, "profile", f"host_{call}_us", "answer", options)
@@ -362,11 +347,18 @@ def host_calls(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 # ------------------------------------------------------------------------------- Table I, loads
 
 
-def _profiled(summary: pd.DataFrame, what: str) -> Iterable[tuple[tuple, dict[str, float]]]:
-    """Yield (source, device, n) and the counters of every profile of one kind."""
+def _profiled(
+    summary: pd.DataFrame, what: str, printed: bool = True
+) -> Iterable[tuple[tuple, dict[str, float]]]:
+    """Yield (source, device, n) and the counters of every profile of one kind, as printed or ours.
+
+    The loads in the machine code belong to no configuration.
+    """
+    options = summary["options"].astype(str)
     rows = summary[
         (summary["solver"] == "kawtikwar_opts:profile")
-        & summary["options"].astype(str).str.startswith(f"what={what},")
+        & options.str.startswith(f"what={what},")
+        & (options.str.contains(PRINTED, regex=False) == printed)
         & (summary["scope"] == "answer")
     ]
     for key, part in rows.groupby(["source", "device", "n"], sort=False):
@@ -378,30 +370,37 @@ def _ncu_status(values: dict[str, float]) -> str:
 
 
 def hardware(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return Table I: L1 hit rate and throughputs of three kernels, or the cause if missing."""
+    """Return Table I: L1 hit rate and throughputs of three kernels, or the cause if missing.
+
+    A row for each configuration that was profiled; the report's is compared.
+    """
     printed = published("table1").rename(columns={"value_pct": "published_pct"})
     printed = printed[["n", "kernel", "metric", "published_pct"]]
     versions = {kernel: version for version in ("opt0", "opt1") for kernel in NCU_KERNELS[version]}
     rows = []
-    for (source, device, n), values in _profiled(summary, "ncu"):
-        status = _ncu_status(values)
-        for kernel, version in versions.items():
-            for metric in METRICS:
-                value = values.get(f"ncu_{version}_{kernel}_{metric}", math.nan) / 100
-                why = NCU_SAYS.get(status if status != "measured" else "failed", "")
-                rows.append(
-                    (n, kernel, metric, source, device, value, why if math.isnan(value) else "")
-                )
+    for chosen in ("paper", "tuned"):
+        for (source, device, n), values in _profiled(summary, "ncu", chosen == "paper"):
+            status = _ncu_status(values)
+            why = NCU_SAYS.get(status if status != "measured" else "failed", "")
+            for kernel, version in versions.items():
+                for metric in METRICS:
+                    value = values.get(f"ncu_{version}_{kernel}_{metric}", math.nan) / 100
+                    note = why if math.isnan(value) else ""
+                    rows.append((n, kernel, metric, chosen, source, device, value, note))
     measured = pd.DataFrame(
-        rows, columns=["n", "kernel", "metric", "source", "device", "measured_pct", "note"]
-    )
+        rows,
+        columns=[
+            "n", "kernel", "metric", "configuration", "source", "device", "measured_pct", "note",
+        ],
+    )  # fmt: skip
     table = tables.order(
         beside(printed, measured, ["n", "kernel", "metric"]), by=("n", "kernel", "metric"),
         ranked={"kernel": tuple(versions), "metric": METRICS},
     )  # fmt: skip
     return table[
-        ["n", "kernel", "metric", "source", "device", "published_pct", "measured_pct", "note"]
-    ]
+        ["n", "kernel", "metric", "configuration", "source", "device", "published_pct",
+         "measured_pct", "note"]
+    ]  # fmt: skip
 
 
 PROFILED_SIZE = 4096
@@ -410,59 +409,65 @@ PROFILED_SIZE = 4096
 FUSED = "ncu_opt1_add_sub_compress_matrix_global_loads"
 """The counter of one launch of Opt 1's fused kernel; print's counts are those of a launch (KA2)."""
 
-LOADS = {"opt2": "KA-k", "opt3": "KA-l"}
-"""The text's executed global loads before and after Opt 3."""
+
+EXECUTED = {"listing_3": ("opt2", True), "listing_4": ("opt3", True)} | {
+    version: (version, False) for version in ONE_LAUNCH
+}
+"""The version, and whether as printed, whose runs execute each code of `loads`."""
 
 
-def _loads_an_update(summary: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Return the warps' loads a dual update of the runs in one launch, by source and version.
+def _loads_a_pass(summary: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Return the warps' loads a dual update of the runs in one launch, by source and code.
 
-    ncu counts those of a whole run; print's figures are of one launch (KA2).
+    ncu counts those of a whole run, of the first instance; print's figures are those of one launch
+    of the kernel (KA2), which passes over the matrix once.
     """
-    updates = {
-        (str(source), version): float(value)
-        for version in ONE_LAUNCH
-        for rows in [by_seed(summary, version, "iterations_step_6", "answer")]
-        for source, n, value in zip(rows["source"], rows["n"], rows["value"], strict=True)
-        if n == PROFILED_SIZE
-    }
+    found = {}
+    for code, (version, printed) in EXECUTED.items():
+        options = PRINTED if printed else ""
+        rows = by_seed(summary, version, "iterations_step_6", "answer", options)
+        first = rows[(rows["n"] == PROFILED_SIZE) & (rows["seed"] == rows["seed"].min())]
+        updates = dict(zip(first["source"], first["value"], strict=True))
+        for (source, _, n), values in _profiled(summary, "ncu", printed):
+            if n == PROFILED_SIZE and source in updates:
+                loads = values.get(f"ncu_{version}_hungarian_global_loads", math.nan)
+                found[source, code] = loads / float(updates[source])
+    return found
+
+
+def _fused_loads(summary: pd.DataFrame, printed: bool) -> dict[str, float]:
+    """Return the loads of one launch of Opt 1's fused kernel by source."""
     return {
-        (source, version): values.get(f"ncu_{version}_hungarian_global_loads", math.nan)
-        / updates.get((source, version), math.nan)
-        for (source, _, n), values in _profiled(summary, "ncu")
+        source: values.get(FUSED, math.nan)
+        for (source, _, n), values in _profiled(summary, "ncu", printed)
         if n == PROFILED_SIZE
-        for version in ONE_LAUNCH
     }
 
 
 def loads(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return Opt 3's global loads: in the machine code of step 6, and executed if ncu counts them.
 
-    ``opt2`` to ``opt4`` hold four entries a thread, in a body that the code has twice; the listings
-    are the report's own, one entry a thread. Executed loads are those of a whole run in one launch,
-    over its dual updates; beside them stands one launch of Opt 1's fused kernel.
+    The listings are the report's own, one entry a thread, which ``configuration="paper"`` runs;
+    ``opt2`` to ``opt4`` hold four, in a body that the code has twice. Executed loads are those of a
+    whole run over its dual updates; beside them stands a launch of Opt 1's fused kernel.
     """
     claims = published("text_claims").set_index("id")["value"].astype(float)
-    executed = _loads_an_update(summary)
-    fused = {
-        source: values.get(FUSED, math.nan)
-        for (source, _, n), values in _profiled(summary, "ncu")
-        if n == PROFILED_SIZE
-    }
+    claims = claims.rename({"KA-k": "listing_3", "KA-l": "listing_4"}) / 1e6
+    executed = _loads_a_pass(summary)
+    fused = {printed: _fused_loads(summary, printed) for printed in (True, False)}
     rows = []
-    for (source, device, _), values in _profiled(summary, "loads"):
-        for code in ("listing_3", "listing_4", *ONE_LAUNCH):
+    for (source, device, _), values in _profiled(summary, "loads", printed=False):
+        for code, (_, printed) in EXECUTED.items():
             counts = {
                 name: values.get(f"{code}_{name}", math.nan)
                 for name in ("ptx_loads", "ptx_stores", "sass_loads", "sass_stores")
             }
-            claim = claims[LOADS[code]] / 1e6 if code in LOADS else math.nan
             rows.append(
                 {
                     "code": code, "source": source, "device": device, **counts,
-                    "published_million": claim,
-                    "million_an_update": executed.get((source, code), math.nan) / 1e6,
-                    "opt1_million_a_launch": fused.get(source, math.nan) / 1e6,
+                    "published_million": claims.get(code, math.nan),
+                    "million_a_pass": executed.get((source, code), math.nan) / 1e6,
+                    "opt1_million_a_launch": fused[printed].get(source, math.nan) / 1e6,
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
@@ -551,23 +556,40 @@ def _profile_claims(summary: pd.DataFrame, published: Published) -> dict[str, di
     calls = calls[(calls["call"] == "launch") & (calls["n"] == PROFILED_SIZE)]
     for row in calls.itertuples(index=False):
         found.setdefault(row.source, {})["KA-i"] = row.share_pct
-    loads_an_update = _loads_an_update(summary)
+    executed, fused = _loads_a_pass(summary), _fused_loads(summary, printed=True)
     for (source, _, n), values in _profiled(summary, "ncu"):
         if n != PROFILED_SIZE:
             continue
-        executed = [loads_an_update.get((source, version), math.nan) for version in LOADS]
+        before, after = (
+            executed.get((source, code), math.nan) for code in ("listing_3", "listing_4")
+        )
         hits = [
             values.get(f"ncu_{version}_hungarian_l1_hit_rate", math.nan) / 100
             for version in ("opt3", "opt4")
         ]
         found.setdefault(source, {}).update(
             {
-                "KA-k": executed[0], "KA-l": executed[1],
-                FUSED: values.get(FUSED, math.nan),
-                "KA-m": 100 * (1 - executed[1] / executed[0]), "KA-p": hits[0], "KA-s": hits[1],
+                "KA-k": before, "KA-l": after, FUSED: fused.get(source, math.nan),
+                "KA-m": 100 * (1 - after / before), "KA-p": hits[0], "KA-s": hits[1],
             }
         )  # fmt: skip
+    for source, gain in _fused_gain(summary).items():
+        found.setdefault(source, {})["KA-n"] = gain
     return found
+
+
+def _fused_gain(summary: pd.DataFrame) -> dict[str, float]:
+    """Return Opt 2's device time of step 6 over Opt 3's, by the kernel's clock, as printed.
+
+    Print's 1.13 is the fused part's alone; here the reduction before it is in both.
+    """
+    rows = {
+        version: by_seed(summary, version, "step_6_us", "answer", f"trace_steps=True,{PRINTED}")
+        for version in ("opt2", "opt3")
+    }
+    ratio = tables.over(rows["opt2"], rows["opt3"], "gain")
+    ratio = ratio[ratio["n"] == PROFILED_SIZE]
+    return dict(zip(ratio["source"], ratio["gain"], strict=True))
 
 
 # ------------------------------------------------------------------------------- our own
@@ -601,7 +623,8 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 GRID_SYNC_US = 1.7
-"""A barrier of the grid on an H100 with 132 blocks, 1.3 us (128 threads) to 2.3 us (1024)."""
+"""A barrier of the grid of 132 blocks, 1.3 us (128 threads) to 2.3 us (1024); measured on an H100,
+the H200 has as many multiprocessors."""
 
 
 def barriers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -632,11 +655,18 @@ def barriers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return Opt 4 beside HyLAC's classical solver and `lopes2019`: medians over the seeds."""
-    printed = published("authors_code_h100")
-    ours = by_seed(summary, "opt4", family="uniform")
-    table = beside_authors(ours, printed)
-    lopes = tables.by_seed(summary, LAP19)
+    """Return Opt 4 beside HyLAC's classical solver and `lopes2019`: medians over the seeds.
+
+    Times of two cards never stand beside one another: HyLAC was measured on each.
+    """
+    ours, lopes = by_seed(summary, "opt4", family="uniform"), tables.by_seed(summary, LAP19)
+    here = [
+        beside_authors(
+            ours[ours["device"].str.contains(card)], published(f"authors_code_{card.lower()}")
+        )
+        for card in CARDS
+    ]
+    table = pd.concat([part for part in here if len(part)] or here[:1], ignore_index=True)
     both = ours.merge(named(lopes, "lopes2019_ms"), on=[*KEY, "seed"])
     both = both.assign(ours_over_lopes2019=both["value"] / both["lopes2019_ms"])
     grouped = both.groupby([*KEY, "device"], sort=False)[["lopes2019_ms", "ours_over_lopes2019"]]
@@ -650,11 +680,11 @@ def authors_code(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 # ------------------------------------------------------------------------------- predictions
 
-READ_TB_S, COPY_TB_S = 2.96, 2.43
-"""The memory bandwidth of an H100, read and copied by a Numba kernel."""
+CARDS = {"H100": (2.96, 2.43), "H200": (3.81, 2.93)}
+"""The memory bandwidth of a card in TB/s, read and copied by a Numba kernel."""
 
 LAUNCH_US = 2.0
-"""The time of a launch among back-to-back launches of empty kernels, on an H100."""
+"""The time of a launch among back-to-back launches of empty kernels, on both cards."""
 
 ROUND_TRIP_US = 5.0
 """The time from the end of a kernel to the start of the next one that the host chooses: it sees a
@@ -689,14 +719,21 @@ LAUNCHES_A_PATH = 5
 """The launches of an augmentation in the host loop: steps 3 (two), 4, 5 (two); one at a restart."""
 
 
-def pass_us(n: int, kernel: str) -> float:
+def card_of(device: str) -> str:
+    """Return which of `CARDS` a device is; for another the first, whose times nobody judges."""
+    return next((card for card in CARDS if card in device), next(iter(CARDS)))
+
+
+def pass_us(n: int, kernel: str, card: str) -> float:
     """Return the time of a pass by the bytes that it moves, in microseconds, for doubles."""
     read, written = TRAFFIC[kernel]
-    rate = COPY_TB_S if written else READ_TB_S
+    rate = CARDS[card][int(written > 0)]
     return (read + written) * 8 * n * n / (rate * 1e6)
 
 
-def predict(n: int, version: str, updates: float, paths: float, restarts: float) -> dict[str, Any]:
+def predict(
+    n: int, version: str, updates: float, paths: float, restarts: float, card: str = "H100"
+) -> dict[str, Any]:
     """Predict a run from bytes and barriers alone, before it is measured.
 
     The prediction ignores contended atomics, loads within a thread, and the length of a search: if
@@ -710,6 +747,8 @@ def predict(n: int, version: str, updates: float, paths: float, restarts: float)
         One of `VERSIONS`.
     updates, paths, restarts : float
         Dual updates, augmentations and restarts of step 4; no hardware changes the first.
+    card : str
+        One of `CARDS`.
 
     Returns
     -------
@@ -717,7 +756,7 @@ def predict(n: int, version: str, updates: float, paths: float, restarts: float)
         For a dual update ``megabytes``, ``launches``, ``barriers``, ``bytes_us``, ``sync_us`` (the
         time of launches, round trips and barriers) and ``update_us``; for the run ``run_ms``.
     """
-    passes = [pass_us(n, kernel) for kernel in PASSES[version]]
+    passes = [pass_us(n, kernel, card) for kernel in PASSES[version]]
     megabytes = sum(8e-6 * n * n * sum(TRAFFIC[kernel]) for kernel in PASSES[version])
     if version in ONE_LAUNCH:
         launches, barrier = 0, BARRIERS_AN_UPDATE
@@ -748,6 +787,7 @@ def _step_6_us(summary: pd.DataFrame, version: str) -> pd.DataFrame:
         return median(rows, "step_6_us").drop(columns="cost_range")
     rows = summary[
         (summary["solver"] == f"kawtikwar_opts:{version}")
+        & (summary["options"] == "")
         & (summary["scope"] == "kernels")
         & (summary["family"] == DOUBLES)
         & summary["metric"].astype(str).str.fullmatch(STEP_6)
@@ -775,7 +815,7 @@ def predictions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         parts.append(part.assign(version=version))
     table = pd.concat(parts, ignore_index=True).drop(columns="cost_range")
     found = [
-        predict(row.n, row.version, row.dual_updates, row.paths, row.restarts)
+        predict(row.n, row.version, row.dual_updates, row.paths, row.restarts, card_of(row.device))
         for row in table.itertuples(index=False)
     ]
     columns = list(predict(1, "opt4", 1, 1, 1))

@@ -1,7 +1,7 @@
-"""Baseline: Lopes's solver as its authors released it [K21 sec.III.C].
+"""Baseline: Lopes's solver, from which the report starts [K21 sec.III.C], in tiles of four entries.
 
-Only the kernels that the report changes; all others are `papers.lopes2019`'s. The notation is
-that of `papers.lopes2019.kernels.search`, but for
+Only the kernels that the report changes; all others are `papers.lopes2019`'s. As printed they are
+in `kernels.printed.host_loop`. The notation is that of `papers.lopes2019.kernels.search`, but for
 
 ==================  ====================  =====================================================
 report              array                 dtype, shape

@@ -30,7 +30,7 @@ near_zero           eps                   as slack; see `near_zero`
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import cuda, int32, int64
 
@@ -113,6 +113,30 @@ def least_of(partial, top):
     return warp_min(least)
 
 
+@cuda.jit(device=True)
+def least_uncovered(order, matrix, covers, sizes):
+    """Minimum of all uncovered slacks, behind one barrier of the grid; clears the bins' sizes."""
+    step_6_reduction(order.n, matrix, covers, sizes)
+    cuda.cg.this_grid().sync()
+    return least_of(matrix.partial, matrix.top)
+
+
+class Parts(NamedTuple):
+    """The phases of a kernel, device functions, besides the second half of step 6.
+
+    ``step_1``, ``steps_2_and_3``, ``search_until_dry``, ``least_uncovered`` are those of this
+    module and its neighbours, or the printed ones (`kernels.printed.steps`).
+    """
+
+    step_1: Any
+    steps_2_and_3: Any
+    search_until_dry: Any
+    least_uncovered: Any
+
+
+PARTS = Parts(step_1, steps_2_and_3, search_until_dry, least_uncovered)
+"""Ours."""
+
 # ---------------------------------------------------------------------------------- the end
 
 
@@ -131,19 +155,22 @@ def finish(status, updates, log):
 # ---------------------------------------------------------------------------------- the kernel
 
 
-def searches_and_updates_with(add_sub_compress_matrix: Any) -> Any:
+def searches_and_updates_with(add_sub_compress_matrix: Any, parts: Parts) -> Any:
     """Make a version's loop of searches and dual updates from its `add_sub_compress_matrix`.
 
     Parameters
     ----------
     add_sub_compress_matrix : device function
         The version's second half of step 6, as in `opt2`.
+    parts : Parts
+        The other phases.
 
     Returns
     -------
     device function
         The loop; `hungarian_with` and `go_on_with` make kernels around it.
     """
+    search_until_dry, least_uncovered = parts.search_until_dry, parts.least_uncovered
 
     @cuda.jit(device=True)
     def searches_and_updates(most, matches, run, updates, shape, matrix, search, duals, log):
@@ -164,9 +191,7 @@ def searches_and_updates_with(add_sub_compress_matrix: Any) -> Any:
             )
             if status != DRY:
                 break
-            step_6_reduction(order.n, matrix, covers, zeros.sizes)
-            grid.sync()
-            least = least_of(matrix.partial, matrix.top)
+            least = least_uncovered(order, matrix, covers, zeros.sizes)
             add_sub_compress_matrix(order, matrix.eps, matrix.slack, covers, least, zeros, duals)
             grid.sync()
             mark(log.clocks, 6)
@@ -176,20 +201,23 @@ def searches_and_updates_with(add_sub_compress_matrix: Any) -> Any:
     return searches_and_updates
 
 
-def hungarian_with(add_sub_compress_matrix: Any) -> Any:
+def hungarian_with(add_sub_compress_matrix: Any, parts: Parts = PARTS) -> Any:
     """Make a version's kernel ``hungarian`` from its `add_sub_compress_matrix`.
 
     Parameters
     ----------
     add_sub_compress_matrix : device function
         The version's second half of step 6, as in `opt2`.
+    parts : Parts
+        The other phases.
 
     Returns
     -------
     numba.cuda dispatcher
         It counts as a kernel of the version's module.
     """
-    searches_and_updates = searches_and_updates_with(add_sub_compress_matrix)
+    searches_and_updates = searches_and_updates_with(add_sub_compress_matrix, parts)
+    step_1, steps_2_and_3 = parts.step_1, parts.steps_2_and_3
 
     @cuda.jit
     def hungarian(shape, matrix, search, duals, log):
@@ -221,34 +249,45 @@ SHARE = 16
 """The patience of a share: its dual updates, and what it may do before each."""
 
 
-@cuda.jit
-def begin(shape, matrix, search, duals, log):
-    """Steps 1 to 3, and the number of stars for the first share.
+def begin_with(parts: Parts) -> Any:
+    """Make the kernel ``begin`` of some phases."""
+    step_1, steps_2_and_3 = parts.step_1, parts.steps_2_and_3
 
-    Paper: [K21 Fig.7].  Launch: as the one launch.
-    Reads/Writes: reads ``cost``, writes everything else.
-    Race: those of the steps; barriers of the grid stand between the phases.
-    """
-    step_1(shape, matrix, search, duals, log)
-    matches = steps_2_and_3(search.zeros.sizes.size == 1, shape.order, search, log)
-    if cuda.grid(1) == 0:
-        store_relaxed(log.flags, MATCHES, matches)
+    @cuda.jit
+    def begin(shape, matrix, search, duals, log):
+        """Steps 1 to 3, and the number of stars for the first share.
+
+        Paper: [K21 Fig.7].  Launch: as the one launch.
+        Reads/Writes: reads ``cost``, writes everything else.
+        Race: those of the steps; barriers of the grid stand between the phases.
+        """
+        step_1(shape, matrix, search, duals, log)
+        matches = steps_2_and_3(search.zeros.sizes.size == 1, shape.order, search, log)
+        if cuda.grid(1) == 0:
+            store_relaxed(log.flags, MATCHES, matches)
+
+    return begin
 
 
-def go_on_with(add_sub_compress_matrix: Any) -> Any:
+begin = begin_with(PARTS)
+
+
+def go_on_with(add_sub_compress_matrix: Any, parts: Parts = PARTS) -> Any:
     """Make a version's kernel ``go_on`` from its `add_sub_compress_matrix`.
 
     Parameters
     ----------
     add_sub_compress_matrix : device function
         The version's second half of step 6, as in `opt2`.
+    parts : Parts
+        The other phases.
 
     Returns
     -------
     numba.cuda dispatcher
         It counts as a kernel of the version's module.
     """
-    searches_and_updates = searches_and_updates_with(add_sub_compress_matrix)
+    searches_and_updates = searches_and_updates_with(add_sub_compress_matrix, parts)
 
     @cuda.jit
     def go_on(shape, matrix, search, duals, log):

@@ -1,7 +1,7 @@
 """Opt 0: one reduction instead of an atomic a zero on one address [K21 Opt 0] [K21 sec.IV.A].
 
-Only the kernels that the report changes; all others are `papers.lopes2019`'s. The notation is
-that of `papers.lopes2019.kernels.search`, but for
+Only the kernels that the report changes; all others are `papers.lopes2019`'s. As printed they are
+in `kernels.printed.host_loop`. The notation is that of `papers.lopes2019.kernels.search`, but for
 
 ==================  ====================  =====================================================
 report              array                 dtype, shape

@@ -1,7 +1,7 @@
 """Opt 1: add and subtract fused with the compression [K21 Opt 1] [K21 sec.IV.B].
 
-Only the kernels that the report changes; all others are `papers.lopes2019`'s. The notation is
-that of `papers.lopes2019.kernels.search`, but for
+Only the kernels that the report changes; all others are `papers.lopes2019`'s. As printed they are
+in `kernels.printed.host_loop`. The notation is that of `papers.lopes2019.kernels.search`, but for
 
 ==================  ====================  =====================================================
 report              array                 dtype, shape

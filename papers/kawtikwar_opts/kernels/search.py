@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_relaxed_block
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
 from papers.kawtikwar_opts.kernels.arguments import (
     AUGMENTATIONS,
     DRY,
@@ -60,37 +60,49 @@ def step_3(n, covers, stars):
 
 
 @cuda.jit(device=True)
+def forward(row, n, stars):
+    """Mark the path of a free row that has a prime green, as [L19 Alg.3]."""
+    column = stars.column_of_prime_at_row[row]
+    if column < 0 or stars.column_of_star_at_row[row] >= 0:
+        return
+    store_relaxed(stars.row_of_green_at_column, column, row)
+    for _ in range(n):  # a path visits a column once
+        row = stars.row_of_star_at_column[column]
+        if row < 0:
+            break
+        column = stars.column_of_prime_at_row[row]
+        store_relaxed(stars.row_of_green_at_column, column, row)
+
+
+@cuda.jit(device=True)
+def backward(column, n, stars):
+    """Apply the path that ends in a free green column, as [L19 Alg.4]."""
+    row = stars.row_of_green_at_column[column]
+    if row < 0 or stars.row_of_star_at_column[column] >= 0:
+        return
+    for _ in range(n):  # a path visits a column once
+        next_column = stars.column_of_star_at_row[row]
+        stars.column_of_star_at_row[row] = column
+        stars.row_of_star_at_column[column] = row
+        if next_column < 0:
+            break
+        column = next_column
+        row = stars.row_of_green_at_column[column]
+
+
+@cuda.jit(device=True)
 def step_5(n, stars):
-    """Apply the paths that step 4 found [K21 app. step 5], as [L19 Alg.3] and [L19 Alg.4].
+    """Apply the paths that step 4 found [K21 app. step 5].
 
     Forward from the free rows, marking columns green, where paths may join; then backward from the
     free columns, where they cannot.  One block.  The races are those of
     `papers.lopes2019.kernels.search.step_5a` and `step_5b`.
     """
-    for start in range(cuda.threadIdx.x, n, cuda.blockDim.x):
-        row = int32(start)
-        column = stars.column_of_prime_at_row[row]
-        if column >= 0 and stars.column_of_star_at_row[row] < 0:
-            store_relaxed_block(stars.row_of_green_at_column, column, row)
-            for _ in range(n):  # a path visits a column once
-                row = stars.row_of_star_at_column[column]
-                if row < 0:
-                    break
-                column = stars.column_of_prime_at_row[row]
-                store_relaxed_block(stars.row_of_green_at_column, column, row)
+    for row in range(cuda.threadIdx.x, n, cuda.blockDim.x):
+        forward(int32(row), n, stars)
     cuda.syncthreads()
-    for start in range(cuda.threadIdx.x, n, cuda.blockDim.x):
-        column = int32(start)
-        row = stars.row_of_green_at_column[column]
-        if row >= 0 and stars.row_of_star_at_column[column] < 0:
-            for _ in range(n):  # a path visits a column once
-                next_column = stars.column_of_star_at_row[row]
-                stars.column_of_star_at_row[row] = column
-                stars.row_of_star_at_column[column] = row
-                if next_column < 0:
-                    break
-                column = next_column
-                row = stars.row_of_green_at_column[column]
+    for column in range(cuda.threadIdx.x, n, cuda.blockDim.x):
+        backward(int32(column), n, stars)
     cuda.syncthreads()
 
 

@@ -3,8 +3,9 @@
 Codes on the CPU and kernels on a GPU do not need the same processor core. A plan may be measured in
 parts, by several commands at once on one machine (`reproduce run PAPER --only ... --out PART`), and
 put together afterwards (`reproduce join PART PART ... --out RUN`), on any machine. The parts must
-be of the same code, machine, preset and repetitions; `meta.json` names what came from where under
-``joined``.
+be of the same code, machine and preset. Long cells may have fewer repetitions (``--repeats``): the
+column ``count`` of a summary tells how many a cell has, and `meta.json` names under ``joined`` what
+came from where.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from papers.reproduce.run import code, identities, measurements
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import Choice, Run, claim, load_environment, planned
 
-SAME = ("preset", "repeats", "timeout_s", "seeds")
+SAME = ("preset", "timeout_s", "seeds")
 """Options of a run that decide how a cell is measured, and must be equal."""
 
 
@@ -49,6 +50,8 @@ def join(parts: Sequence[Path], folder: Path) -> Run:
         checksums, or the folder is not empty.
     """
     first = Run.load(parts[0])
+    for part in parts[1:]:
+        _demand_same(first, Run.load(part))
     options = first.meta["options"]
     papers = dict.fromkeys(
         n.partition(":")[0] for p in parts for n in Run.load(p).meta["experiments"]
@@ -83,7 +86,6 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
     known = identities.read(run.folder)
     for folder in folders:
         other = Run.load(folder)
-        _demand_same(run, other)
         found = measurements.parse(folder / "measurements.csv")
         theirs: dict[str, set[str]] = {job.key: set(job.cell.scopes) for job in other.jobs}
         # A part that asked for fewer clocks has not measured this plan's cell.
@@ -97,7 +99,8 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
         for instance, row in identities.read(folder).items():
             if known.setdefault(instance, row) != row:
                 raise UsageError(f"{folder}: {' '.join(instance)} is another instance there")
-        taken.append({"run": folder.name, "cells": len(mine)})
+        repeats = other.meta["options"]["repeats"]
+        taken.append({"run": folder.name, "cells": len(mine), "repeats": repeats})
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([measurements.COLUMNS, *rows])
     store.write_atomically(run.folder / "measurements.csv", text.getvalue())

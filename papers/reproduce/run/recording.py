@@ -22,7 +22,7 @@ from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import code, identities, measurements, records
 from papers.reproduce.run import folder as store
-from papers.reproduce.run.runner import Run, exit_code, load_environment, statuses
+from papers.reproduce.run.runner import MISSING, Run, exit_code, load_environment, statuses
 
 FILES = ("measurements.csv", "environment.json", "meta.json")
 MANIFEST = "manifest.json"
@@ -61,8 +61,8 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
         Measured on a GPU, every planned cell certified or skipped (its matrix is not there, or its
         solver gave up).
     anyway : bool
-        Record a run of no clean commit, or of several codes; its environment then says so under
-        ``anyway``.
+        Record a run of no clean commit, of several codes, or with cells that are not measured yet;
+        its environment then says so under ``anyway``.
 
     Returns
     -------
@@ -75,7 +75,9 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
         If the run is not complete and certified, was not measured on a GPU, holds several papers,
         whose cells one file would mix, or is not of one clean commit.
     """
-    if exit_code(statuses(run)) != 0:
+    found = statuses(run)
+    measured = [status for status in found if status != MISSING] if anyway else found
+    if not measured or exit_code(measured) != 0:
         raise UsageError(f"{run.folder.name} is not complete and certified: nothing is recorded")
     environment = load_environment(run.folder)
     if not environment.get("gpus"):
@@ -83,16 +85,17 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
     names = list(dict.fromkeys(name for name, _ in run.experiments()))
     if len(names) != 1:
         raise UsageError(f"{run.folder.name} holds {', '.join(names)}: record one paper at a time")
-    named = _named(run, environment, anyway)
+    gaps = [f"{found.count(MISSING)} of {len(found)} cells are not measured yet."]
+    named = _named(run, environment, anyway, gaps if MISSING in found else [])
     target = Path(registry.folder(names[0])) / "results" / folder_name(environment)
     _replace(target, run, named)
     return [target]
 
 
-def _named(run: Run, environment: dict[str, Any], anyway: bool) -> dict[str, Any]:
-    """Return the environment with the clean commit that the run is of."""
+def _named(run: Run, environment: dict[str, Any], anyway: bool, gaps: list[str]) -> dict[str, Any]:
+    """Return the environment with the clean commit that the run is of, and what it lacks."""
     commit, why = code.clean_commit(environment)
-    faults = run.mixed() + ([f"It is of no clean commit: {why}."] if not commit else [])
+    faults = gaps + run.mixed() + ([f"It is of no clean commit: {why}."] if not commit else [])
     if faults and not anyway:
         raise UsageError(
             f"{run.folder.name}: {' '.join(faults)} Nothing is recorded; --anyway records it, and "

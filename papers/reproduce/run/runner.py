@@ -502,10 +502,14 @@ def estimator(names: Sequence[str], device_name: str) -> Estimator:
     return guess
 
 
+MISSING = "missing"
+"""The status of a planned cell that is not finished."""
+
+
 def statuses(run: Run) -> list[str]:
-    """Return the status of every planned cell; ``missing`` for those that are not finished."""
+    """Return the status of every planned cell; `MISSING` for those that are not finished."""
     found = measurements.parse(run.folder / "measurements.csv").statuses
-    return [found.get(job.key, "missing") for job in run.jobs]
+    return [found.get(job.key, MISSING) for job in run.jobs]
 
 
 def exit_code(found: Sequence[str], problems: Sequence[str] = ()) -> int:

@@ -6,13 +6,14 @@ import math
 
 import pandas as pd
 import pytest
+from nightly import first
 
 from papers.common.evidence import plots, published
 from papers.common.gpu import device
 from papers.common.instances.matrices import uniform_double
 from papers.common.model import Plan
 from papers.kawtikwar_opts import solver
-from papers.kawtikwar_opts.evidence import profile, tables
+from papers.kawtikwar_opts.evidence import codes, profile, tables
 from papers.kawtikwar_opts.evidence import verdicts as kawtikwar_verdicts
 from papers.kawtikwar_opts.evidence.experiments import EXPERIMENTS
 from papers.reproduce import cli
@@ -24,6 +25,7 @@ PAPER = Plan("paper", gpu=True)
 FIRST_SEED = Plan("paper", gpu=True, seeds=(1,))  # The fixtures below need no more.
 NUMBERS = published.loader("papers.kawtikwar_opts")
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
+LP = tables.FIG_1["CPU"]
 CARD, CPU = "NVIDIA H100 80GB HBM3", "Some CPU"
 OURS = {theirs: ours for ours, theirs in tables.KERNELS.items()} | {"others": "step_4"}
 
@@ -41,7 +43,7 @@ def printed_ms():
     }
     first = NUMBERS("fig01")
     for row in first[first["panel"].str.startswith("right")].itertuples(index=False):
-        found[tables.FIG_1[row.solver], row.n] = row.time_ms
+        found.setdefault((tables.FIG_1[row.solver], row.n), row.time_ms)
     return found
 
 
@@ -62,7 +64,7 @@ def profile_of(what, status="measured"):
         return {**found, "host_wait_us": 5e5, "host_launch_calls": 30000, "host_copy_calls": 3,
                 "host_wait_calls": 6000}  # fmt: skip
     if what == "loads":
-        loads = zip(("listing_3", "listing_4", *tables.ONE_LAUNCH), (5, 3, 40, 32, 32), strict=True)
+        loads = zip(("listing_3", "listing_4", *codes.ONE_LAUNCH), (5, 3, 40, 32, 32), strict=True)
         return {f"{code}_ptx_loads": count for code, count in loads}
     found = {"ncu_status": tables.NCU.index(status)}
     if status == "measured":
@@ -94,7 +96,8 @@ def values_of(job, faster, status):
     updates = n
     counters = {"cost": 10 * n, "iterations_step_6": updates, "iterations_step_5": n // 4,
                 "zeros_initial": 2 * n, "step_4_restarts": 3, "kernel_launches": 9 * n,
-                "barriers": 4 + 3 * updates, "step_6_us": 20 * updates}  # fmt: skip
+                "barriers": 4 + 3 * updates,
+                "step_6_us": (22.6 if name == "opt2" else 20) * updates}  # fmt: skip
     if name == "profile":
         counters |= profile_of(dict(cell.options)["what"], status)
     yield from (("answer", metric, value) for metric, value in counters.items())
@@ -129,14 +132,19 @@ def verdicts(name, summary):
 def test_the_plan_covers_print():
     planned = {(job.cell.solver, job.cell.instance.n) for job in jobs()}
     for solver_name, n in printed_ms():
-        if "cpu_lp" not in solver_name or n <= tables.LP_LARGEST:
-            assert (solver_name, n) in planned
+        assert (solver_name, n) in planned
+    as_printed = {
+        (job.cell.solver.partition(":")[2], job.cell.instance.n)
+        for job in jobs(names=("table3",))
+        if job.options == codes.PRINTED
+    }
+    assert as_printed >= {(v, n) for v in codes.VERSIONS for n in set(NUMBERS("table2")["n"])}
     cells = {
         (job.cell.solver, *(getattr(job.cell.instance, k) for k in ("n", "label", "seed")))
         for job in jobs()
     }
     for row in NUMBERS("authors_code_h100").itertuples(index=False):
-        for solver_name in ("kawtikwar_opts:opt4", tables.LAP19):
+        for solver_name in ("kawtikwar_opts:opt4", codes.LAP19):
             assert (solver_name, row.n, row.cost_range, row.seed) in cells
 
 
@@ -153,7 +161,7 @@ def test_versions_take_turns_on_three_seeds_and_none_asks_for_fewer_repetitions(
     groups = [
         {job.cell.solver.partition(":")[2] for job in group}
         for group in plan.groups(planned)
-        if group[0].cell.instance.n == 2048 and group[0].cell.instance.family == "uniform_double"
+        if group[0].cell.instance.n == 1024 and group[0].cell.instance.family == "uniform_double"
     ]
     assert sum({"opt0", "opt1", "opt2", "opt3", "opt4"} <= group for group in groups) == 3
 
@@ -184,7 +192,7 @@ def test_every_experiment_shows_and_draws(name, measured, as_printed):
 def test_print_agrees_with_itself(name, as_printed):
     found = verdicts(name, as_printed)
     bad = [c for c in found if c.verdict not in ("agrees", "not comparable")]
-    slip = ["executed global loads a dual update, millions, opt2"] if name == "loads" else []
+    slip = ["executed global loads a pass, millions, listing_3"] if name == "loads" else []
     assert [c.quantity for c in bad] == slip
     assert any(c.verdict == "agrees" for c in found)
 
@@ -196,12 +204,35 @@ def test_the_text_differs_only_where_print_contradicts_itself(as_printed):
         for verdict in ("differs", "open", "not measured")
     }
     # KA2 is a decimal slip, which our own launch shows; KA3 is 1 % beside 1.03.
-    assert by_verdict == {"differs": {"KA-k"}, "open": {"KA-q"}, "not measured": {"KA-n"}}
+    assert by_verdict == {"differs": {"KA-k"}, "open": {"KA-q"}, "not measured": set()}
     assert found["KA-k"].cause.experiment == "kawtikwar_opts:table1"
     assert math.isclose(found["KA-a"].measured, 7.93, abs_tol=0.01)
     assert math.isclose(found["KA-b"].measured, 4.65, abs_tol=0.01)
     assert math.isclose(found["KA-e"].measured, 8.35, abs_tol=0.01)
     assert found["KA-t"].measured == pytest.approx(11.63, abs=0.01)
+
+
+JUDGED = first(3, ["table3", "fig02", "fig05", "fig01", "fig06", "statements", "claims"])
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_print_is_compared_with_the_report_s_configuration_alone(name, as_printed):
+    """Planted: ours seven times as slow changes no comparison."""
+    printed = as_printed["options"].astype(str).str.contains(codes.PRINTED, regex=False)
+    ours = ~printed & as_printed["solver"].str.startswith("kawtikwar_opts:")
+    ours &= as_printed["metric"].str.endswith("_ms") & (as_printed["solver"] != LP)
+    slow = as_printed.copy()
+    slow.loc[ours, "median"] *= 7
+    assert verdicts(name, slow) == verdicts(name, as_printed)
+
+
+def test_predictions_are_about_ours_alone(as_printed):
+    """Planted: the report's configuration seven times as slow."""
+    printed = as_printed["options"].astype(str).str.contains(codes.PRINTED, regex=False)
+    slow = as_printed.copy()
+    slow.loc[printed & slow["metric"].str.endswith("_ms"), "median"] *= 7
+    table, before = (BY_NAME["predictions"].table(rows, NUMBERS) for rows in (slow, as_printed))
+    pd.testing.assert_frame_equal(table, before)
 
 
 def test_claims_are_about_the_sizes_of_print():
@@ -216,14 +247,6 @@ def test_deltas_and_speedups_are_those_of_print(as_printed):
     third = BY_NAME["table3"].table(as_printed, NUMBERS)
     assert ((third["total"] - third["published_total"]).abs() < 0.01).all()
     assert ((third["incremental"] - third["published_incremental"]).abs() < 0.01).all()
-
-
-def test_a_larger_linear_program_says_why_it_is_missing(as_printed):
-    table = BY_NAME["fig01"].table(as_printed, NUMBERS)
-    missing = table[table["measured_ms"].isna()]
-    assert set(missing["solver"]) == {"CPU"}
-    assert set(missing["n"]) == {2048, 4096}
-    assert missing["note"].str.startswith("not measured").all()
 
 
 def test_no_counters_say_why():
@@ -245,7 +268,6 @@ def test_a_faster_card_explains_nothing(as_printed):
     rows.loc[times & slow, "median"] *= 3
     found = [c for c in verdicts("table3", rows) if "of opt4" in c.quantity]
     assert {c.verdict for c in found} == {"open"}
-    assert all(c.note.startswith("by arithmetic") for c in found)
 
 
 def test_a_load_count_far_from_a_launch_is_open(as_printed):
@@ -292,6 +314,27 @@ def test_the_goals(as_printed):
     assert all(c.verdict == "not measured" for c in other)
 
 
+@pytest.mark.parametrize("card", first(1, ["NVIDIA H200", "NVIDIA H100 80GB HBM3"]))
+def test_hylac_s_times_stand_beside_ours_on_the_same_card(card):
+    name = f"authors_code_{'h200' if 'H200' in card else 'h100'}"
+    summary = measure(jobs(names=("authors",)), card=card)
+    table = BY_NAME["authors"].table(summary, NUMBERS)
+    medians = NUMBERS(name).groupby(["n", "cost_range"])["solve_ms"].median()
+    assert len(table) == 15
+    for row in table.itertuples(index=False):
+        assert row.published_authors_ms == medians[row.n, row.cost_range]
+        assert row.device == card
+    assert len(verdicts("authors", summary)) == 16
+    rows = measure(jobs(FIRST_SEED, ("predictions",)), card=card)
+    assert {c.verdict for c in verdicts("predictions", rows)} <= {"holds", "fails"}
+
+
+def test_a_card_s_bytes_go_by_its_bandwidth():
+    h100, h200 = (tables.predict(4096, "opt2", 1000, 0, 0, card) for card in tables.CARDS)
+    assert h100["bytes_us"] / h200["bytes_us"] == pytest.approx(1.22, abs=0.02)
+    assert h100["sync_us"] == pytest.approx(h200["sync_us"])
+
+
 def test_executor_times_are_not_judged():
     summary = measure(jobs(Plan("quick", gpu=False)), card="CPU executor")
     assert all("CPU," in c.quantity for c in verdicts("fig01", summary))
@@ -318,7 +361,7 @@ def test_predictions_by_hand():
 
 def test_small_orders_are_launches_and_large_ones_bytes():
     small, large = (
-        {v: tables.predict(n, v, n, n / 4, 0)["run_ms"] for v in tables.VERSIONS}
+        {v: tables.predict(n, v, n, n / 4, 0)["run_ms"] for v in codes.VERSIONS}
         for n in (256, 4096)
     )
     assert small["opt1"] / small["opt2"] > 2
@@ -415,22 +458,39 @@ def test_without_a_gpu_or_ncu(monkeypatch):
     profile.hardware_counters.cache_clear()
 
 
-@pytest.mark.parametrize("version", tables.VERSIONS)
+@pytest.mark.parametrize("version", codes.VERSIONS)
 def test_the_host_clock_sees_every_call_and_leaves_no_trace(version):
     device.select("cpu")
     cost = uniform_double(8, 1, cost_range=8000.0)
-    before = profile.Launch.__call__, profile.Mailbox.wait, device.to_host
+    before = clocked()
     state = profile.upload(cost, "calls", version)
     for _ in range(2):
         profile.run(state)
         counters = profile.download(state).counters
         assert counters["host_launch_calls"] == counters["kernel_launches"]
-        assert counters["host_wait_calls"] == (
-            1 if version in tables.ONE_LAUNCH else counters["iterations_step_4"]
+        # Once before the run, for the device; then for every signal.
+        assert counters["host_wait_calls"] == 1 + (
+            1 if version in codes.ONE_LAUNCH else counters["iterations_step_4"]
         )
-        assert counters["host_copy_calls"] >= 3
+        assert counters["host_copy_calls"] >= 4  # the upload's, too
         assert min(counters[f"host_{call}_us"] for call in tables.CALLS) >= 0
-    assert (profile.Launch.__call__, profile.Mailbox.wait, device.to_host) == before
+    assert clocked() == before
+
+
+def clocked():
+    """Everything that the host's clock may stand in for."""
+    calls = profile.Launch.__call__, profile.Mailbox.wait
+    return *calls, device.to_host, device.to_device, device.synchronize
+
+
+def test_the_host_clock_sees_the_waits_of_the_release():
+    """As printed the host waits for every kernel, not for a word."""
+    device.select("cpu")
+    cost = uniform_double(8, 1, cost_range=8000.0)
+    state = profile.upload(cost, "calls", "opt1", configuration="paper")
+    profile.run(state)
+    counters = profile.download(state).counters
+    assert counters["host_wait_calls"] > counters["kernel_launches"]
 
 
 def test_the_clock_leaves_when_a_run_fails():
@@ -450,10 +510,11 @@ def test_an_unknown_profile_is_refused():
 def test_the_driver_that_ncu_profiles_solves(monkeypatch):
     device.select("cpu")
     solved = []
-    monkeypatch.setattr(profile.solver, "solve", lambda cost, version: solved.append(version))
-    profile.main("8", "opt1")
-    assert solved == ["opt1"]
-    assert solver.VERSIONS == tables.VERSIONS
+    monkeypatch.setattr(profile.solver, "solve", lambda cost, **given: solved.append(given))
+    profile.main("8", "opt1", "paper")
+    assert solved == [{"version": "opt1", "configuration": "paper"}]
+    assert profile.ncu_command("ncu", 8, "opt1", "paper")[-3:] == ["8", "opt1", "paper"]
+    assert solver.VERSIONS == codes.VERSIONS
 
 
 # ------------------------------------------------------------------------------- a run

@@ -17,6 +17,8 @@ from papers.kawtikwar_opts import launches, reference
 from papers.kawtikwar_opts.evidence import sass
 from papers.kawtikwar_opts.kernels import near_zero
 from papers.kawtikwar_opts.kernels.arguments import Duals
+from papers.kawtikwar_opts.kernels.printed import host_loop
+from papers.kawtikwar_opts.kernels.printed import one_launch as printed_launch
 from papers.lopes2019.kernels.arguments import Covers, Order, Zeros
 
 KINDS = ("int32", "int64", "float64")
@@ -133,6 +135,59 @@ def test_add_sub_compress_matrix(version, n, lines, kind):
     check_bins(a["zeros"], sizes, lines, n, zeros)
 
 
+@pytest.mark.parametrize("kind", ["int32", "float64"])
+@pytest.mark.parametrize("count", [host_loop.NOT, host_loop.EACH, host_loop.BY_WARP])
+def test_compress_matrix_as_printed(count, kind):
+    n, lines = 13, 5
+    _, a = midway(n, kind)
+    total, sizes = np.zeros(1, np.int32), np.zeros(3, np.int32)
+    eps = np.dtype(kind).type(1 if kind != "float64" else 1e-9)
+    Executor(seed=1).launch(
+        host_loop.compress_matrix, 3, 64,
+        (Order(np.int32(n), np.int32(lines)), eps, a["slack"], Zeros(a["zeros"], sizes), total,
+         np.int32(count)),
+    )  # fmt: skip
+    expected = np.flatnonzero(a["slack"] == 0)
+    check_bins(a["zeros"], sizes, lines, n, expected)
+    assert total[0] == (len(expected) if count != host_loop.NOT else 0)
+
+
+@pytest.mark.parametrize("form", ["apart", "fused", "listing_3", "listing_4", "listing_5"])
+def test_a_dual_update_as_printed(form):
+    n, lines, kind = 13, 5, "int32"
+    t, a = midway(n, kind)
+    least, slack, zeros, moves = dual_update(t)
+    sizes, total = np.full(3, 7, np.int32), np.full(1, 7, np.int32)
+    order, eps = Order(np.int32(n), np.int32(lines)), np.int32(1)
+    covers, listed = Covers(a["covered_row"], a["covered_column"]), Zeros(a["zeros"], sizes)
+    duals, run = Duals(a["row_dual"], a["column_dual"]), Executor(seed=4).launch
+    if form == "apart":
+        run(
+            host_loop.step_6_add_sub, 3, 64,
+            (order.n, a["slack"], covers, np.full(1, least, kind), total, sizes, duals),
+        )  # fmt: skip
+        assert (total[0], sizes.tolist()) == (0, [0, 0, 0])
+        compressed = order, eps, a["slack"], listed, total, np.int32(host_loop.EACH)
+        run(host_loop.compress_matrix, 3, 64, compressed)
+    elif form == "fused":
+        sizes[:] = 0
+        given = order, eps, a["slack"], covers, np.full(1, least, kind), listed, duals
+        run(host_loop.add_sub_compress_matrix, 3, 64, given)
+    else:
+        sizes[:] = 0
+        inner = getattr(printed_launch, form)
+
+        def kernel(order, eps, slack, covers, least, zeros, duals):
+            inner(order, eps, slack, covers, least, zeros, duals)
+
+        given = order, eps, a["slack"], covers, np.int32(least), listed, duals
+        run(kernel, 2, 32, given)
+    assert np.array_equal(a["slack"], slack)
+    assert np.array_equal(a["row_dual"], moves[0])
+    assert np.array_equal(a["column_dual"], moves[1])
+    check_bins(a["zeros"], sizes, lines, n, zeros)
+
+
 def test_near_zero_takes_what_is_nearer_than_eps():
     @cuda.jit
     def test_all(x, eps, out):
@@ -235,14 +290,17 @@ def cases():
 
     Its shares are the same device functions under another loop: by day in one type.
     """
-    for version in (*launches.HOST_LOOP, "opt4", "one_launch"):
+    printed = ("printed.host_loop", "printed.one_launch")
+    for version in (*launches.HOST_LOOP, "opt4", "one_launch", *printed):
         for kernel, signature in module(version).SIGNATURES.items():
             share = kernel.py_func.__name__ in ("begin", "go_on")
+            share |= version == printed[1] and kernel is not printed_launch.opt4_as_printed
             for kind in KINDS if names_element(signature) else ("int32",):
                 # tests/test_compile.py compiles for the older card too; here the text is looked at.
                 name = f"{version}.{kernel.py_func.__name__}-{kind}"
                 typed = argument_types(signature, kind)
                 late = kind == "int64" or (share and kind != "int32")
+                late |= version == printed[1] and kind != "float64"
                 marks = [pytest.mark.nightly] if late else []
                 yield pytest.param(kernel, typed, kind, (9, 0), id=name, marks=marks)
 
@@ -276,9 +334,9 @@ def test_the_rest_of_the_one_launch_versions_compiles(version, kind):
         mine, shared = (getattr(module(v), name).py_func for v in (version, "opt4"))
         for inner in ("searches_and_updates", "add_sub_compress_matrix"):
             assert mine.__code__ is shared.__code__
-            cells, others = (inspect.getclosurevars(f).nonlocals for f in (mine, shared))
-            assert cells.keys() == {inner}
-            mine, shared = cells[inner].py_func, others[inner].py_func
+            cells, others = (dict(inspect.getclosurevars(f).nonlocals) for f in (mine, shared))
+            mine, shared = cells.pop(inner).py_func, others.pop(inner).py_func
+            assert cells == others
         assert mine is module(version).add_sub_compress_matrix.py_func
     checked(sass.probe(version), argument_types(sass.SIGNATURE, kind), kind)
 

@@ -23,14 +23,16 @@ def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(toy, finishe
     cells = sorted({line.split(",")[0] for line in lines(folder)[1:]})
     assert len(cells) > 2
     parts = [copied(folder, tmp_path / name) for name in ("one", "two")]
+    usual = json.loads((folder / "meta.json").read_text())["options"]["repeats"]
     kept = [cells[:2], cells[1:]]
     for part, mine in zip(parts, kept, strict=True):
         rows = [line for line in lines(folder)[1:] if line.split(",")[0] in mine]
         (part / "measurements.csv").write_text("\n".join([lines(folder)[0], *rows]) + "\n")
     with joining.join(parts, tmp_path / "whole") as whole:
         assert whole.meta["joined"] == [
-            {"run": "one", "cells": 2}, {"run": "two", "cells": len(cells) - 2}
-        ]  # fmt: skip
+            {"run": "one", "cells": 2, "repeats": usual},
+            {"run": "two", "cells": len(cells) - 2, "repeats": usual},
+        ]
         assert sorted(lines(whole.folder)) == sorted(lines(folder))
 
 
@@ -39,7 +41,7 @@ def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(toy, finishe
     [
         ("environment.json", lambda told: told.update(cpu="another"), "cpu"),
         ("environment.json", lambda told: told.update(commit="0" * 40), "commit"),
-        ("meta.json", lambda told: told["options"].update(repeats=77), "repeats 77 there"),
+        ("meta.json", lambda told: told["options"].update(timeout_s=77), "timeout_s 77 there"),
         ("meta.json", lambda told: told["options"].update(seeds=[9]), "seeds"),
     ],
 )
@@ -50,8 +52,17 @@ def test_parts_measured_otherwise_are_refused(toy, finished_run, tmp_path, file,
     (part / file).write_text(json.dumps(told))
     with pytest.raises(UsageError, match=message):
         joining.join([finished_run[0], part], tmp_path / "whole")
-    # The lock is released.
-    joining.join([finished_run[0]], tmp_path / "other").lock.release()
+    assert not (tmp_path / "whole").exists(), "refused before a folder is made"
+
+
+def test_repetitions_may_differ_and_are_told(toy, finished_run, tmp_path):
+    part = copied(finished_run[0], tmp_path / "part")
+    told = json.loads((part / "meta.json").read_text())
+    usual, told["options"]["repeats"] = told["options"]["repeats"], 77
+    (part / "meta.json").write_text(json.dumps(told))
+    with joining.join([finished_run[0], part], tmp_path / "whole") as whole:
+        assert [one["repeats"] for one in whole.meta["joined"]] == [usual, 77]
+        assert whole.meta["options"]["repeats"] == usual
 
 
 def test_a_cell_with_fewer_clocks_is_not_taken(toy, finished_run, tmp_path):

@@ -49,10 +49,30 @@ def test_a_run_without_a_gpu_is_refused(copied, reproduce):
     assert "not measured on a GPU" in result.err
 
 
-def test_an_incomplete_run_is_refused(copied, reproduce):
+def test_an_incomplete_run_is_refused_or_says_so(copied, tmp_path, monkeypatch, reproduce):
+    monkeypatch.setattr(registry, "folder", lambda name: tmp_path / name)
     lines = (copied / "measurements.csv").read_text().splitlines(keepends=True)
-    (copied / "measurements.csv").write_text("".join(lines[: len(lines) // 2]))
+    (copied / "measurements.csv").write_text("".join(lines[:-1]))  # The last cell lacks its end.
     result = reproduce("record", copied)
+    assert result.code == 2
+    assert "not complete" in result.err
+    assert not (tmp_path / "toy").exists()
+    assert reproduce("record", copied, "--anyway").code == 0
+    (kept,) = tmp_path.glob("toy/results/*/environment.json")
+    (fault,) = json.loads(kept.read_text())["anyway"]
+    assert "cells are not measured yet" in fault
+
+
+@pytest.mark.parametrize("status", ["not-certified", "failed", "missing"])
+def test_a_run_with_nothing_certified_is_refused_in_any_case(copied, status, reproduce):
+    lines = (copied / "measurements.csv").read_text().splitlines(keepends=True)
+    kept = (
+        lines[:1]
+        if status == "missing"
+        else [line.replace(",ok,", f",{status},") for line in lines]
+    )
+    (copied / "measurements.csv").write_text("".join(kept))
+    result = reproduce("record", copied, "--anyway")
     assert result.code == 2
     assert "not complete" in result.err
 
