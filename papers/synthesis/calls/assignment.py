@@ -14,7 +14,7 @@ from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError
 from papers.synthesis.calls.assignment_duals import duals_of
 from papers.synthesis.calls.choice import Choice, Machine, Question, choose, solver_of
-from papers.synthesis.calls.places import Placed, place
+from papers.synthesis.calls.places import Placed, is_on_device, place
 
 EXACT_IN_FLOAT64 = 2**50
 """Whole numbers up to this leave SciPy's float64 room for exact sums of some of them."""
@@ -162,7 +162,9 @@ def _is_list_of_matrices(cost: Any) -> bool:
     first = cost[0]
     if isinstance(first, list | tuple):
         return bool(first) and (isinstance(first[0], list | tuple) or np.ndim(first[0]) > 0)
-    return getattr(first, "ndim", 0) == 2
+    if hasattr(first, "ndim"):
+        return first.ndim == 2
+    return is_on_device(first) and place(first).array.ndim == 2
 
 
 # ------------------------------------------------------------------------------- one matrix
@@ -180,7 +182,8 @@ def _solve(placed: Placed, wishes: Wishes) -> Solved:
     if array.ndim != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {array.ndim}-D array")
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        return Solved(*scipys(placed.on_host(), wishes.maximize))  # its errors are the contract
+        given = placed.on_host() if placed.given is None else placed.given
+        return Solved(*scipys(given, wishes.maximize))  # its errors are the contract
     question = question_of(placed, wishes.maximize, wishes.seconds is not None)
     choice = choose(question, wishes.device, wishes.solver)
     wishes.say(choice, f"{array.shape[0]} x {array.shape[1]} {array.dtype} on the {placed.place}")

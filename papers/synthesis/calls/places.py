@@ -29,11 +29,14 @@ class Placed:
     place : {"host", "device"}
     back : callable(ndarray) -> array
         Takes an answer to the side, and the library, that the input came from.
+    given : Any
+        The caller's own list, from which SciPy makes other numbers than NumPy; else None.
     """
 
     array: Any
     place: str
     back: Callable[[np.ndarray], Any]
+    given: Any = None
 
     def on_host(self) -> np.ndarray:
         """The array in host memory: copied there if it lies on a device."""
@@ -84,7 +87,8 @@ def place(array: Any) -> Placed:
         return Placed(array, "host", _same)
     if is_on_device(array):
         return Placed(_view_on_device(array), "device", _way_back(array))
-    return Placed(_view_on_host(array), "host", _same)
+    given = array if isinstance(array, list | tuple) else None
+    return Placed(_view_on_host(array), "host", _same, given)
 
 
 def _view_on_host(array: Any) -> np.ndarray:
