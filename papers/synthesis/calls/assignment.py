@@ -186,7 +186,9 @@ def _solve(placed: Placed, wishes: Wishes) -> Solved:
         return Solved(*scipys(given, wishes.maximize))  # its errors are the contract
     question = question_of(placed, wishes.maximize, wishes.seconds is not None)
     choice = choose(question, wishes.device, wishes.solver)
-    wishes.say(choice, f"{array.shape[0]} x {array.shape[1]} {array.dtype} on the {placed.place}")
+    if wishes.explain:
+        n, m = array.shape
+        wishes.say(choice, f"{n} x {m} {array.dtype} on the {placed.place}")
     if choice.solver == "scipy":
         return by_scipy(placed.on_host(), wishes)
     try:
@@ -214,28 +216,52 @@ def _second_choice(
 def question_of(placed: Placed, maximize: bool, limited: bool) -> Question:
     """State all that the rules ask about a matrix; values are looked at only if a rule asks."""
     n, m = placed.array.shape
-    name = placed.array.dtype.name
-    traits = (("maximize",) if maximize else ()) + (("limited",) if limited else ())
-    extremes = functools.cache(lambda: _extremes(placed.on_host()))
+    kind = _kind_of(placed.array.dtype)
     return Question(
         "assignment",
         "square" if n == m else "rectangle",
         min(n, m),
-        name if name[0] in "if" else "int",
+        kind,
         placed.place,
-        frozenset(traits),
-        lambda: (extremes()[1] - extremes()[0]) / max(1, n),
-        {"rounded": lambda: name in ("int64", "uint64") and _is_rounded(*extremes())},
+        _TRAITS[maximize, limited],
+        lambda: _span(placed),
+        {"rounded": lambda: _is_rounded(placed)} if kind.endswith("64") else {},
     )
 
 
-def _extremes(array: np.ndarray) -> tuple[Any, Any]:
-    if not array.size or array.dtype.kind == "f":
-        return 0, float("inf") if array.size else 0
-    return int(array.min()), int(array.max())
+_TRAITS = {
+    (maximize, limited): frozenset(
+        name for name, so in (("maximize", maximize), ("limited", limited)) if so
+    )
+    for maximize in (False, True)
+    for limited in (False, True)
+}
 
 
-def _is_rounded(low: int, high: int) -> bool:
+@functools.cache
+def _kind_of(dtype: np.dtype) -> str:
+    """The type's name; of booleans and numbers without a sign "int" with the bits."""
+    return dtype.name if dtype.kind in "if" else f"int of {8 * dtype.itemsize}"
+
+
+def _extremes(placed: Placed) -> tuple[int, int]:
+    array = placed.on_host()
+    return (int(array.min()), int(array.max())) if array.size else (0, 0)
+
+
+def _span(placed: Placed) -> float:
+    """The range of integer costs over the shorter side."""
+    if placed.array.dtype.kind == "f":
+        return float("inf")
+    low, high = _extremes(placed)
+    return (high - low) / max(1, min(placed.array.shape))
+
+
+def _is_rounded(placed: Placed) -> bool:
+    """Whether SciPy's float64 may round these costs or their sums."""
+    if placed.array.dtype.kind == "f":
+        return False
+    low, high = _extremes(placed)
     return max(-low, high) > EXACT_IN_FLOAT64
 
 
@@ -301,7 +327,7 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
         question = Question("assignment", "batch", b, kind, placed.place, traits)
         choice = choose(question, wishes.device, wishes.solver)
         if choice.solver == IN_ONE_LAUNCH:
-            wishes.say(choice, f"{b} of {n} x {m} {kind} on the {placed.place}")
+            wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
             return _back(placed, by_solver(choice.solver, placed.on_host(), wishes), wishes)
     host = placed.on_host()
     answers = []

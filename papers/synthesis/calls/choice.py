@@ -23,7 +23,7 @@ import importlib
 import importlib.util
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -64,12 +64,10 @@ class Rule:
     record: str
     reason: str
 
-    def fits(self, question: Question, machines: tuple[str, ...]) -> bool:
-        """Whether this rule answers the question on one of the machines; dear tests come last."""
+    def fits(self, question: Question) -> bool:
+        """Whether this rule answers a question of its problem; dear tests come last."""
         return (
-            self.problem == question.problem
-            and self.runs_on in machines
-            and self.shape in ("any", question.shape)
+            self.shape in ("any", question.shape)
             and self.place in ("any", question.place)
             and self.least <= question.size <= self.most
             and (self.kinds == "any" or question.kind.startswith(self.kinds))
@@ -110,7 +108,7 @@ class Question:
     place: str = "host"
     traits: frozenset[str] = frozenset()
     span: Callable[[], float] = lambda: float("inf")
-    also: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    also: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
 
     def has(self, trait: str) -> bool:
         """Whether the input has the trait."""
@@ -162,6 +160,11 @@ def _installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
+@functools.cache
+def _rules_for(problem: str, machines: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules() if rule.problem == problem and rule.runs_on in machines)
+
+
 def choose(question: Question, device: Machine = "auto", solver: str | None = None) -> Choice:
     """Return the solver that answers a question.
 
@@ -184,8 +187,8 @@ def choose(question: Question, device: Machine = "auto", solver: str | None = No
         if solver != "scipy" and solver_of(solver).problem != question.problem:
             raise ValueError(f"solver={solver!r} solves no {question.problem}")
         return Choice(solver, "the caller has named it")
-    for rule in rules():
-        if rule.fits(question, machines):
+    for rule in _rules_for(question.problem, machines):
+        if rule.fits(question):
             record = f" [{rule.record}]" if rule.record else ""
             return Choice(rule.solver, rule.reason + record)
     raise ValueError(f"no rule of {TABLE.name} fits {question}")
