@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +79,7 @@ def linear_sum_assignment(
     ValueError
         As SciPy: for another dimension, NaN, an infinity of the wrong sign, an infeasible matrix.
         Besides: an unknown `solver` or `device`; `seconds` that are none; 64-bit integers beyond
-        2**60 or with a range of 2**61 or more, which SciPy would round.
+        2**60 in size, which SciPy would round.
     TypeError
         As SciPy: for types that are no numbers of up to 64 bits.
     papers.common.model.GivenUpError
@@ -194,23 +194,32 @@ def _solve(placed: Placed, wishes: Wishes) -> Solved:
     try:
         return by_solver(choice.solver, _data(placed, choice), wishes)
     except (ValueError, TypeError) as refusal:
-        if wishes.solver is not None or question.has("limited"):
+        if wishes.solver is not None:
             raise
-        return _second_choice(placed, question, wishes, refusal)
+        return _second_choice(placed, question, wishes, choice.solver, refusal)
 
 
 def _second_choice(
-    placed: Placed, question: Question, wishes: Wishes, refusal: Exception
+    placed: Placed, question: Question, wishes: Wishes, first: str, refusal: Exception
 ) -> Solved:
-    """Solve what a solver has refused: bad input, or more than it takes.
+    """Solve on the CPU what a solver has refused: bad input, or more than it takes.
 
-    SciPy says which of the two it is: its errors are the contract. It is asked nothing that it
-    would round.
+    SciPy has the last word, since its errors are the contract. It is asked nothing that it would
+    round, and nothing that has a limit of time.
     """
-    if question.has("rounded"):
+    host = placed.on_host()
+    choice = choose(replace(question, place="host"), "cpu")
+    if choice.solver not in (first, "scipy"):
+        wishes.say(choice, f"{first} refuses ({refusal}), so instead")
+        try:
+            return by_solver(choice.solver, host, wishes)
+        except ValueError as other:
+            refusal = other
+    if question.has("rounded") or question.has("limited"):
         raise refusal
-    wishes.say(Choice("scipy", f"the first choice refuses: {refusal}"), "instead")
-    return by_scipy(placed.on_host(), wishes)
+    last = Choice("scipy", "its answers and its errors are the contract")
+    wishes.say(last, f"that refuses ({refusal}), so instead")
+    return by_scipy(host, wishes)
 
 
 def question_of(placed: Placed, maximize: bool, limited: bool) -> Question:

@@ -122,7 +122,7 @@ def test_large_matrices_are_answered_as_scipy_answers_them(spoil, maximize, caps
     said = capsys.readouterr().out
     assert "lopes2019:cpu_sp, because: reductions" in said
     refused = isinstance(expected, type) or spoil == 1e308
-    assert ("scipy, because: the first choice refuses" in said) == refused
+    assert ("so instead: scipy, because: its answers and its errors" in said) == refused
 
 
 @pytest.mark.parametrize(
@@ -155,6 +155,17 @@ def test_integers_that_scipy_rounds_are_exact(shape, maximize):
     sums = [sum(int(lines[i, j]) for i, j in enumerate(each))
             for each in permutations(range(lines.shape[1]), lines.shape[0])]  # fmt: skip
     assert total_cost(cost[rows, columns]) == (max if maximize else min)(sums)
+
+
+def test_what_kernels_refuse_is_solved_exactly_all_the_same(monkeypatch, capsys):
+    """A range that fills 62 bits: no kernel of [DN16]'s holds it, the CPU's code does."""
+    cost = np.array([[2**60, -(2**60)], [2**60 - 1, 3]])
+    first = calls.Choice("datenagi2016:tree", "planted")
+    right = calls.choose
+    monkeypatch.setattr(calls, "choose", lambda *args: first if args[1] == "auto" else right(*args))
+    answer = linear_sum_assignment(cost, return_duals=True, explain=True)
+    assert_proved(cost, False, answer)
+    assert "refuses" in capsys.readouterr().out
 
 
 def test_integers_that_nothing_holds_are_refused_and_not_rounded():
