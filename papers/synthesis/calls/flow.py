@@ -22,7 +22,7 @@ from papers.synthesis.calls.choice import Choice, Machine, Question, choose, sol
 from papers.synthesis.calls.places import place
 
 WIDE = 2**31
-"""Capacities that add up to this are beyond SciPy's 32 bits."""
+"""Flows and capacities from this on are beyond SciPy's 32 bits."""
 
 TELLS_NO_CUT = ("lupinska_costscale:scipy_flow",)
 
@@ -217,9 +217,20 @@ def choice_for(instance: Any, wishes: Wishes, lies: str = "host") -> Choice:
         instance.nodes,
         place=lies,
         traits=frozenset(name for name, so in wanted.items() if so),
-        also={"wide": lambda: int(instance.network().capacity.sum()) >= WIDE},
+        also={"wide": lambda: _is_wide(instance)},
     )
     return choose(question, wishes.device, wishes.solver)
+
+
+def _is_wide(instance: Any) -> bool:
+    """Whether a flow, or the capacities between two nodes, may exceed 32 bits."""
+    image = image_of(instance)
+    if image is not None:
+        most = max(int(arcs.max()) for arcs in (image.sink, *image.arcs.values()))
+        return max(int(image.source.sum()), 2 * most) >= WIDE
+    begin, end = instance.first[instance.source : instance.source + 2]
+    most = int(instance.capacity.max(initial=0))
+    return max(int(instance.capacity[begin:end].sum()), 2 * most) >= WIDE
 
 
 def solve(instance: Any, wishes: Wishes, lies: str = "host") -> Solved:

@@ -10,6 +10,7 @@ is on a device is read there. So the tests use the same way as CuPy and PyTorch.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,14 +40,15 @@ class Placed:
     given: Any = None
 
     def on_host(self) -> np.ndarray:
-        """The array in host memory: copied there if it lies on a device."""
-        if self.place == "host":
-            return self.array
+        """The array in host memory: copied there once if it lies on a device."""
+        return self.array if self.place == "host" else self._copy
+
+    @functools.cached_property
+    def _copy(self) -> np.ndarray:
         from papers.common.gpu import device
 
-        if isinstance(self.array, np.ndarray):
-            return self.array
-        return device.to_host(self.array)
+        executors = isinstance(self.array, np.ndarray)
+        return self.array if executors else device.to_host(self.array)
 
 
 def _same(answer: np.ndarray) -> np.ndarray:
