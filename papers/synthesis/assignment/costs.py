@@ -115,8 +115,9 @@ def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray
     shift = high if maximize else low
     if shift == 0 and not maximize and array.dtype == work:
         return array, 0
-    wide = array.astype(np.int64)
-    return (shift - wide if maximize else wide - shift).astype(work), shift
+    left, right = (shift, array) if maximize else (array, shift)
+    moved = np.empty(array.shape, work)  # one pass in 64 bits, no array of 64 bits
+    return np.subtract(left, right, out=moved, dtype=np.int64, casting="unsafe"), shift
 
 
 def _floats(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray, float, float]:

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from nightly import first
 from scipy.optimize import linear_sum_assignment as scipys
 from scipy.sparse import csr_array
 from synthesis.calls.arrays import ByDlpack, LikeTorch, OnDevice
@@ -76,9 +77,10 @@ def assert_proved(cost, maximize, answer):
 
 
 @pytest.mark.parametrize("duals", [False, True])
-def test_random_input_is_answered_as_scipy_answers_it(duals):
+@pytest.mark.parametrize("seeds", first(1, [range(250), range(250, 5000)]), ids=str)
+def test_random_input_is_answered_as_scipy_answers_it(seeds, duals):
     errors = 0
-    for seed in range(250):
+    for seed in seeds:
         cost, maximize = drawn(seed)
         answer = outcome(linear_sum_assignment, cost, maximize, return_duals=duals)
         expected = outcome(scipys, cost, maximize)
@@ -86,7 +88,7 @@ def test_random_input_is_answered_as_scipy_answers_it(duals):
         errors += isinstance(expected, type)
         if duals and not isinstance(expected, type):
             assert_proved(cost, maximize, answer)
-    assert 20 < errors < 120
+    assert 0.05 < errors / len(seeds) < 0.5
 
 
 def test_the_comparison_finds_planted_faults(monkeypatch):
