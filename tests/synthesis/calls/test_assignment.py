@@ -1,5 +1,7 @@
 """`papers.linear_sum_assignment` beside SciPy's: equal values, errors of equal type, proofs."""
 
+import doctest
+import importlib
 import subprocess
 import sys
 from itertools import permutations
@@ -338,6 +340,10 @@ def test_importing_is_light_and_a_missing_gpu_is_said_once():
     assert done.returncode == 0, done.stderr
 
 
-def test_every_call_is_exported():
+def test_every_call_is_exported_and_its_example_runs():
     for name in papers.CALLS:
         assert getattr(papers, name).__doc__
+    for module in set(papers.CALLS.values()) - {"choice"}:
+        done = doctest.testmod(importlib.import_module(f"papers.synthesis.calls.{module}"))
+        assert done.attempted > 1
+        assert not done.failed
