@@ -118,7 +118,7 @@ class Wishes:
     device: Machine
     solver: str | None
     explain: bool
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=lambda: time.perf_counter())
     done: int = 0
     said: set[str] = field(default_factory=set)
 

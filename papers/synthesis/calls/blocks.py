@@ -59,15 +59,14 @@ def blocks_of(
     ValueError
         As `cover_of`.
     """
-    wide_rows, covered = cover_of(graph, row_match, column_match)
-    tall_columns, tall_rows = _reach(*graph.by_rows, column_match, row_match)
+    wide_rows, _ = cover_of(graph, row_match, column_match)
+    _, tall_rows = _reach(*graph.by_rows, column_match, row_match)
     block_of_row = _components(*graph.by_rows, column_match, wide_rows | tall_rows)
     blocks = int(block_of_row.max(initial=-1)) + 1
     rows = np.where(wide_rows, 0, np.where(tall_rows, blocks + 1, blocks - block_of_row))
-    columns = np.where(covered, blocks + 1, 0)  # free ones are wide or tall already
+    columns = np.zeros(graph.columns, np.int64)  # free ones are in the wide block
     matched = np.flatnonzero(column_match >= 0)
     columns[matched] = rows[column_match[matched]]
-    columns[tall_columns] = blocks + 1
     return (
         np.argsort(rows, kind="stable"), np.argsort(columns, kind="stable"),
         _ends(rows, blocks + 2), _ends(columns, blocks + 2),

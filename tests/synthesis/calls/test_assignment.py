@@ -2,9 +2,11 @@
 
 import doctest
 import importlib
+import itertools
 import subprocess
 import sys
-from itertools import permutations
+import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from papers.common.model import Assignment, GivenUpError
 from papers.common.problems import assignment_proof
 from papers.common.problems.assignment import total_cost
 from papers.synthesis.calls import assignment as calls
+from papers.synthesis.calls import choice
 from papers.synthesis.calls.assignment import linear_sum_assignment
 
 DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32",
@@ -157,7 +160,7 @@ def test_integers_that_scipy_rounds_are_exact(shape, maximize):
     assert_proved(cost, maximize, (rows, columns, u, v))
     lines = cost if shape[0] <= shape[1] else cost.T
     sums = [sum(int(lines[i, j]) for i, j in enumerate(each))
-            for each in permutations(range(lines.shape[1]), lines.shape[0])]  # fmt: skip
+            for each in itertools.permutations(range(lines.shape[1]), lines.shape[0])]  # fmt: skip
     assert total_cost(cost[rows, columns]) == (max if maximize else min)(sums)
 
 
@@ -301,6 +304,28 @@ def test_a_limit_of_time_is_kept_or_refused():
             linear_sum_assignment(cost, seconds=wrong)
     with pytest.raises(ValueError, match="cannot be stopped"):
         linear_sum_assignment(cost, seconds=9, solver="scipy")
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_a_call_that_gives_up_says_how_many_matrices_it_has_solved(monkeypatch, stacked):
+    """By a clock that goes on by a second whenever it is read: 0 at the beginning, then 1, 2, 3."""
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr(calls, "time", clock)
+    costs = np.ones((5, 2, 2))
+    monkeypatch.setattr(calls, "by_solver", lambda name, data, wishes: (
+        wishes.left(), calls.Solved(np.arange(2), np.arange(2)))[1])  # fmt: skip
+    with pytest.raises(GivenUpError) as raised:
+        linear_sum_assignment(costs if stacked else list(costs), seconds=3)
+    assert raised.value.reached == {"matrices": 2}
+    assert raised.value.after_ms == 3000
+
+
+def test_who_has_selected_the_cpu_is_told_nothing():
+    """The suite has: see ``conftest.py``."""
+    choice._say_so_once.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        linear_sum_assignment(np.eye(3))
 
 
 def test_choices_are_explained_once_a_call(capsys):

@@ -33,6 +33,7 @@ def test_flows_and_cuts_are_scipys():
         expected = scipys(csgraph, 0, 8)
         found = maximum_flow(csgraph, 0, 8, prove=bool(seed % 2))
         assert found.flow_value == expected.flow_value
+        assert found.solved.solver == "lupinska_costscale:scipy_flow"  # PyMaxflow tells no flow
         assert not (found.flow + found.flow.T).data.any()
         assert (found.arc_flow <= csgraph.data).all()
         assert found.flow.toarray()[0].sum() == expected.flow_value
@@ -40,6 +41,15 @@ def test_flows_and_cuts_are_scipys():
         cut = minimum_cut(csgraph, 0, 8)
         assert cut.value == csgraph.data[cut.arcs].sum() == expected.flow_value
         assert np.array_equal(cut.source_side, found.source_side)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_finds_a_flow(code):
+    """A flow that a code does not tell is derived."""
+    csgraph, solver = graph(3), f"lupinska_costscale:{code}"
+    found = maximum_flow(csgraph, 0, 8, solver=solver)
+    assert found.solved.solver == solver
+    assert found.flow.toarray()[0].sum() == scipys(csgraph, 0, 8).flow_value
 
 
 @pytest.mark.parametrize("code", CODES)
