@@ -15,7 +15,8 @@ CUDA := $(shell nvidia-smi 2>/dev/null | sed -nE 's/.*CUDA[A-Za-z ]* Version: *(
 CUDA_MAJOR := $(firstword $(subst ., ,$(CUDA)))
 
 ifeq ($(CUDA),)
-RUN_EXTRAS := [maxflow]
+# With MPI, so that cells for several ranks run in the executor.
+RUN_EXTRAS := [maxflow,mpi]
 # The tests compile every kernel to PTX, which needs the compiler but no GPU.
 TEST_EXTRAS := [cuda13,test]
 TOOLKIT :=

@@ -7,20 +7,39 @@ fixture of a session are one group, so that neither is made twice; see `group_of
 import functools
 import os
 import re
+import sys
+from collections import OrderedDict
+from pathlib import Path
 from zlib import crc32
 
 # Workers share the cores: a thread that waits must sleep. Read when Numba and BLAS are loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Each worker, and each process that a test starts, would else compile all of the sources anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 import pytest
 
+import papers
 from papers.common.gpu import device
+from papers.reproduce.run import measurements
+
+sys.dont_write_bytecode = False  # as above, for this process
+
+PACKAGE = Path(papers.__file__).parent
 
 WHOLE = (
     "common/", "reproduce/", "test_pages.py", "test_planted_faults.py", "test_sixth_paper.py",
 )  # fmt: skip
 """Paths whose files are a group each."""
+
+HEAVY = {
+    "test_planted_faults.py": 60, "test_sixth_paper.py": 20, "test_pages.py": 8,
+    "datenagi2016/several_gpus/": 10, "lopes2019/evidence/": 10, "reproduce": 6, "/evidence/": 4,
+}  # fmt: skip
+"""Groups whose tests take about so many times as long as others do: they come first, so that none
+of them is left to one worker at the end."""
 
 SHARES = 8
 """Groups that the tests of any other file are dealt out in."""
@@ -33,13 +52,15 @@ def group_of(nodeid):
         solver = re.search(r"(\w+:\w+)(-[^]]*)?\]$", nodeid)
         if solver and solver[1] in compiled():
             return compiled()[solver[1]]
+    elif path.startswith("test_planted_faults.py"):
+        return path + (re.search(r"\[(\w+?)[-\]]", nodeid) or ["", ""])[1]  # tables of one paper
     elif path.endswith("/test_baselines.py"):
         return path.replace("/test_baselines.py", "/baselines")
     elif "/baselines/" in path:
         return path.partition("/baselines/")[0] + "/baselines"
     elif path.startswith(("reproduce/run/", "reproduce/report/")):
         return "reproduce"  # runs of the toy paper, fixtures of the session
-    elif path.startswith(WHOLE):
+    elif path.startswith(WHOLE) or "/evidence/" in path:  # tables of a record, made once a file
         return path
     return f"{path}, {crc32(nodeid.encode()) % SHARES}"
 
@@ -57,12 +78,29 @@ def compiled():
     }
 
 
+def weight(group, tests):
+    """About how long a group takes, in usual tests."""
+    return tests * next((times for part, times in HEAVY.items() if part in group), 1)
+
+
+class LongestFirst(OrderedDict):
+    """Groups and their tests, of which the scheduler takes one after the other."""
+
+    def popitem(self, last=True):
+        group = max(self, key=lambda name: weight(name, len(self[name])))
+        return group, self.pop(group)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Deal out groups, whatever ``--dist`` says; the groups with most tests first."""
+    """Deal out groups, whatever ``--dist`` says; those that take long first."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Groups(LoadScopeScheduling):
+        def __init__(self, *given):
+            super().__init__(*given)
+            self.workqueue = LongestFirst()
+
         def _split_scope(self, nodeid):
             return group_of(nodeid)
 
@@ -73,3 +111,18 @@ def pytest_xdist_make_scheduler(config, log):
 def _on_the_executor():
     """Kernels run in the executor, on machines with a GPU too; a test may select otherwise."""
     device.select("cpu")
+
+
+_read = measurements.read
+_read_once = functools.cache(_read)
+
+
+@pytest.fixture(autouse=True)
+def _records_are_read_once(monkeypatch):
+    """The papers' own records stay as they are: a process parses each of them once."""
+
+    def read(path):
+        recorded = PACKAGE in path.parents
+        return _read_once(path).copy() if recorded else _read(path)
+
+    monkeypatch.setattr(measurements, "read", read)

@@ -34,11 +34,9 @@ def recorded(paper):
     return measurements.usable(measurements.summarize(pd.concat(tables)))
 
 
-@functools.cache
 def table_of(paper, name):
-    """An experiment's table of the recorded runs."""
-    numbers = published.loader(registry.MODULES[paper])
-    return registry.experiments(paper)[name].table(recorded(paper), numbers)
+    """An experiment's table of the recorded runs, as it stands among those of the faults."""
+    return tables_with_faults(paper, name, every_day=True)[""]
 
 
 def comparisons(paper, experiment):
@@ -183,12 +181,13 @@ BLIND = "blind"
 """A figure that agrees moves, and agrees all the same."""
 
 
-def outcomes(paper, name, summary, every_day):
-    """Plant faults into what an experiment measures; return the outcome by fault.
+@functools.cache
+def tables_with_faults(paper, name, every_day):
+    """Plant faults into what an experiment measures; return its tables by fault.
 
-    A fault that changes no row of the experiment's table has no outcome: it is none of its own.
+    The table without a fault has the name "". All are made at once: a fault is a source.
     """
-    experiment = registry.experiments(paper)[name]
+    experiment, summary = registry.experiments(paper)[name], recorded(paper)
     numbers = published.loader(registry.MODULES[paper])
     solvers = list(dict.fromkeys(c.solver for c in experiment.cells(Plan("paper", gpu=True))))
     of_solvers = summary["solver"].isin(solvers)
@@ -201,16 +200,27 @@ def outcomes(paper, name, summary, every_day):
     whole = pd.concat([summary, *stack], ignore_index=True)
     table = experiment.table(whole, numbers)
     if table.empty or "source" not in table:
-        return {}
-    parts = defaultdict(list)
+        return {"": table}
+    parts = defaultdict(list, {"": []})
     for source, rows in table.groupby("source", sort=False):
         parts[str(source).partition(MARK)[2]].append(rows)
-    true = pd.concat(parts.pop("", [table.iloc[:0]]))
+    return {fault: pd.concat(rows or [table.iloc[:0]]) for fault, rows in parts.items()}
+
+
+def outcomes(paper, name, every_day):
+    """Plant faults into what an experiment measures; return the outcome by fault.
+
+    A fault that changes no row of the experiment's table has no outcome: it is none of its own.
+    """
+    experiment = registry.experiments(paper)[name]
+    parts = dict(tables_with_faults(paper, name, every_day))
+    true = parts.pop("")
+    if not parts:
+        return {}
     before = dict(keyed(by_origin(experiment.compare, true)))
     shown = true.reset_index(drop=True).drop(columns="source")
     found = {}
-    for fault, rows in parts.items():
-        faulty = pd.concat(rows)
+    for fault, faulty in parts.items():
         if not faulty.reset_index(drop=True).drop(columns="source").equals(shown):
             after = dict(keyed(by_origin(experiment.compare, faulty)))
             found[fault] = outcome(before, after)

@@ -24,7 +24,7 @@ from scipy.sparse import coo_array, csr_array
 
 import papers as package
 from papers.common.problems.network import FOUR, inner
-from papers.reproduce import cli, fetch, prepare, registry
+from papers.reproduce import cli, fetch, prepare, registry, running
 from papers.reproduce.measure.worker import DeviceCard
 from papers.reproduce.run import code
 from papers.reproduce.verify import checks
@@ -221,7 +221,7 @@ def run_plan(words, request, ranks=1):
     words = words[:place] + words[place + 2 :]
     gpu = ("--device" in words or "paper" in words) and "cpu" not in words
     patch = request.getfixturevalue("monkeypatch")
-    patch.setattr(cli, "_worker", lambda choice: Planner(gpu, ranks))
+    patch.setattr(running, "worker_for", lambda choice: Planner(gpu, ranks))
     shown = command("run", *words, "--dry-run")
     assert re.search(r"^[1-9]\d* cells on", shown, re.MULTILINE), shown
     return shown
@@ -260,9 +260,19 @@ def verify(words, request):
     command("verify", run, "--seconds", "0", codes=(0, 1))  # The tree may have changes.
 
 
+FILLED = {}
+"""What the command has said of a paper: two pages give the same one."""
+
+
 def fill(words, request):
     """A copy of the paper's folder is filled, and comes out as it was."""
     (paper,) = words
+    if paper not in FILLED:
+        FILLED[paper] = fill_a_copy(paper, request)
+    return FILLED[paper]
+
+
+def fill_a_copy(paper, request):
     original = registry.folder(paper)
     copy = request.getfixturevalue("place") / paper
     shutil.copytree(original, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))

@@ -54,11 +54,6 @@ BLIND_SPOTS = {
         "lopes2019:cpu_c at its largest times five": MOST,
         "lopes2019:gpu's counts times five": COMMON,
     },
-    "kawtikwar_opts:fig06": {
-        **{f"kawtikwar_opts:{opt} a fifth": RANKS for opt in ("opt2", "opt3", "opt4")},
-        "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
-        "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
-    },
     "kawtikwar_opts:counter": {"kawtikwar_opts:opt0 shuffled": ONE_SEED},
     "kawtikwar_opts:predictions": {
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
@@ -120,9 +115,8 @@ UNSEEN = {
 
 def found(paper, every_day):
     """Outcomes by experiment and fault."""
-    summary = planted.recorded(paper)
     return {
-        name: planted.outcomes(paper, name, summary, every_day)
+        name: planted.outcomes(paper, name, every_day)
         for name, experiment in registry.experiments(paper).items()
         if experiment.compare is not None and not experiment.unavailable
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import papers
@@ -18,10 +19,19 @@ class UsageError(ValueError):
     """The user asked for something that does not exist; the message names what is allowed."""
 
 
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"``, or "" if no known name is like `name`."""
+    names = list(known)
+    close = [one for one in names if name and one.lower().startswith(name.lower())]
+    close = close or difflib.get_close_matches(name, names, 1, 0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
 def card(name: str) -> Paper:
     """Return the card of paper `name`; raise `UsageError` for an unknown one."""
     if name not in MODULES:
-        raise UsageError(f"unknown paper {name!r}; there are: {', '.join(MODULES)}")
+        hint = meant(name, MODULES)
+        raise UsageError(f"unknown paper {name!r}; there are: {', '.join(MODULES)}{hint}")
     return importlib.import_module(MODULES[name]).PAPER
 
 
@@ -36,7 +46,8 @@ def solver(full_name: str) -> Solver:
     solvers: Mapping[str, Solver] = card(paper).solvers()
     if name not in solvers:
         listed = ", ".join(f"{paper}:{known}" for known in solvers)
-        raise UsageError(f"unknown solver {full_name!r}; there are: {listed}")
+        hint = meant(name, solvers)
+        raise UsageError(f"unknown solver {full_name!r}; there are: {listed}{hint}")
     return solvers[name]
 
 
@@ -63,6 +74,8 @@ def resolve(targets: list[str]) -> list[tuple[str, Experiment]]:
     paper = ""
     for target in targets or list(MODULES):
         head, colon, tail = target.partition(":")
+        if not head or (colon and not tail):
+            raise UsageError(f"{target!r} is no target: PAPER, or PAPER:EXPERIMENT")
         if not colon and head not in MODULES and paper:
             tail = head
         else:
@@ -70,9 +83,23 @@ def resolve(targets: list[str]) -> list[tuple[str, Experiment]]:
         known = experiments(paper)
         for name in tail.split(",") if tail else known:
             if name not in known:
-                raise UsageError(f"{paper} has no experiment {name!r}; it has: {', '.join(known)}")
+                listed, hint = ", ".join(known), meant(name, known)
+                raise UsageError(f"{paper} has no experiment {name!r}; it has: {listed}{hint}")
             chosen[paper, name] = known[name]
     return [(key[0], experiment) for key, experiment in chosen.items()]
+
+
+def demand_checkout(command: str) -> None:
+    """Refuse a maintainer's command in an installed package, whose files are not to be written.
+
+    Raises
+    ------
+    UsageError
+        If the package does not lie beside its `pyproject.toml`.
+    """
+    root = Path(papers.__file__).resolve().parents[1]
+    if not (root / "pyproject.toml").is_file():
+        raise UsageError(f"reproduce {command} writes into the sources: it needs a checkout")
 
 
 def folder(name: str) -> Path:

@@ -7,6 +7,7 @@ solves it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,7 @@ from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError, Problem, Proof, Solver
 from papers.common.problems import kinds
 from papers.common.problems.formats.matrices import FileFormatError
-from papers.reproduce import registry
+from papers.reproduce import registry, targets
 from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
 
@@ -107,9 +108,7 @@ def choose(name: str | None, data: Any) -> tuple[str, Problem, str]:
     if colon:
         return name, kinds.PROBLEMS[registry.solver(name).problem], ""
     card = registry.card(paper)
-    problem = stated
-    if stated.name not in card.defaults and len(card.defaults) == 1:
-        problem = kinds.PROBLEMS[next(iter(card.defaults))]
+    problem = _problem(name, data)
     try:
         solver, note = kinds.default_solver(card, problem, problem.adopt(data))
     except ValueError as error:
@@ -239,6 +238,54 @@ def _check_option(full: str, solver: Solver, name: str, value: Any) -> None:
 ANSWERS = {"assignment": "assignment", "matching": "matching", "flow": "cut"}
 """The ending of the answer's file, before ``.csv``, by problem."""
 
+FORMS = {"flow": (".npz", ".csv")}
+"""The forms that an answer can be written in, where it is not CSV whatever the ending."""
+
+
+def target_for(file: Path, data: Any, name: str | None, output: Path | None, force: bool) -> Path:
+    """Return where the answer will be written; nothing is solved for a place that cannot be had.
+
+    Parameters
+    ----------
+    file : Path
+        The input.
+    data
+        The value that `read` returned.
+    name : str or None
+        The solver's name, which may decide the problem.
+    output : Path or None
+        The place of the command line; None: beside the input.
+    force : bool
+        Write over a file that is there, the input included.
+
+    Raises
+    ------
+    UsageError
+        If no file can be written there, or one is there.
+    """
+    problem = _problem(name, data)
+    target = output or target_of(file, problem)
+    if problem.name in FORMS and target.suffix not in FORMS[problem.name]:
+        endings = ", ".join(FORMS[problem.name])
+        raise UsageError(f"--output {target}: a {problem.name} is written to {endings}")
+    targets.probe(target, "--output")
+    if target.exists() and not force:
+        what = "is the input" if os.path.samefile(target, file) else "exists"
+        raise UsageError(f"{target} {what}: give another --output, or --force to write over it")
+    return target
+
+
+def _problem(name: str | None, data: Any) -> Problem:
+    """Return the problem that will be solved; which solver it is, the device decides later."""
+    paper, colon, _ = (name or "").partition(":")
+    if colon:
+        return kinds.PROBLEMS[registry.solver(f"{name}").problem]
+    stated = kinds.stated_by(data)
+    card = registry.card(paper) if paper else None
+    if card is not None and stated.name not in card.defaults and len(card.defaults) == 1:
+        return kinds.PROBLEMS[next(iter(card.defaults))]
+    return stated
+
 
 def target_of(path: Path, problem: Problem) -> Path:
     """Return where the answer is written if nobody says so: beside the file."""
@@ -247,16 +294,20 @@ def target_of(path: Path, problem: Problem) -> Path:
 
 
 def write(path: Path, solved: Solved) -> None:
-    """Write the answer; see `papers.common.model.Problem.write`.
+    """Write the answer, whole or not at all; see `papers.common.model.Problem.write`.
 
     Raises
     ------
     UsageError
         If the file cannot be written.
     """
+    scratch = path.with_name(f".{os.getpid()}.{path.name}")  # The ending decides the form.
     try:
-        solved.problem.write(path, solved.data, solved.answer)
+        solved.problem.write(scratch, solved.data, solved.answer)
+        scratch.replace(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
+    finally:
+        scratch.unlink(missing_ok=True)

@@ -91,13 +91,13 @@ def _made(factory, *words):
 def finished_run(tmp_path_factory):
     """Folder and result of a run of every sort of experiment, one of which fails."""
     words = ["toy:table1", "fig1", "steps", "later", "drawn", "empty", "fail"]
-    return _made(tmp_path_factory, *words, "--seed", 1, "--repeats", 2)
+    return _made(tmp_path_factory, *words, "--seed", 1, "--repeats", 2, "--verbose")
 
 
 @pytest.fixture(scope="session")
 def all_bad(tmp_path_factory):
     """Folder and result of a run in which cells end in every bad way but a hang."""
-    words = ["toy:table1", *BAD, "--preset", "smoke", "--seed", 1, "--device", "cpu"]
+    words = ["toy:table1", *BAD, "--preset", "smoke", "--seed", 1, "--device", "cpu", "--verbose"]
     return _made(tmp_path_factory, *words)
 
 

@@ -1,5 +1,9 @@
 """Errors of usage: exit 2, one line, which names what is allowed."""
 
+import io
+import json
+import os
+import re
 import subprocess
 import sys
 
@@ -38,6 +42,22 @@ UNKNOWN = [
     (["solve", "nowhere.npz"], "No such file"),
     (["solve", "nowhere.max"], "No such file"),
     (["plot"], "plot"),
+    (["run", "to"], "there are: toy; did you mean 'toy'?"),
+    (["run", "toy:tabel1"], "did you mean 'table1'?"),
+    (["list", "toy:tabel1"], "did you mean 'table1'?"),
+    (["run", ":table1"], "':table1' is no target: PAPER, or PAPER:EXPERIMENT"),
+    (["run", "toy:"], "'toy:' is no target"),
+    (["run", "toy", "--only", "sed=1"], "did you mean 'seed'?"),
+    (["run", "toy", "--only", "n=8,seed=5"], "--only seed=5: the plan has seed 1"),
+    (["run", "toy", "--seed", str(2**32)], "--seed"),
+    (["run", "toy", "--timeout", "inf"], "--timeout"),
+    (["run", "toy", "--timeout", "nan"], "--timeout"),
+    (["run", "toy", "--timeout", "1e9"], "--timeout"),
+    (["run", "toy", "--repeats", "10001"], "--repeats"),
+    (["verify", "--seconds", "nan"], "--seconds"),
+    (["run", "toy", "--quiet", "--verbose"], "exclude one another"),
+    (["run", "toy", "--json", "nowhere/a.json"], "there is no folder nowhere"),
+    (["run", "toy", "--json", "."], "--json . is a folder"),
 ]
 
 
@@ -111,16 +131,108 @@ def test_list_shows_experiments_solvers_and_what_is_missing(reproduce):
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["list"]])
-def test_help_and_list_load_nothing_heavy(words):
-    """Numba takes a second to import, and a listing must not wait for it."""
+def test_help_and_list_load_nothing_heavy(words, tmp_path):
+    """Numba takes a second to import, and a listing must not wait for it; not even for pandas.
+
+    The first listing has to import what states the experiments, and keeps their names.
+    """
     program = (
         "import sys\n"
         "from papers.reproduce import cli, registry\n"
         "try: cli.main(sys.argv[1:])\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "print('LOADED', sorted({'numba', 'numba_cuda', 'skimage'} & set(sys.modules)))\n"
+        "print('LOADED', sorted(set({}) & set(sys.modules)))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
-    )
-    assert "LOADED []" in done.stdout
+    light = ["numba", "numba_cuda", "skimage"]
+    heavy = [*light, "pandas", "matplotlib", "scipy"]
+    for names in [light, heavy] if words == ["list"] else [heavy]:
+        done = subprocess.run(
+            [sys.executable, "-c", program.format(names), *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PAPERS_CACHE": str(tmp_path)},
+        )
+        assert "LOADED []" in done.stdout
+
+
+# ------------------------------------------------------------------------------ for the user
+
+
+COMMANDS = sorted(
+    command.name or command.callback.__name__ for command in cli.app.registered_commands
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_examples_that_are_commands(reproduce, command):
+    """Each line below "Examples:" begins with `reproduce` and names this command."""
+    text = reproduce(command, "--help").out.partition("Examples:")[2]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    assert lines
+    for line in lines:
+        assert re.match(rf"(\w+=\w+ )?reproduce {command}\b", line), line
+
+
+def test_an_output_without_the_letter_ends_no_command(monkeypatch):
+    """Planted: `Ł` in a card ended the command with an internal error."""
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(SystemExit) as ending:
+        cli.main(["list", "lupinska_costscale:fig01"])
+    assert not ending.value.code
+    stream.flush()
+    assert b"?upi" in stream.buffer.getvalue()
+
+
+def test_completion_knows_commands_targets_and_solvers(monkeypatch, toy):
+    from papers.reproduce import options
+
+    assert options.complete_target("to") == ["toy"]
+    assert options.complete_target("toy:ta") == ["toy:table1"]
+    assert options.complete_solver("toy:goo") == ["toy:good"]
+    assert options.complete_target("nobody:") == []
+
+
+def test_a_listing_is_kept_and_made_anew_for_other_sources(toy, tmp_path, monkeypatch):
+    """Planted: a listing that outlives its sources shows experiments that are gone."""
+    from papers.reproduce import catalogue
+
+    monkeypatch.setenv("PAPERS_CACHE", str(tmp_path))
+    first = catalogue.experiments("toy")
+    made = []
+    monkeypatch.setattr(catalogue, "_made", lambda paper, of: made.append(paper) or first)
+    assert catalogue.experiments("toy") == first
+    assert made == []
+    monkeypatch.setenv("PAPERS_SOMETHING", "1")  # It may decide what is available.
+    catalogue.experiments("toy")
+    monkeypatch.setattr(catalogue, "_fingerprint", lambda paper: "other sources")
+    catalogue.experiments("toy")
+    assert made == ["toy", "toy"]
+    next(tmp_path.rglob("*.json")).write_text("{")
+    catalogue.experiments("toy")
+    assert made == ["toy"] * 3
+
+
+def test_quiet_says_nothing_and_json_says_all(reproduce, finished, tmp_path):
+    target = tmp_path / "answer.json"
+    for _ in range(2):  # Its own file may be replaced.
+        result = reproduce("report", finished, "--quiet", "--json", target)
+        assert (result.code, result.out, result.err) == (3, "", "")
+    value = json.loads(target.read_text())
+    assert value["exit_code"] == 3
+    assert value["papers"]["toy"]["cells"] == {"ok": 6, "failed": 1}
+    target.write_text("{}")
+    result = reproduce("report", finished, "--json", target)
+    assert (result.code, "is no such file" in result.err) == (2, True)
+    assert target.read_text() == "{}"
+
+
+@pytest.mark.parametrize("command", ["record", "readme"])
+def test_maintainers_commands_refuse_an_installed_package(
+    reproduce, finished_run, monkeypatch, tmp_path, command
+):
+    """Planted: `readme` rewrote a page in site-packages."""
+    monkeypatch.setattr(papers, "__file__", str(tmp_path / "papers" / "__init__.py"))
+    result = reproduce(command, finished_run[0])
+    assert (result.code, "it needs a checkout" in result.err) == (2, True)

@@ -45,6 +45,63 @@ def test_cost_proof_times_and_assignment(reproduce, file, words, cost):
     assert (COSTS[table["row"], table["column"]] == table["cost"]).all()
 
 
+TARGETS = {
+    "the input": ("costs.npy", "is the input"),
+    "a stranger's": ("precious.csv", "exists"),
+    "a folder": ("folder", "is a folder"),
+    "nowhere": ("nowhere/x.csv", "there is no folder"),
+}
+
+
+@pytest.mark.parametrize("what", TARGETS)
+def test_a_target_that_cannot_be_had_is_told_before_anything_is_solved(
+    reproduce, file, monkeypatch, what
+):
+    """Planted: the matrix was solved first, and the input was overwritten."""
+    monkeypatch.setattr(solve, "solve", lambda *_: pytest.fail("solved"))
+    (file.parent / "folder").mkdir()
+    (file.parent / "precious.csv").write_text("precious")
+    before = file.read_bytes()
+    name, said = TARGETS[what]
+    words = ["solve", file, "--with", "toy:good", "--output", file.parent / name]
+    result = reproduce(*words)
+    assert (result.code, said in result.err, result.out) == (2, True, "")
+    assert file.read_bytes() == before
+    assert (file.parent / "precious.csv").read_text() == "precious"
+
+
+def test_a_form_that_no_answer_has_is_told_before_anything_is_solved(monkeypatch, tmp_path):
+    monkeypatch.setattr(solve, "solve", lambda *_: pytest.fail("solved"))
+    with pytest.raises(UsageError, match=r"a flow is written to .npz, .csv"):
+        solve.target_for(tmp_path / "a.npz", FORMS["flow"](), None, tmp_path / "a.txt", False)
+
+
+def test_the_default_target_is_not_overwritten_but_by_force(reproduce, file):
+    target = file.with_name("costs_assignment.csv")
+    target.write_text("precious")
+    result = reproduce("solve", file, "--with", "toy:good")
+    assert (result.code, "--force" in result.err) == (2, True)
+    assert target.read_text() == "precious"
+    assert reproduce("solve", file, "--with", "toy:good", "--force").code == 0
+    assert target.read_text().startswith("row,column,cost")
+
+
+def test_an_answer_is_printed_though_it_cannot_be_written(reproduce, file, monkeypatch):
+    """Planted: a disk that fills up while the matrix is solved took the answer with it."""
+
+    def full(path, *_):
+        path.write_text("half an ans")
+        raise OSError(28, "No space left on device")
+
+    broken = replace(kinds.PROBLEMS["assignment"], write=full)
+    monkeypatch.setitem(kinds.PROBLEMS, "assignment", broken)
+    result = reproduce("solve", file, "--with", "toy:good")
+    assert result.code == 2
+    assert "cost        5" in result.out
+    assert "cannot be written: No space left on device" in result.err
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
 def test_a_wrong_answer_exits_1(reproduce, file):
     result = reproduce("solve", file, "--with", "toy:wrong")
     assert result.code == 1

@@ -333,7 +333,8 @@ def signs(
     chance = sum(math.comb(decided, k) for k in range(wins, decided + 1)) / 2**decided
     holds = decided > 0 and wins >= share * decided and wins > decided / 2 and chance <= 0.05
     words = f"at least {100 * share:g} % of the pairs that differ, and more than by chance (5 %)"
-    found = f"{wins} of {decided}" + (f", {ties} ties" if ties else "")
+    counted = f"{wins} of {decided}" + (f", {ties} ties" if ties else "")
+    found = counted if of else None  # without a pair nothing was measured
     return _made(quantity, "claim", printed, found, words, note, cause, holds=holds)
 
 
@@ -536,6 +537,6 @@ def goal_of_cells(what: str, ratios: pd.Series, mean: float, worst: float) -> li
         ("worst", float(ratios.max()), worst),
     )
     return [
-        goal(f"{what}, {kind} of {len(ratios)} cells", round(value, 4), at_most=bound)
+        goal(f"{what}, {kind} of {len(ratios)} cells", value, at_most=bound)
         for kind, value, bound in found
     ]

@@ -19,6 +19,8 @@ from papers.common.evidence.tables import Published
 from papers.common.evidence.verdicts import decide, missing
 from papers.common.model import Comparison, Experiment
 
+TOO_FEW = "too few resamples have this figure for an interval: the verdict is that of the medians"
+
 Key = tuple[str, int]
 """A quantity's name, and the number of comparisons of that name before it."""
 
@@ -115,14 +117,19 @@ def _settled(item: Comparison, drawn: list[Comparison], draws: int) -> Compariso
     if item.accept is None:
         told = [other.holds for other in drawn if other.holds is not None]
         enough = len(told) >= 0.9 * draws
-        return decide(replace(item, steady=sum(told) / len(told))) if enough else item
+        return decide(replace(item, steady=sum(told) / len(told))) if enough else _alone(item)
     values = [float(other.measured) for other in drawn if _is_number(other)]  # type: ignore[arg-type]
     found = resamples.bounds(values, draws)
     if found is None:
-        return item
+        return _alone(item)
     assert item.measured is not None
     low, high = min(found[0], float(item.measured)), max(found[1], float(item.measured))
     return decide(replace(item, low=low, high=high))
+
+
+def _alone(item: Comparison) -> Comparison:
+    """Return a comparison whose verdict is that of the medians, with a remark that says so."""
+    return replace(item, remark=item.remark or TOO_FEW)
 
 
 def _is_number(item: Comparison) -> bool:

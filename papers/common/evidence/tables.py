@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from papers.common.evidence.comparisons import THIS_RUN
@@ -55,18 +56,31 @@ def by_seed(
     DataFrame
         ``source``, ``device``, ``n``, ``cost_range`` (the instance's label), ``seed``, ``value``.
     """
-    # One condition after the other: resampled summaries have hundreds of thousands of rows.
-    rows = summary[summary["solver"] == solver]
-    rows = rows[rows["metric"] == metric]
-    rows = rows[rows["scope"] == scope]
-    rows = rows[(rows["family"] == family) & (rows["storage"] == "host")]
+    wanted = {"metric": metric, "scope": scope, "family": family, "storage": "host"}
+    # One condition after the other: resampled summaries have hundreds of thousands of rows, and
+    # their columns are compared as arrays, at a tenth of the cost of the frame's own comparisons.
+    places = np.flatnonzero(_texts(summary, "solver") == solver)
+    for name, value in wanted.items():
+        places = places[_texts(summary, name)[places] == value]
+    texts = _texts(summary, "options")[places]
     if isinstance(options, re.Pattern):
-        texts = rows["options"].astype(str)
-        rows = rows[texts.str.fullmatch(options.pattern, flags=options.flags)]
+        good = np.array([options.fullmatch(str(text)) is not None for text in texts], bool)
     else:
-        rows = rows[rows["options"] == options]
-    rows = rows.rename(columns={"label": "cost_range", "median": "value"})
-    return rows[["source", "device", "n", "cost_range", "seed", "value"]]
+        good = texts == options
+    places = places[good]
+    columns = {name: summary[old].array.take(places) for name, old in _BY_SEED.items()}
+    return pd.DataFrame(columns, summary.index.take(places))
+
+
+_BY_SEED = {
+    "source": "source", "device": "device", "n": "n", "cost_range": "label", "seed": "seed",
+    "value": "median",
+}  # fmt: skip
+"""Columns of `by_seed`, by their names in a summary."""
+
+
+def _texts(summary: pd.DataFrame, name: str) -> np.ndarray:
+    return summary[name].to_numpy(object)
 
 
 def median(

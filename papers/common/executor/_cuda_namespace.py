@@ -36,6 +36,31 @@ def signed32(mask: int) -> int:
     return mask - (1 << 32) if mask & 0x80000000 else mask
 
 
+def _votes_for(values: dict[int, Any]) -> int:
+    """The mask of the lanes whose value is true."""
+    mask = 0
+    for lane, value in values.items():
+        if value:
+            mask |= 1 << lane
+    return signed32(mask)
+
+
+VOTES: dict[str, Callable[[dict[int, Any]], Any]] = {
+    "ballot_sync": _votes_for,
+    "all_sync": lambda values: all(values.values()),
+    "any_sync": lambda values: any(values.values()),
+    "eq_sync": lambda values: len(set(map(bool, values.values()))) == 1,
+}
+"""Results of intrinsics that are the same in all lanes, from the values by lane."""
+
+BLOCK_VOTES: dict[str, Callable[[int, int], int]] = {
+    "syncthreads_count": lambda votes, threads: votes,
+    "syncthreads_and": lambda votes, threads: int(votes == threads),
+    "syncthreads_or": lambda votes, threads: int(votes > 0),
+}
+"""Results of barriers, from the number of true predicates and that of the threads."""
+
+
 # ------------------------------------------------------------------------------------- memory
 
 
@@ -168,9 +193,6 @@ class SimulatedCuda:
         self.shared, self.local = _SharedMemory(scheduler), _LocalMemory(scheduler)
         self.atomic, self.cg = _Atomics(scheduler), _CooperativeGroups(scheduler)
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"the CPU executor has no cuda.{name}")
-
     # Positions.
     def grid(self, ndim: int) -> Any:
         thread, block, extent = self.threadIdx, self.blockIdx, self.blockDim
@@ -191,16 +213,13 @@ class SimulatedCuda:
         self._scheduler.block_barrier("syncthreads", sys._getframe(1))
 
     def syncthreads_count(self, predicate: Any) -> int:
-        values = self._scheduler.block_barrier("syncthreads_count", sys._getframe(1), predicate)
-        return sum(map(bool, values))
+        return self._scheduler.block_barrier("syncthreads_count", sys._getframe(1), predicate)
 
     def syncthreads_and(self, predicate: Any) -> int:
-        values = self._scheduler.block_barrier("syncthreads_and", sys._getframe(1), predicate)
-        return int(all(values))
+        return self._scheduler.block_barrier("syncthreads_and", sys._getframe(1), predicate)
 
     def syncthreads_or(self, predicate: Any) -> int:
-        values = self._scheduler.block_barrier("syncthreads_or", sys._getframe(1), predicate)
-        return int(any(values))
+        return self._scheduler.block_barrier("syncthreads_or", sys._getframe(1), predicate)
 
     def _fence(self, scope: int) -> None:
         scheduler = self._scheduler
@@ -240,7 +259,7 @@ class SimulatedCuda:
         self._scheduler.preempt()
 
     # Warp intrinsics: the lanes of the mask meet and see each other's values.
-    def _meet(self, name: str, mask: int, value: Any = None) -> dict[int, Any]:
+    def _meet(self, name: str, mask: int, value: Any = None) -> Any:
         return self._scheduler.warp_meeting(name, mask & FULL_MASK, value, sys._getframe(2))
 
     def syncwarp(self, mask: int = FULL_MASK) -> None:
@@ -257,26 +276,25 @@ class SimulatedCuda:
         return self._shuffle("shfl_sync", mask, value, lane % self.warpsize)
 
     def shfl_up_sync(self, mask: int, value: Any, delta: int) -> Any:
-        return self._shuffle("shfl_up_sync", mask, value, self.laneid - delta)
+        return self._shuffle("shfl_up_sync", mask, value, self._scheduler.current.lane - delta)
 
     def shfl_down_sync(self, mask: int, value: Any, delta: int) -> Any:
-        return self._shuffle("shfl_down_sync", mask, value, self.laneid + delta)
+        return self._shuffle("shfl_down_sync", mask, value, self._scheduler.current.lane + delta)
 
     def shfl_xor_sync(self, mask: int, value: Any, lane_mask: int) -> Any:
-        return self._shuffle("shfl_xor_sync", mask, value, self.laneid ^ lane_mask)
+        return self._shuffle("shfl_xor_sync", mask, value, self._scheduler.current.lane ^ lane_mask)
 
     def ballot_sync(self, mask: int, predicate: Any) -> int:
-        values = self._meet("ballot_sync", mask, predicate)
-        return signed32(sum(1 << lane for lane, value in values.items() if value))
+        return self._meet("ballot_sync", mask, predicate)
 
     def all_sync(self, mask: int, predicate: Any) -> bool:
-        return all(self._meet("all_sync", mask, predicate).values())
+        return self._meet("all_sync", mask, predicate)
 
     def any_sync(self, mask: int, predicate: Any) -> bool:
-        return any(self._meet("any_sync", mask, predicate).values())
+        return self._meet("any_sync", mask, predicate)
 
     def eq_sync(self, mask: int, predicate: Any) -> bool:
-        return len(set(map(bool, self._meet("eq_sync", mask, predicate).values()))) == 1
+        return self._meet("eq_sync", mask, predicate)
 
     def match_any_sync(self, mask: int, value: Any) -> int:
         values = self._meet("match_any_sync", mask, value)

@@ -18,7 +18,7 @@ import numpy as np
 from numba.core import types as numba_types
 
 # Read as int32 it is -154203 (a bad index), as float32 or float64 a NaN, as a bool True.
-POISON = np.frombuffer(np.uint32(0xFFFDA5A5).tobytes(), np.uint8)
+POISON_WORD = 0xFFFDA5A5
 POISON_INT = -154203
 
 
@@ -63,14 +63,14 @@ class Turns(Meter, Protocol):
     def where(self) -> str:
         """Name the running thread, for messages."""
 
-    def block_barrier(self, name: str, frame: FrameType, value: Any = None) -> list:
-        """Wait for all live threads of the block; return the values they brought."""
+    def block_barrier(self, name: str, frame: FrameType, value: Any = None) -> Any:
+        """Wait for all live threads of the block; return the barrier's result, if it has one."""
 
     def grid_barrier(self, frame: FrameType) -> None:
         """Wait for all threads of the grid."""
 
-    def warp_meeting(self, name: str, mask: int, value: Any, frame: FrameType) -> dict[int, Any]:
-        """Wait for the live lanes of `mask`; return their values by lane."""
+    def warp_meeting(self, name: str, mask: int, value: Any, frame: FrameType) -> Any:
+        """Wait for the live lanes of `mask`; return a vote's result, else the values by lane."""
 
 
 # Errors of a memoryview for an index or a value that it does not take.
@@ -251,10 +251,12 @@ def as_dtype(spec: Any) -> np.dtype:
 
 
 def poisoned(shape: Any, dtype: np.dtype) -> np.ndarray:
-    """Uninitialised memory: every four bytes hold `POISON`."""
+    """Uninitialised memory: every four bytes hold `POISON_WORD`."""
     shape = shape if isinstance(shape, tuple) else (shape,)
     wanted = math.prod(shape) * dtype.itemsize
-    return np.tile(POISON, -(-wanted // 4))[:wanted].view(dtype).reshape(shape)
+    words = np.empty(-(-wanted // 4), np.uint32)
+    words.fill(POISON_WORD)
+    return np.ndarray(shape, dtype, words)
 
 
 @cache

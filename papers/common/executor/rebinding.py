@@ -37,16 +37,17 @@ def make_cast(dtype: np.dtype, scheduler: Turns) -> Callable:
     return cast
 
 
-class _ModuleView:
+def _module_view(module: ModuleType, rebinder: Rebinder) -> ModuleType:
     """A module whose attributes are rebound when a kernel first asks for them."""
 
-    def __init__(self, module: ModuleType, rebinder: Rebinder) -> None:
-        self._module, self._rebinder = module, rebinder
-
-    def __getattr__(self, name: str) -> Any:
-        value = self._rebinder.value(getattr(self._module, name))
-        setattr(self, name, value)  # the next look-up is an ordinary one
+    def rebound(name: str) -> Any:
+        value = rebinder.value(getattr(module, name))
+        setattr(stand_in, name, value)  # the next look-up is an ordinary one
         return value
+
+    stand_in: Any = ModuleType(module.__name__)  # a module, because look-ups in one are the fastest
+    stand_in.__getattr__ = rebound
+    return stand_in
 
 
 class Rebinder:
@@ -90,7 +91,7 @@ class Rebinder:
     def value(self, value: Any) -> Any:
         """The stand-in for a global, a closure variable or a module attribute inside a kernel."""
         if isinstance(value, ModuleType):
-            return self._modules.setdefault(value, _ModuleView(value, self))
+            return self._modules.setdefault(value, _module_view(value, self))
         if hasattr(value, "__executor__"):
             if self._scheduler.memory is not None:
                 return self._substitute(getattr(value, "__weak__", value.__executor__))

@@ -37,9 +37,9 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-from greenlet import getcurrent
+from greenlet import getcurrent, greenlet
 
-from papers.common.executor._cuda_namespace import SimulatedCuda
+from papers.common.executor._cuda_namespace import BLOCK_VOTES, VOTES, SimulatedCuda
 from papers.common.executor.arrays import poisoned
 from papers.common.executor.errors import (
     BarrierDivergenceError,
@@ -69,15 +69,16 @@ MAX_BLOCK = 1024  # threads to a block, as on every GPU since Fermi
 class Scheduler:
     """Decides which thread runs, and holds those that wait.
 
-    The caller of `run` is the hub: it picks a ready thread, switches to its carrier and gets
-    control back when the thread waits, is preempted or returns. `left` counts down the accesses
-    until the next preemption; the arrays decrement it (inlined there, since it is the hot path).
+    The caller of `run` is the hub: it starts threads, and gets control back when one returns. A
+    thread that waits or is preempted hands over to the next one that has started without the hub.
+    `left` counts down the accesses until the next preemption; the arrays decrement it (inlined
+    there, since it is the hot path).
     """
 
     def __init__(self, seed: int | None, switch: float, warp_size: int, limit: int) -> None:
         self.warp_size, self.limit = warp_size, limit
         self.random = None if seed is None else random.Random(seed)
-        self.switch = switch
+        self.switch, self.log_stay = switch, math.log(1.0 - switch) if 0 < switch < 1 else 0.0
         self.on_access: Callable | None = None
         self.memory: WeakMemory | None = None
         self.rank = 0
@@ -113,6 +114,8 @@ class Scheduler:
         try:
             self._drive(kernel, args)
         except BaseException as error:
+            if isinstance(error, AttributeError) and error.obj is self.cuda:
+                error.args = (f"the CPU executor has no cuda.{error.name}",)
             if self.current is not None:
                 error.add_note(f"in {self.where()}")
             self._dispose()
@@ -123,23 +126,20 @@ class Scheduler:
             self.current, self.threads, self.ready, self.at_grid = None, [], [], []
 
     def _drive(self, kernel: Any, args: Sequence) -> None:
-        """The hub's loop; longer than most because it is the hot path of every barrier."""
-        self.hub, cuda, carriers = getcurrent(), self.cuda, CARRIERS
+        """The hub's loop."""
+        self.hub, carriers = getcurrent(), CARRIERS
         while self.chosen or self.ready:
-            thread = self.current = self.chosen or self._pick()
-            self.chosen = None
-            cuda.threadIdx, cuda.blockIdx = thread.index, thread.block.index
-            self._draw_quantum()
-            carrier = thread.carrier
+            carrier = self._begin_turn(self.chosen or self._pick())
             if carrier is None:
-                thread.carrier = carrier = carriers.take(self.hub)
+                self.current.carrier = carrier = carriers.take(self.hub)
                 returned = carrier.switch(kernel, args)
             else:
-                returned = carrier.switch(False)
-            self._account()
-            if returned:
+                returned = carrier.switch()
+            if returned:  # not always the thread that the hub has switched to
+                self._account()
+                thread = self.current
+                carriers.give_back(thread.carrier)
                 thread.carrier = None
-                carriers.give_back(carrier)
                 self._retire(thread)
         self.current = None
         if self.live:
@@ -159,6 +159,17 @@ class Scheduler:
                 threads.append(Thread(k, index, home, warp, lane))
         return threads
 
+    def _begin_turn(self, thread: Thread) -> greenlet | None:
+        """Make a thread the running one; return its carrier, None if it has not started."""
+        cuda = self.cuda
+        self.chosen, self.current = None, thread
+        cuda.threadIdx, cuda.blockIdx = thread.index, thread.block.index
+        if self.random is None:
+            self.quantum = self.left = QUANTUM
+        else:
+            self._draw_quantum()
+        return thread.carrier
+
     def _pick(self) -> Thread:
         if self.random is None:
             return self.ready.popleft()
@@ -171,9 +182,8 @@ class Scheduler:
         """Set the accesses until preemption: geometric, as if a coin were tossed at each one."""
         quantum = QUANTUM
         if self.random is not None and self.switch > 0:
-            stay = 1.0 - self.switch
             toss = 1.0 - self.random.random()  # in (0, 1]
-            quantum = min(QUANTUM, int(math.log(toss) / math.log(stay))) if stay > 0 else 0
+            quantum = min(QUANTUM, int(math.log(toss) / self.log_stay)) if self.log_stay else 0
         self.quantum = self.left = quantum
 
     def _account(self) -> None:
@@ -196,8 +206,9 @@ class Scheduler:
         warp.live &= ~(1 << thread.lane)
         if block.waiting:
             self._complete_block(block)
-        for meeting in tuple(warp.meetings):
-            self._complete_meeting(warp, meeting)
+        for meeting, members in tuple(warp.meetings.items()):
+            if len(members) == (meeting[1] & warp.live).bit_count():
+                self._complete_meeting(warp, meeting)
 
     def _dispose(self) -> None:
         """Unwind the carriers of all unfinished threads."""
@@ -216,13 +227,21 @@ class Scheduler:
         self.switches += 1
         thread, self.chosen = self.current, self._pick()
         self.ready.append(thread)
-        self.hub.switch(False)
+        self._end_turn()
 
-    def _wait(self, thread: Thread) -> None:
-        self.hub.switch(False)
-        thread.waits_at = None
+    def _end_turn(self) -> None:
+        """Let the next thread run; return when the calling one has its next turn."""
+        self._account()
+        thread = self.chosen
+        if thread is None and self.ready:
+            thread = self.chosen = self._pick()
+        if thread is None or thread.carrier is None:
+            self.hub.switch(False)  # which starts the chosen thread
+        else:
+            self._begin_turn(thread)
+            thread.carrier.switch()
 
-    def _release(self, threads: Collection[Thread]) -> None:
+    def _release(self, threads: list[Thread]) -> None:
         """Waiting threads become ready.
 
         In natural order they go before threads that have not started, so that a block ends before
@@ -230,19 +249,20 @@ class Scheduler:
         so that a block that loops over barriers cannot keep the others from running.
         """
         if self.random is None and self.turns < QUANTUM:
-            self.ready.extendleft(reversed(tuple(threads)))
+            self.ready.extendleft(threads[::-1])
         else:
             self.turns = 0
             self.ready.extend(threads)
 
-    def block_barrier(self, name: str, frame: FrameType, value: Any = None) -> list:
-        """Wait for all live threads of the block; return the values they brought."""
+    def block_barrier(self, name: str, frame: FrameType, value: Any = None) -> Any:
+        """Wait for all live threads of the block; return the barrier's result, if it has one."""
         thread = self.current
         block = thread.block
         thread.waits_at, thread.value = ((name, None), self._site(frame)), value
         block.waiting.append(thread)
         self._complete_block(block)
-        self._wait(thread)
+        self._end_turn()
+        thread.waits_at = None
         return thread.value
 
     def _complete_block(self, block: Block) -> None:
@@ -250,9 +270,11 @@ class Scheduler:
         if len(waiting) < block.live:
             return
         self._require_one_site(waiting)
-        values = [thread.value for thread in waiting]
-        for thread in waiting:
-            thread.value = values
+        name = waiting[0].waits_at[0][0]
+        if name in BLOCK_VOTES:
+            votes = sum(bool(thread.value) for thread in waiting)
+            for thread in waiting:
+                thread.value = BLOCK_VOTES[name](votes, len(waiting))
         self.barriers += 1
         self._share(waiting)
         self._release(waiting)
@@ -273,33 +295,42 @@ class Scheduler:
             self._share(self.at_grid)
             self._release(self.at_grid)
             self.at_grid = []
-        self._wait(thread)
+        self._end_turn()
+        thread.waits_at = None
 
-    def warp_meeting(self, name: str, mask: int, value: Any, frame: FrameType) -> dict[int, Any]:
-        """Wait for the live lanes of `mask` at the same intrinsic; return their values by lane."""
+    def warp_meeting(self, name: str, mask: int, value: Any, frame: FrameType) -> Any:
+        """Wait for the live lanes of `mask` at the same intrinsic.
+
+        Returns the result of a vote, else the values by lane.
+        """
         thread = self.current
         if not mask >> thread.lane & 1:
             raise ExecutorError(
                 f"{self.where()}: lane {thread.lane} calls {name} with mask {mask:#x}, "
                 "which does not include it"
             )
-        thread.waits_at, thread.value = ((name, mask), self._site(frame)), value
-        thread.warp.meetings.setdefault((name, mask), {})[thread.lane] = thread
-        self._complete_meeting(thread.warp, (name, mask))
-        self._wait(thread)
+        warp, meeting = thread.warp, (name, mask)
+        thread.waits_at, thread.value = (meeting, frame), value
+        members = warp.meetings.get(meeting)
+        if members is None:
+            members = warp.meetings[meeting] = []
+        members.append(thread)
+        if len(members) == (mask & warp.live).bit_count():
+            self._complete_meeting(warp, meeting)
+        self._end_turn()
+        thread.waits_at = None
         return thread.value
 
     def _complete_meeting(self, warp: Warp, meeting: tuple[str, int]) -> None:
-        members = warp.meetings[meeting]
-        if len(members) < (meeting[1] & warp.live).bit_count():
-            return
-        values = {lane: thread.value for lane, thread in members.items()}
-        for thread in members.values():
-            thread.value = values
-        if meeting[0] == "syncwarp":  # shuffles and votes order no memory
-            self._share(members.values())
-        self._release(members.values())
-        del warp.meetings[meeting]
+        """All live lanes of the mask are there."""
+        name, members = meeting[0], warp.meetings.pop(meeting)
+        values = {thread.lane: thread.value for thread in members}
+        result = VOTES[name](values) if name in VOTES else values
+        for thread in members:
+            thread.value = result
+        if name == "syncwarp":  # shuffles and votes order no memory
+            self._share(members)
+        self._release(members)
 
     def _share(self, threads: Collection[Thread]) -> None:
         """Threads that meet at a barrier know what any of them knows."""
@@ -337,6 +368,10 @@ class Scheduler:
 
     def _report(self) -> str:
         waiting = [thread for thread in self.threads if thread.waits_at is not None]
+        for thread in waiting:
+            meeting, place = thread.waits_at
+            if isinstance(place, FrameType):
+                thread.waits_at = meeting, self._site(place)
         lines = [f"kernel {self.kernel_name}: no thread can run", *groups(waiting)]
         returned = len(self.threads) - len(waiting)
         if returned:

@@ -54,7 +54,7 @@ class Thread:
     warp: Warp
     lane: int
     carrier: greenlet | None = None  # None before the first turn and after the last
-    waits_at: tuple[tuple[str, int | None], Site] | None = None  # (barrier, warp mask), place
+    waits_at: Any = None  # (barrier, warp mask) and place: a Site; a frame for an intrinsic
     value: Any = None  # brought to a barrier, or taken from it
     knows: Any = None  # what it has seen of a weak memory
 

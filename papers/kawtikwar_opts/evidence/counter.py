@@ -150,7 +150,7 @@ def expected(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     ours. No version is expected from its own time, so that an error in it explains nothing: the run
     without the zeros is Opt 1's for Opt 0, made longer as in print.
     """
-    names = ["source", "n", "version", "us_a_zero", "expected_total"]
+    names = ["source", "n", "version", "us_a_zero", "total_by_zero"]
     rows = by_instance(summary[summary["n"] == CLOCKED_N], ("paper",))
     price = rows.groupby("source")["us_a_zero_of_kernel"].median()
     updates = _of(summary, "opt0", "paper", "updates", "iterations_step_6", "answer")
@@ -167,7 +167,7 @@ def expected(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         without = known["other"] * known["n"].map(printed["opt0"] / printed[other])
         gain = known["n"].map(printed["opt0"] / printed[version])
         whole = (1 + zeros / without) * gain
-        parts.append(known.assign(version=version, us_a_zero=each, expected_total=whole))
+        parts.append(known.assign(version=version, us_a_zero=each, total_by_zero=whole))
     return pd.concat(parts, ignore_index=True)[names]
 
 

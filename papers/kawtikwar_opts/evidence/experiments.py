@@ -1,9 +1,10 @@
-"""Tables I to III and Figures 1 to 6 of [K21] as data, and nine experiments of our own.
+"""Tables I to III and Figures 1 to 6 of [K21] as data, and ten experiments of our own.
 
 [K21 Table I] [K21 Table II] [K21 Table III] [K21 Fig.1] [K21 Fig.2] [K21 Fig.3] [K21 Fig.4]
 [K21 Fig.5] [K21 Fig.6]; Figure 7 is a diagram: `solver.run` does what it shows. Our own:
-`counter`, `waterfall`, `statements`, `predictions`, `loads`, `claims`, `counts`, `barriers`,
-`authors`. Print is compared with ``configuration="paper"``; ours, the tuned one, stands beside.
+`counter`, `card`, `waterfall`, `statements`, `predictions`, `loads`, `claims`, `counts`,
+`barriers`, `authors`. Print is compared with ``configuration="paper"``; ours, the tuned one, stands
+beside.
 
 An entry states its cells, its table (`tables`), a plot like the report's, and its comparison with
 print (`verdicts`). Nothing here runs a solver.
@@ -22,7 +23,16 @@ from papers.common.evidence.tables import NOT_MEASURED, best_source, measured_by
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.kawtikwar_opts.configuration import COUNTERS
 from papers.kawtikwar_opts.configuration import ONE_LAUNCH as WAY
-from papers.kawtikwar_opts.evidence import counter, statements, tables, verdicts, waterfall
+from papers.kawtikwar_opts.evidence import (
+    counter,
+    statements,
+    tables,
+    text_claims,
+    verdicts,
+    waterfall,
+)
+from papers.kawtikwar_opts.evidence.card import expected
+from papers.kawtikwar_opts.evidence.card import experiment as card
 from papers.kawtikwar_opts.evidence.codes import (
     DOUBLES,
     HOST_LOOP,
@@ -345,8 +355,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *(
         Experiment(
             name=figure, title=f"Device time by kernel, {version} (a GPU only)", kind="figure",
-            cells=pie(version), table=tables.kernel_shares(figure), figure=plot_kernels,
-            compare=verdicts.kernel_shares,
+            cells=pie(version), figure=plot_kernels, compare=verdicts.kernel_shares,
+            table=expected.beside(tables.kernel_shares(figure), expected.shares),
         )
         for figure, version in tables.PIES.items()
     ),
@@ -356,8 +366,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="fig05", title="The host's time by call, Opt 1, by the host's clock", kind="figure",
-        cells=profiled("calls"), table=tables.host_calls, figure=plot_calls,
-        compare=verdicts.host_calls,
+        cells=profiled("calls"), table=expected.beside(tables.host_calls, expected.calls),
+        figure=plot_calls, compare=verdicts.host_calls,
     ),
     Experiment(
         name="table2", title="Run times and gains of the six versions, in ms (verdicts: fig06)",
@@ -365,18 +375,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="fig06", title="Run times of the six versions", kind="figure",
-        cells=table_2, table=tables.run_times, figure=plot_fig_6, compare=verdicts.run_times,
-        interleaved=True,
+        cells=table_2, table=expected.beside(tables.run_times, expected.runs), figure=plot_fig_6,
+        compare=verdicts.run_times, interleaved=True,
     ),
     Experiment(
         name="table3", title="Incremental and total speedups", kind="table",
-        cells=table_2, table=tables.speedups, compare=verdicts.speedups, interleaved=True,
+        cells=table_2, table=expected.beside(tables.speedups, expected.speedups),
+        compare=verdicts.speedups, interleaved=True,
     ),
     Experiment(
         name="counter", title="Why 4.65: the price of a zero by its counter's memory",
         kind="table", cells=counter_cells, table=counter.table, compare=counter.compare,
         interleaved=True,
     ),
+    card.experiment(claimed),
     Experiment(
         name="waterfall", title="From Opt 1 as printed to our Opt 2, one change at a time",
         kind="figure", cells=way, table=waterfall.table, figure=waterfall.draw,
@@ -396,7 +408,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="claims", title="Numbers of the text, recomputed", kind="table",
-        cells=claimed, table=tables.claims, compare=verdicts.claims,
+        cells=claimed, table=expected.beside(tables.claims, expected.claims),
+        compare=text_claims.claims,
     ),
     Experiment(
         name="counts", title="Work by version; costs, zeros and dual updates alike", kind="table",

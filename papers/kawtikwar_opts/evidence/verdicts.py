@@ -19,6 +19,7 @@ from papers.common.evidence.judges import each, each_time, judged, rankings, wit
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Cause, Comparison
 from papers.kawtikwar_opts.evidence import counter
+from papers.kawtikwar_opts.evidence.card import causes
 from papers.kawtikwar_opts.evidence.codes import VERSIONS
 from papers.kawtikwar_opts.evidence.tables import (
     CARDS,
@@ -26,6 +27,7 @@ from papers.kawtikwar_opts.evidence.tables import (
     NCU_SAYS,
     geometric_mean,
 )
+from papers.kawtikwar_opts.evidence.text_claims import COVERS, gain, of_gain, slip
 
 # ------------------------------------------------------------------------------- Figure 1
 
@@ -76,7 +78,7 @@ def _rising(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             published, measured = (list(curve[c]) for c in TIMES)
             yield comparisons.shape_slope(
                 f"exponent of {version}'s time in n", list(curve["n"]),
-                published, measured,
+                published, measured, cause=causes.of_slope(curve),
             )  # fmt: skip
 
 
@@ -90,31 +92,19 @@ run_times = judged(
 SMALL_GAIN = 1.25
 """A predicted gain is met within this factor."""
 
-
-def of_gain(printed: float) -> float:
-    """Return the tolerance of a printed gain, a factor: half of the gain, at least three per cent.
-
-    The last two optimizations gain some per cent in print, which the usual factor would not see.
-    """
-    return min(comparisons.FACTOR, 1 + max(0.03, 0.5 * abs(printed - 1)))
+TOTALS = ("published_total", "print_model_total", "expected_total")
+"""Print's total speedup, and those that the prices of print's card and of ours let us expect."""
 
 
-def gain(
-    quantity: str, printed: Any, ours: Any, note: comparisons.Note = "", cause: Cause | None = None
-) -> Comparison:
-    """Compare the gain of one optimization with print's."""
-    factor = comparisons.FACTOR if comparisons.missing(printed) else of_gain(printed)
-    return comparisons.ratio(quantity, printed, ours, factor, note, cause)
-
-
-def _cause(row: Any) -> Cause | None:
-    """Return the price of a zero as the cause of a total speedup."""
-    return counter.cause(row.us_a_zero, row.expected_total)
+def _total_cause(row: Any) -> Cause | None:
+    """Return the prices of card and host as the cause of a total speedup, or that of a zero."""
+    by_prices = causes.of_total(causes.figures_of(row, *TOTALS))
+    return by_prices or counter.cause(row.us_a_zero, row.total_by_zero)
 
 
 def _gain_cause(row: Any) -> Cause | None:
-    """Return the same for the gain of Opt 0, which is its total; of no other optimization."""
-    return _cause(row) if row.version == "opt0" else None
+    """Return the cause of one optimization's gain; that of Opt 0 is its total."""
+    return _total_cause(row) if row.version == "opt0" else causes.of_incremental(row, of_gain)
 
 
 def _optimization_1(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
@@ -134,19 +124,23 @@ def _means(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         mine = rows[rows["version"] == version]
         if len(mine) < 2:
             continue
-        means = {c: geometric_mean(mine[c]) for c in ("published_total", "total")}
-        expected = geometric_mean(mine["expected_total"])
+        names = [name for name in (*TOTALS, "total", "total_by_zero") if name in mine]
+        means = {c: geometric_mean(mine[c]) for c in names if not mine[c].isna().any()}
+        printed = round(means["published_total"], 2)
+        figures = printed, means.get("print_model_total"), means.get("expected_total")
+        by_prices = causes.of_total(figures, len(mine))
+        by_zero = counter.cause(mine["us_a_zero"].iloc[0], means.get("total_by_zero", np.nan))
         yield comparisons.ratio(
             f"geometric mean of {version}'s total speedup, {len(mine)} sizes",
-            round(means["published_total"], 2), round(means["total"], 3),
-            cause=counter.cause(mine["us_a_zero"].iloc[0], expected),
+            printed, round(means["total"], 3), cause=by_prices or by_zero,
         )  # fmt: skip
 
 
 speedups = judged(
     "speedups of Table III", "published_total", "total",
     _means,
-    each("total speedup of {version}, n={n}", "published_total", "total", cause=_cause),
+    each("total speedup of {version}, n={n}", "published_total", "total",
+         cause=_total_cause),
     each("incremental speedup of {version}, n={n}", "published_incremental", "incremental",
          gain, cause=_gain_cause),
     _optimization_1,
@@ -161,7 +155,8 @@ kernel_shares = judged(
     "shares of the kernels", *_SHARES,
     without(rankings("order of the kernels of {}, n={}", *_SHARES, "kernel", ["version", "n"],
                      0.25), "kernel", "others"),
-    each("share of {kernel} in {version}, n={n}", *_SHARES, comparisons.share),
+    each("share of {kernel} in {version}, n={n}", *_SHARES, comparisons.share,
+         cause=causes.of_share),
     each_time("{kernel}, ms, in {version}: n={n}", *TIMES),
 )  # fmt: skip
 
@@ -169,7 +164,7 @@ kernel_shares = judged(
 host_calls = judged(
     "shares of the host's calls", *_SHARES,
     each("share of {call} in the host's calls, waits left out, n={n}", *_SHARES,
-         comparisons.share),
+         comparisons.share, cause=causes.of_call),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------- Table I, Opt 3
@@ -202,19 +197,6 @@ def _executed(by_code: pd.DataFrame) -> Iterable[Comparison]:
         )  # fmt: skip
 
 
-def slip(fused: float, unit: float = 1.0) -> Cause | None:
-    """Return the measured cause of KA2: what one launch of the fused kernel loads here."""
-    if comparisons.missing(fused):
-        return None
-    words = f"KA2: a launch of Opt 1's fused kernel loads {fused * 1e-6 / unit:.2f} million here"
-    factor = comparisons.FACTOR
-    return Cause("kawtikwar_opts:table1", fused / factor, fused * factor, words)
-
-
-COVERS = 2
-"""Loads of an entry's covers, a row's and a column's."""
-
-
 def loads(table: pd.DataFrame) -> list[Comparison]:
     """Check that the compiler leaves the second load, which Opt 3 takes out."""
     found = []
@@ -238,34 +220,6 @@ def loads(table: pd.DataFrame) -> list[Comparison]:
             found.append(comparisons.count(what, 1, int(ours)))
         found += _executed(by_code)
     return found or not_measured("global loads of Opts 2 and 3", "count")
-
-
-# ------------------------------------------------------------------------------- claims
-
-KNOWN = {
-    "KA-k": "KA2: print's own cut of 16 % asks for 2.31 million",
-    "KA-q": "KA3: the same section says 1.03, and Table II -0.1 to -0.9 % below n = 4096",
-}
-"""Print's own contradictions."""
-POINTS = ("KA-c", "KA-d", "KA-i", "KA-m", "KA-p", "KA-q", "KA-s")
-"""The claims in percent."""
-
-
-def claims(table: pd.DataFrame) -> list[Comparison]:
-    """Set each number of the text beside ours; a number that cannot be redone is not measured."""
-    found = []
-    for row in table.itertuples(index=False) if not table.empty else ():
-        what, measured = f"{row.id}, {row.quantity}", None
-        if not np.isnan(row.measured):
-            measured = round(row.measured, 4)
-        note = KNOWN.get(row.id, "")
-        if row.id in POINTS:
-            found.append(comparisons.share(what, row.published, measured, note=note))
-            continue
-        judge = gain if row.unit == "x" else comparisons.ratio
-        cause = slip(row.fused_loads) if row.id == "KA-k" else None
-        found.append(judge(what, row.published, measured, note=note, cause=cause))
-    return found or not_measured("claims of the text")
 
 
 # ------------------------------------------------------------------------------- our own
@@ -320,7 +274,7 @@ def barriers(table: pd.DataFrame) -> list[Comparison]:
             found.append(
                 comparisons.goal(
                     f"us a barrier, {row.family} n={row.n} range {row.cost_range}",
-                    round(row.us_a_barrier, 2), at_most=NEAR_SYNC * GRID_SYNC_US,
+                    float(row.us_a_barrier), at_most=NEAR_SYNC * GRID_SYNC_US,
                     note="the one block's searches stand between the barriers",
                 )
             )  # fmt: skip
@@ -339,11 +293,11 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
             continue
         mean = geometric_mean(rows["ours_over_authors"])
         what = f"Opt 4 over hylac-classical, geometric mean of {len(rows)} cells"
-        found.append(comparisons.goal(what, round(mean, 4), at_most=1.0))
+        found.append(comparisons.goal(what, mean, at_most=1.0))
         found += [
             comparisons.goal(
                 f"Opt 4 over lopes2019, n={row.n} range {row.cost_range}",
-                round(row.ours_over_lopes2019, 4), at_most=1.0,
+                float(row.ours_over_lopes2019), at_most=1.0,
             )
             for row in rows.itertuples(index=False)
         ]  # fmt: skip

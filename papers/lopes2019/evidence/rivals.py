@@ -153,7 +153,7 @@ def nearest(table: pd.DataFrame) -> list[Comparison]:
             found.append(
                 compare.goal(
                     f"{letters}: distance of {entry} to print over that of {other}",
-                    round(float(distance[entry] / distance[other]), 4), at_most=1.0,
+                    float(distance[entry] / distance[other]), at_most=1.0,
                 )
             )  # fmt: skip
     return found or not_measured("the rivals' distances to print", "goal")

@@ -120,7 +120,7 @@ def authors(table: pd.DataFrame) -> list[Comparison]:
                     compare.goal(
                         f"{flags} flags, ours as printed over the authors', n={row.n} range "
                         f"{row.cost_range}",
-                        round(float(getattr(row, f"{flags}_over_authors")), 4), 0.5, 2.0,
+                        float(getattr(row, f"{flags}_over_authors")), 0.5, 2.0,
                     )
                 )  # fmt: skip
         ratios = rows["tuned_over_authors"]

@@ -103,11 +103,11 @@ def _goals(found: pd.DataFrame) -> Iterable[Comparison]:
             gains = rows.loc[rows["configuration"] == name, "gain"].dropna()
             if len(gains):
                 mean = float(np.exp(np.log(gains).mean()))
-                yield goal(f"gain by {name}, geometric mean", round(mean, 3), at_least=0.9)
+                yield goal(f"gain by {name}, geometric mean", mean, at_least=0.9)
         whole = rows.loc[rows["configuration"] == "paper", "left"].dropna()
         if len(whole):
             mean = float(np.exp(np.log(whole).mean()))
-            yield goal("time as printed over ours, geometric mean", round(mean, 3), at_least=1.5)
+            yield goal("time as printed over ours, geometric mean", mean, at_least=1.5)
 
 
 @plots.house_style()

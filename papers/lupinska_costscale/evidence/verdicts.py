@@ -274,7 +274,7 @@ def _goals(rows: pd.DataFrame) -> Iterator[Comparison]:
     large = rows[(rows["n"] == LARGE_SIDE) & (rows["kind"] == "segmentation")]
     for row in large.dropna(subset=["pymaxflow_over_best"]).itertuples(index=False):
         yield goal(
-            f"PyMaxflow over the best of ours, {row.instance}", round(row.pymaxflow_over_best, 3),
+            f"PyMaxflow over the best of ours, {row.instance}", float(row.pymaxflow_over_best),
             at_least=LARGE_GOAL, note=row.best,
         )  # fmt: skip
 
@@ -350,7 +350,7 @@ def single(table: pd.DataFrame) -> list[Comparison]:
         found.append(
             goal(
                 "one assignment of 30 a side by the fastest of ours, ms",
-                round(float(row["run_ms"]), 4), at_most=SINGLE_MS, note=str(row["code"]),
+                float(row["run_ms"]), at_most=SINGLE_MS, note=str(row["code"]),
             )
         )  # fmt: skip
     return found or not_measured("one assignment of 30 a side on a GPU", "goal")
@@ -376,7 +376,7 @@ def batch(table: pd.DataFrame) -> list[Comparison]:
         rows,
         lambda row: goal(
             f"SciPy's loop over the batch, {row.problems} of 30 a side",
-            round(row.loop_over_this, 3), at_least=BATCH_GOAL,
+            float(row.loop_over_this), at_least=BATCH_GOAL,
         ),
     )  # fmt: skip
     return found + (goals or not_measured("10,000 assignments at once, over SciPy's loop", "goal"))

@@ -122,7 +122,9 @@ def _prefer_as_victim() -> None:
 
 def _serve(connection: Connection, choice: str, modules: dict[str, str]) -> None:
     """Run in the child: answer cells until the parent hangs up."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
+    # These are the parent's to handle; a terminal or a batch system sends them to both.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     job.leave_job()  # under ``mpiexec -n 1`` the parent is the rank
     _die_with_parent()
     _prefer_as_victim()
@@ -134,7 +136,8 @@ def _serve(connection: Connection, choice: str, modules: dict[str, str]) -> None
         found = device.describe()
         connection.send(("ready", DeviceCard(found.name, found.is_gpu, found.slug)))
     except Exception as error:
-        connection.send(("broken", f"{type(error).__name__}: {error}"))
+        with contextlib.suppress(OSError):  # The parent may have gone.
+            connection.send(("broken", f"{type(error).__name__}: {error}"))
         return
     laboratory = Laboratory()
     with contextlib.suppress(EOFError, BrokenPipeError):
@@ -213,6 +216,9 @@ class Worker:
                 message = self._connection.recv()
         except EOFError:
             message = "broken", f"the process ended at once ({self._ending()})"
+        except BaseException:  # A signal: the child does not listen to any.
+            self.close()
+            raise
         kind, payload = message
         if kind != "ready":
             self.close()

@@ -8,19 +8,21 @@ once for all its solvers, and the times of small cells predict those of large on
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.reproduce.plan.old_names import modern
-from papers.reproduce.registry import UsageError
+from papers.reproduce.registry import UsageError, meant
 
 SCOPES: tuple[str, ...] = get_args(Scope)
 TIMEOUT_S = {"smoke": 60.0, "quick": 120.0, "paper": 1800.0}
 """Seconds a cell may take in all, unless the command line says otherwise."""
 
 _ONLY = ("n", "range", "seed", "solver", "family", "storage", "permuted")
+_NEXT_KEY = re.compile(rf",(?=(?:{'|'.join(_ONLY)}|label)=)")
 
 
 @dataclass(frozen=True)
@@ -144,11 +146,14 @@ def parse_only(words: Sequence[str]) -> dict[str, set[str]]:
         For a word without ``=``, an unknown key or an empty value.
     """
     filters: dict[str, set[str]] = {}
-    for word in words:
+    # A word may hold several filters: in n=512,range=n the second key begins one of its own.
+    for word in [part for given in words for part in _NEXT_KEY.split(given)]:
         key, equals, value = word.partition("=")
         key = "range" if key == "label" else key
         if not equals or key not in _ONLY:
-            raise UsageError(f"--only {word!r}: it takes KEY=VALUE with KEY of {', '.join(_ONLY)}")
+            hint = meant(key, _ONLY) if equals else ""
+            listed = ", ".join(_ONLY)
+            raise UsageError(f"--only {word!r}: it takes KEY=VALUE with KEY of {listed}{hint}")
         values = [part.strip() for part in value.split(",")]
         if not all(values):
             raise UsageError(f"--only {word!r}: a value is empty")

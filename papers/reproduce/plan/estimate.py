@@ -12,6 +12,9 @@ from papers.common.problems.kinds import PROBLEMS
 from papers.reproduce.plan.cells import Job
 from papers.reproduce.plan.pace import Pace
 
+EXECUTOR = "CPU executor"
+"""The device of kernels without a GPU, as measurements name it."""
+
 _Kind = tuple[str, str, bool]
 """Family, label, and whether rows and columns are permuted."""
 
@@ -27,6 +30,7 @@ class Estimator:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], list[tuple[_Kind, float, float]]] = {}
+        self._in_executor: set[tuple[str, str]] = set()
 
     def learn(self, summary: pd.DataFrame, devices: set[str] | None = None) -> None:
         """Add the ``run`` medians of a summary, of the given devices only."""
@@ -34,7 +38,8 @@ class Estimator:
         for row in timed.itertuples():
             if (devices is None or row.device in devices) and row.n > 0:
                 kind = row.family, row.label
-                self.add(row.solver, row.options, *kind, row.n, row.median, row.permuted)
+                names = row.solver, row.options, *kind
+                self.add(*names, row.n, row.median, row.permuted, row.device == EXECUTOR)
 
     def add(
         self,
@@ -45,9 +50,12 @@ class Estimator:
         n: int,
         ms: float,
         permuted: bool = False,
+        in_executor: bool = False,
     ) -> None:
         """Add one measured time, in milliseconds."""
         entry = (family, label, permuted), size_of(family, n), ms
+        if in_executor:
+            self._in_executor.add((solver, options))
         self._known.setdefault((solver, options), []).append(entry)
 
     def run_ms(self, job: Job) -> float | None:
@@ -72,6 +80,8 @@ class Estimator:
         if one is None:
             return None
         once, clocks = one / 1e3, len(job.cell.scopes)
+        if (job.cell.solver, job.options) in self._in_executor:
+            return 0.05 + once * pace.in_executor * clocks  # Without a warm-up.
         repeats = max(pace.repeats, job.cell.repeats or 0)
         if once < pace.long_s:
             return 0.05 + once * (1 + repeats * clocks)

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import dataclass, field
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -127,19 +132,70 @@ def _section(run: Run, paper: str, experiment: Experiment, evidence: Evidence) -
     return section
 
 
+_ALONE = 4
+"""Sections up to which no further process is worth its start."""
+
+
+def _sections(run: Run, evidence: dict[str, Evidence]) -> list[Section]:
+    """Make all sections, each by itself, on all cores: most of a report's time is in them.
+
+    A process that is forked knows the evidence already; a section's experiment holds functions,
+    which cannot be sent, and is put back here.
+    """
+    pairs = run.experiments()
+    workers = min(len(os.sched_getaffinity(0)), len(pairs))
+
+    def make(place: int) -> Section:
+        paper, experiment = pairs[place]
+        return _section(run, paper, experiment, evidence[paper])
+
+    if workers < 2 or len(pairs) <= _ALONE or threading.active_count() > 1:
+        return list(map(make, range(len(pairs))))
+    _MAKERS.append(make)
+    try:
+        with multiprocessing.get_context("fork").Pool(workers, _leave_signals) as pool:
+            made = pool.map(_made, range(len(pairs)), chunksize=1)
+    finally:
+        _MAKERS.pop()
+    return [
+        Section(registry.card(paper), experiment, **facts)
+        for (paper, experiment), facts in zip(pairs, made, strict=True)
+    ]
+
+
+def _leave_signals() -> None:
+    """In a forked process: Ctrl-C is the parent's, and its handlers of other signals are not ours.
+
+    The pool ends its processes by SIGTERM, which the parent would take for a batch system's.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+_MAKERS: list[Callable[[int], Section]] = []
+"""The function that forked processes call: they inherit it."""
+
+
+def _made(place: int) -> dict[str, Any]:
+    """Return the fields of one section that can be sent to the parent."""
+    section = _MAKERS[-1](place)
+    told = (f.name for f in fields(Section) if f.name not in ("paper", "experiment"))
+    return {name: getattr(section, name) for name in told}
+
+
 def _write_table(
     run: Run, section: Section, table: pd.DataFrame, numbers: published.Published
 ) -> None:
-    """Write a table's CSV, and its figure, or a picture of the table if it has none."""
-    experiment = section.experiment
+    """Write a table's CSV, and its figure if it has one."""
     section.rows = shown(table, numbers)
     path = run.folder / "tables" / f"{section.name}.csv"
     table.to_csv(path, index=False, lineterminator="\n")
     with plots.house_style():
-        drawn = experiment.figure(table) if experiment.figure is not None else None
+        figure = section.experiment.figure
+        drawn = figure(table) if figure is not None else None
     if drawn is None:
-        numeric = numeric_columns(section.rows)
-        drawn = plots.table_image(section.rows, experiment.title, numeric)
+        return
     plots.save(drawn, run.folder / "figures" / f"{section.name}.png")
     section.figure = Path("figures") / f"{section.name}.png"
 
@@ -171,7 +227,7 @@ def build(run: Run) -> list[Section]:
     kept.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
     seen = {name: records.seen_by(name, summary) for name in dict(run.experiments())}
     evidence = {name: Evidence(measurements.usable(rows)) for name, rows in seen.items()}
-    sections = [_section(run, paper, e, evidence[paper]) for paper, e in run.experiments()]
+    sections = _sections(run, evidence)
     context = _context(run, summary, sections)
     for name in ("report.md", "report.html"):
         text = _templates(run).get_template(f"{name}.j2").render(context)

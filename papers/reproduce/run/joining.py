@@ -91,7 +91,7 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
         # A part that asked for fewer clocks has not measured this plan's cell.
         mine = {
             key for key, asked in clocks.items()
-            if key in found.statuses and asked <= theirs.get(key, set())
+            if key in found.ends and asked <= theirs.get(key, set())
         }  # fmt: skip
         for key in mine:
             del clocks[key]

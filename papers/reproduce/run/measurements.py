@@ -80,12 +80,17 @@ class Finished:
     ----------
     rows : list of list of str
         Their rows, in the order of the file; each cell's last one is its ``done`` row.
-    statuses : dict of str to str
-        Status by cell.
+    ends : dict of str to (str, str)
+        Status and reason by cell.
     """
 
     rows: list[list[str]] = field(default_factory=list)
-    statuses: dict[str, str] = field(default_factory=dict)
+    ends: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def statuses(self) -> dict[str, str]:
+        """The status by cell."""
+        return {cell: status for cell, (status, _) in self.ends.items()}
 
 
 def parse(path: Path) -> Finished:
@@ -119,7 +124,7 @@ def parse(path: Path) -> Finished:
         if row[_AT["metric"]] == "done":
             if not broken:
                 found.rows += [kept for kept in cell if kept[0] == row[0]]
-                found.statuses[row[0]] = row[_AT["status"]]
+                found.ends[row[0]] = row[_AT["status"]], row[_AT["reason"]]
             cell, broken = [], False
     return found
 

@@ -77,7 +77,7 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
     """
     found = statuses(run)
     measured = [status for status in found if status != MISSING] if anyway else found
-    if not measured or exit_code(measured) != 0:
+    if not measured or exit_code(measured)[0] != 0:
         raise UsageError(f"{run.folder.name} is not complete and certified: nothing is recorded")
     environment = load_environment(run.folder)
     if not environment.get("gpus"):

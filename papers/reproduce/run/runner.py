@@ -24,9 +24,9 @@ from papers.common.model import Experiment, Plan
 from papers.reproduce import registry
 from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.measure.worker import Worker
-from papers.reproduce.plan import cells
+from papers.reproduce.plan import cells, shipped
 from papers.reproduce.plan.cells import Job
-from papers.reproduce.plan.estimate import Estimator
+from papers.reproduce.plan.estimate import EXECUTOR, Estimator
 from papers.reproduce.plan.pace import PACE, SEEDS, Pace
 from papers.reproduce.plan.seeds import SeedRule
 from papers.reproduce.registry import UsageError
@@ -37,10 +37,11 @@ from papers.reproduce.run.identities import Identities
 from papers.reproduce.run.measurements import recorded_runs, summarize
 
 if TYPE_CHECKING:
+    from papers.reproduce.measure.squad import Squad
     from papers.reproduce.measure.team import Team
 
-Measurer: TypeAlias = "Worker | Team"
-"""Who measures cells: a child process, or all ranks of an MPI job."""
+Measurer: TypeAlias = "Worker | Squad | Team"
+"""Who measures cells: a child process, with a job for cells of several ranks, or an MPI job."""
 
 __all__ = ["Choice", "Listener", "Run", "create", "estimator", "recorded_runs", "summarize"]
 
@@ -382,16 +383,27 @@ def planned(choice: Choice, gpu: bool) -> tuple[list[tuple[str, Experiment]], li
         For unknown names or filters, or when nothing is left to measure.
     """
     pairs = registry.resolve(list(choice.targets))
+    filters = cells.parse_only(choice.only)
     all_jobs = cells.jobs(pairs, choice.plan(gpu), choice.repeats)
-    kept = cells.select(all_jobs, cells.parse_only(choice.only))
-    closed = [f"{paper}:{e.name}: {e.unavailable}" for paper, e in pairs if e.unavailable]
-    pictures = any(e.artifacts and not e.unavailable for _, e in pairs)
-    if not kept and not pictures and closed:
-        raise UsageError(f"nothing can be measured: {'; '.join(closed)}")
+    if not all_jobs:
+        _demand_pictures(pairs, choice, gpu)
+    kept = cells.select(all_jobs, filters)
     if choice.only:
         wanted = {name for job in kept for name in job.experiments}
         pairs = [(paper, e) for paper, e in pairs if f"{paper}:{e.name}" in wanted]
     return pairs, kept
+
+
+def _demand_pictures(pairs: list[tuple[str, Experiment]], choice: Choice, gpu: bool) -> None:
+    """Refuse a plan without a cell, unless an experiment makes pictures."""
+    closed = [f"{paper}:{e.name}: {e.unavailable}" for paper, e in pairs if e.unavailable]
+    if any(e.artifacts and not e.unavailable for _, e in pairs):
+        return
+    if closed:
+        raise UsageError(f"nothing can be measured: {'; '.join(closed)}")
+    names = ", ".join(f"{paper}:{e.name}" for paper, e in pairs)
+    where = "" if gpu else " without a GPU"
+    raise UsageError(f"nothing can be measured{where} with preset {choice.preset}: {names}")
 
 
 def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
@@ -493,9 +505,11 @@ def estimator(names: Sequence[str], device_name: str) -> Estimator:
     """Return an estimator that knows the recorded runs of the named papers.
 
     A recorded time counts if it was taken on this device, or on a CPU: CPUs differ by small
-    factors, a GPU and the CPU executor by large ones.
+    factors, a GPU and the CPU executor by large ones. Without a GPU the shipped times count, too.
     """
     guess = Estimator()
+    if device_name == EXECUTOR:
+        shipped.learn(guess)
     for name in names:
         for _, table, record in recorded_runs(registry.folder(name) / "results"):
             guess.learn(summarize(table), {device_name, str(record.get("cpu"))})
@@ -506,20 +520,50 @@ MISSING = "missing"
 """The status of a planned cell that is not finished."""
 
 
+def ends(run: Run) -> list[tuple[Job, str, str]]:
+    """Return every planned job with its status and its reason.
+
+    The status is `MISSING` for those that are not finished.
+    """
+    found = measurements.parse(run.folder / "measurements.csv").ends
+    return [(job, *found.get(job.key, (MISSING, "not reached"))) for job in run.jobs]
+
+
 def statuses(run: Run) -> list[str]:
-    """Return the status of every planned cell; `MISSING` for those that are not finished."""
-    found = measurements.parse(run.folder / "measurements.csv").statuses
-    return [found.get(job.key, MISSING) for job in run.jobs]
+    """Return the status of every planned cell."""
+    return [status for _, status, _ in ends(run)]
 
 
-def exit_code(found: Sequence[str], problems: Sequence[str] = ()) -> int:
-    """Return 1 if a status is ``not-certified``, else 3 for any failure or gap, else 0.
+def exit_code(
+    found: Sequence[str], problems: Sequence[str] = (), pictures: bool = False
+) -> tuple[int, str]:
+    """Return the exit code and its meaning.
 
-    A status that nobody knows is a failure, too.
+    Parameters
+    ----------
+    found : sequence of str
+        The status of every cell. One that nobody knows is a failure, too.
+    problems : sequence of str
+        What could not be made.
+    pictures : bool
+        Whether an experiment made pictures, which are a result without a cell.
+
+    Returns
+    -------
+    int
+        1 if a status is ``not-certified``, else 3 for any failure or gap, or if nothing was
+        measured, else 0.
+    str
     """
     if "not-certified" in found:
-        return 1
-    return 3 if problems or set(found) - {"ok", "skipped"} else 0
+        return 1, "an answer was not proved"
+    if bad := [status for status in found if status not in ("ok", "skipped")]:
+        return 3, f"{len(bad)} of {len(found)} cells failed or are missing"
+    if problems:
+        return 3, "a table or a picture could not be made"
+    if "ok" not in found and not pictures:
+        return 3, "nothing was measured"
+    return 0, "every cell that can run here ran, and its answers are proved"
 
 
 def load_environment(folder: Path) -> dict[str, Any]:

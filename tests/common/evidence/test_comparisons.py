@@ -142,6 +142,11 @@ def test_how_often_is_told_from_chance(wins, ties, share, verdict):
     assert comparisons.signs("q", "always", wins, 20, share, ties).verdict == verdict
 
 
+def test_without_a_pair_nothing_was_measured():
+    assert comparisons.signs("q", "always", 0, 0, 1.0).verdict == "not measured"
+    assert comparisons.signs("q", "always", 0, 3, 1.0, ties=3).verdict == "open"
+
+
 def test_statements_must_hold_in_nearly_all_resamples():
     claim = comparisons.claim("q", "all", "3 of 3", holds=True)
     assert claim.verdict == "agrees"
@@ -239,9 +244,14 @@ def test_checks_of_our_own_hold_or_fail_and_are_no_comparisons_with_print():
     assert not any(map(verdicts.is_with_print, found))
 
 
+def test_a_goal_is_compared_as_measured_and_not_as_shown():
+    found = comparisons.goal_of_cells("our time", pd.Series([1.00004]), 1.0, 1.00005)
+    assert [item.verdict for item in found] == ["fails", "holds"]
+
+
 def test_goals_are_of_the_geometric_mean_and_the_worst():
     found = comparisons.goal_of_cells("our time", pd.Series([0.25, 1.0, 1.6]), 0.8, 1.5)
     assert [(c.quantity, c.measured, c.verdict) for c in found] == [
-        ("our time, geometric mean of 3 cells", 0.7368, "holds"),
+        ("our time, geometric mean of 3 cells", pytest.approx(0.4 ** (1 / 3)), "holds"),
         ("our time, worst of 3 cells", 1.6, "fails"),
     ]

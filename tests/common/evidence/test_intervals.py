@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers.common.evidence import comparisons, judges, resamples
+from papers.common.evidence import comparisons, intervals, judges, resamples
 from papers.common.evidence.intervals import Evidence
 from papers.common.model import Experiment
 from papers.reproduce.run.measurements import SUMMARY
@@ -141,6 +141,24 @@ def test_a_statement_says_in_how_many_resamples_it_holds():
     (found,) = evidence.compare(statement, statement.table(evidence.summary, None), None)
     assert 0.5 < found.steady < 0.95
     assert found.verdict == "open"
+
+
+def test_a_figure_that_few_resamples_have_says_that_it_has_no_interval():
+    """A table may drop a resample's row: a figure of some draws has no honest interval."""
+    dropped = []
+
+    def compare(rows):
+        dropped.append(rows)
+        kept = len(dropped) == 1 or len(dropped) % 2
+        return [comparisons.goal("g", float(rows["ratio"].max()), at_most=9.0)] if kept else []
+
+    one = Experiment(
+        "s", "", "table", cells=lambda plan: [], table=lambda table, published: ratios(table),
+        compare=compare,
+    )  # fmt: skip
+    evidence = Evidence(summary(row("ours", 1, [0.5, 2, 3]), row("theirs", 1, [1.0])))
+    (found,) = evidence.compare(one, one.table(evidence.summary, None), None)
+    assert (found.low, found.verdict, found.remark) == (None, "holds", intervals.TOO_FEW)
 
 
 def test_exact_counts_and_checks_of_correctness_have_no_interval():

@@ -15,6 +15,7 @@ from PIL import Image
 from papers.common.evidence import plots
 from papers.common.evidence.published import Published
 from papers.reproduce.report import numbers as text
+from papers.reproduce.report import report
 from papers.reproduce.run import folder as store
 from papers.reproduce.run import measurements
 
@@ -37,9 +38,7 @@ def test_the_same_csv_gives_the_same_bytes(reproduce, finished, tmp_path):
     for _ in range(2):
         reproduce("report", copy)
         assert contents(copy) == before
-    assert {"tables/toy_table1.csv", "figures/toy_table1.png", "figures/toy_fig1.png"} <= set(
-        before
-    )
+    assert {"tables/toy_table1.csv", "figures/toy_fig1.png"} <= set(before)
 
 
 def test_a_number_changed_in_the_csv_shows(reproduce, finished):
@@ -54,6 +53,26 @@ def test_a_number_changed_in_the_csv_shows(reproduce, finished):
     for name in ("summary.csv", "tables/toy_table1.csv", "figures/toy_fig1.png", "report.html"):
         assert after[name] != before[name], name
     assert after["tables/toy_steps.csv"] == before["tables/toy_steps.csv"]
+
+
+def test_no_picture_is_made_that_no_page_shows(finished_run):
+    """Planted: pictures of tables, which took half of a report's time and of its room."""
+    folder = finished_run[0]
+    markdown = (folder / "report.md").read_text()
+    pictures = [str(path.relative_to(folder)) for path in folder.glob("figures/*.png")]
+    assert pictures == ["figures/toy_fig1.png"]
+    assert all(f"]({name})" in markdown for name in pictures)
+
+
+@pytest.mark.parametrize("cores", [{0}, {0, 1}])
+def test_one_core_and_two_make_the_same_report(reproduce, finished, monkeypatch, capfd, cores):
+    """Planted: the processes of the second core took their end for a batch system's."""
+    before = contents(finished)
+    monkeypatch.setattr(report.os, "sched_getaffinity", lambda pid: cores)
+    monkeypatch.setattr(report.threading, "active_count", lambda: 1)
+    assert reproduce("report", finished).code == 3
+    assert contents(finished) == before
+    assert "Traceback" not in capfd.readouterr().err
 
 
 class _Page(HTMLParser):
@@ -197,12 +216,9 @@ def test_a_report_holds_the_folder(reproduce, finished):
 
 def test_print_recorded_runs_and_checks_of_our_own_are_counted_apart(finished_run):
     folder, result = finished_run
-    closing = result.out[result.out.index("cells: ") :].splitlines()
-    assert re.search(r"comparisons with print: \d+ agrees|\d+ differs", closing[0])
-    assert closing[1:3] == [
-        "correctness: 1 holds",
-        "recorded some-gpu: 1 agrees; our goals: 1 fails",
-    ]
+    closing = result.out[result.out.index("paper  cells") :].splitlines()
+    assert re.fullmatch(r"paper  cells +this run +on some-gpu", closing[0])
+    assert re.fullmatch(r"toy    6 ok, 1 failed +\d+ / [1-9] / \d+ +1 / 0 / 0", closing[1])
     markdown = (folder / "report.md").read_text()
     head = markdown[: markdown.index("## Cells")]
     assert "Correctness, this run: 1 holds.\n" in head

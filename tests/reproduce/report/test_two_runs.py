@@ -1,5 +1,6 @@
 """Verdicts are counted, and two runs stand beside one another."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 from papers.common.evidence import comparisons
-from papers.reproduce.report import tally, two_runs
+from papers.reproduce.report import groups, tally, two_runs
 
 
 def test_tallies_keep_origins_and_checks_of_our_own_apart():
@@ -137,3 +138,46 @@ def test_a_clock_of_one_run_only_leaves_the_status(first):
     row = table.loc["toy:good/uniform/n=8/range=n/seed=1", "end_to_end"]
     assert (row["status_a"], row["status_b"]) == ("ok", "ok")
     assert math.isnan(row["ratio"])
+
+
+# ------------------------------------------------------------------------------ by solver
+
+
+def test_runs_are_compared_by_solver_clock_and_device(reproduce, first, tmp_path):
+    second = change(first, tmp_path / "second", time_ms=1e6)
+    words = ["compare", first, second]
+    target = {name: tmp_path / f"out.{name}" for name in ("csv", "json")}
+    result = reproduce(*words, "--csv", target["csv"], "--json", target["json"])
+    assert result.code == 0
+    value = json.loads(target["json"].read_text())
+    by_group = {(row["solver"], row["clock"]): row for row in value["groups"]}
+    assert by_group["toy:slow", "run"]["ratio"] == 1.0
+    assert by_group["toy:good", "run"]["ratio"] > 100
+    assert list(pd.read_csv(target["csv"])["cell"]) == [row["cell"] for row in value["cells"]]
+    assert "toy:good/uniform" not in result.out
+    assert "toy:good/uniform" in reproduce(*words, "--verbose").out
+
+
+@pytest.mark.parametrize(("limit", "code"), [(1.5, 1), (1e12, 0)])
+def test_a_threshold_fails_the_slower_solver_alone(reproduce, first, tmp_path, limit, code):
+    second = change(first, tmp_path / "second", time_ms=1e6)
+    result = reproduce("compare", first, second, "--fail-above", limit)
+    assert result.code == code
+    assert ("toy:good, run: " in result.err) == bool(code)
+    assert "toy:slow" not in result.err
+    assert reproduce("compare", second, first, "--fail-above", 1.5).code == 0
+
+
+def test_scatter_around_the_limit_fails_nothing():
+    """Planted: a median above the limit failed a run whose cells lie on both sides of it."""
+    table = pd.DataFrame({"solver": ["a"], "clock": ["run"], "ratio": [1.3]})
+    assert groups.slower(table.assign(low=0.9, high=1.6), 1.2) == []
+    assert len(groups.slower(table.assign(low=1.21, high=1.6), 1.2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("count", "ends"), [(1, (0, 0)), (5, (0, 4)), (6, (0, 5)), (9, (1, 7)), (20, (5, 14))]
+)
+def test_the_interval_of_a_median_is_the_sign_test_s(count, ends):
+    """The ranks of the textbook's table for 95 %; of fewer than six values all are in it."""
+    assert groups.interval(list(range(count))[::-1]) == ends

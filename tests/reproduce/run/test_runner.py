@@ -1,5 +1,6 @@
 """Runs of the toy paper: every way to end a cell, kills, resumes, exit codes."""
 
+import errno
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import pytest
 from toybox import toy
 
 from papers.common.model import Plan
+from papers.reproduce import running
 from papers.reproduce.measure import worker
 from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.plan import cells as plan
@@ -95,11 +97,17 @@ def test_every_bad_end_is_a_status_and_the_run_goes_on(all_bad, solver, expected
         (["ok", "missing"], [], 3),
         (["ok"], ["a table"], 3),
         (["ok", "weird"], [], 3),
+        (["skipped", "skipped"], [], 3),
+        ([], [], 3),
         (["failed", "not-certified", "missing"], ["a table"], 1),
     ],
 )
 def test_exit_codes(found, problems, code):
-    assert runner.exit_code(found, problems) == code
+    assert runner.exit_code(found, problems)[0] == code
+
+
+def test_pictures_are_a_result_without_a_cell():
+    assert runner.exit_code([], [], pictures=True)[0] == 0
 
 
 def test_the_exit_code_of_a_run(all_bad, finished_run, smoke_run):
@@ -153,7 +161,7 @@ def test_counters_that_differ_are_kept_one_a_repeat(reproduce, tmp_path):
 def test_a_broken_table_is_told_and_exits_3(reproduce, tmp_path):
     result = reproduce("run", "toy:broken", "--preset", "smoke", "--out", tmp_path)
     assert result.code == 3
-    assert "no published numbers 'nothing'; there are: paper_inconsistencies, speed" in result.err
+    assert "no published numbers 'nothing'; there are: paper_inconsistencies, speed" in result.out
     assert "no published numbers" in (tmp_path / "report.html").read_text()
 
 
@@ -276,20 +284,94 @@ def test_a_longer_timeout_rescues_a_cell(reproduce, tmp_path):
     assert status(tmp_path, "slow")["status"] == "ok"
 
 
-def test_ctrl_c_keeps_finished_cells_and_exits_130(start, tmp_path, monkeypatch):
-    folder, hangs = tmp_path / "run", tmp_path / "hangs"
+def test_a_batch_system_s_end_keeps_finished_cells_and_says_how_to_go_on(
+    start, tmp_path, monkeypatch
+):
+    """SIGTERM comes to the child first: it must not die of it, and its cell must not fail."""
+    folder, hangs = tmp_path / "a run", tmp_path / "hangs"
     monkeypatch.setenv(toy.HANGS, str(hangs))
     process = start(
         "run", "toy:table1", "hang", "--only", "seed=1", "--only", "n=8", "--out", folder
     )
     wait_for_cells(folder, 2, process)
     wait_until(hangs.exists, "the cell that hangs")
-    process.send_signal(signal.SIGINT)
+    workers = children(process.pid)
+    for pid in [*workers, process.pid]:
+        os.kill(pid, signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, err
-    assert f"--resume {folder}" in err
-    assert "Traceback" not in err
+    assert process.returncode == 128 + signal.SIGTERM, err
+    assert err == (
+        f"stopped by SIGTERM; finished cells are kept: reproduce run --resume '{folder}'\n"
+    )
     assert len(measured_cells(folder)) == 2
+    wait_until(lambda: not any(map(is_running, workers)), "the end of the child")
+
+
+class Ending:
+    """A worker that measures two cells, and then something happens."""
+
+    def __init__(self, what):
+        self.what, self.left = what, 2
+        self.device = worker.DeviceCard("CPU executor", False, "cpu-executor")
+        self.on_timeout = None
+
+    def measure_together(self, group, *_):
+        self.left -= len(group)
+        if self.left < 0:
+            self.what()
+        return [Outcome("ok", "none", "", device="A") for _ in group]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.left = 2
+
+
+def _full():
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+ENDS = {
+    "SIGINT": (lambda: os.kill(os.getpid(), signal.SIGINT), 130, "stopped; "),
+    "SIGTERM": (lambda: os.kill(os.getpid(), signal.SIGTERM), 143, "stopped by SIGTERM; "),
+    "SIGHUP": (lambda: os.kill(os.getpid(), signal.SIGHUP), 129, "stopped by SIGHUP; "),
+    "a full disk": (_full, 3, "reproduce: No space left on device; "),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_ends_that_nobody_chose_say_how_to_go_on(reproduce, tmp_path, monkeypatch, end):
+    """Planted: SIGTERM killed the command without a word, a full disk was an error of usage."""
+    what, code, said = ENDS[end]
+    monkeypatch.setattr(running, "worker_for", lambda choice: Ending(what))
+    before = signal.getsignal(signal.SIGTERM)
+    result = reproduce("run", "toy:table1", "--out", tmp_path / "run")
+    assert result.code == code
+    how = f"finished cells are kept: reproduce run --resume {tmp_path / 'run'}\n"
+    assert result.err == said + how
+    assert len(measured_cells(tmp_path / "run")) == 2
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert reproduce("run", "--resume", tmp_path / "run").code == code  # Two more, and again.
+    assert len(measured_cells(tmp_path / "run")) == 4
+
+
+def test_a_stop_before_anything_has_begun_is_told(reproduce, monkeypatch):
+    def stop(choice):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "worker_for", stop)
+    result = reproduce("run", "toy:table1")
+    assert (result.code, result.err) == (130, "stopped\n")
+
+
+def test_a_run_of_which_nothing_was_measured_is_no_success(reproduce, tmp_path):
+    """Planted: a plan without a cell, and one of skipped cells alone, had the exit code 0."""
+    result = reproduce("run", "toy:device", "--preset", "smoke", "--out", tmp_path / "run")
+    assert (result.code, "exit code 3: nothing was measured" in result.out) == (3, True)
 
 
 OTHERWISE = {

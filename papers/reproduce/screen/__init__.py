@@ -1,0 +1,1 @@
+"""The command's side of the terminal: the bar, the answer at the end, tables for who asks."""

@@ -1,0 +1,30 @@
+"""Places that a command is asked to write to, looked at before any work is done for them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from papers.reproduce.registry import UsageError
+
+
+def probe(path: Path, option: str) -> None:
+    """Refuse a path at which no file can be written.
+
+    Parameters
+    ----------
+    path : Path
+    option : str
+        The option that names it, for the message.
+
+    Raises
+    ------
+    UsageError
+        If it is a folder, or its folder is missing or closed.
+    """
+    if path.is_dir():
+        raise UsageError(f"{option} {path} is a folder")
+    if not path.parent.is_dir():
+        raise UsageError(f"{option} {path} cannot be written: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise UsageError(f"{option} {path} cannot be written: permission denied")
