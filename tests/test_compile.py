@@ -67,7 +67,8 @@ def on_cards():
     """Every kernel for sm_90 in every type, and for sm_80 the shortest of each module.
 
     By day a kernel of several types is compiled for float64 and in every sixth case for int32;
-    nightly are the rest, int64 and sm_80.
+    nightly are the rest, int64 and sm_80, and the synthesis' integers: a whole solve in one kernel
+    takes seconds to compile.
     The text differs between the two in its target only: an instruction that the older card lacks
     would be noticed by the assembler, which is not at hand. A paper whose own tests compile its
     kernels, and ask more of the text, says so in its `paper.toml`.
@@ -85,6 +86,7 @@ def on_cards():
                 or case.id.rpartition("-")[0].endswith(("_4", "_8"))
                 or (kind == "int32" and floats and crc32(case.id.encode()) % 6)
             )
+            late = late or case.id.startswith("synthesis.assignment.kernels.integers.")
             marks = [pytest.mark.nightly] if late else []
             yield pytest.param(*case.values, (9, 0), id=f"{case.id}-sm_90", marks=marks)
         if module not in shortest or length(case.values[0]) < length(shortest[module].values[0]):

@@ -375,8 +375,9 @@ def _shifted(array: np.ndarray, shift: Any, maximize: bool, work: np.dtype) -> n
         return np.where(np.isfinite(body), body, 0.0) if not np.isfinite(body).all() else body
     if shift == 0 and not maximize and array.dtype == work:
         return array
-    wide = array.astype(np.int64)
-    return (shift - wide if maximize else wide - shift).astype(work)
+    left, right = (shift, array) if maximize else (array, shift)
+    moved = np.empty(array.shape, work)  # one pass in 64 bits, no array of 64 bits
+    return np.subtract(left, right, out=moved, dtype=np.int64, casting="unsafe")
 
 
 # ------------------------------------------------------------------------------- duals

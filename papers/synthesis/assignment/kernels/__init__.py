@@ -1,0 +1,1 @@
+"""The kernels of the dense assignment solver: `dense` is the launch, the others its parts."""

@@ -1,0 +1,198 @@
+"""Arguments of the launch: named tuples whose classes state their types, and the shared words.
+
+``T`` is the type of the costs, ``D`` that of duals and distances (int64, or float64).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from papers.common.gpu import signatures as typed
+from papers.common.gpu.signatures import Elements, Int32, Int32s, Int64, Int64s
+
+Dual = Annotated[Any, "D"]
+
+
+class Shape(NamedTuple):
+    """Numbers of rows and columns (``n <= m``), and the shape of the work."""
+
+    n: Int32
+    m: Int32
+    square: Int32
+    warps_a_row: Int32
+    tile: Int32
+    sample_step: Int32
+    shift: Int32
+
+
+class Work(NamedTuple):
+    """`Shape`, and a block's shared memory, which the kernel adds to it.
+
+    The compiler takes shared arrays of a device function with several callers for several of one
+    name, so the kernel itself makes them: D[LARGEST_BLOCK], D[32], int32[LARGEST_BLOCK].
+    """
+
+    n: Int32
+    m: Int32
+    square: Int32
+    warps_a_row: Int32
+    tile: Int32
+    sample_step: Int32
+    shift: Int32
+    firsts: typed.Duals
+    seconds: typed.Duals
+    places: Int32s
+
+
+class Schedule(NamedTuple):
+    """`papers.synthesis.assignment.settings.Settings`, with ``stop`` rows that a scale leaves."""
+
+    start_rounds: Int32
+    scale_above: Int32
+    stop: Int32
+    divisor: Int32
+    most_scales: Int32
+    most_rounds: Int32
+    stall_rounds: Int32
+    stall_share: Int32
+    last_rounds: Int32
+    delta: Int32
+    repairs: Int32
+    lifts: Int32
+
+
+class Matrix(NamedTuple):
+    """``cost`` T[n * m] by rows; the largest dual, -1, 0; the slack that needs no repair."""
+
+    cost: Elements
+    top: Dual
+    none: Dual
+    zero: Dual
+    loose: Dual
+
+
+class Duals(NamedTuple):
+    """``u`` D[n], ``v`` D[m], and ``bid`` D[m]: the lowest bids, equal to v between rounds."""
+
+    u: typed.Duals
+    v: typed.Duals
+    bid: typed.Duals
+
+
+class Matching(NamedTuple):
+    """``column`` int32[n] of each row and ``row`` int32[m] of each column, or -1."""
+
+    column: Int32s
+    row: Int32s
+
+
+class Lists(NamedTuple):
+    """Free rows, int32[2 * n]: a list in each half, by turns; and the bid of each list entry.
+
+    ``column`` int32[n] is -1 where nothing was bid, ``offer`` D[n] the new dual of the column.
+    """
+
+    rows: Int32s
+    column: Int32s
+    offer: typed.Duals
+
+
+class Tree(NamedTuple):
+    """A search: ``distance`` D[m], ``before`` int32[m] (a row), ``opened`` int32[m], ``won``.
+
+    ``row_claim`` int32[n] and ``column_claim`` int32[m] hold the turn of whoever came first.
+    """
+
+    distance: typed.Duals
+    before: Int32s
+    opened: Int32s
+    won: Int32s
+    row_claim: Int32s
+    column_claim: Int32s
+
+
+class Front(NamedTuple):
+    """Rows to be relaxed, a list in each half, by turns: int32[2 * n] and D[2 * n].
+
+    ``start`` is a row's distance, ``base`` the distance less its dual.
+    """
+
+    rows: Int32s
+    start: typed.Duals
+    base: typed.Duals
+
+
+class Log(NamedTuple):
+    """Shared words: `Word` int32, `Level` D, `Total` int64; nanoseconds allowed; to the host."""
+
+    words: Int32s
+    levels: typed.Duals
+    totals: Int64s
+    signal: Int64s
+    limit: Int64
+
+
+class Word:
+    """Indices into ``words``. The first five have three slots each, used by turns.
+
+    In turn t everybody reads slot ``t % 3`` and adds to slot ``(t + 1) % 3``, and the first thread
+    clears slot ``(t + 2) % 3``, which nobody has read since the barrier at the end of turn t - 1.
+    """
+
+    FREE = 0
+    """Free rows in the list of this turn."""
+    LATE = 3
+    """Whether the time was over in the turn before."""
+    FRONT = 6
+    """Rows in the front of this level."""
+    UNREACHED = 9
+    """Free columns that no path had reached before this level."""
+    LATE_LEVEL = 12
+    """As LATE, by levels of a search."""
+    SIGNALS = 15
+    """Runs whose end was told to the host; the only word that outlives a run."""
+
+
+WORDS = 16
+FREE, LATE, FRONT, UNREACHED, LATE_LEVEL, SIGNALS = (
+    Word.FREE, Word.LATE, Word.FRONT, Word.UNREACHED, Word.LATE_LEVEL, Word.SIGNALS,
+)  # fmt: skip
+
+
+class Level:
+    """Indices into ``levels``; the first two have three slots as above, by levels of a search."""
+
+    LEAST = 0
+    """Distance of the nearest column that is open."""
+    REACH = 3
+    """Distance of the farthest free column reached, -1 if none (a rectangle: nearest, or top)."""
+    SUM = 6
+    """Reduced costs of the sampled rows, added up."""
+    NUMBER = 7
+    """Allowed pairs of these rows."""
+
+
+LEVELS = 8
+LEAST, REACH, SUM, NUMBER = Level.LEAST, Level.REACH, Level.SUM, Level.NUMBER
+
+TOTALS = (
+    "scales", "rounds", "bids", "phases", "iterations", "relaxed", "rescalings", "repairs",
+    "loose",
+)  # fmt: skip
+"""Names of ``totals``: the reference's counts."""
+SCALES, ROUNDS, BIDS, PHASES, ITERATIONS, RELAXED, RESCALINGS, REPAIRS, LOOSE = range(9)
+
+
+class Status:
+    """The end of a run."""
+
+    SOLVED = 1
+    LATE = 2
+    """The time was over."""
+    INFEASIBLE = 3
+    """Some free rows reach no free column."""
+    STUCK = 4
+    """More phases than rows, or a search of more levels than are needed: a fault."""
+
+
+SOLVED, EXPIRED, NO_WAY, STUCK = Status.SOLVED, Status.LATE, Status.INFEASIBLE, Status.STUCK

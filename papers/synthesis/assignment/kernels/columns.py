@@ -1,0 +1,104 @@
+"""Passes over columns, and the mean: a thread takes a column of a strip of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import cuda, int32, int64, uint32, uint64
+
+from papers.common.gpu.reductions import warp_sum
+from papers.synthesis.assignment.kernels.arguments import NUMBER, SUM
+
+FREE_ONLY, OTHERS = 0, 1
+"""Which pairs count: those of free columns, or those that are not matched."""
+
+
+def least_with(loads: int) -> Any:
+    """Make `least_in_columns` with so many loads in flight a thread."""
+
+    @cuda.jit(device=True)
+    def least_in_columns(which, shape, matrix, u, row_of, least):
+        """Lower ``least[j]`` to the smallest ``c - u`` of column j; needs a barrier on both sides.
+
+        Race: blocks take strips of rows, and their minima meet in atomics, in any order.
+        """
+        held = cuda.local.array(loads, u.dtype)
+        n, m = shape.n, shape.m
+        thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+        chunks = int32((m + width - 1) // width)
+        strips = int32(max(1, min(n, int32(cuda.gridDim.x) // chunks)))
+        deep = int32((n + strips - 1) // strips)
+        for item in range(cuda.blockIdx.x, chunks * strips, cuda.gridDim.x):
+            column = int32((item % chunks) * width + thread)
+            begin = int32(item // chunks * deep)
+            end = min(n, int32(begin + deep))
+            if column < m and not (which == FREE_ONLY and row_of[column] >= 0):
+                own = int32(-1)
+                if which == OTHERS:
+                    own = row_of[column]
+                nearest = matrix.top
+                for i in range(begin, end, loads):
+                    for k in range(loads):
+                        held[k] = matrix.top
+                        if i + k < end and i + k != own:
+                            held[k] = (
+                                matrix.cost[uint64(int64(i + k) * m + column)] - u[uint32(i + k)]
+                            )
+                    for k in range(loads):
+                        nearest = min(nearest, held[k])
+                if nearest < matrix.top:
+                    cuda.atomic.min(least, column, nearest)
+
+    return least_in_columns
+
+
+@cuda.jit(device=True)
+def fill(array, size, value):
+    """Set the first elements of an array; a thread of the grid every gridsize-th."""
+    for k in range(cuda.grid(1), size, cuda.gridsize(1)):
+        array[k] = value
+
+
+@cuda.jit(device=True)
+def raise_free_columns(eps, shape, matrix, duals, row_of, least):
+    """Let free columns rise to their least slack and eps above."""
+    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+        if row_of[j] < 0 and least[j] < matrix.top:
+            risen = least[j] + eps
+            duals.v[j] = risen
+            duals.bid[j] = risen
+
+
+@cuda.jit(device=True)
+def lift_columns(zero, shape, duals, least):
+    """Let negative duals rise as far as the pairs that are not matched allow, at most to 0."""
+    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+        limit = min(least[j], zero)
+        if duals.v[j] < limit:
+            duals.v[j] = limit
+            duals.bid[j] = limit
+
+
+def sum_with(scaled: Any) -> Any:
+    """Make `sum_of_sample`; `scaled` shifts integers so that no sum overflows."""
+
+    @cuda.jit(device=True)
+    def sum_of_sample(zero, shape, matrix, duals, levels):
+        """Add up the reduced costs of evenly spread rows, and count the allowed pairs."""
+        step = shape.sample_step
+        samples = int32((shape.n + step - 1) // step)
+        total, number = zero, int64(0)
+        for sample in range(cuda.blockIdx.x, samples, cuda.gridDim.x):
+            row = int32(sample * step)
+            begin, u = int64(row) * shape.m, duals.u[row]
+            for j in range(cuda.threadIdx.x, shape.m, cuda.blockDim.x):
+                slack = matrix.cost[begin + j] - duals.v[j] - u
+                if slack < matrix.top:
+                    total += scaled(slack, shape.shift)
+                    number += 1
+        total, number = warp_sum(total), warp_sum(number)
+        if cuda.threadIdx.x & 31 == 0 and number > 0:
+            cuda.atomic.add(levels, SUM, total)
+            cuda.atomic.add(levels, NUMBER, number)
+
+    return sum_of_sample

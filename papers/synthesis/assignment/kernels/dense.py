@@ -1,0 +1,258 @@
+"""The launch: the reference's schedule, stage by stage; `integers` and `floats` make kernels of it.
+
+Between two stages that hand on data stands a barrier of the grid: 2 for the start, 2 a round, 3 a
+rescaling (a rectangle: 1), 1 a level of a search and 3 a phase, 4 a lift of floats.
+
+==================  ===================  ======================================================
+reference           array                dtype, shape
+==================  ===================  ======================================================
+c                   matrix.cost          T[n * m], by rows
+u, v                duals.u, duals.v     D[n], D[m]
+column, row         matching             int32[n], int32[m], -1 where there is none
+free                lists.rows           int32[2 * n], by turns; `arguments.Word.FREE`
+distance, before    tree                 D[m], int32[m]
+rows, start         front                int32[2 * n], D[2 * n], by levels; `Word.FRONT`
+least, goal         log.levels           D; `arguments.Level`
+==================  ===================  ======================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import cuda, int32, int64
+
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_release_system
+from papers.common.gpu.signals import PAYLOAD_BITS
+from papers.kawtikwar_opts.kernels.clock import globaltimer
+from papers.synthesis.assignment.kernels import columns, rounds, rows, search
+from papers.synthesis.assignment.kernels.arguments import (
+    FREE,
+    FRONT,
+    LATE,
+    LATE_LEVEL,
+    LEAST,
+    LOOSE,
+    NUMBER,
+    REACH,
+    REPAIRS,
+    RESCALINGS,
+    SCALES,
+    SIGNALS,
+    SOLVED,
+    SUM,
+    UNREACHED,
+    Duals,
+    Front,
+    Lists,
+    Log,
+    Matching,
+    Matrix,
+    Schedule,
+    Shape,
+    Tree,
+    Work,
+)
+from papers.synthesis.assignment.kernels.columns import OTHERS, fill, lift_columns
+from papers.synthesis.assignment.kernels.words import count, free_rows, is_late, prepare_turn
+from papers.synthesis.assignment.settings import LARGEST_BLOCK, WARP
+
+FOREVER = 2**62
+"""Nanoseconds: no limit of time."""
+
+
+@cuda.jit(device=True)
+def clear(shape, matrix, duals, matching, tree, log):
+    """The state before a run, whatever the last one left.  A barrier has to follow."""
+    for i in range(cuda.grid(1), shape.n, cuda.gridsize(1)):
+        matching.column[i] = -1
+        tree.row_claim[i] = 0
+    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+        matching.row[j] = -1
+        tree.column_claim[j] = 0
+        duals.v[j] = 0
+        duals.bid[j] = 0
+    if cuda.grid(1) == 0:
+        for slot in range(3):
+            for word in (FREE, LATE, FRONT, UNREACHED, LATE_LEVEL):
+                store_relaxed(log.words, word + slot, int32(0))
+            log.levels[LEAST + slot] = matrix.top
+            log.levels[REACH + slot] = search.nothing_reached(shape, matrix)
+        log.levels[SUM] = 0
+        log.levels[NUMBER] = 0
+        for which in range(log.totals.size):
+            log.totals[which] = 0
+
+
+@cuda.jit(device=True)
+def finish(status, log):
+    """Tell the host how the run ended: the first thread."""
+    if cuda.grid(1) == 0:
+        sequence = int32(load_relaxed(log.words, SIGNALS) + 1)
+        store_relaxed(log.words, SIGNALS, sequence)
+        store_release_system(log.signal, 0, (int64(sequence) << PAYLOAD_BITS) | status)
+
+
+def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any) -> Any:
+    """Make `start_and_scales`."""
+
+    @cuda.jit(device=True)
+    def start_and_scales(due, schedule, shape, matrix, duals, matching, lists, tree, log):
+        """The start, then rescalings and rounds for falling eps where many rows are free.
+
+        One loop, so that every part of it is in the kernel once. The start is a rescaling of the
+        empty matching to eps 0: row minima, and column minima of the rest.
+
+        Returns
+        -------
+        turn : int32
+        mean : D
+            The mean reduced cost.
+        """
+        turn, last = int32(0), False
+        eps, mean, floor = matrix.zero, matrix.zero, matrix.zero
+        stop, most = int32(0), schedule.start_rounds
+        for stage in range(schedule.most_scales + 2):
+            turn = rescale(eps, turn, due, shape, matrix, duals, matching, lists, tree, log)
+            if stage == 0:
+                sum_of_sample(matrix.zero, shape, matrix, duals, log.levels)
+                cuda.cg.this_grid().sync()
+                mean = divide(log.levels[SUM], max(int64(log.levels[NUMBER]), int64(1)))
+                for _ in range(shape.shift):
+                    mean = mean + mean
+            turn = bid_rounds(
+                eps, mean, stop, most, turn, due, schedule, shape, matrix, duals, matching, lists,
+                tree, log,
+            )  # fmt: skip
+            if stage == 0:
+                many = int64(1000) * free_rows(log, turn) > int64(schedule.scale_above) * shape.n
+                if shape.square == 0 or not many:
+                    break
+                eps, floor = mean, divide(divide(mean, shape.n), shape.n)
+                stop, most = schedule.stop, schedule.most_rounds
+            elif last:
+                break
+            else:
+                eps = divide(eps, schedule.divisor)
+                count(log, SCALES, 1)
+            if eps <= 0 or eps < floor or stage == schedule.most_scales or is_late(log, turn):
+                last, eps = True, matrix.zero
+                stop, most = int32(0), schedule.last_rounds
+        return turn, mean
+
+    return start_and_scales
+
+
+def lifts_with(new_row_duals: Any, least_in_columns: Any) -> Any:
+    """Make `lifts`, for floats."""
+
+    @cuda.jit(device=True)
+    def lifts(may_part, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log):
+        """Make the duals small, and part pairs that are loose, or count them; the next turn."""
+        grid = cuda.cg.this_grid()
+        for lift in range(schedule.lifts):
+            fill(tree.distance, shape.m, matrix.top)
+            grid.sync()
+            least_in_columns(OTHERS, shape, matrix, duals.u, matching.row, tree.distance)
+            grid.sync()
+            lift_columns(matrix.zero, shape, duals, tree.distance)
+            grid.sync()
+            last = lift == schedule.lifts - 1
+            slack, loose_at = matrix.top, int32(LOOSE)
+            if last:
+                slack = matrix.loose
+            new_row_duals(
+                slack, not (last and may_part), turn, shape, matrix, duals, matching, lists, log,
+                loose_at,
+            )  # fmt: skip
+            prepare_turn(log, turn, due)
+            count(log, RESCALINGS, 1)
+            grid.sync()
+            turn = int32(turn + 1)
+        return turn
+
+    return lifts
+
+
+def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) -> Any:
+    """Make the kernel for integers or for floats.
+
+    Parameters
+    ----------
+    loads : int
+        Costs that a thread loads before it looks at the first of them.
+    floats : bool
+        Whether rounding is repaired at the end.
+    divide : device function (value, int32) -> value
+    scaled : device function (value, bits) -> value
+        Makes values small enough to be added up.
+
+    Returns
+    -------
+    numba.cuda dispatcher
+        The kernel ``assign``.
+    """
+    two_least = rows.two_least_with(loads)
+    least_in_columns = columns.least_with(loads)
+    new_row_duals = rounds.row_duals_with(two_least, loads)
+    start_and_scales = scales_with(
+        rounds.rescale_with(new_row_duals, least_in_columns),
+        rounds.rounds_with(rounds.bids_with(two_least, loads)),
+        columns.sum_with(scaled),
+        divide,
+    )
+    phases = search.phases_with(search.search_with(search.relax_with(loads)))
+    lifts = lifts_with(new_row_duals, least_in_columns)
+
+    @cuda.jit(device=True)
+    def match_and_repair(
+        turn, delta, due, schedule, shape, matrix, duals, matching, lists, tree, front, log
+    ):
+        """Exact phases; of floats small duals, and phases anew for pairs that are loose."""
+        level, status = int32(0), int32(SOLVED)
+        for attempt in range(schedule.repairs + 1):
+            turn, level, status = phases(
+                turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log
+            )
+            if status != SOLVED or not floats:
+                break
+            may_part = attempt < schedule.repairs and shape.square != 0
+            turn = lifts(
+                may_part, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log
+            )
+            if free_rows(log, turn) == 0:
+                break
+            count(log, REPAIRS, 1)
+        return status
+
+    @cuda.jit
+    def assign(schedule, shape, matrix, duals, matching, lists, tree, front, log):
+        """Solve an assignment problem whose costs lie in device memory.
+
+        Launch: cooperative; blocks of a power of two threads, at least a warp.
+        Reads/Writes: reads ``cost``, writes everything else.
+        Race: those of the stages; barriers of the grid stand between them.
+        """
+        work = Work(
+            shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
+            shape.shift, cuda.shared.array(LARGEST_BLOCK, duals.v.dtype),
+            cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(LARGEST_BLOCK, int32),
+        )  # fmt: skip
+        due = globaltimer() + log.limit
+        clear(work, matrix, duals, matching, tree, log)
+        cuda.cg.this_grid().sync()
+        turn, mean = start_and_scales(
+            due, schedule, work, matrix, duals, matching, lists, tree, log
+        )
+        delta = divide(mean * schedule.delta, shape.n)
+        status = match_and_repair(
+            turn, delta, due, schedule, work, matrix, duals, matching, lists, tree, front, log
+        )
+        finish(status, log)
+
+    return assign
+
+
+SIGNATURE = (Schedule, Shape, Matrix, Duals, Matching, Lists, Tree, Front, Log)
+"""Types that the kernels are compiled for, an entry an argument (`arguments`)."""

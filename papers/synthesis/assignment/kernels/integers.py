@@ -1,0 +1,36 @@
+"""The launch for integers: every operation is exact."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from numba import cuda
+
+from papers.synthesis.assignment.kernels import dense
+
+
+@cuda.jit(device=True)
+def divide(value, divisor):
+    """The quotient, rounded down."""
+    return value // divisor
+
+
+@cuda.jit(device=True)
+def scaled(value, bits):
+    """The value without its last bits."""
+    return value >> bits
+
+
+@cache
+def assign_with(loads: int) -> Any:
+    """The kernel with so many loads in flight a thread."""
+    kernel = dense.assign_with(loads, False, divide, scaled)
+    kernel.py_func.__module__ = __name__
+    return kernel
+
+
+assign = assign_with(8)
+
+ELEMENT_TYPES = ("int32", "int64")
+SIGNATURES = {assign: dense.SIGNATURE}

@@ -1,0 +1,341 @@
+"""The exact phases: label-correcting searches, dual updates, and augmentations.
+
+Every column belongs to one block, and there to one thread, which alone lowers its distance: so a
+distance and the row before it always belong together, whatever the type, and no atomics are
+needed. Only the list of rows to be relaxed goes from block to block.
+
+**No circles.** A column's distance only falls, and only if the new one is strictly smaller; a row
+hands on the distance that its column had when it was listed, which is no smaller than the present
+one, plus a slack that is no smaller than 0. So along the rows before, distances never rise, and a
+row that would close a circle has no smaller distance to offer. `trace` has a bound all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import cuda, int32, int64, uint32, uint64
+
+from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_sum
+from papers.synthesis.assignment.kernels.arguments import (
+    EXPIRED,
+    FREE,
+    FRONT,
+    ITERATIONS,
+    LATE_LEVEL,
+    LEAST,
+    NO_WAY,
+    PHASES,
+    REACH,
+    RELAXED,
+    SOLVED,
+    STUCK,
+    UNREACHED,
+)
+from papers.synthesis.assignment.kernels.words import (
+    count,
+    free_rows,
+    is_late,
+    place_for,
+    prepare_turn,
+    tell_time,
+)
+
+
+@cuda.jit(device=True)
+def nothing_reached(shape, matrix):
+    """The neutral value of REACH: it is a maximum in a square, else a minimum."""
+    if shape.square != 0:
+        return matrix.none
+    return matrix.top
+
+
+@cuda.jit(device=True)
+def clear_level(level, due, shape, matrix, log):
+    """Clear the slots of the level after the next, by the first thread; look at the clock."""
+    if cuda.grid(1) == 0:
+        slot = (level + 2) % 3
+        store_relaxed(log.words, FRONT + slot, int32(0))
+        store_relaxed(log.words, UNREACHED + slot, int32(0))
+        log.levels[LEAST + slot] = matrix.top
+        log.levels[REACH + slot] = nothing_reached(shape, matrix)
+        tell_time(log, LATE_LEVEL + (level + 1) % 3, due)
+
+
+@cuda.jit(device=True)
+def begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log):
+    """Forget the last search; the free rows are the first front.  A barrier has to follow."""
+    half, other = int32((turn & 1) * shape.n), int32((level + 1 & 1) * shape.n)
+    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+        tree.distance[j] = matrix.top
+        tree.before[j] = -1
+        tree.opened[j] = 0
+    for k in range(cuda.grid(1), free, cuda.gridsize(1)):
+        row = lists.rows[half + k]
+        front.rows[other + k] = row
+        front.start[other + k] = 0
+        front.base[other + k] = -duals.u[row]
+    if cuda.grid(1) == 0:
+        slot = (level + 1) % 3
+        store_relaxed(log.words, FRONT + slot, free)
+        store_relaxed(log.words, UNREACHED + slot, int32(1))
+        log.levels[LEAST + slot] = 0
+        log.levels[REACH + slot] = matrix.top
+    clear_level(level, due, shape, matrix, log)
+
+
+def relax_with(loads: int) -> Any:
+    """Make `relax` with so many loads in flight a thread."""
+
+    @cuda.jit(device=True)
+    def nearest_row(column, part, parts, rows, half, shape, matrix, v, front):
+        """The least distance that a part of the front offers a column, and from which row."""
+        held = cuda.local.array(loads, front.start.dtype)
+        best, source = matrix.top, int32(-1)
+        for k in range(part, rows, parts * loads):
+            for x in range(loads):
+                held[x] = matrix.top
+                if k + x * parts < rows:
+                    row = front.rows[uint32(half + k + x * parts)]
+                    held[x] = matrix.cost[uint64(int64(row) * shape.m + column)] - v
+            for x in range(loads):
+                here = uint32(half + k + x * parts)
+                if k + x * parts < rows and held[x] < matrix.top:
+                    # A slack that rounding has made negative counts as none.
+                    through = max(front.base[here] + held[x], front.start[here])
+                    if through < best:
+                        best, source = through, front.rows[here]
+        return best, source
+
+    @cuda.jit(device=True)
+    def relax(level, rows, least, goal, delta, shape, matrix, duals, matching, tree, front, log):
+        """One level: lower the columns' distances, then list the open ones that are near.
+
+        It is longer than most kernels' parts because the tile's thread keeps what it finds.
+        """
+        nearest, sources = shape.firsts, shape.places
+        thread, tile = int32(cuda.threadIdx.x), shape.tile
+        mine, part = int32(thread & (tile - 1)), int32(thread // tile)
+        parts = int32(int32(cuda.blockDim.x) // tile)
+        half, other = int32((level & 1) * shape.n), int32((level + 1 & 1) * shape.n)
+        slot = int32((level + 1) % 3)
+        low, unreached = matrix.top, int32(0)
+        reach = nothing_reached(shape, matrix)
+        for first in range(cuda.blockIdx.x * tile, shape.m, cuda.gridDim.x * tile):
+            column = int32(first + mine)
+            best, source = matrix.top, int32(-1)
+            if column < shape.m and part < rows:
+                best, source = nearest_row(
+                    column, part, parts, rows, half, shape, matrix, duals.v[column], front
+                )
+            for step in (16, 8, 4, 2, 1):
+                if step >= tile:  # the lanes that differ by it have the same column
+                    other_best = cuda.shfl_xor_sync(FULL_WARP, best, step)
+                    other_source = cuda.shfl_xor_sync(FULL_WARP, source, step)
+                    if other_best < best:
+                        best, source = other_best, other_source
+            if thread & 31 < tile:
+                place = int32((thread >> 5) * tile + mine)
+                nearest[place], sources[place] = best, source
+            cuda.syncthreads()
+            if thread < 32:
+                taken = False
+                row, distance = int32(-1), matrix.top
+                if thread < tile and column < shape.m:
+                    for w in range(1, cuda.blockDim.x >> 5):
+                        if nearest[w * tile + mine] < best:
+                            best, source = nearest[w * tile + mine], sources[w * tile + mine]
+                    row, distance = matching.row[column], tree.distance[column]
+                    if best < distance:
+                        distance = best
+                        tree.distance[column] = best
+                        tree.before[column] = source
+                        if row >= 0:
+                            tree.opened[column] = 1
+                    if row < 0:
+                        if distance == matrix.top:
+                            unreached = int32(1)
+                        elif shape.square != 0:
+                            reach = max(reach, distance)
+                        else:
+                            reach = min(reach, distance)
+                    elif tree.opened[column] != 0:
+                        low = min(low, distance)
+                        if distance - least <= delta and distance < goal:
+                            taken = True
+                            tree.opened[column] = 0
+                place = place_for(taken, log.words, FRONT + slot)
+                if taken:
+                    front.rows[other + place] = row
+                    front.start[other + place] = distance
+                    front.base[other + place] = distance - duals.u[row]
+            cuda.syncthreads()  # the next tile goes to the same words
+        if thread < 32:
+            publish(slot, low, reach, unreached, shape, matrix, log)
+
+    return relax
+
+
+@cuda.jit(device=True)
+def publish(slot, low, reach, unreached, shape, matrix, log):
+    """A block's first warp adds what it found to the next level's slots."""
+    low, unreached = warp_min(low), warp_sum(unreached)
+    sign = int32(-1)
+    if shape.square != 0:
+        sign = int32(1)
+    farthest = -sign * warp_min(-sign * reach)
+    if cuda.threadIdx.x == 0:
+        if low < matrix.top:
+            cuda.atomic.min(log.levels, LEAST + slot, low)
+        if unreached > 0:
+            cuda.atomic.add(log.words, UNREACHED + slot, unreached)
+        if shape.square != 0:
+            cuda.atomic.max(log.levels, REACH + slot, farthest)
+        else:
+            cuda.atomic.min(log.levels, REACH + slot, farthest)
+
+
+def search_with(relax: Any) -> Any:
+    """Make `search` from `relax`."""
+
+    @cuda.jit(device=True)
+    def search(level, due, delta, shape, matrix, duals, matching, tree, front, log):
+        """Levels until no open column is nearer than the goal.
+
+        Returns
+        -------
+        level : int32
+        reach : D
+            By how much the free rows' duals may rise.
+        status : int32
+            SOLVED if a free column was reached.
+        """
+        grid = cuda.cg.this_grid()
+        # Every second level at least settles the nearest open column for good.
+        for _ in range(2 * shape.m + 8):
+            slot = level % 3
+            rows = load_relaxed(log.words, FRONT + slot)
+            least, reach = log.levels[LEAST + slot], log.levels[REACH + slot]
+            goal = reach
+            if shape.square != 0 and load_relaxed(log.words, UNREACHED + slot) > 0:
+                goal = matrix.top
+            if least >= goal or least == matrix.top:
+                if reach < 0 or reach == matrix.top:
+                    return level, reach, int32(NO_WAY)
+                return level, reach, int32(SOLVED)
+            if load_relaxed(log.words, LATE_LEVEL + slot) != 0:
+                return level, reach, int32(EXPIRED)
+            relax(level, rows, least, goal, delta, shape, matrix, duals, matching, tree, front, log)
+            clear_level(level, due, shape, matrix, log)
+            count(log, ITERATIONS, 1)
+            count(log, RELAXED, rows)
+            grid.sync()
+            level = int32(level + 1)
+        return level, matrix.top, int32(STUCK)
+
+    return search
+
+
+@cuda.jit(device=True)
+def trace(column, shape, matching, tree):
+    """The free row that a free column's path begins at; -1 if there is a circle: a fault."""
+    for _ in range(shape.n):
+        row = tree.before[column]
+        column = matching.column[row]
+        if column < 0:
+            return row
+    return int32(-1)
+
+
+@cuda.jit(device=True)
+def update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree):
+    """Move the duals by one search, and let one free column of each tree claim its root.
+
+    Race: columns of one tree claim by an exchange, the first wins; any path would do. Of the
+    matching nothing changes here, so that the traces see whole paths; a barrier has to follow.
+    """
+    half = int32((turn & 1) * shape.n)
+    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+        distance, row = tree.distance[j], matching.row[j]
+        if distance < reach:
+            dual = duals.v[j] - (reach - distance)
+            duals.v[j] = dual
+            duals.bid[j] = dual
+            if row >= 0:
+                duals.u[row] = matrix.cost[int64(row) * shape.m + j] - dual
+        won = int32(0)
+        if row < 0 and distance <= reach and distance < matrix.top:
+            root = trace(int32(j), shape, matching, tree)
+            if root >= 0 and cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1:
+                won = int32(1)
+        tree.won[j] = won
+    for k in range(cuda.grid(1), free, cuda.gridsize(1)):
+        duals.u[lists.rows[half + k]] += reach
+
+
+@cuda.jit(device=True)
+def augment(turn, free, shape, matrix, duals, matching, lists, tree, log):
+    """Walk the claimed paths, one a tree; list the rows that stay free.  A barrier has to follow.
+
+    Trees are disjoint, so every column and row belongs to one thread.
+    """
+    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+        if tree.won[j] != 0:
+            column = int32(j)
+            for _ in range(shape.n):
+                row = tree.before[column]
+                following = matching.column[row]
+                matching.column[row] = column
+                matching.row[column] = row
+                duals.u[row] = matrix.cost[int64(row) * shape.m + column] - duals.v[column]
+                if following < 0:
+                    break
+                column = following
+    half, other = int32((turn & 1) * shape.n), int32((turn + 1 & 1) * shape.n)
+    for start in range(cuda.blockIdx.x * cuda.blockDim.x, free, cuda.gridsize(1)):
+        k = int32(start + cuda.threadIdx.x)
+        row, stays = int32(-1), False
+        if k < free:
+            row = lists.rows[half + k]
+            stays = tree.row_claim[row] != turn + 1
+        place = place_for(stays, log.words, FREE + (turn + 1) % 3)
+        if stays:
+            lists.rows[other + place] = row
+
+
+def phases_with(search: Any) -> Any:
+    """Make `phases` from `search`."""
+
+    @cuda.jit(device=True)
+    def phases(turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log):
+        """Phases until no row is free: each matches one at least.
+
+        Returns
+        -------
+        turn, level, status : int32
+        """
+        grid = cuda.cg.this_grid()
+        for _ in range(shape.n + 1):
+            free = free_rows(log, turn)
+            if free == 0:
+                return turn, level, int32(SOLVED)
+            if is_late(log, turn):
+                return turn, level, int32(EXPIRED)
+            begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log)
+            grid.sync()
+            level, reach, status = search(
+                int32(level + 1), due, delta, shape, matrix, duals, matching, tree, front, log
+            )
+            if status != SOLVED:
+                return turn, level, status
+            update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree)
+            grid.sync()
+            augment(turn, free, shape, matrix, duals, matching, lists, tree, log)
+            prepare_turn(log, turn, due)
+            count(log, PHASES, 1)
+            grid.sync()
+            turn = int32(turn + 1)
+        return turn, level, int32(STUCK)
+
+    return phases

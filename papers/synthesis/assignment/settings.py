@@ -1,0 +1,102 @@
+"""All settings of the assignment solver: its schedule, and the shape of its launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+WARP = 32
+LARGEST_BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The schedule and the launch; no answer depends on any of them, only the time does.
+
+    Attributes
+    ----------
+    start_rounds : int
+        Auction rounds at eps 0 from the empty matching, at most.
+    scale_above : int
+        Costs are scaled if more rows than this are free after the start, per mille of n.
+    left_free : int
+        Rows that a scale may leave free, per mille of n.
+    divisor : int
+        The quotient of an eps and the next one.
+    most_scales : int
+        Scales at most.
+    most_rounds : int
+        Auction rounds of a scale at most.
+    stall_rounds, stall_share : int
+        The rounds of a scale end if the number of free rows has fallen by less than this share,
+        in per mille, over so many rounds.
+    last_rounds : int
+        Auction rounds at eps 0 behind the last scale, at most.
+    delta : int
+        The width of a search's bucket, times ``mean / n``.
+    sampled_rows : int
+        Rows, evenly spread, that the mean reduced cost is taken over.
+    repairs : int
+        Floats: how often pairs that rounding has left loose are taken apart and matched anew.
+    lifts : int
+        Floats: how often the duals are made small before pairs are judged.
+    threads : int
+        Threads a block: a power of two, at least a warp.
+    blocks : int
+        Blocks at most; 0: as many as are resident at once.
+    warps_a_row : int
+        Warps that look for one row's bid at most, a power of two.
+    tile : int
+        Columns that one block relaxes at a time: a power of two up to a warp.
+    loads : int
+        Costs that a thread loads before it looks at the first of them.
+
+    Raises
+    ------
+    ValueError
+        For a value out of its range.
+    """
+
+    start_rounds: int = 16
+    scale_above: int = 80
+    left_free: int = 20
+    divisor: int = 4
+    most_scales: int = 12
+    most_rounds: int = 400
+    stall_rounds: int = 32
+    stall_share: int = 20
+    last_rounds: int = 16
+    delta: int = 32
+    sampled_rows: int = 512
+    repairs: int = 4
+    lifts: int = 1
+    threads: int = 512
+    blocks: int = 0
+    warps_a_row: int = 16
+    tile: int = 32
+    loads: int = 8
+
+    def __post_init__(self) -> None:
+        least = {"divisor": 2, "lifts": 1, "stall_rounds": 1, "sampled_rows": 1, "threads": WARP,
+                 "warps_a_row": 1, "tile": 1, "loads": 1}  # fmt: skip
+        most = {"threads": LARGEST_BLOCK, "warps_a_row": WARP, "tile": WARP, "loads": 32}
+        for name, value in vars(self).items():
+            if not isinstance(value, int | np.integer) or isinstance(value, bool):
+                raise ValueError(f"{name}={value!r} is no whole number")
+            if not least.get(name, 0) <= value <= most.get(name, 1_000_000):
+                raise ValueError(f"{name}={value} is out of range")
+            if name in ("threads", "warps_a_row", "tile") and int(value).bit_count() != 1:
+                raise ValueError(f"{name}={value} is no power of two")
+
+    @classmethod
+    def for_shape(cls, n: int, m: int) -> Settings:
+        """The settings for so many rows and columns, ``n <= m``.
+
+        From n = 2000 on a scale leaves 1 per cent of the rows free, and the tile is so wide that
+        some hundred blocks have one each.
+        """
+        tile = 8
+        while tile < WARP and 128 * tile < m:
+            tile *= 2
+        return cls(left_free=10 if n >= 2000 else 20, tile=tile)

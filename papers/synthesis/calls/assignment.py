@@ -1,0 +1,369 @@
+"""`linear_sum_assignment`: SciPy's call, with duals, batches, arrays on a device, and a choice."""
+
+from __future__ import annotations
+
+import functools
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment as scipys
+
+from papers.common.deadline import check_seconds
+from papers.common.model import GivenUpError
+from papers.synthesis.calls.assignment_duals import duals_of
+from papers.synthesis.calls.choice import Choice, Machine, Question, choose, solver_of
+from papers.synthesis.calls.places import Placed, is_on_device, place
+
+EXACT_IN_FLOAT64 = 2**50
+"""Whole numbers up to this leave SciPy's float64 room for exact sums of some of them."""
+
+BATCH_SIDE = 64
+"""The longest side that a batch in one launch takes."""
+
+IN_ONE_LAUNCH = "lupinska_costscale:batch"
+
+STAYS_ON_DEVICE = ("datenagi2016:tree",)
+"""Solvers that take costs in device memory; all others get a copy in host memory."""
+
+
+def linear_sum_assignment(
+    cost: Any,
+    maximize: bool = False,
+    *,
+    return_duals: bool = False,
+    seconds: float | None = None,
+    device: Machine = "auto",
+    solver: str | None = None,
+    explain: bool = False,
+) -> Any:
+    """Solve the linear assignment problem, as `scipy.optimize.linear_sum_assignment` does.
+
+    Where several assignments are optimal, it may be another one than SciPy's. Integers are exact,
+    also those of 64 bits that SciPy rounds to float64.
+
+    Parameters
+    ----------
+    cost : array_like[n, m], array_like[b, n, m], or sequence of array_like[n_i, m_i]
+        Costs: booleans, integers or floats. ``inf`` (``-inf`` when maximizing) forbids a pair. A
+        three-dimensional array is a batch, a list or tuple of matrices too, of any sizes. NumPy
+        arrays and arrays with ``__cuda_array_interface__`` or ``__dlpack__`` (CuPy, PyTorch, JAX)
+        are not copied on their own side of the bus.
+    maximize : bool
+        Whether the sum is to be maximized.
+    return_duals : bool
+        Whether the dual variables that prove the answer are returned, too.
+    seconds : float, optional
+        The call gives up after so long.
+    device : {"auto", "gpu", "cpu"}
+        ``"auto"`` takes the fastest solver that is known for the input, on whichever side.
+    solver : str, optional
+        ``PAPER:SOLVER``, ``"synthesis:dense"`` or ``"scipy"`` instead of the table's choice.
+    explain : bool
+        Whether the choice and its reason are printed.
+
+    Returns
+    -------
+    row_ind, col_ind : int64[k]
+        ``k = min(n, m)`` pairs; `row_ind` increases. For a three-dimensional batch int64[b, k].
+        Arrays of the input's library if that was on a device, else NumPy's.
+    row_duals, column_duals : int64[n] and int64[m], or float64
+        With `return_duals`: ``u[i] + v[j] <= cost[i, j]`` (``>=`` when maximizing), equal on
+        assigned pairs; the duals of lines that are not assigned are 0. For a batch [b, n], [b, m].
+
+    For a list or tuple of matrices: a list of such tuples.
+
+    Raises
+    ------
+    ValueError
+        As SciPy: for another dimension, NaN, an infinity of the wrong sign, an infeasible matrix.
+        Besides: an unknown `solver` or `device`; `seconds` that are none; 64-bit integers beyond
+        2**60 in size, which SciPy would round.
+    TypeError
+        As SciPy: for types that are no numbers of up to 64 bits.
+    papers.common.model.GivenUpError
+        After `seconds`.
+    RuntimeError
+        For ``device="gpu"`` without a GPU.
+
+    Warns
+    -----
+    papers.synthesis.calls.choice.NoGpuWarning
+        Once a process, if there is no GPU and `device` is ``"auto"``.
+
+    Examples
+    --------
+    >>> from papers import linear_sum_assignment
+    >>> rows, columns = linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    >>> columns.tolist()
+    [1, 0, 2]
+    """
+    if seconds is not None:
+        check_seconds(seconds)
+    wishes = Wishes(bool(maximize), return_duals, seconds, device, solver, explain)
+    if _is_list_of_matrices(cost):
+        return [_one(place(each), wishes) for each in cost]
+    placed = place(cost)
+    return _batch(placed, wishes) if placed.array.ndim == 3 else _one(placed, wishes)
+
+
+@dataclass
+class Wishes:
+    """The wishes of a caller besides the costs, and when the call began."""
+
+    maximize: bool
+    duals: bool
+    seconds: float | None
+    device: Machine
+    solver: str | None
+    explain: bool
+    began: float = field(default_factory=lambda: time.perf_counter())
+    done: int = 0
+    said: set[str] = field(default_factory=set)
+
+    def left(self) -> float | None:
+        """Seconds that are left.
+
+        Raises
+        ------
+        GivenUpError
+            If none are.
+        """
+        if self.seconds is None:
+            return None
+        passed = time.perf_counter() - self.began
+        if passed >= self.seconds:
+            message = f"gave up after {passed:.1f} s and {self.done} matrices"
+            raise GivenUpError(message, 1000 * passed, {"matrices": self.done})
+        return self.seconds - passed
+
+    def say(self, choice: Choice, subject: str) -> None:
+        """Print a choice, if that was asked for; each line once a call."""
+        line = choice.line(subject)
+        if self.explain and line not in self.said:
+            self.said.add(line)
+            print(line)
+
+
+class Solved(NamedTuple):
+    """An assignment in arrays of the host; the duals may be None."""
+
+    row_ind: np.ndarray
+    col_ind: np.ndarray
+    row_duals: np.ndarray | None = None
+    column_duals: np.ndarray | None = None
+
+
+def _is_list_of_matrices(cost: Any) -> bool:
+    """Whether a list's or tuple's first element is itself of two dimensions."""
+    if not isinstance(cost, list | tuple) or not cost:
+        return False
+    first = cost[0]
+    if isinstance(first, list | tuple):
+        return bool(first) and (isinstance(first[0], list | tuple) or np.ndim(first[0]) > 0)
+    if hasattr(first, "ndim"):
+        return first.ndim == 2
+    return is_on_device(first) and place(first).array.ndim == 2
+
+
+# ------------------------------------------------------------------------------- one matrix
+
+
+def _one(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
+    """Solve one matrix and take the answer back to its place."""
+    solved = _solve(placed, wishes)
+    wishes.done += 1
+    return _back(placed, solved, wishes)
+
+
+def _solve(placed: Placed, wishes: Wishes) -> Solved:
+    array = placed.array
+    if array.ndim != 2:
+        raise ValueError(f"expected a matrix (2-D array), got a {array.ndim}-D array")
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        given = placed.on_host() if placed.given is None else placed.given
+        return Solved(*scipys(given, wishes.maximize))  # its errors are the contract
+    question = question_of(placed, wishes.maximize, wishes.seconds is not None)
+    choice = choose(question, wishes.device, wishes.solver)
+    if wishes.explain:
+        n, m = array.shape
+        wishes.say(choice, f"{n} x {m} {array.dtype} on the {placed.place}")
+    if choice.solver == "scipy":
+        return by_scipy(placed.on_host(), wishes)
+    try:
+        return by_solver(choice.solver, _data(placed, choice), wishes)
+    except (ValueError, TypeError) as refusal:
+        if wishes.solver is not None:
+            raise
+        return _second_choice(placed, question, wishes, choice.solver, refusal)
+
+
+def _second_choice(
+    placed: Placed, question: Question, wishes: Wishes, first: str, refusal: Exception
+) -> Solved:
+    """Solve on the CPU what a solver has refused: bad input, or more than it takes.
+
+    SciPy has the last word, since its errors are the contract. It is asked nothing that it would
+    round, and nothing that has a limit of time.
+    """
+    host = placed.on_host()
+    choice = choose(replace(question, place="host"), "cpu")
+    if choice.solver not in (first, "scipy"):
+        wishes.say(choice, f"{first} refuses ({refusal}), so instead")
+        try:
+            return by_solver(choice.solver, host, wishes)
+        except ValueError as other:
+            refusal = other
+    if question.has("rounded") or question.has("limited"):
+        raise refusal
+    last = Choice("scipy", "its answers and its errors are the contract")
+    wishes.say(last, f"that refuses ({refusal}), so instead")
+    return by_scipy(host, wishes)
+
+
+def question_of(placed: Placed, maximize: bool, limited: bool) -> Question:
+    """State all that the rules ask about a matrix; values are looked at only if a rule asks."""
+    n, m = placed.array.shape
+    kind = _kind_of(placed.array.dtype)
+    return Question(
+        "assignment",
+        "square" if n == m else "rectangle",
+        min(n, m),
+        kind,
+        placed.place,
+        _TRAITS[maximize, limited],
+        lambda: _span(placed),
+        {"rounded": lambda: _is_rounded(placed)} if kind.endswith("64") else {},
+    )
+
+
+_TRAITS = {
+    (maximize, limited): frozenset(
+        name for name, so in (("maximize", maximize), ("limited", limited)) if so
+    )
+    for maximize in (False, True)
+    for limited in (False, True)
+}
+
+
+@functools.cache
+def _kind_of(dtype: np.dtype) -> str:
+    """The type's name; of booleans and numbers without a sign "int" with the bits."""
+    return dtype.name if dtype.kind in "if" else f"int of {8 * dtype.itemsize}"
+
+
+def _extremes(placed: Placed) -> tuple[int, int]:
+    array = placed.on_host()
+    return (int(array.min()), int(array.max())) if array.size else (0, 0)
+
+
+def _span(placed: Placed) -> float:
+    """The range of integer costs over the shorter side."""
+    if placed.array.dtype.kind == "f":
+        return float("inf")
+    low, high = _extremes(placed)
+    return (high - low) / max(1, min(placed.array.shape))
+
+
+def _is_rounded(placed: Placed) -> bool:
+    """Whether SciPy's float64 may round these costs or their sums."""
+    if placed.array.dtype.kind == "f":
+        return False
+    low, high = _extremes(placed)
+    return max(-low, high) > EXACT_IN_FLOAT64
+
+
+# ------------------------------------------------------------------------------- by whom
+
+
+def by_scipy(array: np.ndarray, wishes: Wishes) -> Solved:
+    """Solve with SciPy, and derive the duals if they are asked for.
+
+    Raises
+    ------
+    ValueError
+        From SciPy; with a limit of time.
+    """
+    if wishes.seconds is not None:
+        raise ValueError("solver='scipy' takes no seconds: its code cannot be stopped")
+    rows, columns = scipys(array, wishes.maximize)
+    if not wishes.duals:
+        return Solved(rows, columns)
+    duals = duals_of(array, rows, columns, wishes.maximize)
+    if duals is None:  # SciPy's float64 has lost digits that a proof would need
+        return by_solver("lopes2019:cpu_o4", array, wishes)
+    return Solved(rows, columns, duals[0], duals[1])
+
+
+def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
+    """Solve with a paper's solver: upload, run, download."""
+    from papers.common.problems import kinds
+
+    options: dict[str, Any] = {"maximize": True} if wishes.maximize else {}
+    left = wishes.left()
+    if left is not None:
+        options["seconds"] = left
+    solver = solver_of(name)
+    if options:
+        kinds.check_options(solver, options)
+    state = solver.upload(data, **options)
+    solver.run(state)
+    answer = solver.download(state)
+    if wishes.duals:
+        answer = kinds.with_proof(solver, state, answer)
+    return Solved(answer.row_ind, answer.col_ind, answer.row_duals, answer.column_duals)
+
+
+def _data(placed: Placed, choice: Choice) -> Any:
+    """The costs as the chosen solver takes them."""
+    if placed.place == "device" and choice.solver in STAYS_ON_DEVICE:
+        from papers.common.problems.costs_on_device import adopt
+
+        return adopt(placed.array)
+    return placed.on_host()
+
+
+# ------------------------------------------------------------------------------- batches
+
+
+def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
+    """Solve the matrices of a three-dimensional array, in one launch where a rule says so."""
+    b, n, m = placed.array.shape
+    array, limited = placed.array, {"limited"} if wishes.seconds is not None else set()
+    if max(n, m) <= BATCH_SIDE and array.dtype.kind in "biuf":
+        kind, traits = array.dtype.name, frozenset(limited)
+        question = Question("assignment", "batch", b, kind, placed.place, traits)
+        choice = choose(question, wishes.device, wishes.solver)
+        if choice.solver == IN_ONE_LAUNCH:
+            wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
+            return _back(placed, by_solver(choice.solver, placed.on_host(), wishes), wishes)
+    host = placed.on_host()
+    answers = []
+    for each in host:
+        answers.append(_solve(Placed(each, "host", placed.back), wishes))
+        wishes.done += 1
+    return _back(placed, _stacked(answers, host), wishes)
+
+
+def _back(placed: Placed, solved: Solved, wishes: Wishes) -> tuple[Any, ...]:
+    """Take an answer back to the place that the costs came from."""
+    parts = solved if wishes.duals else solved[:2]
+    return tuple(placed.back(part) for part in parts if part is not None)
+
+
+def _stacked(answers: list[Solved], host: np.ndarray) -> Solved:
+    """Return the answers of a batch as one, a line a matrix."""
+    b, n, m = host.shape
+    kind = np.float64 if host.dtype.kind == "f" else np.int64
+    rows, columns = (
+        np.array([answer[place] for answer in answers], np.int64).reshape(b, min(n, m))
+        for place in (0, 1)
+    )
+    if any(answer.row_duals is None for answer in answers):
+        return Solved(rows, columns)
+    u, v = (
+        np.array([answer[place] for answer in answers], kind).reshape(b, length)
+        for place, length in ((2, n), (3, m))
+    )
+    return Solved(rows, columns, u, v)

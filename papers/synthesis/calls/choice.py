@@ -1,0 +1,266 @@
+"""Which solver runs: rules as data, the first that fits.
+
+``choices.csv`` has a rule a line, in order of preference. Rules for a GPU stand on committed
+records, which they name; those for a CPU on measurements that the commit of the line states.
+
+| column | meaning |
+| --- | --- |
+| ``problem`` | ``assignment``, ``matching`` or ``flow`` |
+| ``runs_on`` | ``gpu``, ``cpu``, or ``gpu if asked``: only where the caller has written ``device="gpu"`` |
+| ``place``, ``shape``, ``kinds`` | of the input; ``any`` takes all; ``kinds`` is how the type's name begins |
+| ``least``, ``most`` | bounds of the size: shorter side, matrices of a batch, edges, nodes |
+| ``span`` | the largest range of the costs, as a multiple of the shorter side |
+| ``only``, ``unless`` | traits of the question, one of which it must have, none of which it may have |
+| ``package`` | a module that must be installed |
+| ``solver`` | ``PAPER:SOLVER``, or ``scipy`` |
+"""  # noqa: E501 - rows of a table
+
+from __future__ import annotations
+
+import csv
+import functools
+import importlib
+import importlib.util
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Machine = Literal["auto", "gpu", "cpu"]
+
+TABLE = Path(__file__).with_name("choices.csv")
+COLUMNS = (
+    "problem", "runs_on", "place", "shape", "kinds", "least", "most", "span", "only", "unless",
+    "package", "solver", "record", "reason",
+)  # fmt: skip
+
+
+class NoGpuWarning(UserWarning):
+    """There is no GPU: the calls run on the CPU. It is given once a process.
+
+    Nobody is told who asks for ``device="cpu"``, or has selected it
+    (`papers.common.gpu.device.select`). `warnings.simplefilter` silences it like any other.
+    """
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A line of the table; see there."""
+
+    problem: str
+    runs_on: str
+    place: str
+    shape: str
+    kinds: str
+    least: float
+    most: float
+    span: float
+    only: frozenset[str]
+    unless: frozenset[str]
+    package: str
+    solver: str
+    record: str
+    reason: str
+
+    def fits(self, question: Question) -> bool:
+        """Whether this rule answers a question of its problem; dear tests come last."""
+        return (
+            self.shape in ("any", question.shape)
+            and self.place in ("any", question.place)
+            and self.least <= question.size <= self.most
+            and (self.kinds == "any" or question.kind.startswith(self.kinds))
+            and (not self.only or any(map(question.has, self.only)))
+            and not any(map(question.has, self.unless))
+            and (not self.package or _installed(self.package))
+            and (self.span == float("inf") or question.span() <= self.span)
+        )
+
+
+@dataclass(frozen=True)
+class Question:
+    """All that a rule may ask about an input.
+
+    Attributes
+    ----------
+    problem : {"assignment", "matching", "flow"}
+    shape : {"square", "rectangle", "batch", "graph", "grid", "network"}
+    size : int
+        The shorter side, the matrices of a batch, edges of a graph, nodes of a grid or a network.
+    kind : str
+        The type of the values, e.g. ``"int32"``; booleans and whole numbers without a sign are
+        ``"int"``, too.
+    place : {"host", "device"}
+        The memory that the input lies in.
+    traits : frozenset of str
+        ``limited``: with a limit of time; ``maximize``.
+    span : callable() -> float
+        The range of the costs over the shorter side; asked only if a rule needs it.
+    also : mapping of str to callable() -> bool
+        Traits that take a pass over the values; asked only if a rule needs them.
+    """
+
+    problem: str
+    shape: str
+    size: int
+    kind: str = "any"
+    place: str = "host"
+    traits: frozenset[str] = frozenset()
+    span: Callable[[], float] = lambda: float("inf")
+    also: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
+
+    def has(self, trait: str) -> bool:
+        """Whether the input has the trait."""
+        return trait in self.traits or (trait in self.also and self.also[trait]())
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A solver by name, and why it was taken."""
+
+    solver: str
+    reason: str
+
+    def line(self, subject: str) -> str:
+        """Return the line that ``explain=True`` prints."""
+        return f"papers: {subject}: {self.solver}, because: {self.reason}"
+
+
+# ------------------------------------------------------------------------------- the rules
+
+
+@functools.cache
+def rules(path: Path = TABLE) -> tuple[Rule, ...]:
+    """Read the table.
+
+    Raises
+    ------
+    ValueError
+        If its columns are not `COLUMNS`.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise ValueError(f"{path.name} has the columns {reader.fieldnames}, not {COLUMNS}")
+        return tuple(_rule(line) for line in reader)
+
+
+def _rule(line: dict[str, str]) -> Rule:
+    numbers = {
+        name: float(line[name] or default)
+        for name, default in (("least", "0"), ("most", "inf"), ("span", "inf"))
+    }
+    traits = {name: frozenset(line[name].split()) for name in ("only", "unless")}
+    return Rule(**{**line, **numbers, **traits})  # type: ignore[arg-type]
+
+
+@functools.cache
+def _installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+@functools.cache
+def _rules_for(problem: str, machines: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules() if rule.problem == problem and rule.runs_on in machines)
+
+
+def choose(question: Question, device: Machine = "auto", solver: str | None = None) -> Choice:
+    """Return the solver that answers a question.
+
+    Parameters
+    ----------
+    question : Question
+    device : {"auto", "gpu", "cpu"}
+    solver : str, optional
+        The caller's own choice.
+
+    Raises
+    ------
+    ValueError
+        For an unknown device, or a solver that is none or solves another problem.
+    RuntimeError
+        For ``"gpu"`` where there is none.
+    """
+    machines = _machines(device)
+    if solver is not None:
+        if solver != "scipy" and solver_of(solver).problem != question.problem:
+            raise ValueError(f"solver={solver!r} solves no {question.problem}")
+        return Choice(solver, "the caller has named it")
+    for rule in _rules_for(question.problem, machines):
+        if rule.fits(question):
+            record = f" [{rule.record}]" if rule.record else ""
+            return Choice(rule.solver, rule.reason + record)
+    raise ValueError(f"no rule of {TABLE.name} fits {question}")
+
+
+def _machines(device: Machine) -> tuple[str, ...]:
+    """The values of ``runs_on`` that rules may have here."""
+    if device == "cpu":
+        return ("cpu",)
+    if device not in ("auto", "gpu"):
+        raise ValueError(f"device={device!r} is not one of 'auto', 'gpu', 'cpu'")
+    if device == "gpu":
+        if not _has_gpu():
+            raise RuntimeError("no CUDA GPU was found; use device 'cpu' or 'auto'")
+        return ("gpu", "gpu if asked")
+    if _has_gpu():
+        return ("gpu", "cpu")
+    _say_so_once()
+    return ("cpu",)
+
+
+def _has_gpu() -> bool:
+    from papers.common.gpu import device
+
+    return device.describe().is_gpu if device.is_settled() else _gpu_present()
+
+
+@functools.cache
+def _gpu_present() -> bool:
+    from papers.common.gpu import device
+
+    return device.gpu_present()
+
+
+@functools.cache
+def _say_so_once() -> None:
+    from papers.common.gpu import device
+
+    if not device.is_settled():
+        warnings.warn(
+            "there is no CUDA GPU: the calls of `papers` run on the CPU (said once; device='cpu' "
+            "asks for it)",
+            NoGpuWarning,
+            stacklevel=_callers_level(),
+        )
+
+
+def _callers_level() -> int:
+    """Count the frames from `_say_so_once` up to the first one outside of these calls."""
+    frame, level = sys._getframe(1), 1
+    home = str(TABLE.parent)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+# ------------------------------------------------------------------------------- solvers
+
+
+@functools.cache
+def solver_of(name: str) -> Any:
+    """Return the `papers.common.model.Solver` called ``PAPER:SOLVER``.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    home, _, short = name.partition(":")
+    try:
+        if home == "synthesis":
+            return importlib.import_module("papers.synthesis.solvers").SOLVERS[short]
+        return importlib.import_module(f"papers.{home}").PAPER.solvers()[short]
+    except (ModuleNotFoundError, AttributeError, KeyError):
+        raise ValueError(f"there is no solver {name!r}: they are called PAPER:SOLVER") from None

@@ -1,0 +1,275 @@
+"""`maximum_bipartite_matching` as SciPy has it, and what a maximum matching tells of a graph.
+
+By Koenig's theorem a maximum matching gives a vertex cover of its size, its size is the matrix's
+structural rank, and the vertices that alternating paths reach from free ones part the matrix into
+the blocks of Dulmage and Mendelsohn (`papers.synthesis.calls.blocks`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from papers.common.deadline import check_seconds
+from papers.synthesis.calls.choice import Machine, Question, choose, solver_of
+from papers.synthesis.calls.places import Placed, is_on_device, place
+
+FORMATS = ("csr", "csc", "coo")
+
+
+@dataclass(frozen=True)
+class VertexCover:
+    """The fewest rows and columns that hold an end of every edge.
+
+    Attributes
+    ----------
+    rows : bool[rows]
+    columns : bool[columns]
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """The number of vertices: as many as a maximum matching has pairs."""
+        return int(np.count_nonzero(self.rows)) + int(np.count_nonzero(self.columns))
+
+
+@dataclass(frozen=True)
+class DulmageMendelsohn:
+    """A matrix in block upper triangular form: ``graph[row_order][:, column_order]``.
+
+    The first block has more columns than rows, the last more rows than columns (either may be
+    empty), those between are square, have a matched diagonal and cannot be parted further. Nothing
+    is stored below the blocks.
+
+    Attributes
+    ----------
+    row_order, column_order : int64[rows], int64[columns]
+        Permutations.
+    row_blocks, column_blocks : int64[blocks + 1]
+        Block ``k`` has the rows ``row_order[row_blocks[k]:row_blocks[k + 1]]``, the columns
+        likewise. Block 0 is the wide one, the last the tall one, so there are at least two.
+    """
+
+    row_order: np.ndarray
+    column_order: np.ndarray
+    row_blocks: np.ndarray
+    column_blocks: np.ndarray
+
+
+# ------------------------------------------------------------------------------- calls
+
+
+def maximum_bipartite_matching(
+    graph: Any,
+    perm_type: Literal["row", "column"] = "row",
+    *,
+    seconds: float | None = None,
+    device: Machine = "auto",
+    solver: str | None = None,
+    explain: bool = False,
+) -> Any:
+    """Match as many rows and columns as possible, as `scipy.sparse.csgraph` does.
+
+    Where several matchings are maximum, it may be another one than SciPy's.
+
+    Parameters
+    ----------
+    graph : sparse array or matrix [rows, columns] in CSR, CSC or COO format
+        SciPy's, or one like it whose index arrays lie on a device (CuPy's). Every stored entry is
+        an edge, whatever its value.
+    perm_type : {"row", "column"}
+        Whether the rows of the columns are returned, or the columns of the rows.
+    seconds : float, optional
+        The call gives up after so long.
+    device : {"auto", "gpu", "cpu"}
+    solver : str, optional
+        ``PAPER:SOLVER`` or ``"scipy"`` instead of the table's choice.
+    explain : bool
+        Whether the choice and its reason are printed.
+
+    Returns
+    -------
+    int32[columns] or int32[rows]
+        The row matched to each column (or the column to each row), -1 where there is none.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not sparse, or in another format.
+    ValueError
+        For a `perm_type` that is none (SciPy takes it for ``"row"``), a broken graph, `seconds`
+        that are none, an unknown `solver` or `device`.
+    papers.common.model.GivenUpError
+        After `seconds`.
+    RuntimeError
+        For ``device="gpu"`` without a GPU.
+
+    Examples
+    --------
+    >>> from papers import maximum_bipartite_matching
+    >>> from scipy.sparse import csr_array
+    >>> maximum_bipartite_matching(csr_array([[1, 1], [1, 0]]), "column").tolist()
+    [1, 0]
+    """
+    if perm_type not in ("row", "column"):
+        raise ValueError(f"perm_type={perm_type!r} is neither 'row' nor 'column'")
+    if seconds is not None:
+        check_seconds(seconds)
+    matrix, placed = _matrix_of(graph)
+    by_columns = perm_type == "row"
+    limited = frozenset({"limited"} if seconds is not None else ())
+    question = Question("matching", "graph", int(matrix.nnz), "any", placed.place, limited)
+    choice = choose(question, device, solver)
+    if explain:
+        print(choice.line(f"{matrix.shape[0]} x {matrix.shape[1]}, {matrix.nnz} edges"))
+    if choice.solver == "scipy":
+        return placed.back(_by_scipy(matrix, perm_type, seconds))
+    answer = _by_solver(choice.solver, matrix, seconds)
+    return placed.back(answer.column_match if by_columns else answer.row_match)
+
+
+def structural_rank(graph: Any, **options: Any) -> int:
+    """Return the size of a maximum matching: the largest rank that values at these places allow.
+
+    Parameters
+    ----------
+    graph, options
+        As of `maximum_bipartite_matching`, without `perm_type`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from papers import structural_rank
+    >>> from scipy.sparse import csr_array
+    >>> structural_rank(csr_array([[1, 1, 1], [0, 0, 1], [0, 0, 1]]))
+    2
+    """
+    row_of_column = _on_host(maximum_bipartite_matching(graph, "row", **options))
+    return int(np.count_nonzero(row_of_column >= 0))
+
+
+def koenig_cover(graph: Any, matching: Any = None, **options: Any) -> VertexCover:
+    """Return a smallest vertex cover: as many vertices as a maximum matching has pairs.
+
+    Parameters
+    ----------
+    graph, options
+        As of `maximum_bipartite_matching`, without `perm_type`.
+    matching : int[columns], optional
+        The value of ``maximum_bipartite_matching(graph)``; by default it is found here.
+
+    Returns
+    -------
+    VertexCover
+
+    Raises
+    ------
+    ValueError
+        If `matching` is no matching of this graph, or not maximum.
+
+    Examples
+    --------
+    >>> from papers import koenig_cover
+    >>> from scipy.sparse import csr_array
+    >>> koenig_cover(csr_array([[1, 1, 1], [0, 0, 1], [0, 0, 1]])).rows.tolist()
+    [True, False, False]
+    """
+    from papers.synthesis.calls.blocks import cover_of
+
+    return VertexCover(*cover_of(*_matched(graph, matching, options)))
+
+
+def dulmage_mendelsohn(graph: Any, matching: Any = None, **options: Any) -> DulmageMendelsohn:
+    """Return the blocks of Dulmage and Mendelsohn: a block upper triangular form.
+
+    Parameters
+    ----------
+    graph, matching, options
+        As of `koenig_cover`.
+
+    Returns
+    -------
+    DulmageMendelsohn
+
+    Raises
+    ------
+    ValueError
+        As `koenig_cover`.
+
+    Examples
+    --------
+    >>> from papers import dulmage_mendelsohn
+    >>> from scipy.sparse import csr_array
+    >>> blocks = dulmage_mendelsohn(csr_array([[1, 0], [1, 1]]))
+    >>> blocks.row_order.tolist(), blocks.row_blocks.tolist()
+    ([1, 0], [0, 0, 1, 2, 2])
+    """
+    from papers.synthesis.calls.blocks import blocks_of
+
+    return DulmageMendelsohn(*blocks_of(*_matched(graph, matching, options)))
+
+
+# ------------------------------------------------------------------------------- the work
+
+
+def _matrix_of(graph: Any) -> tuple[Any, Placed]:
+    """Return the graph as SciPy's matrix, and the place of its index array, for the way back."""
+    if issparse(graph):
+        if graph.format not in FORMATS:
+            raise TypeError("graph must be in CSC, CSR, or COO format.")
+        if graph.ndim != 2:
+            raise ValueError(f"expected a graph of two dimensions, got {graph.ndim}")
+        return graph, place(np.empty(0, np.int32))
+    if getattr(graph, "format", None) not in FORMATS or not is_on_device(graph.data):
+        raise TypeError("graph must be sparse")
+    if graph.format != "csr":
+        graph = graph.tocsr()
+    indices, indptr = (place(part).on_host() for part in (graph.indices, graph.indptr))
+    ones = np.ones(indices.size, np.int8)
+    return csr_array((ones, indices, indptr), shape=graph.shape), place(graph.indices)
+
+
+def _by_scipy(matrix: Any, perm_type: str, seconds: float | None) -> np.ndarray:
+    from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
+
+    if seconds is not None:
+        raise ValueError("solver='scipy' takes no seconds: its code cannot be stopped")
+    return scipys(matrix, perm_type)
+
+
+def _by_solver(name: str, matrix: Any, seconds: float | None) -> Any:
+    solver = solver_of(name)
+    state = solver.upload(matrix, **({} if seconds is None else {"seconds": seconds}))
+    solver.run(state)
+    return solver.download(state)
+
+
+def _on_host(array: Any) -> np.ndarray:
+    return place(array).on_host()
+
+
+def _matched(graph: Any, matching: Any, options: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the graph by columns, and the partners of its rows and of its columns."""
+    from papers.common.problems.graph import bipartite
+
+    if matching is None:
+        matching = maximum_bipartite_matching(graph, "row", **options)
+    checked = bipartite(_matrix_of(graph)[0])
+    column_match = _on_host(matching)
+    if column_match.shape != (checked.columns,) or column_match.dtype.kind not in "iu":
+        raise ValueError(f"matching must be the row of each of the {checked.columns} columns")
+    if column_match.size and not -1 <= column_match.min() <= column_match.max() < checked.rows:
+        raise ValueError(f"matching names a row outside -1 .. {checked.rows - 1}")
+    row_match = np.full(checked.rows, -1, np.int32)
+    columns = np.flatnonzero(column_match >= 0)
+    row_match[column_match[columns]] = columns
+    return checked, row_match, column_match.astype(np.int32)

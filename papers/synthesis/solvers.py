@@ -1,0 +1,21 @@
+"""Lists the solvers of the synthesis by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from papers.common.model import Solver
+from papers.synthesis.assignment import solver
+
+SOLVERS: Mapping[str, Solver] = {
+    "dense": Solver(
+        name="dense",
+        title="synthesis: dense costs, one launch",
+        device="cuda",
+        problem="assignment",
+        upload=solver.upload,
+        run=solver.run,
+        download=solver.download,
+        limits={"wide integers": "overflow"},
+    )
+}

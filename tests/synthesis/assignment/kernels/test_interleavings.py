@@ -1,0 +1,166 @@
+"""The launch under seeded interleavings of several blocks, in a strong and in a weak memory.
+
+Every word that goes from block to block lies behind a barrier of the grid or in an atomic, but for
+one harmless race (`rounds.row_duals_with`); a barrier that is left out is what these tests notice.
+"""
+
+import inspect
+
+import pytest
+from nightly import first
+from numba import cuda
+from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+
+from papers.common.executor.scheduler import Executor
+from papers.common.executor.weak_memory import WeakMemory
+from papers.common.gpu import device
+from papers.synthesis.assignment import launches, solver
+from papers.synthesis.assignment.kernels import floats, integers, rounds, search
+from papers.synthesis.assignment.settings import Settings
+
+SMALL = {"threads": 32, "loads": 2, "tile": 2}
+
+SCHEDULES = {
+    "phases": Settings(**SMALL, blocks=2, start_rounds=2, scale_above=1000),
+    "scales": Settings(
+        **SMALL, blocks=3, start_rounds=1, scale_above=0, most_rounds=4, left_free=300
+    ),
+    "warps": Settings(
+        **SMALL | {"threads": 64}, blocks=2, start_rounds=0, scale_above=1000, warps_a_row=2
+    ),
+}
+
+
+def solve(kind, seed, schedule, weak):
+    """One small matrix, solved and proved."""
+    cost, maximize = draw(kind, seed, most=6)
+    if not has_assignment(cost, maximize):
+        return
+    memory = WeakMemory(seed) if weak else None
+    with device.executing(Executor(seed, 0.2, memory=memory)):
+        answer = solver.solve(cost, maximize, settings=SCHEDULES[schedule])
+    assert_optimal(cost, answer, maximize)
+
+
+@pytest.mark.parametrize("seed", first(1, range(40)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_order_of_the_threads_is_right(kind, seed):
+    place = seed + list(KINDS).index(kind)
+    solve(kind, seed, list(SCHEDULES)[place % len(SCHEDULES)], weak=place % 2 == 1)
+
+
+# ------------------------------------------------------------------------------- planted faults
+
+FAULTS = {
+    "two rows take one column": (
+        rounds, "take_bids",
+        "and cuda.atomic.exch(tree.column_claim, column, turn + 1) != turn + 1", "and True",
+        "two values", "phases",
+    ),
+    "two paths of one tree": (
+        search, "update_duals",
+        "cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1",
+        "cuda.atomic.exch(tree.row_claim, root, turn + 1) != -1", "all equal", "warps",
+    ),
+    "the first warp's reach is lost": (
+        search, "publish", "cuda.atomic.max(log.levels, REACH + slot, farthest)", "pass",
+        "uniform", "warps",
+    ),
+    "places are handed out twice": (
+        rounds, "place_for", "int32(first + rank)", "int32(first)", "uniform", "phases",
+    ),
+    "a list's count is not cleared": (
+        rounds, "prepare_turn", "store_relaxed(log.words, FREE + (turn + 2) % 3, int32(0))",
+        "pass", "product", "scales",
+    ),
+    "a level's nearest column is not cleared": (
+        search, "clear_level", "log.levels[LEAST + slot] = matrix.top", "pass",
+        "product", "phases",
+    ),
+    "free columns rise too far": (
+        rounds, "raise_free_columns", "least[j] + eps", "least[j] + eps + eps + 99",
+        "low rank", "scales",
+    ),
+    "bids are taken before all are made": (
+        rounds, "rounds_with",
+        "matching, lists)\n            grid.sync()", "matching, lists)", "narrow", "phases",
+    ),
+    "paths are walked before all are traced": (
+        search, "phases_with", "lists, tree)\n            grid.sync()", "lists, tree)",
+        "narrow", "warps",
+    ),
+    "lanes of one column do not meet": (
+        search, "relax_with", "if step >= tile:", "if step > 99:", "uniform", "warps",
+    ),
+    "an equal distance changes the row before": (
+        search, "relax_with", "if best < distance:", "if best <= distance:",
+        "narrow", "warps",
+    ),
+    "a slack is handed on without its row's distance": (
+        search, "relax_with", "front.base[other + place] = distance - duals.u[row]",
+        "front.base[other + place] = -duals.u[row]", "uniform", "warps",
+    ),
+    "a level begins before the last one ends": (
+        search, "search_with", "grid.sync()\n            level =", "level =", "uniform", "warps",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def _kernels_are_made_anew():
+    """Kernels are kept: those with a fault are made for one test, and thrown away."""
+    made = (integers.assign_with, floats.assign_with, launches.kernel_for)
+    for cache in made:
+        cache.cache_clear()
+    yield
+    for cache in made:
+        cache.cache_clear()
+
+
+def spoiled(module, name, right, wrong):
+    """A function of a module with other words in its text."""
+    function = getattr(module, name)
+    function = getattr(function, "py_func", function)
+    text = inspect.getsource(function)
+    assert right in text
+    namespace = dict(function.__globals__)
+    exec(text.replace(right, wrong), namespace)
+    return namespace[name]
+
+
+def solve_many(kind, schedule, seeds=40):
+    for seed in range(seeds):
+        solve(kind, seed, schedule, weak=seed % 2 == 1)
+
+
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_noticed(fault, monkeypatch):
+    """By a proof that fails, or by a run that ends at one of its bounds."""
+    module, name, right, wrong, kind, schedule = FAULTS[fault]
+    monkeypatch.setattr(module, name, spoiled(module, name, right, wrong))
+    with pytest.raises(Exception) as told:
+        solve_many(kind, schedule)
+    assert not isinstance(told.value, (NameError, SyntaxError, TypeError))
+
+
+def test_the_planted_faults_are_what_fails(monkeypatch):
+    """The same runs without a fault, made of the same text: all are right."""
+    assert {fault[4:] for fault in FAULTS.values()} >= {("uniform", "warps")}
+    monkeypatch.setattr(search, "publish", spoiled(search, "publish", "farthest", "farthest"))
+    solve_many("uniform", "warps", seeds=4)
+
+
+def test_a_circle_ends_the_trace_and_the_run(monkeypatch):
+    """Planted: no path is ever claimed; the bound on the phases ends the run, which says so."""
+
+    @cuda.jit(device=True)
+    def lost(column, shape, matching, tree):
+        return -1
+
+    monkeypatch.setattr(search, "trace", lost)
+    with (
+        device.executing(Executor()),
+        pytest.raises(RuntimeError, match="has not ended within its bounds"),
+    ):
+        solver.solve(*draw("uniform", 1, most=6), settings=SCHEDULES["warps"])

@@ -1,0 +1,54 @@
+"""A block of 512 threads starts: the assembler's own count of registers, without a GPU."""
+
+import re
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from papers.common.gpu.launch import registers_for
+from papers.common.gpu.signatures import argument_types
+from papers.synthesis.assignment.kernels import floats, integers
+from papers.synthesis.assignment.settings import Settings
+
+MOST_STACK = 256
+"""Bytes a thread may spill."""
+
+
+def assembled(ptx, registers):
+    """What the assembler says about a kernel, or a skip where it is not installed."""
+    nvjitlink = pytest.importorskip("cuda.bindings.nvjitlink")
+    runtime = sorted(Path(sysconfig.get_paths()["purelib"]).rglob("libcudadevrt.a"))
+    if not runtime:
+        pytest.skip("libcudadevrt.a is not installed: no barrier of the grid can be linked")
+    options = ["-arch=sm_90", "-verbose", f"-maxrregcount={registers}"]
+    handle = nvjitlink.create(len(options), options)
+    text, library = ptx.encode(), runtime[0].read_bytes()
+    nvjitlink.add_data(handle, nvjitlink.InputType.PTX, text, len(text), "assign")
+    nvjitlink.add_data(handle, nvjitlink.InputType.LIBRARY, library, len(library), "cudadevrt")
+    nvjitlink.complete(handle)
+    said = bytearray(nvjitlink.get_info_log_size(handle))
+    nvjitlink.get_info_log(handle, said)
+    return said.decode()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("module", [integers, floats], ids=["integers", "floats"])
+def test_the_largest_default_block_starts(module, monkeypatch):
+    from numba import cuda
+    from numba.cuda import dispatcher
+
+    class Card:
+        compute_capability = (9, 0)
+
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: Card)
+    limit = registers_for(Settings().threads)
+    assert limit == 128
+    ((kernel, signature),) = module.SIGNATURES.items()
+    for element in module.ELEMENT_TYPES:
+        kinds = argument_types(signature, element)
+        ptx, _ = cuda.compile(kernel.py_func, kinds, device=False, abi="numba", cc=(9, 0))
+        found = re.search(r"used (\d+) registers, .*?(\d+) stack", assembled(ptx, limit))
+        assert found
+        assert int(found[1]) <= limit
+        assert int(found[2]) <= MOST_STACK, f"{element}: registers are spilled"

@@ -1,0 +1,110 @@
+"""The algorithm in plain NumPy: right on every kind, and its schedule does what it is for."""
+
+import inspect
+
+import numpy as np
+import pytest
+from nightly import first
+from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+
+from papers.synthesis.assignment import reference
+from papers.synthesis.assignment.settings import Settings
+
+BARE = Settings(start_rounds=0, scale_above=1000)
+SCALED = Settings(start_rounds=1, scale_above=0, most_rounds=5, left_free=200)
+
+
+def assert_solved(cost, maximize, settings=None):
+    if not has_assignment(cost, maximize):
+        with pytest.raises(ValueError, match="infeasible"):
+            reference.solve(cost, maximize, settings=settings)
+        return None
+    answer = reference.solve(cost, maximize, settings=settings)
+    assert_optimal(cost, answer, maximize)
+    return answer
+
+
+def assert_all_solved(kind, seeds, settings):
+    for seed in range(seeds):
+        assert_solved(*draw(kind, seed), settings)
+
+
+@pytest.mark.parametrize("part", first(1, range(8)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_solved_and_proved(kind, part):
+    for seed in range(24 * part, 24 * part + 24):
+        assert_solved(*draw(kind, seed))
+
+
+@pytest.mark.parametrize("settings", [BARE, SCALED], ids=["phases alone", "scales"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_setting_is_right(kind, settings):
+    assert_all_solved(kind, 6, settings)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (4, 0), (1, 1), (1, 30), (30, 1), (40, 37)])
+def test_shapes(shape):
+    cost = np.random.default_rng(1).integers(0, 50, shape)
+    assert_optimal(cost, reference.solve(cost))
+
+
+def test_structured_costs_are_scaled_and_uniform_ones_are_not():
+    """The rule of 8 per cent; scaling takes an eighth of the phases of a product, or fewer."""
+    g = np.random.default_rng(3)
+    assert not reference.solve(KINDS["uniform"](g, 100, 100)).counters["scales"]
+    cost = KINDS["product"](g, 60, 60)
+    scaled = reference.solve(cost).counters
+    assert scaled["scales"] > 3
+    assert 8 * scaled["phases"] <= reference.solve(cost, settings=BARE).counters["phases"]
+
+
+def test_a_late_stop_needs_fewer_phases_than_free_rows():
+    cost = np.random.default_rng(4).integers(0, 1000, (100, 100))
+    counts = reference.solve(cost, settings=BARE).counters
+    assert counts["phases"] < 20
+
+
+def test_rounds_do_not_stall_at_the_first_one():
+    """All rows but one are free after the first round, and the rounds go on."""
+    cost = np.outer(np.arange(1, 31), np.arange(1, 31))
+    assert reference.solve(cost).counters["rounds"] > 2 * Settings().start_rounds
+
+
+# ------------------------------------------------------------------------------- planted faults
+
+FAULTS = {
+    "an update that is too small": (
+        "phase", "state.v[near] -= reach - distance[near]",
+        "state.v[near] -= (reach - distance[near]) // 2", "uniform",
+    ),
+    "a search that ends at the nearest column but updates to the farthest": (
+        "search", "distance[free].max() if state.square else distance[free].min()",
+        "distance[free].min()", "uniform",
+    ),
+    "rows that keep their column at any slack": (
+        "rescale", "keep = tight <= least[rows] + eps", "keep = tight == tight", "product",
+    ),
+    "free columns that rise too far": (
+        "rescale", "rest + eps", "rest + eps + eps + 9", "low rank",
+    ),
+    "bids above the second nearest": (
+        "bid", "- first + eps", "- first + eps + 5", "uniform",
+    ),
+    "a rectangle's search to the farthest column": (
+        "phase", "distance[free].max() if state.square else distance[free].min()",
+        "distance[free].max()", "narrow",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_noticed(fault, monkeypatch):
+    name, right, wrong, kind = FAULTS[fault]
+    text = inspect.getsource(getattr(reference, name))
+    assert right in text
+    spoiled = dict(vars(reference))
+    exec(text.replace(right, wrong), spoiled)
+    monkeypatch.setattr(reference, name, spoiled[name])
+    settings = {"rescale": SCALED, "bid": None}.get(name, BARE)
+    with pytest.raises(AssertionError):  # a proof that fails, or a path without end
+        assert_all_solved(kind, 60, settings)

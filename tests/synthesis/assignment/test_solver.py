@@ -1,0 +1,191 @@
+"""The launch: the reference's answers and counts, on every kind, in the CPU executor."""
+
+import itertools
+
+import numpy as np
+import pytest
+from nightly import first
+from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+
+from papers.common.executor.scheduler import Executor
+from papers.common.gpu import device
+from papers.common.model import GivenUpError
+from papers.kawtikwar_opts.kernels.clock import globaltimer
+from papers.synthesis.assignment import reference, solver
+from papers.synthesis.assignment.costs import prepare
+from papers.synthesis.assignment.settings import Settings
+from papers.synthesis.solvers import SOLVERS
+
+SMALL = {"threads": 32, "blocks": 3, "loads": 2}
+
+SHAPES = (
+    Settings(**SMALL, tile=8),
+    Settings(**SMALL | {"threads": 64}, tile=32, warps_a_row=2, scale_above=0, most_rounds=9),
+    Settings(**SMALL | {"blocks": 2}, tile=2, start_rounds=0, scale_above=1000),
+)
+"""The usual schedule, scales of few rounds, and phases alone; of several shapes."""
+
+
+def assert_solved(cost, maximize, settings=SHAPES[0]):
+    if not has_assignment(cost, maximize):
+        with pytest.raises(ValueError, match="infeasible"):
+            solver.solve(cost, maximize, settings=settings)
+        return None
+    answer = solver.solve(cost, maximize, settings=settings)
+    assert_optimal(cost, answer, maximize)
+    return answer
+
+
+@pytest.mark.parametrize("seed", first(1, range(30)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_solved_and_proved(kind, seed):
+    settings = SHAPES[(seed + len(kind)) % len(SHAPES)]
+    cost, maximize = draw(kind, seed, most=7)
+    assert_solved(cost, maximize, settings)
+
+
+@pytest.mark.parametrize(
+    "case", first(2, itertools.product(("euclid", "low rank", "uniform", "product"), SHAPES))
+)
+def test_the_launch_counts_as_the_reference(case):
+    """Without interleavings it takes the same turns, bids and relaxations, one by one."""
+    kind, settings = case
+    g = np.random.default_rng(2)
+    cost = 10**6 * KINDS[kind](g, 12, 12) + g.integers(0, 10**5, (12, 12))
+    counts = reference.solve(cost, settings=settings).counters
+    answer = solver.solve(cost, settings=settings)
+    assert {name: answer.counters[name] for name in reference.COUNTS} == counts
+    assert answer.counters["kernel_launches"] == 1
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (4, 0), (1, 1), (1, 9), (9, 1), (4, 37)])
+def test_shapes(shape):
+    assert_solved(np.random.default_rng(1).integers(-9, 50, shape), False)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_a_state_runs_again(dtype):
+    cost = np.random.default_rng(2).integers(0, 99, (8, 8))
+    state = solver.upload(cost, dtype=dtype, settings=SHAPES[2])
+    assert state.arrays["cost"].dtype == dtype
+    for _ in range(2):
+        solver.run(state)
+        assert_optimal(cost, solver.download(state))
+        for name in state.arrays.keys() - {"cost", "signal", "words"}:
+            state.arrays[name].view(np.uint8)[...] = 0xA5  # a run makes all the others itself
+
+
+def test_barriers_are_those_that_the_kernel_comes_by(monkeypatch):
+    """The count of the download, and the grid's barriers in the executor."""
+    from papers.common.executor._cuda_namespace import _GridGroup
+
+    met = []
+    sync = _GridGroup.sync
+    monkeypatch.setattr(_GridGroup, "sync", lambda group: (met.append(1), sync(group)))
+    g = np.random.default_rng(3)
+    for cost in (KINDS["product"](g, 5, 5), g.normal(size=(6, 6)), g.normal(size=(3, 6))):
+        met.clear()
+        answer = solver.solve(cost, settings=SHAPES[0])
+        assert len(met) == answer.counters["barriers"] * 3 * 32
+
+
+# ------------------------------------------------------------------------------- limits
+
+
+def test_a_run_gives_up_and_its_state_runs_again():
+    cost = np.random.default_rng(4).integers(0, 99, (9, 9))
+    state = solver.upload(cost, settings=SHAPES[2], seconds=1e-9)
+    with pytest.raises(GivenUpError, match=r"gave up after 0\.0 s and \d matched") as told:
+        solver.run(state)
+    assert told.value.after_ms > 0
+    assert 0 <= told.value.reached["matched"] < 9
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+    assert_optimal(cost, solver.solve(cost, settings=SHAPES[2], seconds=600))
+
+
+def test_a_run_may_give_up_at_any_turn(monkeypatch):
+    """The clock counts how often it is looked at; whenever it runs out, all blocks leave together.
+
+    The time is over in the rounds, in the scales, in a search, and at last not at all.
+    """
+    cost = 10 * KINDS["product"](np.random.default_rng(1), 6, 6)
+    cost[0, 3] = 1
+    reached = []
+    for settings, looks in (SHAPES[2], range(1, 26, 4)), (SHAPES[1], (2, 9, 30)):
+        for look in looks:
+            ticks = itertools.count()
+            monkeypatch.setattr(globaltimer, "__executor__", ticks.__next__)
+            seconds = 1e-9 * (settings.blocks * settings.threads + look)  # each looks once at first
+            with device.executing(Executor()):
+                state = solver.upload(cost, settings=settings, seconds=seconds)
+                try:
+                    solver.run(state)
+                except GivenUpError as told:
+                    reached.append({name for name, count in told.reached.items() if count})
+                else:
+                    assert_optimal(cost, solver.download(state))
+                    reached.append({"solved"})
+    for name in ("rounds", "scales", "iterations", "solved"):
+        assert any(name in names for names in reached), name
+
+
+@pytest.mark.parametrize("seconds", [0, -1, True, "1", float("nan")])
+def test_wrong_limits_are_bad_input(seconds):
+    with pytest.raises(ValueError, match="seconds="):
+        solver.upload([[1]], seconds=seconds)
+
+
+BAD = {
+    "NaN": ([[1.0, np.nan], [2.0, 3.0]], {}, "NaN"),
+    "an infinity of the wrong sign": ([[1.0, -np.inf], [2.0, 3.0]], {}, "wrong sign"),
+    "the same when maximizing": ([[1.0, np.inf], [2.0, 3.0]], {"maximize": True}, "wrong sign"),
+    "a range of 2**52": ([[0, 2**52]], {}, "overflow"),
+    "costs above 2**60": ([[2**61, 2**61]], {}, "2\\*\\*60"),
+    "a type too narrow": ([[0, 2**40]], {"dtype": "int32"}, "int32"),
+    "floats as integers": ([[0.5]], {"dtype": "int32"}, "float64"),
+    "an unknown type": ([[1]], {"dtype": "int16"}, "int16"),
+    "three dimensions": (np.zeros((2, 2, 2)), {}, "2-D"),
+    "floats that overflow": ([[1e308, -1e308], [1e308, 1e308]], {}, "overflow"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused(name):
+    cost, options, words = BAD[name]
+    with pytest.raises(ValueError, match=words):
+        solver.upload(cost, **options)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"threads": 48}, {"tile": 64}, {"loads": 0}, {"divisor": 1}, {"delta": 0.5}]
+)
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Settings(**wrong)
+
+
+@pytest.mark.parametrize(("m", "tile"), [(1, 8), (1024, 8), (1025, 16), (4096, 32), (10**5, 32)])
+def test_a_tile_leaves_work_for_a_hundred_blocks(m, tile):
+    assert Settings.for_shape(1, m).tile == tile
+
+
+def test_sums_of_wide_costs_do_not_overflow():
+    """Reduced costs of 2**52 are added up with fewer bits, and the mean has the others again."""
+    cost = np.zeros((40, 40), np.int64)
+    cost[:, ::2] = cost[::2] = 2**52 - 1
+    costs = prepare(cost)
+    state = solver.upload(cost, settings=SHAPES[0])
+    shape = state.launches["assign"].arguments[1]
+    assert shape.shift == 53 + (40 * 40).bit_length() - 62
+    assert int(costs.matrix.max()) * 2 * 1600 >> int(shape.shift) < 2**63
+
+
+def test_the_solver_is_declared():
+    declared = SOLVERS["dense"]
+    cost = np.random.default_rng(5).integers(0, 99, (6, 6))
+    state = declared.upload(cost)
+    declared.run(state)
+    assert_optimal(cost, declared.download(state))
+    with pytest.raises(ValueError, match=declared.limits["wide integers"]):
+        declared.upload(np.array([[0, 2**53]]))

@@ -1,0 +1,53 @@
+"""Arrays that say that they lie on a device; their memory is the host's, as the executor's is."""
+
+import numpy as np
+
+CUDA = 2
+
+
+class OnDevice:
+    """An array with ``__cuda_array_interface__``, as Numba's and CuPy's have it."""
+
+    def __init__(self, array):
+        self.memory = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape,
+            "strides": None if array.flags.c_contiguous else array.strides,
+            "typestr": array.dtype.str,
+            "data": (array.ctypes.data, False),
+            "version": 3,
+        }
+
+
+class ByDlpack:
+    """An array with nothing but DLPack's two methods, on a device or on the host."""
+
+    def __init__(self, array, kind=CUDA):
+        self.memory, self.kind, self.streams = array, kind, []
+
+    def __dlpack_device__(self):
+        return self.kind, 0
+
+    def __dlpack__(self, *, stream=None, **options):
+        self.streams.append(stream)
+        return self.memory.__dlpack__(**options)
+
+
+class LikeTorch(np.ndarray):
+    """A tensor on the host: asking it for the interface is an error, as PyTorch has it."""
+
+    @property
+    def __cuda_array_interface__(self):
+        raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor type")
+
+
+class SparseOnDevice:
+    """A matrix in CSR format whose arrays lie on a device, as CuPy's."""
+
+    format = "csr"
+
+    def __init__(self, matrix):
+        self.shape = matrix.shape
+        self.data, self.indices, self.indptr = map(
+            OnDevice, (matrix.data, matrix.indices, matrix.indptr)
+        )

@@ -1,0 +1,117 @@
+"""The table of solvers: every rule stands on a record, and every rule is reached."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import papers
+from papers.synthesis.calls import choice
+from papers.synthesis.calls.choice import Question, choose, rules, solver_of
+
+HOME = Path(papers.__file__).parent
+
+
+def fault_of(rule):
+    """The reason why a rule may not stand in the table, or ""."""
+    if rule.solver != "scipy" and solver_of(rule.solver).problem != rule.problem:
+        return "solves another problem"
+    if not rule.reason:
+        return "has no reason"
+    if rule.runs_on == "cpu":
+        return "" if not rule.record else "a measurement of a CPU is in the commit, not in a record"
+    paper = rule.record.partition("/")[0]
+    path = HOME / rule.record / "measurements.csv"
+    if not path.is_file():
+        return f"{path} is no record of {paper}"
+    recorded = set(pd.read_csv(path, usecols=["solver"]).solver)
+    names = {rule.solver, rule.solver.replace(":batch", ":batch_of_many")}
+    return "" if names & recorded else f"{rule.record} has not measured {rule.solver}"
+
+
+def test_every_rule_for_a_gpu_names_a_record_that_has_measured_its_solver():
+    assert {rule.solver: fault_of(rule) for rule in rules() if fault_of(rule)} == {}
+
+
+def test_faulty_rules_are_found():
+    """Planted: a missing record, a record of other solvers, another problem, no reason."""
+    rule = rules()[0]
+    other = "lopes2019/results/sanitizer"
+    assert "is no record" in fault_of(replace(rule, record=other))
+    assert "has not measured" in fault_of(replace(rule, solver="lopes2019:cpu_o3"))
+    assert "another problem" in fault_of(replace(rule, problem="flow"))
+    assert "no reason" in fault_of(replace(rule, reason=""))
+
+
+def questions():
+    """Questions of all kinds."""
+    for limited in map(frozenset, ((), ("limited",), ("flow",))):
+        for size in (5, 64, 300, 2500, 2000000, 12000, 30000, 25000):
+            for place in ("host", "device"):
+                for shape in ("square", "rectangle", "batch"):
+                    for kind in ("int32", "float64"):
+                        for span in (5.0, 900.0):
+                            yield Question(
+                                "assignment", shape, size, kind, place, limited, lambda s=span: s
+                            )
+                yield Question("matching", "graph", size, "any", place, limited)
+                for shape in ("grid", "network"):
+                    for wide in (True, False):
+                        also = {"wide": lambda w=wide: w}
+                        yield Question("flow", shape, size, "any", place, limited, also=also)
+
+
+@pytest.mark.parametrize("package", [True, False])
+def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
+    """With and without PyMaxflow; a rule behind another that takes all it takes is dead."""
+    monkeypatch.setattr(choice, "_installed", lambda name: package)
+    reached = set()
+    for gpu in (True, False):
+        monkeypatch.setattr(choice, "_has_gpu", lambda gpu=gpu: gpu)
+        for question in questions():
+            for device in ("auto", "cpu", "gpu")[: 3 if gpu else 2]:
+                reached.add(choose(question, device).reason)
+    said = {rule.reason + (f" [{rule.record}]" if rule.record else "") for rule in rules()
+            if package or not rule.package}  # fmt: skip
+    assert reached == said
+
+
+@pytest.mark.parametrize(
+    ("question", "solver"),
+    [
+        (Question("assignment", "square", 2048, "int64", span=lambda: 10.0), "kawtikwar_opts:opt4"),
+        (Question("assignment", "square", 2048, "int64", span=lambda: 90.0), "datenagi2016:tree"),
+        (Question("assignment", "square", 1500, "int32", "device"), "datenagi2016:tree"),
+        (Question("assignment", "square", 1500, "int32"), "lopes2019:cpu_sp"),
+        (Question("assignment", "square", 4096, "float64"), "lopes2019:cpu_sp"),
+        (Question("assignment", "rectangle", 3000, "int32"), "scipy"),
+        (Question("assignment", "batch", 10_000, "int64"), "lupinska_costscale:batch"),
+        (Question("matching", "graph", 10**6), "deveci_matching:beyond"),
+        (Question("matching", "graph", 10**5), "deveci_matching:hk"),
+        (Question("flow", "grid", 128 * 128 + 2), "lupinska_costscale:gpu_relabel"),
+    ],
+)
+def test_the_table_decides_on_a_gpu(monkeypatch, question, solver):
+    monkeypatch.setattr(choice, "_has_gpu", lambda: True)
+    assert choose(question).solver == solver
+
+
+def test_unknown_devices_and_solvers_are_named():
+    question = Question("assignment", "square", 9)
+    with pytest.raises(ValueError, match="device='tpu'"):
+        choose(question, "tpu")
+    with pytest.raises(RuntimeError, match="no CUDA GPU"):
+        choose(question, "gpu")
+    for name in ("nobody:gpu", "lopes2019:none", "common:x", ""):
+        with pytest.raises(ValueError, match="no solver"):
+            choose(question, solver=name)
+    with pytest.raises(ValueError, match="solves no assignment"):
+        choose(question, solver="deveci_matching:hk")
+
+
+def test_a_table_of_other_columns_is_refused(tmp_path):
+    table = tmp_path / "choices.csv"
+    table.write_text("problem,solver\nassignment,scipy\n")
+    with pytest.raises(ValueError, match="columns"):
+        rules(table)

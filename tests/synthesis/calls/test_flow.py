@@ -1,0 +1,121 @@
+"""`papers.maximum_flow`, `minimum_cut` and `grid_cut`: equal answers, whoever solves."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from scipy.sparse.csgraph import maximum_flow as scipys
+from synthesis.calls.arrays import OnDevice
+
+from papers.common.model import GivenUpError
+from papers.common.problems.network import NetworkError
+from papers.lupinska_costscale.flow.settle import FlowError
+from papers.synthesis.calls import choice
+from papers.synthesis.calls import flow as calls
+from papers.synthesis.calls.flow import grid_cut, maximum_flow, minimum_cut
+
+CODES = ("pymaxflow", "push_relabel", "scipy_flow", "gpu_relabel")
+
+
+def graph(seed, n=9):
+    matrix = random_array((n, n), density=0.4, rng=seed, format="csr")
+    matrix.data = np.ceil(20 * matrix.data)
+    return matrix.astype(np.int32)
+
+
+def image(seed, shape=(5, 6)):
+    g = np.random.default_rng(seed)
+    return g.integers(0, 30, shape), g.integers(0, 30, shape), g.integers(0, 9, shape)
+
+
+def test_flows_and_cuts_are_scipys():
+    for seed in range(25):
+        csgraph = graph(seed)
+        expected = scipys(csgraph, 0, 8)
+        found = maximum_flow(csgraph, 0, 8, prove=bool(seed % 2))
+        assert found.flow_value == expected.flow_value
+        assert found.solved.solver == "lupinska_costscale:scipy_flow"  # PyMaxflow tells no flow
+        assert not (found.flow + found.flow.T).data.any()
+        assert (found.arc_flow <= csgraph.data).all()
+        assert found.flow.toarray()[0].sum() == expected.flow_value
+        assert found.proof.kind == ("minimum-cut" if seed % 2 else "none")
+        cut = minimum_cut(csgraph, 0, 8)
+        assert cut.value == csgraph.data[cut.arcs].sum() == expected.flow_value
+        assert np.array_equal(cut.source_side, found.source_side)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_finds_a_flow(code):
+    """A flow that a code does not tell is derived."""
+    csgraph, solver = graph(3), f"lupinska_costscale:{code}"
+    found = maximum_flow(csgraph, 0, 8, solver=solver)
+    assert found.solved.solver == solver
+    assert found.flow.toarray()[0].sum() == scipys(csgraph, 0, 8).flow_value
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_cuts_alike(code):
+    """Of all minimum cuts each takes the one with the most pixels on the source's side."""
+    for seed in range(4):
+        source, sink, arcs = image(seed)
+        for connectivity in (4, 8):
+            mine = grid_cut(source, sink, arcs, connectivity)
+            theirs = grid_cut(
+                source, sink, arcs, connectivity, solver=f"lupinska_costscale:{code}", prove=True
+            )
+            assert theirs.proof.ok
+            assert mine.value == theirs.value
+            assert np.array_equal(mine.mask, theirs.mask)
+
+
+def test_images_on_a_device_are_cut(capsys):
+    source, sink, arcs = image(1)
+    expected = grid_cut(source, sink, arcs)
+    found = grid_cut(OnDevice(source), OnDevice(sink), OnDevice(arcs), explain=True)
+    assert np.array_equal(found.mask, expected.mask)
+    assert "32 nodes on the device: lupinska_costscale:" in capsys.readouterr().out
+    by_name = dict.fromkeys(("right", "left", "down", "up"), OnDevice(arcs))
+    assert np.array_equal(grid_cut(source, sink, by_name).mask, expected.mask)
+
+
+def test_without_pymaxflow_and_with_a_limit_others_answer(monkeypatch):
+    source, sink, arcs = image(2)
+    expected = grid_cut(source, sink, arcs)
+    limited = grid_cut(source, sink, arcs, seconds=60)
+    monkeypatch.setattr(choice, "_installed", lambda package: False)
+    fallback = grid_cut(source, sink, arcs)
+    wide = grid_cut(source * 2**32, sink * 2**32, arcs * 2**32)
+    names = [cut.solved.solver.partition(":")[2] for cut in (expected, limited, fallback, wide)]
+    assert names == ["pymaxflow", "push_relabel", "scipy_flow", "push_relabel"]
+    for cut in (limited, fallback, wide):
+        assert np.array_equal(cut.mask, expected.mask)
+    with pytest.raises(GivenUpError):
+        grid_cut(*image(3), seconds=1e-9, solver="lupinska_costscale:lock_free")
+
+
+def test_a_false_answer_is_caught_by_the_proof(monkeypatch):
+    """Planted: a cut with one pixel on the wrong side."""
+    source, sink, arcs = image(1)
+    right = calls.run
+
+    def spoilt(*args):
+        flow = right(*args)
+        flow.source_side[2, 2] ^= True
+        return flow
+
+    monkeypatch.setattr(calls, "run", spoilt)
+    with pytest.raises(FlowError, match="not proved maximum"):
+        grid_cut(source, sink, arcs, prove=True)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(NetworkError, match=r"scipy\.sparse"):
+        maximum_flow(np.eye(3), 0, 1)
+    with pytest.raises(NetworkError, match="one node"):
+        minimum_cut(graph(1), 2, 2)
+    with pytest.raises(NetworkError, match="negative"):
+        grid_cut(-1, 2, np.ones((2, 2), int))
+    with pytest.raises(ValueError, match="seconds"):
+        grid_cut(1, 2, np.ones((2, 2), int), seconds=0)
+    with pytest.raises(ValueError, match="solves no flow"):
+        grid_cut(1, 2, np.ones((2, 2), int), solver="lopes2019:cpu_sp")
+    assert minimum_cut(csr_array((3, 3), dtype=int), 0, 2).value == 0

@@ -1,0 +1,76 @@
+"""Arrays stay where they are: no copy on either side, and answers go back."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from synthesis.calls.arrays import ByDlpack, LikeTorch, OnDevice
+
+from papers.common.gpu import device
+from papers.synthesis.calls import places
+from papers.synthesis.calls.dlpack import DEFAULT_STREAM, Capsule
+
+TYPES = ("int8", "uint16", "int32", "int64", "float32", "float64", "bool")
+VIEWS = (lambda a: a, lambda a: a.T, lambda a: a[::2, 1:])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("make", [OnDevice, ByDlpack, lambda a: ByDlpack(a, kind=1)])
+def test_an_array_is_seen_without_a_copy(make, dtype):
+    for view in VIEWS:
+        array = view(np.arange(35).reshape(5, 7).astype(dtype))
+        placed = places.place(make(array))
+        assert placed.array.dtype == array.dtype
+        assert np.array_equal(placed.array, array)
+        assert np.shares_memory(placed.array, array)
+
+
+def test_the_place_is_where_the_array_says_it_is():
+    array = np.eye(3)
+    assert places.place(array).array is array
+    found = {
+        "device": (OnDevice(array), ByDlpack(array), ByDlpack(array, kind=13)),
+        "host": (array, array.tolist(), ByDlpack(array, 1), array.view(LikeTorch), np.float64(1)),
+    }
+    for where, arrays in found.items():
+        assert [places.place(each).place for each in arrays] == [where] * len(arrays)
+
+
+def test_an_answer_goes_back_to_its_side():
+    answer = np.arange(4)
+    assert places.place(np.eye(2)).back(answer) is answer
+    there = places.place(OnDevice(np.eye(2))).back(answer)  # the executor's memory is another
+    assert there is not answer
+    assert np.array_equal(there, answer)
+
+
+def test_dlpack_is_asked_for_the_stream_that_the_solvers_launch_on():
+    array = ByDlpack(np.eye(2))
+    Capsule(array)
+    assert array.streams == [DEFAULT_STREAM]
+
+
+def test_what_is_no_number_is_refused_by_dlpack():
+    with pytest.raises(ValueError, match="holds no numbers"):
+        Capsule(ByDlpack(np.eye(2, dtype=complex)))
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_an_array_of_a_library_comes_back_as_one(library):
+    """On a GPU: the input is not copied, and the answer lies on its device."""
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    if not device.gpu_present():
+        pytest.skip("there is no GPU")
+    import papers
+
+    device.select("gpu")
+    module = importlib.import_module(library)
+    costs = np.random.default_rng(1).integers(0, 99, (1200, 1200), dtype=np.int32)
+    there = module.asarray(costs) if library == "cupy" else module.as_tensor(costs, device="cuda")
+    placed = places.place(there)
+    pointer = placed.array.__cuda_array_interface__["data"][0]
+    assert pointer == there.__cuda_array_interface__["data"][0]
+    for part in papers.linear_sum_assignment(there, return_duals=True):
+        assert type(part) is type(there)
+        assert part.device == there.device
