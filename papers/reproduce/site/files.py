@@ -72,8 +72,8 @@ def copy(folder: Path, target: Path) -> None:
 def plotly() -> str:
     """Return a script that unpacks Plotly's own, as its package brings it, and runs it."""
     spec = find_spec("plotly")
-    assert spec is not None
-    assert spec.origin is not None
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("the site needs the package plotly", name="plotly")
     script = Path(spec.origin).parent / "package_data" / "plotly.min.js"
     packed = gzip.compress(script.read_bytes(), 7, mtime=0)
     return _UNPACK.format(packed=base64.b64encode(packed).decode("ascii"))
