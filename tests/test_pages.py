@@ -27,6 +27,7 @@ from papers.common.evidence.trace import runs as telling
 from papers.common.problems.network import FOUR, inner
 from papers.reproduce import cli, fetch, prepare, registry, running
 from papers.reproduce.measure.worker import DeviceCard
+from papers.reproduce.report import front
 from papers.reproduce.run import code
 from papers.reproduce.trace import command as tracing
 from papers.reproduce.verify import checks
@@ -282,7 +283,10 @@ def fill_a_copy(paper, request):
     patch.setattr(
         registry, "folder", lambda name, true=registry.folder: {paper: copy}.get(name) or true(name)
     )
+    told = []
+    patch.setattr(front, "fill", told.append)  # The front page is no copy.
     shown = command("readme", paper)
+    assert told == [paper]
     for page in original.glob("*.md"):
         assert (copy / page.name).read_bytes() == page.read_bytes(), page
     return shown

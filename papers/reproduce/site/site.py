@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.gpu.device import EXECUTOR_NAME
-from papers.common.model import Paper
+from papers.common.model import Comparison, Paper
 from papers.reproduce import registry
 from papers.reproduce.report.numbers import numeric_columns, show_number
 from papers.reproduce.report.tally import SORTS, sort_of
@@ -76,12 +76,17 @@ class PaperPage:
     @cached_property
     def rulings(self) -> list[verdict.Ruling]:
         """The verdicts on it: by the machine that judges most, and by this run."""
-        found = verdict.rulings(
-            (section.experiment.name, item)
-            for section in self.sections
-            for item in section.comparisons
-        )
+        found = verdict.rulings(self._items())
         return found[:1] + [one for one in found[1:] if one.origin == THIS_RUN or one.judged]
+
+    @cached_property
+    def claims(self) -> list[verdict.Claimed]:
+        """Its main claims with their verdicts."""
+        return verdict.main_claims(self.card.claims, self._items())
+
+    def _items(self) -> Iterator[tuple[str, Comparison]]:
+        for section in self.sections:
+            yield from ((section.experiment.name, item) for item in section.comparisons)
 
     @property
     def origins(self) -> list[str]:
@@ -222,7 +227,7 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         number=show_number, numeric=numeric_columns, json=_json, alternative=_alternative,
-        compared=_compared, tally=_tally,
+        compared=_compared, tally=_tally, altogether=verdict.altogether,
     )  # fmt: skip
     environment.globals.update(
         sorts=SORTS, kinds=words.KINDS, this_run=THIS_RUN, experiment_name=words.experiment,

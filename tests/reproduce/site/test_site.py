@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from papers.common.evidence.comparisons import THIS_RUN
-from papers.common.model import Comparison, Experiment
+from papers.common.model import Comparison, Experiment, MainClaim
 from papers.reproduce.report import report
 from papers.reproduce.site import files, rows, sources, verdict, words
 from papers.reproduce.site.links import Linker
@@ -163,6 +163,23 @@ def test_the_machine_that_judges_most_speaks_first():
     items = of(["open"], origin=THIS_RUN) + of(["agrees"] * 3, origin="recorded b")
     assert [one.origin for one in verdict.rulings(items)] == ["recorded b", THIS_RUN]
     assert verdict.rulings(items)[1].parts[-1].short == "2 not run"
+
+
+def test_main_claims_are_judged_by_the_first_machine_that_can_and_by_the_worst_of_their_rows():
+    claims = [MainClaim(f"claim {one}", "eratio", f"q{one}") for one in (0, 1, 2, 9)]
+    items = [
+        *of(["agrees", "not measured", "agrees"], origin="recorded b"),
+        *of(["open", "agrees"], origin="recorded c"),
+        *of(["agrees"], "claim", "recorded b"),
+    ]
+    items.append(("eratio", comparison("q2 too", "ratio", "differs", "recorded b")))
+    told = verdict.main_claims(claims, items)
+    assert [(one.verdict, one.origin) for one in told] == [
+        ("agrees", "recorded b"), ("agrees", "recorded c"), ("differs", "recorded b"),
+        ("not measured", ""),
+    ]  # fmt: skip
+    assert told[0].words == "claim 0 (print 1, ours 1)"
+    assert told[2].words == "claim 2"
 
 
 @pytest.mark.parametrize(
