@@ -26,7 +26,7 @@ from papers.reproduce import registry
 from papers.reproduce.report.numbers import numeric_columns, show_number
 from papers.reproduce.report.tally import SORTS, sort_of
 from papers.reproduce.run.folder import write_atomically
-from papers.reproduce.site import files, rows, sources, verdict, words
+from papers.reproduce.site import files, rows, sources, stepping, verdict, words
 from papers.reproduce.site.links import Linker
 from papers.reproduce.site.rows import Row, Strip
 
@@ -89,6 +89,11 @@ class PaperPage:
             yield from ((section.experiment.name, item) for item in section.comparisons)
 
     @property
+    def judged_here(self) -> int:
+        """The number of printed figures and statements that this run judges."""
+        return sum(ruling.judged for ruling in self.rulings if ruling.origin == THIS_RUN)
+
+    @property
     def origins(self) -> list[str]:
         """The machines that have measured it, this run first."""
         told = [o for section in self.sections for o in [*section.charts, *section.origins]]
@@ -132,10 +137,16 @@ def write(folder: Path, context: Context) -> Path:
     made = _pages(context)
     templates = _templates()
     code = {sources.page_of(path): path for page in made for path in _code_of(page)}
+    for page in made:
+        stepping.copy(folder, target, page.card.name)
+        for path in stepping.code(folder, page.card.name):
+            code[sources.page_of(path)] = path
     plan = list(_plan(made, code))
     executor = any(state["device"] == EXECUTOR_NAME for state in context["states"])
     shared = {**context, "papers": made, "machines": _machines(context), "executor": executor,
-              "page_names": {name.removesuffix(".html") for name, _, _ in plan}}  # fmt: skip
+              "page_names": {name.removesuffix(".html") for name, _, _ in plan},
+              "stepping": {p.card.name for p in made
+                           if (target / stepping.page_of(p.card.name)).is_file()}}  # fmt: skip
     for name, template, own in plan:
         root = "../" * name.count("/")
         text = templates.get_template(template).render({**shared, "root": root, **own})
@@ -232,6 +243,7 @@ def _templates() -> jinja2.Environment:
     environment.globals.update(
         sorts=SORTS, kinds=words.KINDS, this_run=THIS_RUN, experiment_name=words.experiment,
         in_print=words.in_print, own_rows=_own_rows, away=_away, places=_places,
+        step_page=stepping.page_of, step_command=stepping.command,
         code_of=lambda page: [
             (path.name if path.parent.name != "kernels" else f"kernels/{path.name}",
              sources.page_of(path))

@@ -4,15 +4,17 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 
+from papers.common.evidence import comparisons as compare
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.model import Comparison, Experiment, MainClaim
 from papers.reproduce.report import report
-from papers.reproduce.site import files, rows, sources, verdict, words
+from papers.reproduce.site import files, rows, sources, stepping, verdict, words
 from papers.reproduce.site.links import Linker
 
 
@@ -107,7 +109,7 @@ def test_a_name_that_leads_nowhere_is_no_link():
 def test_the_tuned_figure_stands_beside_that_of_the_papers_configuration(pages):
     text = unescape((pages / "toy.html").read_text())
     assert '<th scope="col">paper\'s configuration</th><th scope="col">tuned</th>' in text
-    assert "<td>4</td><td>50</td><td>100</td><td>12.5</td>" in text
+    assert "<td>4</td><td>50</td><td>100</td><td>12.5<svg" in text
 
 
 def test_charts_hold_the_numbers_of_each_machine(pages):
@@ -130,6 +132,47 @@ def test_the_site_is_small(finished_run):
     """The script is a fifth of the ten megabytes that a whole site may have."""
     sizes = sum(p.stat().st_size for p in (finished_run[0] / "site").rglob("*") if p.is_file())
     assert sizes < 2.5e6
+
+
+def test_a_row_leads_to_its_numbers_and_its_code(pages):
+    row = re.search(r'<tr id="toy_fig07-1".*?</tr>', (pages / "toy.html").read_text(), re.S)[0]
+    assert '<a href="tables/toy_fig07.csv">CSV</a>' in row
+    assert row.count("<svg") == 1
+    item = comparison("q", "ratio", "agrees", published=2.0, measured=4.0)
+    assert rows.forest(item) is None, "without a tolerance there is nothing to draw"
+
+
+def test_a_forest_plot_has_print_in_its_middle_and_what_is_far_off_at_its_ends():
+    item = compare.ratio("q", 2.0, 4.0, factor=2)
+    found = rows.forest(replace(item, low=2.0, high=1e9))
+    assert (found.least, found.low, found.most, found.point, found.high) == (
+        25.0, 50.0, 75.0, 75.0, 100.0,
+    )  # fmt: skip
+    assert found.words.startswith("ours over print 2, interval 1 to ")
+    assert rows.forest(compare.ratio("q", 2.0, 1e-9, factor=2)).point == 0
+    assert rows.forest(compare.claim("q", "it grows", "it grows", True)) is None
+
+
+def test_a_page_to_step_through_is_taken_into_the_site_with_links_to_its_code(tmp_path):
+    target = tmp_path / "site"
+    target.mkdir()
+    stepping.copy(tmp_path, target, "lopes2019")
+    assert list(target.iterdir()) == []
+    assert list(stepping.code(tmp_path, "lopes2019")) == []
+    told = ('{"file":"papers/lopes2019/solver.py","link":"../up/papers/lopes2019/solver.py"},'
+            '{"file":"papers/gone.py","link":"../gone.py"}')  # fmt: skip
+    assert stepping.command("lopes2019").endswith(f"RUN/{stepping.page_of('lopes2019')}")
+    (tmp_path / stepping.page_of("lopes2019")).write_text(told)
+    stepping.copy(tmp_path, target, "lopes2019")
+    text = (target / stepping.page_of("lopes2019")).read_text()
+    assert '"link":"code/papers.lopes2019.solver.html"' in text
+    assert '"file":"papers/gone.py","link":""' in text
+    (path,) = stepping.code(tmp_path, "lopes2019")
+    assert path.name == "solver.py"
+
+
+def test_the_page_of_a_paper_names_the_command_that_makes_its_page_to_step_through(pages):
+    assert "reproduce trace toy --output RUN/toy-trace.html" in (pages / "toy.html").read_text()
 
 
 # ------------------------------------------------------------------------------ the verdict

@@ -192,7 +192,7 @@
     if (!step || step[SITE] < 0) { box.replaceChildren(); box.hidden = true; return; }
     const [number, at_, name] = data.sites[step[SITE]];
     const text = data.functions[number];
-    line.append("In the code: ", make("a", { href: text.link }, `${text.file}:${at_}`), ` (${name})`);
+    line.append("In the code: ", make("a", { href: text.link.endsWith(".html") ? `${text.link}#L${at_}` : text.link }, `${text.file}:${at_}`), ` (${name})`);
     box.hidden = false;
     box.replaceChildren(...text.lines.map((words, k) => make(
       "span", { class: text.numbers[k] === at_ ? "line here" : "line", "data-number": text.numbers[k] }, words + "\n")));
