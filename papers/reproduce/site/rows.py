@@ -64,8 +64,13 @@ def forest(item: Comparison) -> Forest | None:
     told = (
         "" if item.low is None else f", interval {ends[0] / printed:.3g} to {ends[1] / printed:.3g}"
     )
+    at = [_place(value / printed) for value in (ours, *ends, least, most)]
     return Forest(
-        *(_place(value / printed) for value in (ours, *ends, least, most)),
+        at[0],
+        at[1],
+        at[2],
+        at[3],
+        at[4],
         f"ours over print {ours / printed:.3g}{told}; "
         f"agrees from {least / printed:.3g} to {most / printed:.3g}",
     )

@@ -6,12 +6,17 @@ and its links to sources lead to the copies of the site instead.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from papers.reproduce.run.folder import write_atomically
 from papers.reproduce.site import sources
+
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+"""The steps in a page."""
 
 _SOURCE = re.compile(r'"file":"(papers/[\w/]+\.py)","link":"[^"]*"')
 
@@ -47,7 +52,13 @@ def copy(folder: Path, target: Path, paper: str) -> None:
     page = folder / page_of(paper)
     if page.is_file():
         text = _SOURCE.sub(_to_copy, page.read_text(encoding="utf-8"))
-        write_atomically(target / page.name, text)
+        write_atomically(target / page.name, DATA.sub(_packed, text))
+
+
+def _packed(found: re.Match[str]) -> str:
+    """Return the script element with the steps compressed: its own page's script unpacks them."""
+    packed = base64.b64encode(gzip.compress(found[1].encode(), 9, mtime=0)).decode("ascii")
+    return f'<script type="application/gzip" id="data">{packed}</script>'
 
 
 def _to_copy(found: re.Match[str]) -> str:

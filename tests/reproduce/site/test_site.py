@@ -162,9 +162,11 @@ def test_a_page_to_step_through_is_taken_into_the_site_with_links_to_its_code(tm
     told = ('{"file":"papers/lopes2019/solver.py","link":"../up/papers/lopes2019/solver.py"},'
             '{"file":"papers/gone.py","link":"../gone.py"}')  # fmt: skip
     assert stepping.command("lopes2019").endswith(f"RUN/{stepping.page_of('lopes2019')}")
-    (tmp_path / stepping.page_of("lopes2019")).write_text(told)
+    page = f'<script type="application/json" id="data">{told}</script>'
+    (tmp_path / stepping.page_of("lopes2019")).write_text(page)
     stepping.copy(tmp_path, target, "lopes2019")
-    text = (target / stepping.page_of("lopes2019")).read_text()
+    packed = re.search(r'id="data">(.*?)<', (target / stepping.page_of("lopes2019")).read_text())
+    text = gzip.decompress(b64decode(packed[1])).decode()
     assert '"link":"code/papers.lopes2019.solver.html"' in text
     assert '"file":"papers/gone.py","link":""' in text
     (path,) = stepping.code(tmp_path, "lopes2019")
