@@ -77,6 +77,13 @@ class Section:
         """``<paper>_<experiment>``: the stem of its files and its anchor."""
         return f"{self.paper.name}_{self.experiment.name}"
 
+    @property
+    def marks(self) -> str:
+        """How the figure tells print from ours; "" if it does not, or if that is not known."""
+        drawn = [panel for found in self.charts.values() if not isinstance(found, str)
+                 for panel in found]  # fmt: skip
+        return charts.marks(drawn)
+
     def lines(self, sort: str, origin: str | None = None) -> list[list[str]]:
         """Return the rows of `compared` of one sort: comparisons with print, or checks of our own.
 

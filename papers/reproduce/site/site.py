@@ -26,7 +26,7 @@ from papers.reproduce import registry
 from papers.reproduce.report.numbers import numeric_columns, show_number
 from papers.reproduce.report.tally import SORTS, sort_of
 from papers.reproduce.run.folder import write_atomically
-from papers.reproduce.site import files, rows, sources, stepping, verdict, words
+from papers.reproduce.site import charts, files, rows, sources, stepping, verdict, words
 from papers.reproduce.site.links import Linker
 from papers.reproduce.site.rows import Row, Strip
 
@@ -238,7 +238,7 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         number=show_number, numeric=numeric_columns, json=_json, alternative=_alternative,
-        compared=_compared, tally=_tally, altogether=verdict.altogether,
+        compared=_compared, tally=_tally, marks=charts.marks, altogether=verdict.altogether,
     )  # fmt: skip
     environment.globals.update(
         sorts=SORTS, kinds=words.KINDS, this_run=THIS_RUN, experiment_name=words.experiment,
