@@ -20,7 +20,7 @@ from papers.common.model import Comparison
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import folder as store
-from papers.reproduce.run import measurements, records
+from papers.reproduce.run import measurements, packed, records
 from papers.reproduce.site import verdict, words
 
 PAGE = Path(papers.__file__).resolve().parents[1] / "README.md"
@@ -87,8 +87,8 @@ def digest(name: str) -> str:
     """Return the hash of what a row is made of: the records that the paper sees, and its print."""
     found = hashlib.sha256()
     for owner in records.owners(name):
-        for path in sorted((registry.folder(owner) / "results").glob("*/measurements.csv*")):
-            found.update(path.read_bytes())
+        for folder in packed.held(registry.folder(owner) / "results"):
+            found.update(packed.content(packed.in_folder(folder)))
     for path in sorted((registry.folder(name) / "published").glob("*.csv")):
         found.update(path.read_bytes())
     return found.hexdigest()[:_DIGITS]

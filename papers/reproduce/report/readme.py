@@ -22,7 +22,7 @@ from papers.reproduce.registry import UsageError
 from papers.reproduce.report import front, values
 from papers.reproduce.report.numbers import shown
 from papers.reproduce.run import folder as store
-from papers.reproduce.run import measurements, records
+from papers.reproduce.run import measurements, packed, records
 
 PAGE = "RESULTS.md"
 """The page's name in a paper's folder."""
@@ -45,7 +45,7 @@ class _Recorded:
     def __init__(self, name: str) -> None:
         self.name = name
         self.folder = registry.folder(name)
-        if not list((self.folder / "results").glob("*/measurements.csv")):
+        if not packed.held(self.folder / "results"):
             raise UsageError(f"{name} has no recorded run")
         recorded = records.seen_by(name, records.summaries(records.owners(name)))
         self._summary = measurements.usable(recorded)
