@@ -55,7 +55,7 @@ def tracked():
 def built(tmp_path_factory):
     """The folder with the wheel and the source distribution of a copy of this tree."""
     if int(version("setuptools").partition(".")[0]) < 77:
-        pytest.skip("building takes setuptools 77 or newer: pip install -e '.[test]'")
+        pytest.skip("building takes setuptools 77 or newer: make install EXTRAS=test")
     copy = tmp_path_factory.mktemp("package") / "a copy"
     for name in tracked():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)

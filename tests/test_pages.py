@@ -25,7 +25,7 @@ from scipy.sparse import coo_array, csr_array
 import papers as package
 from papers.common.evidence.trace import runs as telling
 from papers.common.problems.network import FOUR, inner
-from papers.reproduce import cli, fetch, prepare, registry, running
+from papers.reproduce import cli, fetch, pictures, prepare, registry, running
 from papers.reproduce.measure.worker import DeviceCard
 from papers.reproduce.report import front
 from papers.reproduce.run import code
@@ -292,6 +292,16 @@ def fill_a_copy(paper, request):
     return shown
 
 
+def photograph(words, request):
+    """Of a finished run; no browser is started."""
+    taken = []
+    patch = request.getfixturevalue("monkeypatch")
+    patch.setattr(pictures, "take", lambda run: taken.append(run) or [])
+    shown = command("pictures", *in_the_runs_place(words, request))
+    assert taken
+    return shown
+
+
 def without_network(words, request):
     """What would be fetched is named, and not fetched."""
     wanted = []
@@ -347,6 +357,7 @@ SUBCOMMANDS = {
     "join": join,
     "record": record,
     "readme": fill,
+    "pictures": photograph,
     "verify": verify,
     "env": lambda words, request: command("env", *words),
 }

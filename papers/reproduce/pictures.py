@@ -98,7 +98,7 @@ def take(run: Path) -> list[Path]:
     found = list(wanted(run))
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None or importlib.util.find_spec("playwright") is None:
-        raise UsageError("pictures take Chromium and Playwright: pip install -e '.[test]'")
+        raise UsageError("pictures take Chromium, and Playwright: make install EXTRAS=test")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:

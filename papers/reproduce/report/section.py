@@ -79,7 +79,7 @@ class Section:
 
     @property
     def marks(self) -> str:
-        """How the figure tells print from ours; "" if it does not, or if that is not known."""
+        """The marks that tell print from ours in the figure; "" without such, or if unknown."""
         drawn = [panel for found in self.charts.values() if not isinstance(found, str)
                  for panel in found]  # fmt: skip
         return charts.marks(drawn)

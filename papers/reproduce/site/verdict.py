@@ -203,7 +203,8 @@ def _numbers(verdicts: Mapping[str, int]) -> str:
     if not judged:
         return "nothing printed can be judged by it"
     told = [f"{verdicts['agrees']} of {judged} agree"]
-    told += [f"{verdicts[name]} {word}" for name, word in (("differs", "differ"), ("open", "open"))
+    differ = "differs" if verdicts["differs"] == 1 else "differ"
+    told += [f"{verdicts[name]} {word}" for name, word in (("differs", differ), ("open", "open"))
              if verdicts[name]]  # fmt: skip
     return ", ".join(told)
 

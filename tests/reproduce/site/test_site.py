@@ -196,7 +196,7 @@ def test_a_verdict_says_in_which_sense_a_paper_holds():
     ]  # fmt: skip
     first, here = verdict.rulings(items)
     assert first.head == "Counts hold; curve shapes hold in part; speed ratios mostly do not hold"
-    assert first.numbers == "7 of 14 agree, 1 differ, 6 open"
+    assert first.numbers == "7 of 14 agree, 1 differs, 6 open"
     assert [(part.look, part.number) for part in first.parts] == [
         ("count", 4), ("ratio", 1), ("shape", 2), ("claim", 0), ("differs", 1), ("open", 6),
     ]  # fmt: skip
