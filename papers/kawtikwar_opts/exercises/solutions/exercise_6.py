@@ -2,8 +2,8 @@
 
 A block takes whole columns, so that a covered one costs it a load of its cover. Within a column
 neighbouring threads read neighbouring slacks. Half of the columns covered leave 67,108,864 bytes of
-134,217,728. Rows spare less on a card than in this count: a warp that leaves out single entries
-of a column still fetches their sectors of 32 bytes, four doubles at a time.
+134,217,728. Rows spare less on a card than in this count: a warp that leaves out single entries of
+a column still fetches their sectors of 32 bytes, four doubles at a time.
 """
 
 from __future__ import annotations
