@@ -33,7 +33,8 @@ SOURCE, SINK, BETWEEN = {0: 6, 2: 3}, {1: 2, 3: 1, 4: 4}, (5, 2, 3, 2)
 
 def row_of(source: dict[int, int], sink: dict[int, int], between: tuple[int, ...]) -> Any:
     """Return a row of pixels as a grid."""
-    return grid(*({(0, k): c for k, c in side.items()} for side in (source, sink)), [between])
+    near, far = ({(0, k): c for k, c in side.items()} for side in (source, sink))
+    return grid(near, far, [between])
 
 
 def flow(instance: Any, seed: int | None = None) -> Any:
@@ -126,22 +127,28 @@ def test_exercise_5() -> None:
     assert violations(seed) > 0
 
 
+def way_round(n: int, dearer: int) -> list[list[int]]:
+    """Return costs of which the identity's are so much more than those of the way round."""
+    near = [[0 if (y - x) % n in (0, 1) else 9 for y in range(n)] for x in range(n)]
+    near[0][0] = dearer
+    return near
+
+
 def test_exercise_6() -> None:
     """Yours accepts what cost scaling ends with, and refuses a proof of a dearer assignment."""
     for n in range(1, 6):
         cost = uniform(n, n, cost_range=20)
         run = reference.Run(costs.read(cost, False), "5.2")
         reference.min_cost(run)
-        scale = int(run.costs.scale)
-        prices = [Fraction(price, scale) for price in run.p]
+        prices = [Fraction(price, run.costs.factor) for price in run.p]
+        rows = [price - int(cost.min()) for price in prices[:n]]  # the costs are shifted
         columns = np.array(run.f).reshape(n, n).argmax(axis=1).tolist()
-        assert exercise_6.proves(cost.tolist(), columns, prices[:n], prices[n:])
+        assert exercise_6.proves(cost.tolist(), columns, rows, prices[n:])
     for n in (2, 3, 4):
-        # The identity costs one more than the way round; each arc of the cycle has -1 / (2 n).
-        dear = [[1 if x == y == 0 else 9 * ((y - x) % n > 1) for y in range(n)] for x in range(n)]
-        rows, columns_, share = [], [], Fraction(1, 2 * n)
-        for x in range(n):
-            # c + p(row) - p(column) is 1 / (2 n) on the diagonal, and -1 / (2 n) beside it.
-            rows.append(Fraction(0) if x == 0 else columns_[x - 1] - 0)
-            columns_.append(rows[0])
-        del rows, columns_, share, dear
+        identity, share = list(range(n)), Fraction(1, 2 * n)
+        # Each arc of the cycle that makes the identity cheaper has -1 / (2 n).
+        rows, lines = [2 * share * x for x in range(n)], [(2 * x - 1) * share for x in range(n)]
+        lines[0] = 1 - share
+        assert not exercise_6.proves(way_round(n, 1), identity, rows, lines)
+        nearly = [share - Fraction(1, 100)] * n
+        assert exercise_6.proves(way_round(n, 0), identity, [Fraction(0)] * n, nearly)

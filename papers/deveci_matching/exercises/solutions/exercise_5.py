@@ -1,8 +1,8 @@
 """Solution 5.
 
-A complete graph will do, or the triangle of it below. The first column's thread comes first, marks all free
-rows and is their predecessor; the threads of other columns find no row that is still free. All
-walks but one are stopped by line 8, since all of them want the same column, so that one pair is
+A complete graph will do, or the triangle of it below. The first column's thread comes first, marks
+all free rows and is their predecessor; the threads of other columns find no row that is still free.
+All walks but one are stopped by line 8, since all of them want the same column, so that one pair is
 gained. The next phase has one column less. Under other schedules the columns share the rows, and it
 is fewer phases; but no schedule is excluded, so n is the only bound that holds.
 """

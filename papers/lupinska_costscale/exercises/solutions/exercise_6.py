@@ -26,7 +26,7 @@ def epsilon_of(
         for y, c in enumerate(line):
             forward = c + price_of_row[x] - price_of_column[y]
             reduced.append(-forward if column_of_row[x] == y else forward)
-    return Fraction(max(0, -min(reduced)))
+    return max(Fraction(0), -min(reduced))
 
 
 def proves(
