@@ -103,6 +103,6 @@ def test_the_page_lists_its_exercises_and_their_command(paper):
     assert listed == [exercise for name, exercise in EXERCISES if name == paper]
     complete = paper in papers.PAPERS and registry.card(paper).status == "complete"
     assert len(listed) >= (4 if complete else 1)
-    assert f"python -m pytest -n 0 papers/{paper}/exercises" in page
+    assert f"python -m pytest papers/{paper}/exercises" in page
     there = {path.stem for path in (ROOT / paper / "exercises/solutions").glob("exercise_*.py")}
     assert there == set(listed)

@@ -3,8 +3,8 @@
 Stage 1 loads the uncovered entries, the compression all of them. (From n = 97 on stage 1 has four
 loads in flight a lane, and does not ask the columns' covers first.) The tree variant's update loads
 no cost: it lowers n slacks, and the next pass loads the rows that wake up. At n = 20000 and 4 bytes
-the classical update reads at least 0.16 GB for theta, whole rows of it as the loads are in flight,
-and 1.6 GB for the edges, of which hardly any are new.
+the classical update reads 0.16 GB for theta, whole rows, and 1.6 GB for the edges, of which hardly
+any are new.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Solution 2.
 
-Row 1 of the matrix has its star in column 0. Its thread has primed the row and, with the stores
-swapped, uncovers column 0 first. Before it covers row 1, another thread looks at the zero (1, 0),
-the star itself: column uncovered, row not yet covered, so it is primed, and row 1 leads to itself.
-In the right order whoever sees column 0 uncovered sees row 1 covered, too. The paper's step 5a
-would walk this circle for ever; ours ends after n steps, and the search is lost. So does this run:
-its answer is right all the same, which is why a test of answers alone does not notice.
+Say that a row is starred in some column, and that its thread has primed another zero of the row.
+With the stores swapped it uncovers the star's column first. Before it covers the row, another
+thread looks at the star itself: column uncovered, row not yet covered, so it is primed, and the row
+leads to itself. In the right order whoever sees the column uncovered sees the row covered, too. A
+walk of the paper's step 5a that comes to this row would never leave it; ours ends after n steps,
+and the search is lost. Under this seed no walk comes there, and in any case a later search finds
+the way: the answer is right all the same, which is why a test of answers alone does not notice.
 """
 
 from __future__ import annotations
