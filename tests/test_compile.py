@@ -1,6 +1,7 @@
 """Every kernel, shared or of one paper, compiles for the cards we name, without a GPU."""
 
 import ast
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -27,7 +28,13 @@ def kernel_modules():
                 yield module
 
 
+@functools.cache
 def cases():
+    """Every kernel in each of its types."""
+    return list(found_cases())
+
+
+def found_cases():
     for module in kernel_modules():
         for kernel, signature in module.SIGNATURES.items():
             kinds = module.ELEMENT_TYPES if names_element(signature) else ("int32",)
@@ -59,6 +66,7 @@ def _no_gpu_needed(monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: Card)
 
 
+@functools.cache
 def length(kernel):
     return len(inspect.getsource(kernel.py_func))
 
