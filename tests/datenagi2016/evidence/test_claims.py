@@ -132,7 +132,7 @@ def test_all_statements_hold_of_what_they_say(truth):
 
 @pytest.fixture(scope="module")
 def opposites(truth):
-    """Verdicts by the statement that a fault is planted for; each fault is a source of one table."""
+    """Verdicts by the statement that is contradicted; each fault is a source of one table."""
     faulty = [plant(truth).assign(source=claim) for claim, plant in PLANTED.items()]
     table = claims.table(pd.concat(faulty, ignore_index=True), NUMBERS)
     judged = by_origin(claims.verdicts, table)
