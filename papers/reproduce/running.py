@@ -44,9 +44,7 @@ class Telling:
             return
         from papers.reproduce.screen.answer import JSON_FORMAT
 
-        targets.probe(self.json, "--json")
-        if self.json.exists() and JSON_FORMAT.encode() not in self.json.read_bytes()[:200]:
-            raise UsageError(f"--json {self.json} exists and is no such file of an earlier run")
+        targets.probe_own(self.json, "--json", JSON_FORMAT)
 
 
 def worker_for(choice: Choice) -> Measurer:
