@@ -19,6 +19,7 @@ import typer
 import papers
 from papers.common.mpi import job as launcher
 from papers.reproduce import housekeeping, stopping
+from papers.reproduce.bench import command as benching
 from papers.reproduce.explain import command as explaining
 from papers.reproduce.options import (
     Device,
@@ -53,6 +54,7 @@ app = typer.Typer(
         "reproduce run lopes2019:table1 --only n=512",
         "reproduce explain lopes2019:table3",
         "reproduce solve costs.npy",
+        "reproduce bench my_solver:solve --on lopes2019:table1",
         "reproduce --install-completion",
     ),
     no_args_is_help=True,
@@ -324,6 +326,7 @@ def solve(
 app.registered_commands += housekeeping.app.registered_commands
 app.registered_commands += tracing.app.registered_commands
 app.registered_commands += explaining.app.registered_commands
+app.registered_commands += benching.app.registered_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

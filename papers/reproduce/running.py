@@ -72,6 +72,7 @@ def resume(choice: Choice, folder: Path, retry: bool, force: bool, telling: Tell
     again = runner.RETRIED if retry else ()
     telling.probe()
     with Run.take(folder) as current, stopping.resumable(folder), worker_for(choice) as worker:
+        current.experiments()  # Before anything is measured: it refuses a run of `bench`.
         current.check(worker, force, again)
         if choice.timeout_s is not None:
             current.set_timeout(choice.timeout_s)

@@ -18,7 +18,7 @@ app = typer.Typer()
     epilog=examples(
         "reproduce explain lopes2019:table3",
         "reproduce explain lopes2019:table3 --row 'n=1024 step_6'",
-        "reproduce explain lopes2019:table3 --run runs/lopes2019-quick-20251122-150000 --verbose",
+        "reproduce explain lopes2019:table3 --run runs/mine --verbose",
     )
 )
 def explain(

@@ -21,7 +21,11 @@ from papers.common.model import Instance
 from papers.common.problems.costs_on_device import ResidentCosts
 
 BY_FORMULA = [name for name, family in FAMILIES.items() if family.formula]
-ASSIGNMENTS = [name for name, family in FAMILIES.items() if family.problem == "assignment"]
+ASSIGNMENTS = [
+    name
+    for name, family in FAMILIES.items()
+    if family.problem == "assignment" and family.origin != "file"
+]
 GRAPH = Instance("uniform_graph", 30, "d3", seed=4)
 
 
