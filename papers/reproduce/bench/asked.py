@@ -127,7 +127,7 @@ def _against(
     """
     solver = registry.solver(name)
     if solver.problem != problem:
-        raise UsageError(f"--against {name}: it solves a {solver.problem}, not a {problem}")
+        raise UsageError(f"--against {name}: it is for {solver.problem}, not for {problem}")
     if solver.device == "cuda" and not gpu:
         raise UsageError(f"--against {name}: the time of its kernels needs a GPU")
     if solver.ranks:

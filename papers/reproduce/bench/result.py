@@ -22,6 +22,8 @@ JSON_FORMAT = "reproduce bench, format 1"
 
 FAILED = 3
 HERE = "this run"
+COLD = "cold"
+"""A word in the reason of a cell whose first run was long and stands as a repetition."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def lines(found: Result, width: int) -> list[str]:
         [
             line.instance, line.solver, line.origin, show_number(line.ms), show_number(line.q1),
             show_number(line.q3), str(line.repeats), show_number(line.over_yours),
-            "proved" if line.status == "ok" else line.status,
+            _proof(line),
         ]
         for line in found.lines
     ]  # fmt: skip
@@ -167,6 +169,13 @@ def lines(found: Result, width: int) -> list[str]:
     out += [f"{one.status}: {one.solver} on {one.instance}: {one.reason}" for one in found.bad]
     out.append(f"clock {CLOCK} on {found.machine}; folder {found.folder}")
     return [*out, f"exit code {found.code}: {_why(found)}"]
+
+
+def _proof(line: Line) -> str:
+    """Return the status in a word, and whether a time is that of a first, cold run."""
+    if line.status != "ok":
+        return line.status
+    return "proved, cold" if COLD in line.reason else "proved"
 
 
 def _ratios(found: Result) -> list[str]:

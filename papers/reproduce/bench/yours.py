@@ -116,8 +116,10 @@ def with_duals(given: Given, answer: Assignment) -> Assignment:
     if given.optimum is None:
         given.optimum = optimum_of(given.data)
     known = given.optimum
-    duals = {"row_duals": known.row_duals, "column_duals": known.column_duals}
-    return replace(answer, **duals, counters={"optimum": known.cost})
+    return replace(
+        answer, row_duals=known.row_duals, column_duals=known.column_duals,
+        counters={"optimum": known.cost},
+    )  # fmt: skip
 
 
 def optimum_of(costs: np.ndarray) -> Assignment:
