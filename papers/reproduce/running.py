@@ -71,12 +71,13 @@ def resume(choice: Choice, folder: Path, retry: bool, force: bool, telling: Tell
     """Lock the run in `folder`, measure what is left of it and report."""
     again = runner.RETRIED if retry else ()
     telling.probe()
-    with Run.take(folder) as current, stopping.resumable(folder), worker_for(choice) as worker:
-        current.experiments()  # Before anything is measured: it refuses a run of `bench`.
-        current.check(worker, force, again)
-        if choice.timeout_s is not None:
-            current.set_timeout(choice.timeout_s)
-        return _measure(current, worker, telling, again)
+    with Run.take(folder) as current:
+        current.experiments()  # Before a process is started: it refuses a run of `bench`.
+        with stopping.resumable(folder), worker_for(choice) as worker:
+            current.check(worker, force, again)
+            if choice.timeout_s is not None:
+                current.set_timeout(choice.timeout_s)
+            return _measure(current, worker, telling, again)
 
 
 def start(choice: Choice, folder: Path | None, dry_run: bool, telling: Telling) -> int:

@@ -31,6 +31,7 @@ def test_an_old_name_tells_family_storage_and_permutation(old, meant):
 
 def test_every_graph_family_had_a_permuted_name():
     graphs = {name for name, family in FAMILIES.items() if family.problem == "matching"}
+    graphs -= {"graph_file"}  # It is younger than the names.
     assert {old_names.modern(Instance(f"{name}_rcp", 8, "x")).family for name in graphs} == graphs
     assert old_names.modern(Instance("uniform_rcp", 8, "x")).family == "uniform_rcp"
 
