@@ -354,8 +354,6 @@ def bench(words, request):
     patch.setattr(running, "worker_for", lambda choice: Planner(False, 1))
     planned = []
     patch.setattr(benching, "_measure", lambda run, *given: planned.extend(run.jobs) or 0)
-    if "--resume" in words:
-        words = words[: words.index("--resume")] + ["my_solver:solve", "--file", "costs.npy"]
     command("bench", *words)
     assert planned
     return planned

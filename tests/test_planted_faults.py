@@ -29,17 +29,21 @@ MOST = "a statement about most steps and sizes holds with one size changed"
 COMMON = "the statements are about ratios of counts, which have no common factor"
 OTHER_FORM = "the form that the figures do not show has only to be the farther one from print"
 OTHER_CODE = "Figure 6's ratios are open: print's O(n^3) code is another one"
-ONE_SEED = (
-    "the record has one seed: a row is turned with that of another size, and no zero costs either"
-)
+NO_ZERO = "Opt 0 has no counter of all zeros: another instance's time makes no zero dearer"
 ALIKE = "Opts 2 to 4 take the same time to two per cent, and print has them as near"
+AS_LONG = (
+    "with the counter on the card the baseline takes Opt 0's time to five per cent, as predicted"
+)
 FITTED = "the model is fitted to the very runs that it predicts: a common factor is a price"
 BAND = "the model's band is wide: it spans the fits without each configuration"
+CLOSE = "the variants as printed take nearly the same time on small instances, in print as here"
+CANCELS = "an efficiency is a ratio of two times, in which a common factor of the counts cancels"
 EFFICIENT = "both variants lose as much by a second GPU, in print as here"
 RANGES = "the turned rows are the two ranges of one order, whose shares differ little"
 SMALL = "the state is a small part of the memory beside the costs"
 PLACES = "places among twenty graphs: a factor of five at some moves few across a bound"
 ALL_REFINES = "the number of refines is set by n and C for both codes"
+NOT_YET = "it is younger than the record, which has none of its times"
 FASTEST = "the claim is about the fastest of four other codes, whichever that is"
 
 BLIND_SPOTS = {
@@ -54,11 +58,13 @@ BLIND_SPOTS = {
         "lopes2019:cpu_c at its largest times five": MOST,
         "lopes2019:gpu's counts times five": COMMON,
     },
-    "kawtikwar_opts:counter": {"kawtikwar_opts:opt0 shuffled": ONE_SEED},
+    "kawtikwar_opts:counter": {"kawtikwar_opts:opt0 shuffled": NO_ZERO},
     "kawtikwar_opts:predictions": {
+        "kawtikwar_opts:baseline and kawtikwar_opts:opt0 swapped": AS_LONG,
         "kawtikwar_opts:opt2 and kawtikwar_opts:opt3 swapped": ALIKE,
         "kawtikwar_opts:opt3 and kawtikwar_opts:opt4 swapped": ALIKE,
     },
+    "datenagi2016:fig02": {"datenagi2016:classical and datenagi2016:tree swapped": CLOSE},
     "datenagi2016:fig03": {"datenagi2016:tree shuffled": RANGES},
     "datenagi2016:memory": {
         "datenagi2016:tree shuffled": SMALL,
@@ -69,19 +75,18 @@ BLIND_SPOTS = {
     },
     "datenagi2016:fig04": {
         "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
-        "datenagi2016:mpi_classical shuffled": BAND,
-        "datenagi2016:mpi_tree at its largest times five": BAND,
-        "datenagi2016:mpi_tree shuffled": BAND,
+        "datenagi2016:mpi_classical's counts times five": CANCELS,
     },
     "datenagi2016:fig05": {
         "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
-        "datenagi2016:mpi_tree shuffled": BAND,
     },
     "datenagi2016:model": {
+        "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
         "datenagi2016:mpi_classical a fifth": FITTED,
         "datenagi2016:mpi_classical times five": FITTED,
         "datenagi2016:mpi_tree a fifth": FITTED,
         "datenagi2016:mpi_tree times five": FITTED,
+        "datenagi2016:mpi_tree at its largest times five": BAND,
         "datenagi2016:mpi_tree shuffled": BAND,
     },
     "deveci_matching:claims": {
@@ -104,6 +109,7 @@ UNSEEN = {
         "lopes2019:cpu_o3_tree": OTHER_FORM,
         "lopes2019:cpu_sp_plain": OTHER_FORM,
     },
+    "deveci_matching": {"deveci_matching:ms_bfs_graft": NOT_YET},
     "lupinska_costscale": {
         name: FASTEST
         for name in ("datenagi2016:tree", "kawtikwar_opts:opt4", "lopes2019:gpu",

@@ -131,7 +131,7 @@ def sources(at: str = "") -> str:
     return digest.hexdigest() if files else ""
 
 
-def commit_with(digest: str, latest: int = 50) -> str:
+def commit_with(digest: str, latest: int = 500) -> str:
     """Return the latest commit here whose `sources` have this hash, or "" among so many.
 
     Parameters

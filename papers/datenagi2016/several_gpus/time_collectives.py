@@ -29,8 +29,7 @@ REPEATS = 200
 
 def collectives(comm: Any, size: int) -> dict[str, Callable[[], None]]:
     """Return the collectives by name, each on buffers of `size` bytes a rank."""
-    mine = np.zeros(size, np.uint8)
-    whole = np.zeros(size * comm.size, np.uint8)
+    mine, whole = (np.zeros(count * size, np.uint8) for count in (1, comm.size))
     word, found = np.zeros(1, np.int64), np.zeros(1, np.int64)
     calls: dict[str, Callable[[], None]] = {
         "gather": lambda: comm.Gather(mine, whole if comm.rank == 0 else None, 0),

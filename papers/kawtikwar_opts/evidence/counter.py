@@ -12,6 +12,7 @@ Of n x n entries about n are zeros, so a warp rarely has two: an addition a warp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -176,9 +177,10 @@ def _median_run(summary: pd.DataFrame, version: str) -> pd.Series:
     return rows.groupby(["source", "n"])["value"].median()
 
 
-def cause(price: float, speedup: float) -> Cause | None:
+def cause(price: float, speedup: float, sizes: int = 1) -> Cause | None:
     """Return the measured cause of a total speedup that is not print's; None without one.
 
+    Of a mean of several `sizes` the band is the narrower, as their errors are not all alike.
     A price outside of what we predict (`HOST_US`) explains nothing: then it is not the host's
     memory that the baseline waits for.
     """
@@ -188,7 +190,8 @@ def cause(price: float, speedup: float) -> Cause | None:
         f"a zero costs the baseline {price:.2g} us by the clock of its kernels at n = {CLOCKED_N}, "
         f"0.45 to 0.80 us in print: with it a total of {speedup:.3g} is to be expected"
     )
-    return Cause("kawtikwar_opts:counter", speedup / FACTOR, speedup * FACTOR, words)
+    factor = FACTOR ** (1 / math.sqrt(sizes))
+    return Cause("kawtikwar_opts:counter", speedup / factor, speedup * factor, words)
 
 
 def compare(found: pd.DataFrame) -> list[Comparison]:

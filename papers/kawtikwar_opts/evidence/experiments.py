@@ -396,7 +396,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="statements", title="Statements of the text about Tables II and III", kind="table",
-        cells=table_2, table=tables.statements, compare=statements.compare,
+        cells=table_2, table=expected.beside(tables.statements, expected.statements),
+        compare=statements.compare,
     ),
     Experiment(
         name="predictions", title="Bytes and barriers a dual update: predicted beside measured",

@@ -7,7 +7,11 @@
     compute-sanitizer --tool racecheck python -m papers.kawtikwar_opts.evidence.sanitized
     compute-sanitizer --tool initcheck python -m papers.kawtikwar_opts.evidence.sanitized
 
-Every answer is proved. The logs are kept in `papers/kawtikwar_opts/results/sanitizer/`.
+Every answer is proved. The logs are kept in `papers/kawtikwar_opts/results/sanitizer/`, names
+shortened and reports of one pair counted together. Racecheck looks at shared memory alone and does
+not know barriers of the grid. It reports one pair a compilation of the printed one launch, and only
+one can be meant: the last look at a block's flag `path` in a run of `kernels.printed.steps.step_4`,
+and its clearing at the beginning of the next. The barriers of `steps.read_flags` stand between.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from papers.common.evidence.comparisons import effect, not_measured
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
+from papers.kawtikwar_opts.evidence.card import causes
 from papers.kawtikwar_opts.evidence.codes import VERSIONS
 
 Times = Mapping[tuple[str, int], float]
@@ -149,7 +150,9 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
         if not keeps(one, own):
             note = f"print's own figure is {own:.3g}"
         value = round(float(row.measured_figure), 4)
-        made.append(effect(one.claim, one.says, value, one.at_least, one.at_most, note))
+        names = "published_figure", "print_model", "expected"
+        cause = causes.of_statement(causes.figures_of(row, *names), one.at_least, one.at_most)
+        made.append(effect(one.claim, one.says, value, one.at_least, one.at_most, note, cause))
     return made or not_measured("statements about Tables II and III: all 30 cells", "claim")
 
 

@@ -65,6 +65,9 @@ def whole_pass(printed: float, fused: float) -> Cause | None:
     return Cause("kawtikwar_opts:table1", low, expected * comparisons.FACTOR, words)
 
 
+SIZES_OF_PRINT = 5
+"""Sizes in Tables II and III."""
+
 KNOWN = {
     "KA-k": "KA2: print's own cut of 16 % asks for 2.31 million",
     "KA-q": "KA3: the same section says 1.03, and Table II -0.1 to -0.9 % below n = 4096",
@@ -104,6 +107,8 @@ def _claim_cause(row: Any) -> Cause | None:
         return causes.of_loss(figures, of_gain)
     if row.unit != "x":
         return None
-    if row.id in ("KA-e", "KA-f"):
+    if row.id in ("KA-e", "KA-f", "KA-t"):
         return causes.of_total(figures)
+    if row.id in ("KA-a", "KA-b"):
+        return causes.of_total(figures, SIZES_OF_PRINT)
     return causes.of_gain(figures, of_gain, causes.HELD if row.id == "KA-r" else causes.WORDS)

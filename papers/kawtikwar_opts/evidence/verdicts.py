@@ -129,10 +129,11 @@ def _means(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         printed = round(means["published_total"], 2)
         figures = printed, means.get("print_model_total"), means.get("expected_total")
         by_prices = causes.of_total(figures, len(mine))
-        by_zero = counter.cause(mine["us_a_zero"].iloc[0], means.get("total_by_zero", np.nan))
+        price, by_zero = mine["us_a_zero"].iloc[0], means.get("total_by_zero", np.nan)
         yield comparisons.ratio(
             f"geometric mean of {version}'s total speedup, {len(mine)} sizes",
-            printed, round(means["total"], 3), cause=by_prices or by_zero,
+            printed, round(means["total"], 3),
+            cause=by_prices or counter.cause(price, by_zero, len(mine)),
         )  # fmt: skip
 
 

@@ -13,10 +13,12 @@ _STORED = {
     "uniform_resident": Instance("uniform", 0, "", storage="device"),
     "uniform_parts": Instance("uniform", 0, "", storage="strips"),
 }
-_GRAPHS = (
+GRAPHS = (
     "uniform_graph", "skew_graph", "delaunay", "rgg", "kron", "mesh_dual", "matrix", "stand_in",
 )  # fmt: skip
-_MEANT = {**_STORED, **{f"{name}_rcp": Instance(name, 0, "", permuted=True) for name in _GRAPHS}}
+"""Families that had a permuted name; younger ones never had."""
+
+_MEANT = {**_STORED, **{f"{name}_rcp": Instance(name, 0, "", permuted=True) for name in GRAPHS}}
 """Old name -> an instance with the family, the storage and the permutation that it meant."""
 
 

@@ -96,7 +96,7 @@ def found(name: str | None) -> list[Path]:
         path
         for paper in registry.MODULES
         for path in sorted((registry.folder(paper) / "results").glob("*"))
-        if path.is_dir()
+        if path.is_dir() and not _holds_logs(path)
     ]
     names = {path: (path.parents[1].name, path.name) for path in every}
     kept = [p for p in every if name in (None, *names[p], "/".join(names[p]))]
@@ -104,6 +104,12 @@ def found(name: str | None) -> list[Path]:
         listed = ", ".join("/".join(pair) for pair in names.values()) or "none"
         raise UsageError(f"there is no record {name!r}; there are: {listed}")
     return kept
+
+
+def _holds_logs(folder: Path) -> bool:
+    """Whether a folder has logs alone, as the sanitizer's: it is no record that has lost files."""
+    files = list(folder.iterdir())
+    return bool(files) and all(file.suffix == ".log" for file in files)
 
 
 def _holds_a_record(folder: Path) -> bool:

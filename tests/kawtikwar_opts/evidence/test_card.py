@@ -14,8 +14,8 @@ from papers.common.evidence import published
 from papers.common.evidence.judges import by_origin
 from papers.common.model import Instance
 from papers.kawtikwar_opts import reference
-from papers.kawtikwar_opts.evidence import tables, text_claims
-from papers.kawtikwar_opts.evidence.card import causes, experiment, measured, prices, work
+from papers.kawtikwar_opts.evidence import statements, tables, text_claims
+from papers.kawtikwar_opts.evidence.card import causes, expected, experiment, measured, prices, work
 from papers.kawtikwar_opts.evidence.codes import DOUBLES
 from papers.reproduce import registry
 
@@ -153,8 +153,7 @@ def test_an_empty_summary_or_another_card_has_no_prices():
 
 def test_what_fails_of_the_model_is_known():
     failed = {name.partition(": ")[2] for name in failing(recorded())}
-    small = {f"run of {version}, n=256" for version in ("opt2", "opt3", "opt4")}
-    assert failed == {*small, "others of baseline, n=4096"}
+    assert failed == {"run of opt2, n=256", "others of baseline, n=4096"}
     assert len(before("card")) > 70
     assert len([x for x in of_card(*EXPLAINED) if x.verdict == "differs"]) > 25
 
@@ -315,3 +314,28 @@ def test_no_price_is_the_figure_that_it_explains():
     wrong = rows.assign(median=rows["median"].where(~hit, 7 * rows["median"]))
     for old, new in zip(of_card("fig06"), of_card("fig06", rows=wrong), strict=True):
         assert (old.cause.low, old.cause.high) == (new.cause.low, new.cause.high)
+
+
+def test_a_sentence_differs_only_where_both_models_tell_the_cards_apart():
+    """A share of at least a half: print keeps it, its card's model does, and this card's not."""
+    found = causes.of_statement((0.59, 0.51, 0.40), at_least=0.5)
+    assert (found.low, found.high) == (pytest.approx(0.40 / 1.5**0.5), pytest.approx(0.4899, 1e-3))
+    above = causes.of_statement((0.57, 0.8, 1.9), at_most=1.0)
+    assert (above.low, above.high) == (pytest.approx(1.551, 1e-3), pytest.approx(1.9 * 1.5**0.5))
+    near = causes.of_statement((0.59, 0.51, 0.45), at_least=0.5)
+    assert near.high == 0.5, "the band ends where the sentence is kept"
+    for figures in ((0.45, 0.51, 0.40), (0.59, 0.49, 0.40), (0.59, 0.51, 0.55), (0.59, None, 0.4)):
+        assert causes.of_statement(figures, at_least=0.5) is None
+
+
+def test_means_and_sentences_of_the_record_have_their_model_beside():
+    """The model's means are those of its own totals, its sentences those of its own times."""
+    record = recorded()
+    totals = expected.speedups(record, NUMBERS)
+    means = expected.claims(record, NUMBERS).set_index("id")["expected"]
+    mine = totals[totals["version"] == "opt4"]["expected_total"]
+    assert means["KA-t"] == mine.max()
+    assert means["KA-a"] == pytest.approx(mine.prod() ** (1 / len(mine)))
+    figures = expected.statements(record, NUMBERS).set_index("claim")
+    assert list(figures.index) == [one.claim for one in statements.STATEMENTS]
+    assert figures.loc["opt_0_is_half", "expected"] == pytest.approx(means["KA-b"] / means["KA-a"])

@@ -29,11 +29,13 @@ def test_an_old_name_tells_family_storage_and_permutation(old, meant):
     assert old_names.modern(found) == found
 
 
-def test_every_graph_family_had_a_permuted_name():
-    graphs = {name for name, family in FAMILIES.items() if family.problem == "matching"}
-    graphs -= {"graph_file"}  # It is younger than the names.
-    assert {old_names.modern(Instance(f"{name}_rcp", 8, "x")).family for name in graphs} == graphs
-    assert old_names.modern(Instance("uniform_rcp", 8, "x")).family == "uniform_rcp"
+def test_the_graph_families_of_that_time_had_a_permuted_name():
+    assert all(FAMILIES[name].problem == "matching" for name in old_names.GRAPHS)
+    for name in old_names.GRAPHS:
+        meant = old_names.modern(Instance(f"{name}_rcp", 8, "x"))
+        assert (meant.family, meant.permuted) == (name, True)
+    for name in ("uniform_rcp", "path_rcp"):
+        assert old_names.modern(Instance(name, 8, "x")).family == name
 
 
 def test_keys_of_cells_follow():

@@ -81,6 +81,17 @@ def test_records_are_named_by_paper_card_or_folder(record, reproduce, monkeypatc
     assert (result.code, "there are: toy/a-card" in result.err) == (2, True)
 
 
+def test_logs_beside_the_records_are_no_record(monkeypatch, tmp_path):
+    """Planted: a folder of logs was a record without measurements; an emptied one still is."""
+    for name, file in (("card", "meta.json"), ("sanitizer", "memcheck.log"), ("emptied", "")):
+        (tmp_path / "results" / name).mkdir(parents=True)
+        if file:
+            (tmp_path / "results" / name / file).write_text("")
+    monkeypatch.setattr(checks.registry, "MODULES", {"toy": "toy"})
+    monkeypatch.setattr(checks.registry, "folder", lambda paper: tmp_path)
+    assert [path.name for path in checks.found(None)] == ["card", "emptied"]
+
+
 def of_one(record, cell):
     """The time of the first repetition of a cell, as the file has it."""
     rows = [line.split(",") for line in (record / "measurements.csv").read_text().splitlines()]

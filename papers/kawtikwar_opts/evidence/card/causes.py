@@ -126,6 +126,33 @@ def of_incremental(row: Any, tolerance: Callable[[float], float]) -> Cause | Non
     return of_gain(figures_of(row, *names), tolerance, words)
 
 
+def of_statement(
+    figures: Figures, at_least: float | None = None, at_most: float | None = None
+) -> Cause | None:
+    """Return the cause of a broken sentence that print and the model of its card keep.
+
+    Its figure is a ratio of speedups, in which a part of the model's error cancels: the band is
+    narrower than a speedup's.
+
+    Parameters
+    ----------
+    figures : tuple
+        As of `figures_of`.
+    at_least, at_most : float, optional
+        The sentence's bound; one of them.
+    """
+    if any(compare.missing(figure) for figure in figures):
+        return None
+    least = -math.inf if at_least is None else at_least
+    most = math.inf if at_most is None else at_most
+    printed, theirs, ours = map(float, figures)
+    if not (least <= printed <= most and least <= theirs <= most) or least <= ours <= most:
+        return None
+    low, high = ours / math.sqrt(BAND), ours * math.sqrt(BAND)
+    low, high = (low, min(high, least)) if ours < least else (max(low, most), high)
+    return Cause(EXPERIMENT, low, high, WORDS.format(ours))
+
+
 def of_points(figures: Figures, words: str = WORDS) -> Cause | None:
     """Return the cause of a share in per cent."""
 

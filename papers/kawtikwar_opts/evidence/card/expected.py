@@ -13,11 +13,12 @@ import pandas as pd
 
 from papers.common.evidence.resamples import MARK
 from papers.common.evidence.tables import Published
+from papers.kawtikwar_opts.evidence import statements as sentences
 from papers.kawtikwar_opts.evidence.card import measured, printed, work
 from papers.kawtikwar_opts.evidence.card.prices import PROFILED_N, Prices
 from papers.kawtikwar_opts.evidence.card.work import Record, Work
 from papers.kawtikwar_opts.evidence.codes import HOST_LOOP, VERSIONS
-from papers.kawtikwar_opts.evidence.tables import LAUNCH_US
+from papers.kawtikwar_opts.evidence.tables import LAUNCH_US, geometric_mean
 
 Table = Callable[[pd.DataFrame, Published], pd.DataFrame]
 """The type of `papers.common.model.Experiment.table`."""
@@ -141,10 +142,22 @@ def calls(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     return _table(rows, "n", "call")
 
 
+def _over_sizes(found: pd.DataFrame) -> Iterator[tuple[str, str, float, float]]:
+    """Yield the text's means and its largest total: source, id and both figures."""
+    totals = [f"{name}_total" for name in FIGURES]
+    for (source, version), mine in found.groupby(["source", "version"]):
+        means = [geometric_mean(mine[name]) for name in totals]
+        if version == "opt0":
+            yield source, "KA-b", *means
+        if version == "opt4":
+            yield source, "KA-a", *means
+            yield source, "KA-t", *mine[totals].max()
+
+
 def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the figures of the text that follow: ``source id`` and `FIGURES`."""
-    found = speedups(summary, published)
-    found = found[found["n"] == PROFILED_N]
+    of_sizes = speedups(summary, published)
+    found = of_sizes[of_sizes["n"] == PROFILED_N]
     times = kernels(summary, published)
     compress = times[times["kernel"] == "compress_matrix"].set_index(["source", "version"])
     parts = shares(summary, published)
@@ -163,7 +176,20 @@ def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         rows.append((row.source, name[row.version], *pair))
         if row.version == "opt4":
             rows.append((row.source, "KA-q", *(100 * (gain - 1) for gain in pair)))
+    rows += _over_sizes(of_sizes)
     return _table(rows, "id")
+
+
+def statements(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return the figures of the sentences that follow: ``source claim`` and `FIGURES`."""
+    rows = []
+    for source, mine in runs(summary, published).groupby("source"):
+        by_size = mine.set_index(["version", "n"])
+        sizes = sorted(set(mine["n"]))
+        if len(by_size) == len(VERSIONS) * len(sizes):
+            theirs, ours = (sentences.figures(dict(by_size[name]), sizes) for name in FIGURES)
+            rows += [(source, claim, theirs[claim], ours[claim]) for claim in ours]
+    return _table(rows, "claim")
 
 
 def beside(table: Table, expected: Table) -> Table:

@@ -118,8 +118,9 @@ def flow_story(
 
 def _run_assignment(cost: np.ndarray, maximize: bool, recorder: Recorder) -> Any:
     state = assignments.upload(
-        cost, maximize=maximize, price_updates="none", arc_fixing=False, geometry=Geometry(8)
-    )
+        cost, maximize=maximize, configuration="paper", price_updates="none", arc_fixing=False,
+        geometry=Geometry(8),
+    )  # fmt: skip
     names = "price", "excess", "flow", "flags", "cost", "head", "arc", "last", "tally"
     recorder.watch({name: state.arrays[name] for name in names})
     assignments.run(state)
@@ -157,7 +158,9 @@ def assignment_story(
     """
     cost = square_costs(data, MOST)
     with device.executing(Executor()):
-        state = assignments.upload(cost, maximize=maximize, geometry=Geometry(8))
+        state = assignments.upload(
+            cost, maximize=maximize, configuration="paper", geometry=Geometry(8)
+        )
     units = prices.Units(pairs.read(cost, maximize), cost, maximize, state.epsilons)
     return Story(
         name, title, caption, partial(_run_assignment, cost, maximize),
