@@ -61,7 +61,7 @@ def group_of(nodeid):
         return path.replace("/test_baselines.py", "/baselines")
     elif "/baselines/" in path:
         return path.partition("/baselines/")[0] + "/baselines"
-    elif path.startswith(("reproduce/run/", "reproduce/report/", "reproduce/site/")):
+    elif path.startswith(tuple(f"reproduce/{r}/" for r in ("run", "report", "site", "explain"))):
         return "reproduce"  # runs of the toy paper, fixtures of the session
     elif path.startswith(WHOLE) or "/evidence/" in path:  # tables of a record, made once a file
         return path
