@@ -23,9 +23,12 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array
 
 import papers as package
+from papers.common.evidence.intervals import Evidence
 from papers.common.evidence.trace import runs as telling
 from papers.common.problems.network import FOUR, inner
 from papers.reproduce import cli, fetch, pictures, prepare, registry, running
+from papers.reproduce.bench import benching
+from papers.reproduce.explain import basis, provenance
 from papers.reproduce.measure.worker import DeviceCard
 from papers.reproduce.report import front
 from papers.reproduce.run import code
@@ -345,11 +348,38 @@ def trace(words, request):
     return shown
 
 
+def explain(words, request):
+    """A record is explained by its medians; looking for the cells of a row is left out."""
+    patch = request.getfixturevalue("monkeypatch")
+    patch.setattr(basis, "Evidence", lambda rows: Evidence(rows, draws=0))
+    patch.setattr(provenance, "made_of", lambda *given: ["a cell"])
+    shown = command("explain", *words)
+    assert f"anew      reproduce run {words[0]}" in shown
+    assert ("made of" in shown) == ("--row" in words)
+    return shown
+
+
+def bench(words, request):
+    """The function is a small one of this place; all is planned, and nothing is measured."""
+    place = request.getfixturevalue("place")
+    patch = request.getfixturevalue("monkeypatch")
+    (place / "my_solver.py").write_text("from scipy.optimize import linear_sum_assignment as solve")
+    patch.syspath_prepend(place)
+    patch.setattr(running, "worker_for", lambda choice: Planner(False, 1))
+    planned = []
+    patch.setattr(benching, "_measure", lambda run, *given: planned.extend(run.jobs) or 0)
+    command("bench", *words)
+    assert planned
+    return planned
+
+
 SUBCOMMANDS = {
     "list": lambda words, request: command("list", *words),
     "run": run_plan,
     "solve": solve,
     "trace": trace,
+    "explain": explain,
+    "bench": bench,
     "fetch": without_network,
     "prepare": without_drawing,
     "report": lambda words, request: command("report", *in_the_runs_place(words, request)),

@@ -19,6 +19,8 @@ import typer
 import papers
 from papers.common.mpi import job as launcher
 from papers.reproduce import housekeeping, stopping
+from papers.reproduce.bench import command as benching
+from papers.reproduce.explain import command as explaining
 from papers.reproduce.options import (
     Device,
     DeviceOption,
@@ -50,7 +52,9 @@ app = typer.Typer(
     epilog=examples(
         "reproduce list lopes2019",
         "reproduce run lopes2019:table1 --only n=512",
+        "reproduce explain lopes2019:table3",
         "reproduce solve costs.npy",
+        "reproduce bench my_solver:solve --on lopes2019:table1",
         "reproduce --install-completion",
     ),
     no_args_is_help=True,
@@ -321,6 +325,8 @@ def solve(
 
 app.registered_commands += housekeeping.app.registered_commands
 app.registered_commands += tracing.app.registered_commands
+app.registered_commands += explaining.app.registered_commands
+app.registered_commands += benching.app.registered_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

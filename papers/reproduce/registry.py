@@ -15,6 +15,10 @@ MODULES: dict[str, str] = {name: f"papers.{name}" for name in papers.PAPERS}
 """Module of each paper by name, in the order of the reading tour."""
 
 
+GUESTS: dict[str, str] = {"yours": "papers.reproduce.bench.yours"}
+"""Modules with solvers that are of no paper, by the name before the colon; nothing lists them."""
+
+
 class UsageError(ValueError):
     """The user asked for something that does not exist; the message names what is allowed."""
 
@@ -43,7 +47,10 @@ def experiments(name: str) -> dict[str, Experiment]:
 def solver(full_name: str) -> Solver:
     """Return the solver called e.g. ``"lopes2019:gpu"``; raise `UsageError` for an unknown one."""
     paper, _, name = full_name.partition(":")
-    solvers: Mapping[str, Solver] = card(paper).solvers()
+    if paper in GUESTS:
+        solvers: Mapping[str, Solver] = importlib.import_module(GUESTS[paper]).SOLVERS
+    else:
+        solvers = card(paper).solvers()
     if name not in solvers:
         listed = ", ".join(f"{paper}:{known}" for known in solvers)
         hint = meant(name, solvers)

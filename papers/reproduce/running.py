@@ -44,9 +44,7 @@ class Telling:
             return
         from papers.reproduce.screen.answer import JSON_FORMAT
 
-        targets.probe(self.json, "--json")
-        if self.json.exists() and JSON_FORMAT.encode() not in self.json.read_bytes()[:200]:
-            raise UsageError(f"--json {self.json} exists and is no such file of an earlier run")
+        targets.probe_own(self.json, "--json", JSON_FORMAT)
 
 
 def worker_for(choice: Choice) -> Measurer:
@@ -73,11 +71,13 @@ def resume(choice: Choice, folder: Path, retry: bool, force: bool, telling: Tell
     """Lock the run in `folder`, measure what is left of it and report."""
     again = runner.RETRIED if retry else ()
     telling.probe()
-    with Run.take(folder) as current, stopping.resumable(folder), worker_for(choice) as worker:
-        current.check(worker, force, again)
-        if choice.timeout_s is not None:
-            current.set_timeout(choice.timeout_s)
-        return _measure(current, worker, telling, again)
+    with Run.take(folder) as current:
+        current.experiments()  # Before a process is started: it refuses a run of `bench`.
+        with stopping.resumable(folder), worker_for(choice) as worker:
+            current.check(worker, force, again)
+            if choice.timeout_s is not None:
+                current.set_timeout(choice.timeout_s)
+            return _measure(current, worker, telling, again)
 
 
 def start(choice: Choice, folder: Path | None, dry_run: bool, telling: Telling) -> int:

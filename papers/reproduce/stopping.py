@@ -58,15 +58,17 @@ def on_signals() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def resumable(folder: Path) -> Iterator[None]:
+def resumable(folder: Path, command: str = "reproduce run") -> Iterator[None]:
     """End a command that is stopped inside the block with the line that goes on with its run.
 
     Parameters
     ----------
     folder : Path
         The run folder.
+    command : str
+        The command that goes on with it by ``--resume``.
     """
-    how = f"finished cells are kept: reproduce run --resume {shlex.quote(str(folder))}"
+    how = f"finished cells are kept: {command} --resume {shlex.quote(str(folder))}"
     try:
         yield
     except KeyboardInterrupt:

@@ -28,3 +28,24 @@ def probe(path: Path, option: str) -> None:
         raise UsageError(f"{option} {path} cannot be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise UsageError(f"{option} {path} cannot be written: permission denied")
+
+
+def probe_own(path: Path, option: str, mark: str) -> None:
+    """Refuse a place as `probe` does, and a file there that this command has not written.
+
+    Parameters
+    ----------
+    path : Path
+    option : str
+        The option that names it, for the message.
+    mark : str
+        A text near the beginning of every file that the command writes.
+
+    Raises
+    ------
+    UsageError
+        Says why.
+    """
+    probe(path, option)
+    if path.exists() and mark.encode() not in path.read_bytes()[:200]:
+        raise UsageError(f"{option} {path} exists and is no such file of an earlier run")

@@ -6,6 +6,7 @@ run left behind share one: `finished_run`, `all_bad` and `smoke_run` are made on
 
 import contextlib
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -105,6 +106,16 @@ def all_bad(tmp_path_factory):
 def smoke_run(tmp_path_factory):
     """Folder and result of the shortest run that is all good."""
     return _made(tmp_path_factory, "toy:table1", "--preset", "smoke", "--seed", 1)
+
+
+@pytest.fixture(scope="session")
+def benched(tmp_path_factory):
+    """Folder, result and JSON of a bench: a function that is right, wrong and failing by size."""
+    folder = tmp_path_factory.mktemp("bench")
+    words = ["toybox.functions:by_size", "--on", "toy:table1", "--against", "toy:good"]
+    end = ["--repeats", 2, "--device", "cpu", "--json", folder / "a.json", "--out", folder / "run"]
+    result = give("bench", *words, *end)
+    return folder / "run", result, json.loads((folder / "a.json").read_text())
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from papers.common.instances import labels, matrices, photographs
+from papers.common.instances import labels, matrices, own_files, photographs
 from papers.common.instances.flows import from_files as flow_files
 from papers.common.instances.flows import from_photographs, random_flows
 from papers.common.instances.graphs import deep, kron, plane, random_ends, stand_ins
@@ -135,7 +135,16 @@ _FLOWS = (
     Family("random_network", "flow", random_flows.random_network, labels.LARGEST_CAPACITY),
 )  # fmt: skip
 
-FAMILIES: dict[str, Family] = {one.name: one for one in (*_ASSIGNMENTS, *_MATCHINGS, *_FLOWS)}
+_OWN = tuple(
+    Family(own_files.FAMILY[problem], problem, own_files.reader(problem), labels.FREE,
+           origin="file")
+    for problem in get_args(ProblemName)
+)  # fmt: skip
+"""Files that somebody names by their paths, see `papers.common.instances.own_files`."""
+
+FAMILIES: dict[str, Family] = {
+    one.name: one for one in (*_ASSIGNMENTS, *_MATCHINGS, *_FLOWS, *_OWN)
+}
 """All families by name."""
 
 

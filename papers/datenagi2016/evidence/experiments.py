@@ -293,7 +293,7 @@ def _pie(axes: Any, shares: pd.Series, title: str) -> None:
         axes.text(0, 0, "not measured", ha="center", va="center")
         axes.set_axis_off()
         return
-    shares = shares.fillna(0.0)
+    shares = shares.astype(float).fillna(0.0)
     axes.pie(
         shares,
         labels=[f"{share:.0f}%" if share >= 3 else "" for share in shares],

@@ -65,11 +65,12 @@ def build(run: Run) -> list[Section]:
     list of Section
         The sections of the report, for the terminal.
     """
+    papers_of_it = dict(run.experiments())  # Before anything is removed: it may refuse the run.
     _clear(run)
     summary = summary_of(run)
     mine = summary.loc[summary[records.RECORD] == "", list(measurements.SUMMARY)]
     mine.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
-    seen = {name: records.seen_by(name, summary) for name in dict(run.experiments())}
+    seen = {name: records.seen_by(name, summary) for name in papers_of_it}
     evidence = {name: Evidence(measurements.usable(rows)) for name, rows in seen.items()}
     found = sections(run, evidence)
     context = _context(run, summary, found)

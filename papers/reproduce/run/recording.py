@@ -118,9 +118,20 @@ def _named(run: Run, environment: dict[str, Any], anyway: bool, gaps: list[str])
 
 
 def _replace(target: Path, run: Run, environment: Mapping[str, Any]) -> None:
-    """Make the record beside its place, then move it there."""
+    """Make the record beside its place, then move it there; a failure leaves nothing behind."""
     scratch = target.with_name(target.name + ".part")
     shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        _make(scratch, f"recorded {target.name}", run, environment)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    shutil.rmtree(target, ignore_errors=True)
+    scratch.rename(target)
+
+
+def _make(scratch: Path, source: str, run: Run, environment: Mapping[str, Any]) -> None:
+    """Fill the folder of a record: files, environment, figures, manifest."""
     (scratch / "figures").mkdir(parents=True)
     for name in (*FILES, identities.FILE):
         if (run.folder / name).is_file() or name in FILES:
@@ -129,11 +140,9 @@ def _replace(target: Path, run: Run, environment: Mapping[str, Any]) -> None:
     store.write_atomically(scratch / "environment.json", store.dump_json(environment))
     for path in sorted((run.folder / "artifacts").glob("**/*.png")):
         shutil.copyfile(path, scratch / "figures" / path.name)
-    _draw(run, f"recorded {target.name}", scratch / "figures")
+    _draw(run, source, scratch / "figures")
     manifest = {"format": store.FORMAT, "files": hashes(scratch)}
     store.write_atomically(scratch / MANIFEST, store.dump_json(manifest))
-    shutil.rmtree(target, ignore_errors=True)
-    scratch.rename(target)
 
 
 def _draw(run: Run, source: str, folder: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -166,7 +166,18 @@ class Run:
         return self.meta["options"]["timeout_s"]
 
     def experiments(self) -> list[tuple[str, Experiment]]:
-        """Return the (paper, experiment) pairs of the run; the code may know more by now."""
+        """Return the (paper, experiment) pairs of the run; the code may know more by now.
+
+        Raises
+        ------
+        UsageError
+            For a run of ``reproduce bench``, and for experiments that have gone.
+        """
+        if "bench" in self.meta:
+            raise UsageError(
+                f"{self.folder} is a run of reproduce bench, which has no report: reproduce bench "
+                "--resume goes on with it and shows it again"
+            )
         pairs = []
         for name in self.meta["experiments"]:
             paper, _, experiment = name.partition(":")
@@ -428,11 +439,42 @@ def create(choice: Choice, worker: Measurer, folder: Path | None = None) -> Run:
     pairs, jobs = planned(choice, worker.device.is_gpu)
     if worker.device.ranks > 1:
         demand_ranks(jobs)
+    return begin(choice, worker, folder, [f"{paper}:{e.name}" for paper, e in pairs], jobs)
+
+
+def begin(
+    choice: Choice,
+    worker: Measurer,
+    folder: Path | None,
+    names: Sequence[str],
+    jobs: list[Job],
+    more: Mapping[str, Any] | None = None,
+) -> Run:
+    """Make the folder of a new run of these jobs, locked; see `create`.
+
+    Parameters
+    ----------
+    choice : Choice
+    worker : Worker
+    folder : Path or None
+    names : sequence of str
+        The experiments, ``PAPER:EXPERIMENT``.
+    jobs : list of Job
+    more : mapping, optional
+        Further keys of `meta.json`. With the key ``bench`` the folder's default name says so.
+
+    Raises
+    ------
+    UsageError
+        For a folder that holds something or is in use.
+    """
+    more = more or {}
     if folder is None:
-        folder = _new_folder(choice, list(dict.fromkeys(paper for paper, _ in pairs)))
+        papers_of_it = ["bench"] if "bench" in more else [name.partition(":")[0] for name in names]
+        folder = _new_folder(choice, list(dict.fromkeys(papers_of_it)))
     lock = claim(folder)
     try:
-        meta = _meta(choice, worker, pairs, jobs)
+        meta = {**_meta(choice, worker, names, jobs), **more}
         card = worker.device
         record = {"device": card.name, **card.extent(), **environment.record()}
         store.write_atomically(folder / "environment.json", store.dump_json(record))
@@ -480,7 +522,7 @@ def claim(folder: Path) -> Lock:
 
 
 def _meta(
-    choice: Choice, worker: Measurer, pairs: list[tuple[str, Experiment]], jobs: list[Job]
+    choice: Choice, worker: Measurer, names: Sequence[str], jobs: list[Job]
 ) -> dict[str, Any]:
     """Return the content of `meta.json`."""
     card = worker.device
@@ -495,7 +537,7 @@ def _meta(
     return {
         "format": store.FORMAT,
         "version": papers.__version__,
-        "experiments": [f"{paper}:{e.name}" for paper, e in pairs],
+        "experiments": list(names),
         "options": options,
         "device": {"name": card.name, "is_gpu": card.is_gpu, "slug": card.slug, **card.extent()},
         "plan": cells.to_json(jobs),

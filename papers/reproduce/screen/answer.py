@@ -293,7 +293,7 @@ def as_json(answer: Answer) -> str:
         "cells": [
             {"cell": end.cell, "status": end.status, "reason": end.reason} for end in answer.ends
         ],
-        "comparisons": [_as_dict(name, item) for name, item in answer.comparisons()],
+        "comparisons": [as_dict(name, item) for name, item in answer.comparisons()],
     }
     return json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
@@ -313,7 +313,8 @@ def _of_paper(answer: Answer, name: str) -> dict[str, Any]:
     }
 
 
-def _as_dict(name: str, item: Comparison) -> dict[str, Any]:
+def as_dict(name: str, item: Comparison) -> dict[str, Any]:
+    """Return a comparison of an experiment, ``PAPER:EXPERIMENT``, as JSON knows it."""
     fields = ("quantity", "kind", "origin", "tolerance", "verdict", "note", "remark")
     numbers = ("published", "measured", "low", "high", "steady")
     return {

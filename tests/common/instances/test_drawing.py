@@ -21,7 +21,11 @@ from papers.common.model import Instance
 from papers.common.problems.costs_on_device import ResidentCosts
 
 BY_FORMULA = [name for name, family in FAMILIES.items() if family.formula]
-ASSIGNMENTS = [name for name, family in FAMILIES.items() if family.problem == "assignment"]
+ASSIGNMENTS = [
+    name
+    for name, family in FAMILIES.items()
+    if family.problem == "assignment" and family.origin != "file"
+]
 GRAPH = Instance("uniform_graph", 30, "d3", seed=4)
 
 
@@ -133,7 +137,7 @@ def test_only_large_drawn_graphs_are_kept(tmp_path, monkeypatch):
     np.testing.assert_array_equal(instances.draw(GRAPH).cadj, other.cadj)
     kept = {name for name, family in FAMILIES.items() if family.can_be_kept}
     graphs = {name for name, family in FAMILIES.items() if family.problem == "matching"}
-    assert kept == graphs - {"matrix"}
+    assert kept == graphs - {"matrix", "graph_file"}
 
 
 def test_the_cache_knows_every_module_that_defines_a_kept_family():

@@ -58,6 +58,9 @@ def test_label_range_refuses(label):
         ("flow_move", "a44", {"alpha": 44}),
         ("random_grid", "20", {"largest": 20}),
         ("random_network", "30", {"largest": 30}),
+        ("cost_file", "costs.npy", {}),
+        ("graph_file", "graph.mtx", {}),
+        ("flow_file", "network.max", {}),
     ],
 )
 def test_every_family_says_what_its_labels_tell(family, label, told):

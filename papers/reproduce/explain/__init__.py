@@ -1,0 +1,1 @@
+"""From a number to its origin: ``reproduce explain``."""
