@@ -136,11 +136,13 @@ def altogether(ruling: Ruling) -> str:
 
 
 def _figures(judged: Sequence[Comparison]) -> str:
-    """Return e.g. ``" (print 3.96, ours 3.561)"`` where there is one figure of each."""
+    """Return e.g. ``" (print 3.96, ours 3.561, 3.1 to 4)"`` where there is one figure of each."""
     pair = (judged[0].published, judged[0].measured)
     if len(judged) > 1 or any(isinstance(value, str) for value in pair):
         return ""
-    return f" (print {show_number(pair[0])}, ours {show_number(pair[1])})"
+    low, high = judged[0].low, judged[0].high
+    spread = "" if low is None or low == high else f", {low:.3g} to {high:.3g}"
+    return f" (print {show_number(pair[0])}, ours {show_number(pair[1])}{spread})"
 
 
 def rulings(items: Iterable[tuple[str, Comparison]]) -> list[Ruling]:
