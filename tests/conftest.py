@@ -5,6 +5,7 @@ fixture of a session are one group, so that neither is made twice; see `group_of
 """
 
 import functools
+import gc
 import os
 import re
 import sys
@@ -113,6 +114,17 @@ def pytest_xdist_make_scheduler(config, log):
 def _on_the_executor():
     """Kernels run in the executor, on machines with a GPU too; a test may select otherwise."""
     device.select("cpu")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Thousands of tests are made, and none dies: looking for dead ones takes longer than that."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()  # nor is one looked for among them later
+        gc.enable()
 
 
 _read = measurements.read

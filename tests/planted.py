@@ -36,7 +36,7 @@ def recorded(paper):
 
 def table_of(paper, name):
     """An experiment's table of the recorded runs, as it stands among those of the faults."""
-    return tables_with_faults(paper, name, every_day=True)[""]
+    return tables_with_faults(paper, name, True)[""]
 
 
 def comparisons(paper, experiment):

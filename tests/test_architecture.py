@@ -65,6 +65,11 @@ class Module:
     def tree(self):
         return ast.parse(self.path.read_text(encoding="utf-8"))
 
+    @cached_property
+    def nodes(self):
+        """All nodes of the tree; every rule goes through them."""
+        return list(ast.walk(self.tree))
+
     @property
     def parts(self):
         return self.name.split(".")
@@ -88,7 +93,7 @@ def modules_of(root):
 
 def targets_of(module):
     """Dotted names that a module imports, wherever the statement stands: in functions too."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -101,9 +106,10 @@ def targets_of(module):
                 yield first.value
 
 
-def imports_of(modules):
+@functools.cache
+def imports_of(root):
     """Which modules each module imports; a name that is none belongs to the module it is in."""
-    graph = {}
+    modules, graph = modules_of(root), {}
     for name, module in modules.items():
         found = set()
         for target in targets_of(module):
@@ -119,7 +125,7 @@ def imports_of(modules):
 
 def circles(root):
     """Modules that import one another, imports inside functions and for types counted."""
-    graph = imports_of(modules_of(root))
+    graph = imports_of(root)
     reached = {}
     for name in graph:
         seen, waiting = set(), [name]
@@ -157,7 +163,7 @@ def may_import(root):
 def arrows_between_folders(root):
     """`reproduce` -> a paper -> `common`; papers import no paper, save what they start from."""
     modules, allowed, faults = modules_of(root), may_import(root), []
-    for name, imported in imports_of(modules).items():
+    for name, imported in imports_of(root).items():
         home = modules[name].parts[1:2]
         if not home or home[0] not in allowed:
             continue  # papers/__init__ itself
@@ -171,7 +177,7 @@ def arrows_between_folders(root):
 def arrows_between_rooms(root):
     """Inside `common` a room imports only rooms to its left."""
     modules, faults = modules_of(root), []
-    for name, imported in imports_of(modules).items():
+    for name, imported in imports_of(root).items():
         if not name.startswith("papers.common."):
             continue
         room = modules[name].parts[2]
@@ -203,7 +209,7 @@ def questions_of_kind(root):
     for name, module in modules_of(root).items():
         if f"{name}.".startswith("papers.common.problems."):
             continue
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             for kind in sorted(asked_kinds(node) & set(KINDS)):
                 faults.append(f"{name} asks for a {kind}")
     return sorted(set(faults))
@@ -215,7 +221,7 @@ def endings_of_families(root):
     for name, module in modules_of(root).items():
         if name == OLD_NAMES:
             continue
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 if re.fullmatch(RETIRED_ENDINGS, node.value):
                     faults.append(f"{name} names {node.value!r}")
@@ -245,7 +251,7 @@ def headless_docstrings(root):
     """Docstrings that begin with a clause instead of a sentence."""
     faults = []
     for name, module in modules_of(root).items():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             # Strings below a field or a constant are docstrings to a reader, too.
             said = node.value if isinstance(node, ast.Expr) else None
             if isinstance(said, ast.Constant) and isinstance(said.value, str):

@@ -1,6 +1,7 @@
 """Every kernel, shared or of one paper, compiles for the cards we name, without a GPU."""
 
 import ast
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -27,7 +28,13 @@ def kernel_modules():
                 yield module
 
 
+@functools.cache
 def cases():
+    """Every kernel in each of its types."""
+    return list(found_cases())
+
+
+def found_cases():
     for module in kernel_modules():
         for kernel, signature in module.SIGNATURES.items():
             kinds = module.ELEMENT_TYPES if names_element(signature) else ("int32",)
@@ -59,8 +66,15 @@ def _no_gpu_needed(monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: Card)
 
 
+@functools.cache
 def length(kernel):
     return len(inspect.getsource(kernel.py_func))
+
+
+WHOLE_SOLVES = (
+    "synthesis.assignment.kernels.floats.assign", "deveci_matching.beyond.kernels.grafting",
+)  # fmt: skip
+"""Kernels of thousands of lines, which Numba compiles in a second and the optimizer in five."""
 
 
 def on_cards():
@@ -68,7 +82,7 @@ def on_cards():
 
     By day a kernel of several types is compiled for float64 and in every sixth case for int32;
     nightly are the rest, int64 and sm_80, and the synthesis' integers: a whole solve in one kernel
-    takes seconds to compile.
+    takes seconds to compile. By day `WHOLE_SOLVES` are compiled without the optimizer.
     The text differs between the two in its target only: an instruction that the older card lacks
     would be noticed by the assembler, which is not at hand. A paper whose own tests compile its
     kernels, and ask more of the text, says so in its `paper.toml`.
@@ -88,18 +102,26 @@ def on_cards():
             )
             late = late or case.id.startswith("synthesis.assignment.kernels.integers.")
             marks = [pytest.mark.nightly] if late else []
-            yield pytest.param(*case.values, (9, 0), id=f"{case.id}-sm_90", marks=marks)
+            whole = case.id.startswith(WHOLE_SOLVES)
+            if whole and not late:
+                yield pytest.param(*case.values, (9, 0), False, id=f"{case.id}-sm_90-as_written")
+                marks = [pytest.mark.nightly]
+            yield pytest.param(*case.values, (9, 0), True, id=f"{case.id}-sm_90", marks=marks)
         if module not in shortest or length(case.values[0]) < length(shortest[module].values[0]):
             shortest[module] = case
     for case in shortest.values():
         older = pytest.mark.nightly
-        yield pytest.param(*case.values, (8, 0), id=f"{case.id}-sm_80", marks=older)
+        yield pytest.param(*case.values, (8, 0), True, id=f"{case.id}-sm_80", marks=older)
 
 
 @pytest.mark.usefixtures("_no_gpu_needed")
-@pytest.mark.parametrize(("kernel", "signature", "kind", "capability"), list(on_cards()))
-def test_kernel_compiles(kernel, signature, kind, capability):
-    ptx, _ = cuda.compile(kernel.py_func, signature, device=False, abi="numba", cc=capability)
+@pytest.mark.parametrize(
+    ("kernel", "signature", "kind", "capability", "optimized"), list(on_cards())
+)
+def test_kernel_compiles(kernel, signature, kind, capability, optimized):
+    ptx, _ = cuda.compile(
+        kernel.py_func, signature, device=False, abi="numba", cc=capability, opt=optimized
+    )
     assert f".target sm_{capability[0]}{capability[1]}" in ptx
     assert kernel.py_func.__name__ in ptx
     if kind != "float64":

@@ -26,10 +26,11 @@ import papers as package
 from papers.common.evidence.intervals import Evidence
 from papers.common.evidence.trace import runs as telling
 from papers.common.problems.network import FOUR, inner
-from papers.reproduce import cli, fetch, prepare, registry, running
+from papers.reproduce import cli, fetch, pictures, prepare, registry, running
 from papers.reproduce.bench import benching
 from papers.reproduce.explain import basis, provenance
 from papers.reproduce.measure.worker import DeviceCard
+from papers.reproduce.report import front
 from papers.reproduce.run import code
 from papers.reproduce.trace import command as tracing
 from papers.reproduce.verify import checks
@@ -285,9 +286,22 @@ def fill_a_copy(paper, request):
     patch.setattr(
         registry, "folder", lambda name, true=registry.folder: {paper: copy}.get(name) or true(name)
     )
+    told = []
+    patch.setattr(front, "fill", told.append)  # The front page is no copy.
     shown = command("readme", paper)
+    assert told == [paper]
     for page in original.glob("*.md"):
         assert (copy / page.name).read_bytes() == page.read_bytes(), page
+    return shown
+
+
+def photograph(words, request):
+    """Of a finished run; no browser is started."""
+    taken = []
+    patch = request.getfixturevalue("monkeypatch")
+    patch.setattr(pictures, "take", lambda run: taken.append(run) or [])
+    shown = command("pictures", *in_the_runs_place(words, request))
+    assert taken
     return shown
 
 
@@ -373,6 +387,7 @@ SUBCOMMANDS = {
     "join": join,
     "record": record,
     "readme": fill,
+    "pictures": photograph,
     "verify": verify,
     "env": lambda words, request: command("env", *words),
 }

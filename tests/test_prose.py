@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import papers as package
-from papers.reproduce.report import readme, values
+from papers.reproduce.report import front, readme, values
 
 ROOT = Path(package.__file__).parents[1]
 PAGES = sorted(
@@ -65,7 +65,7 @@ ALLOWED: dict[str, dict[str, str]] = {
 
 def prose(text):
     """A page's sentences and tables without what is made from records, code and links."""
-    text = readme.BLOCK.sub("", text)
+    text = front.BLOCK.sub("", readme.BLOCK.sub("", text))
     text = values.MARK.sub("(a value)", text)
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", "", text)

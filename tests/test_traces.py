@@ -20,7 +20,10 @@ from nightly import first
 import papers as package
 from papers.common.evidence.trace import runs as telling
 from papers.common.evidence.trace.story import square_costs
-from papers.reproduce import registry
+from papers.reproduce import pictures, registry
+from papers.reproduce.registry import UsageError
+from papers.reproduce.site import stepping
+from papers.reproduce.trace import command as tracing
 from papers.reproduce.trace import page, sources, terminal
 
 STORIES = {
@@ -49,7 +52,10 @@ def test_traces_are_made_without_a_gpu_where_there_is_one():
 from papers.common.gpu import device
 device._selected = device.Device("A GPU", True, 1, 1 << 40, (9, 0))
 from papers.common.evidence.trace import runs
-from papers.reproduce import registry
+from papers.reproduce import pictures, registry
+from papers.reproduce.registry import UsageError
+from papers.reproduce.site import stepping
+from papers.reproduce.trace import command as tracing
 from papers.reproduce.trace import command
 for name in registry.MODULES:
     story = command.module_of(name).STORIES[0]
@@ -271,6 +277,33 @@ def test_a_page_plays_in_a_browser_to_the_last_look_and_back_one_run_beside_anot
         found = looks_of(half, looks)
         assert found == {part: look.text for part, look in looks.items()}
         assert found != back
+
+
+@pytest.mark.parametrize("made", first(1, package.PAPERS), indirect=True)
+def test_a_page_whose_steps_a_site_has_packed_plays_too(made, tmp_path):
+    path, stories = made
+    run, name = stories[0][0], stepping.page_of(path.stem)
+    (tmp_path / name).write_bytes(path.read_bytes())
+    (tmp_path / "site").mkdir()
+    stepping.copy(tmp_path, tmp_path / "site", path.stem)
+    copy = tmp_path / "site" / name
+    assert copy.stat().st_size < path.stat().st_size / 3
+    assert run.steps[-1].sentence not in copy.read_text(encoding="utf-8")
+    assert run.steps[-1].sentence in dom_of(copy, f"#{run.story.name}/0/{len(run.steps)}")
+
+
+def test_the_moment_of_each_picture_is_on_the_page(made):
+    path, _ = made
+    picture = tracing.module_of(path.stem).PICTURE
+    story, number, at, *beside = pictures.place(path, picture).split("/")
+    shown = page.content(registry.card(path.stem), made[1], path)["stories"]
+    runs = next(one for one in shown if one["name"] == story)["runs"]
+    assert runs[int(number)]["steps"][int(at) - 1][1].startswith(picture.sentence)
+    assert bool(beside) == bool(picture.beside)
+    for planted in ({"run": "nobody's"}, {"sentence": "It rains"}, {"story": "none"},
+                    {"beside": "nobody's"}):  # fmt: skip
+        with pytest.raises(UsageError, match="now"):
+            pictures.place(path, picture._replace(**planted))
 
 
 @pytest.mark.parametrize(

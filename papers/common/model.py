@@ -310,6 +310,25 @@ def lazily(module: str, attribute: str) -> Callable[[], Any]:
 
 
 @dataclass(frozen=True)
+class MainClaim:
+    """A claim by which a paper stands or falls: its verdict is told before all counts.
+
+    Attributes
+    ----------
+    words : str
+        The claim in our own words, a clause without a full stop.
+    experiment : str
+        The experiment that judges it.
+    quantity : str
+        The beginning of the quantities of its comparisons, e.g. ``"LO-n:"``.
+    """
+
+    words: str
+    experiment: str
+    quantity: str
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper's card.
 
@@ -331,6 +350,8 @@ class Paper:
         The solvers that its public calls and the command take.
     status : {"complete", "draft"}
         A draft needs no recorded runs and no `RESULTS.md`; the tests ask everything else of it.
+    claims : tuple of MainClaim
+        Its main claims, the first one first; the first screen tells their verdicts.
     """
 
     name: str
@@ -345,6 +366,7 @@ class Paper:
     solvers: Callable[[], Mapping[str, Solver]]
     defaults: Mapping[ProblemName, Defaults]
     status: Literal["complete", "draft"] = "complete"
+    claims: tuple[MainClaim, ...] = ()
 
 
 # --------------------------------------------------------------------------- experiments

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from papers.common.model import Assignment, Defaults, Paper, lazily
+from papers.common.model import Assignment, Defaults, MainClaim, Paper, lazily
 
 if TYPE_CHECKING:
     from papers.datenagi2016.configuration import Configuration
@@ -152,4 +152,13 @@ PAPER = Paper(
     experiments=lazily(f"{__name__}.evidence.experiments", "EXPERIMENTS"),
     solvers=lazily(f"{__name__}.solvers", "SOLVERS"),
     defaults={"assignment": Defaults(gpu="tree", cpu="cpu_omp")},
+    claims=(
+        MainClaim("the GPU is much faster than a CPU with eight threads", "claims", "DN-h:"),
+        MainClaim("on larger problems the alternating tree variant dominates", "claims", "DN-l:"),
+        MainClaim(
+            "the compression of the matrix scales well over GPUs",
+            "table4",
+            "matrix compression scales well",
+        ),
+    ),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from papers.common.model import Assignment, Defaults, Paper, lazily
+from papers.common.model import Assignment, Defaults, MainClaim, Paper, lazily
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -149,4 +149,12 @@ PAPER = Paper(
     experiments=lazily(f"{__name__}.evidence.experiments", "EXPERIMENTS"),
     solvers=lazily(f"{__name__}.solvers", "SOLVERS"),
     defaults={"assignment": Defaults(gpu="opt4", cpu="cpu_o4")},
+    claims=(
+        MainClaim(
+            "the mean speedup by all optimizations together",
+            "claims",
+            "KA-a,",
+        ),
+        MainClaim("the mean speedup by the first optimization alone", "claims", "KA-b,"),
+    ),
 )

@@ -75,6 +75,20 @@ def readme(paper: PaperArgument) -> int:
     return 0
 
 
+@app.command(epilog=examples("reproduce pictures runs/20251122-150000"))
+def pictures(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run with its report.")],
+) -> int:
+    """Take the pictures of the front page: the report's first screen, pages to step through."""
+    from papers.reproduce import pictures as taking
+    from papers.reproduce import registry
+
+    registry.demand_checkout("pictures")
+    for path in taking.take(run):
+        console().print(f"taken: {path}", soft_wrap=True)
+    return 0
+
+
 @app.command(
     epilog=examples("reproduce fetch deveci_matching", "reproduce fetch deveci_matching amazon0505")
 )

@@ -7,6 +7,7 @@ can show ``0.50`` where the paper does.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from pathlib import Path
 
@@ -53,6 +54,12 @@ def load(paper: str, name: str, as_printed: bool = False) -> pd.DataFrame:
     if not path.is_file():
         listed = ", ".join(names(paper)) or "none"
         raise FileNotFoundError(f"{paper} has no published numbers {name!r}; there are: {listed}")
+    return _read(path, path.stat().st_mtime_ns, as_printed).copy()
+
+
+@functools.cache
+def _read(path: Path, written_ns: int, as_printed: bool) -> pd.DataFrame:
+    """Read a file once for as long as it stays as it is: tables ask for it hundreds of times."""
     if as_printed:
         return pd.read_csv(path, dtype=str, keep_default_na=False)
     return pd.read_csv(path)
@@ -70,10 +77,14 @@ class Published:
     def __init__(self, paper: str) -> None:
         self.paper = paper
         self._forms: dict[float, str] = {}
+        self._known: set[str] = set()
 
     def __call__(self, name: str) -> pd.DataFrame:
         """Return `load` of `name`."""
         frame = load(self.paper, name)
+        if name in self._known:
+            return frame
+        self._known.add(name)
         texts = load(self.paper, name, as_printed=True)
         for column in frame.select_dtypes("float"):
             for value, text in zip(frame[column], texts[column], strict=True):

@@ -8,6 +8,7 @@ module's ``ELEMENT_TYPES``, ``D`` (a dual) for float64 beside float64 and for in
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Annotated, Any, get_type_hints
@@ -56,6 +57,7 @@ def names_element(signature: Signature) -> bool:
     return argument_types(signature, "float32") != argument_types(signature, "int16")
 
 
+@functools.cache  # Numba parses a text by evaluating it, and kernels share most of theirs.
 def _type_of(entry: Any, element: str) -> types.Type:
     if isinstance(entry, str):
         return argument_types(f"void({entry})", element)[0]

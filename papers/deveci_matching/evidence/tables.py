@@ -106,7 +106,8 @@ def measured(
 def _once_each(make: Callable[..., Any], *columns: pd.Series) -> list[Any]:
     """Return ``make(*values)`` for each row; it is called once for equal rows, which are many."""
     known: dict[tuple[Any, ...], Any] = {}
-    keys = list(zip(*columns, strict=True))
+    # As objects at once: columns of text hand out their values one by one, and slowly.
+    keys = list(zip(*(column.to_numpy(object) for column in columns), strict=True))
     for key in keys:
         if key not in known:
             known[key] = make(*key)

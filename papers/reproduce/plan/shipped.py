@@ -35,10 +35,11 @@ def write(folders: list[Path], path: Path = PATH) -> int:
         The number of rows.
     """
     from papers.reproduce.run.measurements import read, summarize
+    from papers.reproduce.run.packed import in_folder
 
     found: dict[tuple[str, ...], str] = {}
     for folder in folders:
-        summary = summarize(read(folder / "measurements.csv"))
+        summary = summarize(read(in_folder(folder)))
         timed = summary[(summary["metric"] == "time_ms") & (summary["scope"] == "run")]
         for row in timed[timed["n"] > 0].itertuples():
             where = "executor" if row.device == EXECUTOR else "cpu"

@@ -4,7 +4,8 @@
 what stands between ``<!-- results: NAME -->`` and ``<!-- end -->`` in `RESULTS.md` with the rows of
 experiment NAME that come from recorded runs, and makes the page where there is none. In that page
 and in every `README.md` of the paper it fills the numbers in sentences, too, see
-`papers.reproduce.report.values`. A test keeps pages and recorded runs equal.
+`papers.reproduce.report.values`, and it makes the paper's row of the front page
+(`papers.reproduce.report.front`). A test keeps pages and recorded runs equal.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import pandas as pd
 from papers.common.evidence import published
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
-from papers.reproduce.report import values
+from papers.reproduce.report import front, values
 from papers.reproduce.report.numbers import shown
 from papers.reproduce.run import folder as store
-from papers.reproduce.run import measurements, records
+from papers.reproduce.run import measurements, packed, records
 
 PAGE = "RESULTS.md"
 """The page's name in a paper's folder."""
@@ -44,7 +45,7 @@ class _Recorded:
     def __init__(self, name: str) -> None:
         self.name = name
         self.folder = registry.folder(name)
-        if not list((self.folder / "results").glob("*/measurements.csv")):
+        if not packed.held(self.folder / "results"):
             raise UsageError(f"{name} has no recorded run")
         recorded = records.seen_by(name, records.summaries(records.owners(name)))
         self._summary = measurements.usable(recorded)
@@ -145,9 +146,16 @@ def pages(name: str) -> dict[Path, str]:
 
 
 def fill(name: str) -> Path:
-    """Write the pages of a paper, each whole or not at all; return the path of `RESULTS.md`."""
+    """Write the pages of a paper, each whole or not at all, and its row of the front page.
+
+    Returns
+    -------
+    Path
+        That of `RESULTS.md`.
+    """
     for path, text in pages(name).items():
         store.write_atomically(path, text)
+    front.fill(name)
     return registry.folder(name) / PAGE
 
 

@@ -77,6 +77,13 @@ class Section:
         """``<paper>_<experiment>``: the stem of its files and its anchor."""
         return f"{self.paper.name}_{self.experiment.name}"
 
+    @property
+    def marks(self) -> str:
+        """The marks that tell print from ours in the figure; "" without such, or if unknown."""
+        drawn = [panel for found in self.charts.values() if not isinstance(found, str)
+                 for panel in found]  # fmt: skip
+        return charts.marks(drawn)
+
     def lines(self, sort: str, origin: str | None = None) -> list[list[str]]:
         """Return the rows of `compared` of one sort: comparisons with print, or checks of our own.
 

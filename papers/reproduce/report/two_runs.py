@@ -10,7 +10,7 @@ import pandas as pd
 
 from papers.common.evidence.comparisons import missing
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import measurements
+from papers.reproduce.run import measurements, packed
 from papers.reproduce.run.measurements import cells, summarize
 
 _STATUSES = ("status_a", "status_b")
@@ -26,7 +26,7 @@ def read(folder: Path) -> pd.DataFrame:
     UsageError
         If the folder holds no measurements.
     """
-    path = folder / "measurements.csv"
+    path = packed.in_folder(folder)
     if not path.is_file():
         raise UsageError(f"{folder} is no run folder: it has no measurements.csv")
     return summarize(measurements.read(path))

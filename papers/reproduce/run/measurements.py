@@ -18,7 +18,7 @@ from papers.common.gpu.clocks import quartiles
 from papers.common.model import GAVE_UP, Instance
 from papers.reproduce.plan import old_names
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import json_files
+from papers.reproduce.run import json_files, packed
 
 COLUMNS = (
     "cell",
@@ -103,10 +103,11 @@ def parse(path: Path) -> Finished:
     Raises
     ------
     UsageError
-        If the file's header is neither `COLUMNS` nor `COLUMNS` without `LATER`.
+        If the file's header is neither `COLUMNS` nor `COLUMNS` without `LATER`, or if a packed
+        file cannot be unpacked.
     """
     found = Finished()
-    data = path.read_bytes() if path.is_file() else b""
+    data = packed.content(path) if path.is_file() else b""
     *whole, _torn = data.split(b"\n")
     header = _fields(whole[0]) if whole else list(COLUMNS)
     if header not in (list(COLUMNS), _OLDER):
@@ -276,10 +277,10 @@ def _spread(row: Any) -> str:
 
 def environments(results: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     """Yield (source, environment) of the runs recorded under a `results` folder."""
-    for path in sorted(results.glob("*/measurements.csv")):
+    for folder in packed.held(results):
         yield (
-            f"recorded {path.parent.name}",
-            json_files.read_optional(path.with_name("environment.json"), json_files.ENVIRONMENT),
+            f"recorded {folder.name}",
+            json_files.read_optional(folder / "environment.json", json_files.ENVIRONMENT),
         )
 
 
@@ -289,12 +290,9 @@ def recorded_runs(results: Path) -> Iterable[tuple[str, pd.DataFrame, dict[str, 
     Parameters
     ----------
     results : Path
-        ``papers/<paper>/results``; each subfolder with a `measurements.csv` is a recorded run.
+        ``papers/<paper>/results``; each subfolder with measurements is a recorded run.
         A missing folder holds none.
     """
-    for path in sorted(results.glob("*/measurements.csv")):
-        environment = json_files.read_optional(
-            path.with_name("environment.json"), json_files.ENVIRONMENT
-        )
-        source = f"recorded {path.parent.name}"
+    for source, environment in environments(results):
+        path = packed.in_folder(results / source.removeprefix("recorded "))
         yield source, read(path).assign(source=source), environment

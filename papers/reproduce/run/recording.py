@@ -20,11 +20,12 @@ import pandas as pd
 from papers.common.evidence import plots, published
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import code, identities, measurements, records
+from papers.reproduce.run import code, identities, measurements, packed, records
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import MISSING, Run, exit_code, load_environment, statuses
 
-FILES = ("measurements.csv", "environment.json", "meta.json")
+FILES = (packed.FILE, "environment.json", "meta.json")
+"""Files of every record; the first is packed."""
 MANIFEST = "manifest.json"
 """A file of every record: ``{"format": 1, "files": {name: SHA-256}}``."""
 
@@ -41,11 +42,22 @@ def folder_name(environment: Mapping[str, Any]) -> str:
 
 
 def hashes(record: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file of a record by its name, but of the manifest."""
+    """Return the SHA-256 of every file of a record by its name, but of the manifest.
+
+    Of packed measurements it is that of their content, under the plain file's name.
+
+    Raises
+    ------
+    UsageError
+        If they cannot be unpacked.
+    """
     files = sorted(path for path in record.rglob("*") if path.is_file())
+    alone = not (record / packed.FILE).is_file()
+    plain = {packed.PACKED: packed.FILE} if alone else {}
+    names = {path: path.relative_to(record).as_posix() for path in files}
     return {
-        path.relative_to(record).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in files
+        plain.get(name, name): hashlib.sha256(packed.content(path)).hexdigest()
+        for path, name in names.items()
         if path.name not in (MANIFEST, store.LOCK)
     }
 
@@ -124,6 +136,7 @@ def _make(scratch: Path, source: str, run: Run, environment: Mapping[str, Any]) 
     for name in (*FILES, identities.FILE):
         if (run.folder / name).is_file() or name in FILES:
             shutil.copyfile(run.folder / name, scratch / name)
+    packed.pack(scratch)
     store.write_atomically(scratch / "environment.json", store.dump_json(environment))
     for path in sorted((run.folder / "artifacts").glob("**/*.png")):
         shutil.copyfile(path, scratch / "figures" / path.name)

@@ -10,7 +10,7 @@ no chart: its picture stands on the page instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,37 @@ def panels(figure: Figure) -> list[dict[str, Any]]:
     named = _Names([*figure.legends, *(axes.get_legend() for axes in figure.axes)])
     found = [_panel(axes, named) for axes in figure.axes]
     return [p for p in found if any(trace["meta"] != REFERENCE for trace in p["data"])]
+
+
+def marks(found: Iterable[Mapping[str, Any]]) -> str:
+    """Return how panels tell print from ours, as they were drawn.
+
+    Parameters
+    ----------
+    found : iterable of mapping
+        As `panels` returns them.
+
+    Returns
+    -------
+    str
+        E.g. ``"published hollow, measured filled"``; "" where one of the two is missing, or where
+        both have one look.
+    """
+    traces = [trace for panel in found for trace in panel["data"]]
+    looks = {
+        side: {_mark(t) for t in traces if t["meta"] == side} for side in (PUBLISHED, MEASURED)
+    }
+    if not all(looks.values()) or looks[PUBLISHED] & looks[MEASURED]:
+        return ""
+    return ", ".join(f"{side} {' or '.join(sorted(looks[side]))}" for side in looks)
+
+
+def _mark(trace: Trace) -> str:
+    if trace["type"] == "bar":
+        return "hatched" if "pattern" in trace["marker"] else "filled"
+    if "markers" in trace["mode"]:
+        return "hollow" if trace["marker"]["symbol"].endswith("-open") else "filled"
+    return {"solid": "solid", "dash": "dashed"}.get(trace["line"]["dash"], "dotted")
 
 
 class _Names:

@@ -24,6 +24,63 @@ STEPS = ((math.log(1.25), 0), (math.log(2), 1), (math.log(4), 2), (math.inf, 3))
 """The shades of a heat map: the largest absolute logarithm of the ratio of each."""
 
 
+REACH = 2.0
+"""Doublings that a forest plot shows on either side of print; what is beyond stands at its end."""
+
+
+@dataclass(frozen=True)
+class Forest:
+    """One row of a forest plot: ours over print on a logarithmic axis, in per cent of its width.
+
+    Print is at 50.
+
+    Attributes
+    ----------
+    point : float
+        Our figure.
+    low, high : float
+        The ends of its interval; those of the point where there is none.
+    least, most : float
+        The figures that agree.
+    words : str
+        The same for those who see no picture.
+    """
+
+    point: float
+    low: float
+    high: float
+    least: float
+    most: float
+    words: str
+
+
+def forest(item: Comparison) -> Forest | None:
+    """Return the row of a forest plot; None without two positive numbers and a tolerance."""
+    if log_ratio(item) is None or item.accept is None:
+        return None
+    printed, ours = float(item.published or 0), float(item.measured or 0)
+    least, most = item.accept
+    ends = (ours if item.low is None else item.low, ours if item.high is None else item.high)
+    told = (
+        "" if item.low is None else f", interval {ends[0] / printed:.3g} to {ends[1] / printed:.3g}"
+    )
+    at = [_place(value / printed) for value in (ours, *ends, least, most)]
+    return Forest(
+        at[0],
+        at[1],
+        at[2],
+        at[3],
+        at[4],
+        f"ours over print {ours / printed:.3g}{told}; "
+        f"agrees from {least / printed:.3g} to {most / printed:.3g}",
+    )
+
+
+def _place(ratio: float) -> float:
+    doublings = math.log2(ratio) if ratio > 0 else -REACH
+    return round(50 + 50 * min(max(doublings / REACH, -1.0), 1.0), 1)
+
+
 @dataclass(frozen=True)
 class Row:
     """One comparison as shown.
@@ -39,6 +96,8 @@ class Row:
     ratio, interval, reason : str
     log_ratio : float or None
         The logarithm of ours over print's; None where these are no positive numbers.
+    forest : Forest or None
+        Its row of the forest plot.
     """
 
     anchor: str
@@ -50,6 +109,7 @@ class Row:
     interval: str
     reason: str
     log_ratio: float | None
+    forest: Forest | None = None
 
     @property
     def shade(self) -> str:
@@ -138,7 +198,7 @@ def rows(
                 f"{experiment}-{place + 1}", item, show_published(item.published, printed),
                 show_number(item.measured), show_number(tuned.get(place)),
                 "" if away is None else f"{math.exp(away):.3g}", show_interval(item),
-                show_reason(item), away,
+                show_reason(item), away, forest(item),
             )
         )  # fmt: skip
     return found

@@ -21,12 +21,12 @@ from markupsafe import Markup
 
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.gpu.device import EXECUTOR_NAME
-from papers.common.model import Paper
+from papers.common.model import Comparison, Paper
 from papers.reproduce import registry
 from papers.reproduce.report.numbers import numeric_columns, show_number
 from papers.reproduce.report.tally import SORTS, sort_of
 from papers.reproduce.run.folder import write_atomically
-from papers.reproduce.site import files, rows, sources, verdict, words
+from papers.reproduce.site import charts, files, rows, sources, stepping, verdict, words
 from papers.reproduce.site.links import Linker
 from papers.reproduce.site.rows import Row, Strip
 
@@ -76,12 +76,22 @@ class PaperPage:
     @cached_property
     def rulings(self) -> list[verdict.Ruling]:
         """The verdicts on it: by the machine that judges most, and by this run."""
-        found = verdict.rulings(
-            (section.experiment.name, item)
-            for section in self.sections
-            for item in section.comparisons
-        )
+        found = verdict.rulings(self._items())
         return found[:1] + [one for one in found[1:] if one.origin == THIS_RUN or one.judged]
+
+    @cached_property
+    def claims(self) -> list[verdict.Claimed]:
+        """Its main claims with their verdicts."""
+        return verdict.main_claims(self.card.claims, self._items())
+
+    def _items(self) -> Iterator[tuple[str, Comparison]]:
+        for section in self.sections:
+            yield from ((section.experiment.name, item) for item in section.comparisons)
+
+    @property
+    def judged_here(self) -> int:
+        """The number of printed figures and statements that this run judges."""
+        return sum(ruling.judged for ruling in self.rulings if ruling.origin == THIS_RUN)
 
     @property
     def origins(self) -> list[str]:
@@ -127,10 +137,16 @@ def write(folder: Path, context: Context) -> Path:
     made = _pages(context)
     templates = _templates()
     code = {sources.page_of(path): path for page in made for path in _code_of(page)}
+    for page in made:
+        stepping.copy(folder, target, page.card.name)
+        for path in stepping.code(folder, page.card.name):
+            code[sources.page_of(path)] = path
     plan = list(_plan(made, code))
     executor = any(state["device"] == EXECUTOR_NAME for state in context["states"])
     shared = {**context, "papers": made, "machines": _machines(context), "executor": executor,
-              "page_names": {name.removesuffix(".html") for name, _, _ in plan}}  # fmt: skip
+              "page_names": {name.removesuffix(".html") for name, _, _ in plan},
+              "stepping": {p.card.name for p in made
+                           if (target / stepping.page_of(p.card.name)).is_file()}}  # fmt: skip
     for name, template, own in plan:
         root = "../" * name.count("/")
         text = templates.get_template(template).render({**shared, "root": root, **own})
@@ -222,11 +238,12 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         number=show_number, numeric=numeric_columns, json=_json, alternative=_alternative,
-        compared=_compared, tally=_tally,
+        compared=_compared, tally=_tally, marks=charts.marks, altogether=verdict.altogether,
     )  # fmt: skip
     environment.globals.update(
         sorts=SORTS, kinds=words.KINDS, this_run=THIS_RUN, experiment_name=words.experiment,
         in_print=words.in_print, own_rows=_own_rows, away=_away, places=_places,
+        step_page=stepping.page_of, step_command=stepping.command,
         code_of=lambda page: [
             (path.name if path.parent.name != "kernels" else f"kernels/{path.name}",
              sources.page_of(path))

@@ -13,7 +13,8 @@ from typing import Any
 
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.evidence.verdicts import is_with_print
-from papers.common.model import Comparison
+from papers.common.model import Comparison, MainClaim
+from papers.reproduce.report.numbers import show_number
 from papers.reproduce.site.words import KINDS
 
 JUDGED = ("agrees", "differs", "open")
@@ -77,6 +78,71 @@ class Ruling:
     judged: int
 
 
+@dataclass(frozen=True)
+class Claimed:
+    """A main claim of a paper with its verdict.
+
+    Attributes
+    ----------
+    words : str
+        The claim, and print's figure beside ours where it has figures.
+    verdict : str
+        Of several comparisons the worst one's; ``"not measured"`` if none was judged.
+    origin : str
+        Whose measurements decide; "" where none do.
+    """
+
+    words: str
+    verdict: str
+    origin: str
+
+
+def main_claims(
+    claims: Sequence[MainClaim], items: Iterable[tuple[str, Comparison]]
+) -> list[Claimed]:
+    """Return the verdict on each main claim by the first machine of `rulings` that judges it.
+
+    Parameters
+    ----------
+    claims : sequence of MainClaim
+        The paper's own, in its order.
+    items : iterable of (experiment, Comparison)
+        All of the paper.
+    """
+    known = list(items)
+    origins = [ruling.origin for ruling in rulings(known)]
+    return [_claimed(claim, known, origins) for claim in claims]
+
+
+def _claimed(
+    claim: MainClaim, known: Sequence[tuple[str, Comparison]], origins: Sequence[str]
+) -> Claimed:
+    meant = [
+        item
+        for name, item in known
+        if name == claim.experiment and item.quantity.startswith(claim.quantity)
+    ]
+    for origin in origins:
+        judged = [i for i in meant if i.origin == origin and i.verdict in JUDGED]
+        if judged:
+            worst = max(judged, key=lambda item: JUDGED.index(item.verdict))
+            return Claimed(claim.words + _figures(judged), worst.verdict, origin)
+    return Claimed(claim.words, "not measured", "")
+
+
+def altogether(ruling: Ruling) -> str:
+    """Return the verdict on all comparisons of a paper as the sentence after its main claims."""
+    return f"All in all: {ruling.head[:1].lower()}{ruling.head[1:]}."
+
+
+def _figures(judged: Sequence[Comparison]) -> str:
+    """Return e.g. ``" (print 3.96, ours 3.561)"`` where there is one figure of each."""
+    pair = (judged[0].published, judged[0].measured)
+    if len(judged) > 1 or any(isinstance(value, str) for value in pair):
+        return ""
+    return f" (print {show_number(pair[0])}, ours {show_number(pair[1])})"
+
+
 def rulings(items: Iterable[tuple[str, Comparison]]) -> list[Ruling]:
     """Return the verdict on a paper by each machine, the machine that judges most first.
 
@@ -137,7 +203,8 @@ def _numbers(verdicts: Mapping[str, int]) -> str:
     if not judged:
         return "nothing printed can be judged by it"
     told = [f"{verdicts['agrees']} of {judged} agree"]
-    told += [f"{verdicts[name]} {word}" for name, word in (("differs", "differ"), ("open", "open"))
+    differ = "differs" if verdicts["differs"] == 1 else "differ"
+    told += [f"{verdicts[name]} {word}" for name, word in (("differs", differ), ("open", "open"))
              if verdicts[name]]  # fmt: skip
     return ", ".join(told)
 

@@ -22,7 +22,7 @@ from papers.reproduce.plan import cells
 from papers.reproduce.plan.cells import Job
 from papers.reproduce.registry import UsageError
 from papers.reproduce.report import readme, two_runs
-from papers.reproduce.run import code, identities, json_files, measurements
+from papers.reproduce.run import code, identities, json_files, measurements, packed
 from papers.reproduce.run.recording import FILES, MANIFEST, hashes
 
 Result = Literal["ok", "failed", "cannot be said"]
@@ -114,7 +114,7 @@ def _holds_logs(folder: Path) -> bool:
 
 def _holds_a_record(folder: Path) -> bool:
     """Whether a folder has a file of a record; a folder of sources may be called as a paper is."""
-    return any((folder / name).is_file() for name in (*FILES, MANIFEST))
+    return any((folder / name).is_file() for name in (*FILES, packed.PACKED, MANIFEST))
 
 
 def read(folder: Path) -> Record:
@@ -125,14 +125,15 @@ def read(folder: Path) -> Record:
     UsageError
         If one of its files is missing or damaged, or it is of no known paper.
     """
-    missing = [name for name in FILES if not (folder / name).is_file()]
+    measured = packed.in_folder(folder)
+    missing = [p.name for p in (measured, *(folder / n for n in FILES[1:])) if not p.is_file()]
     if missing:
         raise UsageError(f"it has no {', '.join(missing)}")
     meta = json_files.read(folder / "meta.json", json_files.META)
     paper = registry.owner(meta["experiments"][0]) if meta["experiments"] else ""
     registry.card(paper)
     record = json_files.read(folder / "environment.json", json_files.ENVIRONMENT)
-    table = measurements.read(folder / "measurements.csv")
+    table = measurements.read(measured)
     return Record(folder, paper, record, meta, cells.from_json(meta["plan"]), table)
 
 
@@ -146,9 +147,9 @@ def check_files(folder: Path) -> Check:
         return Check("files", "cannot be said", "the record is older than manifests and has none")
     try:
         listed = json_files.read(path, {"files": {str: str}})["files"]
+        here = hashes(folder)
     except UsageError as error:
         return Check("files", "failed", str(error))
-    here = hashes(folder)
     faults = [f"{name} is missing" for name in sorted(listed.keys() - here.keys())]
     faults += [f"{name} is not in the manifest" for name in sorted(here.keys() - listed.keys())]
     both = sorted(listed.keys() & here.keys())

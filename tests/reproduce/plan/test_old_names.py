@@ -8,6 +8,7 @@ from papers.common.instances import FAMILIES
 from papers.common.model import Instance
 from papers.reproduce import registry
 from papers.reproduce.plan import cells, old_names
+from papers.reproduce.run import packed
 
 MEANT = [
     ("uniform_resident", ("uniform", "device", False)),
@@ -65,6 +66,6 @@ def test_recorded_plans_name_families_of_today(paper):
     for meta in sorted((registry.folder(paper) / "results").glob("*/meta.json")):
         jobs = cells.from_json(json.loads(meta.read_text(encoding="utf-8"))["plan"])
         assert {job.cell.instance.family for job in jobs} <= set(FAMILIES)
-        table = measurements.read(meta.with_name("measurements.csv"))
+        table = measurements.read(packed.in_folder(meta.parent))
         assert set(table["cell"]) <= {job.key for job in jobs}
         assert set(table["family"]) <= set(FAMILIES)

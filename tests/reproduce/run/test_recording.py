@@ -5,7 +5,7 @@ import json
 import pytest
 
 from papers.reproduce import registry
-from papers.reproduce.run import code, measurements, recording
+from papers.reproduce.run import code, measurements, packed, recording
 
 
 def told(folder, **facts):
@@ -29,8 +29,9 @@ def test_a_finished_run_is_kept_under_its_card(copied, tmp_path, monkeypatch, re
     result = reproduce("record", copied)
     assert result.code == 0, result.err
     (kept,) = tmp_path.glob("*/results/a-card-tm-80gb")
-    for name in ("measurements.csv", "meta.json"):
-        assert (kept / name).read_bytes() == (copied / name).read_bytes()
+    assert (kept / "meta.json").read_bytes() == (copied / "meta.json").read_bytes()
+    assert not (kept / packed.FILE).exists()
+    assert packed.content(packed.in_folder(kept)) == (copied / packed.FILE).read_bytes()
     facts = [json.loads((f / "environment.json").read_text()) for f in (kept, copied)]
     assert facts[0] == facts[1]
     manifest = json.loads((kept / recording.MANIFEST).read_text())

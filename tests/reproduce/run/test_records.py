@@ -59,8 +59,7 @@ def combined(tmp_path_factory):
 
 
 def test_a_cell_of_two_records_has_one_value_in_a_page_and_in_a_combined_report(combined):
-    # The records are of two cards today; were they of one, they would share cells.
-    everything = report.summary_of(combined).assign(source="recorded one card")
+    everything = report.summary_of(combined)
     cells = everything.assign(cell=everything["cell"] + everything["scope"] + everything["metric"])
     shared = cells[cells.duplicated(["source", "cell"], keep=False)]
     assert shared["solver"].str.startswith("lopes2019:").any(), "the test would prove nothing"

@@ -64,6 +64,17 @@ def test_curves_keep_their_numbers_names_sides_and_looks(read):
     assert {trace["legendgroup"] for trace in lines} == {"a", "own name", "a line for the eye"}
 
 
+def test_the_caption_says_how_print_and_ours_are_told_apart(read):
+    """Planted by the first report: "published hollow, measured filled" stood below every figure."""
+    assert charts.marks([read[1]]) == "published hatched, measured filled"
+    assert charts.marks([read[3], read[2]]) == ""
+    curves = [t for t in read[0]["data"] if t["name"] in ("a, published", "a, measured")]
+    assert charts.marks([{"data": curves}]) == "published hollow, measured filled"
+    alike = [{**t, "marker": {"symbol": "circle"}} for t in curves]
+    assert charts.marks([{"data": alike}]) == ""
+    assert charts.marks([{"data": curves[:1]}]) == ""
+
+
 def test_axes_keep_scale_ticks_limits_bands_and_texts(read):
     layout = read[0]["layout"]
     assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("log", "log")

@@ -4,15 +4,17 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 
+from papers.common.evidence import comparisons as compare
 from papers.common.evidence.comparisons import THIS_RUN
-from papers.common.model import Comparison, Experiment
+from papers.common.model import Comparison, Experiment, MainClaim
 from papers.reproduce.report import report
-from papers.reproduce.site import files, rows, sources, verdict, words
+from papers.reproduce.site import files, rows, sources, stepping, verdict, words
 from papers.reproduce.site.links import Linker
 
 
@@ -107,7 +109,7 @@ def test_a_name_that_leads_nowhere_is_no_link():
 def test_the_tuned_figure_stands_beside_that_of_the_papers_configuration(pages):
     text = unescape((pages / "toy.html").read_text())
     assert '<th scope="col">paper\'s configuration</th><th scope="col">tuned</th>' in text
-    assert "<td>4</td><td>50</td><td>100</td><td>12.5</td>" in text
+    assert "<td>4</td><td>50</td><td>100</td><td>12.5<svg" in text
 
 
 def test_charts_hold_the_numbers_of_each_machine(pages):
@@ -132,6 +134,49 @@ def test_the_site_is_small(finished_run):
     assert sizes < 2.5e6
 
 
+def test_a_row_leads_to_its_numbers_and_its_code(pages):
+    row = re.search(r'<tr id="toy_fig07-1".*?</tr>', (pages / "toy.html").read_text(), re.S)[0]
+    assert '<a href="tables/toy_fig07.csv">CSV</a>' in row
+    assert row.count("<svg") == 1
+    item = comparison("q", "ratio", "agrees", published=2.0, measured=4.0)
+    assert rows.forest(item) is None, "without a tolerance there is nothing to draw"
+
+
+def test_a_forest_plot_has_print_in_its_middle_and_what_is_far_off_at_its_ends():
+    item = compare.ratio("q", 2.0, 4.0, factor=2)
+    found = rows.forest(replace(item, low=2.0, high=1e9))
+    assert (found.least, found.low, found.most, found.point, found.high) == (
+        25.0, 50.0, 75.0, 75.0, 100.0,
+    )  # fmt: skip
+    assert found.words.startswith("ours over print 2, interval 1 to ")
+    assert rows.forest(compare.ratio("q", 2.0, 1e-9, factor=2)).point == 0
+    assert rows.forest(compare.claim("q", "it grows", "it grows", True)) is None
+
+
+def test_a_page_to_step_through_is_taken_into_the_site_with_links_to_its_code(tmp_path):
+    target = tmp_path / "site"
+    target.mkdir()
+    stepping.copy(tmp_path, target, "lopes2019")
+    assert list(target.iterdir()) == []
+    assert list(stepping.code(tmp_path, "lopes2019")) == []
+    told = ('{"file":"papers/lopes2019/solver.py","link":"../up/papers/lopes2019/solver.py"},'
+            '{"file":"papers/gone.py","link":"../gone.py"}')  # fmt: skip
+    assert stepping.command("lopes2019").endswith(f"RUN/{stepping.page_of('lopes2019')}")
+    page = f'<script type="application/json" id="data">{told}</script>'
+    (tmp_path / stepping.page_of("lopes2019")).write_text(page)
+    stepping.copy(tmp_path, target, "lopes2019")
+    packed = re.search(r'id="data">(.*?)<', (target / stepping.page_of("lopes2019")).read_text())
+    text = gzip.decompress(b64decode(packed[1])).decode()
+    assert '"link":"code/papers.lopes2019.solver.html"' in text
+    assert '"file":"papers/gone.py","link":""' in text
+    (path,) = stepping.code(tmp_path, "lopes2019")
+    assert path.name == "solver.py"
+
+
+def test_the_page_of_a_paper_names_the_command_that_makes_its_page_to_step_through(pages):
+    assert "reproduce trace toy --output RUN/toy-trace.html" in (pages / "toy.html").read_text()
+
+
 # ------------------------------------------------------------------------------ the verdict
 
 
@@ -151,7 +196,7 @@ def test_a_verdict_says_in_which_sense_a_paper_holds():
     ]  # fmt: skip
     first, here = verdict.rulings(items)
     assert first.head == "Counts hold; curve shapes hold in part; speed ratios mostly do not hold"
-    assert first.numbers == "7 of 14 agree, 1 differ, 6 open"
+    assert first.numbers == "7 of 14 agree, 1 differs, 6 open"
     assert [(part.look, part.number) for part in first.parts] == [
         ("count", 4), ("ratio", 1), ("shape", 2), ("claim", 0), ("differs", 1), ("open", 6),
     ]  # fmt: skip
@@ -163,6 +208,23 @@ def test_the_machine_that_judges_most_speaks_first():
     items = of(["open"], origin=THIS_RUN) + of(["agrees"] * 3, origin="recorded b")
     assert [one.origin for one in verdict.rulings(items)] == ["recorded b", THIS_RUN]
     assert verdict.rulings(items)[1].parts[-1].short == "2 not run"
+
+
+def test_main_claims_are_judged_by_the_first_machine_that_can_and_by_the_worst_of_their_rows():
+    claims = [MainClaim(f"claim {one}", "eratio", f"q{one}") for one in (0, 1, 2, 9)]
+    items = [
+        *of(["agrees", "not measured", "agrees"], origin="recorded b"),
+        *of(["open", "agrees"], origin="recorded c"),
+        *of(["agrees"], "claim", "recorded b"),
+    ]
+    items.append(("eratio", comparison("q2 too", "ratio", "differs", "recorded b")))
+    told = verdict.main_claims(claims, items)
+    assert [(one.verdict, one.origin) for one in told] == [
+        ("agrees", "recorded b"), ("agrees", "recorded c"), ("differs", "recorded b"),
+        ("not measured", ""),
+    ]  # fmt: skip
+    assert told[0].words == "claim 0 (print 1, ours 1)"
+    assert told[2].words == "claim 2"
 
 
 @pytest.mark.parametrize(

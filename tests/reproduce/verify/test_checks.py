@@ -10,7 +10,7 @@ from papers.common.instances.files import MissingInstanceError
 from papers.common.model import Instance
 from papers.reproduce import registry
 from papers.reproduce.report import readme
-from papers.reproduce.run import identities, recording
+from papers.reproduce.run import identities, packed, recording
 from papers.reproduce.verify import checks
 
 PAGE = "# Toy\n\n<!-- results: table1 -->\n<!-- end -->\n"
@@ -27,7 +27,10 @@ def record(smoke, clean_tree, tmp_path, monkeypatch, reproduce, toy):
     assert result.code == 0, result.err
     (tmp_path / "toy" / "RESULTS.md").write_text(PAGE)
     readme.fill("toy")
-    return tmp_path / "toy" / "results" / "a-card"
+    kept = tmp_path / "toy" / "results" / "a-card"
+    (kept / packed.FILE).write_bytes(packed.content(kept / packed.PACKED))
+    (kept / packed.PACKED).unlink()  # A test changes its text.
+    return kept
 
 
 @pytest.fixture
@@ -109,6 +112,25 @@ def test_a_changed_time_is_noticed_by_hash_and_by_table(record, verified):
     sealed(record)
     code, found = verified(record)
     assert (code, found["files"][0], found["tables"][0]) == (1, "ok", "failed")
+
+
+def test_packed_measurements_have_the_hash_of_their_content(record, verified):
+    plain = (record / packed.FILE).read_bytes()
+    packed.pack(record)
+    first = (record / packed.PACKED).read_bytes()
+    assert len(first) < len(plain) / 3
+    assert [name for name, (state, _) in verified(record)[1].items() if state == "failed"] == []
+    (record / packed.FILE).write_bytes(plain)
+    assert verified(record)[1]["files"] == ("failed", "measurements.csv.gz is not in the manifest")
+    packed.pack(record)
+    assert (record / packed.PACKED).read_bytes() == first
+    (record / packed.FILE).write_bytes(plain.replace(b",ok,", b",bad,", 1))
+    packed.pack(record)
+    assert verified(record)[1]["files"] == ("failed", "measurements.csv was changed")
+    for damaged in (first[:-9], b"no gzip", first[:40] + b"xxxx" + first[44:]):
+        (record / packed.PACKED).write_bytes(damaged)
+        state, why = verified(record)[1]["files"]
+        assert (state, "cannot be unpacked" in why) == ("failed", True)
 
 
 def test_an_objective_changed_in_one_cell_or_in_all_is_noticed(record, verified):

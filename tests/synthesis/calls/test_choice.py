@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import papers
+from papers.reproduce.run import packed
 from papers.synthesis.calls import choice
 from papers.synthesis.calls.choice import Question, choose, rules, solver_of
 
@@ -22,7 +23,7 @@ def fault_of(rule):
     if rule.runs_on == "cpu":
         return "" if not rule.record else "a measurement of a CPU is in the commit, not in a record"
     paper = rule.record.partition("/")[0]
-    path = HOME / rule.record / "measurements.csv"
+    path = packed.in_folder(HOME / rule.record)
     if not path.is_file():
         return f"{path} is no record of {paper}"
     recorded = set(pd.read_csv(path, usecols=["solver"]).solver)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -36,6 +36,25 @@ def square_costs(data: Any, most: int, whole: bool = True) -> np.ndarray:
         words = "integer" if whole else "finite"
         raise ValueError(f"a page shows square {words} costs of 2 to {most} rows")
     return cost
+
+
+class Picture(NamedTuple):
+    """The moment of a story that a paper's page shows as a picture.
+
+    Attributes
+    ----------
+    story, run : str
+        The story's name and the label of its run.
+    sentence : str
+        The beginning of the step's sentence; the first such step is meant.
+    beside : str
+        The label of the run that stands beside it, or "".
+    """
+
+    story: str
+    run: str
+    sentence: str
+    beside: str = ""
 
 
 PLAIN = ""

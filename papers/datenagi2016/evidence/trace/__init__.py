@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
-from papers.common.evidence.trace.story import Story, Telling, Trace, square_costs
+from papers.common.evidence.trace.story import Picture, Story, Telling, Trace, square_costs
 from papers.common.executor.recorder import Recorder
 from papers.datenagi2016 import solver
 from papers.datenagi2016.evidence.trace.pictures import Pictures
@@ -129,3 +129,6 @@ STORIES = (
         ),
     ),
 )  # fmt: skip
+
+PICTURE = Picture("race", "row 1 wins, one path", "Row 0 asks for column 0, too late")
+"""The moment that `page.png` shows; ``reproduce pictures`` takes it anew."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
-from papers.common.evidence.trace.story import Story, Telling, Trace
+from papers.common.evidence.trace.story import Picture, Story, Telling, Trace
 from papers.common.executor.recorder import Recorder
 from papers.common.problems.graph import bipartite
 from papers.deveci_matching import solver
@@ -152,3 +152,11 @@ STORIES = (
         (Telling("two words, two winners", 8, _hint),),
     ),
 )  # fmt: skip
+
+PICTURE = Picture(
+    "worked",
+    "both pass, r3 believes in c2",
+    "Column c2 gets row r2, but r3",
+    "r3 is stopped by line 8",
+)
+"""The moment that `page.png` shows; ``reproduce pictures`` takes it anew."""

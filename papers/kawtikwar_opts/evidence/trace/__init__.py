@@ -9,7 +9,7 @@ import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
 from papers.common.evidence.trace.runs import record
-from papers.common.evidence.trace.story import Story, square_costs
+from papers.common.evidence.trace.story import Picture, Story, square_costs
 from papers.common.executor.recorder import Recorder
 from papers.kawtikwar_opts import solver
 from papers.kawtikwar_opts.evidence.codes import VERSIONS
@@ -97,3 +97,6 @@ STORIES = (
         3,
     ),
 )  # fmt: skip
+
+PICTURE = Picture("worked", "opt3", "Slack (1, 3) is covered twice")
+"""The moment that `page.png` shows; ``reproduce pictures`` takes it anew."""

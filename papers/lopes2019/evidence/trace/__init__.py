@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
-from papers.common.evidence.trace.story import Story, Telling, Trace, square_costs
+from papers.common.evidence.trace.story import Picture, Story, Telling, Trace, square_costs
 from papers.common.executor.recorder import Recorder
 from papers.common.problems.assignment import prepare
 from papers.lopes2019 import solver
@@ -170,3 +170,6 @@ STORIES = (
         ),
     ),
 )  # fmt: skip
+
+PICTURE = Picture("join", "row 0 wins", "A join: column 0 had row 1", "row 1 wins")
+"""The moment that `page.png` shows; ``reproduce pictures`` takes it anew."""

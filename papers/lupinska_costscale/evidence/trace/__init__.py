@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.evidence.trace.panels import Arrays
-from papers.common.evidence.trace.story import Story, Telling, Trace, square_costs
+from papers.common.evidence.trace.story import Picture, Story, Telling, Trace, square_costs
 from papers.common.executor.recorder import Recorder
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
@@ -258,3 +258,6 @@ STORIES = (
         ),
     ),
 )  # fmt: skip
+
+PICTURE = Picture("uphill", "a push uphill", "m, at 2, pushes 2 units to i")
+"""The moment that `page.png` shows; ``reproduce pictures`` takes it anew."""

@@ -158,9 +158,8 @@ function legend(figure) {
     });
     box.append(make("label", {}, check, swatch, series));
   }
-  const sides = new Set(charts.flatMap((chart) => chart.panel.data.map((trace) => trace.meta)));
-  if (sides.has("published") && sides.has("measured"))
-    box.append(make("span", { className: "soft" }, "hollow: published, filled: measured"));
+  const { marks } = figure.querySelector(".panels").dataset;
+  if (marks) box.append(make("span", { className: "soft" }, marks));
   const scaled = charts.filter((chart) => canScale(chart.panel));
   if (scaled.length) {
     const swap = make("button", { type: "button" }, "log / linear");

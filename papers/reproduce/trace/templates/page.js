@@ -1,7 +1,13 @@
 "use strict";
 // Plays recorded steps. It sets texts and classes that the trace holds, and knows no algorithm.
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+(async () => {
+  const box = document.getElementById("data");
+  // In a report's site the steps are packed: they are a tenth of their size then.
+  const unpacked = async (text) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  };
+  const data = box.type === "application/json" ? JSON.parse(box.textContent) : await unpacked(box.textContent);
   const $ = (id) => document.getElementById(id);
   const [KIND, TEXT, LAUNCH, KERNEL, BLOCK, THREAD, SITE, COUNT, FOCUS, LOOKS] = Array(10).keys();
   const BEAT = 1300; // milliseconds a step, while playing
@@ -192,7 +198,7 @@
     if (!step || step[SITE] < 0) { box.replaceChildren(); box.hidden = true; return; }
     const [number, at_, name] = data.sites[step[SITE]];
     const text = data.functions[number];
-    line.append("In the code: ", make("a", { href: text.link }, `${text.file}:${at_}`), ` (${name})`);
+    line.append("In the code: ", make("a", { href: text.link.endsWith(".html") ? `${text.link}#L${at_}` : text.link }, `${text.file}:${at_}`), ` (${name})`);
     box.hidden = false;
     box.replaceChildren(...text.lines.map((words, k) => make(
       "span", { class: text.numbers[k] === at_ ? "line here" : "line", "data-number": text.numbers[k] }, words + "\n")));

@@ -1,0 +1,80 @@
+"""The first screen of the front page: each paper's row is made of the records that are there."""
+
+import shutil
+
+import pytest
+from nightly import first
+
+from papers import PAPERS
+from papers.reproduce import registry
+from papers.reproduce.registry import UsageError
+from papers.reproduce.report import front
+
+COMPLETE = [name for name in PAPERS if registry.card(name).status == "complete"]
+PAGE = "# x\n\n<!-- answers -->\nstale\n<!-- end -->\nrest\n"
+
+
+def text():
+    return front.PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_a_row_is_of_the_records_that_are_there(name):
+    stale = f"`reproduce readme {name}` makes its row of README.md anew"
+    assert f"<!-- records {front.digest(name)} -->" in front.rows(text())[name], stale
+
+
+@pytest.mark.parametrize("name", first(0, COMPLETE))
+def test_a_row_says_what_its_records_say(name):
+    assert front.rows(text())[name] == front.row(name)
+
+
+def test_the_answers_stand_before_the_first_heading_with_verdict_sense_and_machine():
+    """A stranger reads no further than the first screen."""
+    known = front.rows(text().partition("\n## ")[0])
+    assert list(known) == COMPLETE
+    for name, line in known.items():
+        _, holds, numbers = (part for part in line.strip("| ").split(" | "))
+        assert holds.count("**") == 2 * len(registry.card(name).claims) > 0
+        assert " hold" in holds.rpartition("<br>")[2]
+        for part in numbers.split("<br>"):
+            assert part.partition(" agree")[0].replace(" of ", "").isdigit(), part
+            assert part.partition(": ")[2], "no machine is named"
+
+
+def test_a_row_takes_its_place_and_others_stay():
+    page = front.replaced(PAGE, PAPERS[1], f"| [b](papers/{PAPERS[1]}/README.md) | new |")
+    page = front.replaced(page, PAPERS[0], f"| [a](papers/{PAPERS[0]}/README.md) | first |")
+    page = front.replaced(page, PAPERS[1], f"| [b](papers/{PAPERS[1]}/README.md) | newer |")
+    assert list(front.rows(page)) == list(PAPERS[:2])
+    assert page.startswith("# x\n\n<!-- answers -->\n" + front.HEAD)
+    assert page.endswith("| newer |\n<!-- end -->\nrest\n")
+    assert "stale" not in page
+    with pytest.raises(UsageError, match="answers"):
+        front.replaced("# no table\n", PAPERS[0], "| |")
+
+
+@pytest.fixture
+def record(finished_run, toy, tmp_path, monkeypatch):
+    """The toy paper's one record: the session's run."""
+    folder = tmp_path / "toy" / "results" / "some-gpu"
+    folder.mkdir(parents=True)
+    for name in ("measurements.csv", "environment.json"):
+        shutil.copy(finished_run[0] / name, folder)
+    monkeypatch.setattr("papers.reproduce.registry.folder", lambda name: tmp_path / "toy")
+    return folder
+
+
+def test_a_row_is_made_of_records_and_of_nothing_else(record):
+    before = front.row("toy")
+    assert before.startswith("| [")
+    assert "agree" in before
+    assert front.digest("toy") in before
+    (record / "measurements.csv").open("a").write("\n")
+    assert front.digest("toy") not in before
+
+
+def test_a_paper_outside_of_the_tour_has_no_row(toy, monkeypatch, tmp_path):
+    monkeypatch.setattr(front, "PAGE", tmp_path / "nowhere.md")
+    front.fill("toy")
+    assert not (tmp_path / "nowhere.md").exists()
