@@ -204,6 +204,19 @@ def test_unreadable_text(tmp_path, text):
         solve.read(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "word"), [("a,b\n1,2\n", "header 'a'"), ("1;2\n3;4\n", "separated by ';'"),
+                       ('"x" y\n1 2\n', "header")],
+)  # fmt: skip
+def test_tables_of_other_programs_are_refused_by_name(tmp_path, text, word):
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=word):
+        solve.read(path)
+    path.write_text("1,inf\n-Inf,.5  # a remark; here\n")
+    assert solve.read(path).shape == (2, 2)
+
+
 def test_pickles_are_refused(tmp_path):
     np.save(tmp_path / "costs.npy", np.array([{}], dtype=object))
     with pytest.raises(UsageError, match="cannot be read"):

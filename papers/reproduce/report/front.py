@@ -33,16 +33,22 @@ _DIGITS = 12
 
 
 def fill(name: str) -> None:
-    """Write a paper's row of the front page anew; a draft has none.
+    """Write a paper's row of the front page anew, and those that a record has made stale.
+
+    A record is seen by every paper that measures one of its solvers. A draft has no row.
 
     Raises
     ------
     UsageError
         If the page has no table of answers.
     """
-    if name in papers.PAPERS and registry.card(name).status == "complete":
-        text = PAGE.read_text(encoding="utf-8")
-        store.write_atomically(PAGE, replaced(text, name, row(name)))
+    if name not in papers.PAPERS or registry.card(name).status != "complete":
+        return
+    text = PAGE.read_text(encoding="utf-8")
+    stale = [one for one, line in rows(text).items() if digest(one) not in line]
+    for one in dict.fromkeys([name, *stale]):
+        text = replaced(text, one, row(one))
+    store.write_atomically(PAGE, text)
 
 
 def replaced(text: str, name: str, new: str) -> str:

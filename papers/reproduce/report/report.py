@@ -53,7 +53,7 @@ def _clear(run: Run) -> None:
 
 
 def build(run: Run) -> list[Section]:
-    """Write summary.csv, tables, figures, report.md and the site of a run.
+    """Write summary.csv (its own measurements), tables, figures, report.md and site of a run.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def build(run: Run) -> list[Section]:
     papers_of_it = dict(run.experiments())  # Before anything is removed: it may refuse the run.
     _clear(run)
     summary = summary_of(run)
-    kept = summary[[*measurements.SUMMARY, records.RECORD]]
-    kept.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
+    mine = summary.loc[summary[records.RECORD] == "", list(measurements.SUMMARY)]
+    mine.to_csv(run.folder / "summary.csv", index=False, lineterminator="\n")
     seen = {name: records.seen_by(name, summary) for name in papers_of_it}
     evidence = {name: Evidence(measurements.usable(rows)) for name, rows in seen.items()}
     found = sections(run, evidence)

@@ -17,7 +17,7 @@ from papers.reproduce import registry
 from papers.reproduce.run import measurements
 
 RECORD = "record"
-"""A column of `summaries`, and of `summary.csv`: the paper whose record a row is of, or ""."""
+"""A column of `summaries`: the paper whose record a row is of, or ""."""
 
 
 def owners(name: str) -> list[str]:

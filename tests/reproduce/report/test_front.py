@@ -54,6 +54,18 @@ def test_a_row_takes_its_place_and_others_stay():
         front.replaced("# no table\n", PAPERS[0], "| |")
 
 
+def test_rows_that_a_record_has_made_stale_are_made_anew_with_it(monkeypatch, tmp_path):
+    page = tmp_path / "README.md"
+    lines = [f"| [x](papers/{one}/README.md) | {one} was |\n" for one in PAPERS[:3]]
+    page.write_text(PAGE.replace("stale\n", "".join(lines)))
+    monkeypatch.setattr(front, "PAGE", page)
+    monkeypatch.setattr(front, "digest", lambda one: "was" if one == PAPERS[1] else "newer")
+    monkeypatch.setattr(front, "row", lambda one: f"| [x](papers/{one}/README.md) | {one} newer |")
+    front.fill(PAPERS[0])
+    told = [line.split(" | ")[1].split()[1] for line in front.rows(page.read_text()).values()]
+    assert told == ["newer", "was", "newer"]
+
+
 @pytest.fixture
 def record(finished_run, toy, tmp_path, monkeypatch):
     """The toy paper's one record: the session's run."""

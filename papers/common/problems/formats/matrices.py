@@ -28,6 +28,9 @@ _BLOCK = 1 << 20
 _LONG_INTEGER = re.compile(r"(?<![\w.+-])[+-]?\d{19,}(?![\w.])")
 """A whole number that may not fit int64, and no part of a decimal number."""
 
+_NUMBER = re.compile(r"[-+]?\.?\d")
+_INFINITE = ("inf", "infinity", "nan")
+
 
 class FileFormatError(ValueError):
     """A file is missing, damaged, or of another format than its name says."""
@@ -71,12 +74,24 @@ def _read_text(path: Path) -> np.ndarray:
     lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
     if not lines:
         raise ValueError("it is empty")
+    _refuse_other_tables(lines[0])
     separator = "," if "," in lines[0] else None
     try:
         return np.loadtxt(lines, delimiter=separator, dtype=np.int64, ndmin=2)
     except ValueError:
         _refuse_long_integers(lines)
         return np.loadtxt(lines, delimiter=separator, dtype=np.float64, ndmin=2)
+
+
+def _refuse_other_tables(first: str) -> None:
+    """Raise `ValueError` for a first line of names, or one that is separated by semicolons."""
+    if ";" in first.partition("#")[0]:
+        raise ValueError("its fields are separated by ';', and only ',' and blanks are read")
+    words = first.partition("#")[0].replace(",", " ").split()
+    named = [word for word in words if word.strip("\"'").lower().lstrip("+-") not in _INFINITE
+             and not _NUMBER.match(word)]  # fmt: skip
+    if named:
+        raise ValueError(f"its first line has the header {named[0]!r}, and only numbers are read")
 
 
 def _refuse_long_integers(lines: list[str]) -> None:
