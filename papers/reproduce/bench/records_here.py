@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from papers.reproduce import registry
-from papers.reproduce.run import measurements
+from papers.reproduce.run import measurements, packed
 
 FACTS = ("gpus", "cpu", "cores", "memory_gib", "system")
 """The entries of an environment that must be one: figures of two machines are never compared."""
@@ -47,7 +47,7 @@ def times(
         for origin, environment in measurements.environments(results):
             name = f"{paper} on {origin.removeprefix('recorded ')}"
             if same_machine(here, environment):
-                path = results / origin.removeprefix("recorded ") / "measurements.csv"
+                path = packed.in_folder(results / origin.removeprefix("recorded "))
                 kept.append(measurements.summarize(measurements.read(path), f"record of {name}"))
             else:
                 away.append(name)

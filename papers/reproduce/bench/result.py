@@ -114,7 +114,7 @@ def of(current: Run, recorded: pd.DataFrame, away: list[str], machine: str) -> R
             reason += " (it costs {}, the optimum {})".format(*pair)
         line = _line(job.cell.instance.key, _short(job.cell.solver, job.options), HERE, status,
                      reason, row)  # fmt: skip
-        if job.cell.solver.startswith("yours:") and status == "ok":
+        if job.cell.solver.startswith("yours:"):
             mine[line.instance] = line.ms
         lines.append(line)
     for row in recorded.itertuples():

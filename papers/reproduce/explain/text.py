@@ -134,7 +134,8 @@ def _made_of(found: Explanation, verbose: bool) -> list[str]:
         kept = cells if verbose else cells[:CELLS]
         out += [f"  {cell}" for cell in kept]
         out += [f"  and {len(cells) - len(kept)} more by --verbose"] if kept != cells else []
-    return out
+    more = len(found.rows) - len(found.made_of)
+    return out + ([f"{'':<9} cells of {more} more rows by --verbose"] if out and more else [])
 
 
 def _makers(found: Explanation, verbose: bool) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from papers.reproduce.bench import asked, records_here
 from papers.reproduce.bench.asked import Asked
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import runner
+from papers.reproduce.run import packed, runner
 from papers.reproduce.run.runner import Choice
 
 RIGHT = "toybox.functions:right"
@@ -167,6 +167,7 @@ def test_records_count_on_their_own_machine_alone(benched, monkeypatch, tmp_path
     place.mkdir(parents=True)
     for name in ("measurements.csv", "environment.json"):
         (place / name).write_bytes((folder / name).read_bytes())
+    packed.pack(place)  # As `record` leaves it.
     monkeypatch.setattr(records_here.registry, "MODULES", {"toy": "toybox.toy"})
     monkeypatch.setattr(records_here.registry, "folder", lambda name: tmp_path)
     here = runner.load_environment(folder)

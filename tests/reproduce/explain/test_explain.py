@@ -5,11 +5,13 @@ import linecache
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 import papers
-from papers.common.model import Comparison, Experiment, Instance, Solver
+from papers.common.model import Cell, Comparison, Experiment, Instance, Solver
 from papers.reproduce import registry
 from papers.reproduce.explain import basis, makers, named, places, provenance, text
 
@@ -80,6 +82,30 @@ def test_cells_that_the_table_reads_by_mistake_are_told(toy, finished_run):
     # Cells that the experiment does not plan are found as well.
     few = [cell for cell in cells if cell.instance.n == 8]
     assert {c.split("/")[2] for c in provenance.made_of(wrong, item, few)} == {"n=32"}
+
+
+@pytest.mark.parametrize("of", ["median", "ratio of medians"])
+def test_every_seed_of_a_median_is_part_of_it(of):
+    """The largest of three moves their median only downwards, and two solvers must not cancel."""
+    values = {"a": (1.0, 2.0, 3.0), "b": (5.0, 4.0, 6.0), "idle": (7.0, 8.0, 9.0)}
+    cells = [Cell(f"toy:{name}", Instance("uniform", 8, "n", seed=k)) for name in values
+             for k in (1, 2, 3)]  # fmt: skip
+    numbers = [value for three in values.values() for value in three]
+    seen = pd.DataFrame({
+        "cell": [cell.key for cell in cells], "solver": [cell.solver for cell in cells],
+        "options": "", "metric": "time_ms", "median": numbers, "q1": numbers, "q3": numbers,
+        "values": [(value,) for value in numbers],
+    })  # fmt: skip
+
+    def compared(rows):
+        of_solver = rows.groupby("solver")["median"].median()
+        ratio = of_solver["toy:a"] / (of_solver["toy:b"] if of != "median" else 1.0)
+        return [Comparison("q", "ratio", 1.0, float(ratio), "open")]
+
+    basis = SimpleNamespace(seen=seen, compared=compared)
+    found = provenance.made_of(basis, compared(seen)[0], cells)
+    wanted = 3 if of == "median" else 6
+    assert found == [cell.key for cell in cells[:wanted]]
 
 
 @pytest.mark.parametrize(
@@ -191,8 +217,6 @@ class _NoIntervals:
 
 
 def test_instances_are_grouped_by_what_tells_them_apart():
-    from papers.common.model import Cell
-
     cells = [
         Cell("a:b", Instance("uniform", n, label, seed=seed))
         for n in (8, 16) for label in ("n", "10n") for seed in (1, 2)
