@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
+from rich.text import Text
 
 from papers.reproduce import catalogue, registry
 from papers.reproduce.catalogue import Entry
@@ -29,8 +30,8 @@ def show(out: Console, target: str | None) -> None:
     for name in [paper] if target else registry.MODULES:
         card = registry.card(name)
         draft = " (draft)" if card.status == "draft" else ""
-        line = f"[bold]{name}[/]{draft}  {card.authors}: {card.title}. {card.venue}, {card.year}"
-        out.print(line, soft_wrap=True)
+        rest = f"{draft}  {card.authors}: {card.title}. {card.venue}, {card.year}"
+        out.print(Text(name, style="bold") + Text(rest), soft_wrap=True)
         _lines(out, name, _chosen(name, catalogue.experiments(name), experiment))
         if target and not experiment:
             _lines(out, name, catalogue.solvers(name))

@@ -44,11 +44,14 @@ class Volume(Enum):
 
 
 def console(volume: Volume = Volume.answer) -> Console:
-    """Return the console for results; at most 120 columns wide, plain when it is no terminal."""
+    """Return the console for results; at most 120 columns wide, plain when it is no terminal.
+
+    Brackets are text: a cell has its options in them.
+    """
     found = Console(highlight=False, soft_wrap=False)
     wide = found.width if found.is_terminal else WIDTH
     silent = io.StringIO() if volume is Volume.quiet else None
-    return Console(highlight=False, width=min(wide, WIDTH), file=silent)
+    return Console(highlight=False, markup=False, width=min(wide, WIDTH), file=silent)
 
 
 def forgive_encoding() -> None:

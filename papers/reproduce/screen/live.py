@@ -107,8 +107,8 @@ class Live:
         self._bar = Progress(
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"),
-            TextColumn("{task.description}"),
+            TextColumn("{task.fields[left]}", markup=False),
+            TextColumn("{task.description}", markup=False),
             console=out,
             transient=True,
             disable=not out.is_terminal,

@@ -118,7 +118,7 @@ def rows(out: Console, lines: Sequence[Sequence[str]], most: int | None = None) 
     # Not `print`: nothing may cut or fold what is aligned.
     out.out(aligned([header, *body], out.width), highlight=False)
     if len(lines) - 1 > len(body):
-        out.print(f"[dim]{len(lines) - 1 - len(body)} more rows in the CSV[/]")
+        out.print(Text(f"{len(lines) - 1 - len(body)} more rows in the CSV", style="dim"))
 
 
 # ------------------------------------------------------------------------------ plan

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from papers.reproduce.measure.outcome import Outcome
-from papers.reproduce.screen.console import Volume
+from papers.reproduce.screen.console import Volume, console
 from papers.reproduce.screen.live import Live, Remaining
 
 
@@ -62,3 +62,9 @@ def test_a_terminal_has_one_bar_with_the_time_left():
     text = out.file.getvalue()
     assert "about 5 min left" in text
     assert "1/3" in text
+
+
+def test_the_options_of_a_cell_are_no_markup(capsys):
+    """Planted: two cells of other options had one name, since the console took them for styles."""
+    console().print("toy:x[threads=2]/uniform was not measured")
+    assert capsys.readouterr().out == "toy:x[threads=2]/uniform was not measured\n"
