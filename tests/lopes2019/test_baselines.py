@@ -28,21 +28,20 @@ RAW = {
     "cpu_auction_jacobi": solvers.auction_jacobi,
 }
 algorithms = pytest.mark.parametrize("name", sorted(RAW))
-WIDE_BY_DAY = (PAPER.defaults["assignment"].cpu, "cpu_sp")
-"""The codes that `make test` has compiled for int64, too: the default, and one of those that widen
-int32 by themselves. Each type is compiled anew, and duals are int64 beside costs of int32."""
-
+DEFAULT = PAPER.defaults["assignment"].cpu
+"""The code that `make test` has compiled for int64, too: Numba compiles each type anew, and duals
+are int64 beside costs of int32."""
 
 WIDENING = ("cpu_sp", "cpu_sp_lists", "cpu_sp_plain")
 """The codes whose path lengths would wrap around in int32 where reduced costs do not."""
 
 
 def of_matrices(cases):
-    """Every code on every matrix, as parameters of a test; int64 by night but for `WIDE_BY_DAY`."""
+    """Every code on every matrix, as parameters of a test; int64 by night but for `DEFAULT`."""
     for name, case in itertools.product(sorted(RAW), cases):
         (matrix,) = case.values
         given = with_headroom(matrix) if name in WIDENING else matrix
-        marks = [pytest.mark.nightly] if given.dtype == np.int64 and name not in WIDE_BY_DAY else []
+        marks = [pytest.mark.nightly] if given.dtype == np.int64 and name != DEFAULT else []
         yield pytest.param(name, matrix, id=f"{case.id}-{name}", marks=[*case.marks, *marks])
 
 
