@@ -299,7 +299,7 @@ def solve(
     from papers.common.problems import kinds
     from papers.reproduce import solve as command
 
-    data = command.read(file)
+    data = command.read(file, with_)
     target = command.target_for(file, data, with_, output, force)
     solved = command.solve(data, with_, maximize, device.value, seconds)
     out = console()

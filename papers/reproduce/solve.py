@@ -18,7 +18,7 @@ import papers
 from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError, Problem, Proof, Solver
 from papers.common.problems import kinds
-from papers.common.problems.formats.matrices import FileFormatError
+from papers.common.problems.formats.matrices import MARKET_ENDINGS, FileFormatError
 from papers.reproduce import registry, targets
 from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
@@ -60,8 +60,15 @@ class Solved:
     repeats: tuple[int, int] = (1, 1)
 
 
-def read(path: Path) -> Any:
+def read(path: Path, name: str | None = None) -> Any:
     """Read a cost matrix, a graph, a network or a grid; see `papers.common.problems.kinds.read`.
+
+    Parameters
+    ----------
+    path : Path
+    name : str or None
+        ``PAPER`` or ``PAPER:SOLVER`` that is to solve it: Matrix Market is costs to one that
+        solves assignments alone, else a graph.
 
     Raises
     ------
@@ -69,11 +76,23 @@ def read(path: Path) -> Any:
         If the file is missing, has another ending, cannot be read or exceeds the memory.
     """
     try:
+        if path.name.lower().endswith(MARKET_ENDINGS) and _of_assignments(name):
+            return kinds.ASSIGNMENT.read(path)
         return kinds.read(path)
     except FileFormatError as error:
         raise UsageError(str(error)) from None
     except MemoryError:
         raise UsageError(f"{path.name}: this machine's memory does not hold it") from None
+
+
+def _of_assignments(name: str | None) -> bool:
+    """Whether a paper or a solver that is named solves assignments, and no matchings."""
+    if name is None:
+        return False
+    if ":" in name:
+        return registry.solver(name).problem == kinds.ASSIGNMENT.name
+    solved = registry.card(name).defaults
+    return kinds.ASSIGNMENT.name in solved and kinds.MATCHING.name not in solved
 
 
 def choose(name: str | None, data: Any) -> tuple[str, Problem, str]:

@@ -217,6 +217,28 @@ def test_tables_of_other_programs_are_refused_by_name(tmp_path, text, word):
     assert solve.read(path).shape == (2, 2)
 
 
+@pytest.mark.parametrize("ending", [".mtx", ".mtx.gz"])
+def test_matrix_market_is_costs_to_a_solver_of_assignments(tmp_path, ending):
+    """Planted: the costs of an array were a graph to everybody, and refused."""
+    path = tmp_path / f"costs{ending}"
+    text = "%%MatrixMarket matrix array integer general\n2 3\n4\n2\n1\n0\n3\n5\n"
+    with gzip.open(path, "wt") if ending.endswith("gz") else path.open("w") as file:
+        file.write(text)
+    for name in ("lopes2019", "lupinska_costscale:refine"):
+        assert solve.read(path, name).tolist() == [[4, 1, 3], [2, 0, 5]]
+    for name in (None, "deveci_matching", "deveci_matching:hk"):
+        assert solve.read(path, name).shape == (2, 3)
+        assert not isinstance(solve.read(path, name), np.ndarray)
+
+
+def test_coordinates_are_no_costs(tmp_path):
+    path = tmp_path / "costs.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 4\n")
+    with pytest.raises(UsageError, match="a pair that is not stored has no cost"):
+        solve.read(path, "lopes2019")
+    assert solve.read(path).shape == (2, 2)
+
+
 def test_pickles_are_refused(tmp_path):
     np.save(tmp_path / "costs.npy", np.array([{}], dtype=object))
     with pytest.raises(UsageError, match="cannot be read"):

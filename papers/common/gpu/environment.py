@@ -47,8 +47,12 @@ _GPU_FIELDS = (
     "mig.mode.current",
 )
 _ROOT = Path(__file__).resolve().parents[3]
-_MEASURING = ("papers", "pyproject.toml", ":(exclude)papers/*/results/*", ":(exclude)*.md")
+_MEASURING = (
+    "papers", "pyproject.toml", ":(exclude)papers/*/results/*", ":(exclude)papers/*/exercises/*",
+    ":(exclude)*.md",
+)  # fmt: skip
 """Paths of git, for `is_clean`."""
+_EXERCISES = "/exercises/"
 
 
 class MissingPackageError(ImportError):
@@ -111,7 +115,7 @@ def sources(at: str = "") -> str:
     """Return the SHA-256 of the package's Python files and of `pyproject.toml`, by name.
 
     A commit is not enough: a copy of the sources may lie outside version control, or beside a
-    history of another commit.
+    history of another commit. Exercises measure nothing, and whoever learns writes into them.
 
     Parameters
     ----------
@@ -155,7 +159,8 @@ def changed_since(at: str) -> list[str] | None:
 
 def _files_here() -> dict[str, bytes]:
     paths = [*(_ROOT / "papers").rglob("*.py"), _ROOT / "pyproject.toml"]
-    return {p.relative_to(_ROOT).as_posix(): p.read_bytes() for p in paths if p.is_file()}
+    here = {p.relative_to(_ROOT).as_posix(): p for p in paths if p.is_file()}
+    return {name: path.read_bytes() for name, path in here.items() if _EXERCISES not in name}
 
 
 def _files_at(at: str) -> dict[str, bytes]:
@@ -172,7 +177,7 @@ def _files_at(at: str) -> dict[str, bytes]:
     if done.returncode:
         return {}
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        members = [member for member in archive if member.isfile()]
+        members = [m for m in archive if m.isfile() and _EXERCISES not in m.name]
         return {m.name: cast(IO[bytes], archive.extractfile(m)).read() for m in members}
 
 

@@ -142,6 +142,21 @@ def quantities(
     }
 
 
+def gathered(counts: Mapping[str, float]) -> float:
+    """Return the messages of the tree variant's frontiers and thetas under ``exchange="gather"``.
+
+    A level, and the look that ends a pass, gather the ranks' numbers of rows and send the sum; a
+    level sends its rows, too. A theta is reduced and sent.
+
+    Parameters
+    ----------
+    counts : mapping of str to float
+        By `COUNTS`.
+    """
+    looks = counts["bfs_levels"] + counts["forward_passes"]
+    return 2 * looks + counts["bfs_levels"] + 2 * counts["dual_updates"]
+
+
 def phases(variant: str) -> tuple[str, ...]:
     """Return the names of a variant's phases."""
     return tuple(quantities(variant, 2, 1, _ONES))

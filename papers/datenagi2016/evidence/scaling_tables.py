@@ -84,8 +84,8 @@ def _cell(
     label = options.pop("label", "10n")
     seed = options.pop("seed", plan.seeds[0])
     instance = Instance("uniform", n, label, seed=seed, storage=STRIPS)
-    chosen = (("ranks", ranks), *OPTIONS.get(name, {}).items(), *options.items())
-    return Cell(f"datenagi2016:{SOLVERS[name]}", instance, scopes, chosen)
+    chosen = {"ranks": ranks, **OPTIONS.get(name, {}), **options}
+    return Cell(f"datenagi2016:{SOLVERS[name]}", instance, scopes, tuple(chosen.items()))
 
 
 def weak(plan: Plan) -> list[Cell]:
@@ -571,7 +571,8 @@ def sharing_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return what many ranks count and hold: calls and bytes of messages, memory, the proof.
 
     ``moved_bytes`` are those of rank 0's buffers in Gather, Reduce and Broadcast; ``model_calls``
-    is the number of messages that the scaling model says, frontiers and thetas apart.
+    is the number of messages that the scaling model says, with the tree variant's frontiers and
+    thetas, which go the same way here.
     """
     rows = summary[(summary["storage"] == STRIPS) & (summary["scope"] == "answer")]
     rows = rows[rows["label"] == "10n"]
@@ -587,12 +588,13 @@ def sharing_table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         known = {count: float(values.get(count, math.nan)) for count in scaling_model.COUNTS}
         variant = "classical" if name == "CU-CLASS" else "tree"
         told = scaling_model.quantities(variant, int(n), 2, known)
+        met = scaling_model.gathered(known) if variant == "tree" else 0.0
         found.append(
             {
                 "solver": name, "n": int(n), "gpus": ranks, "seed": seed, "source": source,
                 "device": device, "calls": calls,
                 "exchange_calls": values.get("exchange_calls", math.nan),
-                "model_calls": sum(row[2] for row in told.values()),
+                "model_calls": met + sum(row[2] for row in told.values()),
                 "moved_bytes": sum(values.get(f"{k}_bytes", math.nan) for k in collectives),
                 "mb_a_rank": 1e-6 * (
                     values.get("cost_bytes", math.nan) + values.get("state_bytes", math.nan)

@@ -87,12 +87,14 @@ def jobs(
     Raises
     ------
     ValueError
-        If two cells with one key ask for different instances.
+        If two cells with one key ask for different instances, or a cell has an option twice.
     """
     found: dict[str, Job] = {}
     for paper, experiment in experiments:
         name = f"{paper}:{experiment.name}"
         for cell in () if experiment.unavailable else experiment.cells(plan):
+            if len(dict(cell.options)) < len(cell.options):
+                raise ValueError(f"{cell.key} has an option twice")
             asked = replace(cell, repeats=None) if repeats else cell
             new = Job(asked, (name,), (name,) if experiment.interleaved else ())
             # A new job goes through `_merge` too: it puts the scopes in their order.

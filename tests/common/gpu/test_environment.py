@@ -34,6 +34,9 @@ def test_the_record_tells_sources_apart(tmp_path, monkeypatch):
     found.add(environment.sources())
     assert len(found) == 4
     assert environment.record()["sources"] == environment.sources()
+    (tmp_path / "papers" / "one" / "exercises").mkdir()
+    (tmp_path / "papers" / "one" / "exercises" / "exercise_1.py").write_text("ANSWER = 7\n")
+    assert environment.sources() in found, "an answer to an exercise measures nothing"
 
 
 def test_the_record_names_no_host_user_or_path():

@@ -44,6 +44,13 @@ def test_one_key_for_two_instances_is_an_error():
         plan.jobs([experiment("a", *cells)], QUICK)
 
 
+def test_an_option_that_a_cell_has_twice_is_an_error():
+    """Planted: a way of exchange came behind the default one, and the cell was another one."""
+    cell = Cell("toy:x", instance(), options=(("exchange", "gather"), ("exchange", "peers")))
+    with pytest.raises(ValueError, match="has an option twice"):
+        plan.jobs([experiment("a", cell)], QUICK)
+
+
 def test_small_first_and_unavailable_left_out():
     cells = [Cell("toy:x", instance(n)) for n in (32, 8, 16)]
     jobs = plan.jobs([experiment("a", *cells), experiment("b", cells[0], unavailable="no")], QUICK)

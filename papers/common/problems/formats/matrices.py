@@ -1,9 +1,9 @@
 """Files that hold a cost matrix or a bipartite graph, and the error of all formats.
 
-A cost matrix is read from ``.npy``, or from text with one row a line; a graph from SciPy's ``.npz``
-or from Matrix Market. Of a graph structure counts: every stored entry is an edge, also one that is
-stored as zero, and both halves of a symmetric matrix are. Networks and grids are read by
-`papers.common.problems.formats.networks`.
+A cost matrix is read from ``.npy``, from text with one row a line, or from an array of Matrix
+Market; a graph from SciPy's ``.npz`` or from Matrix Market. Of a graph structure counts: every
+stored entry is an edge, also one that is stored as zero, and both halves of a symmetric matrix are.
+Networks and grids are read by `papers.common.problems.formats.networks`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from papers.common.problems.graph import Graph, bipartite
 
 MATRIX_ENDINGS = (".npy", ".csv")
 GRAPH_ENDINGS = (".npz", ".mtx", ".mtx.gz")
+MARKET_ENDINGS = (".mtx", ".mtx.gz")
+"""Matrix Market: a graph, unless costs are asked for."""
 
 _BLOCK = 1 << 20
 
@@ -37,13 +39,13 @@ class FileFormatError(ValueError):
 
 
 def read_matrix(path: Path) -> np.ndarray:
-    """Read a cost matrix from ``.npy`` or ``.csv``.
+    """Read a cost matrix from ``.npy`` or ``.csv``, or from an array of ``.mtx`` or ``.mtx.gz``.
 
     Parameters
     ----------
     path : Path
         A NumPy file, or text with one row a line, values separated by commas (or blanks, if there
-        is no comma), ``#`` for comments.
+        is no comma), ``#`` for comments; or Matrix Market in the format ``array``.
 
     Returns
     -------
@@ -56,9 +58,12 @@ def read_matrix(path: Path) -> np.ndarray:
         If the file is missing, has another ending or cannot be read, or if its header claims more
         than the file or the memory holds.
     """
-    if path.suffix.lower() not in MATRIX_ENDINGS:
-        raise FileFormatError(f"{path}: a matrix is read from {' or '.join(MATRIX_ENDINGS)}")
+    known = MATRIX_ENDINGS + MARKET_ENDINGS
+    if not path.name.lower().endswith(known):
+        raise FileFormatError(f"{path}: a matrix is read from {', '.join(known)}")
     try:
+        if path.name.lower().endswith(MARKET_ENDINGS):
+            return _costs_of_market(path)
         if path.suffix.lower() == ".npy":
             with path.open("rb") as file:
                 headers.npy(file, path.stat().st_size, "the matrix")
@@ -67,6 +72,14 @@ def read_matrix(path: Path) -> np.ndarray:
     except (OSError, ValueError, EOFError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise FileFormatError(f"{path} cannot be read as a matrix: {reason}") from None
+
+
+def _costs_of_market(path: Path) -> np.ndarray:
+    found = _market(path)
+    if not isinstance(found, np.ndarray):
+        raise ValueError("it stores coordinates, and a pair that is not stored has no cost; an "
+                         "array has them all")  # fmt: skip
+    return found
 
 
 def _read_text(path: Path) -> np.ndarray:
@@ -124,11 +137,8 @@ def read_graph(path: Path) -> Graph:
     try:
         if path.name.endswith(".npz"):
             return _of_npz(path)
-        if path.name.endswith((".mtx", ".mtx.gz")):
-            zipped = path.suffix != ".mtx"
-            room = path.stat().st_size * (headers.DEFLATE_RATIO if zipped else 1)
-            with gzip.open(path) if zipped else path.open("rb") as file:
-                return of_matrix_market(file, room)
+        if path.name.endswith(MARKET_ENDINGS):
+            return bipartite(_market(path))
     except MemoryError:
         raise
     except OSError as error:
@@ -148,12 +158,16 @@ def _of_npz(path: Path) -> Graph:
     return bipartite(load_npz(path))
 
 
-def of_matrix_market(file: Any, room: int | None = None) -> Graph:
-    """Read Matrix Market from an open file, by way of a plain one that ends with a line break.
+def _market(path: Path) -> Any:
+    """Read Matrix Market, packed or not, as `_plain_market` does."""
+    zipped = path.suffix.lower() != ".mtx"
+    room = path.stat().st_size * (headers.DEFLATE_RATIO if zipped else 1)
+    with gzip.open(path) if zipped else path.open("rb") as file:
+        return _plain_market(file, room)
 
-    SciPy's reader (1.17) crashes the process where a file ends within a line, as one that was cut
-    off does, and where a compressed file turns out to be damaged. The size line is checked before
-    the file is unpacked, and against the unpacked file before anything is allocated.
+
+def of_matrix_market(file: Any, room: int | None = None) -> Graph:
+    """Read the graph of an open file of Matrix Market.
 
     Parameters
     ----------
@@ -166,6 +180,21 @@ def of_matrix_market(file: Any, room: int | None = None) -> Graph:
     papers.common.problems.formats.headers.HeaderError
         If the header is none, or claims more than the file or the memory holds.
     """
+    return bipartite(_plain_market(file, room))
+
+
+def _plain_market(file: Any, room: int | None) -> Any:
+    """Read Matrix Market from an open file, by way of a plain one that ends with a line break.
+
+    SciPy's reader (1.17) crashes the process where a file ends within a line, as one that was cut
+    off does, and where a compressed file turns out to be damaged. The size line is checked before
+    the file is unpacked, and against the unpacked file before anything is allocated.
+
+    Returns
+    -------
+    array or sparse matrix
+        As the file's format is ``array`` or ``coordinate``.
+    """
     from scipy.io import mmread
 
     header = headers.matrix_market(file)
@@ -177,4 +206,4 @@ def of_matrix_market(file: Any, room: int | None = None) -> Graph:
         header.demand_length(plain.tell() - len(header.text))
         plain.write(b"\n")
         plain.flush()
-        return bipartite(mmread(plain.name))
+        return mmread(plain.name)
