@@ -18,6 +18,7 @@ from contract import (
 from nightly import first
 from scipy.optimize import linear_sum_assignment
 
+import papers
 from papers.common.problems import assignment_proof, kinds
 from papers.reproduce import registry
 
@@ -129,16 +130,29 @@ def is_one_of_several(case):
     return solver.device == "cuda" and solver.name != default
 
 
+WIDE_INTEGERS = ("uint64", "wide int64", "large offset")
+"""Cases that need int64, which costs Numba's codes another compilation."""
+
+
+def is_a_rival(case):
+    """Whether a solver is a code of the CPU, and not the one that any paper takes by default."""
+    cards = [registry.card(paper) for paper in papers.PAPERS]
+    defaults = {card.defaults["assignment"].cpu for card in cards if "assignment" in card.defaults}
+    return case.values[0].device == "cpu" and case.values[0].name not in defaults
+
+
 def of_cases(names):
     """Every solver on every case by its defaults; a variant takes every eighth one by day.
 
     Kernels that are no paper's default take every other case by day, each other ones than the
-    solver before it: the executor is slow, and versions of one algorithm are alike.
+    solver before it: the executor is slow, and versions of one algorithm are alike. Rivals on the
+    CPU take `WIDE_INTEGERS` by night.
     """
     for turn, case in enumerate(SOLVERS):
         for place, name in enumerate(names):
             late = case.values[1] and place % 8
             late = late or (is_one_of_several(case) and (place + turn) % 2)
+            late = late or (name in WIDE_INTEGERS and is_a_rival(case))
             marks = [*case.marks, *([pytest.mark.nightly] if late else [])]
             yield pytest.param(*case.values, name, id=f"{name}-{case.id}", marks=marks)
 

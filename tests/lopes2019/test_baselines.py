@@ -12,8 +12,10 @@ from papers.common.gpu.clocks import StepClock
 from papers.common.instances import matrices
 from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
+from papers.lopes2019 import PAPER
 from papers.lopes2019.baselines import auction, auction_jacobi, solvers
 from papers.lopes2019.baselines import hungarian_o4 as o4
+from papers.lopes2019.baselines.stages import with_headroom
 
 RAW = {
     "cpu_o4": solvers.hungarian_o4,
@@ -26,6 +28,21 @@ RAW = {
     "cpu_auction_jacobi": solvers.auction_jacobi,
 }
 algorithms = pytest.mark.parametrize("name", sorted(RAW))
+DEFAULT = PAPER.defaults["assignment"].cpu
+"""The code that `make test` has compiled for int64, too: Numba compiles each type anew, and duals
+are int64 beside costs of int32."""
+
+WIDENING = ("cpu_sp", "cpu_sp_lists", "cpu_sp_plain")
+"""The codes whose path lengths would wrap around in int32 where reduced costs do not."""
+
+
+def of_matrices(cases):
+    """Every code on every matrix, as parameters of a test; int64 by night but for `DEFAULT`."""
+    for name, case in itertools.product(sorted(RAW), cases):
+        (matrix,) = case.values
+        given = with_headroom(matrix) if name in WIDENING else matrix
+        marks = [pytest.mark.nightly] if given.dtype == np.int64 and name != DEFAULT else []
+        yield pytest.param(name, matrix, id=f"{case.id}-{name}", marks=[*case.marks, *marks])
 
 
 def optimum(matrix):
@@ -59,8 +76,7 @@ def random_cases():
     return cases
 
 
-@algorithms
-@pytest.mark.parametrize("matrix", random_cases())
+@pytest.mark.parametrize(("name", "matrix"), list(of_matrices(random_cases())))
 def test_random_integers(name, matrix):
     assert_solved(matrix, RAW[name](matrix))
 
@@ -72,52 +88,52 @@ def test_around_the_block_edges(name, n):
     assert_solved(matrix, RAW[name](matrix))
 
 
-@algorithms
-@pytest.mark.parametrize(
-    "matrix",
+STRUCTURED = {
+    "zero": matrices.constant(30, value=0),
+    "large": matrices.constant(30, value=2**30 - 1),
+    "product": matrices.adversarial(60),
+    "reversed": matrices.adversarial(60)[::-1].copy(),
+    "planted": matrices.planted(80, 2, cost_range=50),
+    "geometric": matrices.geometric(80, 2, cost_range=300),
+    "cpp": matrices.lopes_cpp(64, high=6),
+    "eye": np.eye(40, dtype=np.int32),
+    "inverse": 1 - np.eye(40, dtype=np.int32),
+    "upper": np.triu(np.ones((40, 40), np.int32)),
+    "lower": np.tril(np.full((40, 40), 2**30 - 1, np.int32)),
+}
+
+
+def largest(n):
+    """Entries up to half the type's largest: path lengths must not wrap around."""
+    draw = np.random.default_rng(n)
+    return draw.choice([0, 1, 2**29, 2**30 - 2, 2**30 - 1], (n, n)).astype(np.int32)
+
+
+WRAPPING = np.array(
     [
-        matrices.constant(30, value=0),
-        matrices.constant(30, value=2**30 - 1),
-        matrices.adversarial(60),
-        matrices.adversarial(60)[::-1].copy(),
-        matrices.planted(80, 2, cost_range=50),
-        matrices.geometric(80, 2, cost_range=300),
-        matrices.lopes_cpp(64, high=6),
-        np.eye(40, dtype=np.int32),
-        1 - np.eye(40, dtype=np.int32),
-        np.triu(np.ones((40, 40), np.int32)),
-        np.tril(np.full((40, 40), 2**30 - 1, np.int32)),
+        [1, 536870912, 1057294446, 900876339, 1073741822],
+        [1073741823, 87314810, 1, 1, 536870912],
+        [382822053, 536870912, 1073741823, 1073741823, 1073741822],
+        [1073741823, 1, 1073741822, 394177215, 1],
+        [274731129, 536870912, 1073741823, 1073741822, 536870912],
     ],
-    ids=["zero", "large", "product", "reversed", "planted", "geometric", "cpp", "eye", "inverse",
-         "upper", "lower"],
-)  # fmt: skip
+    np.int32,
+)
+"""Found by search: in int32, a path length of the shortest path solver wraps around here."""
+
+LARGEST = {f"largest-{n}": largest(n) for n in (2, 3, 20, 60)} | {"wrapping": WRAPPING}
+STRUCTURED_CASES = [pytest.param(m, id=name) for name, m in (STRUCTURED | LARGEST).items()]
+
+
+@pytest.mark.parametrize(("name", "matrix"), list(of_matrices(STRUCTURED_CASES)))
 def test_structured_integers(name, matrix):
     assert_solved(matrix, RAW[name](matrix))
 
 
-@algorithms
-def test_largest_int32_costs(name):
-    """Entries up to half the type's largest: path lengths must not wrap around."""
-    rng = np.random.default_rng(3)
-    for n in (2, 3, 20, 60):
-        matrix = rng.choice([0, 1, 2**29, 2**30 - 2, 2**30 - 1], (n, n)).astype(np.int32)
-        assert_solved(matrix, RAW[name](matrix))
-
-
-@algorithms
-def test_path_lengths_beyond_int32(name):
-    """Found by search: in int32, a path length of the shortest path solver wraps around here."""
-    matrix = np.array(
-        [
-            [1, 536870912, 1057294446, 900876339, 1073741822],
-            [1073741823, 87314810, 1, 1, 536870912],
-            [382822053, 536870912, 1073741823, 1073741823, 1073741822],
-            [1073741823, 1, 1073741822, 394177215, 1],
-            [274731129, 536870912, 1073741823, 1073741822, 536870912],
-        ],
-        np.int32,
-    )
-    assert_solved(matrix, RAW[name](matrix))
+@pytest.mark.parametrize("name", WIDENING)
+def test_path_lengths_beyond_int32_are_int64(name):
+    assert RAW[name].allocate(WRAPPING).cost.dtype == np.int64
+    assert RAW[name].allocate(WRAPPING // 2).cost.dtype == np.int32
 
 
 @algorithms

@@ -2,6 +2,7 @@
 
 import io
 import json
+import multiprocessing
 import os
 import re
 import subprocess
@@ -10,7 +11,8 @@ import sys
 import pytest
 
 import papers
-from papers.reproduce import cli, solve
+from papers.reproduce import cli, running, solve
+from papers.reproduce.measure import worker
 from papers.reproduce.run import folder
 
 UNKNOWN = [
@@ -61,6 +63,29 @@ UNKNOWN = [
 ]
 
 
+class Unused:
+    """A worker that is there, and measures nothing: the command refuses before it is asked to."""
+
+    device = worker.DeviceCard("CPU executor", False, "cpu-executor")
+    on_timeout = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def measure_together(self, *_):
+        raise AssertionError("a command that is refused has measured")
+
+
+@pytest.fixture
+def unused(monkeypatch):
+    """No process is started for the cells."""
+    monkeypatch.setattr(running, "worker_for", lambda choice: Unused())
+
+
+@pytest.mark.usefixtures("unused")
 @pytest.mark.parametrize(("words", "message"), UNKNOWN, ids=lambda v: " ".join(v)[:40])
 def test_usage_errors_are_one_line_and_exit_2(reproduce, words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -71,12 +96,21 @@ def test_usage_errors_are_one_line_and_exit_2(reproduce, words, message, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("unused")
 def test_a_folder_in_use_is_not_overwritten(reproduce, tmp_path):
     (tmp_path / "precious").write_text("x")
     result = reproduce("run", "toy:table1", "--out", tmp_path)
     assert result.code == 2
     assert "is not empty" in result.err
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+
+
+def test_a_worker_that_has_started_ends_with_a_command_that_is_refused(reproduce, tmp_path):
+    result = reproduce("run", "toy:table1", "--only", "n=9", "--out", tmp_path / "run")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "--only n=9: the plan has n 8, 16, 32" in result.err
+    assert multiprocessing.active_children() == []
+    assert not (tmp_path / "run").exists()
 
 
 def test_two_runs_cannot_claim_one_folder(reproduce, tmp_path):
@@ -87,6 +121,7 @@ def test_two_runs_cannot_claim_one_folder(reproduce, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [folder.LOCK]
 
 
+@pytest.mark.usefixtures("unused")
 def test_an_unwritable_place_is_one_line_that_names_it(reproduce, tmp_path):
     (tmp_path / "file").touch()
     result = reproduce("run", "toy:table1", "--out", tmp_path / "file" / "run")

@@ -63,12 +63,18 @@ def raises(kind, text, call):
     assert found.type is kind
 
 
-def solves():
-    """Both variants, all types, uneven splits, n = p, idle ranks; counts as on one GPU."""
+def solves(every="1"):
+    """Both variants, all types, uneven splits, n = p, idle ranks; counts as on one GPU.
+
+    Of the largest order the two variants take `every` second of the types, one those that the other
+    leaves out.
+    """
     kinds = ("int32", "10n"), ("int64", "n"), ("float64", "10n"), ("int32", "0.1n")
     for n in {1: (1, 5), 2: (2, 14), 3: (5, 14), 4: (4, 5)}[SIZE]:
-        for variant in ("classical", "tree"):
+        for turn, variant in enumerate(("classical", "tree")):
             for place, (dtype, label) in enumerate(kinds):
+                if n == 14 and (place + turn) % int(every):
+                    continue
                 family = "uniform_double" if dtype == "float64" else "uniform"
                 instance = Instance(family, n, label, seed=n)
                 cost = instances.draw(instance)
@@ -188,7 +194,7 @@ class Late:
         self.launch, self.count, self.reset = launch, 0, launch.reset
 
     def __call__(self):
-        time.sleep(0.2)
+        time.sleep(0.02)
         self.launch()
 
 

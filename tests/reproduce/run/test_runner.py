@@ -176,6 +176,7 @@ def test_only_keeps_matching_cells(reproduce, tmp_path):
 
 def test_dry_run_measures_nothing(reproduce, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "worker_for", lambda choice: Spoiling())
     result = reproduce("run", "toy:table1", "--dry-run")
     assert result.code == 0
     assert "6 cells" in result.out
@@ -254,14 +255,37 @@ def test_sigkill_loses_and_repeats_nothing(reproduce, start, tmp_path):
     assert set(table(folder)["status"]) == {"ok"}
 
 
-def test_resuming_a_finished_run_changes_nothing(reproduce, smoke):
+class Spoiling:
+    """A worker in this process all of whose answers are wrong."""
+
+    device = worker.DeviceCard("CPU executor", False, "cpu-executor")
+    on_timeout = None
+
+    def measure_together(self, group, *_):
+        return [Outcome("not-certified", "none", "run: planted") for _ in group]
+
+    def close(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def test_resuming_a_finished_run_changes_nothing(reproduce, smoke, monkeypatch):
+    monkeypatch.setattr(running, "worker_for", lambda choice: Spoiling())
     before = (smoke / "measurements.csv").read_bytes()
     result = reproduce("run", "--resume", smoke)
     assert result.code == 0
     assert (smoke / "measurements.csv").read_bytes() == before
 
 
-def test_retry_measures_again_what_was_not_ok_and_nothing_else(reproduce, all_bad, tmp_path):
+def test_retry_measures_again_what_was_not_ok_and_nothing_else(
+    reproduce, all_bad, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(running, "worker_for", lambda choice: Spoiling())
     folder = shutil.copytree(all_bad[0], tmp_path / "run")
     before = table(folder)
     result = reproduce("run", "--resume", folder, "--retry", "--timeout", 3000)
@@ -272,6 +296,7 @@ def test_retry_measures_again_what_was_not_ok_and_nothing_else(reproduce, all_ba
     good = before["status"].isin(["ok", "skipped"])
     kept = table(folder).iloc[: good.sum()]
     assert kept.equals(before[good].reset_index(drop=True))
+    assert set(table(folder).iloc[good.sum() :]["reason"]) == {"run: planted"}
     assert json.loads((folder / "meta.json").read_text())["options"]["timeout_s"] == 3000
 
 
@@ -419,7 +444,8 @@ def test_a_commit_decides_only_where_the_hash_of_the_sources_is_not_known():
     assert (first[:10], second[:11]) == ("its commit", "its sources")
 
 
-def test_the_command_refuses_it_with_exit_2(reproduce, smoke):
+def test_the_command_refuses_it_with_exit_2(reproduce, smoke, monkeypatch):
+    monkeypatch.setattr(running, "worker_for", lambda choice: Spoiling())
     begun_otherwise(smoke, "device")
     result = reproduce("run", "--resume", smoke)
     assert (result.code, OTHERWISE["device"] in result.err) == (2, True)
