@@ -1,7 +1,7 @@
 """The paper, stepped through: its stories, told by an interpreter, drawn by panels [T00].
 
 `reproduce trace` looks here for two names: ``STORIES``, the example of the README first, and
-``story_of(data)``, the story of somebody's own instance.
+``story_of(data)``, the story of somebody's own instance; `reproduce pictures` for ``PICTURE``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from papers._template import solver
 from papers.common.evidence.trace.panels import NEVER, Arrays, Look, Matrix, Vectors, shown, unset
-from papers.common.evidence.trace.story import Story, Told, Word, square_costs
+from papers.common.evidence.trace.story import Picture, Story, Told, Word, square_costs
 from papers.common.executor.recorder import Event, Recorder
 
 MOST = 8
@@ -106,3 +106,6 @@ STORIES = (
         "The page's 4x4 example", "One row after another; watch the last search, of row 3.",
     ),
 )  # fmt: skip
+
+PICTURE = Picture("worked", "natural order", "Column 1 is nearest: it joins the tree")
+"""The moment that the teaching page shows; ``reproduce pictures`` takes it."""
