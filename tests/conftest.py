@@ -110,6 +110,65 @@ def pytest_xdist_make_scheduler(config, log):
     return Groups(config, log)
 
 
+THINNED = {
+    "test_contract_assignment.py::test_case": 4,
+    "test_contract_assignment.py::test_hard_families": 2,
+    "test_contract_assignment.py::test_maximize": 3,
+    "test_contract_assignment.py::test_the_guarantee_for_floats_holds_at_mixed_scales": 2,
+    "test_contract_flow.py::test_maximum_and_proved": 2,
+    "datenagi2016/kernels/test_kernels.py::test_every_step_of_a_solve_equals_reference": 3,
+    "datenagi2016/kernels/test_kernels.py::test_compressed_edges_are_those_without_slack": 3,
+    "datenagi2016/test_solver.py::test_costs_of_every_kind": 2,
+    "datenagi2016/test_solver.py::test_a_run_after_an_interrupted_one": 2,
+    "deveci_matching/test_interleavings.py::test_under_interleavings": 3,
+    "deveci_matching/test_solver.py::test_maximum_from_every_start": 3,
+    "kawtikwar_opts/test_solver.py::test_optimal_with_the_dual_updates_of_lopes": 3,
+    "lupinska_costscale/assignment/test_batch.py::test_optimal": 2,
+    "lupinska_costscale/flow/test_solver.py::test_grids": 3,
+}
+"""Tests that combine several parameters: by day about one combination in so many, in which each
+value of each parameter occurs; nightly all of them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave most combinations of `THINNED` tests to the night."""
+    found = {}
+    for item in items:
+        name = item.nodeid.partition("[")[0].removeprefix("tests/")
+        if name in THINNED and item.get_closest_marker("nightly") is None:
+            found.setdefault(name, []).append(item)
+    for name, mine in found.items():
+        daily = combined([values_of(item) for item in mine], THINNED[name])
+        for place, item in enumerate(mine):
+            if place not in daily:
+                item.add_marker(pytest.mark.nightly)
+
+
+def values_of(item):
+    """The values of a test's parameters, in a form that can be compared."""
+    params = item.callspec.params.items()
+    return {(name, value if isinstance(value, (int, str)) else id(value)) for name, value in params}
+
+
+def combined(cases, step):
+    """The places of one case in `step`, and of further ones until each value occurs.
+
+    Parameters
+    ----------
+    cases : list of set
+        The values of each case.
+    step : int
+    """
+    kept = set(range(0, len(cases), step))
+    seen = set().union(*(cases[place] for place in kept))
+    for place, case in enumerate(cases):
+        if not case <= seen:
+            kept.add(place)
+            seen |= case
+    return kept
+
+
 @pytest.fixture(autouse=True)
 def _on_the_executor():
     """Kernels run in the executor, on machines with a GPU too; a test may select otherwise."""
