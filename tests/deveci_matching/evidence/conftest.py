@@ -1,5 +1,7 @@
 """Made-up runs that several modules share."""
 
+import contextlib
+
 import pytest
 from deveci_matching.evidence.made_up import (
     PAPER,
@@ -16,15 +18,23 @@ from papers.deveci_matching.evidence import codes, sets, tables
 from papers.deveci_matching.evidence.codes import BEST, cell
 
 
-@pytest.fixture(scope="package", autouse=True)
-def _sixteen_cores():
+@contextlib.contextmanager
+def sixteen_cores():
     """The multicore codes bear their names at print's eight threads alone, whatever is here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(codes, "cores_here", lambda: 16)
         yield
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module", autouse=True)
+def _sixteen_cores():
+    """Of these modules alone: a fixture of a longer life would change the plans of other tests."""
+    with sixteen_cores():
+        yield
+
+
+@pytest.fixture(scope="session")
+@sixteen_cores()
 def twenty():
     """The paper's matrices, as if they were here and took as long as in print."""
     cells = [
@@ -40,7 +50,8 @@ def twenty():
     )
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
+@sixteen_cores()
 def profiled():
     """Six graphs, original: HK 16 ms, the GPU at 1, 2, 4, 8, 16, 32 ms, the others constant."""
     graphs = matrices(6, ("original",))
@@ -54,7 +65,8 @@ def profiled():
     )
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
+@sixteen_cores()
 def whole():
     cells = [job.cell for job in jobs()]
     return summary(cells, plausible, every_counter, spread=0.01)
