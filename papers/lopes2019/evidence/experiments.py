@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 PAPER_SIZES = (512, 1024, 2048, 4096, 8192)
 INSTANCES = Instances(
-    sizes={"smoke": (64,), "quick": (512, 1024, 2048), "paper": PAPER_SIZES},
-    executor={"smoke": (8,), "quick": (16, 32, 64), "paper": (16, 32, 64)},
+    sizes={"smoke": (64,), "quick": (512, 1024), "paper": PAPER_SIZES},
+    executor={"smoke": (8,), "quick": (16, 32), "paper": (16, 32, 64)},
     labels=LABELS,
 )
 """Random integer matrices; kernels without a GPU take the executor's sizes."""
@@ -111,7 +111,7 @@ def shares(label: str) -> Callable[[Plan], list[Cell]]:
 
 def fig_4(plan: Plan) -> list[Cell]:
     """Plan the four CPU codes against n, range n."""
-    sizes = {"smoke": (32, 64), "quick": (128, 256, 512, 1024, 2048)}.get(
+    sizes = {"smoke": (32, 64), "quick": (128, 256, 512, 1024)}.get(
         plan.preset, (128, 256, *PAPER_SIZES)
     )
     return [
@@ -124,7 +124,7 @@ def fig_4(plan: Plan) -> list[Cell]:
 
 def fig_5(plan: Plan) -> list[Cell]:
     """Plan the four CPU codes against the range, one n."""
-    n = {"smoke": 64, "quick": 2048, "paper": 2048}[plan.preset]
+    n = {"smoke": 64, "quick": 1024, "paper": 2048}[plan.preset]
     return [
         Cell(f"lopes2019:{solver}", uniform(n, label, seed))
         for solver in tables.CPU

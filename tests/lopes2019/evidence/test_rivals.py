@@ -104,7 +104,11 @@ def test_without_one_form_nothing_is_measured():
     assert item.verdict == "not measured"
 
 
-@pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
+def test_preset_quick_has_no_rivals():
+    assert rivals.cells(Plan("quick", gpu=False)) == []
+
+
+@pytest.mark.parametrize("preset", ["smoke", "paper"])
 def test_entries_share_their_cells_with_figures_4_and_5(preset):
     plan = Plan(preset, gpu=False)
     drawn = {cell.key for cell in experiments.fig_4(plan) + experiments.fig_5(plan)}
