@@ -35,7 +35,7 @@ from papers.datenagi2016.evidence import (
 from papers.datenagi2016.evidence.tables import GPU, KERNELS, LABELS, OURS, SOLVERS
 from papers.datenagi2016.evidence.theory import OVER_N, theory
 
-EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32), "paper": (16, 32)}
+EXECUTOR_SIZES = {"smoke": (8,), "quick": (12, 24), "paper": (16, 32)}
 SMALL = {
     "smoke": (64,),
     "quick": (500, 1000, 2000, 3000),
@@ -243,7 +243,7 @@ DOUBLES: dict[str, dict[str, tuple[int, ...]]] = {
 
 def doubles(plan: Plan) -> list[Cell]:
     """Return cells on doubles in [0, 2], which a fixed epsilon of 1e-6 gets wrong at n = 10000."""
-    sizes = DOUBLES[plan.preset] if plan.gpu else dict.fromkeys(OURS, (32,))
+    sizes = DOUBLES[plan.preset] if plan.gpu else dict.fromkeys(OURS, (16,))
     return [
         Cell(f"datenagi2016:{SOLVERS[name][0]}", Instance("uniform_double", n, "2", seed=seed))
         for name in OURS

@@ -45,7 +45,7 @@ ON_GPUS = {
 }  # fmt: skip
 """The orders on GPUs; the weak chain of preset paper has 1e8 entries a GPU [DN16 sec.6.3]."""
 
-IN_EXECUTOR = {"smoke": (8, 11, 16), "quick": (16, 23, 32), "paper": (16, 23, 32)}
+IN_EXECUTOR = {"smoke": (8, 11, 16), "quick": (12, 17, 24), "paper": (16, 23, 32)}
 """The orders of the weak chain on 1, 2 and 4 ranks; the strong one has all orders on each."""
 
 BEYOND = (8, 16, 32)
