@@ -176,7 +176,7 @@ def large_small(plan: Plan) -> list[Cell]:
         for label in LABELS
         for seed in plan.seeds
         # Without a GPU the quick preset spares itself the runs that take longest.
-        if label != "10n" or plan.gpu or plan.preset != "quick"
+        if label == "n" or plan.gpu or plan.preset != "quick"
     ]
     # Beside the executor one thread is enough: only its counts are needed.
     beside = [

@@ -43,11 +43,11 @@ from papers.kawtikwar_opts.evidence.codes import (
 )
 from papers.kawtikwar_opts.evidence.tables import FIG_1
 
-EXECUTOR_SIZES = {"smoke": (8,), "quick": (16, 32), "paper": (16, 32)}
+EXECUTOR_SIZES = {"smoke": (8,), "quick": (12, 24), "paper": (16, 32)}
 SIZES = {"smoke": (64,), "quick": (256, 512, 1024), "paper": (256, 512, 1024, 2048, 4096)}
 """The sizes of the report [K21 sec.III.B]."""
 
-LP_SIZES = {"smoke": (), "quick": (256, 512), "paper": SIZES["paper"]}
+LP_SIZES = {"smoke": (), "quick": (256,), "paper": SIZES["paper"]}
 """Sizes of the linear program besides those of the kernels in a smoke run or without a GPU."""
 
 ALL_SEEDS_BELOW = 2048
