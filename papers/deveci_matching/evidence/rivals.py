@@ -41,7 +41,7 @@ STARTED = (
 
 GRAPHS: dict[str, tuple[tuple[str, int, str], ...]] = {
     "smoke": (("delaunay", 2**8, "n8"),),
-    "quick": (("delaunay", 2**14, "n14"), ("uniform_graph", 10_000, "d3")),
+    "quick": (("delaunay", 2**12, "n12"), ("uniform_graph", 10_000, "d3")),
     "paper": (
         ("delaunay", 2**18, "n18"), ("rgg", 2**18, "n_2_18_s0"), ("kron", 2**16, "logn16"),
         ("uniform_graph", 100_000, "d4"), ("uniform_graph", 1_000_000, "d3"),

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 PAPER_SIZES = (512, 1024, 2048, 4096, 8192)
 INSTANCES = Instances(
     sizes={"smoke": (64,), "quick": (512, 1024), "paper": PAPER_SIZES},
-    executor={"smoke": (8,), "quick": (16, 32), "paper": (16, 32, 64)},
+    executor={"smoke": (8,), "quick": (12, 24), "paper": (16, 32, 64)},
     labels=LABELS,
 )
 """Random integer matrices; kernels without a GPU take the executor's sizes."""
