@@ -23,7 +23,17 @@ REPOSITORY = Path(package.__file__).parents[1]
 MOST_MODULES = 14
 """Modules of a folder, besides its `__init__`."""
 
-ROOMS = ("model", "deadline", "executor", "gpu", "mpi", "problems", "instances", "evidence")
+ROOMS = (
+    "model",
+    "configurations",
+    "deadline",
+    "executor",
+    "gpu",
+    "mpi",
+    "problems",
+    "instances",
+    "evidence",
+)
 """The rooms of `papers.common`: each imports itself and what stands left of it."""
 
 STARTS_FROM = {name: facts.starts_from(name) for name in package.PAPERS}

@@ -14,8 +14,10 @@ that cancel (D14) and bounded loops (D15) are what ends a run on doubles.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
+
+from papers.common import configurations
 
 BOTH = ("classical", "tree")
 
@@ -111,10 +113,7 @@ _CHANGES: tuple[tuple[str, str, Any, tuple[str, ...], str], ...] = (
 
 def _way() -> dict[str, Configuration]:
     """Return the configurations from print to ours, each the one before but for a field."""
-    way = {"paper": PAPER}
-    for name, field, value, _, _ in _CHANGES:
-        way[name] = replace(way[list(way)[-1]], **{field: value})
-    return way
+    return configurations.way({"paper": PAPER}, (change[:3] for change in _CHANGES))
 
 
 CONFIGURATIONS: Mapping[str, Configuration] = _way()
@@ -146,10 +145,4 @@ def find(configuration: str | Configuration) -> Configuration:
     ValueError
         For an unknown name.
     """
-    if isinstance(configuration, Configuration):
-        return configuration
-    if configuration not in CONFIGURATIONS:
-        raise ValueError(
-            f"configuration={configuration!r} is not one of {', '.join(CONFIGURATIONS)}"
-        )
-    return CONFIGURATIONS[configuration]
+    return configurations.find(configuration, CONFIGURATIONS)

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from papers.common import configurations
 from papers.lopes2019 import configuration as lopes
 
 LINES_A_BIN = lopes.LINES_A_BIN
@@ -106,14 +107,7 @@ def find(configuration: str | Configuration, version: str) -> Configuration:
     ValueError
         For a name that the version does not have.
     """
-    if isinstance(configuration, Configuration):
-        return configuration
-    names = of_version(version)
-    if configuration not in names:
-        raise ValueError(
-            f"configuration={configuration!r} is not one of {version}'s: {', '.join(names)}"
-        )
-    return names[configuration]
+    return configurations.find(configuration, of_version(version), version)
 
 
 def of_version(version: str) -> Mapping[str, Configuration]:

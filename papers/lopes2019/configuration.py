@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from papers.common import configurations
+
 LINES_A_BIN = 512
 """Columns a bin in the authors' release; where it is not said, those that suit the device."""
 
@@ -113,7 +115,6 @@ TUNED = Configuration()
 
 def _way() -> dict[str, Configuration]:
     """Return the configurations from the release to ours, each the one before but for a field."""
-    way = {"released": RELEASED, "paper": PAPER}
     changes: tuple[tuple[str, str, Any], ...] = (
         ("counted_by_bin", "one_counter", False),
         ("queued", "wait", False),
@@ -126,9 +127,7 @@ def _way() -> dict[str, Configuration]:
         ("wide_bins", "lines_a_bin", None),
         ("tuned", "an_entry_a_thread", False),
     )
-    for name, field, value in changes:
-        way[name] = replace(way[list(way)[-1]], **{field: value})
-    return way
+    return configurations.way({"released": RELEASED, "paper": PAPER}, changes)
 
 
 CONFIGURATIONS: Mapping[str, Configuration] = _way()
@@ -159,10 +158,4 @@ def find(configuration: str | Configuration) -> Configuration:
     ValueError
         For an unknown name.
     """
-    if isinstance(configuration, Configuration):
-        return configuration
-    if configuration not in CONFIGURATIONS:
-        raise ValueError(
-            f"configuration={configuration!r} is not one of {', '.join(CONFIGURATIONS)}"
-        )
-    return CONFIGURATIONS[configuration]
+    return configurations.find(configuration, CONFIGURATIONS)

@@ -9,9 +9,10 @@ two runs of the kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from papers.common import configurations
 from papers.common.deadline import check_count
 
 CYCLE = 500_000
@@ -94,7 +95,6 @@ TUNED = Configuration()
 
 def _way() -> dict[str, Configuration]:
     """Return the configurations from print to ours, each the one before but for a field."""
-    way = {"paper": PAPER}
     changes: tuple[tuple[str, str, Any], ...] = (
         ("loads_at_once", "ahead", True),
         ("alone_in_a_warp", "lanes", 32),
@@ -104,9 +104,7 @@ def _way() -> dict[str, Configuration]:
         ("updated_often", "price_updates", "every"),
         ("tuned", "updates_on", "device"),
     )
-    for name, field, value in changes:
-        way[name] = replace(way[list(way)[-1]], **{field: value})
-    return way
+    return configurations.way({"paper": PAPER}, changes)
 
 
 CONFIGURATIONS: Mapping[str, Configuration] = _way()
@@ -133,10 +131,4 @@ def find(configuration: str | Configuration) -> Configuration:
     ValueError
         For an unknown name.
     """
-    if isinstance(configuration, Configuration):
-        return configuration
-    if configuration not in CONFIGURATIONS:
-        raise ValueError(
-            f"configuration={configuration!r} is not one of {', '.join(CONFIGURATIONS)}"
-        )
-    return CONFIGURATIONS[configuration]
+    return configurations.find(configuration, CONFIGURATIONS)
