@@ -61,6 +61,9 @@ GROWTHS: dict[str, Callable[[int], float]] = {
 Growth = str | Callable[[int], float]
 """A key of `GROWTHS`, or a function of the ranks."""
 
+RIDGE = 1e-4
+"""The weight of the scaled prices themselves beside that of the relative errors."""
+
 RESIDUALS = 2.0
 """The band is widened by so many root mean square residuals."""
 
@@ -317,10 +320,14 @@ def _prices(
                     if place is not None:
                         row[place] = amount / run.seconds[name]
                 rows.append(row)
-    system = np.array(rows)
+    system = np.array(rows).reshape(len(rows), len(columns))
     scale = system.max(axis=0, initial=0.0)  # The columns differ by 1e9.
     scale[scale == 0] = 1.0
-    found = nnls(system / scale, np.ones(len(system)))[0] / scale if rows else 0 * scale
+    # Without one configuration two prices may not be told apart: of all equally good ones the
+    # smallest are taken, or rounding would choose, which differs between processors.
+    ridge = RIDGE * np.eye(len(columns))
+    target = np.concatenate([np.ones(len(system)), np.zeros(len(columns))])
+    found = nnls(np.vstack([system / scale, ridge]), target)[0] / scale
 
     def of(alone: bool) -> dict[str, np.ndarray]:
         return {

@@ -368,6 +368,15 @@ ENDS = {
 }
 
 
+@pytest.fixture
+def hears_interrupts():
+    """Let SIGINT interrupt: a shell starts commands in the background deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_interrupts")
 @pytest.mark.parametrize("end", ENDS)
 def test_ends_that_nobody_chose_say_how_to_go_on(reproduce, tmp_path, monkeypatch, end):
     """Planted: SIGTERM killed the command without a word, a full disk was an error of usage."""
