@@ -139,10 +139,14 @@ def _refusal(cell: Cell, clockwork: Clockwork) -> tuple[str, Cell]:
         cell = replace(cell, scopes=tuple(s for s in cell.scopes if s != "kernels"))
         if not cell.scopes:
             return "device time needs a GPU", cell
+    return too_many_ranks(cell, clockwork.ranks), cell
+
+
+def too_many_ranks(cell: Cell, ranks: int) -> str:
+    """Return why so few ranks cannot measure a cell, or ""."""
     wanted = dict(cell.options).get("ranks", 1)
-    if wanted > clockwork.ranks:
-        return f"it is for {wanted} ranks: mpiexec -n {wanted} reproduce run ...", cell
-    return "", cell
+    enough = wanted <= ranks
+    return "" if enough else f"it is for {wanted} ranks: mpiexec -n {wanted} reproduce run ..."
 
 
 def _rounds(

@@ -5,7 +5,7 @@ parts, by several commands at once on one machine (`reproduce run PAPER --only .
 put together afterwards (`reproduce join PART PART ... --out RUN`), on any machine. The parts must
 be of the same code, machine and preset. Long cells may have fewer repetitions (``--repeats``): the
 column ``count`` of a summary tells how many a cell has, and `meta.json` names under ``joined`` what
-came from where.
+came from where. Cells for more ranks than any part had are skipped in the whole, as a run would.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from papers.reproduce.measure.outcome import Outcome
+from papers.reproduce.measure.protocol import too_many_ranks
 from papers.reproduce.plan import cells
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import code, identities, measurements
+from papers.reproduce.run import code, identities, measurements, runner
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import Choice, Run, claim, load_environment, planned
 
@@ -84,6 +86,7 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
     rows: list[list[str]] = []
     taken: list[dict[str, Any]] = []
     known = identities.read(run.folder)
+    ranks = 1
     for folder in folders:
         other = Run.load(folder)
         found = measurements.parse(folder / "measurements.csv")
@@ -96,11 +99,17 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
         for key in mine:
             del clocks[key]
         rows += [row for row in found.rows if row[0] in mine]
+        ranks = max(ranks, int(other.meta["device"].get("ranks", 1)))
         for instance, row in identities.read(folder).items():
             if known.setdefault(instance, row) != row:
                 raise UsageError(f"{folder}: {' '.join(instance)} is another instance there")
         repeats = other.meta["options"]["repeats"]
         taken.append({"run": folder.name, "cells": len(mine), "repeats": repeats})
+    device = str(run.meta["device"]["name"])
+    for job in run.jobs:
+        if job.key in clocks and (reason := too_many_ranks(job.cell, ranks)):
+            skipped = runner.rows(job, Outcome("skipped", "none", reason, device=device))
+            rows += [[str(row[name]) for name in measurements.COLUMNS] for row in skipped]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([measurements.COLUMNS, *rows])
     store.write_atomically(run.folder / "measurements.csv", text.getvalue())

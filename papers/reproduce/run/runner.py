@@ -261,11 +261,11 @@ class Run:
                     left.remove(job)
                     listener.begins(job)
                     outcome = Outcome("skipped", "none", seeds.reason(job))
-                    results.append(_rows(job, outcome))
+                    results.append(rows(job, outcome))
                     listener.ended(job, outcome)
                 for job, measured in self._measured(worker, left, listener, results, journal):
                     outcome = identities.checked(job.cell.instance, measured)
-                    results.append(_rows(job, outcome))
+                    results.append(rows(job, outcome))
                     seeds.learn(job.key, [(scope, name, v) for scope, _, name, v in outcome.values])
                     listener.ended(job, outcome)
         finally:
@@ -342,12 +342,12 @@ def _keep(
     results: RunStore, journal: Journal | None, group: Sequence[Job], place: int, outcome: Outcome
 ) -> None:
     """Keep the outcome of the cell that ends the job, so that no other one is held to have done."""
-    results.append(_rows(group[place], outcome))
+    results.append(rows(group[place], outcome))
     if journal:
         journal.ended()
 
 
-def _rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:
+def rows(job: Job, outcome: Outcome) -> list[dict[str, Any]]:
     """Return the lines of `measurements.csv` for one cell, its ``done`` row last."""
     instance = job.cell.instance
     common = {

@@ -173,6 +173,19 @@ def test_every_experiment_shows_and_draws(name, measured, as_printed):
         assert all(c.verdict == "not measured" for c in found) or measured
 
 
+def test_the_resident_instance_is_not_mixed_with_others_drawn_on_the_device():
+    """Planted: counts of larger orders, drawn there too, made two values of one row."""
+    job = {"source": "this run", "device": "A", "family": "uniform", "storage": "device", "seed": 1}
+    rows = [
+        {**job, "solver": f"datenagi2016:{solver}", "n": n, "label": label, "scope": "run",
+         "metric": "time_ms", "median": 5.0, "certificate": "lp-duals"}
+        for solver, n, label in
+        (("tree", RESIDENT_SIZE, "n"), ("tree", 28284, "10n"), ("classical", 28284, "10n"))
+    ]  # fmt: skip
+    (row,) = tables.large(pd.DataFrame(rows), NUMBERS).itertuples()
+    assert (row.n, row.run_s) == (RESIDENT_SIZE, 0.005)
+
+
 @pytest.mark.parametrize("name", ["table2", "initial", "fig02", "table3", "fig03", "counts"])
 def test_print_agrees_with_itself(name, as_printed):
     """A claim of print about itself is open only where print contradicts itself."""

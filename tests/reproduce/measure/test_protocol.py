@@ -325,7 +325,7 @@ def written(folder, found):
     for _ in range(2):  # A resumed run has nothing left to do.
         results = store.RunStore(folder)
         if job.key not in results.finished:
-            results.append(runner._rows(job, outcome))
+            results.append(runner.rows(job, outcome))
         results.close()
     return two_runs.read(folder)
 

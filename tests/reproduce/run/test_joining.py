@@ -78,3 +78,27 @@ def test_a_cell_with_fewer_clocks_is_not_taken(toy, finished_run, tmp_path):
     (part / "meta.json").write_text(json.dumps(told))
     with joining.join([part, finished_run[0]], tmp_path / "whole") as whole:
         assert whole.meta["joined"][1]["cells"] == cut
+
+
+def test_cells_for_more_ranks_than_any_part_had_are_skipped(
+    toy, finished_run, tmp_path, monkeypatch
+):
+    """Planted: a cell that one process cannot measure stayed "not measured yet" for ever."""
+    part = copied(finished_run[0], tmp_path / "part")
+    rows = lines(part)
+    gone = rows[1].split(",")[0]
+    kept = [rows[0], *(row for row in rows[1:] if row.split(",")[0] != gone)]
+    (part / "measurements.csv").write_text("\n".join(kept) + "\n")
+    wanted = {gone: "it is for 2 ranks"}
+    monkeypatch.setattr(
+        joining, "too_many_ranks", lambda cell, ranks: wanted.get(cell.key, "") * (ranks < 2)
+    )
+    with joining.join([part], tmp_path / "whole") as whole:
+        (row,) = [line for line in lines(whole.folder) if line.split(",")[0] == gone]
+        assert row.endswith("answer,done,1,skipped,none,it is for 2 ranks")
+        assert gone not in [job.key for job in whole.left()]
+    told = json.loads((part / "meta.json").read_text())
+    told["device"]["ranks"] = 2
+    (part / "meta.json").write_text(json.dumps(told))
+    with joining.join([part], tmp_path / "other") as other:
+        assert gone in [job.key for job in other.left()]

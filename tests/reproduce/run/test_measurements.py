@@ -48,7 +48,7 @@ def test_a_resumed_older_run_goes_on_under_the_names_of_today(old):
     instance = Instance("kron", 16, "logn4", permuted=True)
     job = Job(Cell("toy:y", instance), ())
     outcome = Outcome("ok", "koenig-cover", "fine", (("run", 0, "time_ms", 2.0),), "A card")
-    results.append(runner._rows(job, outcome))
+    results.append(runner.rows(job, outcome))
     results.close()
     table = measurements.read(old / "measurements.csv")
     assert table["cell"].unique().tolist() == [*KEYS, f"toy:y/{instance.key}"]
