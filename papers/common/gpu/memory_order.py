@@ -92,6 +92,37 @@ def _make_store(order: str, scope: str = "gpu.global") -> Any:
     return store
 
 
+def _make_load_ahead() -> Any:
+    @intrinsic
+    def load(typingctx: Any, array: Any, index: Any) -> Any:
+        if not (isinstance(array, types.Array) and array.ndim == 1):
+            raise TypeError("a one-dimensional array is needed")
+        bits = array.dtype.bitwidth
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            index64 = context.cast(builder, args[1], signature.args[1], types.int64)
+            pointer = _element_pointer(context, builder, array, args[0], index64)
+            word = ir.IntType(bits)
+            kind = ir.FunctionType(word, [pointer.type])
+            text = f"ld.global.nc.b{bits} $0, [$1];"
+            asm = ir.InlineAsm(kind, text, f"={_REGISTER[bits]},l,~{{memory}}", side_effect=True)
+            found = builder.call(asm, [pointer])
+            value = context.get_value_type(array.dtype)
+            return found if value == word else builder.bitcast(found, value)
+
+        return array.dtype(array, index), codegen
+
+    load.__executor__ = load.__weak__ = lambda array, index: array[index]
+    return load
+
+
+load_ahead = _make_load_ahead()
+"""``load_ahead(array, i)``: read what nobody writes during the launch.
+
+The compiler moves a plain load down to the first use of its value. Several of these, one behind the
+other, are on their way at the same time: each stays in front of the loads that follow.
+"""
+
 load_relaxed = _make_load("relaxed")
 """``load_relaxed(array, i)``: read ``array[i]`` anew, from the point where all blocks meet."""
 

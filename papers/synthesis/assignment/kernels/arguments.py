@@ -12,6 +12,9 @@ from papers.common.gpu.signatures import Elements, Int32, Int32s, Int64, Int64s
 
 Dual = Annotated[Any, "D"]
 
+FRONT_CHUNK = 512
+"""Rows of the front that a block holds in its shared memory at a time."""
+
 
 class Shape(NamedTuple):
     """Numbers of rows and columns (``n <= m``), and the shape of the work."""
@@ -29,7 +32,8 @@ class Work(NamedTuple):
     """`Shape`, and a block's shared memory, which the kernel adds to it.
 
     The compiler takes shared arrays of a device function with several callers for several of one
-    name, so the kernel itself makes them: D[LARGEST_BLOCK], D[32], int32[LARGEST_BLOCK].
+    name, so the kernel itself makes them: D[LARGEST_BLOCK], D[32], int32[LARGEST_BLOCK], and a part
+    of the front, D[FRONT_CHUNK] twice (``starts`` D[1] for integers) and int32[FRONT_CHUNK].
     """
 
     n: Int32
@@ -42,6 +46,9 @@ class Work(NamedTuple):
     firsts: typed.Duals
     seconds: typed.Duals
     places: Int32s
+    bases: typed.Duals
+    starts: typed.Duals
+    rows: Int32s
 
 
 class Schedule(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32
 
+from papers.common.gpu.memory_order import load_ahead
 from papers.common.gpu.reductions import warp_sum
 from papers.synthesis.assignment.kernels.arguments import NUMBER, SUM
 
@@ -22,6 +23,7 @@ def least_with(loads: int) -> Any:
 
         Race: blocks take strips of rows, and their minima meet in atomics, in any order.
         """
+        costs = cuda.local.array(loads, matrix.cost.dtype)
         held = cuda.local.array(loads, u.dtype)
         n, m = shape.n, shape.m
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
@@ -38,14 +40,14 @@ def least_with(loads: int) -> Any:
                     own = row_of[column]
                 nearest = matrix.top
                 for i in range(begin, end, loads):
+                    # Nothing is asked between the loads; rows beyond the end are passed over below.
                     for k in range(loads):
-                        held[k] = matrix.top
+                        row = min(int32(i + k), int32(end - 1))
+                        costs[k] = load_ahead(matrix.cost, int64(row) * m + column)
+                        held[k] = u[uint32(row)]
+                    for k in range(loads):
                         if i + k < end and i + k != own:
-                            held[k] = (
-                                matrix.cost[uint64(int64(i + k) * m + column)] - u[uint32(i + k)]
-                            )
-                    for k in range(loads):
-                        nearest = min(nearest, held[k])
+                            nearest = min(nearest, costs[k] - held[k])
                 if nearest < matrix.top:
                     cuda.atomic.min(least, column, nearest)
 

@@ -30,6 +30,7 @@ from papers.synthesis.assignment.kernels import columns, rounds, rows, search
 from papers.synthesis.assignment.kernels.arguments import (
     FREE,
     FRONT,
+    FRONT_CHUNK,
     LATE,
     LATE_LEVEL,
     LEAST,
@@ -202,8 +203,9 @@ def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) ->
         columns.sum_with(scaled),
         divide,
     )
-    phases = search.phases_with(search.search_with(search.relax_with(loads)))
+    phases = search.phases_with(search.search_with(search.relax_with(loads, floats)))
     lifts = lifts_with(new_row_duals, least_in_columns)
+    started = FRONT_CHUNK if floats else 1
 
     @cuda.jit(device=True)
     def match_and_repair(
@@ -238,6 +240,8 @@ def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) ->
             shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
             shape.shift, cuda.shared.array(LARGEST_BLOCK, duals.v.dtype),
             cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(LARGEST_BLOCK, int32),
+            cuda.shared.array(FRONT_CHUNK, duals.v.dtype),
+            cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int32),
         )  # fmt: skip
         due = globaltimer() + log.limit
         clear(work, matrix, duals, matching, tree, log)

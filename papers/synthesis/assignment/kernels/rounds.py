@@ -10,6 +10,7 @@ from papers.synthesis.assignment.kernels.arguments import BIDS, FREE, RESCALINGS
 from papers.synthesis.assignment.kernels.columns import FREE_ONLY, fill, raise_free_columns
 from papers.synthesis.assignment.kernels.rows import (
     column_at,
+    first_tile,
     group_of,
     leads,
     log_warps,
@@ -45,7 +46,7 @@ def bids_with(two_least: Any, loads: int) -> Any:
             if row >= 0 and leads(power):
                 lists.column[k] = -1
                 if first < matrix.top:
-                    column = column_at(place, row, turn, shape.m)
+                    column = column_at(place, row, first_tile(row, turn, shape.m), shape.m)
                     fall = mean
                     if second < matrix.top:
                         fall = second - first
@@ -69,21 +70,20 @@ def take_bids(turn, free, shape, matrix, duals, matching, lists, tree, log):
         k = int32(start + cuda.threadIdx.x)
         stays = int32(-1)
         if k < free:
-            row, column = lists.rows[half + k], lists.column[k]
+            row, column, offer = lists.rows[half + k], lists.column[k], lists.offer[k]
             stays = row
-            if column >= 0:
-                offer = lists.offer[k]
-                if (
-                    offer == duals.bid[column]
-                    and cuda.atomic.exch(tree.column_claim, column, turn + 1) != turn + 1
-                ):
-                    stays = matching.row[column]
+            if column >= 0 and offer == duals.bid[column]:
+                # Loaded ahead of the exchange, which only one of equal bidders wins.
+                displaced = matching.row[column]
+                cost = matrix.cost[int64(row) * shape.m + column]
+                if cuda.atomic.exch(tree.column_claim, column, turn + 1) != turn + 1:
+                    stays = displaced
                     if stays >= 0:
                         matching.column[stays] = -1
                     matching.row[column] = row
                     matching.column[row] = column
                     duals.v[column] = offer
-                    duals.u[row] = matrix.cost[int64(row) * shape.m + column] - offer
+                    duals.u[row] = cost - offer
         place = place_for(stays >= 0, log.words, FREE + (turn + 1) % 3)
         if stays >= 0:
             lists.rows[other + place] = stays

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32
 
+from papers.common.gpu.memory_order import load_ahead
 from papers.common.gpu.reductions import FULL_WARP
 
 TAKEN = 2**30
@@ -16,11 +17,21 @@ NOWHERE = 2**31 - 1
 
 
 @cuda.jit(device=True)
-def column_at(place, row, turn, m):
-    """The column that a row looks at in a place of its order; see `reference.places`."""
+def first_tile(row, turn, m):
+    """The tile of 32 columns that a row looks at first, so that rows do not all look at one."""
+    tiles = uint32((m + 31) >> 5)
+    return int32(uint32(row + turn) % tiles)
+
+
+@cuda.jit(device=True)
+def column_at(place, row, begin, m):
+    """The column in a place of a row's order, whose first tile is `begin`; it may lie beyond m.
+
+    See `reference.places`.
+    """
     tiles = int32((m + 31) >> 5)
     place = int32(place & (TAKEN - 1))
-    tile = int32((place >> 5) + int32(row + turn) % tiles)
+    tile = int32((place >> 5) + begin)
     if tile >= tiles:
         tile = int32(tile - tiles)
     return int32((tile << 5) + (int32(place + row) & 31))
@@ -73,34 +84,37 @@ def two_least_with(loads: int) -> Any:
         one counts, else the first.
         """
         firsts, seconds, places = shape.firsts, shape.seconds, shape.places
+        costs = cuda.local.array(loads, matrix.cost.dtype)
         held = cuda.local.array(loads, v.dtype)
+        owners = cuda.local.array(loads, int32)
         thread = cuda.threadIdx.x
         lane, warp = int32(thread & 31), int32(thread >> 5)
         warps = int32(1 << power)
         m, tiles = shape.m, int32((shape.m + 31) >> 5)
         first, second, place = matrix.top, matrix.top, int32(NOWHERE)
         if row >= 0:
-            begin = int64(row) * m
-            for tile in range(warp & (warps - 1), tiles, warps * loads):
-                taken = int32(0)
+            begin, start = int64(row) * m, first_tile(row, turn, m)
+            for tile in range(int32(warp & (warps - 1)), tiles, int32(warps * loads)):
+                # Nothing is asked between the loads, so that all of them are on their way at once:
+                # what lies beyond the end looks at the last column, and is passed over below.
                 for k in range(loads):
-                    here = int32(tile + k * warps)
-                    held[k] = matrix.top
-                    if here < tiles:
-                        column = column_at(int32((here << 5) + lane), row, turn, m)
-                        if column < m:
-                            held[k] = matrix.cost[uint64(begin + column)] - v[uint32(column)]
-                            if row_of[uint32(column)] >= 0:
-                                taken = int32(taken | (1 << k))
+                    here = min(int32(tile + int32(k * warps)), int32(tiles - 1))
+                    column = column_at(int32((here << 5) + lane), row, start, m)
+                    column = min(column, int32(m - 1))
+                    costs[k] = load_ahead(matrix.cost, begin + column)
+                    held[k] = v[uint32(column)]
+                    owners[k] = row_of[uint32(column)]
                 for k in range(loads):
-                    value = held[k]
-                    here = int32(((tile + k * warps) << 5) + lane)
-                    if taken >> k & 1 != 0:
-                        here = int32(here | TAKEN)
-                    if value < first or (value == first and here < place):
-                        second, first, place = first, value, here
-                    elif value < second:
-                        second = value
+                    here = int32(tile + int32(k * warps))
+                    where = int32((here << 5) + lane)
+                    if here < tiles and column_at(where, row, start, m) < m:
+                        value = costs[k] - held[k]
+                        if owners[k] >= 0:
+                            where = int32(where | TAKEN)
+                        if value < first or (value == first and where < place):
+                            second, first, place = first, value, where
+                        elif value < second:
+                            second = value
         for distance in (16, 8, 4, 2, 1):
             other = cuda.shfl_xor_sync(FULL_WARP, first, distance)
             where = cuda.shfl_xor_sync(FULL_WARP, place, distance)

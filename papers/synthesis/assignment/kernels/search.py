@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_ahead, load_relaxed, store_relaxed
 from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_sum
 from papers.synthesis.assignment.kernels.arguments import (
     EXPIRED,
     FREE,
     FRONT,
+    FRONT_CHUNK,
     ITERATIONS,
     LATE_LEVEL,
     LEAST,
@@ -85,27 +86,70 @@ def begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, fron
     clear_level(level, due, shape, matrix, log)
 
 
-def relax_with(loads: int) -> Any:
+def relax_with(loads: int, floats: bool) -> Any:
     """Make `relax` with so many loads in flight a thread."""
 
     @cuda.jit(device=True)
-    def nearest_row(column, part, parts, rows, half, shape, matrix, v, front):
-        """The least distance that a part of the front offers a column, and from which row."""
-        held = cuda.local.array(loads, front.start.dtype)
-        best, source = matrix.top, int32(-1)
-        for k in range(part, rows, parts * loads):
+    def take_front(first, size, half, shape, front):
+        """Copy a part of the front to the block's shared memory; a barrier stands on both sides."""
+        cuda.syncthreads()
+        for k in range(int32(cuda.threadIdx.x), size, int32(cuda.blockDim.x)):
+            here = uint32(half + first + k)
+            shape.rows[uint32(k)] = front.rows[here]
+            shape.bases[uint32(k)] = front.base[here]
+            if floats:
+                shape.starts[uint32(k)] = front.start[here]
+        cuda.syncthreads()
+
+    @cuda.jit(device=True)
+    def nearest_row(best, source, column, part, parts, size, shape, matrix, v):
+        """Lower what a part of the rows in shared memory offers a column; from which place there.
+
+        The place is given as it is where nothing is lower.
+        """
+        costs = cuda.local.array(loads, matrix.cost.dtype)
+        last = int32(size - 1)
+        for first in range(int32(0), size, int32(parts * loads)):
+            k = int32(first + part)
+            # Nothing is asked between the loads, so that all of them are on their way at once: the
+            # last row may be looked at again. The assembler would take them apart but for the
+            # warp's barrier.
             for x in range(loads):
-                held[x] = matrix.top
-                if k + x * parts < rows:
-                    row = front.rows[uint32(half + k + x * parts)]
-                    held[x] = matrix.cost[uint64(int64(row) * shape.m + column)] - v
+                row = shape.rows[uint32(min(int32(k + int32(x * parts)), last))]
+                costs[x] = load_ahead(matrix.cost, int64(row) * shape.m + column)
+            cuda.syncwarp()
             for x in range(loads):
-                here = uint32(half + k + x * parts)
-                if k + x * parts < rows and held[x] < matrix.top:
+                here = uint32(min(int32(k + int32(x * parts)), last))
+                through = shape.bases[here] + (costs[x] - v)
+                if floats:
                     # A slack that rounding has made negative counts as none.
-                    through = max(front.base[here] + held[x], front.start[here])
-                    if through < best:
-                        best, source = through, front.rows[here]
+                    through = max(through, shape.starts[here])
+                if through < best:
+                    best, source = through, int32(here)
+        return best, source
+
+    @cuda.jit(device=True)
+    def least_of_block(best, source, mine, shape):
+        """The least of a column's parts, for the first threads of the block, a column each."""
+        nearest, sources = shape.firsts, shape.places
+        thread, tile = int32(cuda.threadIdx.x), shape.tile
+        for step in (16, 8, 4, 2, 1):
+            if step >= tile:  # the lanes that differ by it have the same column
+                other_best = cuda.shfl_xor_sync(FULL_WARP, best, step)
+                other_source = cuda.shfl_xor_sync(FULL_WARP, source, step)
+                if other_best < best:
+                    best, source = other_best, other_source
+        if thread & 31 < tile:
+            place = uint32((thread >> 5) * tile + mine)
+            nearest[place], sources[place] = best, source
+        cuda.syncthreads()
+        if thread < tile:
+            last = int32((cuda.blockDim.x >> 5) - 1)
+            for w in range(int32(1), int32(last + 1), int32(4)):
+                for x in range(4):
+                    place = uint32(min(int32(w + x), last) * tile + mine)
+                    if nearest[place] < best:
+                        best, source = nearest[place], sources[place]
         return best, source
 
     @cuda.jit(device=True)
@@ -114,7 +158,6 @@ def relax_with(loads: int) -> Any:
 
         It is longer than most kernels' parts because the tile's thread keeps what it finds.
         """
-        nearest, sources = shape.firsts, shape.places
         thread, tile = int32(cuda.threadIdx.x), shape.tile
         mine, part = int32(thread & (tile - 1)), int32(thread // tile)
         parts = int32(int32(cuda.blockDim.x) // tile)
@@ -122,37 +165,38 @@ def relax_with(loads: int) -> Any:
         slot = int32((level + 1) % 3)
         low, unreached = matrix.top, int32(0)
         reach = nothing_reached(shape, matrix)
-        for first in range(cuda.blockIdx.x * tile, shape.m, cuda.gridDim.x * tile):
+        begin = int32(cuda.blockIdx.x * tile)
+        for first in range(begin, shape.m, int32(int32(cuda.gridDim.x) * tile)):
             column = int32(first + mine)
+            inside = min(column, int32(shape.m - 1))
+            v = duals.v[uint32(inside)]
+            row, distance, opened, dual = int32(-1), matrix.top, int32(0), matrix.zero
+            if thread < tile and column < shape.m:
+                # Known before the front is: these loads run beside it.
+                at = uint32(column)
+                row, distance, opened = matching.row[at], tree.distance[at], tree.opened[at]
+                dual = duals.u[uint32(max(row, int32(0)))]
             best, source = matrix.top, int32(-1)
-            if column < shape.m and part < rows:
-                best, source = nearest_row(
-                    column, part, parts, rows, half, shape, matrix, duals.v[column], front
+            for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
+                size = min(int32(FRONT_CHUNK), int32(rows - chunk))
+                if first == begin or rows > FRONT_CHUNK:
+                    take_front(chunk, size, half, shape, front)
+                best, place = nearest_row(
+                    best, int32(-1), inside, part, parts, size, shape, matrix, v
                 )
-            for step in (16, 8, 4, 2, 1):
-                if step >= tile:  # the lanes that differ by it have the same column
-                    other_best = cuda.shfl_xor_sync(FULL_WARP, best, step)
-                    other_source = cuda.shfl_xor_sync(FULL_WARP, source, step)
-                    if other_best < best:
-                        best, source = other_best, other_source
-            if thread & 31 < tile:
-                place = int32((thread >> 5) * tile + mine)
-                nearest[place], sources[place] = best, source
-            cuda.syncthreads()
+                if place >= 0:
+                    source = shape.rows[uint32(place)]
+            best, source = least_of_block(best, source, mine, shape)
             if thread < 32:
                 taken = False
-                row, distance = int32(-1), matrix.top
                 if thread < tile and column < shape.m:
-                    for w in range(1, cuda.blockDim.x >> 5):
-                        if nearest[w * tile + mine] < best:
-                            best, source = nearest[w * tile + mine], sources[w * tile + mine]
-                    row, distance = matching.row[column], tree.distance[column]
                     if best < distance:
                         distance = best
-                        tree.distance[column] = best
-                        tree.before[column] = source
+                        tree.distance[uint32(column)] = best
+                        tree.before[uint32(column)] = source
                         if row >= 0:
-                            tree.opened[column] = 1
+                            opened = int32(1)
+                            tree.opened[uint32(column)] = 1
                     if row < 0:
                         if distance == matrix.top:
                             unreached = int32(1)
@@ -160,16 +204,16 @@ def relax_with(loads: int) -> Any:
                             reach = max(reach, distance)
                         else:
                             reach = min(reach, distance)
-                    elif tree.opened[column] != 0:
+                    elif opened != 0:
                         low = min(low, distance)
                         if distance - least <= delta and distance < goal:
                             taken = True
-                            tree.opened[column] = 0
+                            tree.opened[uint32(column)] = 0
                 place = place_for(taken, log.words, FRONT + slot)
                 if taken:
                     front.rows[other + place] = row
                     front.start[other + place] = distance
-                    front.base[other + place] = distance - duals.u[row]
+                    front.base[other + place] = distance - dual
             cuda.syncthreads()  # the next tile goes to the same words
         if thread < 32:
             publish(slot, low, reach, unreached, shape, matrix, log)

@@ -81,7 +81,7 @@ def test_what_is_not_needed_is_not_missed(name):
 FAULTS = {
     "two rows take one column": (
         rounds, "take_bids",
-        "and cuda.atomic.exch(tree.column_claim, column, turn + 1) != turn + 1", "and True",
+        "if cuda.atomic.exch(tree.column_claim, column, turn + 1) != turn + 1:", "if True:",
         "two values", "phases",
     ),
     "two paths of one tree": (
@@ -95,6 +95,10 @@ FAULTS = {
     ),
     "places are handed out twice": (
         rounds, "place_for", "int32(first + rank)", "int32(first)", "uniform", "phases",
+    ),
+    "the front is read before it is there": (
+        search, "relax_with",
+        "front.start[here]\n        cuda.syncthreads()", "front.start[here]", "uniform", "warps",
     ),
     "a list's count is not cleared": (
         rounds, "prepare_turn", "store_relaxed(log.words, FREE + (turn + 2) % 3, int32(0))",
@@ -124,8 +128,8 @@ FAULTS = {
         "narrow", "warps",
     ),
     "a slack is handed on without its row's distance": (
-        search, "relax_with", "front.base[other + place] = distance - duals.u[row]",
-        "front.base[other + place] = -duals.u[row]", "uniform", "warps",
+        search, "relax_with", "front.base[other + place] = distance - dual",
+        "front.base[other + place] = -dual", "uniform", "warps",
     ),
     "a level begins before the last one ends": (
         search, "search_with", "grid.sync()\n            level =", "level =", "uniform", "warps",
