@@ -14,7 +14,13 @@ from papers.common.evidence.comparisons import goal, not_measured
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Cell, Comparison, Instance, Scope
-from papers.lupinska_costscale.evidence.codes import GPU_RELABEL, HYBRID, PYMAXFLOW, cell
+from papers.lupinska_costscale.evidence.codes import (
+    GPU_RELABEL,
+    HYBRID,
+    PYMAXFLOW,
+    cell,
+    too_slow,
+)
 from papers.lupinska_costscale.evidence.tables import (
     INSTANCE,
     geometric_mean,
@@ -37,7 +43,12 @@ def cells(graphs: list[Instance], gpu: bool) -> list[Cell]:
     scopes = tuple(CLOCKS)
     found = [cell(PYMAXFLOW, one, scopes) for one in graphs]
     if gpu:
-        found += [cell(code, one, scopes) for one in graphs for code in (HYBRID, GPU_RELABEL)]
+        found += [
+            cell(code, one, scopes)
+            for one in graphs
+            for code in (HYBRID, GPU_RELABEL)
+            if not too_slow(code, one)
+        ]
         found += [cell(GPU_RELABEL, one, scopes, answer="cut") for one in graphs]
     return found
 

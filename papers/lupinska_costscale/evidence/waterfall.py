@@ -153,7 +153,7 @@ def experiments() -> tuple[Experiment, ...]:
 
 def _own_cycle(made: pd.DataFrame) -> list[Comparison]:
     """Check our goal: no other CYCLE is faster by a tenth."""
-    judged = best(TUNED_CYCLE, "")(made)
+    judged = best(TUNED_CYCLE, "", "tuned_cycle", "")(made)
     found = [one for one in judged if isinstance(one.measured, float)]
     return [
         goal(one.quantity, float(str(one.measured)), at_least=0.9, note=one.note) for one in found
