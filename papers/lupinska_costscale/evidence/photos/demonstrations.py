@@ -416,9 +416,9 @@ def optical_flow(folder: Path, plan: Plan) -> Pictures:
         f"Two frames of {pair.first.shape[1]} x {pair.first.shape[0]}: energy from {history[0]} "
         f"to {history[-1]} in {len(history) - 1} moves; {cut.said}. {len(patches)} assignments "
         f"of {n} patches a side by {solver}, cost {cost} as SciPy's. Median distance from the "
-        f"truth, pixels of the whole photo: {errors[0]:.2f} by cuts ({alone[1]:.2f} by each pixel's "
-        f"cheapest label), {errors[1]:.2f} by assignment ({alone[0]:.2f} by each patch's cheapest "
-        "one, which several may share)"
+        f"truth, pixels of the whole photo: {errors[0]:.2f} by cuts ({alone[1]:.2f} by each "
+        f"pixel's cheapest label), {errors[1]:.2f} by assignment ({alone[0]:.2f} by each "
+        "patch's cheapest one, which several may share)"
     )
     return [described(path, text)]
 
