@@ -213,6 +213,12 @@ def too_slow(code: str, instance: Instance) -> bool:
     return code in MOST_SIDE and side > MOST_SIDE[code]
 
 
+PATIENCE_S = 2
+"""Seconds after which the two versions without relabeling from the sink, `HONG` and `BLOCKING` as
+printed, give up a grid beyond `MOST_SIDE`. All versions but `BLOCKING`, which takes grids alone,
+have as long for `ak-4102`."""
+
+
 def worst() -> Instance:
     """Return `ak-4102`, a worst case for many solvers and no grid."""
     return Instance("dimacs_flow", int(facts().loc[WORST, "nodes"]), WORST)

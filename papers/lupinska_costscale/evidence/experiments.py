@@ -44,6 +44,7 @@ from papers.lupinska_costscale.evidence.codes import (
     ON_CPU,
     ONE_LAUNCH,
     OURS,
+    PATIENCE_S,
     PYMAXFLOW,
     REDRAWN_EVERY,
     RIVALS,
@@ -85,11 +86,6 @@ DRAWN_GRIDS = {
 
 ONE_PHOTO = 1024
 """The side from which one photograph is enough: a run of some codes takes seconds there."""
-
-PATIENCE_S = 2
-"""Seconds after which the two versions without relabeling from the sink, `HONG` and `BLOCKING` as
-printed, give up a grid of `_patient`; most of these are beyond `codes.MOST_SIDE`. All versions but
-`BLOCKING`, which takes grids alone, have as long for `ak-4102`."""
 
 LARGEST_AS_PRINTED = 250
 """The largest side of `claim_large` for the refine as printed, which takes seconds a run there."""

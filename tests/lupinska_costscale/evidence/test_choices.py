@@ -126,6 +126,32 @@ def test_the_way_from_print_to_ours():
     ]
 
 
+def test_the_way_of_maximum_flows():
+    def made(step, card="Card"):
+        times = {"lock_free": None, "hybrid": 100.0, "gpu_relabel": 100 / step**2}
+
+        def ms(job, scope):
+            short = options_of(job).get("cycle") == 700
+            return times[job.cell.solver.partition(":")[2]] / (step if short else 1)
+
+        def gave_up(job):
+            return 2000.0 if job.cell.solver.endswith("lock_free") else None
+
+        return summary(jobs(PAPER, ["flow_way"]), ms, card=card, gave_up=gave_up)
+
+    rows = table("flow_way", made(3.0))
+    assert list(rows["step"][:4]) == ["lock_free", "paper", "short_cycle", "tuned"]
+    assert rows["gain"].dropna().to_list() == pytest.approx([20, 3, 3] * 4)
+    assert list(rows["gave_up"][:4]) == [True, False, False, False]
+    assert rows["left"][:4].to_list() == pytest.approx([180, 9, 3, 1])
+    assert {item.verdict for item in compared("flow_way", made(3.0))} == {"holds"}
+    said = [item.verdict for item in compared("flow_way", made(0.8))]
+    assert said == ["holds", "fails", "fails", "fails"]
+    # No cell of it is its own.
+    others = {job.cell.key for job in jobs(PAPER, ["flow_versions", "cycle"])}
+    assert {job.cell.key for job in jobs(PAPER, ["flow_way"])} <= others
+
+
 def test_a_seed_that_stopped_half_way_is_left_out():
     rows = way(2.0)
     rows = rows[~((rows["options"] == "configuration=tuned") & (rows["n"] == 60))]

@@ -534,7 +534,7 @@ def flows(times, wrong=(), names=("flow_versions",), gave_up=lambda job: None, b
         value = 1000 if np.isnan(known) else int(known)
         return {"value": value + ((code_of(job), graph.label) in wrong)}
 
-    patient = f"seconds={experiments.PATIENCE_S}"
+    patient = f"seconds={codes.PATIENCE_S}"
     own = ("", "redraw_every=16", patient)
     planned = [job for job in jobs(PAPER, names) if job.options in own]
     rows = summary(planned, lambda job, scope: times[code_of(job)], counters, gave_up=gave_up)
@@ -623,7 +623,7 @@ def test_the_printed_versions_have_a_limit_of_time():
     }
     assert set(asked) == {(codes.HONG, ""), (BLOCKING, 0)}
     assert all(labels >= set(codes.SOME_GRIDS) for labels in asked.values())
-    assert {options_of(job)["seconds"] for job in limited} == {experiments.PATIENCE_S}
+    assert {options_of(job)["seconds"] for job in limited} == {codes.PATIENCE_S}
 
 
 def test_cuts_from_host_to_host():
@@ -641,10 +641,15 @@ def test_cuts_from_host_to_host():
     assert set(made["pymaxflow_over_cut, end to end"]) == {3.0}
     assert set(made["pymaxflow_over_cut, run"]) == {15.0}
     assert set(made["GPU relabel, end to end"]) == {90.0}
-    (item,) = compared("flow_end_to_end", rows)
+    item, *better = compared("flow_end_to_end", rows)
     assert (item.verdict, item.measured, item.note) == ("holds", 3.0, "30 of 30 grids are faster")
+    theirs = 30.0 * 1101 / 2364
+    assert int(made["better codes for one core, run"].notna().sum()) == 18
+    assert made["better codes for one core, run"].max() == pytest.approx(theirs)
+    assert [one.measured for one in better] == pytest.approx([theirs / 2, theirs / 10], abs=1e-3)
+    assert [one.verdict for one in better] == ["holds", "holds"]
     slow = rows.assign(median=rows["median"].where(rows["median"] != 10.0, 40.0))
-    assert compared("flow_end_to_end", slow)[0].verdict == "fails"
+    assert [one.verdict for one in compared("flow_end_to_end", slow)] == ["fails", "holds", "fails"]
     # The other tables do not take the cut alone for the version.
     assert set(table("flow_versions", rows)[GPU_RELABEL]) == {2.0}
 
