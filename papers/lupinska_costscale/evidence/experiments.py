@@ -90,7 +90,7 @@ ONE_PHOTO = 1024
 LARGEST_AS_PRINTED = 250
 """The largest side of `claim_large` for the refine as printed, which takes seconds a run there."""
 
-SEEDS = {"alpha": 30, "cycle": 10, "heuristics": 20}
+SEEDS = {"alpha": 30, "cycle": 10, "heuristics": 20, "versions": 10}
 """Seeds of preset paper where effects of some per cent are judged, which three cannot tell."""
 
 
@@ -148,10 +148,12 @@ def operations(plan: Plan) -> list[Cell]:
 def heuristics(plan: Plan) -> list[Cell]:
     """Price updates and arc fixing, alone, together and neither, at the claim's edge.
 
-    With the author's CYCLE the first run of a kernel is a small graph's only one, which leaves the
-    price update nothing to do: the kernel is also run with a CYCLE that cuts it short.
+    On one core also past it, where they save more. With the author's CYCLE the first run of a
+    kernel is a small graph's only one, which leaves the price update nothing to do: the kernel is
+    also run with a CYCLE that cuts it short.
     """
-    sizes = {preset: LARGE[preset][:1] for preset in LARGE}
+    edge = {preset: LARGE[preset][:1] for preset in LARGE}
+    past = {**edge, "paper": LARGE["paper"][:3]}
     wanted: list[tuple[str, dict[str, Any], list[str]]]
     wanted = [(SEQUENTIAL, {}, list(HEURISTICS)[:4])]
     cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
@@ -159,7 +161,7 @@ def heuristics(plan: Plan) -> list[Cell]:
     return [
         cell(code, costs(n, 100, seed), **with_heuristics(code, name), **more)
         for code, more, names in wanted
-        for n in _sides(plan, code, sizes)[-1:]
+        for n in (past[plan.preset] if code == SEQUENTIAL else _sides(plan, code, edge)[-1:])
         for name in names
         for seed in _seeds(plan, "heuristics")
     ]
@@ -188,7 +190,7 @@ def versions(plan: Plan) -> list[Cell]:
              version=version, price_updates=False, arc_fixing=False)
         for n in LARGE[plan.preset][:3]
         for version in VERSIONS
-        for seed in plan.seeds
+        for seed in _seeds(plan, "versions")
     ]  # fmt: skip
 
 

@@ -326,17 +326,20 @@ def test_heuristics_over_none():
     assert {tuple(pair) for pair in made[["code", "cycle"]].to_numpy()} == {
         (LOCK_FREE, 50), (LOCK_FREE, 500_000), (SEQUENTIAL, 0),
     }  # fmt: skip
-    assert set(made["n"]) == {30}
     kernel = made[made["cycle"] == 50]
     assert list(kernel["heuristics"]) == list(codes.HEURISTICS)
     assert list(kernel["time_over_none"]) == pytest.approx([1, 0.5, 2, 0.4, 0.3])
     assert kernel["operations_over_none"].iloc[3] == pytest.approx(0.7)
-    assert len(made[made["code"] == SEQUENTIAL]) == 4
+    assert len(made[made["code"] == SEQUENTIAL]) == 3 * 4
+    assert set(made.loc[made["code"] == LOCK_FREE, "n"]) == {30}
     said = {item.quantity: item.verdict for item in compared("heuristics", rows)}
     assert len(said) == 3 * 3 + 2
     for name, found in said.items():
         wrong = "arc fixing over" in name or "after every run over" in name
-        assert found == ("open" if wrong else "agrees")
+        if name.startswith("time") and name.endswith("CYCLE 50"):  # a CYCLE that print lacks
+            assert found == ("fails" if wrong else "holds")
+        else:
+            assert found == ("open" if wrong else "agrees")
 
 
 def heuristic_times(times, updates):
@@ -348,7 +351,7 @@ def heuristic_times(times, updates):
 
 def test_a_price_update_that_was_never_made_is_the_cause():
     """The program is then the one without, within what two more equal programs lie apart."""
-    name = "time with price updates over that with none, lock-free refine, CYCLE 50"
+    name = "time with price updates over that with none, lock-free refine, CYCLE 500000"
 
     def one(times, updates, what=name):
         found = compared("heuristics", heuristic_times(times, updates))
