@@ -188,6 +188,37 @@ def grids() -> list[Instance]:
     return [Instance(REAL, int(nodes), str(name)) for name, nodes in rows["nodes"].items()]
 
 
+SOME_GRIDS = (
+    "seg_chelsea", "den_page", "stereo_tsukuba_it0_a05", "oflow_rubberwhale_dy+0_dx+0",
+)  # fmt: skip
+"""One real grid of each kind, for sweeps and for the slower versions."""
+
+
+def some_grids() -> list[Instance]:
+    """Return the real grids of `SOME_GRIDS`."""
+    return [one for one in grids() if one.label in SOME_GRIDS]
+
+
+MOST_SIDE = {HONG: 32, BLOCKING: 1024, HYBRID: 1024, ASYNC: 1024, SCIPY_FLOW: 256, ON_CPU: 256}
+"""Sides of grids beyond which a version takes seconds a run, or minutes. Without relabeling from
+the sink stranded excess climbs to |V| one level after the other, and the steps grow with the square
+of the pixels. The sequential version is also given `SOME_GRIDS`."""
+
+
+def too_slow(code: str, instance: Instance) -> bool:
+    """Whether a version is not planned on a grid without a limit of time: see `MOST_SIDE`."""
+    if code == ON_CPU and instance.label in SOME_GRIDS:
+        return False
+    side = instance.n if instance.family == SYNTHETIC else int(instance.n**0.5)
+    return code in MOST_SIDE and side > MOST_SIDE[code]
+
+
+PATIENCE_S = 2
+"""Seconds after which the two versions without relabeling from the sink, `HONG` and `BLOCKING` as
+printed, give up a grid beyond `MOST_SIDE`. All versions but `BLOCKING`, which takes grids alone,
+have as long for `ak-4102`."""
+
+
 def worst() -> Instance:
     """Return `ak-4102`, a worst case for many solvers and no grid."""
     return Instance("dimacs_flow", int(facts().loc[WORST, "nodes"]), WORST)

@@ -30,7 +30,6 @@ from papers.lupinska_costscale.evidence import (
     waterfall,
 )
 from papers.lupinska_costscale.evidence.codes import (
-    ASYNC,
     BATCH,
     BLOCKING,
     CYCLE_ASSIGNMENT,
@@ -45,6 +44,7 @@ from papers.lupinska_costscale.evidence.codes import (
     ON_CPU,
     ONE_LAUNCH,
     OURS,
+    PATIENCE_S,
     PYMAXFLOW,
     REDRAWN_EVERY,
     RIVALS,
@@ -57,6 +57,8 @@ from papers.lupinska_costscale.evidence.codes import (
     costs,
     grids,
     segmentation,
+    some_grids,
+    too_slow,
     with_heuristics,
     worst,
 )
@@ -85,15 +87,10 @@ DRAWN_GRIDS = {
 ONE_PHOTO = 1024
 """The side from which one photograph is enough: a run of some codes takes seconds there."""
 
-MOST_SIDE = {HONG: 32, ASYNC: 1024, SCIPY_FLOW: 256, ON_CPU: 512}
-"""Sides of grids beyond which a version takes minutes. Without relabeling from the sink stranded
-excess climbs to |V| one level after the other, and the steps grow with the square of the pixels."""
+LARGEST_AS_PRINTED = 250
+"""The largest side of `claim_large` for the refine as printed, which takes seconds a run there."""
 
-PATIENCE_S = 5
-"""Seconds after which the two versions without relabeling from the sink, `HONG` and `BLOCKING` as
-printed, give up a grid of `_patient`; most of these are beyond `MOST_SIDE`."""
-
-SEEDS = {"alpha": 30, "cycle": 30, "heuristics": 6}
+SEEDS = {"alpha": 30, "cycle": 10, "heuristics": 20, "versions": 10}
 """Seeds of preset paper where effects of some per cent are judged, which three cannot tell."""
 
 
@@ -133,6 +130,7 @@ def claim_large(plan: Plan) -> list[Cell]:
         cell(code, costs(n, 100, seed))
         for code in (*OURS, *([TUNED] if plan.gpu else []), *RIVALS, SCIPY)
         for n in _sides(plan, code, LARGE)
+        if code != LOCK_FREE or n <= LARGEST_AS_PRINTED
         for seed in plan.seeds
     ]
 
@@ -148,12 +146,14 @@ def operations(plan: Plan) -> list[Cell]:
 
 
 def heuristics(plan: Plan) -> list[Cell]:
-    """Price updates and arc fixing, alone, together and neither, at the claim's edge and past.
+    """Price updates and arc fixing, alone, together and neither, at the claim's edge.
 
-    With the author's CYCLE the first run of a kernel is a small graph's only one, which leaves the
-    price update nothing to do: the kernel is also run with a CYCLE that cuts it short.
+    On one core also past it, where they save more. With the author's CYCLE the first run of a
+    kernel is a small graph's only one, which leaves the price update nothing to do: the kernel is
+    also run with a CYCLE that cuts it short.
     """
-    sizes = {preset: LARGE[preset][:2] for preset in LARGE}
+    edge = {preset: LARGE[preset][:1] for preset in LARGE}
+    past = {**edge, "paper": LARGE["paper"][:3]}
     wanted: list[tuple[str, dict[str, Any], list[str]]]
     wanted = [(SEQUENTIAL, {}, list(HEURISTICS)[:4])]
     cycles = (SHORT_CYCLE, CYCLE_ASSIGNMENT) if plan.gpu else (SHORT_CYCLE,)
@@ -161,7 +161,7 @@ def heuristics(plan: Plan) -> list[Cell]:
     return [
         cell(code, costs(n, 100, seed), **with_heuristics(code, name), **more)
         for code, more, names in wanted
-        for n in _sides(plan, code, sizes)[-2 if plan.gpu else -1 :]
+        for n in (past[plan.preset] if code == SEQUENTIAL else _sides(plan, code, edge)[-1:])
         for name in names
         for seed in _seeds(plan, "heuristics")
     ]
@@ -190,7 +190,7 @@ def versions(plan: Plan) -> list[Cell]:
              version=version, price_updates=False, arc_fixing=False)
         for n in LARGE[plan.preset][:3]
         for version in VERSIONS
-        for seed in plan.seeds
+        for seed in _seeds(plan, "versions")
     ]  # fmt: skip
 
 
@@ -243,14 +243,6 @@ def _drawn(plan: Plan) -> list[Instance]:
     ]
 
 
-def _side(instance: Instance) -> int:
-    return instance.n if instance.family == "segmentation" else int(instance.n**0.5)
-
-
-def _too_slow(code: str, instance: Instance) -> bool:
-    return code in MOST_SIDE and _side(instance) > MOST_SIDE[code]
-
-
 def _options(code: str, instance: Instance) -> dict[str, Any]:
     """Return the options of a version on a grid: see `codes.REDRAWN` and `PATIENCE_S`."""
     if code == BLOCKING:
@@ -276,7 +268,7 @@ def flow_versions(plan: Plan) -> list[Cell]:
         cell(code, one, **_options(code, one))
         for one in graphs
         for code in codes
-        if not _too_slow(code, one)
+        if not too_slow(code, one)
     ]
     return found + (_patient(plan) if plan.gpu and plan.preset == "paper" else [])
 
@@ -289,7 +281,7 @@ def flow_end_to_end(plan: Plan) -> list[Cell]:
 def _patient(plan: Plan) -> list[Cell]:
     """Plan the versions without relabeling from the sink, with a limit of time."""
     drawn = [segmentation(side) for side in (32, 64)]
-    graphs = [*drawn, *(one for one in grids() if one.label in choices.SOME_GRIDS)]
+    graphs = [*drawn, *some_grids()]
     return [cell(HONG, one, seconds=PATIENCE_S) for one in graphs if one not in drawn[:1]] + [
         cell(BLOCKING, one, redraw_every=0, seconds=PATIENCE_S) for one in graphs
     ]
@@ -308,7 +300,7 @@ def cycle(plan: Plan) -> list[Cell]:
         ]
     graphs = _drawn(plan)[:2]
     if plan.preset == "paper":
-        graphs = [one for one in grids() if one.label in choices.SOME_GRIDS]
+        graphs = some_grids()
     found = [cell(HYBRID, one, cycle=c) for one in graphs for c in CYCLES_FLOW]
     return found + [
         cell(LOCK_FREE, costs(30, 100, seed), cycle=c)
@@ -318,15 +310,18 @@ def cycle(plan: Plan) -> list[Cell]:
 
 
 def ak(plan: Plan) -> list[Cell]:
-    """A worst case for many solvers, no grid: it must end, with the right value.
+    """A worst case for many solvers, no grid: kernels have a limit of time, as flow crawls there.
 
-    `GPU_RELABEL` is left out: its searches take a barrier of the grid for each of some 5000 levels,
-    and thousands of searches minutes.
+    Flow and searches go along paths of thousands of nodes, of which one at a time has work. On a
+    GPU PyMaxflow alone stands beside them, as the other codes for the CPU take seconds a run.
     """
     if plan.preset != "paper":
         return []
-    ours = HYBRID if plan.gpu else ON_CPU
-    return [cell(code, worst()) for code in (ours, PYMAXFLOW, SCIPY_FLOW)]
+    if not plan.gpu:
+        return [cell(code, worst()) for code in (ON_CPU, PYMAXFLOW, SCIPY_FLOW)]
+    kernels = [code for code in FLOW_ON_GPU if code != BLOCKING]
+    found = [cell(code, worst(), seconds=PATIENCE_S) for code in kernels]
+    return [*found, cell(PYMAXFLOW, worst())]
 
 
 # ------------------------------------------------------------------------------- the entries

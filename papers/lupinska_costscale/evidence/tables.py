@@ -114,6 +114,24 @@ def _exactly(rows: pd.DataFrame, names: set[str]) -> pd.DataFrame:
     return rows[pd.Series(keep, rows.index, bool)].reset_index(drop=True)
 
 
+def with_counts(
+    rows: pd.DataFrame, summary: pd.DataFrame, codes: Sequence[str], **columns: Sequence[str]
+) -> pd.DataFrame:
+    """Add sums of an answer's counters to the rows of `measured`, a column for each name.
+
+    A column is NaN in rows whose answers lack one of its counters.
+    """
+    at = ["source", "code", *INSTANCE, "options"]
+    for column, metrics in columns.items():
+        total = pd.Series(0.0, rows.index)
+        for metric in metrics:
+            part = measured(summary, codes, metric, "answer")[[*at, "value"]]
+            part = part.rename(columns={"value": metric}).drop_duplicates(at)
+            total = total + rows.merge(part, on=at, how="left")[metric].to_numpy(float)
+        rows = rows.assign(**{column: total})
+    return rows
+
+
 def plain(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep what was measured with a solver's own options, whichever way it optimized."""
     return with_options(rows, ("maximize",))
@@ -252,7 +270,7 @@ def operations(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def _sweep(
-    rows: pd.DataFrame, option: str, theirs: Callable[[str], int], same: Sequence[str]
+    rows: pd.DataFrame, option: str, theirs: Callable[[str], int], same: Sequence[str], work: str
 ) -> pd.DataFrame:
     """Return times by the value of one option, over that of the author's value.
 
@@ -265,44 +283,53 @@ def _sweep(
         The author's value.
     same : sequence of str
         Columns that name what is swept, ``code`` among them.
+    work : str
+        The column of a count, from `with_counts`.
 
     Returns
     -------
     DataFrame
         `same`, ``source``, ``device``, the option's value, ``published_best``, ``time_ms``,
         ``over_published`` (geometric mean over the seeds of the time over that of the author's
-        value), ``seeds``, ``spread`` (the largest `spread` of its cells).
+        value), ``seeds``, ``spread`` (the largest `spread` of its cells), `work` (the median), and
+        that over the author's as ``<work>_over_published``.
     """
     rows = _exactly(rows, {option})
     rows = with_options(rows, (), **{option: lambda of: int(of[option])})
     rows["published_best"] = [theirs(code) for code in rows["code"]]
     index = list(dict.fromkeys([*same, "source", "device"]))
     at = [*index, "family", "seed"]
-    base = rows[rows[option] == rows["published_best"]][[*at, "value"]]
+    base = rows[rows[option] == rows["published_best"]][[*at, "value", work]]
     rows = rows.merge(base, on=at, how="left", suffixes=("", "_base"))
-    rows = rows.assign(ratio=rows["value"] / rows["value_base"], spread=spread(rows))
+    rows = rows.assign(
+        ratio=rows["value"] / rows["value_base"],
+        work_ratio=rows[work] / rows[f"{work}_base"],
+        spread=spread(rows),
+    )
     grouped = rows.groupby([*index, option, "published_best"], sort=False)
     found = grouped.agg(
         time_ms=("value", "median"), over_published=("ratio", geometric_mean),
         seeds=("seed", "nunique"), spread=("spread", "max"),
+        **{work: (work, "median"), f"{work}_over_published": ("work_ratio", geometric_mean)},
     ).reset_index()  # fmt: skip
     found[option] = found[option].astype("int64") if len(found) else found[option]
     return order(found, by=("code", *[name for name in same if name != "code"], option))
 
 
 def alpha(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Time by ALPHA, and over that of 10, the author's."""
-    rows = measured(summary, OURS)
+    """Time and operations by ALPHA, and over those of 10, the author's."""
+    rows = with_counts(measured(summary, OURS), summary, OURS, operations=("pushes", "relabels"))
     rows = rows[(rows["family"] == "uniform") & (rows["label"] == "101")]
-    return _sweep(rows, "alpha", lambda code: ALPHA, ("code", "n"))
+    return _sweep(rows, "alpha", lambda code: ALPHA, ("code", "n"), "operations")
 
 
 def cycle(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Time by CYCLE of either kernel, and over that of the author's value."""
+    """Time and launches by CYCLE of either kernel, and over those of the author's value."""
     best = {HYBRID: CYCLE_FLOW, LOCK_FREE: CYCLE_ASSIGNMENT}
-    rows = measured(summary, tuple(best))
+    codes = tuple(best)
+    rows = with_counts(measured(summary, codes), summary, codes, launches=("kernel_launches",))
     rows = rows.assign(instance=rows["label"].where(rows["code"] == HYBRID, "costs up to 100"))
-    return _sweep(rows, "cycle", best.__getitem__, ("code", "instance", "n"))
+    return _sweep(rows, "cycle", best.__getitem__, ("code", "instance", "n"), "launches")
 
 
 # ------------------------------------------------------------------------------- many

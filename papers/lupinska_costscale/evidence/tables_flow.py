@@ -34,6 +34,9 @@ COLUMNS = (BLOCKING, REDRAWN, *(code for code in OF_FLOW if code != BLOCKING))
 GAVE_UP_S = {code: f"{code} gave up, s" for code in (BLOCKING, HONG)}
 """The column of the time after which one of the paper's slow versions stopped without an answer."""
 
+GAVE_UP_WORST_S = {code: f"{code} gave up, s" for code in FLOW_ON_GPU if code != BLOCKING}
+"""The same of `ak-4102`, where every version has a limit of time."""
+
 
 def _versions(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `COLUMNS`; the code of the blocking version names its option.
@@ -81,6 +84,7 @@ def kind_of(family: str, label: str) -> str:
 
 def _table(summary: pd.DataFrame, worst: bool) -> pd.DataFrame:
     rows = _versions(measured(summary, tuple(OF_FLOW)))
+    kernels = dict(measured(summary, tuple(FLOW_ON_GPU))[["source", "device"]].to_numpy()[::-1])
     rows = rows[(rows["label"] == WORST) == worst]
     wide = _columns(rows, COLUMNS).merge(_values(summary), on=AT, how="left")
     instances = list(zip(wide["family"], wide["n"], wide["label"], strict=True))
@@ -93,29 +97,31 @@ def _table(summary: pd.DataFrame, worst: bool) -> pd.DataFrame:
     right = (wide["least"] == wide["most"]) & (
         wide["known"].isna() | (wide["known"] == wide["least"])
     )
-    kernels = (
-        rows[rows["code"].isin((*FLOW_ON_GPU, REDRAWN))]
-        .drop_duplicates("source")
-        .set_index("source")
-    )
-    devices = wide["source"].map(kernels["device"].to_dict()).astype(object).fillna("")
+    devices = wide["source"].map(kernels).astype(object).fillna("")
     return wide.assign(value=wide["least"], right=right, device=devices)
 
 
-def _given_up(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the seconds after which a version stopped at its limit, by instance: `GAVE_UP_S`."""
-    rows = _versions(measured(summary, tuple(GAVE_UP_S), GAVE_UP))
-    wide = _columns(rows.assign(value=rows["value"] / 1000), tuple(GAVE_UP_S))
-    return wide.rename(columns=GAVE_UP_S)
+def _given_up(summary: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """Return the seconds after which a version stopped at its limit, by instance: `names`."""
+    rows = _versions(measured(summary, tuple(names), GAVE_UP))
+    wide = _columns(rows.assign(value=rows["value"] / 1000), tuple(names))
+    return wide.rename(columns=names)
+
+
+def _origin(family: str) -> str:
+    """Return where a grid comes from."""
+    return {REAL: "real", SYNTHETIC: "drawn"}.get(family, "random")
 
 
 def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return times in ms of every version by instance; PyMaxflow's over our best on the GPU.
 
     ``right`` tells that all codes found one value, the known one if there is one.
-    The columns of `GAVE_UP_S` say when a version stopped without an answer.
+    ``grid`` is "real", "drawn" from a photograph, or "random". The columns of `GAVE_UP_S` say when
+    a version stopped without an answer.
     """
-    wide = _table(summary, worst=False).merge(_given_up(summary), on=AT, how="left")
+    wide = _table(summary, worst=False).merge(_given_up(summary, GAVE_UP_S), on=AT, how="left")
+    wide = wide.assign(grid=wide["family"].map(_origin))
     ours = wide[[*FLOW_ON_GPU, REDRAWN]]
     names = [
         row.dropna().astype(float).idxmin() if row.notna().any() else ""
@@ -128,14 +134,20 @@ def flow_versions(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     )
     table = order(table, by=("kind", "n", "instance"))
     return table[
-        ["instance", "kind", "n", "source", "device", "value", "known", "right", *COLUMNS,
+        ["instance", "kind", "grid", "n", "source", "device", "value", "known", "right", *COLUMNS,
          *GAVE_UP_S.values(), "best", "pymaxflow_over_best", "async_over_hybrid"]
     ]  # fmt: skip
 
 
 def ak(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return the times in ms on `ak-4102`, and the value of all codes beside the known one."""
-    table = order(_table(summary, worst=True), by=("instance",))
+    """Return the times in ms on `ak-4102`, and the value of all codes beside the known one.
+
+    ``codes`` is the number of those that ended; the last columns say when the others gave up.
+    """
+    stopped = _given_up(summary, GAVE_UP_WORST_S)
+    table = _table(summary, worst=True).merge(stopped, on=AT, how="left")
+    table = order(table, by=("instance",))
     return table[
-        ["instance", "source", "device", "known", "value", "right", "codes", *COLUMNS]
+        ["instance", "source", "device", "known", "value", "right", "codes", *COLUMNS,
+         *GAVE_UP_WORST_S.values()]
     ]  # fmt: skip

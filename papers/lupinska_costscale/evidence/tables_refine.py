@@ -68,7 +68,7 @@ def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Times and operations with each combination of the heuristics, over those with none.
 
     Ratios are of one seed, then medians over the seeds. ``time_over_both`` is over the author's
-    combination. ``cycle`` is 0 for the sequential form.
+    combination. ``cycle`` is 0 for the sequential form, which has no ``launches``.
     """
     at = ["code", "cycle", "n", "source", "device", "heuristics"]
 
@@ -81,11 +81,14 @@ def heuristics(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         rows = rows.assign(heuristics=pd.Series(names, rows.index, object))
         return rows[rows["heuristics"] != ""]
 
-    counts = ("pushes", "relabels", "price_updates", "arcs_fixed")
+    counts = ("pushes", "relabels", "price_updates", "arcs_fixed", "kernel_launches")
     found = _by_instance(summary, OURS, counts, select, at)
-    found = _over(found, "heuristics", "none", "none", ("time_ms", "operations"))
-    found = _over(found, "heuristics", "both", "both", ("time_ms",))
+    found = found.rename(columns={"kernel_launches": "launches"})
+    work = ("time_ms", "operations", "launches")
+    found = _over(found, "heuristics", "none", "none", work)
+    found = _over(found, "heuristics", "both", "both", work)
     columns = ["time_ms", "time_over_none", "time_over_both", "operations", "operations_over_none",
+               "operations_over_both", "launches", "launches_over_none", "launches_over_both",
                "price_updates", "arcs_fixed"]  # fmt: skip
     table = found.groupby(at, sort=False)[columns].median().reset_index()
     return order(table, by=("code", "cycle", "n", "source", "heuristics"))

@@ -16,7 +16,7 @@ from papers.common.evidence import plots
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Plan
 from papers.lupinska_costscale.assignment.configuration import CONFIGURATIONS
-from papers.lupinska_costscale.evidence import choices, codes, waterfall
+from papers.lupinska_costscale.evidence import codes, waterfall
 
 
 def swept(name, slower, card="Card"):
@@ -65,10 +65,37 @@ def test_gap_beside_global_relabeling():
         rows = summary(
             jobs(PAPER, ["gap"]), lambda job, scope, t=times: t[options_of(job)["heuristics"]]
         )
-        (item,) = compared("gap", rows)
+        whole, item = compared("gap", rows)
         assert item.verdict == found
+        assert (whole.verdict, whole.measured) == ("agrees", pytest.approx(none / both, 1e-3))
         assert item.measured == pytest.approx(1 / both / none, 0.02)
     assert {job.cell.instance.n for job in jobs(PAPER, ["gap"])} == {32, 64}
+    times = {"none": 1.0, "global": 1.0, "global+gap": 1.0}
+    rows = summary(jobs(PAPER, ["gap"]), lambda job, scope: times[options_of(job)["heuristics"]])
+    assert compared("gap", rows)[0].verdict == "open"
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "printed", "other"),
+    [("blocks", "threads", "512", "128"), ("phases", "tile", "32x8", "16x16")],
+)
+def test_a_choice_that_changes_no_count_changes_no_time(name, option, printed, other):
+    """The next best then takes the time of its work; a time that does not is unexplained."""
+    for factor, work, found in ((1.0, 10, "differs"), (0.7, 7, "differs"), (0.7, 10, "open")):
+        rows = summary(
+            jobs(PAPER, [name]),
+            lambda job, scope, f=factor: by(option, **{printed: 10, other: 10 * f})(
+                {key: str(value) for key, value in options_of(job).items()}
+            ) * (10 if options_of(job)[option] not in (512, 128, "32x8", "16x16") else 1),
+            lambda job, w=work: {
+                metric: w if str(options_of(job)[option]) == other else 10
+                for metric in ("pushes", "relabels", "kernel_launches")
+            },
+            card="Card",
+        )  # fmt: skip
+        item = compared(name, rows)[0]
+        assert (item.verdict, item.measured) == (found, factor)
+        assert item.cause.experiment == f"lupinska_costscale:{name}"
 
 
 # ------------------------------------------------------------------------------- the way
@@ -97,6 +124,32 @@ def test_the_way_from_print_to_ours():
     assert [item.verdict for item in compared("waterfall", way(2.0, EXECUTOR_NAME))] == [
         "not measured"
     ]
+
+
+def test_the_way_of_maximum_flows():
+    def made(step, card="Card"):
+        times = {"lock_free": None, "hybrid": 100.0, "gpu_relabel": 100 / step**2}
+
+        def ms(job, scope):
+            short = options_of(job).get("cycle") == 700
+            return times[job.cell.solver.partition(":")[2]] / (step if short else 1)
+
+        def gave_up(job):
+            return 2000.0 if job.cell.solver.endswith("lock_free") else None
+
+        return summary(jobs(PAPER, ["flow_way"]), ms, card=card, gave_up=gave_up)
+
+    rows = table("flow_way", made(3.0))
+    assert list(rows["step"][:4]) == ["lock_free", "paper", "short_cycle", "tuned"]
+    assert rows["gain"].dropna().to_list() == pytest.approx([20, 3, 3] * 4)
+    assert list(rows["gave_up"][:4]) == [True, False, False, False]
+    assert rows["left"][:4].to_list() == pytest.approx([180, 9, 3, 1])
+    assert {item.verdict for item in compared("flow_way", made(3.0))} == {"holds"}
+    said = [item.verdict for item in compared("flow_way", made(0.8))]
+    assert said == ["holds", "fails", "fails", "fails"]
+    # No cell of it is its own.
+    others = {job.cell.key for job in jobs(PAPER, ["flow_versions", "cycle"])}
+    assert {job.cell.key for job in jobs(PAPER, ["flow_way"])} <= others
 
 
 def test_a_seed_that_stopped_half_way_is_left_out():
@@ -134,6 +187,6 @@ def test_every_cell_of_the_refine_names_its_configuration():
 def test_sweeps_run_on_the_gpu_alone():
     for name in ("blocks", "phases", "pushes", "tuned_cycle"):
         assert not jobs(Plan("paper", gpu=False), [name])
-    assert {job.cell.instance.label for job in jobs(PAPER, ["phases"])} >= set(choices.SOME_GRIDS)
+    assert {job.cell.instance.label for job in jobs(PAPER, ["phases"])} >= set(codes.SOME_GRIDS)
     assert waterfall.STEPS[0] == "paper"
     assert NUMBERS("constants").set_index("name").loc["block_size_x", "value"] == "32"

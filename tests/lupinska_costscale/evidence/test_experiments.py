@@ -16,7 +16,7 @@ from papers.common.problems import assignment_proof
 from papers.common.problems.network import EIGHT, FOUR, Grid, grid
 from papers.lupinska_costscale.assignment import many
 from papers.lupinska_costscale.evidence import (
-    choices,
+    causes,
     codes,
     experiments,
     tables,
@@ -165,8 +165,9 @@ def test_paper_preset_asks_for_what_the_issue_names():
     assert {("grid_cut", str(name)) for name in codes.facts().index if name != codes.WORST} < graphs
     assert ("dimacs_flow", codes.WORST) in graphs
     on_large = {code_of(job) for job in planned if job.cell.instance.n == 2048}
-    assert {GPU_RELABEL, HYBRID, BLOCKING, PYMAXFLOW} <= on_large
-    assert not {ASYNC, codes.HONG, codes.SCIPY_FLOW} & on_large
+    assert on_large == {GPU_RELABEL, PYMAXFLOW}
+    on_side = {code_of(job) for job in planned if job.cell.instance.n == 1024}
+    assert on_side == {GPU_RELABEL, PYMAXFLOW, HYBRID, BLOCKING, ASYNC}
     swept = {options_of(job)["alpha"] for job in planned if "alpha" in options_of(job)}
     assert swept == {2, 4, 8, 10, 16, 32}
     cycles = {options_of(job)["cycle"] for job in planned if "cycle" in options_of(job)}
@@ -239,7 +240,7 @@ def large(exponent):
 
 def test_not_efficient_for_large_graphs():
     (item,) = compared("claim_large", large(3))
-    assert (item.verdict, item.note) == ("agrees", "2 and 33.3 times the other")
+    assert (item.verdict, item.note) == ("agrees", "2 and 16.7 times the other")
     made = table("claim_large", large(3))
     assert list(made["n"]) == [30, 60, 120, 250, 500]
     assert made["over_fastest"].iloc[0] == pytest.approx(2)
@@ -267,7 +268,8 @@ def test_operations_against_the_bound():
     row = made[(made["code"] == LOCK_FREE) & (made["n"] == 10) & (made["C"] == 100)].iloc[0]
     assert (row["operations"], row["a_refine"], row["bound"]) == (1600, 400, 20**2 * 10**2)
     counts = [item for item in compared("operations", rows) if item.kind == "count"]
-    assert [(item.published, item.measured) for item in counts] == [(91, 4 * 24)] * 2
+    # The refine as printed has one size less.
+    assert [(item.published, item.measured) for item in counts] == [(85, 4 * 23), (91, 4 * 24)]
     assert {item.verdict for item in counts} == {"open"}
     # Counts hold in the executor too.
     assert len(compared("operations", small(1.0, card=EXECUTOR_NAME))) == 4
@@ -324,16 +326,20 @@ def test_heuristics_over_none():
     assert {tuple(pair) for pair in made[["code", "cycle"]].to_numpy()} == {
         (LOCK_FREE, 50), (LOCK_FREE, 500_000), (SEQUENTIAL, 0),
     }  # fmt: skip
-    kernel = made[(made["cycle"] == 50) & (made["n"] == 60)]
+    kernel = made[made["cycle"] == 50]
     assert list(kernel["heuristics"]) == list(codes.HEURISTICS)
     assert list(kernel["time_over_none"]) == pytest.approx([1, 0.5, 2, 0.4, 0.3])
     assert kernel["operations_over_none"].iloc[3] == pytest.approx(0.7)
-    assert len(made[made["code"] == SEQUENTIAL]) == 2 * 4
+    assert len(made[made["code"] == SEQUENTIAL]) == 3 * 4
+    assert set(made.loc[made["code"] == LOCK_FREE, "n"]) == {30}
     said = {item.quantity: item.verdict for item in compared("heuristics", rows)}
     assert len(said) == 3 * 3 + 2
     for name, found in said.items():
         wrong = "arc fixing over" in name or "after every run over" in name
-        assert found == ("open" if wrong else "agrees")
+        if name.startswith("time") and name.endswith("CYCLE 50"):  # a CYCLE that print lacks
+            assert found == ("fails" if wrong else "holds")
+        else:
+            assert found == ("open" if wrong else "agrees")
 
 
 def heuristic_times(times, updates):
@@ -345,7 +351,7 @@ def heuristic_times(times, updates):
 
 def test_a_price_update_that_was_never_made_is_the_cause():
     """The program is then the one without, within what two more equal programs lie apart."""
-    name = "time with price updates over that with none, lock-free refine, CYCLE 50"
+    name = "time with price updates over that with none, lock-free refine, CYCLE 500000"
 
     def one(times, updates, what=name):
         found = compared("heuristics", heuristic_times(times, updates))
@@ -356,9 +362,10 @@ def test_a_price_update_that_was_never_made_is_the_cause():
     item = one(near, 0)
     assert (item.verdict, item.cause.experiment) == ("differs", "lupinska_costscale:heuristics")
     assert (item.cause.low, item.cause.high) == pytest.approx((2 / 2.3, 2.3 / 2))
-    # Further apart than equal programs: that is no cause. With updates there is none either.
+    # Further apart than equal programs: that is no cause. With updates it is the operations.
     assert one({"none": 1.0, codes.EVERY: 2.3}, 0).verdict == "open"
-    assert (one(near, 3).verdict, one(near, 3).cause) == ("open", None)
+    assert one(near, 3).cause.words.startswith("1 of the operations are left")
+    assert one({"none": 1.0, codes.EVERY: 2.3}, 3).verdict == "open"
     often = "heuristics after every run over after the first, lock-free refine, CYCLE 50"
     assert one(near, 3, often).verdict == "agrees"
     assert one({codes.EVERY: 1.5}, 3, often).verdict == "open"
@@ -388,8 +395,12 @@ def test_versions_over_the_authors():
     assert sorted(set(made["version"])) == ["5.0", "5.1", "5.2"]
     assert list(made["time_over_own"][:3]) == pytest.approx([3, 0.5, 1])
     found = compared("versions", rows)
-    assert [item.verdict for item in found] == ["agrees", "open"]
+    assert [item.verdict for item in found] == ["agrees", "differs"]
     assert found[1].note == "operations: 0.5 times the author's"
+    assert found[1].cause.words.startswith("it makes 0.5 times the operations")
+    # A time that does not follow the operations has no cause.
+    late = rows.assign(median=rows["median"].where(rows["metric"] != "time_ms", 1.0))
+    assert [item.verdict for item in compared("versions", late)] == ["open", "open"]
 
 
 def swept(name, best, option):
@@ -431,6 +442,73 @@ def test_cycle_of_either_kernel():
         assert other.verdict == "open"
 
 
+def test_a_next_best_alpha_takes_the_time_of_its_operations():
+    for work, found in ((1.2, "differs"), (0.5, "open"), (3.0, "open")):
+        rows = summary(
+            jobs(PAPER, ["alpha"]),
+            lambda job, scope: {10: 10.0, 4: 11.0}.get(options_of(job)["alpha"], 20.0),
+            lambda job, w=work: {
+                "pushes": 60 * (w if options_of(job)["alpha"] == 4 else 1), "relabels": 0
+            },
+        )  # fmt: skip
+        (item,) = compared("alpha", rows)
+        assert (item.verdict, item.measured, item.note) == (found, 1.1, "the next best is 4")
+
+
+def test_a_cycle_s_time_is_that_of_its_launches():
+    """Times are predicted by the two ends of the sweep: 5 ms a launch, and 4 us a turn."""
+    rounds = {70: 30, 700: 6, 7000: 3, 70_000: 1}
+
+    def made(factor):
+        def ms(job, scope):
+            cycle = options_of(job)["cycle"]
+            off = factor if cycle == 700 else 1
+            return off * rounds.get(cycle, 1) * (5 + 0.004 * cycle)
+
+        counters = lambda job: {"kernel_launches": 1 + rounds.get(options_of(job)["cycle"], 1)}  # noqa: E731
+        return compared("cycle", summary(jobs(PAPER, ["cycle"]), ms, counters))[0]
+
+    item = made(1)
+    assert (item.verdict, item.note) == ("differs", "the next best is 700")
+    assert item.measured == pytest.approx(6 * 7.8 / (3 * 33), abs=1e-3)
+    assert (item.cause.low * 1.5, item.cause.high / 1.5) == pytest.approx([6 * 7.8 / 99] * 2)
+    assert "5 ms on the host and 4 us a turn" in item.cause.words
+    assert made(0.2).verdict == "open"
+
+
+def test_a_heuristic_on_one_core_takes_the_time_of_what_it_leaves():
+    """Price updates halve the operations and take two fifths of the time themselves."""
+    times = {"none": 10.0, "price updates": 9.5, "arc fixing": 10.0, "both": 9.5}
+    pushes = {"price updates": 50, "both": 50}
+
+    def made(**other):
+        rows = summary(
+            jobs(PAPER, ["heuristics"]),
+            lambda job, scope: {**times, **other}.get(combination(job), 5.0),
+            lambda job: {"pushes": pushes.get(combination(job), 100), "relabels": 0,
+                         "price_updates": 1, "arcs_fixed": 1},
+        )  # fmt: skip
+        name = "time with price updates over that with none, sequential cost scaling"
+        return verdict(compared("heuristics", rows), name)
+
+    item = made()
+    assert (item.verdict, item.measured) == ("differs", 0.95)
+    assert "0.5 of the operations are left" in item.cause.words
+    assert "takes 0.45 of the time" in item.cause.words
+    assert made(both=30.0).verdict == "open"
+
+
+def test_our_figure_on_print_s_side_has_no_cause():
+    """An interval that is too wide is no difference: it stays open until there are more runs."""
+    known = causes.counted("alpha", (1.0,), "words")
+    assert causes.of_failure(known, 0.95, at_least=1.1) is known
+    assert causes.of_failure(known, 1.2, at_least=1.1) is None
+    expected = causes.counted("alpha", (1.5, float("nan")), "words")
+    assert causes.of_failure(expected, 0.95, at_least=1.1) is None
+    assert causes.of_failure(None, 0.95, at_least=1.1) is None
+    assert causes.counted("alpha", (float("nan"),), "words") is None
+
+
 def test_a_sweep_in_the_executor_is_not_judged():
     for name in ("alpha", "cycle", "heuristics"):
         rows = summary(
@@ -459,7 +537,7 @@ def flows(times, wrong=(), names=("flow_versions",), gave_up=lambda job: None, b
         value = 1000 if np.isnan(known) else int(known)
         return {"value": value + ((code_of(job), graph.label) in wrong)}
 
-    patient = f"seconds={experiments.PATIENCE_S}"
+    patient = f"seconds={codes.PATIENCE_S}"
     own = ("", "redraw_every=16", patient)
     planned = [job for job in jobs(PAPER, names) if job.options in own]
     rows = summary(planned, lambda job, scope: times[code_of(job)], counters, gave_up=gave_up)
@@ -524,7 +602,7 @@ def test_blocking_is_judged_in_the_papers_version_alone():
     rows = flows(FLOW_MS)
     made = table("flow_versions", rows)
     assert made[BLOCKING].isna().all()
-    assert set(made[REDRAWN]) == {40.0}
+    assert set(made.loc[made["n"] != 2048, REDRAWN]) == {40.0}
     item = verdict(compared("flow_versions", rows), "blocking over hybrid")
     assert (item.verdict, item.published) == ("not measured", "long execution time")
     assert "blocking, redraw_every=16, which is ours: 2 of the hybrid's time" in item.note
@@ -547,8 +625,8 @@ def test_the_printed_versions_have_a_limit_of_time():
         for job in limited
     }
     assert set(asked) == {(codes.HONG, ""), (BLOCKING, 0)}
-    assert all(labels >= set(choices.SOME_GRIDS) for labels in asked.values())
-    assert {options_of(job)["seconds"] for job in limited} == {experiments.PATIENCE_S}
+    assert all(labels >= set(codes.SOME_GRIDS) for labels in asked.values())
+    assert {options_of(job)["seconds"] for job in limited} == {codes.PATIENCE_S}
 
 
 def test_cuts_from_host_to_host():
@@ -566,10 +644,15 @@ def test_cuts_from_host_to_host():
     assert set(made["pymaxflow_over_cut, end to end"]) == {3.0}
     assert set(made["pymaxflow_over_cut, run"]) == {15.0}
     assert set(made["GPU relabel, end to end"]) == {90.0}
-    (item,) = compared("flow_end_to_end", rows)
+    item, *better = compared("flow_end_to_end", rows)
     assert (item.verdict, item.measured, item.note) == ("holds", 3.0, "30 of 30 grids are faster")
+    theirs = 30.0 * 1101 / 2364
+    assert int(made["better codes for one core, run"].notna().sum()) == 18
+    assert made["better codes for one core, run"].max() == pytest.approx(theirs)
+    assert [one.measured for one in better] == pytest.approx([theirs / 2, theirs / 10], abs=1e-3)
+    assert [one.verdict for one in better] == ["holds", "holds"]
     slow = rows.assign(median=rows["median"].where(rows["median"] != 10.0, 40.0))
-    assert compared("flow_end_to_end", slow)[0].verdict == "fails"
+    assert [one.verdict for one in compared("flow_end_to_end", slow)] == ["fails", "holds", "fails"]
     # The other tables do not take the cut alone for the version.
     assert set(table("flow_versions", rows)[GPU_RELABEL]) == {2.0}
 
@@ -588,7 +671,14 @@ def test_all_wrong_alike_stands_out_beside_the_known_value():
     assert {item.verdict for item in found} == {"fails"}
     made = table("ak", flows(FLOW_MS, names=["ak"]))
     assert made["known"].to_list() == made["value"].to_list() == [8207]
-    assert made["codes"].to_list() == [3]
+    assert made["codes"].to_list() == [5]
+    stopped = flows(
+        FLOW_MS, names=["ak"], gave_up=lambda job: 2_100 if code_of(job) != PYMAXFLOW else None
+    )
+    made = table("ak", stopped)
+    assert made["codes"].to_list() == [1]
+    assert made["GPU relabel gave up, s"].to_list() == [2.1]
+    assert [item.verdict for item in compared("ak", stopped)] == ["holds"]
 
 
 def test_facts_of_the_flow_instances():
@@ -596,7 +686,7 @@ def test_facts_of_the_flow_instances():
     grids = facts.drop(index=codes.WORST)
     assert len(grids) == 18
     assert (grids["nodes"] == grids["height"] * grids["width"] + 2).all()
-    assert set(choices.SOME_GRIDS) <= set(grids.index)
+    assert set(codes.SOME_GRIDS) <= set(grids.index)
     assert (set(grids["kind"])) == {"segmentation", "restoration", "stereo", "optical flow"}
     assert np.isnan(codes.known_value("segmentation", "camera"))
 
@@ -846,6 +936,28 @@ def test_optical_flow_is_drawn(tmp_path, monkeypatch):
     assert "sequential push-relabel, proved minimum" in caption
     first, last = map(int, re.search(r"energy from (\d+) to (\d+)", caption).groups())
     assert last < first
+    assert demonstrations.description(path) == caption
+    scores = re.search(r"([\d.]+) by cuts \(([\d.]+) .* ([\d.]+) by assignment \(([\d.]+)", caption)
+    assert all(0 < float(score) < 68 for score in scores.groups())
+
+
+def test_the_plain_minimum_is_the_nearest_of_the_cheapest_patches():
+    """Each patch for itself: two may take one, and none goes to the right or beyond the reach."""
+    pair = demonstrations.scene(62)
+    found = demonstrations.plain_minimum(pair, 6, 3, 8)
+    assert np.nanmin(found) >= 0
+    assert np.nanmax(found) <= 8
+    grey = [np.rint(frame.mean(axis=2)).astype(np.uint8) for frame in (pair.first, pair.second)]
+    problems = patches.patch_costs(*grey, 6, 3, 8 // 3)
+    place = np.arange(found.shape[1])
+    for costs, shifts in zip(problems, found, strict=True):
+        known = np.isfinite(shifts)
+        taken = place[known] - (shifts[known] / 3).astype(int)
+        assert (costs[known, taken] == costs[known].min(axis=1)).all()
+        assert (costs[~known] == 100).all()
+    # The one-to-one rule costs more than no rule.
+    _, _, whole = demonstrations.by_assignment(pair, 6, 3, 8, by_scipy)
+    assert problems.min(axis=2).sum() < whole
 
 
 @pytest.mark.parametrize("preset", ["smoke", "quick"])
@@ -855,6 +967,7 @@ def test_segmentation_is_drawn(tmp_path, preset):
     for caption, path in made:
         assert path.read_bytes().startswith(b"\x89PNG")
         assert "cut by sequential push-relabel, proved minimum" in caption
+        assert demonstrations.description(path) == caption
 
 
 @pytest.mark.parametrize("name", ["fig01", "fig02"])

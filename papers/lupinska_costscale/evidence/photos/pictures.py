@@ -1,8 +1,4 @@
-"""Two demonstrations with scores: objects cut out by strokes, and optical flow in two dimensions.
-
-Each picture's caption, with its scores, also stands in its file (text ``Description``), so that a
-record of pictures is a record of their numbers.
-"""
+"""Demonstrations with scores: objects cut out by strokes, and optical flow in two dimensions."""
 
 from __future__ import annotations
 
@@ -15,7 +11,12 @@ from papers.common.evidence import plots
 from papers.common.instances.flows import image_energies
 from papers.common.model import Plan
 from papers.lupinska_costscale.evidence.photos import mixtures, scenes
-from papers.lupinska_costscale.evidence.photos.demonstrations import Pictures, cutter, expand
+from papers.lupinska_costscale.evidence.photos.demonstrations import (
+    Pictures,
+    cutter,
+    described,
+    expand,
+)
 
 PHOTOS = {"smoke": ("camera",), "quick": ("astronaut",), "paper": tuple(scenes.STROKES)}
 SIDE = {"smoke": 32, "quick": 96, "paper": 512}
@@ -27,26 +28,6 @@ FLOW_HEIGHT = {"smoke": 20, "quick": 41, "paper": 164}
 
 REACH = 4
 """The largest displacement tried, in rows and in columns."""
-
-
-def described(path: Path, caption: str) -> tuple[str, Path]:
-    """Write a picture's caption into its file; return both."""
-    from PIL import Image
-    from PIL.PngImagePlugin import PngInfo
-
-    with Image.open(path) as image:
-        text = PngInfo()
-        text.add_text("Description", caption)
-        image.copy().save(path, pnginfo=text)
-    return caption, path
-
-
-def description(path: Path) -> str:
-    """Return the caption in a picture's file."""
-    from PIL import Image
-
-    with Image.open(path) as image:
-        return str(image.info["Description"])
 
 
 # ------------------------------------------------------------------------------- strokes

@@ -9,7 +9,7 @@ from papers.common.instances.flows import image_energies
 from papers.common.model import Plan
 from papers.common.problems import flow_proof
 from papers.common.problems.network import EIGHT, FOUR, grid, inner
-from papers.lupinska_costscale.evidence.photos import mixtures, pictures, scenes
+from papers.lupinska_costscale.evidence.photos import demonstrations, mixtures, pictures, scenes
 from papers.lupinska_costscale.flow.baselines import push_relabel
 
 
@@ -119,7 +119,7 @@ def test_both_are_drawn_and_their_files_say_the_scores(tmp_path):
     assert len(made) == 3
     for caption, path in made:
         assert path.read_bytes().startswith(b"\x89PNG")
-        assert pictures.description(path) == caption
+        assert demonstrations.description(path) == caption
         assert "proved minimum" in caption
     assert re.search(r"Overlap .*: 0\.\d+ pixel by pixel, 0\.\d+ after", made[1][0])
     plain, moved = map(float, re.findall(r"(\d\.\d{3}) by", made[2][0]))
