@@ -31,7 +31,7 @@ SAME = ("preset", "timeout_s", "seeds")
 
 
 def join(parts: Sequence[Path], folder: Path) -> Run:
-    """Make the run of which these are parts: their papers' whole plan, their finished cells.
+    """Make the run of which these are parts: the plan of all their experiments, their cells.
 
     Parameters
     ----------
@@ -55,11 +55,9 @@ def join(parts: Sequence[Path], folder: Path) -> Run:
     for part in parts[1:]:
         _demand_same(first, Run.load(part))
     options = first.meta["options"]
-    papers = dict.fromkeys(
-        n.partition(":")[0] for p in parts for n in Run.load(p).meta["experiments"]
-    )
+    names = dict.fromkeys(name for p in parts for name in Run.load(p).meta["experiments"])
     choice = Choice(
-        tuple(papers), options["preset"], (), options["repeats"], tuple(options["seeds"])
+        tuple(names), options["preset"], (), options["repeats"], tuple(options["seeds"])
     )
     pairs, jobs = planned(choice, first.meta["device"]["is_gpu"])
     lock = claim(folder)
