@@ -199,7 +199,7 @@ def join(
 
     telling = running.Telling(_volume(verbose, quiet), json)
     with joining.join(parts, out) as current:
-        return running.finish(current, current.make_artifacts(), telling)
+        return running.finish(current, [], telling)
 
 
 @app.command(

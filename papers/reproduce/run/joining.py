@@ -6,6 +6,7 @@ put together afterwards (`reproduce join PART PART ... --out RUN`), on any machi
 be of the same code, machine and preset. Long cells may have fewer repetitions (``--repeats``): the
 column ``count`` of a summary tells how many a cell has, and `meta.json` names under ``joined`` what
 came from where. Cells for more ranks than any part had are skipped in the whole, as a run would.
+Pictures that experiments make while they are measured come from the parts, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.measure.protocol import too_many_ranks
 from papers.reproduce.plan import cells
 from papers.reproduce.registry import UsageError
-from papers.reproduce.run import code, identities, measurements, runner
+from papers.reproduce.run import code, identities, json_files, measurements, runner
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import Choice, Run, claim, load_environment, planned
 
@@ -72,6 +73,7 @@ def join(parts: Sequence[Path], folder: Path) -> Run:
         store.write_meta(folder, meta)
         run = replace(Run.load(folder), lock=lock)
         _take(run, parts)
+        _take_pictures(run, parts)
     except BaseException:
         lock.release()
         raise
@@ -115,6 +117,26 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
         identities.write(run.folder, known)
     run.meta["joined"] = taken
     store.write_meta(run.folder, run.meta)
+
+
+def _take_pictures(run: Run, folders: Sequence[Path]) -> None:
+    """Take the pictures that experiments have made themselves, each from the first part with it.
+
+    They are made where a run is measured; here, on another machine, they would be others.
+    """
+    made: dict[str, Any] = {}
+    for folder in folders:
+        found = json_files.read_optional(folder / "artifacts.json", json_files.ARTIFACTS)
+        for name, pictures in (found or {}).items():
+            if name in made:
+                continue
+            made[name] = pictures
+            for _, place in pictures:
+                target = run.folder / "artifacts" / place
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder / "artifacts" / place, target)
+    if made:
+        store.write_atomically(run.folder / "artifacts.json", store.dump_json(made))
 
 
 def _demand_same(run: Run, other: Run) -> None:

@@ -114,7 +114,9 @@ def _named(run: Run, environment: dict[str, Any], anyway: bool, gaps: list[str])
             "the record says so"
         )
     clean = {"commit": commit, "clean": True} if commit else {}
-    return {**environment, **clean, **({"anyway": faults} if faults else {})}
+    # A record that was joined with others brings its own gaps along, which may be filled now.
+    kept = {name: value for name, value in environment.items() if name != "anyway"}
+    return {**kept, **clean, **({"anyway": faults} if faults else {})}
 
 
 def _replace(target: Path, run: Run, environment: Mapping[str, Any]) -> None:

@@ -102,3 +102,16 @@ def test_cells_for_more_ranks_than_any_part_had_are_skipped(
     (part / "meta.json").write_text(json.dumps(told))
     with joining.join([part], tmp_path / "other") as other:
         assert gone in [job.key for job in other.left()]
+
+
+def test_pictures_come_from_the_parts(toy, finished_run, tmp_path):
+    """Planted: the machine that joined two parts made their pictures anew, and timed itself."""
+    parts = [copied(finished_run[0], tmp_path / name) for name in ("one", "two")]
+    for part in parts:
+        (part / "artifacts" / "toy").mkdir(parents=True, exist_ok=True)
+        (part / "artifacts" / "toy" / "seen.png").write_text(part.name)
+        told = {"toy:table1": [["A caption.", "toy/seen.png"]]}
+        (part / "artifacts.json").write_text(json.dumps(told))
+    with joining.join(parts, tmp_path / "whole") as whole:
+        assert (whole.folder / "artifacts" / "toy" / "seen.png").read_text() == "one"
+        assert json.loads((whole.folder / "artifacts.json").read_text()) == told
