@@ -94,9 +94,16 @@ class Settings:
         """The settings for so many rows and columns, ``n <= m``.
 
         From n = 2000 on a scale leaves 1 per cent of the rows free, and the tile is so wide that
-        some hundred blocks have one each.
+        some hundred blocks have one each. Where the bytes of a level are few, smaller blocks meet
+        sooner at its barriers; where they are many, a narrow bucket reads fewer rows twice.
         """
         tile = 8
         while tile < WARP and 128 * tile < m:
             tile *= 2
-        return cls(left_free=10 if n >= 2000 else 20, tile=tile)
+        small = n <= 2048
+        return cls(
+            left_free=10 if n >= 2000 else 20,
+            tile=tile,
+            threads=256 if small else 512,
+            delta=32 if small else 4,
+        )
