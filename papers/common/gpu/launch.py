@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from papers.common.gpu import clocks, device
+from papers.common.gpu.compiled import store
 
 REGISTERS = 65536
 """32-bit registers of a multiprocessor, on every card since Kepler."""
@@ -69,7 +70,7 @@ class Launch:
         from numba.cuda.cudadrv import driver
 
         types = tuple(kernel.typeof_pyval(argument) for argument in self.arguments)
-        compiled = kernel.compile(types)
+        compiled = store.compiled(kernel, types)
         flat: list[Any] = []
         write_back: list[Any] = []
         for kind, value in zip(compiled.argument_types, self.arguments, strict=True):
@@ -124,7 +125,8 @@ def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) 
     Parameters
     ----------
     kernel : numba.cuda dispatcher
-        Decorated with ``@cuda.jit``; compiled here, not at the first call.
+        Decorated with ``@cuda.jit``; compiled here, not at the first call, or loaded from disk
+        (`papers.common.gpu.compiled`).
     grid, block : int
         Blocks, and threads a block.
     *args : device arrays, NumPy scalars, and named tuples of these
@@ -167,7 +169,7 @@ def resident_blocks(kernel: Any, arguments: tuple[Any, ...], threads: int) -> in
     if not device.describe().is_gpu:
         return 1 << 16  # the executor holds them all
     types = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    blocks = int(kernel.compile(types).max_cooperative_grid_blocks(threads))
+    blocks = int(store.compiled(kernel, types).max_cooperative_grid_blocks(threads))
     if blocks < 1:
         raise RuntimeError(f"no block of {threads} threads fits: the kernel's registers are many")
     return blocks
