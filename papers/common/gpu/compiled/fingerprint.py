@@ -92,6 +92,12 @@ def translators() -> tuple[str, ...]:
     return tuple(f"{name} {_version(name)}" for name in TRANSLATORS)
 
 
+def toolkit_is_known() -> bool:
+    """Whether the compiler and the linker of the toolkit are distributions with versions."""
+    parts = ("nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc")
+    return not any(f"{name} none" in translators() for name in parts)
+
+
 def _version(distribution: str) -> str:
     try:
         return importlib.metadata.version(distribution)

@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from papers.common.gpu.compiled.fingerprint import fingerprint
+from papers.common.gpu.compiled.fingerprint import fingerprint, toolkit_is_known
 
 VARIABLE = "PAPERS_KERNEL_CACHE"
 """Variable of the environment: a folder, or one of `OFF`."""
@@ -151,10 +151,16 @@ def _capability() -> tuple[Any, ...]:
     return (int(found[0]), int(found[1]), "a" if tuple(found) >= (9, 0) else "")
 
 
+@functools.cache
 def _cuda() -> tuple[Any, ...]:
+    """Return the driver's version, and the toolkit's where no distribution tells it.
+
+    Asking the toolkit loads its compiler, which a process that only loads kernels has no use for.
+    """
     from numba.cuda.cudadrv import driver, runtime
 
-    return (*runtime.runtime.get_version(), *driver.driver.get_version())
+    version = tuple(driver.driver.get_version())
+    return version if toolkit_is_known() else (*version, *runtime.runtime.get_version())
 
 
 # ------------------------------------------------------------------------------- entries

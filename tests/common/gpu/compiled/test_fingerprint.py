@@ -153,6 +153,14 @@ def test_every_translator_that_is_installed_has_a_version():
     assert known["numba-cuda"] == importlib.metadata.version("numba-cuda")
 
 
+def test_a_toolkit_without_versions_is_asked(monkeypatch):
+    whole = [f"{name} 1.0" for name in fingerprint.TRANSLATORS]
+    for missing in (None, "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc"):
+        texts = tuple(f"{missing} none" if missing == each[:-4] else each for each in whole)
+        monkeypatch.setattr(fingerprint, "translators", lambda texts=texts: texts)
+        assert fingerprint.toolkit_is_known() == (missing is None)
+
+
 def test_words_are_told_apart_by_their_lengths():
     def said(*words):
         description = fingerprint._Description()
