@@ -107,6 +107,8 @@ def adopt(array: Any) -> DeviceMatrix:
         kind = f"a {len(array.shape)}-D array of {array.dtype}"
         raise ValueError(f"expected a contiguous matrix of {', '.join(SOURCES)}, not {kind}")
     rows, columns = (int(length) for length in array.shape)
+    if not rows or not columns:
+        return DeviceMatrix(np.empty(0, array.dtype), (rows, columns), False)
     by_columns = not array.flags["C_CONTIGUOUS"]
     flat = array.ravel(order="F") if by_columns else array.reshape(rows * columns)
     return DeviceMatrix(flat, (rows, columns), by_columns)
