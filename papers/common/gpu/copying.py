@@ -8,6 +8,7 @@ array: pinning them takes longer than a chunk.
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -22,6 +23,7 @@ THREADS = 4
 """Threads that fill chunks, each with one buffer."""
 
 _buffers: dict[int, np.ndarray] = {}
+_turn = threading.Lock()
 
 
 def _buffer(number: int) -> np.ndarray:
@@ -52,14 +54,27 @@ def to_device_by_chunks(array: np.ndarray) -> Any:
     if not array.flags.c_contiguous:
         raise ValueError("only C-contiguous arrays are copied in chunks")
     target = device.empty(array.shape, array.dtype)
-    source, flat = array.reshape(-1), target.reshape(array.size)
-    step = max(1, CHUNK_BYTES // array.itemsize)
-    starts = range(0, array.size, step)
+    overwrite_by_chunks(target.reshape(array.size), array.reshape(-1))
+    return target
+
+
+def overwrite_by_chunks(flat: Any, source: np.ndarray) -> None:
+    """Copy a host array over a device array of its size and type, both of one dimension.
+
+    All of it has arrived on return. Two threads that call this take turns: the buffers are shared.
+    """
+    with _turn:
+        _overwrite(flat, source)
+
+
+def _overwrite(flat: Any, source: np.ndarray) -> None:
+    step = max(1, CHUNK_BYTES // source.itemsize)
+    starts = range(0, source.size, step)
     workers = min(THREADS, len(starts))
     if not workers:
-        return target
+        return
     # Pinned memory and streams are made here; only the copies are the threads'.
-    buffers = [_buffer(k)[: step * array.itemsize].view(array.dtype) for k in range(workers)]
+    buffers = [_buffer(k)[: step * source.itemsize].view(source.dtype) for k in range(workers)]
     streams, gpu = [device.stream() for _ in range(workers)], device.number()
 
     def carry(worker: int) -> None:
@@ -76,4 +91,3 @@ def to_device_by_chunks(array: np.ndarray) -> Any:
     with ThreadPoolExecutor(workers) as pool:
         for done in [pool.submit(carry, worker) for worker in range(workers)]:
             done.result()
-    return target

@@ -10,9 +10,11 @@ On a machine without a GPU the same bound launch runs in the CPU executor.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 from papers.common.gpu import clocks, device
+from papers.common.gpu.compiled import store
 
 REGISTERS = 65536
 """32-bit registers of a multiprocessor, on every card since Kepler."""
@@ -37,8 +39,8 @@ class Launch:
     """
 
     __slots__ = (
-        "_config", "_flat", "_go", "_handle", "_launcher", "_on_enqueue", "_stream", "arguments",
-        "count", "name",
+        "_compiled", "_config", "_flat", "_go", "_handle", "_kernel", "_launcher", "_on_enqueue",
+        "_segments", "_stream", "arguments", "count", "name",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +57,9 @@ class Launch:
         self.count = 0
         self._on_enqueue: Hook | None = None
         self._launcher: Callable[..., object]
+        self._kernel: Any = kernel
+        self._compiled: Any = None
+        self._segments: list[list[Any]] = []
         if device.describe().is_gpu:
             self._bind_gpu(kernel, grid, block, shared_bytes)
         else:
@@ -69,20 +74,56 @@ class Launch:
         from numba.cuda.cudadrv import driver
 
         types = tuple(kernel.typeof_pyval(argument) for argument in self.arguments)
-        compiled = kernel.compile(types)
-        flat: list[Any] = []
-        write_back: list[Any] = []
-        for kind, value in zip(compiled.argument_types, self.arguments, strict=True):
-            compiled._prepare_args(kind, value, 0, write_back, flat)
-        if write_back:
-            raise TypeError(f"{self.name}: a host array was passed where device memory is needed")
+        self._compiled = compiled = store.compiled(kernel, types)
+        kinds = zip(compiled.argument_types, self.arguments, strict=True)
+        self._segments = [self._flattened(kind, value) for kind, value in kinds]
         self._handle = compiled._codelibrary.get_cufunc().kernel
         self._config = LaunchConfig(
             grid=grid, block=block, shmem_size=shared_bytes, is_cooperative=compiled.cooperative
         )
         self._stream = driver._to_core_stream(0)
-        self._flat = tuple(flat)
+        self._flat = tuple(chain.from_iterable(self._segments))
         self._launcher = launch
+
+    def _flattened(self, kind: Any, value: Any) -> list[Any]:
+        flat: list[Any] = []
+        write_back: list[Any] = []
+        self._compiled._prepare_args(kind, value, 0, write_back, flat)
+        if write_back:
+            raise TypeError(f"{self.name}: a host array was passed where device memory is needed")
+        return flat
+
+    def replace(self, place: int, value: Any) -> None:
+        """Bind another value of the same type in an argument's place; the others stay flattened.
+
+        Parameters
+        ----------
+        place : int
+        value : device array, NumPy scalar, or named tuple of these
+
+        Raises
+        ------
+        TypeError
+            If the value is of another type, which the kernel was not compiled for.
+        """
+        before = self.arguments[place]
+        if self._compiled is not None:
+            kind = self._compiled.argument_types[place]
+            if self._kernel.typeof_pyval(value) != kind:
+                raise TypeError(f"{self.name}: argument {place} is a {kind}")
+            self._segments[place] = self._flattened(kind, value)
+            self._flat = tuple(chain.from_iterable(self._segments))
+        elif before is not None and type(value) is not type(before):
+            raise TypeError(f"{self.name}: argument {place} is a {type(before).__name__}")
+        self.arguments = (*self.arguments[:place], value, *self.arguments[place + 1 :])
+        if self._compiled is None:
+            self._flat = (self.arguments, self._flat[1])
+
+    def release(self, place: int) -> None:
+        """Let go of an argument's arrays; `replace` has to follow before the next launch."""
+        self.arguments = (*self.arguments[:place], None, *self.arguments[place + 1 :])
+        if self._compiled is None:
+            self._flat = (self.arguments, self._flat[1])
 
     @property
     def on_enqueue(self) -> Hook | None:
@@ -124,7 +165,8 @@ def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) 
     Parameters
     ----------
     kernel : numba.cuda dispatcher
-        Decorated with ``@cuda.jit``; compiled here, not at the first call.
+        Decorated with ``@cuda.jit``; compiled here, not at the first call, or loaded from disk
+        (`papers.common.gpu.compiled`).
     grid, block : int
         Blocks, and threads a block.
     *args : device arrays, NumPy scalars, and named tuples of these
@@ -167,7 +209,7 @@ def resident_blocks(kernel: Any, arguments: tuple[Any, ...], threads: int) -> in
     if not device.describe().is_gpu:
         return 1 << 16  # the executor holds them all
     types = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    blocks = int(kernel.compile(types).max_cooperative_grid_blocks(threads))
+    blocks = int(store.compiled(kernel, types).max_cooperative_grid_blocks(threads))
     if blocks < 1:
         raise RuntimeError(f"no block of {threads} threads fits: the kernel's registers are many")
     return blocks

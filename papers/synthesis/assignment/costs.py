@@ -41,9 +41,11 @@ class Costs:
     Attributes
     ----------
     matrix : T[n, m]
-        C-contiguous, ``n <= m``, to be minimized.
-    cost : ndarray
-        The caller's matrix, not copied when it was an array.
+        C-contiguous, ``n <= m``, to be minimized; in device memory (`resident`) T[n * m].
+    shape : tuple of int
+        ``(n, m)``.
+    cost : ndarray or None
+        The caller's matrix, not copied when it was an array; None if it lies on the device.
     turned : bool
         Whether the solver's rows are the caller's columns.
     shift : int or float
@@ -51,19 +53,38 @@ class Costs:
     maximize : bool
     loose : int or float
         The largest slack of an assigned pair that needs no repair: 0 for integers.
+    spread : int
+        Integers: no two entries differ by more; 0 for floats.
     """
 
-    matrix: np.ndarray
-    cost: np.ndarray
+    matrix: Any
+    shape: tuple[int, int]
+    cost: np.ndarray | None
     turned: bool
     shift: Any
     maximize: bool
     loose: Any
+    spread: int = 0
+
+    @property
+    def resident(self) -> bool:
+        """Whether the matrix lies in device memory."""
+        return self.cost is None
+
+    @property
+    def size(self) -> int:
+        """Number of pairs."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The working type."""
+        return np.dtype(self.matrix.dtype)
 
     @property
     def dual(self) -> np.dtype:
         """The type of the duals and distances: float64 beside floats, else int64."""
-        return np.dtype(np.float64 if self.matrix.dtype.kind == "f" else np.int64)
+        return np.dtype(np.float64 if self.dtype.kind == "f" else np.int64)
 
 
 def prepare(cost: Any, maximize: bool = False, dtype: Any = None) -> Costs:
@@ -92,18 +113,38 @@ def prepare(cost: Any, maximize: bool = False, dtype: Any = None) -> Costs:
     if array.dtype.kind == "f":
         wide = array.astype(np.float64, copy=False)
         matrix, shift, loose = _floats(wide, maximize, dtype)
+        spread = 0
     else:
-        matrix, shift = _integers(array, maximize, dtype)
+        matrix, shift, spread = _integers(array, maximize, dtype)
         loose = 0
     turned = array.shape[0] > array.shape[1]
     matrix = np.ascontiguousarray(matrix.T if turned else matrix)
     if matrix.dtype.kind == "f" and matrix.size and np.isposinf(matrix.min(axis=1)).any():
         raise ValueError(INFEASIBLE)
-    return Costs(matrix, array, turned, shift, maximize, loose)
+    shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+    return Costs(matrix, shape, array, turned, shift, maximize, loose, spread)
 
 
-def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray, int]:
+def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray, int, int]:
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    work = integer_type(low, high, dtype)
+    shift, spread = (high if maximize else low), high - low
+    if shift == 0 and not maximize and array.dtype == work:
+        return array, 0, spread
+    left, right = (shift, array) if maximize else (array, shift)
+    moved = np.empty(array.shape, work)  # one pass in 64 bits, no array of 64 bits
+    np.subtract(left, right, out=moved, dtype=np.int64, casting="unsafe")
+    return moved, shift, spread
+
+
+def integer_type(low: int, high: int, dtype: Any) -> np.dtype:
+    """Return the working type of integers with these extremes.
+
+    Raises
+    ------
+    ValueError
+        If none holds them, or the given one does not.
+    """
     if max(-low, high) > INTEGER_LIMIT:
         raise ValueError(f"integer costs from {low} to {high} overflow: proofs hold up to 2**60")
     if high - low >= WIDEST:
@@ -112,41 +153,73 @@ def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray
     work = _working_type(dtype, "int32" if high - low < 2**31 else "int64")
     if work == np.int32 and high - low >= 2**31:
         raise ValueError(f"costs with a range (max - min) of {high - low} overflow int32")
-    shift = high if maximize else low
-    if shift == 0 and not maximize and array.dtype == work:
-        return array, 0
-    left, right = (shift, array) if maximize else (array, shift)
-    moved = np.empty(array.shape, work)  # one pass in 64 bits, no array of 64 bits
-    return np.subtract(left, right, out=moved, dtype=np.int64, casting="unsafe"), shift
+    return work
 
 
 def _floats(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray, float, float]:
-    if _working_type(dtype, "float64") != np.float64:
-        raise ValueError(f"float costs need the float64 working type, not {dtype}")
+    check_float_type(dtype)
     matrix = -array if maximize else array
-    if np.isnan(array).any():
-        raise ValueError("matrix contains invalid numeric entries: NaN")
-    if np.isneginf(matrix).any():
-        raise ValueError("matrix contains invalid numeric entries: an infinity of the wrong sign")
+    check_floats(bool(np.isnan(array).any()), bool(np.isneginf(matrix).any()))
     finite = np.isfinite(array)
     if not finite.any():
         return matrix, 0.0, 0.0
     low, high = float(array[finite].min()), float(array[finite].max())
-    if not math.isfinite((2.0 * max(array.shape) + 4.0) * max(high - low, abs(low), abs(high))):
-        raise ValueError(f"costs from {low} to {high} overflow float64 when they are added")
-    return matrix, 0.0, _loose(array, finite, high - low)
+    axis = 1 if array.shape[0] <= array.shape[1] else 0
+    sizes = np.where(finite, np.abs(array), np.inf).min(axis=axis)
+    return matrix, 0.0, loose_slack(low, high, sizes, max(array.shape))
 
 
-def _loose(array: np.ndarray, finite: np.ndarray, spread: float) -> float:
-    """A slack that neither the proof nor the costs notice; see `kawtikwar_opts.near_zero`.
+def check_float_type(dtype: Any) -> None:
+    """Refuse a working type that floats do not have.
+
+    Raises
+    ------
+    ValueError
+        For another one than float64.
+    """
+    if _working_type(dtype, "float64") != np.float64:
+        raise ValueError(f"float costs need the float64 working type, not {dtype}")
+
+
+def check_floats(nan: bool, wrong: bool) -> None:
+    """Refuse NaN, and infinities that forbid nothing.
+
+    Raises
+    ------
+    ValueError
+        If there are any.
+    """
+    if nan:
+        raise ValueError("matrix contains invalid numeric entries: NaN")
+    if wrong:
+        raise ValueError("matrix contains invalid numeric entries: an infinity of the wrong sign")
+
+
+def loose_slack(low: float, high: float, sizes: np.ndarray, longer: int) -> float:
+    """Return a slack that neither the proof nor the costs notice; see `kawtikwar_opts.near_zero`.
 
     If all n assigned pairs have it, the answer is 2**-36 of a sum above the optimum that no
     assignment undercuts: a seventh of the proof's tolerance of 1e-10.
+
+    Parameters
+    ----------
+    low, high : float
+        The extremes of the finite costs.
+    sizes : float64[n]
+        The least size of a finite cost in each of the solver's rows, infinity if there is none.
+    longer : int
+        The matrix's longer side.
+
+    Raises
+    ------
+    ValueError
+        If the costs overflow where they are added.
     """
-    rows, columns = array.shape
-    sizes = np.where(finite, np.abs(array), np.inf).min(axis=1 if rows <= columns else 0)
+    if not math.isfinite((2.0 * longer + 4.0) * max(high - low, abs(low), abs(high))):
+        raise ValueError(f"costs from {low} to {high} overflow float64 when they are added")
     if not np.isfinite(sizes).all():
         return 0.0
+    spread = high - low
     return min(SHARE_OF_RANGE * spread, SHARE_OF_OPTIMUM * float(sizes.sum()) / sizes.size)
 
 
@@ -161,7 +234,7 @@ def _working_type(dtype: Any, narrowest: str) -> np.dtype:
 
 def finish(
     costs: Costs, column_of_row: np.ndarray, u: np.ndarray, v: np.ndarray,
-    counters: Mapping[str, int],
+    counters: Mapping[str, int], chosen: np.ndarray | None = None,
 ) -> Assignment:  # fmt: skip
     """Bring the solver's matching and duals back into the caller's terms.
 
@@ -173,6 +246,8 @@ def finish(
     u, v : int64[n] and int64[m], or float64
         ``u[i] + v[j] <= matrix[i, j]``, equal on assigned pairs.
     counters : mapping of str to int
+    chosen : T[n], optional
+        The entries of ``costs.matrix`` that are assigned, where the caller's are on the device.
 
     Returns
     -------
@@ -185,5 +260,9 @@ def finish(
     if costs.turned:
         order = np.argsort(columns)
         rows, columns, mine, other = columns[order], rows[order], other, mine
-    total = total_cost(costs.cost[rows, columns])
+    if costs.cost is not None:
+        total = total_cost(costs.cost[rows, columns])
+    else:
+        assert chosen is not None
+        total = sign * total_cost(chosen) + costs.shift * len(chosen)
     return Assignment(rows, columns, total, mine, other, costs.maximize, dict(counters))

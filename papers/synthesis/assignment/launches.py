@@ -9,15 +9,29 @@ import numpy as np
 from numba import cuda
 
 from papers.common.gpu import device
+from papers.common.gpu.copying import CHUNK_BYTES, overwrite_by_chunks
 from papers.common.gpu.launch import Launch, bind, registers_for, resident_blocks
-from papers.common.gpu.limits import largest
+from papers.common.gpu.limits import grid_for, largest
 from papers.common.gpu.signals import Mailbox
+from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import Costs
 from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
+from papers.synthesis.assignment.kernels import costs as costs_kernels
+from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
 from papers.synthesis.assignment.settings import WARP, Settings
 
 SUM_BITS = 62
 """The sum of reduced costs stays below two to this power."""
+
+ALIGNMENT = 256
+"""Bytes: every array begins at a multiple, as separate allocations do."""
+
+ANSWER = ("u", "v", "chosen", "totals", "column")
+LAST_OF_ANSWER = ANSWER[-1]
+"""The arrays that go back to the host, and the last of them in memory."""
+
+GATHER_BLOCK = 32
+"""Threads a block that gathers; in the executor every thread costs time."""
 
 EXECUTOR_BLOCKS = 3
 """Blocks in the CPU executor, where every thread costs time."""
@@ -30,25 +44,163 @@ def kernel_for(kind: str, loads: int, threads: int) -> Any:
     return cuda.jit(max_registers=registers_for(threads))(module.assign_with(loads).py_func)
 
 
-def allocate(costs: Costs, mailbox: Mailbox) -> dict[str, Any]:
-    """Device memory for one problem, the costs copied into it."""
-    n, m = costs.matrix.shape
-    dual = costs.dual
-    sizes = {
-        "u": (n, dual), "v": (m, dual), "bid": (m, dual), "offer": (n, dual),
-        "distance": (m, dual), "start": (2 * n, dual), "base": (2 * n, dual),
-        "levels": (arguments.LEVELS, dual),
-        "column": (n, np.int32), "row": (m, np.int32), "rows": (2 * n, np.int32),
-        "bid_column": (n, np.int32), "before": (m, np.int32), "opened": (m, np.int32),
-        "won": (m, np.int32), "row_claim": (n, np.int32), "column_claim": (m, np.int32),
-        "front": (2 * n, np.int32),
-        "totals": (len(arguments.TOTALS), np.int64),
+class Workspace(pool.Pooled):
+    """Device memory and the bound launch for problems of one shape, type and settings.
+
+    Attributes
+    ----------
+    arrays : dict of str to device array
+        By the names of the notation (`papers.synthesis.assignment.kernels.arguments`); ``chosen``
+        are the assigned costs, and ``cost`` the costs, unless the caller's memory is read.
+    mailbox : Mailbox
+    launch : Launch
+        The solver.
+    gather : Launch
+        Collects the assigned costs.
+    movers : dict
+        Launches that bring costs of a kind into the working form.
+
+    A run initialises all arrays itself, but for ``words``, whose last word counts the runs, and
+    that word belongs to the mailbox. So another problem may follow in the same memory.
+    """
+
+    def __init__(self, key: Any, costs: Costs, settings: Settings, owns: bool) -> None:
+        self.key, self.settings, self.owns = key, settings, owns
+        self.mailbox = Mailbox()
+        self.movers: dict[Any, Launch] = {}
+        self._carve(costs)
+        device.overwrite(self.arrays["words"], np.zeros(arguments.WORDS, np.int32))
+        self.arrays["signal"] = self.mailbox.device_word
+        if not owns:
+            self.arrays["cost"] = costs.matrix
+        self.launch = bind_assign(costs, self.arrays, settings, None)
+        n, m = costs.shape
+        names = ("cost", "column", "chosen")
+        self.gather = bind(
+            costs_kernels.gather, *grid_for(n, GATHER_BLOCK), np.int32(n), np.int32(m),
+            *(self.arrays[name] for name in names),
+        )  # fmt: skip
+
+    def _carve(self, costs: Costs) -> None:
+        """Make all arrays out of one allocation: the answer first, the costs last.
+
+        The pinned host memory has the same places, so that all of the answer is one copy.
+        """
+        self.places: dict[str, tuple[int, int, np.dtype]] = {}
+        end = 0
+        for name, (size, kind) in _sizes(costs).items():
+            self.places[name] = (end, size, np.dtype(kind))
+            end += -(-size * np.dtype(kind).itemsize // ALIGNMENT) * ALIGNMENT
+            if name == LAST_OF_ANSWER:
+                self.answer_bytes = end
+        cost_bytes = costs.size * costs.dtype.itemsize
+        self.staged = self.owns and cost_bytes <= CHUNK_BYTES
+        if self.staged:
+            self.places["cost"] = (end, costs.size, costs.dtype)
+        whole = end + cost_bytes if self.staged else end
+        self.memory = device.empty(whole, np.uint8)
+        self.host = device.staging(whole if self.staged else self.answer_bytes, np.uint8)
+        self.arrays = {
+            name: self.memory[start : start + size * kind.itemsize].view(kind)
+            for name, (start, size, kind) in self.places.items()
+        }
+        if self.owns and not self.staged:
+            self.arrays["cost"] = device.empty(costs.size, costs.dtype)
+        self.nbytes = end + (cost_bytes if self.owns else 0)
+
+    def fill(self, matrix: np.ndarray) -> None:
+        """Copy costs of the host into the memory for them."""
+        if not self.staged:
+            overwrite_by_chunks(self.arrays["cost"], matrix.reshape(-1))
+            return
+        start, size, kind = self.places["cost"]
+        np.copyto(self._on_host("cost"), matrix.reshape(-1))
+        device.copy_words(self.host, self.memory, start, size * kind.itemsize, down=False)
+
+    def move(self, given: DeviceMatrix, plan: Plan) -> None:
+        """Bring costs of the device into the memory for the working form."""
+        kind = (given.dtype.name, given.across)
+        if kind in self.movers:
+            move_again(self.movers[kind], given, plan)
+        else:
+            self.movers[kind] = mover(given, plan, self.arrays["cost"])
+        self.movers[kind]()
+        self.movers[kind].release(5)
+
+    def set(self, costs: Costs, seconds: float | None) -> None:
+        """Give the launch what may differ between problems of one shape."""
+        _, shape, matrix, *_, log = self.launch.arguments
+        wanted = _shape(costs, self.settings)
+        if wanted != shape:
+            self.launch.replace(SHAPE, wanted)
+        loose, limit = costs.dual.type(costs.loose), _limit(seconds)
+        if matrix is None or not self.owns or matrix.loose != loose:
+            self.arrays["cost"] = self.arrays["cost"] if self.owns else costs.matrix
+            self.launch.replace(MATRIX, _matrix(costs, self.arrays["cost"]))
+            if not self.owns:
+                self.gather.replace(GATHERED, costs.matrix)
+        if log.limit != limit:
+            self.launch.replace(LOG, log._replace(limit=limit))
+        self.launch.on_enqueue = None
+
+    def answer(self, resident: bool) -> dict[str, np.ndarray]:
+        """Copy the answer to the host: ``u``, ``v``, ``totals``, ``column``, and ``chosen``."""
+        if resident:
+            self.gather()
+        device.copy_words(self.host, self.memory, 0, self.answer_bytes, down=True)
+        return {name: self._on_host(name).copy() for name in ANSWER}
+
+    def _on_host(self, name: str) -> np.ndarray:
+        start, size, kind = self.places[name]
+        return self.host[start : start + size * kind.itemsize].view(kind)
+
+    def release(self) -> None:
+        """Let go of the caller's memory, and go back to the pool."""
+        if not self.owns:
+            self.launch.release(MATRIX)
+            self.gather.release(GATHERED)
+            self.arrays["cost"] = None
+        pool.give(self)
+
+
+def _sizes(costs: Costs) -> dict[str, tuple[int, Any]]:
+    """Length and type of every array but the costs; the answer's come first, up to `column`."""
+    (n, m), dual = costs.shape, costs.dual
+    return {
+        "u": (n, dual), "v": (m, dual), "chosen": (n, dual),
+        "totals": (len(arguments.TOTALS), np.int64), "column": (n, np.int32),
+        "bid": (m, dual), "offer": (n, dual), "distance": (m, dual),
+        "start": (2 * n, dual), "base": (2 * n, dual), "levels": (arguments.LEVELS, dual),
+        "row": (m, np.int32), "rows": (2 * n, np.int32), "bid_column": (n, np.int32),
+        "before": (m, np.int32), "opened": (m, np.int32), "won": (m, np.int32),
+        "row_claim": (n, np.int32), "column_claim": (m, np.int32), "front": (2 * n, np.int32),
+        "words": (arguments.WORDS, np.int32),
     }  # fmt: skip
-    arrays = {name: device.empty(*size) for name, size in sizes.items()}
-    arrays["words"] = device.to_device(np.zeros(arguments.WORDS, np.int32))
-    arrays["cost"] = device.to_device(costs.matrix.reshape(-1))
-    arrays["signal"] = mailbox.device_word
-    return arrays
+
+
+def workspace(costs: Costs, settings: Settings, owns: bool = True) -> Workspace:
+    """Take a workspace out of the pool, or make one.
+
+    Parameters
+    ----------
+    costs : Costs
+        Their shape and type count; with `owns` their matrix may be anything of that type.
+    settings : Settings
+    owns : bool
+        Whether the workspace has memory for the costs; else the kernel reads the caller's.
+
+    Raises
+    ------
+    RuntimeError
+        If not even one block of the size of `settings` fits a multiprocessor.
+    """
+    kernel = _kernel(costs, settings)
+    key = ("assign", costs.shape, costs.dtype.name, owns, kernel, settings, *pool.machine())
+    return pool.take(key, lambda: Workspace(key, costs, settings, owns))
+
+
+def _kernel(costs: Costs, settings: Settings) -> Any:
+    return kernel_for(costs.dtype.name, int(settings.loads), int(settings.threads))
 
 
 def bind_assign(
@@ -61,7 +213,7 @@ def bind_assign(
     RuntimeError
         If not even one block of that size fits a multiprocessor.
     """
-    kernel = kernel_for(costs.matrix.dtype.name, int(settings.loads), int(settings.threads))
+    kernel = _kernel(costs, settings)
     given = _arguments(costs, arrays, settings, seconds)
     threads = int(settings.threads)
     resident = resident_blocks(kernel, given, threads)
@@ -76,13 +228,8 @@ def _arguments(
     costs: Costs, a: dict[str, Any], settings: Settings, seconds: float | None
 ) -> tuple[Any, ...]:
     """The kernel's named tuples."""
-    dual = costs.dual
-    limit = dense.FOREVER if seconds is None else max(1, min(dense.FOREVER, int(1e9 * seconds)))
-    matrix = arguments.Matrix(
-        a["cost"], largest(dual), dual.type(-1), dual.type(0), dual.type(costs.loose)
-    )
     return (
-        _schedule(settings, costs.matrix.shape[0]), _shape(costs, settings), matrix,
+        _schedule(settings, costs.shape[0]), _shape(costs, settings), _matrix(costs, a["cost"]),
         arguments.Duals(a["u"], a["v"], a["bid"]),
         arguments.Matching(a["column"], a["row"]),
         arguments.Lists(a["rows"], a["bid_column"], a["offer"]),
@@ -90,8 +237,29 @@ def _arguments(
             a["distance"], a["before"], a["opened"], a["won"], a["row_claim"], a["column_claim"]
         ),
         arguments.Front(a["front"], a["start"], a["base"]),
-        arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], np.int64(limit)),
+        arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], _limit(seconds)),
     )  # fmt: skip
+
+
+SHAPE, MATRIX, LOG = 1, 2, 8
+"""Places of the arguments that may differ between problems of one shape."""
+
+GATHERED = 2
+"""The place of the costs among the arguments of `gather`."""
+
+
+def _limit(seconds: float | None) -> np.int64:
+    """Nanoseconds that a run may take."""
+    if seconds is None:
+        return np.int64(dense.FOREVER)
+    return np.int64(max(1, min(dense.FOREVER, int(1e9 * seconds))))
+
+
+def _matrix(costs: Costs, cost: Any) -> arguments.Matrix:
+    dual = costs.dual
+    return arguments.Matrix(
+        cost, largest(dual), dual.type(-1), dual.type(0), dual.type(costs.loose)
+    )
 
 
 def _schedule(settings: Settings, n: int) -> arguments.Schedule:
@@ -104,13 +272,13 @@ def _schedule(settings: Settings, n: int) -> arguments.Schedule:
 
 
 def _shape(costs: Costs, settings: Settings) -> arguments.Shape:
-    n, m = costs.matrix.shape
+    n, m = costs.shape
     step = -(-n // int(settings.sampled_rows))
     entries = -(-n // step) * m
     shift = 0
     if costs.dual.kind == "i":
         # Reduced costs are at most twice the range.
-        spread = 2 * int(costs.matrix.max())
+        spread = 2 * costs.spread
         shift = max(0, spread.bit_length() + entries.bit_length() - SUM_BITS)
     numbers = (n, m, int(n == m), min(settings.warps_a_row, settings.threads // WARP),
                settings.tile, step, shift)  # fmt: skip

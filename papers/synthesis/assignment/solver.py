@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from papers.common.deadline import check_seconds, in_words
 from papers.common.gpu import device
-from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, GivenUpError
+from papers.common.problems.costs_on_device import ResidentCosts
 from papers.synthesis.assignment.costs import INFEASIBLE, Costs, finish, prepare
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
-from papers.synthesis.assignment.launches import allocate, bind_assign
+from papers.synthesis.assignment.launches import Workspace, workspace
+from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
 from papers.synthesis.assignment.settings import WARP, Settings
 
 
@@ -29,11 +31,15 @@ class State(DeviceState):
     settings : Settings
     seconds : float or None
         Time that a run may take.
+    workspace : Workspace or None
+        The memory and the launches, this state's own as long as it lives; then they go back to the
+        pool. None for an empty problem.
     """
 
     costs: Costs
     settings: Settings
     seconds: float | None = None
+    workspace: Workspace | None = None
 
 
 def default_settings(n: int, m: int) -> Settings:
@@ -51,13 +57,14 @@ def upload(
     settings: Settings | None = None,
     seconds: float | None = None,
 ) -> State:
-    """Check the input, allocate everything, copy the costs to the device, bind the launch.
+    """Check the input, take memory and a bound launch from the pool, copy the costs there.
 
     Parameters
     ----------
-    cost : array_like[rows, columns]
+    cost : array_like[rows, columns], DeviceMatrix or ResidentCosts
         See `papers.synthesis.assignment.costs.prepare`. An array is not copied: `download` reads
-        the assigned costs from it, so it must not change before.
+        the assigned costs from it, so it must not change before. One of the device
+        (`papers.synthesis.assignment.resident.adopt`) stays there.
     maximize : bool
         Whether the sum is to be maximized.
     dtype : {"int32", "int64", "float64"}, optional
@@ -79,13 +86,48 @@ def upload(
         If no block of that many threads can be resident.
     """
     check_seconds(seconds)
-    costs = prepare(cost, maximize, dtype)
-    state = State(costs, settings or default_settings(*costs.matrix.shape), seconds)
-    if costs.matrix.size:
-        state.mailbox = Mailbox()
-        state.arrays = allocate(costs, state.mailbox)
-        state.launches["assign"] = bind_assign(costs, state.arrays, state.settings, seconds)
+    if isinstance(cost, ResidentCosts):
+        cost = adopt(cost.array)
+    if not isinstance(cost, DeviceMatrix):
+        costs = prepare(cost, maximize, dtype)
+        state = State(costs, settings or default_settings(*costs.shape), seconds)
+        if costs.size:
+            room = workspace(costs, state.settings)
+            _use(state, room)
+            room.fill(costs.matrix)
+    elif not cost.flat.size:
+        return upload(np.zeros(cost.shape, cost.dtype), maximize, dtype, settings, seconds)
+    else:
+        state = _upload_resident(cost, maximize, dtype, settings, seconds)
+    if state.workspace is not None:
+        state.workspace.set(state.costs, seconds)
     return state
+
+
+def _upload_resident(
+    given: DeviceMatrix, maximize: bool, dtype: Any, settings: Settings | None,
+    seconds: float | None,
+) -> State:  # fmt: skip
+    """Check costs of the device there, and bring them into working form there."""
+    way, shape = plan(given, maximize, dtype), given.working_shape
+    matrix = np.empty(0, way.work) if way.moves else given.flat
+    costs = Costs(matrix, shape, None, given.turned, way.cost_shift, maximize, 0, way.spread)
+    state = State(costs, settings or default_settings(*shape), seconds)
+    room = workspace(costs, state.settings, owns=way.moves)
+    _use(state, room)
+    if way.moves:
+        room.move(given, way)
+        matrix = room.arrays["cost"]
+    loose = judged(shape, matrix, maximize) if way.work.kind == "f" else 0
+    state.costs = replace(costs, matrix=matrix, loose=loose)
+    return state
+
+
+def _use(state: State, room: Workspace) -> None:
+    """Let a state have a workspace for its own, as long as it lives."""
+    state.workspace, state.mailbox, state.arrays = room, room.mailbox, room.arrays
+    state.launches["assign"] = room.launch
+    weakref.finalize(state, room.release).atexit = False
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
@@ -107,11 +149,13 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     RuntimeError
         If a bound on the work was met, which is a fault.
     """
-    if not state.costs.matrix.size:
+    if state.workspace is None:
         return
     state.forget()
+    state.workspace.whole = False  # until the end is known
     state.launches["assign"]()
     status = state.payload()
+    state.workspace.whole = True
     if status == Status.INFEASIBLE:
         raise ValueError(INFEASIBLE)
     if status == Status.LATE:
@@ -166,20 +210,19 @@ def download(state: State) -> Assignment:
     RuntimeError
         If no run has ended with an answer.
     """
-    n, m = state.costs.matrix.shape
-    if not state.costs.matrix.size:
+    n, m = state.costs.shape
+    if state.workspace is None:
         dual = state.costs.dual
         return finish(state.costs, np.zeros(0, int), np.zeros(n, dual), np.zeros(m, dual), {})
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    counts = _reached(state)
-    counts.pop("matched")
+    answer = state.workspace.answer(state.costs.resident)
+    counts = dict(zip(TOTALS, answer["totals"].tolist(), strict=True))
     floats = state.costs.dual.kind == "f"
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0
     counts["barriers"] = barriers(counts, n == m, lifts)
     counts["kernel_launches"] = state.launches["assign"].count
-    column, u, v = (device.to_host(state.arrays[name]) for name in ("column", "u", "v"))
-    return finish(state.costs, column, u, v, counts)
+    return finish(state.costs, answer["column"], answer["u"], answer["v"], counts, answer["chosen"])
 
 
 def solve(

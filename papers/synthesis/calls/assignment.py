@@ -24,7 +24,7 @@ BATCH_SIDE = 64
 
 IN_ONE_LAUNCH = "lupinska_costscale:batch"
 
-STAYS_ON_DEVICE = ("datenagi2016:tree",)
+DENSE, TREE = "synthesis:dense", "datenagi2016:tree"
 """Solvers that take costs in device memory; all others get a copy in host memory."""
 
 
@@ -254,6 +254,11 @@ def _kind_of(dtype: np.dtype) -> str:
 
 
 def _extremes(placed: Placed) -> tuple[int, int]:
+    if placed.place == "device" and placed.array.dtype == np.int64:
+        from papers.synthesis.assignment.resident import adopt, extremes, takes
+
+        if takes(placed.array):
+            return extremes(adopt(placed.array).flat)
     array = placed.on_host()
     return (int(array.min()), int(array.max())) if array.size else (0, 0)
 
@@ -317,10 +322,15 @@ def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
 
 def _data(placed: Placed, choice: Choice) -> Any:
     """The costs as the chosen solver takes them."""
-    if placed.place == "device" and choice.solver in STAYS_ON_DEVICE:
-        from papers.common.problems.costs_on_device import adopt
+    if placed.place == "device" and choice.solver == TREE:
+        from papers.common.problems.costs_on_device import adopt as adopt_square
 
-        return adopt(placed.array)
+        return adopt_square(placed.array)
+    if placed.place == "device" and choice.solver == DENSE:
+        from papers.synthesis.assignment.resident import adopt, takes
+
+        if takes(placed.array):
+            return adopt(placed.array)
     return placed.on_host()
 
 

@@ -1,5 +1,8 @@
 """Arrays that travel in chunks arrive whole, whatever the sizes; faults of a thread are raised."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -62,3 +65,22 @@ def test_every_thread_works_on_the_caller_s_gpu(monkeypatch):
     monkeypatch.setattr(device, "attach", attached.append)
     copying.to_device_by_chunks(np.zeros(100, np.int32))
     assert attached == [3] * copying.THREADS
+
+
+def test_two_callers_take_turns_at_the_buffers(monkeypatch):
+    inside, most = [], []
+
+    def slow(flat, source):
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.005)
+        inside.pop()
+
+    monkeypatch.setattr(copying, "_overwrite", slow)
+    array = np.zeros(3, np.int32)
+    callers = [threading.Thread(target=copying.to_device_by_chunks, args=(array,)) for _ in "abcd"]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert most == [1, 1, 1, 1]

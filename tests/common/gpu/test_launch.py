@@ -62,6 +62,23 @@ def test_a_hook_stands_around_a_launch_or_in_its_place():
     assert len(seen) == 1
 
 
+def test_an_argument_is_replaced():
+    device.select("cpu")
+    first, second = np.arange(3), np.arange(3)
+    bound = launch.bind(add_one, 1, 4, first)
+    bound.replace(0, second)
+    bound()
+    assert (first.tolist(), second.tolist()) == ([0, 1, 2], [1, 2, 3])
+    assert bound.arguments[0] is second
+    with pytest.raises(TypeError, match="argument 0 is a ndarray"):
+        bound.replace(0, 7)
+    bound.release(0)
+    assert bound.arguments == (None,)
+    bound.replace(0, first)
+    bound()
+    assert first.tolist() == [1, 2, 3]
+
+
 class Compiled:
     """A compiled kernel, as `Launch` uses numba-cuda's: it flattens named tuples and numbers."""
 
@@ -129,6 +146,27 @@ def test_a_launch_on_a_gpu_flattens_its_arguments_once(enqueued):
     assert kernel.compiled == [(Order, int)]
     assert bound.arguments == (Order(5, 2), 7)
     assert bound.count == 2
+
+
+def test_a_replaced_argument_alone_is_flattened_anew(enqueued, monkeypatch):
+    bound = launch.bind(Kernel(), 3, 64, Order(5, 2), 7, Order(1, 3))
+    flattened = []
+    whole = Compiled._prepare_args
+
+    def watch(self, kind, value, *rest):
+        flattened.append(value)
+        whole(self, kind, value, *rest)
+
+    monkeypatch.setattr(Compiled, "_prepare_args", watch)
+    bound.replace(0, Order(8, 9))
+    bound.release(2)
+    bound.replace(2, Order(4, 6))
+    assert flattened == [Order(8, 9), 8, 9, Order(4, 6), 4, 6]
+    bound()
+    assert enqueued[-1][3:] == (8, 9, 7, 4, 6)
+    assert bound.arguments == (Order(8, 9), 7, Order(4, 6))
+    with pytest.raises(TypeError, match="argument 1"):
+        bound.replace(1, 2.5)
 
 
 def test_a_hook_stands_around_a_launch_on_a_gpu(enqueued):

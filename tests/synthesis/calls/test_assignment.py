@@ -22,6 +22,7 @@ from papers.common.problems.assignment import total_cost
 from papers.synthesis.calls import assignment as calls
 from papers.synthesis.calls import choice
 from papers.synthesis.calls.assignment import linear_sum_assignment
+from papers.synthesis.calls.places import Placed, place
 
 DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32",
           "float64", "bool")  # fmt: skip
@@ -261,6 +262,37 @@ def test_costs_on_a_device_are_solved_where_they_are(monkeypatch):
         answer = linear_sum_assignment(OnDevice(refused))
         assert_like_scipys(refused, False, answer, scipys(refused))
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_dense_takes_any_costs_of_a_device(dtype, maximize, monkeypatch):
+    """Nothing is copied to the host but other types, and views with gaps."""
+    costs = np.random.default_rng(5).integers(-50, 50, (5, 6)).astype(dtype)
+    with monkeypatch.context() as guarded:
+        guarded.setattr(Placed, "on_host", lambda self: pytest.fail("copied to the host"))
+        for matrix in (costs, costs.T, costs[:, :5].copy()):
+            for make in (OnDevice, ByDlpack):
+                answer = linear_sum_assignment(
+                    make(matrix), maximize, return_duals=True, solver="synthesis:dense"
+                )
+                assert_proved(matrix, maximize, answer)
+    for matrix in (costs[:, ::2], costs.astype("float16"), costs.astype("int8")):
+        answer = linear_sum_assignment(
+            OnDevice(matrix), maximize, return_duals=True, solver="synthesis:dense"
+        )
+        assert_proved(matrix, maximize, answer)
+
+
+def test_the_range_of_a_device_s_costs_is_found_there(monkeypatch):
+    costs = np.random.default_rng(6).integers(-(2**55), 2**55, (5, 6))
+    placed = place(OnDevice(costs))
+    with monkeypatch.context() as guarded:
+        guarded.setattr(Placed, "on_host", lambda self: pytest.fail("copied to the host"))
+        assert calls._extremes(placed) == (costs.min(), costs.max())
+    assert calls._extremes(place(OnDevice(costs[:, ::2]))) == (
+        costs[:, ::2].min(), costs[:, ::2].max()
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

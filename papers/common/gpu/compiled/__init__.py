@@ -1,0 +1,1 @@
+"""Compiled kernels on disk: `fingerprint` says what a kernel is made of, `store` keeps cubins."""

@@ -1,0 +1,105 @@
+"""Memory and bound launches of recent runs, for the next run of the same shape.
+
+Allocating two dozen arrays, pinning memory and binding a launch take longer than a small problem
+is solved in. So they are not thrown away: whoever needs some `take`s them out, nobody else has them
+meanwhile, and they are `give`n back. Little is kept, and `clear` frees it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, TypeVar
+
+from papers.common.gpu import device
+
+MOST_BYTES = 256 << 20
+"""Device memory that lies idle at most."""
+
+MOST_THINGS = 16
+"""Things that lie idle at most; those that were given back first go first."""
+
+
+class Pooled:
+    """A thing that can lie in the pool.
+
+    Attributes
+    ----------
+    key : hashable
+        Equal for things that can stand in for one another.
+    nbytes : int
+        Its device memory.
+    whole : bool
+        Whether it may be used again; False while work may be under way that nobody waits for.
+    """
+
+    key: Hashable
+    nbytes: int
+    whole: bool = True
+
+
+T = TypeVar("T", bound=Pooled)
+
+_idle: list[Any] = []
+_lock = threading.RLock()  # a state that is collected while the lock is held gives things back
+
+
+def machine() -> tuple[Any, ...]:
+    """The part of a key that tells GPUs, and executors, apart."""
+    return (device.number(),) if device.describe().is_gpu else (device.executor(),)
+
+
+def take(key: Hashable, make: Callable[[], T]) -> T:
+    """Take a thing out of the pool, or make one.
+
+    If one cannot be made, all idle things are freed, and it is tried again.
+    """
+    with _lock:
+        for place in range(len(_idle) - 1, -1, -1):
+            if _idle[place].key == key:
+                return _idle.pop(place)
+        nothing = not _idle
+    try:
+        return make()
+    except Exception:
+        if nothing:
+            raise
+    clear()  # they may hold the memory
+    return make()
+
+
+def give(thing: Pooled) -> None:
+    """Put a thing into the pool, unless it is too large or not whole."""
+    if not thing.whole or thing.nbytes > MOST_BYTES:
+        return
+    with _lock:
+        _idle.append(thing)
+        while len(_idle) > MOST_THINGS or sum(each.nbytes for each in _idle) > MOST_BYTES:
+            _idle.pop(0)
+
+
+@contextlib.contextmanager
+def borrowed(key: Hashable, make: Callable[[], T]) -> Iterator[T]:
+    """Take a thing for the length of a block; after an error it is not given back."""
+    thing = take(key, make)
+    yield thing
+    give(thing)
+
+
+def clear() -> int:
+    """Free all that lies idle: device memory, pinned memory, launches.
+
+    Returns
+    -------
+    int
+        Bytes of device memory that were idle.
+    """
+    with _lock:
+        freed = sum(each.nbytes for each in _idle)
+        _idle.clear()
+    if freed and device.describe().is_gpu:
+        from numba import cuda
+
+        cuda.current_context().deallocations.clear()  # Numba returns freed memory in batches
+    return freed

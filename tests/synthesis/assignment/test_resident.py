@@ -1,0 +1,238 @@
+"""Costs on the device: the answers of the host's, without a copy where none is needed."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from nightly import first
+from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+
+from papers.common.executor import scheduler
+from papers.common.gpu import device
+from papers.common.problems import assignment_proof
+from papers.common.problems.costs_on_device import adopt as adopt_square
+from papers.synthesis.assignment import pool, resident, solver
+from papers.synthesis.assignment.settings import Settings
+
+SETTINGS = Settings(threads=32, blocks=3, loads=2, tile=8)
+
+
+@pytest.fixture(autouse=True)
+def _executor(monkeypatch):
+    device.select("cpu")
+    monkeypatch.setattr(scheduler, "QUANTUM", 10**9)  # else a run's order depends on those before
+    pool.clear()
+
+
+@pytest.fixture
+def stays(monkeypatch):
+    """Costs of these sizes are not copied to the host."""
+
+    def refuse(array):
+        raise AssertionError(f"an array of {array.shape} was copied to the host")
+
+    monkeypatch.setattr(device, "to_host", refuse)
+
+
+def there(cost, order="C"):
+    return resident.adopt(np.array(cost, order=order))
+
+
+def widened(cost):
+    """NumPy adds floats of 32 bits up in 32 bits."""
+    return cost.astype(np.float64) if cost.dtype == np.float32 else cost
+
+
+def typed(cost, dtype):
+    """The costs in a type, if it holds them; infinities in floats alone."""
+    if dtype == "int32" and np.abs(cost).max() >= 2**31:
+        return cost // 2**30 if cost.dtype.kind != "f" else cost
+    return cost.astype(dtype)
+
+
+@pytest.mark.parametrize("seed", first(2, range(12)))
+@pytest.mark.parametrize("dtype", resident.SOURCES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_solved_as_on_the_host(kind, dtype, seed, stays):
+    cost, maximize = draw(kind, seed + 1, most=7)
+    if cost.dtype.kind == "f" and dtype.startswith("int"):
+        cost = np.rint(np.where(np.isfinite(cost), cost, 9) % 1000)
+    cost = typed(cost, dtype)
+    given = there(cost, "CF"[seed // 2 % 2])
+    if not has_assignment(cost, maximize):
+        with pytest.raises(ValueError, match="infeasible"):
+            solver.solve(given, maximize, settings=SETTINGS)
+        return
+    answer = solver.solve(given, maximize, settings=SETTINGS)
+    assert_optimal(widened(cost), answer, maximize)
+    host = solver.solve(cost, maximize, settings=SETTINGS)
+    assert answer.cost == host.cost
+    assert type(answer.cost) is type(host.cost)
+    assert answer.counters == host.counters
+    assert np.array_equal(answer.col_ind, host.col_ind)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", resident.SOURCES)
+@pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (1, 6), (6, 1), (1, 1)])
+def test_every_shape_order_and_sign(shape, dtype, order, maximize, stays):
+    g = np.random.default_rng(3)
+    cost = np.array(g.integers(-50, 50, shape), dtype=dtype, order=order)
+    before = cost.copy()
+    answer = solver.solve(resident.adopt(cost), maximize, settings=SETTINGS)
+    assert_optimal(widened(cost), answer, maximize)
+    assert np.array_equal(cost, before)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+@pytest.mark.parametrize("dtype", resident.SOURCES)
+def test_nothing_to_assign(shape, dtype):
+    answer = solver.solve(there(np.empty(shape, dtype)))
+    assert answer.col_ind.size == 0
+    assert (answer.row_duals.size, answer.column_duals.size) == shape
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "dtype", "maximize", "read_there"),
+    [
+        ((5, 5), "C", "int32", False, True),
+        ((4, 6), "C", "int32", False, True),
+        ((6, 4), "F", "float64", False, True),
+        ((4, 6), "C", "int32", True, False),
+        ((6, 4), "C", "int32", False, False),
+        ((4, 6), "F", "float64", False, False),
+        ((4, 6), "C", "float32", False, False),
+        ((4, 6), "C", "int64", False, False),  # 32 bits hold them: half the memory to read
+    ],
+)
+def test_the_callers_memory_is_read_where_it_will_do(shape, order, dtype, maximize, read_there):
+    cost = np.array(np.random.default_rng(4).integers(1, 9, shape), dtype=dtype, order=order)
+    state = solver.upload(resident.adopt(cost), maximize, settings=SETTINGS)
+    assert np.shares_memory(state.arrays["cost"], cost) == read_there
+    solver.run(state)
+    assert_optimal(cost, solver.download(state), maximize)
+
+
+def test_wide_integers_are_read_where_they_are():
+    cost = np.random.default_rng(5).integers(-(2**40), 2**40, (5, 6))
+    state = solver.upload(resident.adopt(cost), settings=SETTINGS)
+    assert np.shares_memory(state.arrays["cost"], cost)
+    solver.run(state)
+    assert_optimal(cost, solver.download(state))
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.int32([-(2**31), 2**31 - 1, 0]),
+        np.int64([2**60 - 5, 2**60, 2**60 - 1]),
+        np.int64([-(2**60), 5 - 2**60, 1 - 2**60]),
+        np.int64([0, 2**31, 7]),
+        np.int64([0, 2**52 - 1, 3]),
+    ],
+)
+def test_the_ends_of_the_ranges(values, maximize):
+    cost = np.random.default_rng(6).choice(values, (5, 6))
+    cost[0, :3] = values
+    answer = solver.solve(resident.adopt(cost), maximize, settings=SETTINGS)
+    assert answer.cost == solver.solve(cost, maximize, settings=SETTINGS).cost
+    proof = assignment_proof.assignment(cost, answer, maximize)  # SciPy rounds such numbers
+    assert proof.ok, proof.reason
+
+
+INF, NAN = np.inf, np.nan
+
+BAD = {
+    "NaN": ([[1.0, NAN], [2.0, 3.0]], {}, "NaN"),
+    "NaN beside an infinity": ([[INF, NAN], [-INF, 3.0]], {}, "NaN"),
+    "an infinity of the wrong sign": ([[1.0, -INF], [2.0, 3.0]], {}, "wrong sign"),
+    "the same when maximizing": ([[1.0, INF], [2.0, 3.0]], {"maximize": True}, "wrong sign"),
+    "a row without a pair": ([[INF, INF], [2.0, 3.0]], {}, "infeasible"),
+    "a column without a pair": ([[INF, 1.0], [INF, 3.0], [INF, 3.0]], {}, "infeasible"),
+    "no pair at all": ([[INF, INF]], {}, "infeasible"),
+    "floats that overflow": ([[1e308, -1e308], [1e308, 1e308]], {}, "overflow"),
+    "a range of 2**52": ([[0, 2**52]], {}, "overflow"),
+    "costs above 2**60": ([[2**61, 2**61]], {}, "2\\*\\*60"),
+    "a type too narrow": ([[0, 2**40]], {"dtype": "int32"}, "int32"),
+    "floats as integers": ([[0.5]], {"dtype": "int32"}, "float64"),
+    "an unknown type": ([[1]], {"dtype": "int16"}, "int16"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused_in_the_words_of_the_host(name):
+    cost, options, words = BAD[name]
+    with pytest.raises(ValueError, match=words) as told:
+        solver.upload(there(cost), **options)
+    with pytest.raises(ValueError, match=words) as hosts:
+        solver.upload(np.array(cost), **options)
+    assert str(told.value) == str(hosts.value)
+
+
+def test_int32_is_solved_as_int32():
+    with pytest.raises(ValueError, match="solved as int32, not int64"):
+        solver.upload(there(np.zeros((2, 2), np.int32)), dtype="int64")
+    assert solver.solve(there(np.ones((2, 2), np.int32)), dtype="int32").cost == 2
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros((2, 2), np.int16), np.zeros((2, 2), np.uint64), np.zeros(4), np.zeros((1, 2, 2)),
+     np.zeros((4, 4))[:, ::2], np.zeros((4, 4))[:, :2], np.zeros((2, 2), ">f8"),
+     np.zeros((2, 2), np.float16)],
+)  # fmt: skip
+def test_other_arrays_are_not_adopted(array):
+    assert not resident.takes(array)
+    with pytest.raises(ValueError, match="contiguous matrix"):
+        resident.adopt(array)
+
+
+def test_a_matrix_drawn_on_the_device_is_taken():
+    cost = np.random.default_rng(7).integers(0, 99, (6, 6), dtype=np.int32)
+    assert_optimal(cost, solver.solve(adopt_square(cost), settings=SETTINGS))
+
+
+def test_the_callers_memory_is_let_go():
+    class Owned(np.ndarray):
+        """An array that weak references may point to."""
+
+    for dtype in resident.SOURCES:
+        cost = np.random.default_rng(8).integers(1, 99, (5, 5)).astype(dtype).view(Owned)
+        gone = weakref.ref(cost)
+        for _ in range(2):
+            solver.solve(resident.adopt(cost), settings=SETTINGS)
+        del cost
+        gc.collect()
+        assert gone() is None, dtype
+
+
+def test_one_memory_serves_many_matrices():
+    """Shift, sign and orientation change from call to call; the launches stay."""
+    g = np.random.default_rng(9)
+    for dtype in ("float64", "int64", "float32", "int32") * 2:
+        for order in "CF":
+            low = int(g.integers(-99, 99))
+            cost = np.array(g.integers(low, low + 99, (5, 6)), dtype=dtype, order=order)
+            for maximize in (False, True):
+                answer = solver.solve(resident.adopt(cost), maximize, settings=SETTINGS)
+                assert_optimal(cost, answer, maximize)
+
+
+@pytest.mark.parametrize("total", [1, 15, 16, 200])
+def test_extremes(total):
+    values = np.random.default_rng(total).integers(-(2**62), 2**62, total)
+    assert resident.extremes(values) == (values.min(), values.max())
+    assert resident.extremes(values[::-1].copy()) == (values.min(), values.max())
+
+
+def test_planted_a_mover_that_forgets_the_shift_is_noticed(monkeypatch):
+    whole = resident._terms
+    monkeypatch.setattr(resident, "_terms", lambda plan: (whole(plan)[0], np.int64(0)))
+    cost = np.random.default_rng(10).integers(2**55, 2**55 + 99, (5, 5))
+    with pytest.raises(OverflowError, match="does not fit int32"):
+        solver.solve(resident.adopt(cost), settings=SETTINGS)
+    cost = np.random.default_rng(10).integers(2**50, 2**50 + 2**40, (5, 5))  # read as they are
+    assert_optimal(cost, solver.solve(resident.adopt(cost), settings=SETTINGS))
