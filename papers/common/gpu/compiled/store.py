@@ -6,7 +6,8 @@ kernel's `fingerprint`, and a later process loads it instead. Whatever goes wron
 folder, a damaged file, another version of Numba) means that the kernel is compiled, as if there
 were no cache.
 
-`VARIABLE` in the environment names another folder, or switches the cache off.
+It is off unless `VARIABLE` in the environment switches it on or names a folder: no GPU has tried it
+yet.
 
 An entry is one line of JSON, which says how the cubin is entered and what its hash is, and then the
 cubin. It is written under a name of its own and renamed, so that other processes see all of it or
@@ -30,9 +31,10 @@ from typing import Any
 from papers.common.gpu.compiled.fingerprint import fingerprint, toolkit_is_known
 
 VARIABLE = "PAPERS_KERNEL_CACHE"
-"""Variable of the environment: a folder, or one of `OFF`."""
+"""Variable of the environment: a folder, one of `ON`, or nothing."""
 
-OFF = ("0", "off", "no", "false")
+ON = ("1", "on", "yes", "true")
+OFF = ("", "0", "off", "no", "false")
 
 MOST_ENTRIES = 1000
 """Kernels that are kept; behind that the ones that were not used for the longest time go."""
@@ -54,14 +56,14 @@ def folder() -> Path | None:
     Returns
     -------
     Path or None
-        What `VARIABLE` names, else ``gpu-papers/kernels`` in the user's cache folder:
+        What `VARIABLE` names; for one of `ON` ``gpu-papers/kernels`` in the user's cache folder:
         ``$XDG_CACHE_HOME`` or ``~/.cache``, on Windows ``%LOCALAPPDATA%``, on macOS
         ``~/Library/Caches``.
     """
     wish = os.environ.get(VARIABLE, "").strip()
     if wish.lower() in OFF:
         return None
-    if wish:
+    if wish.lower() not in ON:
         return Path(wish).expanduser()
     try:
         return _caches() / "gpu-papers" / "kernels"

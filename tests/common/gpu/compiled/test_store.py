@@ -230,7 +230,7 @@ def test_clear_deletes_the_entries_alone(card):
 
 
 def test_the_folder_is_by_the_rule_of_the_platform(monkeypatch, tmp_path):
-    monkeypatch.delenv(store.VARIABLE, raising=False)
+    monkeypatch.setenv(store.VARIABLE, "1")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
@@ -250,6 +250,8 @@ def test_the_folder_is_by_the_rule_of_the_platform(monkeypatch, tmp_path):
     assert store.folder() == tmp_path / ".cache/gpu-papers/kernels"
     monkeypatch.setenv(store.VARIABLE, "~/mine")
     assert store.folder() == tmp_path / "mine"
+    monkeypatch.delenv(store.VARIABLE)
+    assert store.folder() is None, "off until it is asked for"
 
 
 @pytest.mark.skipif(not device.gpu_present(), reason="there is no GPU")
