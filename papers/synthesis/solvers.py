@@ -1,4 +1,4 @@
-"""Lists the solvers of the synthesis by name."""
+"""Lists the solvers of the synthesis by name; `evidence.codes` has what is measured beside them."""
 
 from __future__ import annotations
 

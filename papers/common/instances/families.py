@@ -16,13 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from papers.common.instances import labels, matrices, own_files, photographs
+from papers.common.instances import labels, matrices, own_files, photographs, structured
 from papers.common.instances.flows import from_files as flow_files
 from papers.common.instances.flows import from_photographs, random_flows
 from papers.common.instances.graphs import deep, kron, plane, random_ends, stand_ins
 from papers.common.instances.graphs import from_files as graph_files
 from papers.common.instances.labels import FamilyError, Label
-from papers.common.instances.matrices import formulas, structured
+from papers.common.instances.matrices import formulas
 from papers.common.model import Instance, ProblemName, Storage
 
 

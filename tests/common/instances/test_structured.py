@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from papers.common.instances.matrices import structured
+from papers.common.instances import structured
 from papers.common.instances.matrices.whole import uniform
 
 OPTIMA = {
