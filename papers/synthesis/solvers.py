@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from papers.common.model import Solver
 from papers.synthesis.assignment import solver
+from papers.synthesis.batch import solver as batch
 
 SOLVERS: Mapping[str, Solver] = {
     "dense": Solver(
@@ -17,5 +18,6 @@ SOLVERS: Mapping[str, Solver] = {
         run=solver.run,
         download=solver.download,
         limits={"wide integers": "overflow"},
-    )
+    ),
+    "batch": batch.SOLVER,
 }

@@ -46,6 +46,8 @@ CALLS = (
     Call("linear_sum_assignment synthesis:dense", "assignment", kernels=True),
     Call("linear_sum_assignment batch", "assignment"),
     Call("linear_sum_assignment list", "assignment"),
+    Call("linear_sum_assignment synthesis:batch batch", "assignment", kernels=True),
+    Call("linear_sum_assignment synthesis:batch list", "assignment", kernels=True),
     Call("maximum_bipartite_matching", "matching"),
     Call("maximum_bipartite_matching deveci_matching:beyond", "matching", kernels=True),
     Call("maximum_flow", "flow"),

@@ -47,9 +47,8 @@ def solve(task: Task) -> Solved:
 
 
 def _solver(task: Task) -> str | None:
-    """The solver that the call asks for, by the second word of its name."""
-    named = task.call.name.partition(" ")[2]
-    return named if ":" in named else None
+    """The solver that the call asks for: the word of its name with a colon."""
+    return next((word for word in task.call.name.split() if ":" in word), None)
 
 
 # ------------------------------------------------------------------------------- the calls
