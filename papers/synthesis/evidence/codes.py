@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from papers.common.model import Solver
 from papers.synthesis.assignment import changed, solver
 from papers.synthesis.baselines import assignment as baselines
-from papers.synthesis.evidence import calling
+from papers.synthesis.evidence import calling, many
 from papers.synthesis.solvers import SOLVERS as OURS
 
 SOLVERS: Mapping[str, Solver] = {
@@ -24,4 +24,5 @@ SOLVERS: Mapping[str, Solver] = {
     ),
     **baselines.SOLVERS,
     **calling.SOLVERS,
+    **many.SOLVERS,
 }

@@ -7,7 +7,7 @@ are goals, and both are judged where the card is the peers' (`peers`).
 from __future__ import annotations
 
 from papers.common.model import Experiment
-from papers.synthesis.evidence import ablation, calls, families, uniform
+from papers.synthesis.evidence import ablation, batches, calls, families, uniform
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
@@ -18,6 +18,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="families", title="Structured costs, floats and rectangles beside the best peer",
         kind="table", cells=families.cells, table=families.table, compare=families.compare,
+    ),
+    Experiment(
+        name="batches", title="Batches in one launch beside SciPy's loop and others' batched code",
+        kind="table", cells=batches.cells, table=batches.table, compare=batches.compare,
     ),
     Experiment(
         name="calls", title="What the call adds to the solver that it chooses, at n = 64",

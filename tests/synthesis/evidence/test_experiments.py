@@ -1,17 +1,21 @@
 """The tables and the verdicts of the synthesis, from a made-up summary of the peers' card."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from papers.common.evidence import published
 from papers.common.evidence.judges import by_origin
+from papers.common.instances import draw
 from papers.common.model import Plan
+from papers.common.problems import assignment_proof, kinds
 from papers.reproduce import registry
 from papers.reproduce.run.measurements import SUMMARY
 from papers.synthesis.assignment import changed, solver
 from papers.synthesis.assignment.changes import CHANGES
-from papers.synthesis.evidence import ablation, families, peers, uniform, work
+from papers.synthesis.evidence import ablation, batches, families, many, peers, uniform, work
 from papers.synthesis.evidence.codes import SOLVERS
 
 CARD = "NVIDIA H200"
@@ -157,6 +161,58 @@ def test_every_change_solves_and_changes_something(name):
         assert solver.download(state).cost == solver.solve(cost).cost
     with pytest.raises(ValueError, match="change 'faster' is none of"):
         changed.upload(cost, change="faster")
+
+
+def test_goals_and_sums_of_batches():
+    theirs = published.load("synthesis", "batch_h200")
+    costs = {(r.problems, r.n, r.cost_max): r.cost for r in theirs.itertuples()}
+    cells = batches.cells(PAPER)
+    summary = rows_of(cells, lambda cell: 0.16 if cell.solver == batches.BATCH else 50.0)
+    more = summary[summary["metric"] == "cost"].assign(metric="total_cost")
+    more["median"] = [
+        float(costs[_problems(options), n, _range(options)])
+        for options, n in zip(more["options"], more["n"], strict=True)
+    ]
+    table = batches.table(pd.concat([summary, more], ignore_index=True), NUMBERS)
+    assert len(table) == 16
+    found = by_origin(batches.compare, table)
+    goals = {item.quantity: item.verdict for item in found if item.kind == "goal"}
+    assert goals == {
+        f"ms a run, {b} of {n} a side, range {label}": "fails" if n == 32 else "holds"
+        for b, n in batches.MOST_MS
+        for label in ("n", "10n")
+    }
+    assert {item.verdict for item in found if item.kind == "correctness"} == {"holds"}
+    assert sum(item.kind == "correctness" for item in found) == 32
+
+
+def _problems(options):
+    return int(options.partition(",")[0].partition("=")[2])
+
+
+def _range(options):
+    return int(options.rpartition("=")[2])
+
+
+def test_a_batch_is_drawn_solved_and_proved():
+    instance = uniform.Instance("uniform", 8, "10n", seed=1)
+    first = draw(instance)
+    costs = many.batch_of(first, 3, 80)
+    np.testing.assert_array_equal(costs[2], draw(replace(instance, seed=3)))
+    totals = []
+    for name in ("batch_of_seeds", "scipy_loop"):
+        solver_ = SOLVERS[name]
+        state = solver_.upload(costs, problems=3, cost_range=80)
+        solver_.run(state)
+        answer = kinds.with_proof(solver_, state, solver_.download(state))
+        assert assignment_proof.assignment(first, answer).ok
+        totals.append(answer.counters["total_cost"])
+    assert totals[0] == totals[1]
+    with pytest.raises(ValueError, match="seed 1"):
+        many.batch_of(first + 1, 3, 80)
+    state.columns[1] = np.roll(state.columns[1], 1)
+    with pytest.raises(many.ProofError, match="problem 1 of 3"):
+        many.prove_scipys(state, answer)
 
 
 def test_every_cell_names_a_solver_and_smoke_is_small():
