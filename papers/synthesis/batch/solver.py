@@ -199,10 +199,9 @@ def _group(state: State, kind: str, width: int, numbers: list[int]) -> Group:
     )
     for name, size, of in (
         ("column", rows, np.int32), ("u", rows, dtype), ("v", columns, dtype),
-        ("status", len(shapes), np.int32),
+        ("status", len(shapes), np.int32), ("counts", len(COUNTS) * len(shapes), np.int32),
     ):  # fmt: skip
         a[name] = device.empty(size, of)
-    a["totals"] = device.to_device(np.zeros(len(COUNTS), np.int64))
     a["words"] = device.to_device(np.zeros(3, np.int64))
     limit = FOREVER if state.seconds is None else max(1, min(FOREVER, int(1e9 * state.seconds)))
     threads, a_thread = shape_of(width)
@@ -211,7 +210,7 @@ def _group(state: State, kind: str, width: int, numbers: list[int]) -> Group:
         kernels.Batch(a["cost"], a["first"], a["lines"], a["loose"],
                       np.int32(REPAIRS if dtype.kind == "f" else -1), largest(dtype),
                       dtype.type(0), np.int64(limit)),
-        kernels.Out(a["column"], a["u"], a["v"], a["status"], a["totals"], a["words"],
+        kernels.Out(a["column"], a["u"], a["v"], a["status"], a["counts"], a["words"],
                     group.mailbox.device_word),
     )  # fmt: skip
     return group
@@ -266,7 +265,7 @@ def download(state: State) -> Answers | Assignment:
     -------
     Answers, or Assignment for a single matrix
         Its counters are the reference's (`papers.synthesis.batch.reference.COUNTS`) over all
-        problems and runs of the state, with ``kernel_launches``.
+        problems, with ``kernel_launches``.
 
     Raises
     ------
@@ -278,9 +277,10 @@ def download(state: State) -> Answers | Assignment:
     found: dict[int, tuple[np.ndarray, ...]] = {}
     counters = dict.fromkeys((*COUNTS, "kernel_launches"), 0)
     for group in state.groups:
-        column, u, v, totals = (
-            device.to_host(group.arrays[name]) for name in ("column", "u", "v", "totals")
+        column, u, v, counts = (
+            device.to_host(group.arrays[name]) for name in ("column", "u", "v", "counts")
         )
+        totals = counts.reshape(-1, len(COUNTS)).sum(axis=0, dtype=np.int64)
         for name, total in zip(COUNTS, totals.tolist(), strict=True):
             counters[name] += total
         counters["kernel_launches"] += group.launches["assign"].count

@@ -119,7 +119,7 @@ def test_the_widest_range_of_32_bits():
     assert stack_of(np.array([[[0, NARROW]]]), False).matrices.dtype == np.int64
 
 
-def test_a_state_runs_again_and_its_totals_go_on():
+def test_a_state_runs_again_and_counts_anew():
     cost = np.random.default_rng(5).integers(0, 99, (3, 8, 8))
     state = solver.upload(cost)
     told = []
@@ -129,7 +129,7 @@ def test_a_state_runs_again_and_its_totals_go_on():
         for one, answer in zip(cost, answers, strict=True):
             assert_optimal(one, answer)
         told.append(answers.counters["bids"])
-    assert told[1] == 2 * told[0]
+    assert told[1] == told[0] > 0
 
 
 def test_one_infeasible_matrix_is_told_and_the_state_runs_again():

@@ -26,7 +26,7 @@ from papers.common.gpu.reductions import FULL_WARP, warp_min
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.common.gpu.signatures import Element, Elements, Int32, Int32s, Int64, Int64s
 from papers.kawtikwar_opts.kernels.clock import globaltimer
-from papers.synthesis.batch.reference import BIDS_A_ROW, PASSES, REPAIRS, TAKEN
+from papers.synthesis.batch.reference import BIDS_A_ROW, COUNTS, PASSES, REPAIRS, TAKEN
 
 MOST_WARPS = 8
 """Warps of the largest block."""
@@ -44,7 +44,7 @@ DONE_BITS = 20
 """Problems of a launch: below two to this power. A launch's word counts in fields of so many bits
 the problems that have ended, those that are infeasible, and those that were late."""
 
-BIDS, PATHS, SCANNED, REPAIRED = range(4)
+BIDS, PATHS, SCANNED, REPAIRED = range(len(COUNTS))
 DONE, SEQUENCE, BEGAN = range(3)
 
 
@@ -68,13 +68,13 @@ class Batch(NamedTuple):
 
 
 class Out(NamedTuple):
-    """The answers: column of each row, duals, the end of each problem, totals, and words."""
+    """The answers: column of each row, duals, the end of each problem, its counts, and words."""
 
     column: Int32s
     u: Elements
     v: Elements
     status: Int32s
-    totals: Int64s
+    counts: Int32s
     words: Int64s
     signal: Int64s
 
@@ -401,8 +401,14 @@ def augment_with(path: Any) -> Any:
     """Make `augment` from `path`."""
 
     @cuda.jit(device=True)
-    def augment(turn, due, batch, work, out):
-        """Match all free rows, one after the other; the next turn, and how that ended."""
+    def augment(turn, due, batch, work):
+        """Match all free rows, one after the other.
+
+        Returns
+        -------
+        turn, status, paths, scanned : int32
+            The next turn of the reductions, the end, and the counts.
+        """
         thread = int32(cuda.threadIdx.x)
         status, paths, scanned = int32(SOLVED), int32(0), int32(0)
         for row in range(work.n):
@@ -418,10 +424,7 @@ def augment_with(path: Any) -> Any:
                     scanned = int32(scanned + max(more, int32(0)))
                     if more < 0:
                         status = int32(INFEASIBLE)
-        if thread == 0:
-            cuda.atomic.add(out.totals, PATHS, paths)
-            cuda.atomic.add(out.totals, SCANNED, scanned)
-        return turn, status
+        return turn, status, paths, scanned
 
     return augment
 
@@ -520,9 +523,10 @@ def assign_with(width: int, columns: int, kind: Any) -> Any:
         choose(batch, work)
         cuda.syncthreads()
         turn, made = bids(int32(0), batch, work)
-        status, repairs = int32(SOLVED), int32(0)
+        status, repairs, paths, scanned = int32(SOLVED), int32(0), int32(0), int32(0)
         for attempt in range(REPAIRS + 1):
-            turn, status = augment(turn, due, batch, work, out)
+            turn, status, more, settled = augment(turn, due, batch, work)
+            paths, scanned = int32(paths + more), int32(scanned + settled)
             if batch.repairs < 0 or status != SOLVED:
                 break
             may_part = n == m and attempt < batch.repairs
@@ -532,8 +536,9 @@ def assign_with(width: int, columns: int, kind: Any) -> Any:
         if status == SOLVED:
             write(problem, batch, work, out)
         if thread == 0:
-            cuda.atomic.add(out.totals, BIDS, made)
-            cuda.atomic.add(out.totals, REPAIRED, repairs)
+            counts = int32(len(COUNTS) * problem)
+            out.counts[counts + BIDS], out.counts[counts + PATHS] = made, paths
+            out.counts[counts + SCANNED], out.counts[counts + REPAIRED] = scanned, repairs
             tell(status, problem, cuda.gridDim.x, out)
 
     return assign
