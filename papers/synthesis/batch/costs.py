@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.problems.assignment import INTEGER_LIMIT, as_matrix
-from papers.synthesis.assignment.costs import SHARE_OF_OPTIMUM, SHARE_OF_RANGE
+from papers.synthesis.assignment.costs import INFEASIBLE, SHARE_OF_OPTIMUM, SHARE_OF_RANGE
 
 WIDTHS = (32, 64, 128, 256, 512, 1024)
 """The longest sides that a kernel is made for; the last one is the longest of all."""
@@ -68,7 +68,8 @@ def stack_of(costs: np.ndarray, maximize: bool) -> Stack:
     ------
     ValueError
         For other types, NaN, an infinity of the wrong sign, sides above 1024, integers beyond
-        2**60 in size or that differ by 2**60, floats whose sums overflow.
+        2**60 in size or that differ by 2**60, floats whose sums overflow, and a line of the shorter
+        side without an allowed pair (what is infeasible otherwise, a run finds).
     """
     k, n, m = costs.shape
     if max(n, m) > WIDTHS[-1]:
@@ -81,6 +82,8 @@ def stack_of(costs: np.ndarray, maximize: bool) -> Stack:
     stack = moved.reshape(k, n, m)
     turned = n > m
     matrices = np.ascontiguousarray(stack.transpose(0, 2, 1) if turned else stack)
+    if matrices.dtype.kind == "f" and matrices.size and np.isposinf(matrices.min(axis=2)).any():
+        raise ValueError(INFEASIBLE)
     return Stack(matrices, turned, shift, _loose(matrices))
 
 

@@ -16,6 +16,7 @@ from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, GivenUpError, Solver
 from papers.common.problems.assignment import as_matrix, total_cost
+from papers.synthesis.assignment.costs import INFEASIBLE as INFEASIBLE_COSTS
 from papers.synthesis.batch.costs import Stack, stack_of, stacks_of
 from papers.synthesis.batch.kernels import floats, narrow, wide
 from papers.synthesis.batch.kernels import solve as kernels
@@ -24,8 +25,6 @@ from papers.synthesis.batch.reference import COUNTS, REPAIRS
 
 FOREVER = 2**62
 """Nanoseconds: no limit of time."""
-
-MESSAGE = "cost matrix is infeasible: every complete assignment has a forbidden pair"
 
 WARP, MOST_COLUMNS = 32, 4
 
@@ -247,7 +246,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         message = f"gave up after {state.seconds:.1f} s and {in_words(reached)}"
         raise GivenUpError(message, 1000 * state.seconds, reached)
     if INFEASIBLE in ends:
-        raise ValueError(MESSAGE)
+        raise ValueError(INFEASIBLE_COSTS)
     state.solved = True
 
 
@@ -341,6 +340,5 @@ SOLVER = Solver(
     upload=upload,
     run=run,
     download=cast(Any, download),  # of a stack: `Answers`
-    limits={"wide integers": "overflow"},
     stack=True,
 )

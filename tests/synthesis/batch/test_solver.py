@@ -134,7 +134,7 @@ def test_a_state_runs_again_and_counts_anew():
 
 def test_one_infeasible_matrix_is_told_and_the_state_runs_again():
     cost = np.ones((3, 4, 4))
-    cost[1, 2] = np.inf
+    cost[1, 2:, 1:] = np.inf  # two rows share a column
     state = solver.upload(cost)
     for _ in range(2):
         with pytest.raises(ValueError, match="infeasible"):
@@ -165,6 +165,7 @@ def test_a_run_gives_up_and_its_state_runs_again(monkeypatch):
 
 
 BAD = {
+    "a row of forbidden pairs": ([[[np.inf, np.inf], [1.0, 2.0]]], {}, "infeasible"),
     "NaN": ([[[1.0, np.nan]]], {}, "NaN"),
     "an infinity of the wrong sign": ([[[1.0, -np.inf]]], {}, "wrong sign"),
     "the same when maximizing": ([[[1.0, np.inf]]], {"maximize": True}, "wrong sign"),
@@ -202,9 +203,7 @@ def test_the_call_takes_it_by_name(capsys):
     assert papers.linear_sum_assignment([[2, 1], [1, 2]], solver="synthesis:batch")[1].tolist() == [
         1, 0
     ]  # fmt: skip
-    declared = SOLVERS["batch"]
-    with pytest.raises(ValueError, match=declared.limits["wide integers"]):
-        declared.upload(np.array([[-(2**60), 2**60]]))
+    assert SOLVERS["batch"].limits == {}
 
 
 # ------------------------------------------------------------------------------- compiled
