@@ -16,13 +16,13 @@ CUDA_MAJOR := $(firstword $(subst ., ,$(CUDA)))
 
 ifeq ($(CUDA),)
 # With MPI, so that cells for several ranks run in the executor.
-RUN_EXTRAS := [maxflow,mpi]
+RUN_EXTRAS := [maxflow,mpi,peers]
 # The tests compile every kernel to PTX, which needs the compiler but no GPU.
 TEST_EXTRAS := [cuda13,test]
 TOOLKIT :=
 DEFAULT_PRESET := quick
 else
-RUN_EXTRAS := [cuda$(CUDA_MAJOR),maxflow]
+RUN_EXTRAS := [cuda$(CUDA_MAJOR),maxflow,peers]
 TEST_EXTRAS := [cuda$(CUDA_MAJOR),test]
 TOOLKIT := "cuda-toolkit==$(CUDA).*"
 ifeq ($(CUDA_MAJOR),13)

@@ -36,6 +36,9 @@ PAPERS: tuple[str, ...] = (
 )
 """Names of the subpackages that hold a paper; CONTRIBUTING.md says how one is added."""
 
+ROOMS: tuple[str, ...] = ("synthesis",)
+"""Names of the subpackages that have experiments and solvers like a paper's, and no print."""
+
 DEFAULT_PAPERS: dict[str, str] = {
     "assignment": "kawtikwar_opts",
     "matching": "deveci_matching",

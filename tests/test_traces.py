@@ -52,12 +52,13 @@ def test_traces_are_made_without_a_gpu_where_there_is_one():
 from papers.common.gpu import device
 device._selected = device.Device("A GPU", True, 1, 1 << 40, (9, 0))
 from papers.common.evidence.trace import runs
-from papers.reproduce import pictures, registry
+import papers
+from papers.reproduce import pictures
 from papers.reproduce.registry import UsageError
 from papers.reproduce.site import stepping
 from papers.reproduce.trace import command as tracing
 from papers.reproduce.trace import command
-for name in registry.MODULES:
+for name in papers.PAPERS:
     story = command.module_of(name).STORIES[0]
     print(name, len(runs.trace(story, None, "", *story.variants[:1]).steps) > 10)
 """

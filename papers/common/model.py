@@ -339,7 +339,8 @@ class Paper:
     tag : str
         The tag of citations in the code: ``"L19"`` for ``[L19 Alg.2]``.
     title, authors, venue, year, doi
-        The publication; `doi` may be empty.
+        The publication; `doi` may be empty. A room of ours, of which nothing was printed, has a
+        title alone.
     summary : str
         One sentence.
     experiments : callable() -> sequence of Experiment
@@ -367,6 +368,16 @@ class Paper:
     defaults: Mapping[ProblemName, Defaults]
     status: Literal["complete", "draft"] = "complete"
     claims: tuple[MainClaim, ...] = ()
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether somebody published it; a room of ours has experiments, and no print."""
+        return bool(self.authors)
+
+    @property
+    def publication(self) -> str:
+        """Who published it where and when, behind its title: ``", authors, venue, year"``."""
+        return f", {self.authors}, {self.venue}, {self.year}" if self.is_printed else ""
 
 
 # --------------------------------------------------------------------------- experiments

@@ -30,7 +30,10 @@ def show(out: Console, target: str | None) -> None:
     for name in [paper] if target else registry.MODULES:
         card = registry.card(name)
         draft = " (draft)" if card.status == "draft" else ""
-        rest = f"{draft}  {card.authors}: {card.title}. {card.venue}, {card.year}"
+        if card.is_printed:
+            rest = f"{draft}  {card.authors}: {card.title}. {card.venue}, {card.year}"
+        else:
+            rest = f"{draft}  {card.title}"
         out.print(Text(name, style="bold") + Text(rest), soft_wrap=True)
         _lines(out, name, _chosen(name, catalogue.experiments(name), experiment))
         if target and not experiment:

@@ -11,8 +11,8 @@ from pathlib import Path
 import papers
 from papers.common.model import Experiment, Paper, Solver
 
-MODULES: dict[str, str] = {name: f"papers.{name}" for name in papers.PAPERS}
-"""Module of each paper by name, in the order of the reading tour."""
+MODULES: dict[str, str] = {name: f"papers.{name}" for name in (*papers.PAPERS, *papers.ROOMS)}
+"""Module of each paper by name, in the order of the reading tour, then our own rooms."""
 
 
 GUESTS: dict[str, str] = {"yours": "papers.reproduce.bench.yours"}

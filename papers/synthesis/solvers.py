@@ -1,4 +1,4 @@
-"""Lists the solvers of the synthesis by name."""
+"""Lists the solvers of the synthesis by name; `evidence.codes` has what is measured beside them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from papers.common.model import Solver
 from papers.synthesis.assignment import solver
+from papers.synthesis.batch import solver as batch
 
 SOLVERS: Mapping[str, Solver] = {
     "dense": Solver(
@@ -17,5 +18,6 @@ SOLVERS: Mapping[str, Solver] = {
         run=solver.run,
         download=solver.download,
         limits={"wide integers": "overflow"},
-    )
+    ),
+    "batch": batch.SOLVER,
 }

@@ -22,6 +22,7 @@ PACKAGES = (
     "matplotlib",
     "scikit-image",
     "PyMaxflow",
+    "lapx",
     "greenlet",
     "mpi4py",
     "mpich",

@@ -2,7 +2,7 @@
 
 | problem | families |
 | --- | --- |
-| assignment | `uniform` ... by formula, `lopes_authors`, `lopes_cpp`, `colours` of photographs |
+| assignment | `uniform` ... by formula, `structured`, `floats`, `colours` of photographs ... |
 | matching | `uniform_graph` ... `mesh_dual`, `path` ..., `matrix` from a file, its `stand_in` |
 | flow | `random_grid`, `random_network`, `segmentation` ... of photographs, files |
 
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from papers.common.instances import labels, matrices, own_files, photographs
+from papers.common.instances import labels, matrices, own_files, photographs, structured
 from papers.common.instances.flows import from_files as flow_files
 from papers.common.instances.flows import from_photographs, random_flows
 from papers.common.instances.graphs import deep, kron, plane, random_ends, stand_ins
@@ -104,6 +104,9 @@ _ASSIGNMENTS = (
            formula=formulas.Planted, storages=_STRIPS),
     Family("geometric", "assignment", matrices.geometric, labels.RANGE,
            formula=formulas.Geometric, storages=_STRIPS),
+    Family("structured", "assignment", structured.structured, labels.NAME),
+    Family("floats", "assignment", structured.floats, labels.NAME),
+    Family("rectangle", "assignment", structured.rectangle, labels.SHAPE),
     Family("colours", "assignment", photographs.colour_distances, labels.FREE,
            origin="photographs"),
 )  # fmt: skip

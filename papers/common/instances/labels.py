@@ -101,6 +101,13 @@ def _formed(parameter: str, form: str, convert: Callable[[str], Any]) -> Label:
     return Label(parameter, value)
 
 
+def _columns(instance: Instance) -> int:
+    found = re.fullmatch(r"(\d+)x(\d+)", instance.label)
+    if not found or int(found[1]) != instance.n:
+        raise LabelError(f"{instance.label!r} does not name a shape of {instance.n} rows")
+    return int(found[2])
+
+
 def size(form: str) -> Label:
     """Return the rule of labels that tell the binary logarithm of the rows, in the form `form`."""
 
@@ -131,6 +138,9 @@ ALPHA = _formed("alpha", r"a(\d+)", int)
 
 LARGEST_CAPACITY = _formed("largest", r"(\d+)", int)
 """``"20"``: the largest capacity."""
+
+SHAPE = Label("columns", _columns)
+"""``"200x2000"``: the rows, which are the instance's n, and the columns of a rectangle."""
 
 FREE = Label("", lambda instance: None)
 """Any text: it tells nothing."""

@@ -17,6 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from papers.common.evidence import published
+from papers.common.model import Paper
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 from papers.reproduce.report import front, values
@@ -80,7 +81,7 @@ class _Recorded:
         """Return a new page: a heading and an empty block for each experiment with rows."""
         card = registry.card(self.name)
         head = (
-            f"# Results: {card.authors}, {card.year}\n\n"
+            f"# Results: {_whose(card)}\n\n"
             "The tables between the marks are made from the recorded runs in `results/` by "
             f"`reproduce readme\n{self.name}`, and a test keeps them equal; the text between the "
             "tables is written by hand.\n"
@@ -91,6 +92,10 @@ class _Recorded:
             if self.block(key) != _NO_ROWS
         ]
         return head + "".join(parts)
+
+
+def _whose(card: Paper) -> str:
+    return f"{card.authors}, {card.year}" if card.is_printed else card.title
 
 
 def _of_records(table: pd.DataFrame) -> pd.DataFrame:

@@ -27,7 +27,9 @@ _NUMBERED = (
 
 
 def paper(card: Paper) -> str:
-    """Return e.g. ``"Lopes et al. 2019"``."""
+    """Return e.g. ``"Lopes et al. 2019"``; of a room of ours its title."""
+    if not card.is_printed:
+        return card.title
     names = [name.strip().split()[-1] for name in card.authors.split(",")]
     if len(names) > 2:
         return f"{names[0]} et al. {card.year}"

@@ -24,6 +24,9 @@ BATCH_SIDE = 64
 
 IN_ONE_LAUNCH = "lupinska_costscale:batch"
 
+BATCH = "synthesis:batch"
+"""The solver of a batch of any sizes, where it is asked for by name: no record bears a rule yet."""
+
 DENSE, TREE = "synthesis:dense", "datenagi2016:tree"
 """Solvers that take costs in device memory; all others get a copy in host memory."""
 
@@ -59,7 +62,9 @@ def linear_sum_assignment(
     device : {"auto", "gpu", "cpu"}
         ``"auto"`` takes the fastest solver that is known for the input, on whichever side.
     solver : str, optional
-        ``PAPER:SOLVER``, ``"synthesis:dense"`` or ``"scipy"`` instead of the table's choice.
+        ``PAPER:SOLVER``, ``"synthesis:dense"``, ``"synthesis:batch"`` or ``"scipy"`` instead of the
+        table's choice. ``"synthesis:batch"`` solves all matrices of a batch at once, up to 1024 a
+        side, in a launch for each class of sizes.
     explain : bool
         Whether the choice and its reason are printed.
 
@@ -103,7 +108,8 @@ def linear_sum_assignment(
         check_seconds(seconds)
     wishes = Wishes(bool(maximize), return_duals, seconds, device, solver, explain)
     if _is_list_of_matrices(cost):
-        return [_one(place(each), wishes) for each in cost]
+        several = [place(each) for each in cost]
+        return _list(several, wishes) if solver == BATCH else [_one(p, wishes) for p in several]
     placed = place(cost)
     return _batch(placed, wishes) if placed.array.ndim == 3 else _one(placed, wishes)
 
@@ -340,6 +346,10 @@ def _data(placed: Placed, choice: Choice) -> Any:
 def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     """Solve the matrices of a three-dimensional array, in one launch where a rule says so."""
     b, n, m = placed.array.shape
+    if wishes.solver == BATCH:
+        choice = Choice(BATCH, "it was asked for by name")
+        wishes.say(choice, f"{b} matrices of {n} x {m} on the {placed.place}")
+        return _back(placed, by_solver(BATCH, placed.on_host(), wishes), wishes)
     array, limited = placed.array, {"limited"} if wishes.seconds is not None else set()
     if max(n, m) <= BATCH_SIDE and array.dtype.kind in "biuf":
         kind, traits = array.dtype.name, frozenset(limited)
@@ -354,6 +364,15 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
         answers.append(_solve(Placed(each, "host", placed.back), wishes))
         wishes.done += 1
     return _back(placed, _stacked(answers, host), wishes)
+
+
+def _list(several: list[Placed], wishes: Wishes) -> list[tuple[Any, ...]]:
+    """Solve matrices of any sizes by `BATCH`, and take each answer back to its place."""
+    wishes.say(Choice(BATCH, "it was asked for by name"), f"{len(several)} matrices")
+    found = by_solver(BATCH, [placed.on_host() for placed in several], wishes)
+    duals = found.row_duals, found.column_duals
+    lines: Any = zip(found.row_ind, found.col_ind, *duals, strict=True)  # type: ignore[arg-type]
+    return [_back(p, Solved(*line), wishes) for p, line in zip(several, lines, strict=True)]
 
 
 def _back(placed: Placed, solved: Solved, wishes: Wishes) -> tuple[Any, ...]:

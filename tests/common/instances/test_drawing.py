@@ -41,10 +41,22 @@ def test_draw_names_the_range_of_the_cpp_program():
     np.testing.assert_array_equal(drawn, matrices.lopes_cpp(16, high=15))
 
 
-@pytest.mark.parametrize("family", ASSIGNMENTS)
+NAMES = {"structured": "lowrank", "floats": "ties"}
+"""Labels of the families whose labels are names."""
+
+
+@pytest.mark.parametrize("family", [name for name in ASSIGNMENTS if name != "rectangle"])
 def test_every_family_draws_square_matrices(family):
     for n in (0, 1, 16):
-        assert instances.draw(Instance(family, n, "100", seed=3)).shape == (n, n)
+        drawn = instances.draw(Instance(family, n, NAMES.get(family, "100"), seed=3))
+        assert drawn.shape == (n, n)
+
+
+def test_a_rectangle_has_the_shape_that_its_label_names():
+    assert instances.draw(Instance("rectangle", 3, "3x8")).shape == (3, 8)
+    for label in ("4x8", "3 by 8", "100"):
+        with pytest.raises(FamilyError, match="does not name a shape of 3 rows"):
+            instances.draw(Instance("rectangle", 3, label))
 
 
 @pytest.mark.parametrize("family", BY_FORMULA)

@@ -1,0 +1,48 @@
+"""The dense solver with one setting changed, as a solver: see `changes`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from papers.synthesis.assignment import solver
+from papers.synthesis.assignment.changes import CHANGES
+from papers.synthesis.assignment.settings import Settings
+
+
+def upload(
+    cost: Any, maximize: bool = False, change: str = "", seconds: float | None = None
+) -> solver.State:
+    """Upload with a change; see `papers.synthesis.assignment.solver.upload`.
+
+    Parameters
+    ----------
+    cost, maximize, seconds
+        As there.
+    change : str
+        A key of `CHANGES`, or ``""``: none.
+
+    Raises
+    ------
+    ValueError
+        As there, and for an unknown change.
+    """
+    return solver.upload(cost, maximize, settings=settings(np.shape(cost), change), seconds=seconds)
+
+
+def settings(shape: tuple[int, ...], change: str) -> Settings | None:
+    """The settings of a change for a matrix; None without one, or for what is no matrix.
+
+    Raises
+    ------
+    ValueError
+        For an unknown change.
+    """
+    if change and change not in CHANGES:
+        raise ValueError(f"change {change!r} is none of {', '.join(CHANGES)}")
+    if not change or len(shape) != 2:
+        return None
+    _, changed = CHANGES[change]
+    return replace(solver.default_settings(min(shape), max(shape)), **changed)

@@ -1,0 +1,1 @@
+"""The kernel: one block solves one problem, whatever the others do."""

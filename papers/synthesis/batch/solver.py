@@ -1,0 +1,344 @@
+"""The host's side: upload, a launch a group (one, if all matrices are alike), download."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast, overload
+
+import numpy as np
+
+from papers.common.deadline import check_seconds, in_words
+from papers.common.gpu import device
+from papers.common.gpu.launch import bind
+from papers.common.gpu.limits import largest
+from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.state import DeviceState
+from papers.common.model import Assignment, GivenUpError, Solver
+from papers.common.problems.assignment import as_matrix, total_cost
+from papers.synthesis.assignment.costs import INFEASIBLE as INFEASIBLE_COSTS
+from papers.synthesis.batch.costs import Stack, stack_of, stacks_of
+from papers.synthesis.batch.kernels import floats, narrow, wide
+from papers.synthesis.batch.kernels import solve as kernels
+from papers.synthesis.batch.kernels.solve import INFEASIBLE, LATE, SOLVED
+from papers.synthesis.batch.reference import COUNTS, REPAIRS
+
+FOREVER = 2**62
+"""Nanoseconds: no limit of time."""
+
+WARP, MOST_COLUMNS = 32, 4
+
+KERNELS = {"int32": narrow, "int64": wide, "float64": floats}
+
+
+def shape_of(width: int) -> tuple[int, int]:
+    """Threads of a block, and columns of a thread, for sides up to `width`."""
+    columns = min(MOST_COLUMNS, width // WARP)
+    return width // columns, columns
+
+
+@dataclass
+class Group(DeviceState):
+    """The problems of one launch.
+
+    Attributes
+    ----------
+    numbers : list of int
+        The entries of `State.stacks` that belong to it.
+    problems : int
+    """
+
+    numbers: list[int]
+    problems: int
+
+
+@dataclass
+class State:
+    """A batch on its way through the three stages.
+
+    Attributes
+    ----------
+    costs : ndarray[k, n, m], or list of ndarray[n_i, m_i]
+        The caller's.
+    single : bool
+        Whether the caller gave one matrix, and gets one answer.
+    maximize : bool
+    seconds : float or None
+        Time that a launch may take.
+    stacks : list of Stack
+        In working form; those without an entry are in no group.
+    groups : list of Group
+    solved : bool
+    """
+
+    costs: Any
+    single: bool
+    maximize: bool
+    seconds: float | None
+    stacks: list[Stack]
+    groups: list[Group] = field(default_factory=list)
+    solved: bool = False
+
+
+class Answers(Sequence[Assignment]):
+    """The answers of a batch: a sequence of `papers.common.model.Assignment`.
+
+    Attributes
+    ----------
+    row_ind, col_ind : int64[k, min(n, m)], or list of int64[min(n_i, m_i)]
+    row_duals, column_duals : int64[k, n] and int64[k, m], or float64, or lists of such lines
+    counters : dict of str to int
+        Counts of the whole batch.
+    """
+
+    def __init__(self, state: State, parts: list[tuple[np.ndarray, ...]], counters: dict[str, int]):
+        self._costs, self._maximize, self.counters = state.costs, state.maximize, counters
+        of_stack = isinstance(state.costs, np.ndarray)
+        lines = zip(*parts, strict=True) if parts else ((), (), (), ())
+        self.row_ind, self.col_ind, self.row_duals, self.column_duals = (
+            line[0] if of_stack else [one[0] for one in line] for line in map(list, lines)
+        )
+
+    def __len__(self) -> int:
+        return len(self._costs)
+
+    @overload
+    def __getitem__(self, i: int) -> Assignment: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[Assignment]: ...
+
+    def __getitem__(self, i: int | slice) -> Assignment | list[Assignment]:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        rows, columns = self.row_ind[i], self.col_ind[i]
+        return Assignment(
+            rows, columns, total_cost(np.asarray(self._costs[i])[rows, columns]),
+            self.row_duals[i], self.column_duals[i], self._maximize, self.counters,
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return (self[i] for i in range(len(self)))
+
+
+# ------------------------------------------------------------------------------- upload
+
+
+def upload(costs: Any, maximize: bool = False, seconds: float | None = None) -> State:
+    """Check a batch, bring it into working form and onto the device, bind its launches.
+
+    Parameters
+    ----------
+    costs : array_like[k, n, m], sequence of array_like[n_i, m_i], or array_like[n, m]
+        A stack, matrices of any sizes, or one matrix; sides up to 1024. Integers, booleans or
+        floats; ``inf`` (``-inf`` when maximizing) forbids a pair. Arrays are not copied: `download`
+        reads the assigned costs from them.
+    maximize : bool
+    seconds : float, optional
+        A launch without all its answers gives up after so long, by the device's own clock.
+
+    Raises
+    ------
+    ValueError
+        Bad costs (`papers.synthesis.batch.costs`) or a bad limit of time.
+    """
+    check_seconds(seconds)
+    several = _are_several(costs)
+    if several and isinstance(costs, Sequence):
+        kept: Any = [as_matrix(one) for one in costs]
+        stacks = stacks_of(kept, maximize)
+    elif several:
+        kept = np.asarray(costs)
+        stacks = stacks_of(kept, maximize)
+    else:
+        kept = as_matrix(costs)[None]
+        stacks = [stack_of(kept, maximize)]
+    state = State(kept, not several, bool(maximize), seconds, stacks)
+    by_group: dict[tuple[str, int], list[int]] = {}
+    for number, stack in enumerate(stacks):
+        if stack.matrices.size:
+            by_group.setdefault(stack.group, []).append(number)
+    for (kind, width), numbers in by_group.items():
+        _check_count(sum(len(stacks[number].matrices) for number in numbers))
+        state.groups.append(_group(state, kind, width, numbers))
+    return state
+
+
+def _are_several(costs: Any) -> bool:
+    """Whether it is a stack, or a sequence of matrices."""
+    if isinstance(costs, list | tuple):
+        return bool(costs) and np.ndim(costs[0]) == 2
+    return np.ndim(costs) == 3
+
+
+def _check_count(problems: int) -> None:
+    if problems >= 2**kernels.DONE_BITS:
+        raise ValueError(f"{problems} problems: a launch has fewer than 2**{kernels.DONE_BITS}")
+
+
+def _group(state: State, kind: str, width: int, numbers: list[int]) -> Group:
+    """Allocate and bind the launch of the stacks with these numbers."""
+    stacks = [state.stacks[number].matrices for number in numbers]
+    shapes = np.concatenate([np.tile(one.shape[1:], (len(one), 1)) for one in stacks])
+    sizes = shapes.astype(np.int64).prod(axis=1)
+    lines = np.zeros((len(shapes), 4), np.int32)
+    lines[:, :2] = shapes
+    lines[1:, 2:] = np.cumsum(shapes[:-1], axis=0)
+    first = np.concatenate([[0], np.cumsum(sizes[:-1])]).astype(np.int64)
+    flat = stacks[0] if len(stacks) == 1 else np.concatenate([one.reshape(-1) for one in stacks])
+    dtype = np.dtype(kind)
+    rows, columns = map(int, shapes.sum(axis=0))
+    group = Group(numbers, len(shapes))
+    group.mailbox = Mailbox()
+    a = group.arrays
+    a["cost"] = device.to_device(flat.reshape(-1))
+    a["first"], a["lines"] = device.to_device(first), device.to_device(lines.reshape(-1))
+    a["loose"] = device.to_device(
+        np.concatenate([state.stacks[number].loose for number in numbers])
+    )
+    for name, size, of in (
+        ("column", rows, np.int32), ("u", rows, dtype), ("v", columns, dtype),
+        ("status", len(shapes), np.int32), ("counts", len(COUNTS) * len(shapes), np.int32),
+    ):  # fmt: skip
+        a[name] = device.empty(size, of)
+    a["words"] = device.to_device(np.zeros(3, np.int64))
+    limit = FOREVER if state.seconds is None else max(1, min(FOREVER, int(1e9 * state.seconds)))
+    threads, a_thread = shape_of(width)
+    group.launches["assign"] = bind(
+        KERNELS[kind].assign_with(width, a_thread), group.problems, threads,
+        kernels.Batch(a["cost"], a["first"], a["lines"], a["loose"],
+                      np.int32(REPAIRS if dtype.kind == "f" else -1), largest(dtype),
+                      dtype.type(0), np.int64(limit)),
+        kernels.Out(a["column"], a["u"], a["v"], a["status"], a["counts"], a["words"],
+                    group.mailbox.device_word),
+    )  # fmt: skip
+    return group
+
+
+# ------------------------------------------------------------------------------- run
+
+
+def run(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """Solve on resident costs: a launch a group, all enqueued before the first is awaited.
+
+    Parameters
+    ----------
+    state : State
+        From `upload`; may be run again.
+    trace : callable, optional
+        Not called: the host sees no steps.
+
+    Raises
+    ------
+    ValueError
+        If in one of the matrices every complete assignment has a forbidden pair.
+    GivenUpError
+        If the time is over.
+    """
+    state.solved = False
+    for group in state.groups:
+        group.forget()
+        group.launches["assign"]()
+    ends = [group.payload() for group in state.groups]
+    if LATE in ends:
+        assert state.seconds is not None
+        reached = {"solved": sum(_solved(group) for group in state.groups)}
+        message = f"gave up after {state.seconds:.1f} s and {in_words(reached)}"
+        raise GivenUpError(message, 1000 * state.seconds, reached)
+    if INFEASIBLE in ends:
+        raise ValueError(INFEASIBLE_COSTS)
+    state.solved = True
+
+
+def _solved(group: Group) -> int:
+    return int((device.to_host(group.arrays["status"]) == SOLVED).sum())
+
+
+# ------------------------------------------------------------------------------- download
+
+
+def download(state: State) -> Answers | Assignment:
+    """Copy the answers to the host, in the caller's terms.
+
+    Returns
+    -------
+    Answers, or Assignment for a single matrix
+        Its counters are the reference's (`papers.synthesis.batch.reference.COUNTS`) over all
+        problems, with ``kernel_launches``.
+
+    Raises
+    ------
+    RuntimeError
+        If no run has ended with answers.
+    """
+    if not state.solved:
+        raise RuntimeError("nothing to download: no run has ended")
+    found: dict[int, tuple[np.ndarray, ...]] = {}
+    counters = dict.fromkeys((*COUNTS, "kernel_launches"), 0)
+    for group in state.groups:
+        column, u, v, counts = (
+            device.to_host(group.arrays[name]) for name in ("column", "u", "v", "counts")
+        )
+        totals = counts.reshape(-1, len(COUNTS)).sum(axis=0, dtype=np.int64)
+        for name, total in zip(COUNTS, totals.tolist(), strict=True):
+            counters[name] += total
+        counters["kernel_launches"] += group.launches["assign"].count
+        row, line = 0, 0
+        for number in group.numbers:
+            k, n, m = state.stacks[number].matrices.shape
+            rows, lines = slice(row, row + k * n), slice(line, line + k * m)
+            row, line = rows.stop, lines.stop
+            found[number] = _in_callers_terms(
+                state.stacks[number], column[rows].reshape(k, n), u[rows].reshape(k, n),
+                v[lines].reshape(k, m), state.maximize,
+            )  # fmt: skip
+    parts = [
+        found[number] if number in found else _nothing(stack)
+        for number, stack in enumerate(state.stacks)
+    ]
+    answers = Answers(state, parts, counters)
+    return answers[0] if state.single else answers
+
+
+def _in_callers_terms(
+    stack: Stack, column: np.ndarray, u: np.ndarray, v: np.ndarray, maximize: bool
+) -> tuple[np.ndarray, ...]:
+    """Rows, columns and duals of the caller's matrices, a line each."""
+    k, n, _ = stack.matrices.shape
+    wide = np.float64 if stack.matrices.dtype.kind == "f" else np.int64
+    columns = column.astype(np.int64)
+    rows = np.broadcast_to(np.arange(n), (k, n)).copy()
+    sign = -1 if maximize else 1
+    mine, other = sign * u.astype(wide) + stack.shift, sign * v.astype(wide)
+    if stack.turned:
+        order = np.argsort(columns, axis=1)
+        rows, columns = np.take_along_axis(columns, order, 1), order
+        mine, other = other, mine
+    return rows, columns, mine, other
+
+
+def _nothing(stack: Stack) -> tuple[np.ndarray, ...]:
+    """The answer to matrices without entries: nothing is assigned."""
+    k, n, m = stack.matrices.shape
+    lines = np.zeros((k, 0), np.int64)
+    u, v = (np.zeros((k, length), np.int64) for length in (n, m))
+    return (lines, lines, v, u) if stack.turned else (lines, lines, u, v)
+
+
+def solve(costs: Any, maximize: bool = False, seconds: float | None = None) -> Any:
+    """Upload, run and download; see there."""
+    state = upload(costs, maximize, seconds)
+    run(state)
+    return download(state)
+
+
+SOLVER = Solver(
+    name="batch",
+    title="synthesis: many matrices, a block each",
+    device="cuda",
+    problem="assignment",
+    upload=upload,
+    run=run,
+    download=cast(Any, download),  # of a stack: `Answers`
+    stack=True,
+)

@@ -1,0 +1,111 @@
+"""Batches of small matrices: one launch beside SciPy's loop and others' batched GPU code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence import tables
+from papers.common.evidence.comparisons import correct, goal, not_measured
+from papers.common.evidence.tables import KEY, Published, by_seed, named
+from papers.common.instances.labels import label_range
+from papers.common.model import Cell, Comparison, Instance, Plan
+from papers.synthesis.evidence import peers
+from papers.synthesis.evidence.uniform import LABELS
+
+BATCH, LOOP = "synthesis:batch_of_seeds", "synthesis:scipy_loop"
+
+BATCHES = (
+    (1000, 32), (1000, 64), (500, 100), (128, 256), (208, 300), (64, 512), (16, 1024), (1, 1024),
+)  # fmt: skip
+"""Problems and their order, as the peer was timed."""
+
+SMALL = ((3, 8), (2, 12))
+"""The batches of the CPU executor."""
+
+MOST_MS = {(1000, 32): 0.15, (1000, 64): 0.17, (500, 100): 0.25, (128, 256): 1.0}
+"""Our goals: milliseconds of a run on the peers' card, both ranges."""
+
+
+def batches(plan: Plan) -> tuple[tuple[int, int], ...]:
+    """Return problems and order of the plan's batches."""
+    if not plan.gpu:
+        return SMALL if plan.preset == "paper" else SMALL[:1]
+    return {"smoke": BATCHES[:1], "quick": BATCHES[:4], "paper": BATCHES}[plan.preset]
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return the cells: every batch begins with the instance of seed 1."""
+    return [
+        Cell(solver, Instance("uniform", n, label, seed=1),
+             ("run", "end_to_end") if solver == BATCH else ("run",),
+             (("problems", problems), ("cost_range", label_range(n, label))))
+        for problems, n in batches(plan)
+        for label in LABELS[1:]
+        for solver in (BATCH, LOOP)
+    ]  # fmt: skip
+
+
+def _of(summary: pd.DataFrame, problems: int, n: int, label: str) -> pd.DataFrame:
+    options = f"problems={problems},cost_range={label_range(n, label)}"
+
+    def rows(solver: str, metric: str = "time_ms", scope: str = "run") -> pd.DataFrame:
+        found = by_seed(summary, solver, metric, scope, options)
+        return found[(found["n"] == n) & (found["cost_range"] == label)]
+
+    table = rows(BATCH).rename(columns={"value": "batch_ms"})
+    for name, more in {
+        "end_to_end_ms": rows(BATCH, scope="end_to_end"),
+        "scipy_loop_ms": rows(LOOP),
+        "bids": rows(BATCH, "bids", "answer"),
+        "scanned": rows(BATCH, "scanned", "answer"),
+        "total_cost": rows(BATCH, "total_cost", "answer"),
+        "scipys_cost": rows(LOOP, "total_cost", "answer"),
+    }.items():
+        table = table.merge(named(more, name), on=[*KEY, "seed"], how="left")
+    return table.assign(problems=problems)
+
+
+def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return times by batch and range, beside the peer's on its card."""
+    found = [
+        _of(summary, problems, n, label)
+        for problems, n in (*BATCHES, *SMALL)
+        for label in LABELS[1:]
+    ]
+    rows = pd.concat(found, ignore_index=True)
+    theirs = published("batch_h200").rename(
+        columns={"solve_ms": "published_peer_ms", "cost": "published_cost"}
+    )
+    at = ["problems", "n", "cost_range"]
+    rows = rows.merge(theirs[[*at, "published_peer_ms", "published_cost"]], on=at, how="left")
+    elsewhere = ~rows.index.isin(peers.here(rows).index)
+    rows.loc[elsewhere, "published_peer_ms"] = np.nan
+    rows = rows.assign(
+        peer_over_batch=rows["published_peer_ms"] / rows["batch_ms"],
+        loop_over_batch=rows["scipy_loop_ms"] / rows["batch_ms"],
+    )
+    rows = tables.order(rows, by=("n", "problems", "cost_range"), ranked={"cost_range": LABELS})
+    return rows[
+        ["problems", "n", "cost_range", "source", "device", "batch_ms", "end_to_end_ms",
+         "scipy_loop_ms", "published_peer_ms", "loop_over_batch", "peer_over_batch", "bids",
+         "scanned", "total_cost", "scipys_cost", "published_cost"]
+    ]  # fmt: skip
+
+
+def compare(found: pd.DataFrame) -> list[Comparison]:
+    """Check the sums of the costs, and our goals on the peers' card."""
+    judged, goals = [], []
+    for row in found.itertuples(index=False):
+        what = f"{row.problems} of {row.n} a side, range {row.cost_range}"
+        for who, cost in (("SciPy's", row.scipys_cost), ("the peer's", row.published_cost)):
+            if pd.notna(cost):
+                same = float(cost) == float(row.total_cost)
+                judged.append(
+                    correct(f"sum of costs as {who}, {what}", float(cost), float(row.total_cost),
+                            same)
+                )  # fmt: skip
+        if pd.notna(row.published_peer_ms) and (row.problems, row.n) in MOST_MS:
+            most = MOST_MS[row.problems, row.n]
+            goals.append(goal(f"ms a run, {what}", float(row.batch_ms), at_most=most))
+    return judged + (goals or not_measured("ms a run of a batch, on the peers' card", "goal"))

@@ -1,0 +1,34 @@
+"""Describes what the synthesis measures, as data: an entry an experiment.
+
+There is no print. Others' programs on the same card are data in `published/`, what we want to reach
+are goals, and both are judged where the card is the peers' (`peers`).
+"""
+
+from __future__ import annotations
+
+from papers.common.model import Experiment
+from papers.synthesis.evidence import ablation, batches, calls, families, uniform
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        name="uniform", title="Uniform costs: the dense solver, ours, a CPU's and others' codes",
+        kind="figure", cells=uniform.cells, table=uniform.table, figure=uniform.draw,
+        compare=uniform.compare,
+    ),
+    Experiment(
+        name="families", title="Structured costs, floats and rectangles beside the best peer",
+        kind="table", cells=families.cells, table=families.table, compare=families.compare,
+    ),
+    Experiment(
+        name="batches", title="Batches in one launch beside SciPy's loop and others' batched code",
+        kind="table", cells=batches.cells, table=batches.table, compare=batches.compare,
+    ),
+    Experiment(
+        name="calls", title="What the call adds to the solver that it chooses, at n = 64",
+        kind="table", cells=calls.cells, table=calls.table, interleaved=True,
+    ),
+    Experiment(
+        name="ablation", title="The dense solver with one setting changed at a time",
+        kind="table", cells=ablation.cells, table=ablation.table, interleaved=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,123 @@
+"""Structured costs, floats, ties and rectangles: where solvers of uniform costs lose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence import tables
+from papers.common.evidence.comparisons import correct, goal, not_measured
+from papers.common.evidence.tables import KEY, Published, by_seed, named
+from papers.common.instances.structured import FLOATS, PEERS_SEED, STRUCTURED
+from papers.common.model import Cell, Comparison, Instance, Plan
+from papers.synthesis.evidence import peers
+from papers.synthesis.evidence.uniform import CPU, DENSE, OPT4
+
+SHAPES = ("200x2000", "2000x200", "3x7000", "1000x3000")
+SMALL_SHAPES = ("4x12", "12x4")
+
+SIZES = {"smoke": (64,), "quick": (300,), "paper": (1000, 2000)}
+EXECUTOR = {"smoke": (6,), "quick": (8,), "paper": (8,)}
+PRODUCT = 300
+"""The order of ``product``: the Hungarian algorithm's worst case takes others seconds there."""
+
+SHARE, LONG_MS = 0.1, 50.0
+"""Our goals: a tenth of the best peer's time where that takes longer, in ms; else less than it."""
+
+FAMILIES = ("structured", "floats", "rectangle")
+NOT_FINITE = "few_pairs"
+
+
+def instances(plan: Plan) -> list[Instance]:
+    """Return the instances of a plan; those of `structured` have the peers' seed."""
+    sizes = (SIZES if plan.gpu else EXECUTOR)[plan.preset]
+    shapes = SHAPES if plan.gpu and plan.preset == "paper" else SMALL_SHAPES
+    found = [
+        Instance("structured", n, name, seed=PEERS_SEED)
+        for name in STRUCTURED
+        for n in (sizes if name != "product" else (min(PRODUCT, *sizes),))
+    ]
+    found += [
+        Instance("floats", n, name, seed=s) for name in FLOATS for n in sizes for s in plan.seeds
+    ]
+    rows = {shape: int(shape.partition("x")[0]) for shape in shapes}
+    return found + [
+        Instance("rectangle", n, shape, seed=s) for shape, n in rows.items() for s in plan.seeds
+    ]
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return the cells of all instances by ours and the CPU's codes that take them."""
+    return [
+        Cell(solver, one, ("run", "end_to_end") if solver == DENSE else ("run",))
+        for one in instances(plan)
+        for solver in (DENSE, OPT4, *CPU.values())
+        if one.label != NOT_FINITE or "lapjv" not in solver
+    ]
+
+
+def _of(summary: pd.DataFrame, family: str) -> pd.DataFrame:
+    """Return the times of one family, a row a seed."""
+    rows = by_seed(summary, DENSE, family=family).rename(columns={"value": "dense_ms"})
+    columns = {
+        "end_to_end_ms": by_seed(summary, DENSE, scope="end_to_end", family=family),
+        "opt4_ms": by_seed(summary, OPT4, family=family),
+        **{f"{name}_ms": by_seed(summary, code, family=family) for name, code in CPU.items()},
+        "barriers": by_seed(summary, DENSE, "barriers", "answer", family=family),
+        "cost": by_seed(summary, DENSE, "cost", "answer", family=family),
+    }
+    for name, more in columns.items():
+        rows = rows.merge(named(more, name), on=[*KEY, "seed"], how="left")
+    return rows.assign(family=family)
+
+
+def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return times by instance beside the best peer, of all recorded and measured ones."""
+    rows = pd.concat([_of(summary, family) for family in FAMILIES], ignore_index=True)
+    at = ["family", *KEY, "device"]
+    values = [name for name in rows if name not in (*at, "seed")]
+    rows = rows.groupby(at, sort=False)[values].median().reset_index()
+    theirs = published(peers.FAMILIES).rename(columns={"label": "cost_range"})
+    optimum = theirs.groupby(["n", "cost_range"])["cost"].median().rename("published_cost")
+    best = peers.best(theirs, ["n", "cost_range"]).merge(
+        optimum.reset_index(), on=["n", "cost_range"]
+    )
+    rows = rows.merge(
+        best.assign(family="structured"), on=["family", "n", "cost_range"], how="left"
+    )
+    elsewhere = ~rows.index.isin(peers.here(rows).index)
+    rows.loc[elsewhere, "published_best_ms"] = np.nan
+    rows["best_peer"] = rows["best_peer"].where(~elsewhere, None)
+    measured = [f"{name}_ms" for name in CPU]
+    rows = rows.assign(best_ms=rows[[*measured, "published_best_ms"]].min(axis=1))
+    rows = rows.assign(dense_over_best=rows["dense_ms"] / rows["best_ms"])
+    rows = tables.order(
+        rows, by=("family", "cost_range", "n"),
+        ranked={"family": FAMILIES, "cost_range": (*STRUCTURED, *FLOATS, *SHAPES)},
+    ).rename(columns={"cost_range": "costs"})  # fmt: skip
+    return rows[
+        ["family", "costs", "n", "source", "device", "dense_ms", "end_to_end_ms", "opt4_ms",
+         *measured, "best_peer", "published_best_ms", "best_ms", "dense_over_best", "barriers",
+         "cost", "published_cost"]
+    ]  # fmt: skip
+
+
+def compare(found: pd.DataFrame) -> list[Comparison]:
+    """Check the optima of the structured instances, and our goals beside the best peer."""
+    rows = found[found["family"] == "structured"] if len(found) else found
+    judged = []
+    for row in rows.dropna(subset=["published_cost"]).itertuples(index=False) if len(rows) else ():
+        judged.append(
+            correct(f"cost of {row.costs} n={row.n}", float(row.published_cost), float(row.cost),
+                    row.published_cost == row.cost)
+        )  # fmt: skip
+    goals = []
+    mine = peers.on_gpu(rows).dropna(subset=["published_best_ms"]) if len(rows) else rows
+    for row in mine.itertuples(index=False):
+        most = SHARE if row.best_ms > LONG_MS else 1.0
+        note = f"the best of all takes {row.best_ms:.4g} ms"
+        what = f"synthesis:dense over the best peer, {row.costs} n={row.n}"
+        goals.append(goal(what, float(row.dense_over_best), at_most=most, note=note))
+    return judged + (
+        goals or not_measured("synthesis:dense over the best peer, on the peers' card", "goal")
+    )

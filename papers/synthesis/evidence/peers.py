@@ -1,0 +1,73 @@
+"""Times of others' programs on the same instances and the same card: data with a provenance.
+
+The README of the synthesis says which program each is, and how it was timed. Times of two cards
+never stand in one comparison: `here` keeps the measurements of the card that the peers ran on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence.tables import Published
+from papers.common.gpu.device import EXECUTOR_NAME
+
+CARD = "H200"
+"""The card of all recorded times, a part of its name."""
+
+RIVAL = "hylac-classical"
+"""The fastest of others' GPU codes on uniform costs."""
+
+UNIFORM, FAMILIES, PRICES = "lap_h200", "families_h200", "prices"
+"""Names of the CSV files."""
+
+
+def here(measured: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of kernels that were measured on the peers' card."""
+    return measured[measured["device"].astype(str).str.contains(CARD)]
+
+
+def on_gpu(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table that were measured on some GPU."""
+    if table.empty:
+        return table
+    known = table["device"].notna() & (table["device"].astype(str) != EXECUTOR_NAME)
+    return table[known]
+
+
+def best(times: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return the fastest peer of each instance: its name and its median over the seeds.
+
+    Parameters
+    ----------
+    times : DataFrame
+        ``peer``, ``solve_ms`` and the columns `by`; a peer without a time (it was stopped) counts
+        for nothing.
+    by : list of str
+        The columns that tell instances apart.
+
+    Returns
+    -------
+    DataFrame
+        `by`, ``best_peer`` and ``published_best_ms``.
+    """
+    medians = times.dropna(subset=["solve_ms"]).groupby([*by, "peer"])["solve_ms"].median()
+    rows = medians.reset_index().sort_values([*by, "solve_ms"], kind="stable")
+    rows = rows.drop_duplicates(by)
+    return rows.rename(columns={"peer": "best_peer", "solve_ms": "published_best_ms"})
+
+
+def prices(published: Published) -> dict[str, float]:
+    """Return what a barrier of the grid (ms) and a byte read (ms) cost on the peers' card."""
+    rows = published(PRICES)
+    of = {row.what: float(row.price) for row in rows.itertuples(index=False)}
+    return {"barrier": of["barrier"] / 1e3, "byte": 1e3 / (of["reading"] * 1e12)}
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean; NaN of nothing."""
+    logs = np.log(np.asarray(list(values), np.float64))
+    return float(np.exp(logs.mean())) if logs.size else math.nan

@@ -1,0 +1,141 @@
+"""Uniform costs of three ranges: the dense solver beside ours, the CPU's and others' programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.common.evidence import plots, tables
+from papers.common.evidence.comparisons import goal, not_measured
+from papers.common.evidence.tables import KEY, Published, by_seed, named
+from papers.common.model import Cell, Comparison, Instance, Plan, Scope
+from papers.synthesis.evidence import peers, work
+
+DENSE, OPT4 = "synthesis:dense", "kawtikwar_opts:opt4"
+CPU = {"scipy": "synthesis:scipy", "lapjv": "synthesis:lapjv", "lapjvs": "synthesis:lapjvs"}
+LABELS = ("0.1n", "n", "10n")
+
+SIZES = {"smoke": (128,), "quick": (256, 512), "paper": (256, 512, 1024, 2048, 4096, 8192)}
+EXECUTOR = {"smoke": (8,), "quick": (8, 12), "paper": (8, 12)}
+
+ALL_SIZES = {n for of in (SIZES, EXECUTOR) for sizes in of.values() for n in sizes}
+"""Other experiments measure other sizes, which are not this table's."""
+
+SCIPYS_LARGEST = 4096
+"""SciPy's runs beyond take seconds each, and the peers' record has them."""
+
+GOAL_CELLS = tuple((n, label) for n in (512, 1024, 2048, 4096, 8192) for label in LABELS)
+MEAN, WORST = 10.0, 3.0
+"""Our goals beside the fastest of others' GPU codes: so many times as fast in the geometric mean of
+`GOAL_CELLS`, and nowhere less than so many times."""
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return the cells: device-resident and from host to host for ours, the call for CPU codes."""
+    both: tuple[Scope, ...] = ("run", "end_to_end")
+    found = []
+    for n in (SIZES if plan.gpu else EXECUTOR)[plan.preset]:
+        for label in LABELS:
+            for seed in plan.seeds:
+                instance = Instance("uniform", n, label, seed=seed)
+                found += [Cell(DENSE, instance, both), Cell(OPT4, instance)]
+                found += [
+                    Cell(solver, instance)
+                    for name, solver in CPU.items()
+                    if name != "scipy" or n <= SCIPYS_LARGEST
+                ]
+    return found
+
+
+def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return times, ratios, counts and the floor by size and range: medians over the seeds."""
+    rows = by_seed(summary, DENSE).rename(columns={"value": "dense_ms"})
+    rows = rows[rows["n"].isin(ALL_SIZES)]
+    columns = {
+        "end_to_end_ms": by_seed(summary, DENSE, scope="end_to_end"),
+        "opt4_ms": by_seed(summary, OPT4),
+        **{f"{name}_ms": by_seed(summary, solver) for name, solver in CPU.items()},
+        **{name: by_seed(summary, DENSE, name, "answer") for name in work.COUNTERS},
+    }
+    for name, more in columns.items():
+        rows = rows.merge(named(more, name), on=[*KEY, "seed"], how="left")
+    rows = _beside_peers(rows, published)
+    values = [name for name in rows if name not in (*KEY, "device", "seed")]
+    grouped = rows.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
+    grouped = grouped.merge(
+        peers.best(published(peers.UNIFORM), ["n", "cost_range"]), on=["n", "cost_range"],
+        how="left",
+    )  # fmt: skip
+    elsewhere = ~grouped.index.isin(peers.here(grouped).index)
+    grouped.loc[elsewhere, "published_best_ms"] = np.nan
+    grouped["best_peer"] = grouped["best_peer"].where(~elsewhere, None)
+    grouped = grouped.assign(
+        best_over_dense=grouped["published_best_ms"] / grouped["dense_ms"],
+        opt4_over_dense=grouped["opt4_ms"] / grouped["dense_ms"],
+        dense_over_floor=grouped["dense_ms"] / grouped["floor_ms"],
+    )
+    grouped = tables.order(grouped, ranked={"cost_range": LABELS})
+    return grouped[
+        ["n", "cost_range", "source", "device", "dense_ms", "end_to_end_ms", "opt4_ms",
+         *(f"{name}_ms" for name in CPU), "published_hylac_ms", "best_peer", "published_best_ms",
+         "opt4_over_dense", "hylac_over_dense", "best_over_dense", "rounds", "iterations",
+         "barriers", "mib_read", "floor_ms", "dense_over_floor"]
+    ]  # fmt: skip
+
+
+def _beside_peers(rows: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Add the fastest GPU rival's time by seed, the bytes that were read, and the floor."""
+    theirs = published(peers.UNIFORM)
+    theirs = theirs[theirs["peer"] == peers.RIVAL][["n", "cost_range", "seed", "solve_ms"]]
+    rows = rows.merge(
+        theirs.rename(columns={"solve_ms": "published_hylac_ms"}),
+        on=["n", "cost_range", "seed"], how="left",
+    )  # fmt: skip
+    on_card = rows.index.isin(peers.here(rows).index)
+    rows.loc[~on_card, "published_hylac_ms"] = np.nan
+    prices = peers.prices(published)
+    counted = [
+        (int(row["n"]), {name: float(row[name]) for name in work.COUNTERS})
+        for row in rows[["n", *work.COUNTERS]].to_dict("records")
+    ]
+    floor = [work.floor_ms(n, n, 4, counts, prices) for n, counts in counted]
+    return rows.assign(
+        hylac_over_dense=rows["published_hylac_ms"] / rows["dense_ms"],
+        mib_read=[work.bytes_read(n, n, 4, counts) / 2**20 for n, counts in counted],
+        floor_ms=np.where(on_card, np.array(floor, np.float64), np.nan),
+    )
+
+
+def compare(found: pd.DataFrame) -> list[Comparison]:
+    """Check our goals beside the fastest of others' GPU codes, where all cells were measured."""
+    judged: list[Comparison] = []
+    rows = found.dropna(subset=["hylac_over_dense"]) if len(found) else found
+    for _, mine in rows.groupby("source", sort=False) if len(rows) else ():
+        ratios = {(row.n, row.cost_range): row.hylac_over_dense for row in mine.itertuples()}
+        if not set(GOAL_CELLS) <= set(ratios):
+            continue
+        wanted = pd.Series({key: ratios[key] for key in GOAL_CELLS})
+        n, label = wanted.idxmin()
+        what = f"{peers.RIVAL} over synthesis:dense"
+        judged += [
+            goal(f"{what}, geometric mean of {len(wanted)} cells",
+                 peers.geometric_mean(wanted), at_least=MEAN),
+            goal(f"{what}, worst of {len(wanted)} cells", float(wanted.min()), at_least=WORST,
+                 note=f"n={n} range {label}"),
+        ]  # fmt: skip
+    return judged or not_measured(
+        f"{peers.RIVAL} over synthesis:dense: all {len(GOAL_CELLS)} cells, on its card", "goal"
+    )
+
+
+def draw(found: pd.DataFrame) -> Any:
+    """Draw the times over n, a curve a range, the rival's dashed."""
+    shown = tables.best_source(found, "published_hylac_ms", "dense_ms")
+    return plots.line_plot(
+        shown, x="n", y_published="published_hylac_ms", y_measured="dense_ms", series="cost_range",
+        xscale="log2", yscale="log", xlabel="matrix size n", ylabel="time (ms), device-resident",
+        title=f"Uniform costs: synthesis:dense, and {peers.RIVAL} (published)\n"
+        f"{tables.measured_by(shown)}",
+    )  # fmt: skip

@@ -1,0 +1,49 @@
+"""The least that a run of the dense solver can take, from the work that it has counted.
+
+A run reads the costs in passes whose numbers it counts: the row minima of the start and of every
+rescaling, the column minima of the start, one row for a bid, one row for a row that a search
+relaxes, and the sample for the mean. It meets at the barriers that it counts. Neither can be had
+for less than its price on the card, so that their sum is a floor: waits for memory between
+barriers, the duals' traffic and the threads' unequal shares come on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from papers.synthesis.assignment.settings import Settings
+
+COUNTERS = ("rounds", "iterations", "barriers", "bids", "relaxed", "rescalings")
+"""The counters that the floor is made of; the first three are shown."""
+
+KEPT_BYTES = 32 * 2**20
+"""A matrix up to this size stays in the card's second-level cache: only its first pass is read
+from memory, the others cost barriers alone."""
+
+
+def bytes_read(n: int, m: int, size: int, counts: Mapping[str, float]) -> float:
+    """Return the bytes of costs that a run reads at least.
+
+    Parameters
+    ----------
+    n, m : int
+        Rows and columns, ``n <= m``.
+    size : int
+        Bytes a cost.
+    counts : mapping of str to float
+        ``rescalings``, ``bids`` and ``relaxed`` of the answer.
+    """
+    sampled = min(n, Settings().sampled_rows)
+    columns = n if n == m else 0
+    rows = n * counts["rescalings"] + columns + sampled + counts["bids"] + counts["relaxed"]
+    return float(rows) * m * size
+
+
+def floor_ms(
+    n: int, m: int, size: int, counts: Mapping[str, float], prices: Mapping[str, float]
+) -> float:
+    """Return the floor of a run in ms; see `bytes_read`, and `peers.prices` for the prices."""
+    read = bytes_read(n, m, size, counts)
+    if n * m * size <= KEPT_BYTES:
+        read = n * m * size
+    return counts["barriers"] * prices["barrier"] + read * prices["byte"]

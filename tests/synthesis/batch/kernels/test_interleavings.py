@@ -1,0 +1,118 @@
+"""The launch under seeded interleavings, in a strong and in a weak memory, and planted faults."""
+
+import inspect
+
+import numpy as np
+import pytest
+from memory_sites import sites_below
+from nightly import first
+from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+
+from papers.common.executor.scheduler import Executor
+from papers.common.executor.weak_memory import WeakMemory
+from papers.common.gpu import device
+from papers.synthesis.batch import solver
+from papers.synthesis.batch.kernels import floats, narrow, solve, wide
+
+NOT_NEEDED = {
+    "solve.tell: store_release_system": "the host looks at this one word; all else that it reads "
+    "of the launch it copies after the launch's end, in the stream's order",
+}
+
+
+def solved(kind, seed, weak, width=12):
+    """A few small matrices at once, proved; a second warp where the longer side is 130."""
+    costs = []
+    for more in range(3):
+        cost, maximize = draw(kind, 2 * (3 * seed + more), most=width)
+        assert not maximize
+        if has_assignment(cost, False):
+            costs.append(np.asarray(cost))
+    memory = WeakMemory(seed) if weak else None
+    with device.executing(Executor(seed, 0.2, memory=memory)):
+        answers = solver.solve(costs)
+    for cost, answer in zip(costs, answers, strict=True):
+        assert_optimal(cost, answer)
+
+
+@pytest.mark.parametrize("seed", first(1, range(20)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_order_of_the_threads_is_right(kind, seed):
+    solved(kind, seed, weak=(seed + list(KINDS).index(kind)) % 2 == 1)
+
+
+@pytest.mark.parametrize("seed", first(2, range(12)))
+def test_any_order_of_several_warps_is_right(seed):
+    """Five rows and 130 columns, and the other way: two warps reduce together."""
+    g = np.random.default_rng(seed)
+    kinds = [lambda s: g.integers(0, 9, s), lambda s: g.random(s)]
+    cost = kinds[seed % 2]((5, 130) if seed % 3 else (130, 4))
+    with device.executing(Executor(seed, 0.1, memory=WeakMemory(seed) if seed % 2 else None)):
+        answer = solver.solve(cost)
+    assert_optimal(cost, answer)
+
+
+def test_every_site_says_why_it_is_not_needed():
+    assert set(sites_below("synthesis/batch")) == set(NOT_NEEDED)
+
+
+# ------------------------------------------------------------------------------- planted faults
+
+FAULTS = {
+    "all rows get what they choose": (
+        "choose_with", "chosen >= 0 and work.row[chosen] == i", "chosen >= 0", "two values"
+    ),
+    "the first column of the order counts": (
+        "choose_with", "chosen = int32(place + start)", "chosen = int32(place)", "uniform"
+    ),
+    "the driven row keeps its column": (
+        "bids_with", "work.column[driven] = -1", "pass", "uniform"
+    ),
+    "a bid lowers too much": (
+        "bids_with", "work.v[j] -= second - first", "work.v[j] -= second - first + 7", "uniform"
+    ),
+    "distances forget the path": (
+        "path_with", "work.v[j] - least)", "work.v[j])", "uniform"
+    ),
+    "duals stay": (
+        "path_with", "+= distance[k] - least", "+= 0 * distance[k]", "product"
+    ),
+    "the matching is read while it is written": (
+        "bids_with", "cuda.syncthreads()  # all have read the matching and the duals", "pass",
+        "narrow",
+    ),
+    "the path is shifted before all know it": (
+        "path_with",
+        "cuda.syncthreads()  # all have read the duals, and all rows before are stored", "pass",
+        "product",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def _kernels_are_made_anew():
+    caches = [solve.assign_with, *(module.assign_with for module in (floats, narrow, wide))]
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+def solve_many(kind):
+    for seed in range(60):
+        solved(kind, seed, weak=seed % 2 == 1)
+
+
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_noticed(fault, monkeypatch):
+    name, right, wrong, kind = FAULTS[fault]
+    text = inspect.getsource(getattr(solve, name))
+    assert right in text
+    namespace = dict(vars(solve))
+    exec(text.replace(right, wrong), namespace)
+    monkeypatch.setattr(solve, name, namespace[name])
+    with pytest.raises(Exception) as told:
+        solve_many(kind)
+    assert not isinstance(told.value, (NameError, SyntaxError, TypeError))

@@ -1,0 +1,230 @@
+"""Batches: the reference's answers and counts, every kind, stacks and lists, in the executor."""
+
+import itertools
+
+import numpy as np
+import pytest
+from nightly import first
+from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+
+import papers
+from papers.common.executor.scheduler import Executor
+from papers.common.gpu import device
+from papers.common.gpu.signatures import argument_types
+from papers.common.model import GivenUpError
+from papers.kawtikwar_opts.kernels.clock import globaltimer
+from papers.synthesis.batch import reference, solver
+from papers.synthesis.batch.costs import NARROW, WIDTHS, stack_of
+from papers.synthesis.batch.kernels import floats, narrow, solve, wide
+from papers.synthesis.solvers import SOLVERS
+
+
+def matrices(kind, seeds, most=9):
+    """Matrices of a kind that have an assignment, with one `maximize` for all."""
+    drawn = [draw(kind, seed, most) for seed in seeds]
+    kept = [cost for cost, maximize in drawn if not maximize and has_assignment(cost, False)]
+    return [np.asarray(cost) for cost in kept]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_solved_and_counted_as_by_the_reference(kind):
+    for seed in range(6):
+        cost, maximize = draw(kind, seed)
+        if not has_assignment(cost, maximize):
+            with pytest.raises(ValueError, match="infeasible"):
+                solver.solve(cost, maximize)
+            continue
+        answer = solver.solve(cost, maximize)
+        assert_optimal(cost, answer, maximize)
+        stack = stack_of(np.asarray(cost)[None], maximize)
+        told = reference.solve(stack.matrices[0], stack.loose[0])
+        assert {name: answer.counters[name] for name in reference.COUNTS} == told.counts
+        assert answer.counters["kernel_launches"] == 1
+
+
+@pytest.mark.parametrize("kind", ["uniform", "floats", "narrow", "line"])
+def test_a_list_of_any_sizes_is_one_launch(kind):
+    costs = matrices(kind, range(0, 40, 2))
+    answers = solver.solve(costs)
+    assert len(answers) == len(costs) > 9
+    assert answers.counters["kernel_launches"] == 1
+    for cost, answer in zip(costs, answers, strict=True):
+        assert_optimal(cost, answer)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 5), (4, 3, 7), (2, 7, 3), (1, 1, 1), (2, 1, 6)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_stack_is_one_launch_and_has_lines(shape, maximize):
+    costs = np.random.default_rng(1).integers(-20, 20, shape)
+    answers = solver.solve(costs, maximize)
+    k, n, m = shape
+    assert answers.row_ind.shape == answers.col_ind.shape == (k, min(n, m))
+    assert (answers.row_duals.shape, answers.column_duals.shape) == ((k, n), (k, m))
+    assert answers.counters["kernel_launches"] == 1
+    for cost, answer in zip(costs, answers, strict=True):
+        assert_optimal(cost, answer, maximize)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3), (2, 0, 0), (2, 0, 4), (2, 4, 0)])
+def test_nothing_to_assign(shape):
+    answers = solver.solve(np.zeros(shape))
+    assert len(answers) == shape[0]
+    assert all(answer.row_ind.size == 0 and answer.cost == 0 for answer in answers)
+
+
+def test_types_and_classes_of_sizes_are_launches_of_their_own():
+    g = np.random.default_rng(2)
+    costs = [
+        g.integers(0, 99, (4, 6)), g.random((5, 5)), g.integers(0, 2**40, (3, 3)),
+        g.integers(0, 9, (33, 3)), np.zeros((0, 2)), g.random((6, 2)).astype(np.float32),
+    ]  # fmt: skip
+    state = solver.upload(costs)
+    assert [group.numbers for group in state.groups] == [[0], [1, 5], [2], [3]]
+    solver.run(state)
+    for cost, answer in zip(costs, solver.download(state), strict=True):
+        if cost.size:
+            assert_optimal(cost, answer)
+
+
+@pytest.mark.parametrize("m", [31, 33, 65, 129, 257])
+def test_every_class_of_sizes(m):
+    """A warp with 1, 2 and 4 columns a thread, 2 warps, 4 warps."""
+    g = np.random.default_rng(m)
+    for cost in (g.integers(0, 3 * m, (5, m)), g.integers(0, 2, (m, 4))):
+        assert_optimal(cost, solver.solve(cost))
+
+
+def test_threads_cover_every_width():
+    for width in WIDTHS:
+        threads, columns = solver.shape_of(width)
+        assert threads * columns == width
+        assert threads % 32 == 0
+        assert threads <= 32 * solve.MOST_WARPS
+
+
+def test_the_widest_range_of_32_bits():
+    """Costs from 0 to almost 2**29, of all structures that push duals to their limits."""
+    g, top = np.random.default_rng(3), NARROW - 1
+    product = KINDS["product"](g, 9, 9)
+    for cost in (
+        top * g.integers(0, 2, (9, 9)), product * (top // 81), g.integers(0, top, (9, 9)),
+        np.where(np.eye(9, k=1) > 0, 0, top), g.integers(0, 2, (4, 9)) * top,
+    ):  # fmt: skip
+        wider = np.append(cost, np.zeros((0, 9), cost.dtype), axis=0)
+        wider[0, 0] = top
+        state = solver.upload(wider)
+        assert state.groups[0].arrays["cost"].dtype == np.int32
+        solver.run(state)
+        assert_optimal(wider, solver.download(state))
+    assert stack_of(np.array([[[0, NARROW]]]), False).matrices.dtype == np.int64
+
+
+def test_a_state_runs_again_and_counts_anew():
+    cost = np.random.default_rng(5).integers(0, 99, (3, 8, 8))
+    state = solver.upload(cost)
+    told = []
+    for _ in range(2):
+        solver.run(state)
+        answers = solver.download(state)
+        for one, answer in zip(cost, answers, strict=True):
+            assert_optimal(one, answer)
+        told.append(answers.counters["bids"])
+    assert told[1] == told[0] > 0
+
+
+def test_one_infeasible_matrix_is_told_and_the_state_runs_again():
+    cost = np.ones((3, 4, 4))
+    cost[1, 2:, 1:] = np.inf  # two rows share a column
+    state = solver.upload(cost)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="infeasible"):
+            solver.run(state)
+    assert device.to_host(state.groups[0].arrays["status"]).tolist() == [0, 1, 0]
+    with pytest.raises(RuntimeError, match="no run has ended"):
+        solver.download(state)
+
+
+def test_a_run_gives_up_and_its_state_runs_again(monkeypatch):
+    """The clock counts how often it is looked at: by each block once, then once a path."""
+    cost = 10 * np.stack([KINDS["product"](np.random.default_rng(1), 6, 6)] * 3)
+    reached = []
+    for looks in (1, 4, 9, 400):
+        ticks = itertools.count(1)
+        monkeypatch.setattr(globaltimer, "__executor__", ticks.__next__)
+        with device.executing(Executor()):
+            state = solver.upload(cost, seconds=1e-9 * looks)
+            try:
+                solver.run(state)
+            except GivenUpError as told:
+                reached.append(told.reached["solved"])
+            else:
+                for answer in solver.download(state):
+                    assert_optimal(cost[0], answer)
+    assert 0 < len(reached) < 4
+    assert max(reached) < 3
+
+
+BAD = {
+    "a row of forbidden pairs": ([[[np.inf, np.inf], [1.0, 2.0]]], {}, "infeasible"),
+    "NaN": ([[[1.0, np.nan]]], {}, "NaN"),
+    "an infinity of the wrong sign": ([[[1.0, -np.inf]]], {}, "wrong sign"),
+    "the same when maximizing": ([[[1.0, np.inf]]], {"maximize": True}, "wrong sign"),
+    "a range of 2**60": ([[[-(2**59), 2**59]]], {}, "overflow"),
+    "costs above 2**60": ([[[2**61, 2**61]]], {}, "2\\*\\*60"),
+    "floats that overflow": ([[[1e308, -1e308]]], {}, "overflow"),
+    "sides above 1024": (np.zeros((1, 2, 1025)), {}, "1024"),
+    "four dimensions": (np.zeros((1, 2, 2, 2)), {}, "2-D"),
+    "text": ([[["a"]]], {}, "integers or floats"),
+    "no time": (np.zeros((1, 2, 2)), {"seconds": 0}, "seconds="),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused(name):
+    costs, options, words = BAD[name]
+    with pytest.raises(ValueError, match=words):
+        solver.upload(np.asarray(costs) if isinstance(costs, list) else costs, **options)
+
+
+def test_the_call_takes_it_by_name(capsys):
+    g = np.random.default_rng(6)
+    stack = g.random((3, 4, 6))
+    named = {"solver": "synthesis:batch", "explain": True}
+    rows, columns = papers.linear_sum_assignment(stack, True, **named)
+    assert "3 matrices of 4 x 6 on the host: synthesis:batch" in capsys.readouterr().out
+    usual = papers.linear_sum_assignment(stack, True)
+    np.testing.assert_array_equal(columns, usual[1])
+    several = [stack[0], g.integers(0, 9, (5, 2)), np.zeros((0, 3))]
+    found = papers.linear_sum_assignment(several, return_duals=True, **named)
+    assert [len(parts) for parts in found] == [4, 4, 4]
+    for cost, (rows, columns, u, v) in zip(several, found, strict=True):
+        assert rows.size == columns.size == min(cost.shape)
+        assert (u.size, v.size) == cost.shape
+    assert papers.linear_sum_assignment([[2, 1], [1, 2]], solver="synthesis:batch")[1].tolist() == [
+        1, 0
+    ]  # fmt: skip
+    assert SOLVERS["batch"].limits == {}
+
+
+# ------------------------------------------------------------------------------- compiled
+
+
+@pytest.mark.parametrize("width", first(2, WIDTHS[::-1]))
+@pytest.mark.parametrize("module", [narrow, wide, floats], ids=["narrow", "wide", "floats"])
+def test_what_a_thread_knows_of_its_columns_is_in_registers(module, width, monkeypatch):
+    """Of every width: no local memory, no call, no float among integers."""
+    cuda = pytest.importorskip("numba.cuda")
+    import numba.cuda.dispatcher as dispatcher
+
+    class Card:
+        compute_capability = (9, 0)
+
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: Card)
+    kernel = module.assign_with(width, solver.shape_of(width)[1])
+    (kind,) = module.ELEMENT_TYPES
+    ptx, _ = cuda.compile(
+        kernel.py_func, argument_types(solve.SIGNATURE, kind), device=False, abi="numba", cc=(9, 0)
+    )
+    assert ".local" not in ptx
+    assert "call" not in ptx
+    assert (".f64" in ptx) == (kind == "float64")

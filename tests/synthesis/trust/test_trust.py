@@ -1,0 +1,206 @@
+"""The script that tries all calls: what it draws, what it notices, and how it goes on."""
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from nightly import first
+
+import papers
+from papers.synthesis.trust import __main__ as command
+from papers.synthesis.trust import drawing, solving
+from papers.synthesis.trust.drawing import CALLS, Class, class_of, task_of
+from papers.synthesis.trust.running import COLUMNS, Counts, Run, Table, Worker
+from papers.synthesis.trust.solving import Solved, solve
+
+LARGEST = 24
+
+
+def tasks(numbers=range(400)):
+    return (task_of(5, number, LARGEST, gpu=False) for number in numbers)
+
+
+def task_with(call="linear_sum_assignment", **wanted):
+    """The first task of a call whose class has these parts, and whose matrix is no single pair."""
+    for task in tasks(range(3000)):
+        fits = all(getattr(task.of, name) == value for name, value in wanted.items())
+        if task.call.name == call and fits:
+            big = call != "linear_sum_assignment" or min(task.data.shape) > 2
+            if big:
+                return task
+    raise AssertionError(wanted)
+
+
+@pytest.mark.parametrize("number", first(3, range(60)))
+def test_every_solve_is_right(number):
+    """A few dozen by night, three by day; the next test has one of each call."""
+    assert solve(task_of(2, number, LARGEST, gpu=False)).right
+
+
+@pytest.mark.parametrize("call", [call.name for call in CALLS])
+def test_every_call_is_tried_and_right(call):
+    task = next(task for task in tasks() if task.call.name == call and task.feasible)
+    outcome = solve(task)
+    assert (outcome.right, outcome.reason) == (True, "")
+
+
+def test_draws_are_the_same_whoever_asks_and_cover_all_classes():
+    drawn = [class_of(3, number) for number in range(3000)]
+    assert {call.name for _, call in drawn} == {call.name for call in CALLS}
+    assert {of.family for of, _ in drawn} >= {*drawing.MATRICES, *drawing.GRAPHS, *drawing.GRIDS}
+    assert {of.dtype for of, _ in drawn} >= {"bool", "int8", "int32", "int64", "float32", "float64"}
+    for number in (0, 7, 31):
+        one, other = (task_of(3, number, LARGEST, gpu=False) for _ in range(2))
+        assert one.of == other.of == class_of(3, number)[0]
+        np.testing.assert_array_equal(*(
+            task.data if isinstance(task.data, np.ndarray) else str(task.data)
+            for task in (one, other)
+        ))  # fmt: skip
+
+
+def test_data_have_the_shape_and_the_type_of_their_class():
+    for task in tasks():
+        of, data = task.of, task.data
+        if task.call.problem == "assignment":
+            each = data if isinstance(data, list) else [data]
+            assert {matrix.dtype.name for matrix in each} == {of.dtype}
+            n, m = each[0].shape[-2:]
+            right = {"square": n == m, "wide": n <= m, "tall": n >= m, "line": 1 in (n, m)}
+            assert right.get(of.shape, True), (of, n, m)
+        elif task.call.problem == "matching":
+            assert of.dtype == "pattern"
+        elif not task.call.name.startswith("grid_cut"):
+            assert data.dtype == of.dtype
+        if task.call.kernels and task.call.problem == "assignment":
+            assert max(max(matrix.shape[-2:]) for matrix in each) <= drawing.EXECUTOR
+
+
+def test_an_infeasible_matrix_is_right_only_if_the_call_says_so(monkeypatch):
+    task = task_with(family="infeasible")
+    assert not task.feasible
+    assert solve(task).right
+    wrong = solve(replace(task, data=np.zeros_like(task.data)))
+    assert (wrong.right, wrong.reason) == (False, "an answer to a problem that has none")
+    feasible = task_with(family="normal")
+    bad = feasible.data.copy()
+    bad[0] = -np.inf if feasible.maximize else np.inf
+    outcome = solve(replace(feasible, data=bad))
+    assert not outcome.right or bad.shape[0] > bad.shape[1]
+
+
+def spoiled(call, change):
+    """A call whose answer is changed."""
+    return lambda *words, **named: change(call(*words, **named))
+
+
+def swapped(answer):
+    rows, columns, u, v = answer
+    return rows, np.roll(columns, 1), u, v
+
+
+def unproved(answer):
+    rows, columns, u, v = answer
+    return rows, columns, u + 1, v
+
+
+@pytest.mark.parametrize("change", [swapped, unproved])
+def test_a_wrong_assignment_is_noticed(change, monkeypatch):
+    task = task_with(family="uniform", shape="square")
+    call = papers.linear_sum_assignment
+    monkeypatch.setattr(papers, "linear_sum_assignment", spoiled(call, change))
+    outcome = solve(task)
+    assert not outcome.right
+    assert outcome.reason
+
+
+def test_a_wrong_matching_and_a_wrong_value_are_noticed(monkeypatch):
+    task = task_with("maximum_bipartite_matching", family="denser")
+    call = papers.maximum_bipartite_matching
+
+    def fewer(column_of):
+        column_of = column_of.copy()
+        column_of[np.flatnonzero(column_of >= 0)[0]] = -1
+        return column_of
+
+    monkeypatch.setattr(papers, "maximum_bipartite_matching", spoiled(call, fewer))
+    assert "not maximum" in solve(task).reason
+    task = task_with("grid_cut", family="4 neighbours")
+    call = papers.grid_cut
+    monkeypatch.setattr(
+        papers, "grid_cut", spoiled(call, lambda cut: replace(cut, value=cut.value + 1))
+    )
+    assert "the call says" in solve(task).reason
+
+
+def test_an_error_of_a_call_is_a_wrong_answer(monkeypatch):
+    def broken(*words, **named):
+        raise IndexError("out of bounds")
+
+    monkeypatch.setattr(papers, "maximum_flow", broken)
+    outcome = solve(task_with("maximum_flow"))
+    assert (outcome.right, outcome.reason) == (False, "IndexError: out of bounds")
+
+
+# ------------------------------------------------------------------------------- the table
+
+OF, RUN = Class("uniform", "int32", "small", "a call"), Run(1, 8, "a card")
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path):
+    table = Table(tmp_path / "there" / "trust.csv")
+    for outcome in (Solved(True, "", 0.5), Solved(False, "why", 0.25), None):
+        table.add(RUN, OF, outcome, 7.0)
+    table.write()
+    again = Table.read(table.path)
+    assert again.counts == {(RUN, OF): Counts(1, 1, 1, 7.75)}
+    assert (again.done(RUN), again.done(replace(RUN, seed=2))) == (3, 0)
+    with table.path.open() as file:
+        assert tuple(next(csv.reader(file))) == COLUMNS
+
+
+def test_the_command_goes_on_where_it_was(tmp_path, capsys):
+    """Ten solves at once, or four and then the rest, are the same counts."""
+    words = ["--seed", "9", "--largest", "6", "--device", "cpu"]
+    counts = []
+    for name, parts in ("once.csv", ("10",)), ("twice.csv", ("4", "10")):
+        for solves in parts:
+            path = tmp_path / name
+            assert command.main([*words, "--solves", solves, "--out", str(path)]) == 0
+            assert f"{solves} solves on CPU executor" in capsys.readouterr().out
+        table = Table.read(path)
+        counts.append({key: (c.solved, c.wrong, c.hung) for key, c in table.counts.items()})
+    assert counts[0] == counts[1]
+    assert sum(solved for solved, _, _ in counts[0].values()) == 10
+
+
+def test_a_solve_that_hangs_is_stopped_and_the_next_one_is_solved():
+    worker = Worker("cpu", 5, 6, patience=300)
+    try:
+        worker.patience = 0
+        assert worker.solve(0) is None
+        worker.patience = 300
+        assert worker.solve(1).right
+        worker._process.kill()
+        assert worker.solve(2) is None  # It died without an answer.
+        assert worker.solve(3).right
+    finally:
+        worker.stop()
+
+
+def test_another_file_is_left_alone(tmp_path, capsys):
+    path = tmp_path / "notes.csv"
+    path.write_text("a,b\n1,2\n")
+    assert command.main(["--out", str(path), "--solves", "1"]) == 2
+    assert path.read_text() == "a,b\n1,2\n"
+    assert "other columns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--solves", "-1"], ["--patience", "0"], ["--largest", "0"]])
+def test_wrong_words_are_refused(words):
+    with pytest.raises(SystemExit):
+        command.main(words)
+
+
+def test_every_problem_of_a_call_has_a_proof():
+    assert set(solving._PROVED) == set(solving._CALLED) == {call.problem for call in CALLS}
