@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from papers.common import configurations
 
-LOADS = 8
+LOADS: Literal[8] = 8
 """Entries of ``bfs_array`` that a thread asks for at a time, in ours."""
 
 

@@ -196,11 +196,11 @@ def _bind(
         Partners(arrays["rmatch"], arrays["cmatch"]),
         Trees(arrays["parent"], arrays["root"], arrays["end_of_root"], arrays["level_of"]),
         Queues(
-            *(arrays[name] for name in ("queue", "ends", "renewable", "hops")),
+            arrays["queue"], arrays["ends"], arrays["renewable"], arrays["hops"],
             np.int32(ideas.spreads),
         ),
         arrays["control"],
-    )
+    )  # fmt: skip
     most = resident_blocks(kernel, arguments, threads)
     wanted = blocks if blocks is not None else _default_blocks()
     return bind(kernel, min(wanted, most), threads, *arguments)
