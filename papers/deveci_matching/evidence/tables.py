@@ -52,7 +52,7 @@ order = partial(
     ranked={
         "instance_set": (*SETS, sets.TWINS),
         "ordering": ORDERINGS,
-        "code": (*CODES, *OTHER_THREADS, *codes.KERNELS),
+        "code": tuple(dict.fromkeys((*CODES, *OTHER_THREADS, *codes.KERNELS))),
         "start": tuple(codes.STARTS),
         "algorithm": ("APFB", "APsB"),
         "bfs_kernel": ("GPUBFS", "GPUBFS-WR"),

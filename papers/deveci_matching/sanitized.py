@@ -2,10 +2,10 @@
 
 ::
 
-    compute-sanitizer --tool memcheck python -m papers.deveci_matching.evidence.sanitized
-    compute-sanitizer --tool synccheck python -m papers.deveci_matching.evidence.sanitized
-    compute-sanitizer --tool racecheck python -m papers.deveci_matching.evidence.sanitized
-    compute-sanitizer --tool initcheck python -m papers.deveci_matching.evidence.sanitized
+    compute-sanitizer --tool memcheck python -m papers.deveci_matching.sanitized
+    compute-sanitizer --tool synccheck python -m papers.deveci_matching.sanitized
+    compute-sanitizer --tool racecheck python -m papers.deveci_matching.sanitized
+    compute-sanitizer --tool initcheck python -m papers.deveci_matching.sanitized
 
 Every answer is proved maximum by a cover of its size. The logs are kept in
 `papers/deveci_matching/results/sanitizer/`. Racecheck looks at shared memory alone, which of all

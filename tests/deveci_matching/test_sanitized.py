@@ -4,8 +4,8 @@ import pytest
 
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
+from papers.deveci_matching import sanitized
 from papers.deveci_matching.beyond.kernels import grafting
-from papers.deveci_matching.evidence import sanitized
 from papers.deveci_matching.kernels import bfs, fix_matching
 
 
