@@ -79,6 +79,8 @@ class State(DeviceState):
         The time limit of the run that goes on.
     configuration : Configuration
         As printed, as tuned, or between.
+    given : tuple of arrays or None
+        The start, if `run` copies graph, start and answer, too.
     words : CopiedWords or None
         The flags where the host reads them itself; `mailbox` is unused then.
     """
@@ -96,6 +98,7 @@ class State(DeviceState):
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     configuration: Configuration = TUNED
     words: CopiedWords | None = None
+    given: tuple[np.ndarray, np.ndarray] | None = None
 
     def forget(self) -> None:
         """Start counting anew, also after a run that was interrupted between two signals."""
@@ -148,6 +151,7 @@ def upload(
     levels_kept: int = LEVELS_KEPT,
     seconds: float | None = None,
     configuration: str | Configuration = "tuned",
+    timed_copies: bool = False,
 ) -> State:
     """Check the input, compute the start, allocate everything, copy the graph, bind the launches.
 
@@ -175,6 +179,9 @@ def upload(
     configuration : str or Configuration
         ``"paper"``, as printed, ``"tuned"``, or a step between:
         `papers.deveci_matching.configuration.CONFIGURATIONS`.
+    timed_copies : bool
+        Whether `run` copies graph and start to the device and the answer back, so that a clock
+        around it includes the copies [D13 sec.4].
 
     Returns
     -------
@@ -198,6 +205,7 @@ def upload(
     rmatch, cmatch = start.start(graph, initial)
     state = State(graph, algorithm, bfs, threads, initial, timed_start, _pairs(cmatch))
     state.levels_kept, state.seconds, state.configuration = levels_kept, seconds, configured
+    state.given = (rmatch, cmatch) if timed_copies else None
     if graph.edges:
         check_size(graph, needed_bytes(graph, bfs))
         state.mailbox = Mailbox()
@@ -250,6 +258,8 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     mark("init")
     if state.timed_start:
         _start_anew(state)
+    if state.given is not None:
+        _copy_anew(state, state.given)
     launches["restore_start"]()
     limit = min(state.graph.shape) - state.initial_cardinality + 1
     for _ in range(limit):
@@ -263,6 +273,8 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
             mark("fix")
             launches["fix_matching"]()
         if not found:
+            if state.given is not None:
+                _answer(state)
             state.solved = True
             return
         state.check_time(0)
@@ -301,6 +313,20 @@ def _start_anew(state: State) -> None:
     device.overwrite(state.arrays["cmatch_start"], cmatch)
 
 
+def _copy_anew(state: State, given: tuple[np.ndarray, np.ndarray]) -> None:
+    """Copy the graph and the start to the device."""
+    host = {"cxadj": state.graph.cxadj, "cadj": state.graph.cadj}
+    host |= dict(zip(("rmatch_start", "cmatch_start"), given, strict=True))
+    for name, array in host.items():
+        device.overwrite(state.arrays[name], array)
+
+
+def _answer(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Copy both match arrays to the host."""
+    rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
+    return rmatch, cmatch
+
+
 def _pairs(matches: np.ndarray) -> int:
     return int(np.count_nonzero(matches >= 0))
 
@@ -327,7 +353,7 @@ def download(state: State) -> Matching:
     if state.graph.edges and not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
     if state.graph.edges:
-        rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
+        rmatch, cmatch = _answer(state)
     else:
         rmatch, cmatch = start.start(state.graph, "empty")
     cardinality = _pairs(cmatch)

@@ -106,10 +106,14 @@ EXCLUDED, INCLUDED, ON_DEVICE = "excluded", "included", "on the device"
 KARP_SIPSER, KARP_SIPSER_INCLUDED = "Karp-Sipser, excluded", "Karp-Sipser, included"
 """Karp and Sipser's start, before the clock or within."""
 
+COPIED = "excluded, copies included"
+"""The start before the clock as in print, and the copies of graph and answer within [D13 sec.4]."""
+
 STARTS: dict[str, tuple[tuple[str, object], ...]] = {
     EXCLUDED: (),
     INCLUDED: (("timed_start", True),),
     ON_DEVICE: (("initial", "device"),),
+    COPIED: (("timed_copies", True),),
     KARP_SIPSER: (("initial", "karp_sipser"),),
     KARP_SIPSER_INCLUDED: (("initial", "karp_sipser"), ("timed_start", True)),
 }
@@ -191,6 +195,7 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
     given = dict(part.partition("=")[::2] for part in options.split(",") if part)
     timed, initial = given.pop("timed_start", "") == "True", given.pop("initial", "")
     start = INCLUDED if timed else EXCLUDED
+    start = COPIED if given.pop("timed_copies", "") == "True" else start
     if initial == "karp_sipser":
         start = KARP_SIPSER_INCLUDED if timed else KARP_SIPSER
     if initial == "device":

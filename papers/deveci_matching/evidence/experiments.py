@@ -77,7 +77,11 @@ def variants(plan: Plan) -> list[Cell]:
 
 def compared(plan: Plan) -> list[Cell]:
     """Return the cells of Figures 3 to 5 and the claims: the best variant beside all rivals."""
-    return sweep(plan, (BEST, TUNED, *SEQUENTIAL, *MULTICORE), sets.thorough(plan))
+    graphs = sets.thorough(plan)
+    found = sweep(plan, (BEST, TUNED, *SEQUENTIAL, *MULTICORE), graphs)
+    if plan.gpu:
+        found += [cell(BEST, graph, start=codes.COPIED) for graph in graphs]
+    return found
 
 
 def stated(plan: Plan) -> list[Cell]:

@@ -17,7 +17,14 @@ from papers.common.evidence import tables
 from papers.common.evidence.tables import NOT_MEASURED, Published, beside
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.deveci_matching.evidence import sets
-from papers.deveci_matching.evidence.codes import BEST, EXCLUDED, MULTICORE, SEQUENTIAL, TUNED
+from papers.deveci_matching.evidence.codes import (
+    BEST,
+    COPIED,
+    EXCLUDED,
+    MULTICORE,
+    SEQUENTIAL,
+    TUNED,
+)
 from papers.deveci_matching.evidence.sets import SETS, TWINS
 from papers.deveci_matching.evidence.tables import (
     FEW,
@@ -311,12 +318,30 @@ def _of_twenty(rebuilt: dict[str, pd.DataFrame]) -> dict[str, tuple[str, int, fl
     return found
 
 
+def _of_copies(
+    timed: pd.DataFrame, rebuilt: dict[str, pd.DataFrame]
+) -> dict[str, tuple[str, int, float]]:
+    """Return the claim about copies: the set whose mean speedup drops most, its size, percent."""
+    copied = timed[timed["start"] == COPIED][[*GRAPH, "value"]]
+    drops = []
+    for name in SETS:
+        both = rebuilt[name].merge(copied, on=GRAPH)
+        if len(both) >= FEW:
+            drop = 100 * (1 - geometric_mean(both[BEST] / both["value"]))
+            drops.append((drop, name, len(both)))
+    if not drops:
+        return {}
+    drop, name, count = max(drops)
+    return {"DE-n": (name, count, drop)}
+
+
 def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the numbers of the text beside our own measurements, on a GPU only."""
     printed = published("text_claims")
     sources: dict[str, dict[str, tuple[str, int, Any]]] = {}
     timed = measured(summary)
-    timed = timed[(timed["code"] == BEST) & (timed["start"] == EXCLUDED)]
+    copies = timed[timed["code"] == BEST]
+    timed = copies[copies["start"] == EXCLUDED]
     for source, device, rows in by_source(summary):
         if device == EXECUTOR_NAME:
             continue
@@ -327,6 +352,7 @@ def claims(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         sources[source] = {
             **_of_sets(rebuilt),
             **_of_twenty(rebuilt),
+            **_of_copies(copies[copies["source"] == source], rebuilt),
             "DE-o": (name, len(spread), steady(spread) if len(spread) else math.nan),
         }
     rows = []

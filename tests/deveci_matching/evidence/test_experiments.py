@@ -81,7 +81,7 @@ def test_without_a_gpu_kernels_stay_small():
 def test_the_paper_preset_fits_its_time():
     planned = jobs()
     here = [job for job in planned if job.cell.instance.label not in sets.twenty().index]
-    assert len(here) <= 3400
+    assert len(here) <= 3600
     assert all(job.cell.repeats is None for job in planned)
 
 
