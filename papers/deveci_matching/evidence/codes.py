@@ -84,7 +84,8 @@ _NEVER = ("jump_after", 2**31 - 1)
 """The option of `BY_LEVELS`: `papers.deveci_matching.beyond.solver.NEVER`."""
 
 WORK_LIMIT = 1_000_000_000
-"""Edges that a CPU code may look at before it stops: several seconds on any graph."""
+"""Edges that a CPU code may look at before it stops: some ten seconds, more than a minute where
+each waits for memory."""
 
 THREADS = 8
 """Threads of the multicore codes in print."""
