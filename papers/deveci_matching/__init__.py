@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from papers.common.model import Defaults, MainClaim, Matching, Paper, lazily
+from papers.deveci_matching.configuration import Configuration
 
 __all__ = ["PAPER", "solve"]
 
@@ -23,6 +24,7 @@ def solve(
     threads: str = "ct",
     solver: str | None = None,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> Matching:
     """Find a matching of maximum cardinality in a bipartite graph [D13].
 
@@ -43,13 +45,15 @@ def solve(
     bfs : {"wr", "plain"}
         With the root array and its early exit, or without.
     threads : {"ct", "mt"}
-        256 x 256 threads, or one a column as far as the device holds them at once.
+        256 x 256 threads, or one a column.
     solver : str, optional
         A name of ``PAPER.solvers()`` instead of the default.
     seconds : float, optional
         The time after which a run without an answer is given up. The kernels' solver looks at the
         clock after every level, the codes on the CPU after some tens of millions of edges; SciPy's
         cannot be stopped and refuses it.
+    configuration : str or papers.deveci_matching.configuration.Configuration
+        ``"tuned"``; ``"paper"``, as printed; or a step between the two.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def solve(
     GraphError
         A bad graph, a bad start, or a graph too large for the device's memory.
     ValueError
-        An unknown variant, or seconds that are none.
+        An unknown variant or configuration, or seconds that are none.
     papers.common.model.GivenUpError
         After `seconds`, or at a bound on the work that no right run exceeds.
     RuntimeError
@@ -82,6 +86,7 @@ def solve(
         "bfs": None if bfs == "wr" else bfs,
         "threads": None if threads == "ct" else threads,
         "seconds": seconds,
+        "configuration": None if configuration == "tuned" else configuration,
     }
     return kinds.solve_with(PAPER, kinds.MATCHING, graph, solver, options)
 

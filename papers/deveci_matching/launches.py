@@ -12,6 +12,7 @@ from papers.common.gpu.launch import Launch, bind
 from papers.common.gpu.limits import grid_for
 from papers.common.gpu.signals import Mailbox
 from papers.common.problems.graph import Graph, GraphError
+from papers.deveci_matching.configuration import TUNED, Configuration
 from papers.deveci_matching.kernels.arguments import Columns, Words
 from papers.deveci_matching.kernels.bfs import (
     COUNT_BITS,
@@ -31,8 +32,11 @@ from papers.deveci_matching.kernels.notation import FLAGS
 ALGORITHMS = ("apfb", "apsb")
 BFS = ("wr", "plain")
 THREADS = ("ct", "mt")
+WIDTHS = (*THREADS, "resident")
+"""The threads of the eight variants, and another reading of MT (G7)."""
 
 MAX_BLOCK = 1024
+MAX_BLOCKS = (1 << COUNT_BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Geometry:
     threads: int
 
     def __post_init__(self) -> None:
-        for name, most in (("blocks", (1 << COUNT_BITS) - 1), ("threads", MAX_BLOCK)):
+        for name, most in (("blocks", MAX_BLOCKS), ("threads", MAX_BLOCK)):
             value = getattr(self, name)
             if not isinstance(value, int) or not 1 <= value <= most:
                 raise ValueError(f"{name}={value!r} is no whole number from 1 to {most}")
@@ -69,19 +73,22 @@ class Geometry:
         ----------
         columns : int
             nc, at least 1.
-        mode : {"ct", "mt"}
-            CT: 256 x 256 threads. MT: min(nc, the threads that the device holds at once), in whole
-            blocks of 256. The CPU executor has small grids: 3 x 16 (CT), up to 8 x 16 (MT).
+        mode : {"ct", "mt", "resident"}
+            CT: 256 x 256 threads. MT: min(nc, the threads of the largest grid), in whole blocks of
+            256. ``"resident"``: min(nc, the threads that the device holds at once). The CPU
+            executor has small grids: 3 x 16 (CT), up to 8 x 16 (the others).
         """
         machine = device.describe()
         if mode == "ct":
             return cls(256, 256) if machine.is_gpu else cls(3, 16)
-        threads, resident = (256, hardware_threads()) if machine.is_gpu else (16, 128)
-        return cls(*grid_for(min(columns, resident), threads))
+        threads, most = (256, MAX_BLOCKS * 256) if machine.is_gpu else (16, 128)
+        if mode == "resident" and machine.is_gpu:
+            most = hardware_threads()
+        return cls(*grid_for(min(columns, most), threads))
 
 
 def hardware_threads() -> int:
-    """Return #threads of [D13 sec.4]: the threads that the selected GPU holds at once."""
+    """Return the threads that the selected GPU holds at once."""
     from numba import cuda
 
     each = cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR
@@ -148,6 +155,7 @@ def bind_launches(
     algorithm: str,
     bfs: str,
     shapes: Geometry,
+    configuration: Configuration = TUNED,
 ) -> dict[str, Launch]:
     """Bind the launches of a variant.
 
@@ -160,6 +168,7 @@ def bind_launches(
     algorithm : {"apfb", "apsb"}
     bfs : {"wr", "plain"}
     shapes : Geometry
+    configuration : Configuration
 
     Returns
     -------
@@ -172,19 +181,19 @@ def bind_launches(
     cmatch, rmatch, predecessor = arrays["cmatch"], arrays["rmatch"], arrays["predecessor"]
     bfs_array, flags, tally = arrays["bfs_array"], arrays["flags"], arrays["tally"]
     columns = Columns(arrays["cxadj"], arrays["cadj"])
-    words = Words(flags, tally, mailbox.device_word)
+    words = Words(flags, tally, mailbox.device_word, np.int32(configuration.flags == "copied"))
     paths = cmatch, rmatch, predecessor, flags
-    ends = algorithm == "apsb" and bfs == "wr"
+    ends, loads = algorithm == "apsb" and bfs == "wr", np.int32(configuration.loads)
     if bfs == "wr":
         root = arrays["root"]
         init = bind(init_bfs_array_wr, *grid, nc, cmatch, bfs_array, root, flags)
         search = bind(
-            gpubfs_wr, *grid, nc, np.int32(ends), bfs_array, columns, rmatch, root, predecessor,
-            words,
+            gpubfs_wr, *grid, nc, np.int32(ends), loads, bfs_array, columns, rmatch,
+            root, predecessor, words,
         )  # fmt: skip
     else:
         init = bind(init_bfs_array, *grid, nc, cmatch, bfs_array, flags)
-        search = bind(gpubfs, *grid, nc, bfs_array, columns, rmatch, predecessor, words)
+        search = bind(gpubfs, *grid, nc, loads, bfs_array, columns, rmatch, predecessor, words)
     if ends:
         augment = bind(alternate_from_ends, *grid, nc, bfs_array, *paths)
     else:

@@ -16,14 +16,16 @@ from papers.common.gpu import device
 from papers.common.gpu.clocks import no_trace
 from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
+from papers.common.gpu.words import CopiedWords
 from papers.common.model import GivenUpError, Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
-from papers.deveci_matching.kernels.notation import Signal
+from papers.deveci_matching.configuration import TUNED, Configuration, find
+from papers.deveci_matching.kernels.notation import FLAGS, L0, Flag, Signal
 from papers.deveci_matching.launches import (
     ALGORITHMS,
     BFS,
-    THREADS,
+    WIDTHS,
     Geometry,
     allocate,
     bind_launches,
@@ -39,7 +41,7 @@ LEVELS_KEPT = 400
 
 
 class Report(NamedTuple):
-    """The signal of a launch of the BFS kernel, which `kernels.bfs.report` packs."""
+    """The signal of a launch of the BFS kernel, which `kernels.bfs.report` packs or sets."""
 
     vertex_inserted: bool
     augmenting_path_found: bool
@@ -75,6 +77,12 @@ class State(DeviceState):
         Time that a run may take.
     deadline : Deadline
         The time limit of the run that goes on.
+    configuration : Configuration
+        As printed, as tuned, or between.
+    given : tuple of arrays or None
+        The start, if `run` copies graph, start and answer, too.
+    words : CopiedWords or None
+        The flags where the host reads them itself; `mailbox` is unused then.
     """
 
     graph: Graph
@@ -88,6 +96,9 @@ class State(DeviceState):
     levels: list[int] = field(default_factory=list)
     seconds: float | None = None
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
+    configuration: Configuration = TUNED
+    words: CopiedWords | None = None
+    given: tuple[np.ndarray, np.ndarray] | None = None
 
     def forget(self) -> None:
         """Start counting anew, also after a run that was interrupted between two signals."""
@@ -111,8 +122,18 @@ class State(DeviceState):
         """Return the whole iterations and the levels in all that a run has reached."""
         return {"iterations": len(self.levels), "levels": sum(self.levels) + level}
 
+    def clear(self, level: int) -> None:
+        """Begin a launch of the BFS kernel, the `level`-th: as printed the host clears two flags.
+
+        It sends bfs_level along with them; else the last launch has advanced that.
+        """
+        if self.words is not None:
+            self.words.write(Flag.LEVEL, L0 + level - 1, 0, 0)
+
     def wait(self) -> Report:
-        """Wait for the signal of the latest launch of the BFS kernel."""
+        """Wait for the signal of the latest launch of the BFS kernel, or copy its flags."""
+        if self.words is not None:
+            return Report(*map(bool, self.words.read(Flag.INSERTED, 3)))
         return decode_report(self.payload())
 
 
@@ -129,6 +150,8 @@ def upload(
     geometry: Geometry | None = None,
     levels_kept: int = LEVELS_KEPT,
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
+    timed_copies: bool = False,
 ) -> State:
     """Check the input, compute the start, allocate everything, copy the graph, bind the launches.
 
@@ -140,9 +163,9 @@ def upload(
         Search to the end in each phase (as HKDW), or to the first level with a path (as HK).
     bfs : {"wr", "plain"}
         [D13 Alg.4], which leaves trees that have a path, or [D13 Alg.2].
-    threads : {"ct", "mt"}
-        256 x 256 threads, or one a column as far as the device holds them at once.
-    initial : {None, "cheap", "empty"} or (row_match, column_match)
+    threads : {"ct", "mt", "resident"}
+        256 x 256 threads, or one a column, or that as far as the device holds them at once.
+    initial : {None, "cheap", "empty", "karp_sipser"} or (row_match, column_match)
         The matching to start from; None is the paper's, ``"cheap"``. See
         `papers.deveci_matching.start.start`.
     timed_start : bool
@@ -153,6 +176,12 @@ def upload(
         The number of iterations whose levels are counters of the answer.
     seconds : float, optional
         A run without an answer after so long gives up; it looks after every level.
+    configuration : str or Configuration
+        ``"paper"``, as printed, ``"tuned"``, or a step between:
+        `papers.deveci_matching.configuration.CONFIGURATIONS`.
+    timed_copies : bool
+        Whether `run` copies graph and start to the device and the answer back, so that a clock
+        around it includes the copies [D13 sec.4].
 
     Returns
     -------
@@ -163,24 +192,31 @@ def upload(
     GraphError
         A bad graph (see `bipartite`), a bad start, or a graph too large for the device's memory.
     ValueError
-        An unknown variant.
+        An unknown variant or configuration.
     """
     for name, value, known in (
-        ("algorithm", algorithm, ALGORITHMS), ("bfs", bfs, BFS), ("threads", threads, THREADS),
+        ("algorithm", algorithm, ALGORITHMS), ("bfs", bfs, BFS), ("threads", threads, WIDTHS),
     ):  # fmt: skip
         if value not in known:
             raise ValueError(f"{name}={value!r} is not one of {', '.join(known)}")
     check_seconds(seconds)
+    configured = find(configuration)
     graph = bipartite(graph)
     rmatch, cmatch = start.start(graph, initial)
     state = State(graph, algorithm, bfs, threads, initial, timed_start, _pairs(cmatch))
-    state.levels_kept, state.seconds = levels_kept, seconds
+    state.levels_kept, state.seconds, state.configuration = levels_kept, seconds, configured
+    state.given = (rmatch, cmatch) if timed_copies else None
     if graph.edges:
         check_size(graph, needed_bytes(graph, bfs))
         state.mailbox = Mailbox()
         state.arrays = allocate(graph, rmatch, cmatch, bfs)
         shapes = geometry or Geometry.for_device(graph.columns, threads)
-        state.launches = bind_launches(graph, state.arrays, state.mailbox, algorithm, bfs, shapes)
+        if configured.flags == "copied":
+            state.words = CopiedWords(FLAGS)
+            state.arrays["flags"] = state.words.device_words
+        state.launches = bind_launches(
+            graph, state.arrays, state.mailbox, algorithm, bfs, shapes, configured
+        )
     return state
 
 
@@ -222,19 +258,25 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     mark("init")
     if state.timed_start:
         _start_anew(state)
+    if state.given is not None:
+        _copy_anew(state, state.given)
     launches["restore_start"]()
     limit = min(state.graph.shape) - state.initial_cardinality + 1
     for _ in range(limit):
         mark("init")
         launches["init_bfs_array"]()
         mark("bfs")
-        if not _search(state):
+        found = _search(state)
+        if found or not state.configuration.last_skipped:
+            mark("alternate")
+            launches["alternate"]()
+            mark("fix")
+            launches["fix_matching"]()
+        if not found:
+            if state.given is not None:
+                _answer(state)
             state.solved = True
             return
-        mark("alternate")
-        launches["alternate"]()
-        mark("fix")
-        launches["fix_matching"]()
         state.check_time(0)
     message = f"the matching did not grow in each of {limit} iterations that found paths"
     raise GivenUpError(message, reached=state.reached())
@@ -248,6 +290,7 @@ def _search(state: State) -> bool:
     columns, launches = state.graph.columns, state.launches
     augmenting_path_found = False
     for level in range(1, columns + 2):  # each but the last inserts a column
+        state.clear(level)
         launches["bfs"]()
         report = state.wait()
         if report.stuck:
@@ -268,6 +311,20 @@ def _start_anew(state: State) -> None:
     rmatch, cmatch = start.start(state.graph, state.initial)
     device.overwrite(state.arrays["rmatch_start"], rmatch)
     device.overwrite(state.arrays["cmatch_start"], cmatch)
+
+
+def _copy_anew(state: State, given: tuple[np.ndarray, np.ndarray]) -> None:
+    """Copy the graph and the start to the device."""
+    host = {"cxadj": state.graph.cxadj, "cadj": state.graph.cadj}
+    host |= dict(zip(("rmatch_start", "cmatch_start"), given, strict=True))
+    for name, array in host.items():
+        device.overwrite(state.arrays[name], array)
+
+
+def _answer(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Copy both match arrays to the host."""
+    rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
+    return rmatch, cmatch
 
 
 def _pairs(matches: np.ndarray) -> int:
@@ -296,7 +353,7 @@ def download(state: State) -> Matching:
     if state.graph.edges and not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
     if state.graph.edges:
-        rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
+        rmatch, cmatch = _answer(state)
     else:
         rmatch, cmatch = start.start(state.graph, "empty")
     cardinality = _pairs(cmatch)
@@ -319,9 +376,12 @@ def solve(
     bfs: str = "wr",
     threads: str = "ct",
     seconds: float | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> Matching:
     """Upload, run, download; `papers.deveci_matching.solve` names parameters and errors."""
-    state = upload(graph, algorithm, bfs, threads, initial, seconds=seconds)
+    state = upload(
+        graph, algorithm, bfs, threads, initial, seconds=seconds, configuration=configuration
+    )
     run(state)
     return download(state)
 

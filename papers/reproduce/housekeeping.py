@@ -109,7 +109,7 @@ def fetch(
     return FAILED if failures else 0
 
 
-@app.command(epilog=examples("PAPERS_FULL_SIZE=1 reproduce prepare deveci_matching:full_size"))
+@app.command(epilog=examples("reproduce prepare deveci_matching:full_size"))
 def prepare(
     targets: Targets = None,
     preset: Annotated[Preset, typer.Option(help="How much will be measured.")] = Preset.paper,

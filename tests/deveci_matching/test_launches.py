@@ -36,15 +36,18 @@ def test_bad_geometry_is_named(wrong):
 
 
 def test_shapes_on_a_gpu(monkeypatch):
-    """CT: 256 x 256. MT: one thread a column, as far as they are resident."""
+    """CT: 256 x 256. MT: one thread a column, or that as far as they are resident."""
     card = device.Device("card", True, 132, 1 << 36, (9, 0))
     monkeypatch.setattr(device, "describe", lambda: card)
     monkeypatch.setattr(launches, "hardware_threads", lambda: 132 * 2048)
     for columns in (1, 256, 257, 10**5, 10**7):
         assert Geometry.for_device(columns, "ct") == Geometry(256, 256)
         mt = Geometry.for_device(columns, "mt")
+        assert columns <= mt.blocks * mt.threads < columns + mt.threads
+        resident = Geometry.for_device(columns, "resident")
         wanted = min(columns, 270336)
-        assert wanted <= mt.blocks * mt.threads < wanted + mt.threads
+        assert wanted <= resident.blocks * resident.threads < wanted + resident.threads
+    assert Geometry.for_device(2**31 - 1, "mt").blocks == launches.MAX_BLOCKS
 
 
 @variants

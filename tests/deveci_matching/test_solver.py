@@ -226,3 +226,19 @@ def test_the_card():
     state = one.upload(np.ones((3, 3)), algorithm="apsb", timed_start=True)
     one.run(state)
     assert one.download(state).cardinality == 3
+
+
+@variants
+def test_copies_within_a_run_leave_the_answer_as_it_is(variant):
+    """Each run takes graph and start from the host anew, and the answer is the same."""
+    graph = GRAPHS["random"]
+    plain = solver.upload(graph, **variant)
+    solver.run(plain)
+    state = solver.upload(graph, **variant, timed_copies=True)
+    for _ in range(2):
+        for name in ("cxadj", "cadj", "rmatch_start", "cmatch_start"):
+            state.arrays[name][:] = 0  # the next run must not read it
+        solver.run(state)
+        answer = solver.download(state)
+        check(graph, answer)
+        assert answer.counters == solver.download(plain).counters

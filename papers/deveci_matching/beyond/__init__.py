@@ -1,6 +1,7 @@
 """Ours, past the paper: a maximum matching in one launch.
 
-Reading order: `kernels` (the idea, its arrays and its parts), `solver` (memory and the launch).
+Reading order: `kernels` (the idea, its arrays and its parts), `solver` (memory and the launch),
+`configuration` (each idea switched off).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from papers.common.model import Matching
+from papers.deveci_matching.beyond.configuration import Configuration
 
 __all__ = ["solve"]
 
@@ -20,6 +22,7 @@ def solve(
     blocks: int | None = None,
     seconds: float | None = None,
     jump_after: int | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> Matching:
     """Find a matching of maximum cardinality in a bipartite graph, in one launch.
 
@@ -48,6 +51,8 @@ def solve(
     jump_after : int, optional
         Levels of a phase before rows join trees many levels at a time; by default as many as cost
         what that costs.
+    configuration : str or papers.deveci_matching.beyond.configuration.Configuration
+        The ideas that are on: all, ``"tuned"``; none, ``"bare"``; or a step between.
 
     Returns
     -------
@@ -74,4 +79,6 @@ def solve(
     """
     from papers.deveci_matching.beyond import solver
 
-    return solver.solve(graph, initial, timed_start, threads, blocks, seconds, jump_after)
+    return solver.solve(
+        graph, initial, timed_start, threads, blocks, seconds, jump_after, configuration
+    )

@@ -17,6 +17,7 @@ from papers.common.gpu.state import DeviceState
 from papers.common.model import GivenUpError, Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
+from papers.deveci_matching.beyond.configuration import Configuration, find
 from papers.deveci_matching.beyond.kernels import control
 from papers.deveci_matching.beyond.kernels.arguments import (
     Adjacency,
@@ -24,6 +25,7 @@ from papers.deveci_matching.beyond.kernels.arguments import (
     Queues,
     Sizes,
     Trees,
+    Ways,
 )
 from papers.deveci_matching.beyond.kernels.grafting import maximum_matching
 from papers.deveci_matching.launches import check_size
@@ -73,6 +75,7 @@ def upload(
     blocks: int | None = None,
     seconds: float | None = None,
     jump_after: int | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> State:
     """Check the graph, allocate everything, copy graph and start to the device.
 
@@ -94,6 +97,9 @@ def upload(
     jump_after : int, optional
         Levels of a phase before it jumps (`beyond.kernels.jumping`); by default `jump_wait`, and
         `NEVER` for no jumps.
+    configuration : str or Configuration
+        The ideas that are on: ``"tuned"`` for all, ``"bare"`` for none, or a step between:
+        `papers.deveci_matching.beyond.configuration.CONFIGURATIONS`.
 
     Returns
     -------
@@ -104,9 +110,11 @@ def upload(
     GraphError
         A bad graph or start, or a graph too large for the device.
     ValueError
-        For impossible threads or blocks, seconds that are none, or levels below 1.
+        For impossible threads or blocks, seconds that are none, levels below 1, or an unknown
+        configuration.
     """
     check_seconds(seconds)
+    ideas = find(configuration)
     checked = bipartite(graph)
     machine = device.describe()
     width = threads if threads is not None else (512 if machine.is_gpu else 32)
@@ -126,11 +134,13 @@ def upload(
         begins = control.FROM_GREEDY if on_device else control.FROM_START
         share = checked.columns + 2 if seconds is None else SHARE
         wait = jump_wait(checked.rows) if jump_after is None else jump_after
+        wait = wait if ideas.jumps else NEVER
         shape = width, blocks
-        state.launches["matching"] = _bind(checked, state.arrays, (begins, share, wait), shape)
+        ways = begins, share, wait
+        state.launches["matching"] = _bind(checked, state.arrays, ways, ideas, shape)
         if seconds is not None:
             ways = control.GO_ON, share, wait
-            state.launches["go_on"] = _bind(checked, state.arrays, ways, shape)
+            state.launches["go_on"] = _bind(checked, state.arrays, ways, ideas, shape)
     return state
 
 
@@ -172,6 +182,7 @@ def _bind(
     graph: Graph,
     arrays: dict[str, Any],
     ways: tuple[int, int, int],
+    ideas: Configuration,
     shape: tuple[int, int | None],
 ) -> Launch:
     threads, blocks = shape
@@ -179,13 +190,17 @@ def _bind(
     arguments = (
         Sizes(np.int32(graph.rows), np.int32(graph.columns)),
         *map(np.int32, ways),
+        Ways(*map(np.int32, (ideas.pulls, ideas.grafts, ideas.cuts, ideas.lone))),
         Adjacency(arrays["cxadj"], arrays["cadj"], arrays["rxadj"], arrays["radj"]),
         Partners(arrays["rstart"], arrays["cstart"]),
         Partners(arrays["rmatch"], arrays["cmatch"]),
         Trees(arrays["parent"], arrays["root"], arrays["end_of_root"], arrays["level_of"]),
-        Queues(arrays["queue"], arrays["ends"], arrays["renewable"], arrays["hops"]),
+        Queues(
+            arrays["queue"], arrays["ends"], arrays["renewable"], arrays["hops"],
+            np.int32(ideas.spreads),
+        ),
         arrays["control"],
-    )
+    )  # fmt: skip
     most = resident_blocks(kernel, arguments, threads)
     wanted = blocks if blocks is not None else _default_blocks()
     return bind(kernel, min(wanted, most), threads, *arguments)
@@ -296,9 +311,10 @@ def solve(
     blocks: int | None = None,
     seconds: float | None = None,
     jump_after: int | None = None,
+    configuration: str | Configuration = "tuned",
 ) -> Matching:
     """Upload, run, download; `papers.deveci_matching.beyond.solve` names parameters and errors."""
-    state = upload(graph, initial, timed_start, threads, blocks, seconds, jump_after)
+    state = upload(graph, initial, timed_start, threads, blocks, seconds, jump_after, configuration)
     run(state)
     return download(state)
 

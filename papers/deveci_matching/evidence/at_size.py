@@ -20,6 +20,7 @@ from papers.deveci_matching.evidence.codes import (
     GRAFT,
     MULTICORE,
     SEQUENTIAL,
+    TUNED,
     VARIANTS,
     cell,
 )
@@ -31,7 +32,7 @@ from papers.deveci_matching.evidence.tables import (
     side_by_side,
 )
 
-CODES_AT_SIZE = (*VARIANTS, BEYOND, *SEQUENTIAL, *MULTICORE, GRAFT)
+CODES_AT_SIZE = (*VARIANTS, TUNED, BEYOND, *SEQUENTIAL, *MULTICORE, GRAFT)
 
 
 def full_size(plan: Plan) -> list[Cell]:

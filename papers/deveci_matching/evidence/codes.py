@@ -2,6 +2,9 @@
 
 A code is a solver with options. The code of a measurement is read back from its solver and options,
 so that a recorded run needs no list of its own.
+
+The eight variants run in print's configuration wherever they stand beside print; ours stands beside
+them as `TUNED`. (Cells of older records name no configuration: theirs was ours.)
 """
 
 from __future__ import annotations
@@ -10,20 +13,32 @@ import os
 from itertools import product
 
 from papers.common.model import Cell, Instance, Scope
+from papers.deveci_matching.beyond import configuration as ideas
+from papers.deveci_matching.configuration import CONFIGURATIONS
 
 PAPER = "deveci_matching"
 ALGORITHMS = {"APFB": "apfb", "APsB": "apsb"}
-KERNELS = {"GPUBFS": "plain", "GPUBFS-WR": "wr"}
+SEARCHES = {"GPUBFS": "plain", "GPUBFS-WR": "wr"}
 MODES = {"MT": "mt", "CT": "ct"}
 
 VARIANTS = {
     f"{algorithm} {kernel} {mode}": (algorithm, kernel, mode)
-    for algorithm, kernel, mode in product(ALGORITHMS, KERNELS, MODES)
+    for algorithm, kernel, mode in product(ALGORITHMS, SEARCHES, MODES)
 }
 """The eight variants, in the order of [D13 Table 1]."""
 
 BEST = "APFB GPUBFS-WR CT"
 """The paper's best variant, which it calls GPU from Table 2 on."""
+
+RESIDENT = {
+    f"{code.removesuffix('MT')}resident": (algorithm, kernel, "resident")
+    for code, (algorithm, kernel, mode) in VARIANTS.items()
+    if mode == "MT"
+}
+"""MT in another reading of its "#threads" (G7), in print's configuration."""
+
+TUNED = f"{BEST}, tuned"
+"""`BEST` in our configuration."""
 
 BEYOND = "beyond"
 BY_LEVELS = "beyond by levels"
@@ -38,6 +53,7 @@ PLAIN = {**SEQUENTIAL, **MULTICORE, GRAFT: "ms_bfs_graft", **OTHERS, BEYOND: "be
 
 CODES = (
     *VARIANTS,
+    TUNED,
     BEYOND,
     BY_LEVELS,
     *SEQUENTIAL,
@@ -49,13 +65,27 @@ CODES = (
 )
 """All codes, in the order in which tables name them."""
 
-ON_GPU = (*VARIANTS, BEYOND, BY_LEVELS)
+ON_GPU = (*VARIANTS, TUNED, BEYOND, BY_LEVELS)
+
+ON_THE_WAY = (
+    "APsB GPUBFS MT", "APFB GPUBFS MT", "APFB GPUBFS-WR MT",
+    BEST,
+    *(f"{BEST}, {name}" for name in CONFIGURATIONS if name != "paper"),
+    *(f"{BEYOND}, {name}" for name in ideas.CONFIGURATIONS if name != "tuned"),
+    BEYOND,
+)  # fmt: skip
+"""From print's slowest variant to `beyond`, each the one before but for a choice; a solver changes
+once."""
+
+KERNELS = (*dict.fromkeys((*ON_GPU, *ON_THE_WAY, *RESIDENT)),)
+"""All codes that run on a GPU."""
 
 _NEVER = ("jump_after", 2**31 - 1)
 """The option of `BY_LEVELS`: `papers.deveci_matching.beyond.solver.NEVER`."""
 
 WORK_LIMIT = 1_000_000_000
-"""Edges that a CPU code may look at before it stops: several seconds on any graph."""
+"""Edges that a CPU code may look at before it stops: some ten seconds, more than a minute where
+each waits for memory."""
 
 THREADS = 8
 """Threads of the multicore codes in print."""
@@ -77,10 +107,14 @@ EXCLUDED, INCLUDED, ON_DEVICE = "excluded", "included", "on the device"
 KARP_SIPSER, KARP_SIPSER_INCLUDED = "Karp-Sipser, excluded", "Karp-Sipser, included"
 """Karp and Sipser's start, before the clock or within."""
 
+COPIED = "excluded, copies included"
+"""The start before the clock as in print, and the copies of graph and answer within [D13 sec.4]."""
+
 STARTS: dict[str, tuple[tuple[str, object], ...]] = {
     EXCLUDED: (),
     INCLUDED: (("timed_start", True),),
     ON_DEVICE: (("initial", "device"),),
+    COPIED: (("timed_copies", True),),
     KARP_SIPSER: (("initial", "karp_sipser"),),
     KARP_SIPSER_INCLUDED: (("initial", "karp_sipser"), ("timed_start", True)),
 }
@@ -113,7 +147,7 @@ def cell(
     Parameters
     ----------
     code : str
-        One of `CODES`.
+        One of `CODES` or `KERNELS`.
     instance : Instance
     repeats : int, optional
         A number of repetitions beyond the preset's.
@@ -130,18 +164,23 @@ def cell(
         Edges that a CPU code may look at; None for no limit but that of a right code.
     """
     options: tuple[tuple[str, object], ...] = ()
-    if code in VARIANTS:
-        names = zip(VARIANTS[code], (ALGORITHMS, KERNELS, MODES), strict=True)
-        values = [option_of[name] for name, option_of in names]
+    plain, _, configuration = code.partition(", ")
+    names = {**VARIANTS, **RESIDENT}.get(plain)
+    if names:
+        algorithm, kernel, mode = names
+        values = ALGORITHMS[algorithm], SEARCHES[kernel], MODES.get(mode, mode)
         options = tuple(zip(("algorithm", "bfs", "threads"), values, strict=True))
+        options += (("configuration", configuration or "paper"),)
         options += () if levels else (("levels_kept", 0),)
+    elif configuration:
+        options += (("configuration", configuration),)
     if code in (*MULTICORE, GRAFT):
         options += (("threads", threads(cores)),)
-    if code not in (*ON_GPU, "SciPy") and limit is not None:
+    if code not in (*KERNELS, "SciPy") and limit is not None:
         options += (("work_limit", limit),)
     if code == BY_LEVELS:
         options += (_NEVER,)
-    solver = "gpu" if code in VARIANTS else PLAIN[BEYOND if code == BY_LEVELS else code]
+    solver = "gpu" if names else PLAIN[BEYOND if code == BY_LEVELS else plain]
     return Cell(f"{PAPER}:{solver}", instance, scopes, options + STARTS[start], repeats)
 
 
@@ -150,12 +189,14 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
 
     A multicore code bears the name that it has in print at print's eight threads alone. At any
     other number of them it is another code, ``"P-DBFS-2"``, and no table sets it beside print. A
-    solver that is none of ours and an option that no code has give the code ``""``.
+    variant bears its name in print's configuration, and in that of older records, which name none.
+    A solver that is none of ours and an option that no code has give the code ``""``.
     """
     owner, _, name = solver.partition(":")
     given = dict(part.partition("=")[::2] for part in options.split(",") if part)
     timed, initial = given.pop("timed_start", "") == "True", given.pop("initial", "")
     start = INCLUDED if timed else EXCLUDED
+    start = COPIED if given.pop("timed_copies", "") == "True" else start
     if initial == "karp_sipser":
         start = KARP_SIPSER_INCLUDED if timed else KARP_SIPSER
     if initial == "device":
@@ -164,13 +205,16 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
         given.pop(ignored, None)
     if owner != PAPER:
         return "", start
+    configuration = given.pop("configuration", "")
     if name == "gpu":
         chosen = tuple(given.pop(key, "") for key in ("algorithm", "bfs", "threads"))
         codes: dict[tuple[str, ...], str] = {
-            (ALGORITHMS[algorithm], KERNELS[kernel], MODES[mode]): code
-            for code, (algorithm, kernel, mode) in VARIANTS.items()
+            (ALGORITHMS[algorithm], SEARCHES[kernel], MODES.get(mode, mode)): code
+            for code, (algorithm, kernel, mode) in {**VARIANTS, **RESIDENT}.items()
         }
         code = codes.get(chosen, "")
+        if configuration not in ("", "paper"):
+            code = f"{code}, {configuration}" if code and configuration in CONFIGURATIONS else ""
     else:
         code = {plain: code for code, plain in PLAIN.items()}.get(name, "")
         if code in (*MULTICORE, GRAFT):
@@ -179,4 +223,7 @@ def code_of(solver: str, options: str) -> tuple[str, str]:
         if code == BEYOND and given.get(_NEVER[0]) == str(_NEVER[1]):
             code = BY_LEVELS
             del given[_NEVER[0]]
+        if configuration:
+            known = code == BEYOND and configuration in ideas.CONFIGURATIONS
+            code = f"{code}, {configuration}" if known else ""
     return ("" if given else code), start

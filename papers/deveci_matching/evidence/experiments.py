@@ -2,7 +2,7 @@
 
 From print: [D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13 Fig.4] [D13 Fig.5].
 Its text: [D13 sec.4] is `claims`, `statements` and, at print's own sizes, `full_size`.
-Our own: `counts`, `peers`, `copter2`, `beyond`, `deep`,
+Our own: `waterfall`, `threads`, `counts`, `peers`, `copter2`, `beyond`, `deep`,
 `rivals`, `latency`, `stand_ins`.
 
 The paper's sets hold each graph once, so that a drawn graph has the first seed of the plan: another
@@ -29,6 +29,7 @@ from papers.deveci_matching.evidence import (
     statements,
     tables,
     verdicts,
+    waterfall,
 )
 from papers.deveci_matching.evidence.codes import (
     BEST,
@@ -38,6 +39,7 @@ from papers.deveci_matching.evidence.codes import (
     ON_DEVICE,
     ON_GPU,
     SEQUENTIAL,
+    TUNED,
     VARIANTS,
     cell,
 )
@@ -75,7 +77,11 @@ def variants(plan: Plan) -> list[Cell]:
 
 def compared(plan: Plan) -> list[Cell]:
     """Return the cells of Figures 3 to 5 and the claims: the best variant beside all rivals."""
-    return sweep(plan, (BEST, *SEQUENTIAL, *MULTICORE), sets.thorough(plan))
+    graphs = sets.thorough(plan)
+    found = sweep(plan, (BEST, TUNED, *SEQUENTIAL, *MULTICORE), graphs)
+    if plan.gpu:
+        found += [cell(BEST, graph, start=codes.COPIED) for graph in graphs]
+    return found
 
 
 def stated(plan: Plan) -> list[Cell]:
@@ -86,8 +92,8 @@ def stated(plan: Plan) -> list[Cell]:
 def table_2(plan: Plan) -> list[Cell]:
     """Return the cells of Table 2: the paper's twenty, generated graphs, and stand-ins."""
     drawn = sets.generated(sets.SIZES[plan.preset], plan.seeds[0])
-    found = sweep(plan, OF_TABLE_2.values(), sets.of_table_2(plan))
-    found += sweep(plan, (*OF_TABLE_2.values(), BEYOND), drawn + sets.stand_ins(plan))
+    found = sweep(plan, (*OF_TABLE_2.values(), TUNED), sets.of_table_2(plan))
+    found += sweep(plan, (*OF_TABLE_2.values(), TUNED, BEYOND), drawn + sets.stand_ins(plan))
     if plan.preset == "paper":
         found += [cell("P-DBFS", graph, cores=MORE_CORES) for graph in drawn + sets.stand_ins(plan)]
     return found
@@ -108,7 +114,7 @@ def fig_2(plan: Plan) -> list[Cell]:
 
 def beyond(plan: Plan) -> list[Cell]:
     """Return the cells of `beyond` beside the eight variants."""
-    return sweep(plan, (*VARIANTS, BEYOND), sets.thorough(plan))
+    return sweep(plan, (*VARIANTS, TUNED, BEYOND), sets.thorough(plan))
 
 
 def peers(plan: Plan) -> list[Cell]:
@@ -127,7 +133,7 @@ def peers(plan: Plan) -> list[Cell]:
             for graph in graphs
             for code, start in (
                 *((code, codes.EXCLUDED) for code in ON_GPU),
-                (BEST, INCLUDED), (BEYOND, INCLUDED), (BEYOND, ON_DEVICE),
+                (TUNED, INCLUDED), (BEYOND, INCLUDED), (BEYOND, ON_DEVICE),
             )
         ]  # fmt: skip
     return found
@@ -138,7 +144,7 @@ def copter2(plan: Plan) -> list[Cell]:
     if plan.preset != "paper":
         return []
     graphs = [sets.matrix("copter2", ordering) for ordering in sets.ORDERINGS]
-    names = (BEST, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE)
+    names = (BEST, TUNED, BEYOND, *SEQUENTIAL, "HKDW", *MULTICORE)
     return [
         cell(code, graph) for graph in graphs for code in names if plan.gpu or code not in ON_GPU
     ]
@@ -148,6 +154,7 @@ def counted(plan: Plan) -> list[Cell]:
     """Return the cells of all graphs and codes, and of two more codes on the original graphs."""
     found = variants(plan) + compared(plan) + table_2(plan) + fig_2(plan) + beyond(plan)
     found += peers(plan) + copter2(plan) + deep.cells(plan)
+    found += waterfall.cells(plan) + waterfall.threads_cells(plan)
     found += rivals.cells(plan) + rivals.latency_cells(plan)
     originals = [graph for graph in sets.thorough(plan) if not graph.permuted]
     found += sweep(plan, ("HKDW",), originals)
@@ -302,6 +309,25 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=beyond,
         table=tables.beyond,
         compare=goals.beyond,
+        interleaved=True,
+    ),
+    Experiment(
+        name="waterfall",
+        title="From print's slowest variant to `beyond`, one change at a time",
+        kind="figure",
+        cells=waterfall.cells,
+        table=waterfall.table,
+        figure=waterfall.draw,
+        compare=waterfall.compare,
+        interleaved=True,
+    ),
+    Experiment(
+        name="threads",
+        title="CT beside two readings of MT",
+        kind="table",
+        cells=waterfall.threads_cells,
+        table=waterfall.threads_table,
+        compare=waterfall.threads_compare,
         interleaved=True,
     ),
     Experiment(

@@ -13,7 +13,7 @@ from papers.common.evidence import plots
 from papers.common.evidence.tables import NOT_MEASURED, best_source, measured_by
 from papers.common.model import Plan
 from papers.deveci_matching.evidence import sets
-from papers.deveci_matching.evidence.codes import ALGORITHMS, KERNELS
+from papers.deveci_matching.evidence.codes import ALGORITHMS, SEARCHES
 from papers.deveci_matching.evidence.profiles import SHOWN
 from papers.deveci_matching.evidence.tables import FEW, OF_FIG_2
 
@@ -136,7 +136,7 @@ def fig_2(table: pd.DataFrame):
             axes.plot(
                 points["iteration"].astype(float), points[code].astype(float), styles[kernel],
                 color=plots.COLOURS[list(ALGORITHMS).index(algorithm)],
-                marker=plots.MARKERS[list(KERNELS).index(kernel)], markersize=4,
+                marker=plots.MARKERS[list(SEARCHES).index(kernel)], markersize=4,
                 markerfacecolor=None if kernel == "GPUBFS-WR" else "white",
                 label=f"{algorithm} {kernel}",
             )  # fmt: skip

@@ -16,7 +16,7 @@ from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
 from papers.deveci_matching.evidence import sets
-from papers.deveci_matching.evidence.codes import KERNELS, MODES, MULTICORE, SEQUENTIAL, VARIANTS
+from papers.deveci_matching.evidence.codes import MODES, MULTICORE, SEARCHES, SEQUENTIAL, VARIANTS
 from papers.deveci_matching.evidence.sets import ORIGINAL, PERMUTED
 from papers.deveci_matching.evidence.tables import (
     GRAPH,
@@ -89,7 +89,7 @@ FEWER = (("iterations", "fewer iterations", 1.0), ("executions", "fewer for most
 
 
 def _counts(rows: pd.DataFrame) -> Iterator[Comparison]:
-    for (name, words, share), kernel, mode in product(FEWER, KERNELS, MODES):
+    for (name, words, share), kernel, mode in product(FEWER, SEARCHES, MODES):
         pair = [f"{algorithm} {kernel} {mode} {name}" for algorithm in ("APFB", "APsB")]
         few, many = (rows.dropna(subset=pair)[column] for column in pair)
         if len(few):

@@ -237,9 +237,6 @@ fig_5 = judged(
 
 # ------------------------------------------------------------------------------- claims
 
-WHY_NOT = {"DE-n": "no recorded cell times the copies between host and device"}
-"""Claims that no experiment here can redo."""
-
 
 def _steadiness(row: Row, what: str) -> Comparison:
     """Judge whether at least as large a share of graphs is below 10 % as in print."""
@@ -256,10 +253,12 @@ def _claim(row: Row) -> Comparison:
     what = f"{row.id}, {row.quantity}"
     note = f"our {row.instance_set} of {row.graphs} graphs"
     if comparisons.missing(row.measured) or row.graphs < FEW:
-        why = WHY_NOT.get(row.id, "fewer than five graphs on a GPU")
+        why = "fewer than five graphs on a GPU"
         return Comparison(what, "ratio", row.published, None, "not measured", why)
     if row.id == "DE-o":
         return _steadiness(row, what)
+    if row.id == "DE-n":
+        return effect(what, "at most 6", round(row.measured, 2), at_most=row.published, note=note)
     if row.unit == "%":
         return comparisons.share(what, row.published, round(row.measured, 2), note=note)
     if row.unit == "instances":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from papers.common.gpu.signatures import Int32s, Int64s
+from papers.common.gpu.signatures import Int32, Int32s, Int64s
 
 
 class Columns(NamedTuple):
@@ -20,8 +20,12 @@ class Columns(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Words of all threads, ``flags`` and ``tally``; of the host, ``signal`` in mapped memory."""
+    """Words of all threads, ``flags`` and ``tally``; of the host, ``signal`` in mapped memory.
+
+    ``read_by_host`` is 1 if the host reads and writes the flags itself, and gets no signal.
+    """
 
     flags: Int32s
     tally: Int64s
     signal: Int64s
+    read_by_host: Int32

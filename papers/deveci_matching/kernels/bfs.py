@@ -9,11 +9,14 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_release_system
+from papers.deveci_matching.configuration import LOADS
 from papers.deveci_matching.kernels.arguments import Columns, Words
 from papers.deveci_matching.kernels.notation import (
     END,
+    FOUND,
     FOUND_BIT,
     FREE,
+    INSERTED,
     INSERTED_BIT,
     L0,
     LEVEL,
@@ -22,8 +25,8 @@ from papers.deveci_matching.kernels.notation import (
     STUCK_BIT,
 )
 
-SCAN = 8
-"""Entries of ``bfs_array`` that a thread asks for at a time."""
+SCAN = LOADS
+"""Entries of ``bfs_array`` that a thread asks for at a time, in our configuration."""
 
 COUNT_BITS = 20
 """Bits of a count in ``tally``; a grid has fewer than ``2**COUNT_BITS`` blocks."""
@@ -36,8 +39,8 @@ def restore_start(nr, nc, rmatch_start, cmatch_start, rmatch, cmatch, flags, tal
     """Begin a run: copy the prior matching into the match arrays.
 
     Paper: [D13 Alg.1], its input.  Launch: any grid.
-    Reads/Writes: copies the two start arrays, once each; clears all flags except the host's
-    sequence number. No race.
+    Reads/Writes: copies the two start arrays, once each; clears the flags except the host's: its
+    sequence number, and those that it clears before a launch. No race.
     """
     for row_vertex in range(cuda.grid(1), nr, cuda.gridsize(1)):
         rmatch[row_vertex] = rmatch_start[row_vertex]
@@ -91,8 +94,8 @@ def columns_at(bfs_level, first, nc, bfs_array):
 
     Paper: [D13 Alg.2], lines 2 to 4, for several turns of the loop; ``first`` is the next
     col_vertex. The loads do not depend on each other, so all are in flight at once: with 65,536
-    threads, one load at a time would leave most of the memory bandwidth unused. Beyond the last
-    column the last one is read again, so that there is no branch between the loads.
+    threads, one load at a time leaves most of the memory bandwidth unused. Beyond the last column
+    the last one is read again, so that there is no branch between the loads.
 
     An entry cannot become or cease to be bfs_level during the launch: columns are inserted at the
     next level, and a root is marked either by its own thread or in a later launch.
@@ -107,8 +110,22 @@ def columns_at(bfs_level, first, nc, bfs_array):
 
 
 @cuda.jit(device=True)
+def next_columns(bfs_level, first, loads, nc, bfs_array):
+    """Find which of a thread's next ``loads`` columns are at bfs_level: one as printed, or `SCAN`.
+
+    Paper: [D13 Alg.2], line 4, or `columns_at`.
+    """
+    if loads != 1:
+        return columns_at(bfs_level, first, nc, bfs_array)
+    return int32(1) if load_relaxed(bfs_array, first) == bfs_level else int32(0)
+
+
+@cuda.jit(device=True)
 def report(vertex_inserted, augmenting_path_found, bfs_level, words):
     """Let the last block that ends signal what all threads found, and advance bfs_level.
+
+    As printed (``words.read_by_host``) a thread sets the two flags, and the host copies them and
+    counts the levels. Race: all threads store the same.
 
     Every thread of the grid calls it at its end. One 64-bit sum counts, from the lowest bits up,
     the blocks that have ended, those that inserted a vertex and those that found a path: one atomic
@@ -117,7 +134,13 @@ def report(vertex_inserted, augmenting_path_found, bfs_level, words):
     sequence number has 29 bits: a state counts 500 million launches, which take hours, before it
     would wrap.
     """
-    flags, tally, signal = words
+    flags, tally, signal, read_by_host = words
+    if read_by_host != 0:
+        if vertex_inserted:
+            store_relaxed(flags, INSERTED, int32(1))
+        if augmenting_path_found:
+            store_relaxed(flags, FOUND, int32(1))
+        return
     inserted = cuda.syncthreads_or(int32(vertex_inserted))
     found = cuda.syncthreads_or(int32(augmenting_path_found))
     if cuda.threadIdx.x == 0:
@@ -145,7 +168,7 @@ def report(vertex_inserted, augmenting_path_found, bfs_level, words):
 
 
 @cuda.jit
-def gpubfs(nc, bfs_array, graph, rmatch, predecessor, words):
+def gpubfs(nc, loads, bfs_array, graph, rmatch, predecessor, words):
     """GPUBFS: expand one level, from the columns at bfs_level to those not reached yet.
 
     Paper: [D13 Alg.2].  Launch: CT or MT; each thread takes every gridsize-th column, which is the
@@ -160,8 +183,8 @@ def gpubfs(nc, bfs_array, graph, rmatch, predecessor, words):
     bfs_level = load_relaxed(words.flags, LEVEL)
     vertex_inserted = False
     augmenting_path_found = False
-    for first in range(cuda.grid(1), nc, SCAN * cuda.gridsize(1)):
-        columns = columns_at(bfs_level, first, nc, bfs_array)
+    for first in range(cuda.grid(1), nc, loads * cuda.gridsize(1)):
+        columns = next_columns(bfs_level, first, loads, nc, bfs_array)
         while columns != 0:
             col_vertex = first + (cuda.ffs(columns) - 1) * cuda.gridsize(1)
             columns &= columns - 1
@@ -181,7 +204,7 @@ def gpubfs(nc, bfs_array, graph, rmatch, predecessor, words):
 
 
 @cuda.jit
-def gpubfs_wr(nc, ends, bfs_array, graph, rmatch, root, predecessor, words):
+def gpubfs_wr(nc, ends, loads, bfs_array, graph, rmatch, root, predecessor, words):
     """GPUBFS-WR: as `gpubfs`, but a column whose root has a path is passed over.
 
     Paper: [D13 Alg.4]; with ``ends`` (0 or 1) line 19 writes -(neighbor_row), for APsB [D13 sec.3].
@@ -203,8 +226,8 @@ def gpubfs_wr(nc, ends, bfs_array, graph, rmatch, root, predecessor, words):
     bfs_level = load_relaxed(words.flags, LEVEL)
     vertex_inserted = False
     augmenting_path_found = False
-    for first in range(cuda.grid(1), nc, SCAN * cuda.gridsize(1)):
-        columns = columns_at(bfs_level, first, nc, bfs_array)
+    for first in range(cuda.grid(1), nc, loads * cuda.gridsize(1)):
+        columns = next_columns(bfs_level, first, loads, nc, bfs_array)
         while columns != 0:
             col_vertex = first + (cuda.ffs(columns) - 1) * cuda.gridsize(1)
             columns &= columns - 1
@@ -233,7 +256,7 @@ SIGNATURES = {
     restore_start: f"void(int32, int32, {', '.join([_LINES] * 5)}, int64[::1])",
     init_bfs_array: f"void(int32, {', '.join([_LINES] * 3)})",
     init_bfs_array_wr: f"void(int32, {', '.join([_LINES] * 4)})",
-    gpubfs: ("int32", _LINES, Columns, _LINES, _LINES, Words),
-    gpubfs_wr: ("int32", "int32", _LINES, Columns, _LINES, _LINES, _LINES, Words),
+    gpubfs: ("int32", "int32", _LINES, Columns, _LINES, _LINES, Words),
+    gpubfs_wr: ("int32", "int32", "int32", _LINES, Columns, _LINES, _LINES, _LINES, Words),
 }
 """The types that each kernel is compiled for."""

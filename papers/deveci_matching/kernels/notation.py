@@ -54,14 +54,19 @@ class Flag:
 
     LEVEL = 0
     """bfs_level of the next launch of the BFS kernel."""
-    STUCK = 1
+    INSERTED = 1
+    """vertex_inserted, where the host reads the flags; it has cleared it before the launch."""
+    FOUND = 2
+    """augmenting_path_found, likewise."""
+    STUCK = 3
     """A walk of ALTERNATE had more steps than there are columns."""
-    SIGNALS = 2
+    SIGNALS = 4
     """Words sent to the host, over all runs."""
 
 
-FLAGS = 3
+FLAGS = 5
 LEVEL, STUCK, SIGNALS = Flag.LEVEL, Flag.STUCK, Flag.SIGNALS
+INSERTED, FOUND = Flag.INSERTED, Flag.FOUND
 
 
 class Signal:

@@ -138,11 +138,12 @@ def test_bound_arguments_are_what_the_kernel_is_compiled_for(initial):
 def test_every_array_is_bound_under_its_name():
     """Fields are filled by place: each holds the array that its name says."""
     state = solver.upload(random_graph(7))
-    sizes, _, _, _, graph, start, *parts, counters = state.launches["matching"].arguments
+    sizes, _, _, _, ways, graph, start, *parts, counters = state.launches["matching"].arguments
     bound = {"rstart": start.rmatch, "cstart": start.cmatch, "control": counters}
     for fields in (graph, *parts):
         bound |= fields._asdict()
     bound["queue"] = bound.pop("frontier")
+    assert (*ways, bound.pop("spreads")) == (1, 1, 1, 1, 1)
     assert bound.keys() == state.arrays.keys()
     assert all(bound[name] is array for name, array in state.arrays.items())
     assert tuple(sizes) == state.graph.shape

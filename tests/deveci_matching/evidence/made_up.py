@@ -5,7 +5,7 @@ import pandas as pd
 from papers.common.evidence import published
 from papers.common.model import Plan
 from papers.deveci_matching.evidence import codes, sets, tables
-from papers.deveci_matching.evidence.codes import BEST, BEYOND, ON_GPU, VARIANTS, cell
+from papers.deveci_matching.evidence.codes import BEST, BEYOND, KERNELS, VARIANTS, cell
 from papers.deveci_matching.evidence.experiments import EXPERIMENTS
 from papers.reproduce.plan import cells as plan
 from papers.reproduce.run import measurements
@@ -27,7 +27,7 @@ def summary(cells, milliseconds, counters=lambda code, graph: {}, card=CARD, spr
         graph = one.instance
         options = ",".join(f"{name}={value}" for name, value in one.options)
         code, _ = codes.code_of(one.solver, options)
-        machine = card if code in ON_GPU else CPU
+        machine = card if code in KERNELS else CPU
         common = (one.key, one.solver, options, machine, graph.family, graph.n, graph.label,
                   graph.seed, graph.storage, graph.permuted)  # fmt: skip
         ms = milliseconds(code, graph)
@@ -108,5 +108,5 @@ def plausible(code, graph):
 
 def every_counter(code, graph):
     found = {"cardinality": graph.n // 2, "initial_cardinality": graph.n // 3}
-    found |= {} if code in ON_GPU else {"edges_scanned": 10 * graph.n}
+    found |= {} if code in KERNELS else {"edges_scanned": 10 * graph.n}
     return {**found, **(levels_of(code, graph) if code in VARIANTS else {})}

@@ -22,7 +22,7 @@ def test_a_cell_says_what_it_is(preset, gpu):
             limit = codes.WORK_LIMIT if "work_limit" in job.options else None
             again = cell(code, job.cell.instance, start=start, levels=levels, limit=limit)
         assert (again.solver, again.options) == (job.cell.solver, job.cell.options)
-        assert code in (*codes.CODES, tables.MORE_THREADS)
+        assert code in (*codes.CODES, *codes.KERNELS, tables.MORE_THREADS)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.deveci_matching.kernels.arguments import Columns, Words
-from papers.deveci_matching.kernels.bfs import gpubfs, gpubfs_wr, init_bfs_array_wr
+from papers.deveci_matching.kernels.bfs import SCAN, gpubfs, gpubfs_wr, init_bfs_array_wr
 from papers.deveci_matching.kernels.fix_matching import (
     alternate,
     alternate_from_ends,
@@ -32,7 +32,7 @@ class Search:
 
     def __init__(self, nr, columns, cmatch, grid=(3, 4), executor=None):
         self.nr, self.nc, self.grid = nr, len(columns), grid
-        self.columns = columns
+        self.columns, self.loads = columns, SCAN
         self.executor = executor or Executor()
         self.cxadj = np.cumsum([0, *map(len, columns)]).astype(np.int32)
         self.cadj = line(*(row for rows in columns for row in rows))
@@ -56,19 +56,19 @@ class Search:
         return Columns(self.cxadj, self.cadj)
 
     def words(self):
-        return Words(self.flags, self.tally, self.word)
+        return Words(self.flags, self.tally, self.word, np.int32(0))
 
     def gpubfs(self):
         self.launch(
-            gpubfs, self.nc, self.bfs_array, self.graph(), self.rmatch, self.predecessor,
-            self.words(),
+            gpubfs, self.nc, self.loads, self.bfs_array, self.graph(), self.rmatch,
+            self.predecessor, self.words(),
         )  # fmt: skip
         return self.payload()
 
     def gpubfs_wr(self, ends=0):
         self.launch(
-            gpubfs_wr, self.nc, ends, self.bfs_array, self.graph(), self.rmatch, self.root,
-            self.predecessor, self.words(),
+            gpubfs_wr, self.nc, ends, self.loads, self.bfs_array, self.graph(), self.rmatch,
+            self.root, self.predecessor, self.words(),
         )  # fmt: skip
         return self.payload()
 

@@ -23,12 +23,12 @@ from papers.deveci_matching.kernels.notation import END, FREE, L0, Flag, Signal
 def test_restore_start(grid):
     rmatch, cmatch = unset(5), unset(9)
     start = line(3, -1, 0, -1, 8), line(2, -1, -1, 0, -1, -1, -1, -1, 4)
-    flags, tally = line(9, 9, 9), np.array([77])
+    flags, tally = line(9, 9, 9, 9, 9), np.array([77])
     args = (np.int32(5), np.int32(9), *start, rmatch, cmatch, flags, tally)
     Executor(seed=1).launch(restore_start, *grid, args)
     assert np.array_equal(rmatch, start[0])
     assert np.array_equal(cmatch, start[1])
-    assert flags.tolist() == [L0, 0, 9], "the host's sequence number must live on"
+    assert flags.tolist() == [L0, 9, 9, 0, 9], "the host's words must live on"
     assert tally[0] == 0
 
 

@@ -13,7 +13,7 @@ from nightly import first
 from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
-from papers.deveci_matching import beyond, solver
+from papers.deveci_matching import beyond, launches, solver
 
 SITES = sites_below("deveci_matching")
 
@@ -28,7 +28,7 @@ NOT_SHOWN = {
 
 VARIANTS = [
     dict(zip(("algorithm", "bfs", "threads"), names, strict=True))
-    for names in itertools.product(solver.ALGORITHMS, solver.BFS, solver.THREADS)
+    for names in itertools.product(solver.ALGORITHMS, solver.BFS, launches.THREADS)
 ]
 
 

@@ -30,6 +30,15 @@ class Adjacency(NamedTuple):
     radj: Int32s
 
 
+class Ways(NamedTuple):
+    """The ideas of `beyond.configuration.Configuration` that are on, 1, or off, 0."""
+
+    pulls: Int32
+    grafts: Int32
+    cuts: Int32
+    lone: Int32
+
+
 class Partners(NamedTuple):
     """The partner of each row and of each column; -1 where there is none."""
 
@@ -47,12 +56,16 @@ class Trees(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """The frontier's two sides, ``queue``; the roots with a path; the rows to graft; hops."""
+    """The frontier's two sides, ``queue``; the roots with a path; the rows to graft; hops.
+
+    ``spreads`` is 1 if heavy columns have a place of their own in the frontier, 0 if none is heavy.
+    """
 
     frontier: Int32s
     ends: Int32s
     renewable: Int32s
     hops: Int32s
+    spreads: Int32
 
 
 # ---------------------------------------------------------------------------------- numbers

@@ -183,7 +183,7 @@ def alone(front, spent, most, turns, columns, now, graph, matching, trees, queue
 
 
 @cuda.jit(device=True)
-def levels(step, living, odd, wait, sizes, graph, matching, trees, queues, control):
+def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues, control):
     """Expand the frontier until it is empty, or until the rest is not worth its edges.
 
     Every step of the grid reads slot ``step % 3``, counts in the next slot and clears the one after
@@ -217,7 +217,7 @@ def levels(step, living, odd, wait, sizes, graph, matching, trees, queues, contr
         if news > 0:
             found, mark = int32(found + news), work
         most = int64(NEVER)
-        if int64(found) * CUT_SHARE >= living:
+        if ways.cuts != 0 and int64(found) * CUT_SHARE >= living:
             most = int64(mark) * (1 + CUT_WORK)
             if int64(work) + edges > most:
                 return step, living, True, jumps
@@ -231,7 +231,7 @@ def levels(step, living, odd, wait, sizes, graph, matching, trees, queues, contr
             jumps = int32(jumps + 1)
             due = int64(level) + (int64(wait) << min(jumps, 31))
             meet(control)
-        if not jumps_now and is_small(light, heavy, edges):
+        if ways.lone != 0 and not jumps_now and is_small(light, heavy, edges):
             if cuda.blockIdx.x == 0:
                 turns = min(due - level, int64(columns) + 1)
                 alone(
@@ -239,7 +239,7 @@ def levels(step, living, odd, wait, sizes, graph, matching, trees, queues, contr
                     trees, queues, control,
                 )  # fmt: skip
         else:
-            if edges > rows - seen and edges > rows >> 3:
+            if ways.pulls != 0 and edges > rows - seen and edges > rows >> 3:
                 pull(False, rows, columns, now, graph, matching, trees, queues, control)
                 if first:
                     control[PULLED] += 1

@@ -39,7 +39,8 @@ def append(column, least, columns, into, side, graph, queues, control):
         degree = int32(graph.cxadj[column + 1] - graph.cxadj[column])
     if degree < least:
         degree = int32(0)
-    light = 0 < degree <= HEAVY_DEGREE
+    heavy = degree > HEAVY_DEGREE and queues.spreads != 0
+    light = degree > 0 and not heavy
     rank, total = warp_rank(light)
     if total > 0:
         place = int32(0)
@@ -48,7 +49,7 @@ def append(column, least, columns, into, side, graph, queues, control):
         place = cuda.shfl_sync(FULL_WARP, place, 0)
         if light:
             queue[int64(side) * columns + place + rank] = column
-    if degree > HEAVY_DEGREE:
+    if heavy:
         place = cuda.atomic.add(control, into + HEAVY, 1)
         queue[int64(side) * columns + columns - 1 - place] = column
     return degree

@@ -16,6 +16,7 @@ from papers.deveci_matching.beyond.kernels.arguments import (
     Sizes,
     Step,
     Trees,
+    Ways,
 )
 from papers.deveci_matching.beyond.kernels.control import (
     CONTROL,
@@ -131,7 +132,7 @@ def begin(begins, sizes, graph, start, matching, trees, control):
 
 @cuda.jit
 def maximum_matching(
-    sizes, begins, share, jump_after, graph, start, matching, trees, queues, control
+    sizes, begins, share, jump_after, ways, graph, start, matching, trees, queues, control
 ):  # fmt: skip
     """Repeat phases until one finds no path: search, augment, sort, and graft or plant anew.
 
@@ -184,8 +185,9 @@ def maximum_matching(
             hand_over(into, int32(level + 1), int32(1 - side), kept, 0, 0, control)
         meet(control)
         step, living, cut, jumps = levels(
-            int32(step + 1), living, odd, jump_after, sizes, graph, matching, trees, queues, control
-        )
+            int32(step + 1), living, odd, jump_after, ways, sizes, graph, matching, trees, queues,
+            control,
+        )  # fmt: skip
         found = load_relaxed(control, ENDS + odd)
         if found == 0:
             if first and control[STATUS] == 0:
@@ -204,7 +206,7 @@ def maximum_matching(
             control[GRAFTED] += int32(0) if replant else int32(1)
             control[CUT] += int32(1) if cut else int32(0)
         meet(control)
-        if cut:
+        if cut or ways.grafts == 0:
             replant = True
         else:
             sort_rows(rows, odd, trees, queues.renewable, control)
@@ -221,7 +223,7 @@ def maximum_matching(
 
 SIGNATURES = {
     maximum_matching: (
-        Sizes, "int32", "int32", "int32", Adjacency, Partners, Partners, Trees, Queues,
+        Sizes, "int32", "int32", "int32", Ways, Adjacency, Partners, Partners, Trees, Queues,
         "int32[::1]",
     ),
 }  # fmt: skip
