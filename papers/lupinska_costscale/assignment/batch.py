@@ -153,7 +153,7 @@ def upload(
             f"problems of {array.shape[1]} x {array.shape[2]} are too large: a warp's registers "
             f"hold {kernels.LARGEST} lines"
         )
-    matrix, shift = _working_form(array, maximize, dtype)
+    matrix, shift = _working_form(array, maximize, dtype, single)
     state = State(array, matrix, shift, maximize, single, int(copies), seconds)
     if single:
         state.problem = prepare(array[0], maximize)
@@ -176,15 +176,22 @@ def _as_batch(costs: Any) -> tuple[np.ndarray, bool]:
     return array, False
 
 
-def _working_form(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Square matrices from 0 in the working type, and their shifts.
+def _working_form(
+    array: np.ndarray, maximize: bool, dtype: Any, single: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Square matrices from 0 in the working type, and their shifts; a bad one is told by number.
 
     Integers all at once; floats, which `prepare` has more to ask of, one by one.
     """
     if array.dtype.kind in "iub" and array.size and min(array.shape[1:]):
         return _integers(array.astype(np.int8) if array.dtype.kind == "b" else array, maximize,
                          dtype)  # fmt: skip
-    problems = [prepare(cost, maximize, dtype, DTYPES, factor=FACTOR) for cost in array]
+    problems = []
+    for number, cost in enumerate(array):
+        try:
+            problems.append(prepare(cost, maximize, dtype, DTYPES, factor=FACTOR))
+        except ValueError as error:
+            raise error if single else ValueError(f"problem {number}: {error}") from None
     if not problems:
         prepare(np.zeros(array.shape[1:], array.dtype), maximize, dtype, DTYPES, factor=FACTOR)
         return np.zeros((0, 0, 0)), np.zeros(0)
@@ -349,8 +356,10 @@ def _in_callers_terms(
     rows = np.nonzero(kept)[1].reshape(len(columns), min(n, m))
     columns = columns[kept].reshape(len(columns), min(n, m))
     chosen = state.costs[np.arange(len(columns))[:, None], rows, columns]
-    if kind is np.float64 and not np.isfinite(chosen).all():
-        raise ValueError("cost matrix is infeasible: every complete assignment is forbidden")
+    bad = np.nonzero(~np.isfinite(chosen).all(axis=1))[0] if kind is np.float64 else ()
+    if len(bad):
+        which = "" if state.single else f"problem {bad[0]}: "
+        raise ValueError(f"{which}cost matrix is infeasible: every complete assignment is forbidden")
     return BatchAnswer(rows, columns, _sums(chosen), u, v, state.maximize, counters)
 
 

@@ -148,6 +148,17 @@ def test_bad_input_is_named(costs, options, named):
         solve_batch(costs, **options)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_bad_problem_is_told_by_its_number(bad):
+    """Planted: one bad matrix among many was refused without a word about which it was."""
+    costs = np.arange(12.0).reshape(3, 2, 2)
+    costs[2, :, 1] = bad
+    with pytest.raises(ValueError, match="^problem 2: "):
+        solve_batch(costs)
+    with pytest.raises(ValueError, match="^(?!problem)"):
+        solve_batch(costs[2])
+
+
 def test_a_batch_too_large_for_the_card(monkeypatch):
     monkeypatch.setattr(device, "free_bytes", lambda: 100)
     with pytest.raises(ValueError, match="are free"):
