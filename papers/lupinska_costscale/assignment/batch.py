@@ -359,7 +359,9 @@ def _in_callers_terms(
     bad = np.nonzero(~np.isfinite(chosen).all(axis=1))[0] if kind is np.float64 else ()
     if len(bad):
         which = "" if state.single else f"problem {bad[0]}: "
-        raise ValueError(f"{which}cost matrix is infeasible: every complete assignment is forbidden")
+        raise ValueError(
+            f"{which}cost matrix is infeasible: every complete assignment is forbidden"
+        )
     return BatchAnswer(rows, columns, _sums(chosen), u, v, state.maximize, counters)
 
 

@@ -19,13 +19,23 @@ CHANGES: dict[str, tuple[str, dict[str, int]]] = {
     "divisor_16": ("eps falls by 16 from scale to scale", {"divisor": 16}),
     "no_last": ("no rounds at eps 0 behind the scales", {"last_rounds": 0}),
     "nearest_only": ("a search opens the nearest columns alone, as Dijkstra's", {"delta": 0}),
-    "wide_bucket": ("a search opens a bucket 16 times as wide", {"delta": 512}),
+    "narrow_bucket": ("a search opens a bucket of 4 mean / n", {"delta": 4}),
+    "bucket": ("a search opens a bucket of 32 mean / n", {"delta": 32}),
+    "wide_bucket": ("a search opens a bucket of 512 mean / n", {"delta": 512}),
     "one_warp": ("one warp looks for a row's bid", {"warps_a_row": 1}),
     "one_load": ("a thread has one cost in flight", {"loads": 1}),
     "four_loads": ("a thread has four costs in flight", {"loads": 4}),
     "tile_32": ("a block relaxes 32 columns at a time", {"tile": 32}),
+    "threads_128": ("128 threads a block", {"threads": 128}),
     "threads_256": ("256 threads a block", {"threads": 256}),
+    "threads_512": ("512 threads a block", {"threads": 512}),
     "threads_1024": ("1024 threads a block", {"threads": 1024}),
     "one_block": ("one block: no barrier of the grid costs anything", {"blocks": 1}),
 }  # fmt: skip
 """The change in words, and the settings that it sets."""
+
+LAUNCH = (
+    "one_warp", "one_load", "four_loads", "tile_32", "threads_128", "threads_256", "threads_512",
+    "threads_1024", "one_block",
+)  # fmt: skip
+"""Changes of the launch's shape alone: in the CPU executor they say nothing."""

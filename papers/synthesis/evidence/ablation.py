@@ -8,7 +8,7 @@ from papers.common.evidence import tables
 from papers.common.evidence.tables import KEY, Published, by_seed, named
 from papers.common.instances.structured import PEERS_SEED
 from papers.common.model import Cell, Instance, Plan
-from papers.synthesis.assignment.changes import CHANGES
+from papers.synthesis.assignment.changes import CHANGES, LAUNCH
 from papers.synthesis.evidence.uniform import DENSE, LABELS
 
 CHANGED = "synthesis:dense_changed"
@@ -37,8 +37,9 @@ def instances(plan: Plan) -> list[Instance]:
 
 
 def cells(plan: Plan) -> list[Cell]:
-    """Return the solver as it is and with each change."""
+    """Return the solver as it is and with each change; without a GPU of the schedule alone."""
     names = FEW if plan.preset == "smoke" else tuple(CHANGES)
+    names = tuple(name for name in names if plan.gpu or name not in LAUNCH)
     return [
         cell
         for one in instances(plan)
