@@ -153,9 +153,9 @@ def test_a_bad_problem_is_told_by_its_number(bad):
     """Planted: one bad matrix among many was refused without a word about which it was."""
     costs = np.arange(12.0).reshape(3, 2, 2)
     costs[2, :, 1] = bad
-    with pytest.raises(ValueError, match="^problem 2: "):
+    with pytest.raises(ValueError, match=r"^problem 2: "):
         solve_batch(costs)
-    with pytest.raises(ValueError, match="^(?!problem)"):
+    with pytest.raises(ValueError, match=r"^(?!problem)"):
         solve_batch(costs[2])
 
 
