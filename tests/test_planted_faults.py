@@ -79,6 +79,7 @@ BLIND_SPOTS = {
     },
     "datenagi2016:fig05": {
         "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
+        "datenagi2016:mpi_classical's counts times five": CANCELS,
     },
     "datenagi2016:model": {
         "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,

@@ -356,9 +356,9 @@ def _in_callers_terms(
     rows = np.nonzero(kept)[1].reshape(len(columns), min(n, m))
     columns = columns[kept].reshape(len(columns), min(n, m))
     chosen = state.costs[np.arange(len(columns))[:, None], rows, columns]
-    bad = np.nonzero(~np.isfinite(chosen).all(axis=1))[0] if kind is np.float64 else ()
-    if len(bad):
-        which = "" if state.single else f"problem {bad[0]}: "
+    allowed = np.isfinite(chosen).all(axis=1) if kind is np.float64 else np.ones(1, bool)
+    if not allowed.all():
+        which = "" if state.single else f"problem {int(np.argmin(allowed))}: "
         raise ValueError(
             f"{which}cost matrix is infeasible: every complete assignment is forbidden"
         )
