@@ -125,6 +125,9 @@ THINNED = {
     "kawtikwar_opts/test_solver.py::test_optimal_with_the_dual_updates_of_lopes": 3,
     "lupinska_costscale/assignment/test_batch.py::test_optimal": 2,
     "lupinska_costscale/flow/test_solver.py::test_grids": 3,
+    "synthesis/assignment/test_pool.py::test_used_memory_answers_as_fresh_memory": 4,
+    "synthesis/assignment/test_resident.py::test_every_kind_is_solved_as_on_the_host": 3,
+    "synthesis/batch/test_solver.py::test_what_a_thread_knows_of_its_columns_is_in_registers": 4,
 }
 """Tests that combine several parameters: by day about one combination in so many, in which each
 value of each parameter occurs; nightly all of them."""

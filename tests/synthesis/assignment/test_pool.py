@@ -46,7 +46,7 @@ def same(one, other):
 @pytest.mark.parametrize("settings", [SETTINGS, SCALES])
 @pytest.mark.parametrize("shape", [(7, 7), (4, 7)])
 @pytest.mark.parametrize("kind", ["uniform", "product", "wide", "floats", "big M"])
-def test_used_memory_gives_the_answers_and_counts_of_fresh_memory(kind, shape, settings, on):
+def test_used_memory_answers_as_fresh_memory(kind, shape, settings, on):
     costs = matrices(kind, shape)
     placed = [resident.adopt(cost) if on == "device" else cost for cost in costs]
     fresh = []
