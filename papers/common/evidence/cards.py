@@ -188,6 +188,38 @@ def cause_of_statement(
     return Cause(experiment, low, high, words.format(ours))
 
 
+def cause_of_order(
+    experiment: str,
+    printed: dict[str, float],
+    theirs: dict[str, float],
+    ours: dict[str, float],
+    slack: float,
+    words: str,
+) -> Cause | None:
+    """Return the cause of an order that is not print's: the model ranks print's machine as print.
+
+    Parameters
+    ----------
+    experiment : str
+        As in `cause`.
+    printed, theirs, ours : dict of str to float
+        Values by name, smaller first: print's, the model's for print's machine and for ours.
+    slack : float
+        As in `papers.common.evidence.comparisons.ranking`.
+    words : str
+        The cause, with a place for the expected order.
+    """
+    if any(set(values) != set(printed) for values in (theirs, ours)):
+        return None
+    if any(compare.missing(value) for each in (printed, theirs, ours) for value in each.values()):
+        return None
+    alike = compare.same_order(printed, theirs, slack), compare.same_order(printed, ours, slack)
+    if alike != (True, False):
+        return None
+    order = " < ".join(sorted(ours, key=lambda name: ours[name]))
+    return Cause(experiment, math.nan, math.nan, words.format(order), order)
+
+
 def mean(ratios: Any) -> float:
     """Return the geometric mean, rounded; NaN without a ratio."""
     values = np.asarray(ratios, dtype=float)

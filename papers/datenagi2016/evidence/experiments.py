@@ -3,8 +3,8 @@
 From print: [DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the
 cells of the multi-GPU part [DN16 sec.6.3] are in `scaling_tables`. Our own: `initial`,
 `objectives`, `counts`, `memory`, `large`, `doubles`, `authors`, `arrival`, `waterfall`,
-`claims`, `card`, and on several GPUs `sparse`, `sharing`, `larger_counts`, `collectives`, `exchanges`,
-`larger`, `model`, `too_large_for_one`.
+`claims`, `card`, and on several GPUs `sparse`, `sharing`, `larger_counts`, `collectives`,
+`exchanges`, `larger`, `model`, `too_large_for_one`.
 
 An experiment names the cells to measure, their table (`tables`), a plot like the paper's and the
 comparisons (`verdicts`). Nothing here runs a solver.
@@ -33,8 +33,8 @@ from papers.datenagi2016.evidence import (
     verdicts,
     waterfall,
 )
-from papers.datenagi2016.evidence.card import experiment as card
 from papers.datenagi2016.evidence.card import expected
+from papers.datenagi2016.evidence.card import experiment as card
 from papers.datenagi2016.evidence.card.prices import FIGURES
 from papers.datenagi2016.evidence.tables import GPU, KERNELS, LABELS, OURS, SOLVERS
 from papers.datenagi2016.evidence.theory import OVER_N, theory
@@ -402,7 +402,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="table3", title="Times of large instances by step, in s", kind="table",
-        cells=table_3, table=_beside(tables.step_times, expected.ratios),
+        cells=table_3, table=_beside(tables.step_times, expected.of_table_3),
         compare=verdicts.step_times, interleaved=True,
     ),
     Experiment(

@@ -21,7 +21,7 @@ from papers.common.evidence.comparisons import claim, not_measured
 from papers.common.evidence.judges import Judge, each, each_time, judged, rankings, without
 from papers.common.model import Cause, Comparison
 from papers.datenagi2016.evidence.card import causes
-from papers.datenagi2016.evidence.card.prices import FIGURES
+from papers.datenagi2016.evidence.card.prices import FIGURES, NEXT, SECONDS
 from papers.datenagi2016.evidence.tables import SHOWN
 
 # ------------------------------------------------------------------------------- counts
@@ -234,6 +234,10 @@ run_times = judged(
 # ------------------------------------------------------------------------------- Table 3, Figure 3
 
 
+CODES_SLACK = 0.1
+"""The gap below which two codes are not ranked."""
+
+
 def _large_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     """Judge the claims of [DN16 sec.6.2] about Table 3, on the instances that all codes solved."""
     for (n, label), group in rows.dropna(subset=["shared_s"]).groupby(["n", "cost_range"]):
@@ -243,14 +247,27 @@ def _large_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             dict(sorted(zip(group["solver"], group[column], strict=True)))
             for column in ("published_s", "shared_s")
         )
-        yield comparisons.ranking(f"order of the codes, n={n} range {label}", printed, ours, 0.1)
+        found = causes.of_order(group, "solver", "published_s", SECONDS, CODES_SLACK)
+        yield comparisons.ranking(
+            f"order of the codes, n={n} range {label}", printed, ours, CODES_SLACK, cause=found
+        )
     classical = rows[(rows["solver"] == "CU-CLASS") & (rows["cost_range"] == "10n")]
     for row in classical[classical["n"] >= 15000].itertuples(index=False):
         second = max(row.forward_pass_s, row.dual_update_s)
         yield comparisons.effect(
             f"matrix compression over the next step, n={row.n} range 10n",
             "the bottleneck", round(row.matrix_compression_s / second, 3), at_least=1.0,
+            cause=_of_bottleneck(row),
         )  # fmt: skip
+
+
+def _of_bottleneck(row: Any) -> Cause | None:
+    """Return the cause of another step's being the bottleneck."""
+    printed = row.published_matrix_compression_s / max(
+        row.published_forward_pass_s, row.published_dual_update_s
+    )
+    _, *models = causes.figures_of(row, "n", *NEXT)
+    return causes.of_bound((printed, *models), at_least=1.0)
 
 
 def _steps(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
@@ -280,7 +297,8 @@ _OF_THREE = ("published_share_of_three_pct", "share_of_three_pct")
 step_shares = judged(
     "shares of the steps", "published_share_pct", "share_pct",
     without(rankings("order of the steps, {} range {}", *_OF_THREE, "step",
-                     ["solver", "cost_range"], 0.25), "step", "other"),
+                     ["solver", "cost_range"], causes.STEPS_SLACK, cause=causes.of_steps),
+            "step", "other"),
     without(each("share of {step} in the three steps, {solver} range {cost_range}", *_OF_THREE,
                  comparisons.share, cause=causes.of_share), "step", "other"),
 )  # fmt: skip

@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pandas as pd
+
 from papers.common.evidence import cards
 from papers.common.evidence import comparisons as compare
 from papers.common.evidence.cards import figures_of as figures_of
@@ -30,6 +32,12 @@ WORDS = (
     "waits, serial turns, entries of the matrix and a core's searched entries became cheaper by "
     "other factors each; their prices here, without this order's own times, let us expect {:.3g}"
 )
+
+
+ORDER = WORDS.replace("{:.3g}", "the order {}")
+
+STEPS_SLACK = 0.25
+"""The gap below which two steps are not ranked."""
 
 
 def of_ratio(row: Any) -> Cause | None:
@@ -68,6 +76,25 @@ def of_bound(
     return cards.cause(
         EXPERIMENT, figures, lambda printed: (least, most), band, cards.factors, WORDS, NEARER
     )
+
+
+def of_order(
+    rows: pd.DataFrame, items: str, printed: str, figures: tuple[str, str], slack: float
+) -> Cause | None:
+    """Return the cause of another order of the rows; `items` names them, the others are columns."""
+    if not {items, printed, *figures} <= set(rows):
+        return None
+    first, second, third = (
+        dict(zip(rows[items], rows[name], strict=True)) for name in (printed, *figures)
+    )
+    return cards.cause_of_order(EXPERIMENT, first, second, third, slack, ORDER)
+
+
+def of_steps(rows: pd.DataFrame) -> Cause | None:
+    """Return the cause of another order of the steps of one code."""
+    if (rows["solver"] == OWN_PRICE).any():
+        return None
+    return of_order(rows, "step", "published_share_of_three_pct", FIGURES, STEPS_SLACK)
 
 
 def of_size(figures: cards.Figures, tolerance: float) -> Cause | None:

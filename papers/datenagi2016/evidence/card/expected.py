@@ -14,7 +14,7 @@ from papers.common.evidence.tables import Published
 from papers.datenagi2016.evidence import claims
 from papers.datenagi2016.evidence.card import prices as p
 from papers.datenagi2016.evidence.card import work as w
-from papers.datenagi2016.evidence.card.prices import FIGURES
+from papers.datenagi2016.evidence.card.prices import FIGURES, NEXT, SECONDS
 from papers.datenagi2016.evidence.claim_numbers import Numbers, series_of
 from papers.datenagi2016.evidence.tables import PAIRS
 
@@ -35,7 +35,8 @@ def times(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     for source, ours, counts in p.counted(summary):
         on = ["n", "cost_range", "code"]
         steps = {code: [*w.NAMED[code], w.REST, w.RUN, w.TOTAL] for code in w.CODES}
-        wanted = counts.assign(step=counts["code"].map(steps)).explode("step", ignore_index=True)
+        listed = counts.assign(step=counts["code"].map(steps))
+        wanted = listed.explode("step", ignore_index=True)  # type: ignore[call-overload]
         wanted = p.priced(printed.merge(counts, on=on), wanted, "print_model")
         wanted = p.priced(ours.merge(counts, on=on), wanted, "expected")
         wanted = wanted.merge(theirs, on=w.KEYS, how="left")
@@ -79,8 +80,8 @@ def prices_twice(
                 band = p.HOST_BAND if name == "searched" else p.BAND
                 rows.append((" ".join(codes), name, by, 1e6 * both[0][name], 1e6 * both[1][name],
                              1e6 * value, band if by else np.nan))  # fmt: skip
-    names = ["code", "price", "by", *FIGURES, "again", "band"]
-    found = pd.DataFrame(rows, columns=names)
+    columns = ["code", "price", "by", *FIGURES, "again", "band"]
+    found = pd.DataFrame(rows, columns=columns)
     return found[(found[list(FIGURES)] > 0).any(axis=1)]
 
 
@@ -118,6 +119,27 @@ def ratios(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
                 for name in (slow, fast)]  # fmt: skip
         parts.append((pair[0] / pair[1]).dropna().reset_index().assign(solver=slow))
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def of_table_3(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return `ratios`, the codes' times and the compression's over the next step's: `NEXT`."""
+    found, keys = _trusted(summary, published), ["source", "n", "cost_range", "solver"]
+    shown = _shown(found).rename(columns={"code": "solver"})
+    shown = shown[shown["solver"] != "OMP-1"].rename(
+        columns=dict(zip(FIGURES, SECONDS, strict=True))
+    )
+    steps = found[found["code"] == "CU-CLASS"].rename(columns={"code": "solver"})
+    wide = {name: steps.pivot_table(index=keys, columns="step", values=name) for name in FIGURES}
+    parts = {
+        column: wide[name]["matrix_compression"]
+        / wide[name][["forward_pass", "dual_update"]].max(axis=1)
+        for name, column in zip(FIGURES, NEXT, strict=True)
+        if "matrix_compression" in wide[name]
+    }
+    rows = shown[[*keys, *SECONDS]].merge(ratios(summary, published), on=keys, how="left")
+    if not parts:
+        return rows.assign(**dict.fromkeys(NEXT, np.nan))
+    return rows.merge(pd.DataFrame(parts).reset_index(), on=keys, how="left")
 
 
 def small_ratios(summary: pd.DataFrame, published: Published) -> pd.DataFrame:

@@ -18,8 +18,12 @@ from papers.common.evidence.tables import by_seed as of_solver
 from papers.datenagi2016.evidence.card import work as w
 from papers.datenagi2016.evidence.tables import AUTHORS, PEERS, STEPS, by_seed
 
-FIGURES = ("print_model", "expected")
+FIGURES: tuple[str, str] = ("print_model", "expected")
 """The columns of figures by the prices of print's machine, and of the record's."""
+
+SECONDS: tuple[str, str] = ("print_model_s", "expected_s")
+NEXT: tuple[str, str] = ("print_model_next", "expected_next")
+"""The same of the codes' times, and of the compression's over the longer of the other steps."""
 
 BAND = 1.5
 """The model may miss by this factor, up or down."""
