@@ -126,6 +126,7 @@ def cause(
     distance: Callable[[float, float], float],
     words: str,
     nearer: float = 1.0,
+    at_most: float = math.inf,
 ) -> Cause | None:
     """Return the cause of a figure; None where it agrees, or where the model explains nothing.
 
@@ -145,12 +146,15 @@ def cause(
     nearer : float
         Print must be nearer to the figure of its own machine than this many times its distance to
         that of ours: else the model does not tell the machines apart.
+    at_most : float
+        The largest distance of print from the figure of its own machine.
     """
     if any(compare.missing(figure) for figure in figures):
         return None
     printed, theirs, ours = map(float, figures)
     least, most = agrees(printed)
-    if least <= ours <= most or distance(printed, theirs) >= nearer * distance(printed, ours):
+    apart = distance(printed, theirs)
+    if least <= ours <= most or apart >= nearer * distance(printed, ours) or apart > at_most:
         return None
     low, high = band(ours)
     low, high = (max(low, most), high) if ours > most else (low, min(high, least))

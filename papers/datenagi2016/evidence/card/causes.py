@@ -1,9 +1,9 @@
 """Causes of differences from print that the prices of both machines bound.
 
-A row has one where three things hold: the expected figure does not agree with print; print's figure
-is nearer, by a fifth at least, to the one that the model gives print's machine; and the prices that
-the record has twice are alike (`expected.is_trusted`). The band is a factor of `BAND` for a ratio,
-at most `POINTS` for a share.
+A row has one where four things hold: the expected figure does not agree with print; print's figure
+does agree with the one that the model gives print's machine, and is nearer to it by a fifth at
+least; and the prices that the record has twice are alike (`expected.is_trusted`). The band is a
+factor of `BAND` for a ratio, at most `POINTS` for a share.
 
 The shares of the tree variant have no cause: in print the least of the slacks costs its dual update
 600 times what it costs ours, a price that is that step's own time, and nobody knows why.
@@ -46,6 +46,7 @@ def of_ratio(row: Any) -> Cause | None:
     return cards.cause(
         EXPERIMENT, figures_of(row, "published_over", *FIGURES),
         cards.around(lambda printed: compare.FACTOR), band, cards.factors, WORDS, NEARER,
+        math.log(BAND),
     )  # fmt: skip
 
 
@@ -60,7 +61,7 @@ def of_share(row: Any) -> Cause | None:
 
     return cards.cause(
         EXPERIMENT, figures_of(row, "published_share_of_three_pct", *FIGURES),
-        cards.agreeing_share, band, cards.points, WORDS + " %", NEARER,
+        cards.agreeing_share, band, cards.points, WORDS + " %", NEARER, POINTS,
     )  # fmt: skip
 
 
@@ -74,8 +75,9 @@ def of_bound(
         return None
     band = cards.around(lambda figure: BAND)
     return cards.cause(
-        EXPERIMENT, figures, lambda printed: (least, most), band, cards.factors, WORDS, NEARER
-    )
+        EXPERIMENT, figures, lambda printed: (least, most), band, cards.factors, WORDS, NEARER,
+        math.log(BAND),
+    )  # fmt: skip
 
 
 def of_order(
@@ -101,5 +103,5 @@ def of_size(figures: cards.Figures, tolerance: float) -> Cause | None:
     """Return the cause of the size at which one code overtakes another; it agrees by a factor."""
     return cards.cause(
         EXPERIMENT, figures, cards.around(lambda printed: tolerance),
-        cards.around(lambda figure: BAND), cards.factors, WORDS, NEARER,
+        cards.around(lambda figure: BAND), cards.factors, WORDS, NEARER, math.log(BAND),
     )  # fmt: skip
