@@ -1,4 +1,4 @@
-"""What the papers' models of a card share: a fit of prices, expected figures, causes by them.
+"""The shared parts of the papers' models of a card: fits, expected figures, and causes by them.
 
 A model has a few prices (a wait of the host, a byte, ...), on print's machine and on that of a
 record. With the counts of a run they give a figure for both machines. `cause` turns the two into

@@ -106,6 +106,6 @@ def beside(table: Table, expected: Table, label: str = "") -> Table:
         found = expected(summary, published)
         if label:
             found = found[found["cost_range"] == label].drop(columns="cost_range")
-        return found
+        return found[[name for name in found if name not in FIGURES] + FIGURES]
 
     return cards.beside(table, figures, FIGURES)
