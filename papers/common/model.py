@@ -508,12 +508,15 @@ class Cause:
         outside is not explained.
     words : str
         One sentence: the cause.
+    says : str
+        The measured text that the experiment lets us expect, of a comparison that has no figure.
     """
 
     experiment: str
     low: float
     high: float
     words: str
+    says: str = ""
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,7 @@ def rankings(
     group: str | list[str],
     slack: float,
     label: Callable[[Any], str] = str,
+    cause: Callable[[pd.DataFrame], Cause | None] = lambda rows: None,
 ) -> Judge:
     """Return a judge that compares who beats whom, in every group that has several.
 
@@ -170,6 +171,8 @@ def rankings(
         As in `ranking`.
     label : callable(value) -> str
         How a group's values are written.
+    cause : callable(rows) -> Cause or None
+        The measured cause of another order in a group's rows.
     """
     columns = [group] if isinstance(group, str) else group
 
@@ -179,6 +182,7 @@ def rankings(
                 name.format(*map(label, key)),
                 dict(zip(column[items], column[published], strict=True)),
                 dict(zip(column[items], column[measured], strict=True)), slack,
+                cause=cause(column),
             )  # fmt: skip
 
     return judge

@@ -94,7 +94,9 @@ def _fits(item: Comparison) -> tuple[bool, str]:
 
 def is_explained(item: Comparison) -> bool:
     """Whether the measured figure is the one that its cause lets us expect."""
-    if item.cause is None or isinstance(item.measured, str):
+    if item.cause is None:
         return False
+    if isinstance(item.measured, str):
+        return item.measured == item.cause.says
     low, high = interval(item)
     return high >= item.cause.low and low <= item.cause.high

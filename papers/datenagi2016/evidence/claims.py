@@ -13,6 +13,8 @@ import pandas as pd
 from papers.common.evidence.comparisons import effect, not_measured
 from papers.common.evidence.tables import NOT_MEASURED, Published, beside
 from papers.common.model import Cell, Comparison, Experiment, Plan
+from papers.datenagi2016.evidence.card import causes
+from papers.datenagi2016.evidence.card.prices import FIGURES
 from papers.datenagi2016.evidence.claim_numbers import LEVELS, Numbers, measured, printed
 from papers.datenagi2016.evidence.statements import STATEMENTS, Statement
 
@@ -96,9 +98,11 @@ def judge(statement: Statement, rows: pd.DataFrame, column: str) -> Comparison:
         notes.append(
             f"print breaks it in {len(broken)} of its own {len(own)} figures, by {far:.3g} at worst"
         )
+    figures = causes.figures_of(worst, "published_figure", *FIGURES)
     return effect(
         f"{statement.claim}: {statement.figure}", str(rows["says"].iloc[0]),
         round(float(worst[column]), 4), statement.at_least, statement.at_most, "; ".join(notes),
+        causes.of_bound(figures, statement.at_least, statement.at_most),
     )  # fmt: skip
 
 

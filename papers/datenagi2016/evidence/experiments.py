@@ -3,8 +3,8 @@
 From print: [DN16 Table 1] [DN16 Table 2] [DN16 Table 3] [DN16 Fig.1] [DN16 Fig.2] [DN16 Fig.3]; the
 cells of the multi-GPU part [DN16 sec.6.3] are in `scaling_tables`. Our own: `initial`,
 `objectives`, `counts`, `memory`, `large`, `doubles`, `authors`, `arrival`, `waterfall`,
-`claims`, and on several GPUs `sparse`, `sharing`, `larger_counts`, `collectives`, `exchanges`,
-`larger`, `model`, `too_large_for_one`.
+`claims`, `card`, and on several GPUs `sparse`, `sharing`, `larger_counts`, `collectives`,
+`exchanges`, `larger`, `model`, `too_large_for_one`.
 
 An experiment names the cells to measure, their table (`tables`), a plot like the paper's and the
 comparisons (`verdicts`). Nothing here runs a solver.
@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from papers.common.evidence import plots
+from papers.common.evidence import cards, plots
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
 from papers.datenagi2016.evidence import (
@@ -32,6 +33,9 @@ from papers.datenagi2016.evidence import (
     verdicts,
     waterfall,
 )
+from papers.datenagi2016.evidence.card import expected
+from papers.datenagi2016.evidence.card import experiment as card
+from papers.datenagi2016.evidence.card.prices import FIGURES
 from papers.datenagi2016.evidence.tables import GPU, KERNELS, LABELS, OURS, SOLVERS
 from papers.datenagi2016.evidence.theory import OVER_N, theory
 
@@ -358,6 +362,16 @@ def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
 
 # ------------------------------------------------------------------------------- the entries
 
+STATEMENTS = claims.experiment(
+    small, table_3, doubles, scaling_tables.strong, scaling_tables.sparse
+)
+
+
+def _beside(table: cards.Table, figures: cards.Table) -> cards.Table:
+    """Return a table with the figures of the model `card` beside its own."""
+    return cards.beside(table, figures, FIGURES)
+
+
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="fig01", title="Compression of an array and of a matrix, by our kernels",
@@ -382,17 +396,23 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="fig02", title="Times of small instances, costs 0 to n", kind="figure",
-        cells=small, table=tables.run_times, figure=draw_fig_2, compare=verdicts.run_times,
+        cells=small, table=_beside(tables.run_times, expected.small_ratios), figure=draw_fig_2,
+        compare=verdicts.run_times,
         interleaved=True,
     ),
     Experiment(
         name="table3", title="Times of large instances by step, in s", kind="table",
-        cells=table_3, table=tables.step_times, compare=verdicts.step_times, interleaved=True,
+        cells=table_3, table=_beside(tables.step_times, expected.of_table_3),
+        compare=verdicts.step_times, interleaved=True,
     ),
     Experiment(
         name="fig03", title="Shares of the steps, the largest instances", kind="figure",
-        cells=table_3, table=tables.step_shares, figure=draw_fig_3, compare=verdicts.step_shares,
-        interleaved=True,
+        cells=table_3, table=_beside(tables.step_shares, expected.shares), figure=draw_fig_3,
+        compare=verdicts.step_shares, interleaved=True,
+    ),
+    card.experiment(
+        small, table_3, waterfall.cells, beside_authors, arrival.cells, scaling_tables.strong,
+        scaling_tables.sparse,
     ),
     Experiment(
         name="counts", title="Work by solver; costs, initial assignments and dual updates alike",
@@ -424,7 +444,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         cells=waterfall.cells, table=waterfall.table, figure=waterfall.draw,
         compare=waterfall.compare, interleaved=True,
     ),
-    claims.experiment(small, table_3, doubles, scaling_tables.strong, scaling_tables.sparse),
+    replace(STATEMENTS, table=_beside(STATEMENTS.table, expected.statements)),
     Experiment(
         name="table4", title="Weak scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)",
         kind="table", cells=scaling_tables.weak, table=scaling_tables.table_4,

@@ -8,7 +8,7 @@ judged.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -20,6 +20,8 @@ from papers.common.evidence import comparisons
 from papers.common.evidence.comparisons import claim, not_measured
 from papers.common.evidence.judges import Judge, each, each_time, judged, rankings, without
 from papers.common.model import Cause, Comparison
+from papers.datenagi2016.evidence.card import causes
+from papers.datenagi2016.evidence.card.prices import FIGURES, NEXT, SECONDS
 from papers.datenagi2016.evidence.tables import SHOWN
 
 # ------------------------------------------------------------------------------- counts
@@ -158,14 +160,14 @@ def _ratios(what: str) -> Judge:
     """Compare one code's time over another's, redone on one machine on the same instances."""
     judge = each(
         f"{{solver}} over {{over}}: {what}", "published_over", "measured_over",
-        note=_fewer_threads,
+        note=_fewer_threads, cause=causes.of_ratio,
     )  # fmt: skip
     return lambda rows, source: judge(rows.dropna(subset=["measured_over"]), source)
 
 
-def _by_size(rows: pd.DataFrame) -> pd.DataFrame:
+def _by_size(rows: pd.DataFrame, column: str = "measured_over") -> pd.DataFrame:
     """Return the paired ratios of Table 1, a row a size that all four codes have solved."""
-    wide = rows.pivot_table(index="n", columns="solver", values="measured_over", observed=True)
+    wide = rows.pivot_table(index="n", columns="solver", values=column, observed=True)
     wide = wide.reindex(columns=["OMP-1", "OMP-8", "CU-TREE"]).dropna()
     both = wide["OMP-8"], wide["OMP-8"] / wide["CU-TREE"]
     return wide.assign(slower_cuda=pd.concat(both, axis=1).min(axis=1))
@@ -176,22 +178,51 @@ def _small_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     sizes = _by_size(rows)
     if sizes.empty:
         return
+    known = {name for name in FIGURES if name in rows and rows[name].notna().any()}
+    others = [_by_size(rows, name) if name in {"published_over", *known} else None
+              for name in ("published_over", *FIGURES)]  # fmt: skip
     yield comparisons.signs(
         "classical faster than tree on small instances", "all sizes (7 of 10 in print)",
         int((sizes["CU-TREE"] > 1).sum()), len(sizes), 0.5,
         note="DN2, DN4: Tables 1 and 3 of print contradict the text and one another",
     )  # fmt: skip
-    later = sizes[sizes.index >= 2000]
-    if len(later):
+    least = _least_later(sizes)
+    if least is not None:
         yield comparisons.effect(
             "OMP-8 over the slower CUDA code from n = 2000 on, the least",
-            "faster at all sizes (from 2000 in print)", round(float(later["slower_cuda"].min()), 3),
+            "faster at all sizes (from 2000 in print)", round(least, 3),
             at_least=comparisons.EFFECT, note="DN3: print has OMP-8 ahead up to n = 1500",
+            cause=causes.of_bound(_of_all(others, _least_later), at_least=comparisons.EFFECT),
         )  # fmt: skip
+    ahead = _first_ahead(sizes)
+    if ahead is not None:
+        found = _of_all(others, _first_ahead)
+        yield comparisons.ratio(
+            "smallest n at which CUDA beats one thread", 1500, int(ahead),
+            cause=causes.of_size(found, comparisons.FACTOR),
+        )  # fmt: skip
+
+
+def _least_later(sizes: pd.DataFrame) -> float | None:
+    """Return OMP-8's least time over the slower CUDA code's from n = 2000 on."""
+    later = sizes[sizes.index >= 2000]
+    return float(later["slower_cuda"].min()) if len(later) else None
+
+
+def _first_ahead(sizes: pd.DataFrame) -> float | None:
+    """Return the least n at which a CUDA code beats one thread."""
     one_thread = sizes["OMP-1"] * sizes["OMP-8"] / sizes["CU-TREE"].clip(upper=1)
     ahead = sizes.index[one_thread > 1]
-    if len(ahead):
-        yield comparisons.ratio("smallest n at which CUDA beats one thread", 1500, int(min(ahead)))
+    return float(min(ahead)) if len(ahead) else None
+
+
+def _of_all(
+    tables: list[pd.DataFrame | None], figure: Callable[[pd.DataFrame], float | None]
+) -> tuple[Any, Any, Any]:
+    """Return a figure of print's ratios and of those of both models; None where there are none."""
+    first, second, third = (None if table is None or table.empty else figure(table)
+                            for table in tables)  # fmt: skip
+    return first, second, third
 
 
 run_times = judged(
@@ -203,6 +234,10 @@ run_times = judged(
 # ------------------------------------------------------------------------------- Table 3, Figure 3
 
 
+CODES_SLACK = 0.1
+"""The gap below which two codes are not ranked."""
+
+
 def _large_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     """Judge the claims of [DN16 sec.6.2] about Table 3, on the instances that all codes solved."""
     for (n, label), group in rows.dropna(subset=["shared_s"]).groupby(["n", "cost_range"]):
@@ -212,14 +247,27 @@ def _large_claims(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
             dict(sorted(zip(group["solver"], group[column], strict=True)))
             for column in ("published_s", "shared_s")
         )
-        yield comparisons.ranking(f"order of the codes, n={n} range {label}", printed, ours, 0.1)
+        found = causes.of_order(group, "solver", "published_s", SECONDS, CODES_SLACK)
+        yield comparisons.ranking(
+            f"order of the codes, n={n} range {label}", printed, ours, CODES_SLACK, cause=found
+        )
     classical = rows[(rows["solver"] == "CU-CLASS") & (rows["cost_range"] == "10n")]
     for row in classical[classical["n"] >= 15000].itertuples(index=False):
         second = max(row.forward_pass_s, row.dual_update_s)
         yield comparisons.effect(
             f"matrix compression over the next step, n={row.n} range 10n",
             "the bottleneck", round(row.matrix_compression_s / second, 3), at_least=1.0,
+            cause=_of_bottleneck(row),
         )  # fmt: skip
+
+
+def _of_bottleneck(row: Any) -> Cause | None:
+    """Return the cause of another step's being the bottleneck."""
+    printed = row.published_matrix_compression_s / max(
+        row.published_forward_pass_s, row.published_dual_update_s
+    )
+    _, *models = causes.figures_of(row, "n", *NEXT)
+    return causes.of_bound((printed, *models), at_least=1.0)
 
 
 def _steps(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
@@ -249,9 +297,10 @@ _OF_THREE = ("published_share_of_three_pct", "share_of_three_pct")
 step_shares = judged(
     "shares of the steps", "published_share_pct", "share_pct",
     without(rankings("order of the steps, {} range {}", *_OF_THREE, "step",
-                     ["solver", "cost_range"], 0.25), "step", "other"),
+                     ["solver", "cost_range"], causes.STEPS_SLACK, cause=causes.of_steps),
+            "step", "other"),
     without(each("share of {step} in the three steps, {solver} range {cost_range}", *_OF_THREE,
-                 comparisons.share), "step", "other"),
+                 comparisons.share, cause=causes.of_share), "step", "other"),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------- our own

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from papers.common.evidence.cards import figures_of
 from papers.common.evidence.comparisons import effect, not_measured
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
@@ -151,7 +152,7 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
             note = f"print's own figure is {own:.3g}"
         value = round(float(row.measured_figure), 4)
         names = "published_figure", "print_model", "expected"
-        cause = causes.of_statement(causes.figures_of(row, *names), one.at_least, one.at_most)
+        cause = causes.of_statement(figures_of(row, *names), one.at_least, one.at_most)
         made.append(effect(one.claim, one.says, value, one.at_least, one.at_most, note, cause))
     return made or not_measured("statements about Tables II and III: all 30 cells", "claim")
 

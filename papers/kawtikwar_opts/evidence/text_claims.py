@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from papers.common.evidence import comparisons
+from papers.common.evidence.cards import figures_of
 from papers.common.evidence.comparisons import not_measured
 from papers.common.model import Cause, Comparison
 from papers.kawtikwar_opts.evidence.card import causes
@@ -100,7 +101,7 @@ def _claim_cause(row: Any) -> Cause | None:
         return slip(row.fused_loads)
     if row.id == "KA-l":
         return whole_pass(row.published, row.fused_loads)
-    figures = causes.figures_of(row, "published", *FIGURES)
+    figures = figures_of(row, "published", *FIGURES)
     if row.id in ("KA-c", "KA-d", "KA-i"):
         return causes.of_points(figures, causes.HOST if row.id == "KA-i" else causes.WORDS)
     if row.id == "KA-q":

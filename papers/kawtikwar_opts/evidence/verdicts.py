@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from papers.common.evidence import comparisons
+from papers.common.evidence.cards import figures_of
 from papers.common.evidence.comparisons import claim, not_measured
 from papers.common.evidence.judges import each, each_time, judged, rankings, without
 from papers.common.gpu.device import EXECUTOR_NAME
@@ -98,7 +99,7 @@ TOTALS = ("published_total", "print_model_total", "expected_total")
 
 def _total_cause(row: Any) -> Cause | None:
     """Return the prices of card and host as the cause of a total speedup, or that of a zero."""
-    by_prices = causes.of_total(causes.figures_of(row, *TOTALS))
+    by_prices = causes.of_total(figures_of(row, *TOTALS))
     return by_prices or counter.cause(row.us_a_zero, row.total_by_zero)
 
 

@@ -32,8 +32,9 @@ SEVERAL = (
     "larger_counts",
     "collectives",
     "claims",
+    "card",
 )
-"""Experiments on several GPUs are tested in test_scaling.py, the statements in test_claims.py."""
+"""Experiments on several GPUs are tested in test_scaling.py, statements and card by themselves."""
 
 ONE_GPU = [experiment for experiment in EXPERIMENTS if experiment.name not in SEVERAL]
 BY_NAME = {experiment.name: experiment for experiment in ONE_GPU}

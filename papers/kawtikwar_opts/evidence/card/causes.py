@@ -21,7 +21,9 @@ from typing import Any
 
 import pandas as pd
 
+from papers.common.evidence import cards
 from papers.common.evidence import comparisons as compare
+from papers.common.evidence.cards import Figures, around, factors, figures_of, points
 from papers.common.model import Cause
 from papers.kawtikwar_opts.evidence.card.prices import BAND, HELD_N
 
@@ -44,47 +46,16 @@ HOST = (
     "{:.3g} %"
 )
 
-Band = Callable[[float], tuple[float, float]]
-Figures = tuple[Any, Any, Any]
-"""Print's figure, the model's for print's card, and the model's for this one."""
-
-
-def figures_of(row: Any, *names: str) -> Figures:
-    """Return three figures of a row; None where it has none."""
-    printed, theirs, ours = (getattr(row, name, None) for name in names)
-    return printed, theirs, ours
-
 
 def _cause(
     figures: Figures,
-    agrees: Band,
-    band: Band,
+    agrees: cards.Band,
+    band: cards.Band,
     distance: Callable[[float, float], float],
     words: str = WORDS,
 ) -> Cause | None:
     """Return the cause of a figure; None where the three do not tell the cards apart."""
-    if any(compare.missing(figure) for figure in figures):
-        return None
-    printed, theirs, ours = map(float, figures)
-    least, most = agrees(printed)
-    apart = NEARER * distance(printed, ours)
-    if least <= ours <= most or distance(printed, theirs) > apart:
-        return None
-    low, high = band(ours)
-    low, high = (max(low, most), high) if ours > most else (low, min(high, least))
-    return Cause(EXPERIMENT, low, high, words.format(ours))
-
-
-def _factors(first: float, second: float) -> float:
-    return abs(math.log(first / second)) if first > 0 and second > 0 else math.inf
-
-
-def _points(first: float, second: float) -> float:
-    return abs(first - second)
-
-
-def _around(factor: Callable[[float], float]) -> Band:
-    return lambda figure: (figure / factor(figure), figure * factor(figure))
+    return cards.cause(EXPERIMENT, figures, agrees, band, distance, words, NEARER)
 
 
 def of_total(figures: Figures, sizes: int = 1) -> Cause | None:
@@ -93,16 +64,16 @@ def of_total(figures: Figures, sizes: int = 1) -> Cause | None:
     The band is the narrower the more sizes there are: their errors are not all alike.
     """
     factor = BAND ** (1 / math.sqrt(sizes))
-    band = _around(lambda figure: factor)
-    return _cause(figures, _around(lambda printed: compare.FACTOR), band, _factors)
+    band = around(lambda figure: factor)
+    return _cause(figures, around(lambda printed: compare.FACTOR), band, factors)
 
 
 def of_gain(
     figures: Figures, tolerance: Callable[[float], float], words: str = WORDS
 ) -> Cause | None:
     """Return the cause of one optimization's gain; `tolerance` is that of a printed gain."""
-    band = _around(tolerance)
-    return _cause(figures, band, band, _factors, words)
+    band = around(tolerance)
+    return _cause(figures, band, band, factors, words)
 
 
 def of_loss(figures: Figures, tolerance: Callable[[float], float]) -> Cause | None:
@@ -141,30 +112,19 @@ def of_statement(
     at_least, at_most : float, optional
         The sentence's bound; one of them.
     """
-    if any(compare.missing(figure) for figure in figures):
-        return None
-    least = -math.inf if at_least is None else at_least
-    most = math.inf if at_most is None else at_most
-    printed, theirs, ours = map(float, figures)
-    if not (least <= printed <= most and least <= theirs <= most) or least <= ours <= most:
-        return None
-    low, high = ours / math.sqrt(BAND), ours * math.sqrt(BAND)
-    low, high = (low, min(high, least)) if ours < least else (max(low, most), high)
-    return Cause(EXPERIMENT, low, high, WORDS.format(ours))
+    return cards.cause_of_statement(
+        EXPERIMENT, figures, at_least, at_most, math.sqrt(BAND), WORDS
+    )  # fmt: skip
 
 
 def of_points(figures: Figures, words: str = WORDS) -> Cause | None:
     """Return the cause of a share in per cent."""
 
-    def agrees(share: float) -> tuple[float, float]:
-        apart = max(compare.LEAST_POINTS, min(compare.POINTS, 0.5 * share))
-        return share - apart, share + apart
-
     def band(share: float) -> tuple[float, float]:
         apart = min(POINTS, (BAND - 1) * abs(share))
         return share - apart, share + apart
 
-    return _cause(figures, agrees, band, _points, words)
+    return _cause(figures, cards.agreeing_share, band, points, words)
 
 
 SHARES = ("published_share_pct", "print_model", "expected")
@@ -192,5 +152,5 @@ def of_slope(rows: pd.DataFrame) -> Cause | None:
         (printed, theirs, ours),
         lambda printed: (printed - compare.EXPONENT, printed + compare.EXPONENT),
         lambda ours: (ours - SLOPE, ours + SLOPE),
-        _points, WORDS + " as the exponent",
+        points, WORDS + " as the exponent",
     )  # fmt: skip

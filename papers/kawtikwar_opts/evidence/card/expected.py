@@ -6,12 +6,13 @@ record's. `beside` puts both beside the rows of a table; `causes` reads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pandas as pd
 
-from papers.common.evidence.resamples import MARK
+from papers.common.evidence import cards
+from papers.common.evidence.cards import Table
 from papers.common.evidence.tables import Published
 from papers.kawtikwar_opts.evidence import statements as sentences
 from papers.kawtikwar_opts.evidence.card import measured, printed, work
@@ -19,9 +20,6 @@ from papers.kawtikwar_opts.evidence.card.prices import PROFILED_N, Prices
 from papers.kawtikwar_opts.evidence.card.work import Record, Work
 from papers.kawtikwar_opts.evidence.codes import HOST_LOOP, VERSIONS
 from papers.kawtikwar_opts.evidence.tables import LAUNCH_US, geometric_mean
-
-Table = Callable[[pd.DataFrame, Published], pd.DataFrame]
-"""The type of `papers.common.model.Experiment.table`."""
 
 FIGURES = ["print_model", "expected"]
 
@@ -32,11 +30,11 @@ def records(summary: pd.DataFrame) -> Iterator[tuple[str, str, Record]]:
     Resamples are left out: they give a figure its interval, and a cause is one of the figure.
     """
     known = "|".join(measured.MULTIPROCESSORS)
+    summary = cards.measured(summary)
     ours = summary[summary["solver"].astype(str) == "kawtikwar_opts:opt0"]
     ours = ours[ours["device"].astype(str).str.contains(known)]
     for source, device in ours[["source", "device"]].drop_duplicates().itertuples(index=False):
-        if not str(source).partition(MARK)[2].isdecimal():
-            yield source, device, Record(summary[summary["source"] == source])
+        yield source, device, Record(summary[summary["source"] == source])
 
 
 def _priced(
@@ -193,18 +191,5 @@ def statements(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def beside(table: Table, expected: Table) -> Table:
-    """Return a table function with the expected figures beside its rows, NaN where there are none.
-
-    Parameters
-    ----------
-    table, expected : callable(summary, published) -> DataFrame
-        The table, and one of this module's.
-    """
-
-    def both(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-        rows, figures = table(summary, published), expected(summary, published)
-        on = [name for name in figures if not name.startswith(tuple(FIGURES))]
-        kinds = {name: rows[name].dtype for name in on if name in rows}
-        return rows.merge(figures.astype(kinds), on=on, how="left")
-
-    return both
+    """Return a table with the expected figures of this module's `expected` beside its own."""
+    return cards.beside(table, expected, FIGURES)

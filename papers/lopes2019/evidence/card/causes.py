@@ -14,13 +14,13 @@ rows have no cause: the price of its search is its own time by another clock.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from papers.common.evidence import cards
 from papers.common.evidence import comparisons as compare
 from papers.common.evidence.verdicts import decide
 from papers.common.model import Cause, Comparison, Experiment
@@ -41,51 +41,29 @@ C_WORDS = f"{WORDS}, with steps 1 and 6 of the C code at the price that they hav
 
 
 def _cause(
-    figures: tuple[Any, Any, Any],
-    band: Callable[[float], tuple[float, float]],
-    agrees: Callable[[float], tuple[float, float]],
+    figures: cards.Figures,
+    band: cards.Band,
+    agrees: cards.Band,
     distance: Callable[[float, float], float],
     words: str,
 ) -> Cause | None:
     """Return the cause of a figure: print's, the model's for print's card, that for this card."""
-    if any(compare.missing(figure) for figure in figures):
-        return None
-    printed, theirs, ours = map(float, figures)
-    least, most = agrees(printed)
-    if least <= ours <= most or distance(printed, theirs) >= distance(printed, ours):
-        return None
-    low, high = band(ours)
-    low, high = (max(low, most), high) if ours > most else (low, min(high, least))
-    return Cause(EXPERIMENT, low, high, words.format(ours))
+    return cards.cause(EXPERIMENT, figures, agrees, band, distance, words)
 
 
-def _figures(row: Any, printed: str) -> tuple[Any, Any, Any]:
+def _figures(row: Any, printed: str) -> cards.Figures:
     """Return a row's printed figure and those that are expected; None where it has none."""
     if getattr(row, "step", "") == OWN_PRICE:
         return None, None, None
-    names = (printed, "expected_print", "expected")
-    return tuple(getattr(row, name, None) for name in names)  # type: ignore[return-value]
-
-
-def _factors(first: float, second: float) -> float:
-    return abs(math.log(first / second)) if first > 0 and second > 0 else math.inf
-
-
-def _points(first: float, second: float) -> float:
-    return abs(first - second)
+    return cards.figures_of(row, printed, "expected_print", "expected")
 
 
 def of_share(row: Any) -> Cause | None:
     """Return the cause of a step's share."""
-
-    def agrees(printed: float) -> tuple[float, float]:
-        apart = max(compare.LEAST_POINTS, min(compare.POINTS, 0.5 * printed))
-        return printed - apart, printed + apart
-
     return _cause(
         _figures(row, "published_share_pct"),
         lambda ours: (max(ours / BAND, ours - POINTS), min(ours * BAND, ours + POINTS)),
-        agrees, _points, WORDS + " %",
+        cards.agreeing_share, cards.points, WORDS + " %",
     )  # fmt: skip
 
 
@@ -93,9 +71,9 @@ def of_speedup(row: Any) -> Cause | None:
     """Return the cause of a speedup over C, of a step or of the whole."""
     return _cause(
         _figures(row, "published_speedup"),
-        lambda ours: (ours / BAND, ours * BAND),
-        lambda printed: (printed / compare.FACTOR, printed * compare.FACTOR),
-        _factors, C_WORDS,
+        cards.around(lambda ours: BAND),
+        cards.around(lambda printed: compare.FACTOR),
+        cards.factors, C_WORDS,
     )  # fmt: skip
 
 
@@ -112,7 +90,7 @@ def of_slope(rows: pd.DataFrame, column: str, measured: str, words: str) -> Caus
         (theirs, by_print, by_ours),
         lambda ours: (ours - SLOPE, ours + SLOPE),
         lambda printed: (printed - compare.EXPONENT, printed + compare.EXPONENT),
-        _points, words,
+        cards.points, words,
     )  # fmt: skip
 
 

@@ -6,17 +6,13 @@ prices of the record's card, ``expected_print`` the one by print's. `causes` rea
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 
-from papers.common.evidence.resamples import MARK
+from papers.common.evidence import cards
+from papers.common.evidence.cards import Table
 from papers.common.evidence.tables import KEY, Published
 from papers.lopes2019.evidence.card import clocks, model
 from papers.lopes2019.evidence.tables import BY
-
-Table = Callable[[pd.DataFrame, Published], pd.DataFrame]
-"""The type of `papers.common.model.Experiment.table`."""
 
 FIGURES = ["expected_print", "expected"]
 
@@ -95,13 +91,6 @@ def _over_cuda(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def measured(summary: pd.DataFrame) -> pd.DataFrame:
-    """Leave out resamples: they give a figure its interval, and a cause is one of the figure."""
-    sources = summary["source"].unique()
-    draws = [name for name in sources if str(name).partition(MARK)[2].isdecimal()]
-    return summary[~summary["source"].isin(draws)] if draws else summary
-
-
 def beside(table: Table, expected: Table, label: str = "") -> Table:
     """Return a table function with the expected figures beside its rows, NaN where there are none.
 
@@ -113,12 +102,10 @@ def beside(table: Table, expected: Table, label: str = "") -> Table:
         The cost range of a table without that column.
     """
 
-    def both(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-        rows, figures = table(summary, published), expected(measured(summary), published)
+    def figures(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+        found = expected(summary, published)
         if label:
-            figures = figures[figures["cost_range"] == label].drop(columns="cost_range")
-        on = [name for name in figures if name not in FIGURES]
-        figures = figures.astype(dict.fromkeys(FIGURES, float))
-        return rows.merge(figures[[*on, *FIGURES]], on=on, how="left")
+            found = found[found["cost_range"] == label].drop(columns="cost_range")
+        return found[[name for name in found if name not in FIGURES] + FIGURES]
 
-    return both
+    return cards.beside(table, figures, FIGURES)

@@ -10,12 +10,12 @@ counts stand for print's, so that a run must wait as often on the authors' matri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
+from papers.common.evidence.cards import alike
 from papers.common.evidence.comparisons import not_measured, predicted
 from papers.common.evidence.tables import KEY, Published, median
 from papers.common.model import Cell, Comparison, Experiment, Plan
@@ -53,20 +53,6 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     return tables.order(rows, by=("n", "cost_range", "source"))[COLUMNS]
 
 
-def _mean(ratios: pd.Series) -> float:
-    return round(float(np.exp(np.log(ratios).mean())), 3)
-
-
-def _ratios(
-    rows: pd.DataFrame, what: str, first: str, second: str, by: list[str], band: float
-) -> Iterable[Comparison]:
-    """Judge the geometric means of a ratio that should be 1."""
-    known = rows[(rows[first] > 0) & (rows[second] > 0)]
-    for key, group in known.groupby(by, sort=False):
-        mean = _mean(group[first] / group[second])
-        yield predicted(f"{what}: {', '.join(map(str, key))}", 1 / band, band, mean)
-
-
 def compare(found: pd.DataFrame) -> list[Comparison]:
     """Judge the model: the times of both cards, of the C code, and two prices measured again."""
     if found.empty:
@@ -74,13 +60,13 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
     items: list[Comparison] = []
     for _, rows in found.groupby("source", sort=False):
         by = ["step", "cost_range"]
-        items += _ratios(rows, "measured time over expected", "cuda_ms", "expected_ms", by, BAND)
-        items += _ratios(
+        items += alike(rows, "measured time over expected", "cuda_ms", "expected_ms", by, BAND)
+        items += alike(
             rows, "print's time over the model's", "published_ms", "print_model_ms", by, PRINT_BAND
         )
-        items += _ratios(rows, "C time over expected", "c_ms", "expected_c_ms", by, BAND)
+        items += alike(rows, "C time over expected", "c_ms", "expected_c_ms", by, BAND)
         runs = rows.drop_duplicates(["n", "cost_range"])
-        items += _ratios(
+        items += alike(
             runs, "waits on the authors' matrices over ours", "stream_waits", "run_waits",
             ["cost_range"], STREAM_BAND,
         )  # fmt: skip

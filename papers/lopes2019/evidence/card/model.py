@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from papers.common.evidence.cards import fitted
 from papers.common.evidence.tables import KEY, Published, joined
 from papers.lopes2019.evidence.tables import PRINTED, STEPS, by_seed, medians, printed_times
 
@@ -76,40 +77,6 @@ def work(counted: pd.DataFrame) -> pd.DataFrame:
         for step, amounts in zip(STEPS, of_steps, strict=True)
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-ROUNDS = 60
-"""Rounds of `fitted`; it stands still after some ten."""
-
-
-def fitted(amounts: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return the prices, none negative, by which amounts come nearest to times, in ratios.
-
-    Parameters
-    ----------
-    amounts : float64[k, p]
-        What each of k times consists of; no column is 0 everywhere.
-    times : float64[k]
-        Positive.
-
-    Returns
-    -------
-    float64[p]
-        Of least squares of ``log(amounts @ prices / times)``, by damped Newton steps in the
-        prices' logarithms, so that none becomes negative.
-    """
-    shares = amounts / times[:, None]
-    logs = np.log(1.0 / (amounts.shape[1] * shares.max(axis=0)))
-    for _ in range(ROUNDS):
-        parts = shares * np.exp(logs)
-        whole = parts.sum(axis=1)
-        slopes = parts / whole[:, None]
-        step = np.linalg.lstsq(
-            np.vstack([slopes, 1e-3 * np.eye(len(logs))]),
-            np.concatenate([-np.log(whole), np.zeros(len(logs))]), rcond=None,
-        )[0]  # fmt: skip
-        logs = logs + np.clip(step, -1.0, 1.0)
-    return np.exp(logs)
 
 
 # ------------------------------------------------------------------------------- the prices
