@@ -7,6 +7,8 @@ factor of `BAND` for a ratio, at most `POINTS` for a share.
 
 The shares of the tree variant have no cause: in print the least of the slacks costs its dual update
 600 times what it costs ours, a price that is that step's own time, and nobody knows why.
+An entry and a strided entry are paid by one step each, too: there a cause says that the price holds
+at all orders and ranges, not why it is what it is.
 """
 
 from __future__ import annotations
