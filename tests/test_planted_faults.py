@@ -79,10 +79,6 @@ BLIND_SPOTS = {
     "datenagi2016:fig05": {
         "datenagi2016:mpi_classical's counts times five": CANCELS,
         "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
-        "datenagi2016:mpi_classical's counts times five": CANCELS,
-    },
-    "datenagi2016:table5": {
-        "datenagi2016:mpi_classical and datenagi2016:mpi_tree swapped": EFFICIENT,
     },
     "datenagi2016:model": {
         "datenagi2016:mpi_classical a fifth": FITTED,
