@@ -22,6 +22,7 @@ SCALES = Settings(threads=64, blocks=3, loads=2, tile=32, scale_above=0, most_ro
 def _empty(monkeypatch):
     device.select("cpu")
     monkeypatch.setattr(scheduler, "QUANTUM", 10**9)  # else a run's order depends on those before
+    gc.collect()  # States of other tests give their memory back now, and not in the midst of one.
     pool.clear()
     yield
     pool.clear()
