@@ -33,7 +33,7 @@ def _reach(scope: str) -> int:
     return _SCOPES[scope.partition(".")[0]]
 
 
-def _make_load(order: str, scope: str = "gpu.global") -> Any:
+def _make_load(instruction: str) -> Any:
     @intrinsic
     def load(typingctx: Any, array: Any, index: Any) -> Any:
         if not (isinstance(array, types.Array) and array.ndim == 1):
@@ -43,20 +43,26 @@ def _make_load(order: str, scope: str = "gpu.global") -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             index64 = context.cast(builder, args[1], signature.args[1], types.int64)
             pointer = _element_pointer(context, builder, array, args[0], index64)
-            value = context.get_value_type(array.dtype)
-            kind = ir.FunctionType(value, [pointer.type])
-            text = f"ld.{order}.{scope}.b{bits} $0, [$1];"
+            word, value = ir.IntType(bits), context.get_value_type(array.dtype)
+            kind = ir.FunctionType(word, [pointer.type])
+            text = f"{instruction}.b{bits} $0, [$1];"
             asm = ir.InlineAsm(kind, text, f"={_REGISTER[bits]},l,~{{memory}}", side_effect=True)
-            return builder.call(asm, [pointer])
+            found = builder.call(asm, [pointer])
+            return found if value == word else builder.bitcast(found, value)
 
         return array.dtype(array, index), codegen
 
+    load.__executor__ = lambda array, index: array[index]
+    return load
+
+
+def _make_ordered_load(order: str, scope: str = "gpu.global") -> Any:
+    load = _make_load(f"ld.{order}.{scope}")
     reach, acquire = _reach(scope), order == "acquire"
 
     def weak_load(array: Any, index: int) -> Any:
         return cuda.ordered_load(array, index, reach, acquire)
 
-    load.__executor__ = lambda array, index: array[index]
     load.__weak__ = weak_load
     return load
 
@@ -92,44 +98,22 @@ def _make_store(order: str, scope: str = "gpu.global") -> Any:
     return store
 
 
-def _make_load_ahead() -> Any:
-    @intrinsic
-    def load(typingctx: Any, array: Any, index: Any) -> Any:
-        if not (isinstance(array, types.Array) and array.ndim == 1):
-            raise TypeError("a one-dimensional array is needed")
-        bits = array.dtype.bitwidth
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            index64 = context.cast(builder, args[1], signature.args[1], types.int64)
-            pointer = _element_pointer(context, builder, array, args[0], index64)
-            word = ir.IntType(bits)
-            kind = ir.FunctionType(word, [pointer.type])
-            text = f"ld.global.nc.b{bits} $0, [$1];"
-            asm = ir.InlineAsm(kind, text, f"={_REGISTER[bits]},l,~{{memory}}", side_effect=True)
-            found = builder.call(asm, [pointer])
-            value = context.get_value_type(array.dtype)
-            return found if value == word else builder.bitcast(found, value)
-
-        return array.dtype(array, index), codegen
-
-    load.__executor__ = load.__weak__ = lambda array, index: array[index]
-    return load
-
-
-load_ahead = _make_load_ahead()
+load_ahead = _make_load("ld.global.nc")
+# Nobody writes: a weak memory has nothing to show late.
+load_ahead.__weak__ = load_ahead.__executor__
 """``load_ahead(array, i)``: read what nobody writes during the launch.
 
 The compiler moves a plain load down to the first use of its value. Several of these, one behind the
 other, are on their way at the same time: each stays in front of the loads that follow.
 """
 
-load_relaxed = _make_load("relaxed")
+load_relaxed = _make_ordered_load("relaxed")
 """``load_relaxed(array, i)``: read ``array[i]`` anew, from the point where all blocks meet."""
 
-load_acquire = _make_load("acquire")
+load_acquire = _make_ordered_load("acquire")
 """``load_acquire(array, i)``: as `load_relaxed`; later accesses stay behind it."""
 
-load_relaxed_block = _make_load("relaxed", "cta")
+load_relaxed_block = _make_ordered_load("relaxed", "cta")
 """As `load_relaxed`, among the threads of one block; for shared memory too."""
 
 store_relaxed = _make_store("relaxed")
@@ -144,10 +128,10 @@ store_release = _make_store("release")
 store_release_system = _make_store("release", "sys.global")
 """``store_release_system(array, i, x)``: as `store_release`, towards the host as well."""
 
-load_relaxed_system = _make_load("relaxed", "sys.global")
+load_relaxed_system = _make_ordered_load("relaxed", "sys.global")
 """``load_relaxed_system(array, i)``: as `load_relaxed`, where another GPU writes."""
 
-load_acquire_system = _make_load("acquire", "sys.global")
+load_acquire_system = _make_ordered_load("acquire", "sys.global")
 """``load_acquire_system(array, i)``: as `load_acquire`, where another GPU releases."""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from papers.common.evidence import cards
 from papers.common.evidence.comparisons import effect, not_measured
 from papers.common.evidence.tables import NOT_MEASURED, Published, beside
 from papers.common.model import Cell, Comparison, Experiment, Plan
@@ -98,7 +99,7 @@ def judge(statement: Statement, rows: pd.DataFrame, column: str) -> Comparison:
         notes.append(
             f"print breaks it in {len(broken)} of its own {len(own)} figures, by {far:.3g} at worst"
         )
-    figures = causes.figures_of(worst, "published_figure", *FIGURES)
+    figures = cards.figures_of(worst, "published_figure", *FIGURES)
     return effect(
         f"{statement.claim}: {statement.figure}", str(rows["says"].iloc[0]),
         round(float(worst[column]), 4), statement.at_least, statement.at_most, "; ".join(notes),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.common.evidence import comparisons
+from papers.common.evidence import cards, comparisons
 from papers.common.evidence.comparisons import claim, not_measured
 from papers.common.evidence.judges import Judge, each, each_time, judged, rankings, without
 from papers.common.model import Cause, Comparison
@@ -266,7 +266,7 @@ def _of_bottleneck(row: Any) -> Cause | None:
     printed = row.published_matrix_compression_s / max(
         row.published_forward_pass_s, row.published_dual_update_s
     )
-    _, *models = causes.figures_of(row, "n", *NEXT)
+    _, *models = cards.figures_of(row, "n", *NEXT)
     return causes.of_bound((printed, *models), at_least=1.0)
 
 

@@ -170,6 +170,12 @@ def test_a_tile_leaves_work_for_a_hundred_blocks(m, tile):
     assert Settings.for_shape(1, m).tile == tile
 
 
+@pytest.mark.parametrize(("n", "threads", "delta"), [(2048, 256, 32), (2049, 512, 4)])
+def test_large_matrices_have_large_blocks_and_narrow_buckets(n, threads, delta):
+    chosen = Settings.for_shape(n, n)
+    assert (chosen.threads, chosen.delta) == (threads, delta)
+
+
 def test_sums_of_wide_costs_do_not_overflow():
     """Reduced costs of 2**52 are added up with fewer bits, and the mean has the others again."""
     cost = np.zeros((40, 40), np.int64)

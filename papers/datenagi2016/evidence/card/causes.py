@@ -20,7 +20,7 @@ import pandas as pd
 
 from papers.common.evidence import cards
 from papers.common.evidence import comparisons as compare
-from papers.common.evidence.cards import figures_of as figures_of
+from papers.common.evidence.cards import figures_of
 from papers.common.model import Cause
 from papers.datenagi2016.evidence.card.prices import BAND, FIGURES
 
@@ -34,7 +34,6 @@ WORDS = (
     "waits, serial turns, entries of the matrix and a core's searched entries became cheaper by "
     "other factors each; their prices here, without this order's own times, let us expect {:.3g}"
 )
-
 
 ORDER = WORDS.replace("{:.3g}", "the order {}")
 
@@ -70,16 +69,8 @@ def of_share(row: Any) -> Cause | None:
 def of_bound(
     figures: cards.Figures, at_least: float | None = None, at_most: float | None = None
 ) -> Cause | None:
-    """Return the cause of a broken sentence that print keeps; the bound is one of the two."""
-    least = -math.inf if at_least is None else at_least
-    most = math.inf if at_most is None else at_most
-    if compare.missing(figures[0]) or not least <= float(figures[0]) <= most:
-        return None
-    band = cards.around(lambda figure: BAND)
-    return cards.cause(
-        EXPERIMENT, figures, lambda printed: (least, most), band, cards.factors, WORDS, NEARER,
-        math.log(BAND),
-    )  # fmt: skip
+    """Return the cause of a broken sentence; print and the model of its machine must keep it."""
+    return cards.cause_of_statement(EXPERIMENT, figures, at_least, at_most, BAND, WORDS)
 
 
 def of_order(

@@ -112,8 +112,8 @@ def relax_with(loads: int, floats: bool) -> Any:
         for first in range(int32(0), size, int32(parts * loads)):
             k = int32(first + part)
             # Nothing is asked between the loads, so that all of them are on their way at once: the
-            # last row may be looked at again. The assembler would take them apart but for the
-            # warp's barrier.
+            # last row may be looked at again. Without the warp's barrier behind them the assembler
+            # puts each load beside its use, and a thread waits for one after the other.
             for x in range(loads):
                 row = shape.rows[uint32(min(int32(k + int32(x * parts)), last))]
                 costs[x] = load_ahead(matrix.cost, int64(row) * shape.m + column)
