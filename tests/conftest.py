@@ -20,9 +20,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Each worker, and each process that a test starts, would else compile all of the sources anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+import numpy as np
 import pytest
 
 import papers
+from papers.common.executor import arrays
 from papers.common.gpu import device
 from papers.reproduce.run import measurements
 
@@ -202,3 +204,25 @@ def _records_are_read_once(monkeypatch):
         return _read_once(path).copy() if recorded else _read(path)
 
     monkeypatch.setattr(measurements, "read", read)
+
+
+@pytest.fixture
+def only_written(monkeypatch):
+    """A kernel that loads a word of `device.empty` before anybody has written it fails the test.
+
+    The executor fills such memory with one byte; NVIDIA's initcheck finds the same on a GPU.
+    """
+    unwritten, load = [], arrays.ArrayView.__getitem__
+
+    def noted(view, index):
+        value = load(view, index)
+        size = view.dtype.itemsize
+        if size >= 4 and np.ndim(value) == 0:
+            word = np.asarray(value, view.dtype).tobytes()
+            if word == device.POISON * size:
+                unwritten.append(f"{view.name}[{index}] in {view.scheduler.where()}")
+        return value
+
+    monkeypatch.setattr(arrays.ArrayView, "__getitem__", noted)
+    yield unwritten
+    assert not unwritten, unwritten[:5]

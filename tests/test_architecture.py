@@ -26,6 +26,7 @@ MOST_MODULES = 14
 ROOMS = (
     "model",
     "configurations",
+    "cores",
     "deadline",
     "executor",
     "gpu",

@@ -9,7 +9,7 @@ from papers.deveci_matching.beyond.kernels import grafting
 from papers.deveci_matching.kernels import bfs, fix_matching
 
 
-def test_every_kernel_is_run(monkeypatch):
+def test_every_kernel_is_run(monkeypatch, only_written):
     device.select("cpu")
     run, jumps = set(), 0
 

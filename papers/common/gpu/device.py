@@ -160,6 +160,10 @@ def executing(instance: Any) -> Iterator[Any]:
 # ------------------------------------------------------------------------------- memory
 
 
+POISON = b"\xa5"
+"""The byte that the executor fills memory with that nobody has written."""
+
+
 def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
     """Uninitialised device memory (on the executor: NumPy memory, filled with a poison value)."""
     if describe().is_gpu:
@@ -167,7 +171,7 @@ def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
 
         return cuda.device_array(shape, dtype)
     poisoned = np.empty(shape, dtype)
-    poisoned.view(np.uint8)[...] = 0xA5
+    poisoned.view(np.uint8)[...] = POISON[0]
     return poisoned
 
 

@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO, Any, cast
 
+from papers.common import cores
+
 PACKAGES = (
     "numba",
     "numba-cuda",
@@ -189,13 +191,6 @@ def _memory_gib() -> float | None:
         return None
 
 
-def _cores() -> int:
-    """Return the cores this process may use, which a container may have cut down."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def versions() -> dict[str, str]:
     """Return the version of every installed package of `PACKAGES`, and Python's."""
     found = {"python": platform.python_version()}
@@ -220,7 +215,7 @@ def record() -> dict[str, Any]:
     return {
         "gpus": gpus(),
         "cpu": cpu_model(),
-        "cores": _cores(),
+        "cores": cores.allowed(),
         "memory_gib": _memory_gib(),
         "system": f"{platform.system()} {platform.machine()}",
         "versions": versions(),

@@ -12,7 +12,6 @@ comparisons (`verdicts`). Nothing here runs a solver.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import pandas as pd
 
+from papers.common import cores
 from papers.common.evidence import cards, plots
 from papers.common.evidence.tables import best_source, measured_by, nothing
 from papers.common.model import Cell, Experiment, Instance, Plan, Scope
@@ -59,13 +59,6 @@ AUTHORS = {"smoke": (), "quick": (512, 1024, 2048), "paper": (512, 1024, 2048, 4
 RESIDENT_SIZE = 70000
 
 
-def threads(wanted: int) -> int:
-    """Return `wanted`, or Numba's number of cores of this machine if that is smaller."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    cores = len(allowed(0)) if allowed else os.cpu_count() or 1
-    return min(wanted, int(os.environ.get("NUMBA_NUM_THREADS") or cores))
-
-
 # ------------------------------------------------------------------------------- what to measure
 
 
@@ -77,7 +70,7 @@ def uniform(n: int, label: str, seed: int) -> Instance:
 def _cell(name: str, n: int, label: str, seed: int, scopes: tuple[Scope, ...]) -> Cell:
     solver, option = SOLVERS[name]
     key, _, value = option.partition("=")
-    options = ((key, threads(int(value)) if key == "threads" else value),) if option else ()
+    options = ((key, cores.threads(int(value)) if key == "threads" else value),) if option else ()
     return Cell(f"datenagi2016:{solver}", uniform(n, label, seed), scopes, options)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from papers.common import cores
 from papers.common.evidence import plots
 from papers.common.evidence.tables import Published
 from papers.common.model import Plan
@@ -66,8 +67,7 @@ def pictures(folder: Path, plan: Plan) -> list[tuple[str, Path]]:
     """Time the collectives, write `collectives.csv`, and plot a level's two messages by ranks."""
     if launcher() is None or size_of_job() > 1:
         return []
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    rows = [row for p in RANKS[plan.preset] if p <= max(2, cores) for row in start(p)]
+    rows = [row for p in RANKS[plan.preset] if p <= max(2, cores.allowed()) for row in start(p)]
     if not rows:
         return []
     table = pd.DataFrame(rows, columns=list(COLUMNS))

@@ -9,9 +9,9 @@ them as `TUNED`. (Cells of older records name no configuration: theirs was ours.
 
 from __future__ import annotations
 
-import os
 from itertools import product
 
+from papers.common import cores as cores_of
 from papers.common.model import Cell, Instance, Scope
 from papers.deveci_matching.beyond import configuration as ideas
 from papers.deveci_matching.configuration import CONFIGURATIONS
@@ -120,18 +120,6 @@ STARTS: dict[str, tuple[tuple[str, object], ...]] = {
 }
 
 
-def cores_here() -> int:
-    """Return the number of cores that Numba takes on this machine."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    cores = len(allowed(0)) if allowed else os.cpu_count() or 1
-    return int(os.environ.get("NUMBA_NUM_THREADS") or cores)
-
-
-def threads(wanted: int) -> int:
-    """Return `wanted`, or the number of cores of this machine if that is smaller."""
-    return min(wanted, cores_here())
-
-
 def cell(
     code: str,
     instance: Instance,
@@ -175,7 +163,7 @@ def cell(
     elif configuration:
         options += (("configuration", configuration),)
     if code in (*MULTICORE, GRAFT):
-        options += (("threads", threads(cores)),)
+        options += (("threads", cores_of.threads(cores)),)
     if code not in (*KERNELS, "SciPy") and limit is not None:
         options += (("work_limit", limit),)
     if code == BY_LEVELS:

@@ -3,7 +3,9 @@
 Codes on the CPU and kernels on a GPU do not need the same processor core. A plan may be measured in
 parts, by several commands at once on one machine (`reproduce run PAPER --only ... --out PART`), and
 put together afterwards (`reproduce join PART PART ... --out RUN`), on any machine. The parts must
-be of the same code, machine and preset. Long cells may have fewer repetitions (``--repeats``): the
+be of the same code, machine and preset; codes of several threads are planned for the cores of the
+part that had most of them. A part may lack packages that another has, but not have other versions
+of them: a cell that needs a missing package would not be finished. `meta.json` names them. Long cells may have fewer repetitions (``--repeats``): the
 column ``count`` of a summary tells how many a cell has, and `meta.json` names under ``joined`` what
 came from where. Cells for more ranks than any part had are skipped in the whole, as a run would.
 Pictures that experiments make while they are measured come from the parts, too.
@@ -19,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from papers.common import cores
 from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.measure.protocol import too_many_ranks
 from papers.reproduce.plan import cells
@@ -60,7 +63,10 @@ def join(parts: Sequence[Path], folder: Path) -> Run:
     choice = Choice(
         tuple(names), options["preset"], (), options["repeats"], tuple(options["seeds"])
     )
-    pairs, jobs = planned(choice, first.meta["device"]["is_gpu"])
+    environments = {part: load_environment(part) for part in parts}
+    widest = max(parts, key=lambda part: int(environments[part]["cores"]))
+    with cores.taken_as(int(environments[widest]["cores"])):
+        pairs, jobs = planned(choice, first.meta["device"]["is_gpu"])
     lock = claim(folder)
     try:
         meta = {
@@ -69,7 +75,7 @@ def join(parts: Sequence[Path], folder: Path) -> Run:
             "options": {**options, "only": []},
             "plan": cells.to_json(jobs),
         }
-        shutil.copyfile(parts[0] / "environment.json", folder / "environment.json")
+        shutil.copyfile(widest / "environment.json", folder / "environment.json")
         store.write_meta(folder, meta)
         run = replace(Run.load(folder), lock=lock)
         _take(run, parts)
@@ -103,8 +109,10 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
         for instance, row in identities.read(folder).items():
             if known.setdefault(instance, row) != row:
                 raise UsageError(f"{folder}: {' '.join(instance)} is another instance there")
-        repeats = other.meta["options"]["repeats"]
-        taken.append({"run": folder.name, "cells": len(mine), "repeats": repeats})
+        told = {"run": folder.name, "cells": len(mine), "repeats": other.meta["options"]["repeats"]}
+        if lacking := sorted(_packages(run.folder) - _packages(folder)):
+            told["without"] = lacking
+        taken.append(told)
     device = str(run.meta["device"]["name"])
     for job in run.jobs:
         if job.key in clocks and (reason := too_many_ranks(job.cell, ranks)):
@@ -140,7 +148,8 @@ def _take_pictures(run: Run, folders: Sequence[Path]) -> None:
 
 
 def _demand_same(run: Run, other: Run) -> None:
-    here, there = (code.of_run(one.meta, load_environment(one.folder)) for one in (run, other))
+    both = _packages(run.folder) & _packages(other.folder)
+    here, there = (_circumstances(one, both) for one in (run, other))
     faults = code.differences(there, here) + other.mixed()
     for name in SAME:
         one, two = run.meta["options"][name], other.meta["options"][name]
@@ -148,3 +157,15 @@ def _demand_same(run: Run, other: Run) -> None:
             faults.append(f"{name} {two} there, {one} here")
     if faults:
         raise UsageError(f"{other.folder} is no part of this run: {'; '.join(faults)}")
+
+
+def _packages(folder: Path) -> set[str]:
+    """Return the names of the packages that a run's environment had."""
+    return set(load_environment(folder)["versions"])
+
+
+def _circumstances(run: Run, packages: set[str]) -> code.Circumstances:
+    """Return the circumstances of a run, with no packages but these."""
+    told = code.of_run(run.meta, load_environment(run.folder))
+    kept = [one for one in told["packages"].split(", ") if one.partition(" ")[0] in packages]
+    return {**told, "packages": ", ".join(kept)}

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from papers.common import cores
 from papers.common.evidence import plots, published
 from papers.common.model import Plan
 from papers.datenagi2016.configuration import CONFIGURATIONS, steps_of
-from papers.datenagi2016.evidence import experiments, tables
+from papers.datenagi2016.evidence import tables
 from papers.datenagi2016.evidence.experiments import EXPERIMENTS, RESIDENT_SIZE
 from papers.datenagi2016.evidence.theory import OVER_N, edge_density, theory
 from papers.reproduce.plan import cells
@@ -51,8 +52,7 @@ NAMES |= {
 @pytest.fixture(scope="module", autouse=True)
 def eight_cores():
     """Plans as on a machine on which OMP-8 has its threads."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiments, "threads", lambda wanted: wanted)
+    with cores.taken_as(8):
         yield
 
 
@@ -342,8 +342,8 @@ def test_no_memory_holds_more_than_the_solver_takes(as_printed):
 
 
 def test_fewer_cores_are_said(as_printed, monkeypatch):
-    monkeypatch.setattr(experiments, "threads", lambda wanted: min(wanted, 2))
-    asked = {job.options for job in jobs() if "omp" in job.cell.solver}
+    with cores.taken_as(2):
+        asked = {job.options for job in jobs() if "omp" in job.cell.solver}
     assert asked == {"threads=1", "threads=2"}
     here = as_printed.copy()
     eight = here["options"] == "threads=8"

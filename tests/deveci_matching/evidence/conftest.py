@@ -14,15 +14,15 @@ from deveci_matching.evidence.made_up import (
     summary,
 )
 
-from papers.deveci_matching.evidence import codes, sets, tables
+from papers.common import cores
+from papers.deveci_matching.evidence import sets, tables
 from papers.deveci_matching.evidence.codes import BEST, cell
 
 
 @contextlib.contextmanager
 def sixteen_cores():
     """The multicore codes bear their names at print's eight threads alone, whatever is here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codes, "cores_here", lambda: 16)
+    with cores.taken_as(16):
         yield
 
 

@@ -5,6 +5,7 @@ from deveci_matching.evidence.made_up import (
     jobs,
 )
 
+from papers.common import cores
 from papers.common.model import Instance, Plan
 from papers.deveci_matching.evidence import codes, tables
 from papers.deveci_matching.evidence.codes import BEST, BEYOND, MULTICORE, cell
@@ -60,10 +61,10 @@ def test_no_other_number_of_threads_bears_a_name_of_print():
             assert found == code or found in codes.OTHER_THREADS
 
 
-def test_multicore_threads_are_those_of_print_or_fewer(monkeypatch):
+def test_multicore_threads_are_those_of_print_or_fewer():
     graph = Instance("delaunay", 4096, "n12")
     for code in MULTICORE:
         assert dict(cell(code, graph).options)["threads"] == 8
-    monkeypatch.setattr(codes, "cores_here", lambda: 2)
-    assert dict(cell("P-DBFS", graph).options)["threads"] == 2
-    assert dict(cell("P-DBFS", graph, cores=16).options)["threads"] == 2
+    with cores.taken_as(2):
+        assert dict(cell("P-DBFS", graph).options)["threads"] == 2
+        assert dict(cell("P-DBFS", graph, cores=16).options)["threads"] == 2

@@ -18,9 +18,10 @@ from deveci_matching.evidence.made_up import (
     table,
 )
 
+from papers.common import cores
 from papers.common.evidence import plots
 from papers.common.evidence.tables import NOT_MEASURED
-from papers.deveci_matching.evidence import codes, sets, tables, verdicts
+from papers.deveci_matching.evidence import sets, tables, verdicts
 from papers.deveci_matching.evidence.codes import cell
 
 
@@ -36,13 +37,14 @@ def test_published_numbers_are_whole():
 
 
 @pytest.mark.parametrize("count", [2, 8])
-def test_p_dbfs_stands_beside_print_at_prints_threads_alone(monkeypatch, count):
+def test_p_dbfs_stands_beside_print_at_prints_threads_alone(count):
     """Its time at two threads has a column of its own, which no comparison with print reads."""
-    monkeypatch.setattr(codes, "cores_here", lambda: count)
     names = list(sets.twenty().index[:6])
     graphs = [sets.matrix(name) for name in names]
     codes_of_print = tables.OF_TABLE_2.values()
-    rows = summary([cell(code, g) for g in graphs for code in codes_of_print], lambda *_: 4.0)
+    with cores.taken_as(count):
+        cells = [cell(code, g) for g in graphs for code in codes_of_print]
+    rows = summary(cells, lambda *_: 4.0)
     found = table("table2", rows)
     mine = found[found["source"] == "this run"]
     own = "p_dbfs_s" if count == 8 else "p_dbfs_2_s"

@@ -14,7 +14,7 @@ MODULES = batch, lock_free, one_launch, prices, wide, blocking, cut, network, fl
 
 
 @pytest.mark.nightly  # twenty seconds in the executor
-def test_every_kernel_is_run(monkeypatch):
+def test_every_kernel_is_run(monkeypatch, only_written):
     device.select("cpu")
     run = set()
 

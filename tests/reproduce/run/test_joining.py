@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from papers.common import cores
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import joining
 
@@ -36,6 +37,24 @@ def test_cells_of_two_parts_are_put_together_and_each_is_taken_once(toy, finishe
         assert sorted(lines(whole.folder)) == sorted(lines(folder))
 
 
+def test_the_plan_is_that_of_the_part_with_most_cores(toy, finished_run, tmp_path, monkeypatch):
+    parts = [copied(finished_run[0], tmp_path / name) for name in ("one", "eight")]
+    for part, count in zip(parts, (1, 8), strict=True):
+        told = json.loads((part / "environment.json").read_text())
+        (part / "environment.json").write_text(json.dumps({**told, "cores": count}))
+    planned, seen = joining.planned, []
+
+    def noted(*given):
+        seen.append(cores.threads(100))
+        return planned(*given)
+
+    monkeypatch.setattr(joining, "planned", noted)
+    with joining.join(parts, tmp_path / "whole") as whole:
+        assert json.loads((whole.folder / "environment.json").read_text())["cores"] == 8
+    assert seen == [8]
+    assert cores.threads(100) < 100
+
+
 @pytest.mark.parametrize(
     ("file", "change", "message"),
     [
@@ -53,6 +72,26 @@ def test_parts_measured_otherwise_are_refused(toy, finished_run, tmp_path, file,
     with pytest.raises(UsageError, match=message):
         joining.join([finished_run[0], part], tmp_path / "whole")
     assert not (tmp_path / "whole").exists(), "refused before a folder is made"
+
+
+def test_a_part_may_lack_a_package_and_says_so_but_not_have_another_version(
+    toy, finished_run, tmp_path
+):
+    whole, part = (copied(finished_run[0], tmp_path / name) for name in ("all", "part"))
+    told = json.loads((part / "environment.json").read_text())
+    had = dict(told["versions"])
+
+    def write(folder, versions):
+        text = json.dumps({**told, "versions": versions})
+        (folder / "environment.json").write_text(text)
+
+    write(whole, {**had, "nccl4py": "0.6.0"})
+    with joining.join([whole, part], tmp_path / "lacking") as run:
+        assert "without" not in run.meta["joined"][0]
+        assert run.meta["joined"][1]["without"] == ["nccl4py"]
+    write(part, {**had, "nccl4py": "0.5.0"})
+    with pytest.raises(UsageError, match=r"nccl4py 0\.5\.0, here are nccl4py 0\.6\.0"):
+        joining.join([whole, part], tmp_path / "other")
 
 
 def test_repetitions_may_differ_and_are_told(toy, finished_run, tmp_path):

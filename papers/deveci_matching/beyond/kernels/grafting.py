@@ -114,7 +114,11 @@ def sort_rows(rows, odd, trees, renewable, control):
 
 @cuda.jit(device=True)
 def begin(begins, sizes, graph, start, matching, trees, control):
-    """Clear the counters, and start from the matching that is given or from a greedy one."""
+    """Clear the counters, and start from the matching that is given or from a greedy one.
+
+    Levels are cleared because a pulling row looks at those of all its columns, also of those that
+    no tree has reached.
+    """
     grid = cuda.cg.this_grid()
     rows, columns = sizes
     greedily = begins == FROM_GREEDY
@@ -124,6 +128,7 @@ def begin(begins, sizes, graph, start, matching, trees, control):
         matching.rmatch[row] = -1 if greedily else start.rmatch[row]
     for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
         matching.cmatch[column] = -1 if greedily else start.cmatch[column]
+        trees.level_of[column] = 0
     grid.sync()
     if greedily:
         greedy(rows, columns, graph, matching, trees.level_of, control)
