@@ -5,10 +5,11 @@ parts, by several commands at once on one machine (`reproduce run PAPER --only .
 put together afterwards (`reproduce join PART PART ... --out RUN`), on any machine. The parts must
 be of the same code, machine and preset; codes of several threads are planned for the cores of the
 part that had most of them. A part may lack packages that another has, but not have other versions
-of them: a cell that needs a missing package would not be finished. `meta.json` names them. Long cells may have fewer repetitions (``--repeats``): the
-column ``count`` of a summary tells how many a cell has, and `meta.json` names under ``joined`` what
-came from where. Cells for more ranks than any part had are skipped in the whole, as a run would.
-Pictures that experiments make while they are measured come from the parts, too.
+of them: a cell that needs a missing package would not be finished. Long cells may have fewer
+repetitions (``--repeats``): the column ``count`` of a summary tells how many a cell has. What came
+from where, and what a part lacked, `meta.json` names under ``joined``. Cells for more ranks than
+any part had are skipped in the whole, as a run would. Pictures that experiments make while they are
+measured come from the parts, too.
 """
 
 from __future__ import annotations

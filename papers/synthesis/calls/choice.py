@@ -94,7 +94,8 @@ class Question:
     place : {"host", "device"}
         The memory that the input lies in.
     traits : frozenset of str
-        ``limited``: with a limit of time; ``maximize``.
+        ``limited``: with a limit of time; ``maximize``; ``dense``, of a graph: more edges a line
+        than `papers.synthesis.calls.matching.DENSE`.
     span : callable() -> float
         The range of the costs over the shorter side; asked only if a rule needs it.
     also : mapping of str to callable() -> bool

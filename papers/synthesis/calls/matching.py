@@ -19,6 +19,10 @@ from papers.synthesis.calls.places import Placed, is_on_device, place
 
 FORMATS = ("csr", "csc", "coo")
 
+DENSE = 100
+"""Edges a line from which a graph counts as dense: more than in the recorded graphs on which the
+GPU wins, and fewer than in the full triangle on which it loses."""
+
 
 @dataclass(frozen=True)
 class VertexCover:
@@ -123,8 +127,12 @@ def maximum_bipartite_matching(
         check_seconds(seconds)
     matrix, placed = _matrix_of(graph)
     by_columns = perm_type == "row"
-    limited = frozenset({"limited"} if seconds is not None else ())
-    question = Question("matching", "graph", int(matrix.nnz), "any", placed.place, limited)
+    traits = {"limited"} if seconds is not None else set()
+    if matrix.nnz > DENSE * max(matrix.shape):
+        traits.add("dense")
+    question = Question(
+        "matching", "graph", int(matrix.nnz), "any", placed.place, frozenset(traits)
+    )
     choice = choose(question, device, solver)
     if explain:
         print(choice.line(f"{matrix.shape[0]} x {matrix.shape[1]}, {matrix.nnz} edges"))

@@ -48,7 +48,7 @@ def test_faulty_rules_are_found():
 def questions():
     """Questions of all kinds."""
     for limited in map(frozenset, ((), ("limited",), ("flow",))):
-        for size in (5, 64, 300, 2500, 2000000, 12000, 30000, 25000):
+        for size in (5, 64, 300, 2500, 2000000, 12000, 30000, 25000, 70000):
             for place in ("host", "device"):
                 for shape in ("square", "rectangle", "batch"):
                     for kind in ("int32", "float64"):
@@ -90,7 +90,12 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("assignment", "batch", 10_000, "int64"), "lupinska_costscale:batch"),
         (Question("matching", "graph", 10**6), "deveci_matching:beyond"),
         (Question("matching", "graph", 10**5), "deveci_matching:hk"),
-        (Question("flow", "grid", 128 * 128 + 2), "lupinska_costscale:gpu_relabel"),
+        (Question("matching", "graph", 10**7, traits=frozenset({"dense"})), "deveci_matching:hk"),
+        (Question("flow", "grid", 256 * 256 + 2), "lupinska_costscale:gpu_relabel"),
+        (
+            Question("flow", "grid", 128 * 128 + 2, traits=frozenset({"limited"})),
+            "lupinska_costscale:push_relabel",
+        ),
     ],
 )
 def test_the_table_decides_on_a_gpu(monkeypatch, question, solver):

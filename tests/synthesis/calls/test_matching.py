@@ -11,6 +11,7 @@ from synthesis.calls.arrays import SparseOnDevice
 
 import papers
 from papers.common.model import GivenUpError
+from papers.synthesis.calls import matching
 from papers.synthesis.calls.matching import (
     dulmage_mendelsohn,
     koenig_cover,
@@ -171,3 +172,20 @@ def test_planted_blocks_are_found():
         assert_blocks(np.triu(dense), blocks)
     with pytest.raises(AssertionError):  # an entry below
         assert_blocks(np.ones((2, 2)), dulmage_mendelsohn(csr_array(np.triu(np.ones((2, 2))))))
+
+
+def test_a_dense_graph_is_told_apart(monkeypatch):
+    """Its searches are wide and many: the record has one on which a GPU loses."""
+    asked = []
+    choose = matching.choose
+
+    def noted(question, *given):
+        asked.append(question.has("dense"))
+        return choose(question, *given)
+
+    monkeypatch.setattr(matching, "choose", noted)
+    full = np.ones((matching.DENSE + 1, matching.DENSE + 1))
+    thin = np.eye(matching.DENSE + 1)
+    for graph in (full, thin):
+        maximum_bipartite_matching(csr_array(graph))
+    assert asked == [True, False]
