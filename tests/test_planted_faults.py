@@ -87,6 +87,7 @@ BLIND_SPOTS = {
         "datenagi2016:mpi_tree a fifth": FITTED,
         "datenagi2016:mpi_tree times five": FITTED,
     },
+    "datenagi2016:sparse": {"datenagi2016:mpi_tree's counts times five": CANCELS},
     "deveci_matching:claims": {
         "deveci_matching:gpu at its largest times five": PLACES,
         "deveci_matching:hk and deveci_matching:pfp swapped": PLACES,

@@ -33,7 +33,7 @@ from papers.datenagi2016.evidence import (
     verdicts,
     waterfall,
 )
-from papers.datenagi2016.evidence.card import expected
+from papers.datenagi2016.evidence.card import efficiency, expected
 from papers.datenagi2016.evidence.card import experiment as card
 from papers.datenagi2016.evidence.card.prices import FIGURES
 from papers.datenagi2016.evidence.tables import GPU, KERNELS, LABELS, OURS, SOLVERS
@@ -440,13 +440,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     replace(STATEMENTS, table=_beside(STATEMENTS.table, expected.statements)),
     Experiment(
         name="table4", title="Weak scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)",
-        kind="table", cells=scaling_tables.weak, table=scaling_tables.table_4,
+        kind="table", cells=scaling_tables.weak,
+        table=cards.beside(scaling_tables.table_4, efficiency.weak, FIGURES),
         compare=scaling_verdicts.table_4,
     ),
     Experiment(
         name="table5",
         title="Strong scaling over GPUs, costs 0 to 10n, in s (start it with mpiexec)",
-        kind="table", cells=scaling_tables.strong, table=scaling_tables.table_5,
+        kind="table", cells=scaling_tables.strong,
+        table=cards.beside(scaling_tables.table_5, efficiency.strong, FIGURES),
         compare=scaling_verdicts.table_5,
     ),
     Experiment(
@@ -468,7 +470,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="sparse", title="Sparse cost ranges on one GPU and on two (mpiexec)", kind="table",
         cells=lambda plan: scaling_tables.sparse(plan) + scaling_tables.weak(plan),
-        table=scaling_tables.sparse_table, compare=scaling_verdicts.sparse,
+        table=cards.beside(
+            scaling_tables.sparse_table, efficiency.of_sparse, efficiency.SPARSE_FIGURES
+        ),
+        compare=scaling_verdicts.sparse,
     ),
     Experiment(
         name="sharing", kind="table",

@@ -14,24 +14,21 @@ from typing import Any
 import pandas as pd
 
 from papers.common.evidence import comparisons, plots
+from papers.common.evidence.cards import alike
 from papers.common.evidence.comparisons import claim, gains, not_measured
 from papers.common.evidence.judges import each_time, judged
 from papers.common.evidence.tables import best_source, measured_by
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
+from papers.datenagi2016.evidence.card import efficiency
+from papers.datenagi2016.evidence.card.efficiency import EFFICIENCY, SUPERLINEAR
+from papers.datenagi2016.evidence.card.prices import BAND
 from papers.datenagi2016.evidence.scaling_tables import BEYOND, PEERS, TOO_LARGE
 
 PAIR = ("published_efficiency", "efficiency")
 
 SCALES_WELL = 0.9
 """Print's least efficiency of matrix compression on 4 GPUs (weak; strong has 0.91 to 0.96)."""
-
-
-EFFICIENCY = 1.25
-"""The tolerance of an efficiency, a factor."""
-
-SUPERLINEAR = 1.05
-"""No efficiency above this agrees: more GPUs do not do less work."""
 
 
 def _efficiencies(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
@@ -50,7 +47,7 @@ def _efficiencies(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         yield comparisons.ratio(
             f"efficiency of {row.step}, {row.solver}, n={row.n} on {row.gpus:.0f} GPUs",
             row.published_efficiency, round(row.efficiency, 3), EFFICIENCY, note,
-            ceiling=SUPERLINEAR,
+            cause=efficiency.cause_of(row), ceiling=SUPERLINEAR,
         )  # fmt: skip
 
 
@@ -66,6 +63,7 @@ def _statements(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
                 f"matrix compression scales well, least efficiency on "
                 f"{several['gpus'].max():.0f} GPUs", "scales well",
                 round(float(most["efficiency"].min()), 3), SCALES_WELL, SUPERLINEAR,
+                cause=efficiency.cause_of_least(most, SCALES_WELL),
             )  # fmt: skip
         if step == "overall":
             falls = _falls(part)
@@ -153,9 +151,18 @@ POOR = 0.9
 
 
 def sparse(table: pd.DataFrame) -> list[Comparison]:
-    """Judge that the sparse ranges scale worse than 10n over GPUs [DN16 sec.6.3]."""
+    """Judge that the sparse ranges scale worse than 10n over GPUs [DN16 sec.6.3].
+
+    Their times are held against the prices of the dense range, too: see `card.efficiency`.
+    """
     found = []
     on_gpus = table[table["device"] != EXECUTOR_NAME] if not table.empty else table
+    for count, name in (("one", "one GPU"), ("two", "two GPUs")):
+        if f"{count}_expected_s" in on_gpus:
+            found += alike(
+                on_gpus, f"run over its expected time, by the prices of 10n, on {name}",
+                f"{count}_s", f"{count}_expected_s", ("solver", "cost_range"), BAND,
+            )  # fmt: skip
     for (name, n, _), rows in on_gpus.groupby(["solver", "n", "source"], sort=False):
         known = dict(zip(rows["cost_range"], rows["efficiency"], strict=True))
         if name == "CU-CLASS" and "10n" in known:
