@@ -1,6 +1,8 @@
 """Segmentation by mixtures, rounds that keep the flow, and the made scene with its scores."""
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,3 +143,12 @@ def test_four_neighbours_are_kept_too():
     before = grid(*(draw.integers(0, 9, (5, 5)) for _ in range(2)), arcs)
     rest, constant = mixtures.kept_flow(before, cut(before), before.source, before.sink)
     assert cut(rest).value + constant == cut(before).value
+
+
+def test_the_page_shows_each_kept_picture_with_the_programs_caption():
+    folder = Path(pictures.__file__).parent / "shown"
+    captions = json.loads((folder / "captions.json").read_text(encoding="utf-8"))
+    assert {f"{name}.png" for name in captions} == {file.name for file in folder.glob("*.png")}
+    page = (folder.parents[2] / "RESULTS.md").read_text(encoding="utf-8")
+    for name, caption in captions.items():
+        assert f"(evidence/photos/shown/{name}.png)\n\n{caption}.\n" in page
