@@ -197,7 +197,10 @@ def alternate_wr(
 ) -> None:
     """Alternate one path a root, the one whose end its ``bfs_array`` names [D13 sec.3].
 
-    No column has two roots, so these paths do not meet.
+    No column has two roots, so these paths do not meet. The ends are looked up from the rows, as
+    the paper's text reads; the kernel (`papers.deveci_matching.kernels.fix_matching`) looks from
+    the roots, because with racing trees no row need be the end that its own root names. In sequence
+    both find the same ends.
 
     Parameters
     ----------
