@@ -6,8 +6,9 @@ put together afterwards (`reproduce join PART PART ... --out RUN`), on any machi
 be of the same code, machine and preset; codes of several threads are planned for the cores of the
 part that had most of them. A part may lack packages that another has, but not have other versions
 of them: a cell that needs a missing package would not be finished. Long cells may have fewer
-repetitions (``--repeats``): the column ``count`` of a summary tells how many a cell has. What came
-from where, and what a part lacked, `meta.json` names under ``joined``. Cells for more ranks than
+repetitions (``--repeats``): the column ``count`` of a summary tells how many a cell has. They may
+have less time (``--timeout``): a cell that ended for that says after how long. What came from
+where, and what a part lacked, `meta.json` names under ``joined``. Cells for more ranks than
 any part had are skipped in the whole, as a run would. Pictures that experiments make while they are
 measured come from the parts, too.
 """
@@ -31,7 +32,7 @@ from papers.reproduce.run import code, identities, json_files, measurements, run
 from papers.reproduce.run import folder as store
 from papers.reproduce.run.runner import Choice, Run, claim, load_environment, planned
 
-SAME = ("preset", "timeout_s", "seeds")
+SAME = ("preset", "seeds")
 """Options of a run that decide how a cell is measured, and must be equal."""
 
 
@@ -68,12 +69,13 @@ def join(parts: Sequence[Path], folder: Path) -> Run:
     widest = max(parts, key=lambda part: int(environments[part]["cores"]))
     with cores.taken_as(int(environments[widest]["cores"])):
         pairs, jobs = planned(choice, first.meta["device"]["is_gpu"])
+    longest = max(Run.load(part).meta["options"]["timeout_s"] for part in parts)
     lock = claim(folder)
     try:
         meta = {
             **first.meta,
             "experiments": [f"{paper}:{e.name}" for paper, e in pairs],
-            "options": {**options, "only": []},
+            "options": {**options, "only": [], "timeout_s": longest},
             "plan": cells.to_json(jobs),
         }
         shutil.copyfile(widest / "environment.json", folder / "environment.json")
@@ -113,6 +115,8 @@ def _take(run: Run, folders: Sequence[Path]) -> None:
         told = {"run": folder.name, "cells": len(mine), "repeats": other.meta["options"]["repeats"]}
         if lacking := sorted(_packages(run.folder) - _packages(folder)):
             told["without"] = lacking
+        if (limit := other.meta["options"]["timeout_s"]) != run.meta["options"]["timeout_s"]:
+            told["timeout_s"] = limit
         taken.append(told)
     device = str(run.meta["device"]["name"])
     for job in run.jobs:

@@ -60,7 +60,6 @@ def test_the_plan_is_that_of_the_part_with_most_cores(toy, finished_run, tmp_pat
     [
         ("environment.json", lambda told: told.update(cpu="another"), "cpu"),
         ("environment.json", lambda told: told.update(sources="0" * 40), "sources"),
-        ("meta.json", lambda told: told["options"].update(timeout_s=77), "timeout_s 77 there"),
         ("meta.json", lambda told: told["options"].update(seeds=[9]), "seeds"),
     ],
 )
@@ -92,6 +91,16 @@ def test_a_part_may_lack_a_package_and_says_so_but_not_have_another_version(
     write(part, {**had, "nccl4py": "0.5.0"})
     with pytest.raises(UsageError, match=r"nccl4py 0\.5\.0, here are nccl4py 0\.6\.0"):
         joining.join([whole, part], tmp_path / "other")
+
+
+def test_a_part_may_have_less_time_and_says_so(toy, finished_run, tmp_path):
+    whole, part = (copied(finished_run[0], tmp_path / name) for name in ("all", "part"))
+    told = json.loads((part / "meta.json").read_text())
+    usual, told["options"]["timeout_s"] = told["options"]["timeout_s"], 1.5
+    (part / "meta.json").write_text(json.dumps(told))
+    with joining.join([part, whole], tmp_path / "both") as run:
+        assert run.meta["options"]["timeout_s"] == usual
+        assert [one.get("timeout_s") for one in run.meta["joined"]] == [1.5, None]
 
 
 def test_repetitions_may_differ_and_are_told(toy, finished_run, tmp_path):
