@@ -77,7 +77,7 @@ def claim_small(table: pd.DataFrame) -> Figure:
     mine = _ours(table, "run_s", "end_to_end_s")
     largest = sorted(set(mine["C"])) if len(mine) else [100]
     figure, panels = plots.new_figure(
-        columns=len(largest), size=(3.4 * len(largest) + 0.6, 3.6), sharey=True
+        columns=len(largest), size=(3.4 * len(largest) + 2.2, 3.6), sharey=True
     )
     for axes, cost in zip(panels[0], largest, strict=True):
         rows = mine[mine["C"] == cost] if len(mine) else mine
@@ -91,7 +91,7 @@ def claim_small(table: pd.DataFrame) -> Figure:
         axes.set_xlabel("vertices a side")
         axes.set_title(f"costs up to {cost}")
     panels[0][0].set_ylabel("s (dotted: host to host)")
-    panels[0][-1].legend()
+    panels[0][-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.suptitle(measured_by(mine) if len(mine) else "not measured", fontsize=9)
     return figure
 
