@@ -32,6 +32,7 @@ from papers.deveci_matching.evidence import (
     verdicts,
     waterfall,
 )
+from papers.deveci_matching.evidence.causes import claims, classes, growth
 from papers.deveci_matching.evidence.codes import (
     BEST,
     BEYOND,
@@ -44,7 +45,6 @@ from papers.deveci_matching.evidence.codes import (
     VARIANTS,
     cell,
 )
-from papers.deveci_matching.evidence.size import classes, growth
 from papers.deveci_matching.evidence.tables import OF_FIG_2, OF_TABLE_2
 
 SCIPY_NONZEROS = 500_000
@@ -275,7 +275,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="Numbers of the text, recomputed",
         kind="table",
         cells=compared,
-        table=beside(profiles.claims, growth.claims, ["expected"]),
+        table=beside(profiles.claims, claims.expected, claims.FIGURES),
         compare=verdicts.claims,
         interleaved=True,
     ),

@@ -25,8 +25,8 @@ from papers.common.evidence.comparisons import (
 from papers.common.evidence.judges import Judge, Verdicts, each, each_time, judged
 from papers.common.model import Cause, Comparison
 from papers.deveci_matching.evidence import sets
+from papers.deveci_matching.evidence.causes import bounds
 from papers.deveci_matching.evidence.codes import BEST
-from papers.deveci_matching.evidence.size import causes as size
 from papers.deveci_matching.evidence.tables import (
     FEW,
     OF_FIG_2,
@@ -49,7 +49,7 @@ def _means(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
     )
     named = named[(named["variant"] != BEST) & (named["graphs"] >= FEW)]
     judge = each("{variant} over " + BEST + ", {instance_set}", "published_over_best", "over_best",
-                 cause=size.of_mean)  # fmt: skip
+                 cause=bounds.of_mean)  # fmt: skip
     yield from judge(named, source)
 
 
@@ -92,14 +92,14 @@ def _always(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
 
 def _of_pairs(rows: pd.DataFrame, column: str, better: str, worse: str) -> Cause | None:
     """Return the cause of a mean of pairs, if each pair has the figures of the mixes."""
-    if not size.is_known(rows):
+    if not bounds.is_known(rows):
         return None
     figures = [
         _pairs(rows, column, better, worse, times)
         for times in ("published_s", "print_model_over_best", "expected_over_best")
     ]
     whole = all(len(each) == len(figures[0]) for each in figures)
-    return size.of_pairs(*map(geometric_mean, figures)) if whole else None
+    return bounds.of_pairs(*map(geometric_mean, figures)) if whole else None
 
 
 table_1 = judged(
@@ -239,7 +239,7 @@ def _profile(code: str, cause: Callable[[Row], Cause | None] = lambda row: None)
     return _enough(_at_some(known))
 
 
-fig_3 = judged("speedup profiles", "published_GPU", "GPU", _profile("GPU", size.of_share),
+fig_3 = judged("speedup profiles", "published_GPU", "GPU", _profile("GPU", bounds.of_share),
                _profile("P-DBFS"))  # fmt: skip
 
 fig_4 = judged(
@@ -251,7 +251,7 @@ fig_4 = judged(
 fig_5 = judged(
     "overall speedups", "published_speedup", "speedup",
     _enough(each("overall speedup over {over}, {instance_set}", "published_speedup", "speedup",
-                 cause=size.of_figure_5)),
+                 cause=bounds.of_figure_5)),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------- claims
@@ -262,9 +262,11 @@ def _steadiness(row: Row, what: str) -> Comparison:
     counts, ours = (
         [int(part) for part in text.split("/")] for text in (row.published, row.measured)
     )
+    at_least = round(100 * counts[0] / sum(counts), 2)
     return effect(
         f"{what}, % below 10 %", row.published, round(100 * ours[0] / row.graphs, 2),
-        at_least=round(100 * counts[0] / sum(counts), 2), note=f"{row.measured} of {row.graphs}",
+        at_least=at_least, note=f"{row.measured} of {row.graphs}",
+        cause=bounds.of_steadiness(row, at_least),
     )  # fmt: skip
 
 
@@ -277,7 +279,10 @@ def _claim(row: Row) -> Comparison:
     if row.id == "DE-o":
         return _steadiness(row, what)
     if row.id == "DE-n":
-        return effect(what, "at most 6", round(row.measured, 2), at_most=row.published, note=note)
+        return effect(
+            what, "at most 6", round(row.measured, 2), at_most=row.published, note=note,
+            cause=bounds.of_copies(row),
+        )  # fmt: skip
     if row.unit == "%":
         return comparisons.share(what, row.published, round(row.measured, 2), note=note)
     if row.unit == "instances":
@@ -285,7 +290,7 @@ def _claim(row: Row) -> Comparison:
         shares = 100 * row.published / sets.HARDEST, 100 * row.measured / sets.HARDEST
         return comparisons.share(f"{what}, % of the twenty", *shares, note=note)
     return comparisons.ratio(
-        what, row.published, round(row.measured, 4), note=note, cause=size.of_claim(row)
+        what, row.published, round(row.measured, 4), note=note, cause=bounds.of_claim(row)
     )
 
 

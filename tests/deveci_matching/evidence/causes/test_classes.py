@@ -6,8 +6,8 @@ import pytest
 from deveci_matching.evidence.made_up import NUMBERS, PAPER, compared, name_of, summary
 
 from papers.deveci_matching.evidence import at_size, experiments, sets
+from papers.deveci_matching.evidence.causes import classes
 from papers.deveci_matching.evidence.codes import BEST, VARIANTS, cell
-from papers.deveci_matching.evidence.size import classes
 
 SLOWER = 3.0
 """APsB over APFB in the made-up run, but on points in their own order."""

@@ -4,8 +4,8 @@ import pytest
 from deveci_matching.evidence.made_up import NUMBERS, PAPER, matrices, name_of, printed_ms, summary
 
 from papers.deveci_matching.evidence import experiments, sets
+from papers.deveci_matching.evidence.causes import growth
 from papers.deveci_matching.evidence.codes import BEST, cell
-from papers.deveci_matching.evidence.size import growth
 
 DRAWN = set(sets.twenty()["in_paper"][sets.twenty()["instead"] == sets.GENERATED])
 CODES = (BEST, *growth.CODES)
@@ -59,6 +59,11 @@ def test_machines_are_told_apart_by_the_graphs_that_both_have():
 def test_an_exponent_that_is_none_gives_no_factor():
     assert set(growth.factors(run(), NUMBERS)["over"]) == set(growth.CODES)
     assert growth.factors(run(exponent=0.0), NUMBERS).empty
+
+
+def test_size_is_no_cause_where_the_machines_turn_its_effect_round():
+    assert not growth.factors(run(machine=2.0), NUMBERS).empty
+    assert growth.factors(run(machine=200.0), NUMBERS).empty
 
 
 def test_without_graphs_at_the_size_of_print_there_is_no_factor():

@@ -1,4 +1,4 @@
-"""Causes of differences from print that the mix and the size of our graphs bound."""
+"""Causes of differences from print, by the figures that the record lets us expect."""
 
 from __future__ import annotations
 
@@ -25,6 +25,19 @@ MIX = (
 SIZE = (
     "the size of the graphs: a speedup grows with the columns of graphs of one law, and print's "
     "twenty scaled to our columns and machine give {:.3g}"
+)
+
+COPIES = (
+    "a copy's fixed time and its time a byte, beside runs that are so much shorter than print's: "
+    "they give {{:.3g}} % here, and print's twenty at the peak of its bus give {theirs:.3g} %"
+)
+RACES = (
+    "races: the number of launches, which has no clock, deviates by less than 10 % on {:.3g} % of "
+    "the graphs"
+)
+OVERLAP = (
+    "races: on the graphs with more, {} in number, repetitions of the two overlap, and the "
+    "schedule decides"
 )
 
 
@@ -85,6 +98,53 @@ def of_share(row: Any) -> Cause | None:
         "deveci_matching:growth", (printed, printed, 100 * ours), cards.agreeing_share,
         lambda share: (100 * low, 100 * high), points, SIZE + " %",
     )  # fmt: skip
+
+
+def of_copies(row: Any) -> Cause | None:
+    """Return the cause of a drop by copies that is larger than the text says."""
+    theirs = getattr(row, "print_model_measured", None)
+    figures = row.published, theirs, getattr(row, "expected_measured", None)
+    if any(compare.missing(figure) for figure in figures):
+        return None
+    return cards.cause_of_statement(
+        "deveci_matching:claims", figures, None, row.published, BAND, COPIES.format(theirs=theirs)
+    )
+
+
+def of_steadiness(row: Any, at_least: float) -> Cause | None:
+    """Return the cause of times that are not steady: as many graphs have launches that are not.
+
+    Parameters
+    ----------
+    row : named tuple
+        The claim, with the share of graphs of steady launches, in per cent.
+    at_least : float
+        Print's share.
+    """
+    share = float(getattr(row, "expected_measured", math.nan))
+    if math.isnan(share) or share >= at_least:
+        return None
+    share = round(share, 2)  # as the figure is
+    return Cause("deveci_matching:claims", share, share, RACES.format(share))
+
+
+def of_iterations(few: pd.Series, many: pd.Series, overlap: pd.Series, says: Any) -> Cause | None:
+    """Return the cause of graphs on which APFB has more iterations: races on every one of them.
+
+    Parameters
+    ----------
+    few, many : Series of float
+        Medians of APFB's and of APsB's iterations.
+    overlap : Series of bool
+        Whether a repetition of APFB has at most as many as one of APsB.
+    says : str
+        The counted pairs.
+    """
+    more = few > many
+    if not more.any() or not overlap[more].all():
+        return None
+    words = OVERLAP.format(int(more.sum()))
+    return Cause("deveci_matching:statements", math.nan, math.nan, words, says)
 
 
 def is_known(rows: pd.DataFrame) -> bool:

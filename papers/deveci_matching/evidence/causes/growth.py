@@ -23,8 +23,8 @@ from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Cell, Comparison, Plan
 from papers.deveci_matching.evidence import at_size, profiles, sets, tables
+from papers.deveci_matching.evidence.causes.classes import LEAST
 from papers.deveci_matching.evidence.codes import BEST, SEQUENTIAL, cell
-from papers.deveci_matching.evidence.size.classes import LEAST
 from papers.deveci_matching.evidence.tables import (
     column_of,
     geometric_mean,
@@ -144,8 +144,9 @@ def machines(summary: pd.DataFrame, published: Published) -> pd.Series:
 def factors(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the factor from print's speedups to those that we expect, a row a set and CPU code.
 
-    Only of the sets whose members print names, and where the mean exponent differs from 0 by
-    `TWICE` its standard error.
+    Only of the sets whose members print names, where the mean exponent differs from 0 by `TWICE`
+    its standard error, and where the columns alone move a speedup by more than the tolerance of a
+    ratio, the way that columns and machines move it together: else size is not the cause.
 
     Returns
     -------
@@ -166,7 +167,11 @@ def factors(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
                 members = rebuilt[name].dropna(subset=[code])
                 if key in exponents.index and key in by_machine.index and len(members):
                     fewer = geometric_mean(members["n"]) / of_print
-                    rows.append((source, name, code, fewer ** exponents[key] * by_machine[key]))
+                    by_size = fewer ** exponents[key]
+                    factor = by_size * by_machine[key]
+                    moved = max(by_size, 1 / by_size) > comparisons.FACTOR
+                    if moved and (by_size < 1) == (factor < 1):
+                        rows.append((source, name, code, factor))
     return pd.DataFrame(rows, columns=["source", "instance_set", "over", "factor"])
 
 
