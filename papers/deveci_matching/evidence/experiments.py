@@ -1,9 +1,9 @@
-"""Tables 1 and 2 and Figures 1 to 5 of [D13] as data, its text, and four experiments of our own.
+"""Tables 1 and 2 and Figures 1 to 5 of [D13] as data, its text, and experiments of our own.
 
 From print: [D13 Table 1] [D13 Table 2] [D13 Fig.1] [D13 Fig.2] [D13 Fig.3] [D13 Fig.4] [D13 Fig.5].
 Its text: [D13 sec.4] is `claims`, `statements` and, at print's own sizes, `full_size`.
 Our own: `waterfall`, `threads`, `counts`, `peers`, `copter2`, `beyond`, `deep`,
-`rivals`, `latency`, `stand_ins`.
+`rivals`, `latency`, `stand_ins`, `growth`.
 
 The paper's sets hold each graph once, so that a drawn graph has the first seed of the plan: another
 seed is another graph, not another repetition. An experiment names the cells to measure, their table
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from papers.common.evidence.cards import beside
 from papers.common.evidence.tables import nothing
 from papers.common.model import Cell, Experiment, Instance, Plan
 from papers.deveci_matching.evidence import (
@@ -31,6 +32,7 @@ from papers.deveci_matching.evidence import (
     verdicts,
     waterfall,
 )
+from papers.deveci_matching.evidence.causes import claims, classes, growth
 from papers.deveci_matching.evidence.codes import (
     BEST,
     BEYOND,
@@ -189,7 +191,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="Geometric means of the eight variants over the sets, in s",
         kind="table",
         cells=variants,
-        table=tables.table_1,
+        table=beside(tables.table_1, classes.expected, classes.FIGURES),
         compare=verdicts.table_1,
         interleaved=True,
     ),
@@ -207,7 +209,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="Speedup profiles",
         kind="figure",
         cells=compared,
-        table=profiles.fig_3,
+        table=beside(profiles.fig_3, growth.shares, ["expected"]),
         figure=plots.fig_3,
         compare=verdicts.fig_3,
         interleaved=True,
@@ -227,7 +229,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="Overall speedups of the best variant over PFP and HK",
         kind="figure",
         cells=compared,
-        table=profiles.fig_5,
+        table=beside(profiles.fig_5, growth.speedups, ["expected"]),
         figure=plots.fig_5,
         compare=verdicts.fig_5,
         interleaved=True,
@@ -260,11 +262,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         interleaved=True,
     ),
     Experiment(
+        name="growth",
+        title="How the GPU's speedup grows with the columns of graphs of one law",
+        kind="table",
+        cells=growth.cells,
+        table=growth.table,
+        compare=growth.compare,
+        interleaved=True,
+    ),
+    Experiment(
         name="claims",
         title="Numbers of the text, recomputed",
         kind="table",
         cells=compared,
-        table=profiles.claims,
+        table=beside(profiles.claims, claims.expected, claims.FIGURES),
         compare=verdicts.claims,
         interleaved=True,
     ),

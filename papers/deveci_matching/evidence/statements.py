@@ -7,6 +7,7 @@ times those that all five CPU codes have solved, each ordering by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 
 import pandas as pd
@@ -16,6 +17,7 @@ from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 from papers.common.model import Comparison
 from papers.deveci_matching.evidence import sets
+from papers.deveci_matching.evidence.causes import bounds, races
 from papers.deveci_matching.evidence.codes import MODES, MULTICORE, SEARCHES, SEQUENTIAL, VARIANTS
 from papers.deveci_matching.evidence.sets import ORIGINAL, PERMUTED
 from papers.deveci_matching.evidence.tables import (
@@ -34,7 +36,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the numbers behind the statements, a row a graph: ms of CPU codes, counts of variants.
 
     ``<variant> iterations`` is the number of outer iterations, ``<variant> executions`` that of the
-    BFS kernel. A graph stands here once: of a generated one the first seed stands for all.
+    BFS kernel, ``<search> <mode> overlap`` as of `races.overlaps`. A graph stands here once: of a
+    generated one the first seed stands for all.
     """
     keys = ["source", *GRAPH]
     found = side_by_side(measured(summary))[[*keys, "device", *ON_CPU]]
@@ -42,6 +45,7 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         counted = side_by_side(measured(summary, metric, "answer"))[[*keys, *VARIANTS]]
         names = {code: f"{code} {name}" for code in VARIANTS}
         found = found.merge(counted.rename(columns=names), on=keys, how="left")
+    found = found.merge(races.overlaps(summary), on=keys, how="left")
     found = found[found["kind"].isin((sets.REAL, sets.GENERATED))]
     found = found.sort_values("seed", kind="stable")
     found = found.drop_duplicates(["source", "name", "n", "ordering"])
@@ -91,12 +95,19 @@ FEWER = (("iterations", "fewer iterations", 1.0), ("executions", "fewer for most
 def _counts(rows: pd.DataFrame) -> Iterator[Comparison]:
     for (name, words, share), kernel, mode in product(FEWER, SEARCHES, MODES):
         pair = [f"{algorithm} {kernel} {mode} {name}" for algorithm in ("APFB", "APsB")]
-        few, many = (rows.dropna(subset=pair)[column] for column in pair)
-        if len(few):
-            yield signs(
-                f"graphs on which APFB needs fewer {name} than APsB, {kernel} {mode}", words,
-                int((few < many).sum()), len(few), share, int((few == many).sum()),
-            )  # fmt: skip
+        known = rows.dropna(subset=pair)
+        few, many = (known[column] for column in pair)
+        if few.empty:
+            continue
+        judged = partial(
+            signs, f"graphs on which APFB needs fewer {name} than APsB, {kernel} {mode}", words,
+            int((few < many).sum()), len(few), share, int((few == many).sum()),
+        )  # fmt: skip
+        cause = None
+        if share == 1.0:
+            overlap = known[f"{kernel} {mode} overlap"].astype(bool)
+            cause = bounds.of_iterations(few, many, overlap, judged().measured)
+        yield judged(cause=cause)
 
 
 def verdicts(table: pd.DataFrame) -> list[Comparison]:

@@ -8,7 +8,7 @@ in `goals`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pandas as pd
@@ -25,6 +25,7 @@ from papers.common.evidence.comparisons import (
 from papers.common.evidence.judges import Judge, Verdicts, each, each_time, judged
 from papers.common.model import Cause, Comparison
 from papers.deveci_matching.evidence import sets
+from papers.deveci_matching.evidence.causes import bounds
 from papers.deveci_matching.evidence.codes import BEST
 from papers.deveci_matching.evidence.tables import (
     FEW,
@@ -47,15 +48,18 @@ def _means(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         variant=rows["algorithm"] + " " + rows["bfs_kernel"] + " " + rows["thread_mode"]
     )
     named = named[(named["variant"] != BEST) & (named["graphs"] >= FEW)]
-    judge = each("{variant} over " + BEST + ", {instance_set}", "published_over_best", "over_best")
+    judge = each("{variant} over " + BEST + ", {instance_set}", "published_over_best", "over_best",
+                 cause=bounds.of_mean)  # fmt: skip
     yield from judge(named, source)
 
 
-def _pairs(rows: pd.DataFrame, column: str, better: str, worse: str) -> pd.Series:
+def _pairs(
+    rows: pd.DataFrame, column: str, better: str, worse: str, times: str = "measured_s"
+) -> pd.Series:
     """Return the mean of `worse` over that of `better`, a row a pair that differs in one choice."""
     names = ["algorithm", "bfs_kernel", "thread_mode"]
     others = [name for name in names if name != column]
-    wide = rows.pivot(index=["instance_set", *others], columns=column, values="measured_s").dropna()
+    wide = rows.pivot(index=["instance_set", *others], columns=column, values=times).dropna()
     return wide[worse] / wide[better]
 
 
@@ -82,7 +86,20 @@ def _always(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
         yield effect(
             f"{worse} over {better}, geometric mean of the pairs", word,
             round(geometric_mean(ratios), 4), at_least=EFFECT,
+            cause=_of_pairs(rows, column, better, worse),
         )  # fmt: skip
+
+
+def _of_pairs(rows: pd.DataFrame, column: str, better: str, worse: str) -> Cause | None:
+    """Return the cause of a mean of pairs, if each pair has the figures of the mixes."""
+    if not bounds.is_known(rows):
+        return None
+    figures = [
+        _pairs(rows, column, better, worse, times)
+        for times in ("published_s", "print_model_over_best", "expected_over_best")
+    ]
+    whole = all(len(each) == len(figures[0]) for each in figures)
+    return bounds.of_pairs(*map(geometric_mean, figures)) if whole else None
 
 
 table_1 = judged(
@@ -207,11 +224,11 @@ def _other_baseline(row: Row) -> str:
     return "" if row.over == row.published_over else f"over {row.over} here, {row.published_over}"
 
 
-def _profile(code: str) -> Judge:
+def _profile(code: str, cause: Callable[[Row], Cause | None] = lambda row: None) -> Judge:
     name = f"% of {{instance_set}} with a speedup of 2^{{log2_speedup:g}} or more of {code} over"
     judge = each(
         f"{name} the faster sequential code", f"published_{code}".replace("-", "_"),
-        code.replace("-", "_"), _percent, _other_baseline,
+        code.replace("-", "_"), _percent, _other_baseline, cause,
     )  # fmt: skip
 
     def known(rows: pd.DataFrame, source: str) -> Iterable[Comparison]:
@@ -222,7 +239,8 @@ def _profile(code: str) -> Judge:
     return _enough(_at_some(known))
 
 
-fig_3 = judged("speedup profiles", "published_GPU", "GPU", _profile("GPU"), _profile("P-DBFS"))
+fig_3 = judged("speedup profiles", "published_GPU", "GPU", _profile("GPU", bounds.of_share),
+               _profile("P-DBFS"))  # fmt: skip
 
 fig_4 = judged(
     "performance profiles", "published_GPU", "GPU",
@@ -232,7 +250,8 @@ fig_4 = judged(
 
 fig_5 = judged(
     "overall speedups", "published_speedup", "speedup",
-    _enough(each("overall speedup over {over}, {instance_set}", "published_speedup", "speedup")),
+    _enough(each("overall speedup over {over}, {instance_set}", "published_speedup", "speedup",
+                 cause=bounds.of_figure_5)),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------- claims
@@ -243,9 +262,11 @@ def _steadiness(row: Row, what: str) -> Comparison:
     counts, ours = (
         [int(part) for part in text.split("/")] for text in (row.published, row.measured)
     )
+    at_least = round(100 * counts[0] / sum(counts), 2)
     return effect(
         f"{what}, % below 10 %", row.published, round(100 * ours[0] / row.graphs, 2),
-        at_least=round(100 * counts[0] / sum(counts), 2), note=f"{row.measured} of {row.graphs}",
+        at_least=at_least, note=f"{row.measured} of {row.graphs}",
+        cause=bounds.of_steadiness(row, at_least),
     )  # fmt: skip
 
 
@@ -258,14 +279,19 @@ def _claim(row: Row) -> Comparison:
     if row.id == "DE-o":
         return _steadiness(row, what)
     if row.id == "DE-n":
-        return effect(what, "at most 6", round(row.measured, 2), at_most=row.published, note=note)
+        return effect(
+            what, "at most 6", round(row.measured, 2), at_most=row.published, note=note,
+            cause=bounds.of_copies(row),
+        )  # fmt: skip
     if row.unit == "%":
         return comparisons.share(what, row.published, round(row.measured, 2), note=note)
     if row.unit == "instances":
         # As a share, because our twenty are not print's: one graph of them is five points.
         shares = 100 * row.published / sets.HARDEST, 100 * row.measured / sets.HARDEST
         return comparisons.share(f"{what}, % of the twenty", *shares, note=note)
-    return comparisons.ratio(what, row.published, round(row.measured, 4), note=note)
+    return comparisons.ratio(
+        what, row.published, round(row.measured, 4), note=note, cause=bounds.of_claim(row)
+    )
 
 
 def claims(table: pd.DataFrame) -> list[Comparison]:

@@ -1,5 +1,6 @@
 """Statements of section 4 without numbers, on made-up measurements."""
 
+import pandas as pd
 import pytest
 from deveci_matching.evidence.made_up import BY_NAME, compared, matrices, summary, table
 
@@ -60,17 +61,24 @@ def test_more_or_equal_counts_are_seen(counts, verdict):
     assert {found[name] for name in found if name.startswith("graphs on which")} == {verdict}
 
 
-def test_one_graph_with_more_iterations_is_one_too_many_and_no_most():
-    """The text says of iterations that they are fewer, of executions that most are."""
+@pytest.mark.parametrize(("least", "verdict"), [(99, "open"), (2, "differs")])
+def test_one_graph_with_more_iterations_is_one_too_many_and_no_most(least, verdict):
+    """The text says of iterations that they are fewer, of executions that most are.
+
+    Where the repetitions of the two overlap on that graph, races are the cause.
+    """
     rows = measured()
     first = rows["label"] == GRAPHS[0].label
     for metric in ("bfs_iterations", "bfs_launches"):
         mine = first & (rows["metric"] == metric) & rows["options"].str.contains("=apfb")
-        rows = rows.assign(median=rows["median"].where(~mine, 99))
+        planted = pd.Series([(least, 99, 99)] * len(rows), rows.index)
+        rows = rows.assign(
+            median=rows["median"].where(~mine, 99), values=rows["values"].where(~mine, planted)
+        )
     found = {c.quantity: c for c in compared("statements", rows)}
     many = found["graphs on which APFB needs fewer iterations than APsB, GPUBFS CT"]
     most = found["graphs on which APFB needs fewer executions than APsB, GPUBFS CT"]
-    assert (many.measured, many.verdict) == ("14 of 16", "open")
+    assert (many.measured, many.verdict) == ("14 of 16", verdict)
     assert (most.measured, most.verdict) == ("14 of 16", "agrees")
 
 
