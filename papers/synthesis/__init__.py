@@ -12,7 +12,7 @@ from papers.common.model import Defaults, Paper, lazily
 PAPER = Paper(
     name="synthesis",
     tag="SY",
-    title="The synthesis of the five papers",
+    title="The synthesis",
     authors="",
     venue="",
     year=0,
