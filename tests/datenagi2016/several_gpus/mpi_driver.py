@@ -66,7 +66,8 @@ def raises(kind, text, call):
 def solves(every="1"):
     """Both variants, all types, uneven splits, n = p, idle ranks; counts as on one GPU.
 
-    Of the largest order each of the two variants takes one type in `every`, and not the same ones.
+    Of the largest order the two variants take `every` second of the types, one those that the other
+    leaves out.
     """
     kinds = ("int32", "10n"), ("int64", "n"), ("float64", "10n"), ("int32", "0.1n")
     for n in {1: (1, 5), 2: (2, 14), 3: (5, 14), 4: (4, 5)}[SIZE]:

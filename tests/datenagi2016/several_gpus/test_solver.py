@@ -54,7 +54,7 @@ IN_VAIN = ["endless", "gives_up", "limited"]
 def test_solves(ranks, tmp_path):
     path = tmp_path / "costs.npy"
     np.save(path, np.random.default_rng(1).integers(0, 90, (13, 13)).astype(np.int32))
-    solves = "solves=4" if ranks == 3 else "solves"  # by day: it takes half of the job's time
+    solves = "solves=2" if ranks == 3 else "solves"  # by day: it takes half of the job's time
     cases = [solves, "errors", "certificates", "peers", "fastest", "given_in_device_memory"]
     if ranks in (1, 3):
         cases += ["forms", f"file={path}"]
