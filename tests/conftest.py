@@ -191,6 +191,16 @@ def pytest_collection():
         gc.enable()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _what_stays_is_looked_through_once():
+    """What earlier files left alive stays: later calls of ``gc.collect`` pass over it.
+
+    Protocol, pool and their tests collect often, and after thousands of tests that takes seconds.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 _read = measurements.read
 _read_once = functools.cache(_read)
 

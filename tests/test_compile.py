@@ -72,7 +72,8 @@ def length(kernel):
 
 
 WHOLE_SOLVES = (
-    "synthesis.assignment.kernels.floats.assign", "deveci_matching.beyond.kernels.grafting",
+    "synthesis.assignment.kernels.floats.assign", "synthesis.batch.kernels.",
+    "deveci_matching.beyond.kernels.grafting",
 )  # fmt: skip
 """Kernels of thousands of lines, which Numba compiles in a second and the optimizer in five."""
 

@@ -7,6 +7,7 @@ the cause of a difference from print, where they tell the machines apart.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,6 +50,14 @@ def fitted(amounts: np.ndarray, times: np.ndarray) -> np.ndarray:
         Of least squares of ``log(amounts @ prices / times)``, by damped Newton steps in the
         prices' logarithms, so that none becomes negative.
     """
+    amounts, times = np.ascontiguousarray(amounts, float), np.ascontiguousarray(times, float)
+    return _fitted(amounts.shape, amounts.tobytes(), times.tobytes()).copy()
+
+
+@functools.lru_cache(maxsize=4096)
+def _fitted(shape: tuple[int, int], amounts_bytes: bytes, times_bytes: bytes) -> np.ndarray:
+    """Return `fitted`, once: tables of one record ask for the same fits."""
+    amounts, times = np.frombuffer(amounts_bytes).reshape(shape), np.frombuffer(times_bytes)
     shares = amounts / times[:, None]
     logs = np.log(1.0 / (amounts.shape[1] * shares.max(axis=0)))
     for _ in range(ROUNDS):
@@ -59,7 +68,9 @@ def fitted(amounts: np.ndarray, times: np.ndarray) -> np.ndarray:
             np.vstack([slopes, 1e-3 * np.eye(len(logs))]),
             np.concatenate([-np.log(whole), np.zeros(len(logs))]), rcond=None,
         )[0]  # fmt: skip
-        logs = logs + np.clip(step, -1.0, 1.0)
+        before, logs = logs, logs + np.clip(step, -1.0, 1.0)
+        if np.array_equal(logs, before):
+            break
     return np.exp(logs)
 
 

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from papers.common.gpu import device
 
 kernel_clock: KernelClock | None = None
@@ -200,6 +202,25 @@ def _interpolated(ordered: Sequence[float], part: float) -> float:
     if way >= 0.5:
         return above - (above - below) * (1 - way)
     return below + (above - below) * way
+
+
+def quartiles_of_rows(values: np.ndarray) -> np.ndarray:
+    """Return `quartiles` of every row, to the last bit, as float64[3, rows].
+
+    Parameters
+    ----------
+    values : float64[rows, k]
+        Without NaN, and k is at least 1.
+    """
+    ordered = np.sort(values, axis=1)
+    last = ordered.shape[1] - 1
+    found = np.empty((3, len(ordered)))
+    for which, part in enumerate((0.25, 0.5, 0.75)):
+        k = int(last * part)
+        below, above, way = ordered[:, k], ordered[:, min(k + 1, last)], last * part - k
+        apart = above - below
+        found[which] = above - apart * (1 - way) if way >= 0.5 else below + apart * way
+    return found
 
 
 def median(values: Sequence[float]) -> float:

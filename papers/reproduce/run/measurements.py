@@ -14,7 +14,7 @@ import pandas as pd
 
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.evidence.spread import modes
-from papers.common.gpu.clocks import quartiles
+from papers.common.gpu.clocks import quartiles_of_rows
 from papers.common.model import GAVE_UP, Instance
 from papers.reproduce.plan import old_names
 from papers.reproduce.registry import UsageError
@@ -219,21 +219,37 @@ def summarize(measurements: pd.DataFrame, source: str = THIS_RUN) -> pd.DataFram
     usual = {"source": source, "storage": "host", "permuted": False}
     absent = {name: value for name, value in usual.items() if name not in measurements}
     measurements = measurements.assign(**absent)
-    # By hand: a group is a few rows, and there are tens of thousands.
     group = measurements.groupby(list(GROUP), sort=False, dropna=False).ngroup().to_numpy()
     places = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[places], prepend=-1))
     values = measurements["value"].to_numpy(np.float64)[places]
-    rows = []
-    for part in np.split(values, starts[1:]):
-        known = part[~np.isnan(part)].tolist()
-        low, middle, high = quartiles(known) if len(known) > 1 else (*known, math.nan)[:1] * 3
-        rows.append((middle, low, high, len(known), tuple(known)))
     last = measurements.iloc[places[np.append(starts[1:], len(places)) - 1]]
-    numbers = pd.DataFrame(rows, last.index, columns=["median", "q1", "q3", "count", VALUES])
+    numbers = _numbers(values, starts).set_index(last.index)
     frame = pd.concat([last[list(GROUP)], numbers, last[list(SUMMARY[-3:])]], axis=1)
     # Stable, so that steps and counters keep the order in which the solver names them.
     return frame.sort_values(list(ORDER), kind="stable").reset_index(drop=True)
+
+
+def _numbers(values: np.ndarray, starts: np.ndarray) -> pd.DataFrame:
+    """Return median, quartiles, count and values of each group, NaN left out.
+
+    All groups of one size at once, to the last bit as `quartiles` has them: there are tens of
+    thousands of groups, of a few values each.
+    """
+    there = ~np.isnan(values)
+    known = values[there]
+    ends = np.append(np.cumsum(there), 0)[np.append(starts[1:], len(values)) - 1]
+    counts = np.diff(ends, prepend=0)
+    begins = ends - counts
+    found = np.full((3, len(starts)), math.nan)
+    for count in np.unique(counts[counts > 0]).tolist():
+        mine = np.flatnonzero(counts == count)
+        rows = known[begins[mine, None] + np.arange(count)]
+        found[:, mine] = quartiles_of_rows(rows) if count > 1 else rows[:, 0]
+    texts = known.tolist()
+    each = [tuple(texts[a:b]) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+    low, middle, high = found
+    return pd.DataFrame({"median": middle, "q1": low, "q3": high, "count": counts, VALUES: each})
 
 
 def usable(summary: pd.DataFrame) -> pd.DataFrame:

@@ -555,7 +555,10 @@ def estimator(names: Sequence[str], device_name: str) -> Estimator:
         shipped.learn(guess)
     for name in names:
         for _, table, record in recorded_runs(registry.folder(name) / "results"):
-            guess.learn(summarize(table), {device_name, str(record.get("cpu"))})
+            devices = {device_name, str(record.get("cpu"))}
+            # Only these rows say anything, and a record has tens of thousands of others.
+            timed = (table["scope"] == "run") & (table["metric"] == "time_ms")
+            guess.learn(summarize(table[timed & table["device"].isin(devices)]), devices)
     return guess
 
 

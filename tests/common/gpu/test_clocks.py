@@ -1,9 +1,16 @@
 """Clocks, on a clock of their own."""
 
+import numpy as np
 import pytest
 
 from papers.common.gpu import clocks, device
-from papers.common.gpu.clocks import KernelClock, StepClock, quartiles, stopwatch
+from papers.common.gpu.clocks import (
+    KernelClock,
+    StepClock,
+    quartiles,
+    quartiles_of_rows,
+    stopwatch,
+)
 
 
 @pytest.fixture
@@ -24,6 +31,13 @@ def test_quartiles():
     assert quartiles([1, 2]) == (1.25, 1.5, 1.75)
     with pytest.raises(ValueError, match="nothing"):
         quartiles([])
+
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_quartiles_of_rows_are_those_of_each_row_to_the_last_bit(count):
+    rows = np.random.default_rng(count).lognormal(size=(50, count))
+    low, middle, high = quartiles_of_rows(rows)
+    assert list(zip(low, middle, high, strict=True)) == [quartiles(row) for row in rows]
 
 
 def test_the_stopwatch_leaves_out_what_was_pending_and_waits_for_what_it_started(now):

@@ -112,7 +112,11 @@ def _shown(found: pd.DataFrame) -> pd.DataFrame:
 
 def ratios(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the expected ratios of the codes' times: ``source n cost_range solver``, `FIGURES`."""
-    shown, keys = _shown(_trusted(summary, published)), ["source", "n", "cost_range"]
+    return _ratios(_trusted(summary, published))
+
+
+def _ratios(found: pd.DataFrame) -> pd.DataFrame:
+    shown, keys = _shown(found), ["source", "n", "cost_range"]
     parts = [pd.DataFrame(columns=[*keys, *FIGURES, "solver"])]
     for slow, fast in PAIRS.items():
         pair = [shown[shown["code"] == name].set_index(keys)[list(FIGURES)]
@@ -136,7 +140,7 @@ def of_table_3(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         for name, column in zip(FIGURES, NEXT, strict=True)
         if "matrix_compression" in wide[name]
     }
-    rows = shown[[*keys, *SECONDS]].merge(ratios(summary, published), on=keys, how="left")
+    rows = shown[[*keys, *SECONDS]].merge(_ratios(found), on=keys, how="left")
     if not parts:
         return rows.assign(**dict.fromkeys(NEXT, np.nan))
     return rows.merge(pd.DataFrame(parts).reset_index(), on=keys, how="left")

@@ -106,10 +106,16 @@ def fit(times: pd.DataFrame, names: tuple[str, ...]) -> dict[str, float] | None:
     names : tuple of str
         The prices; those that no row asks for are 0.
     """
-    if times["n"].nunique() < FEWEST:
+    return _fit(times["n"].to_numpy(), w.amounts(times, names), times["seconds"].to_numpy(float),
+                names)  # fmt: skip
+
+
+def _fit(
+    n: np.ndarray, amounts: np.ndarray, seconds: np.ndarray, names: tuple[str, ...]
+) -> dict[str, float] | None:
+    """Return `fit` of rows of which the amounts are known."""
+    if len(np.unique(n)) < FEWEST:
         return None
-    amounts = w.amounts(times, names)
-    seconds = times["seconds"].to_numpy(float)
     asked, some = amounts.any(axis=0), amounts.any(axis=1)
     found = fitted(amounts[some][:, asked], seconds[some])
     prices = dict.fromkeys(names, 0.0)
@@ -131,11 +137,16 @@ def priced(times: pd.DataFrame, wanted: pd.DataFrame, column: str) -> pd.DataFra
     found = wanted.assign(**{column: np.nan})
     for codes, names in MACHINES:
         mine = times[times["code"].isin(codes) & (times["step"] != w.RUN)]
-        for n, rows in wanted[wanted["code"].isin(codes)].groupby("n"):
-            prices = fit(mine[mine["n"] != n], names)
+        orders, seconds = mine["n"].to_numpy(), mine["seconds"].to_numpy(float)
+        amounts = w.amounts(mine, names)
+        asked = wanted[wanted["code"].isin(codes)]
+        all_asked = w.amounts(asked, names)
+        for n, places in asked.groupby("n").indices.items():
+            others = orders != n
+            prices = _fit(orders[others], amounts[others], seconds[others], names)
             if prices is not None:
                 vector = np.array([prices[name] for name in names])
-                found.loc[rows.index, column] = w.amounts(rows, names) @ vector
+                found.loc[asked.index[places], column] = all_asked[places] @ vector
     return found
 
 
