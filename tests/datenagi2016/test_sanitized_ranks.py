@@ -4,7 +4,7 @@ import pytest
 
 from papers.common.gpu import device
 from papers.common.mpi import ranks
-from papers.datenagi2016.several_gpus import sanitized
+from papers.datenagi2016 import sanitized_ranks as sanitized
 
 
 def test_every_way_is_run_and_each_is_counted(monkeypatch, capsys, only_written):

@@ -1,7 +1,7 @@
 """Runs every kernel of [DN16 sec.5] once, small, on several ranks, for NVIDIA's compute-sanitizer.
 
 ``mpiexec -n 2 compute-sanitizer --tool memcheck python -m MODULE``, where MODULE is
-`papers.datenagi2016.several_gpus.sanitized`, and likewise synccheck, initcheck and racecheck.
+`papers.datenagi2016.sanitized_ranks`, and likewise synccheck, initcheck and racecheck.
 
 Both variants, every way of exchange that the machine has, every type. A way that it does not have
 is named, and is not counted. Each rank has a sanitizer of its own, and all of them print into one
