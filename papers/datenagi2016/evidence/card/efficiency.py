@@ -140,8 +140,17 @@ def seconds(code: str, n: int, p: int, counts: Counts, paid: Any) -> dict[str, f
     return {**parts, OVERALL: sum(parts.values())}
 
 
-def _sources(summary: pd.DataFrame) -> Iterator[tuple[str, str, Runs, dict[int, Counts]]]:
-    table = scaling_tables.runs(summary)
+Sources = list[tuple[str, str, Runs, dict[int, Counts]]]
+"""Source, code, its runs and its counts by order."""
+
+
+def _on_strips(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of runs on strips: one in a hundred, and all that is asked below."""
+    return summary[summary["storage"] == scaling_tables.STRIPS]
+
+
+def _sources(strips: pd.DataFrame) -> Iterator[tuple[str, str, Runs, dict[int, Counts]]]:
+    table = scaling_tables.runs(strips)
     table = table[table["device"] != EXECUTOR_NAME]
     for source, mine in table.groupby("source", sort=False):
         for code in VARIANTS:
@@ -155,8 +164,10 @@ def of_table(summary: pd.DataFrame, published: Published, is_weak: bool) -> pd.D
     columns = ["source", "solver", "step", "n", "gpus", *FIGURES]
     rows = []
     bases = scaling_tables.chains()
-    trust = is_trusted(of_sparse(summary, published), summary, published)
-    for source, code, runs, known in _sources(summary):
+    strips = _on_strips(summary)
+    sources = list(_sources(strips))
+    trust = is_trusted(_sparse(strips, sources), strips, published)
+    for source, code, runs, known in sources:
         if (source, code) not in trust:
             continue
         theirs = printed_runs(code, published)
@@ -202,11 +213,16 @@ def of_sparse(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     DataFrame
         ``source solver n cost_range`` and `SPARSE_FIGURES`.
     """
+    strips = _on_strips(summary)
+    return _sparse(strips, list(_sources(strips)))
+
+
+def _sparse(strips: pd.DataFrame, sources: Sources) -> pd.DataFrame:
     rows = []
-    strips = summary[(summary["storage"] == scaling_tables.STRIPS) & (summary["scope"] == "answer")]
-    for source, code, runs, known in _sources(summary):
+    answers = strips[strips["scope"] == "answer"]
+    for source, code, runs, known in sources:
         solver = f"datenagi2016:{scaling_tables.SOLVERS[code]}"
-        mine = strips[(strips["source"] == source) & (strips["solver"] == solver)]
+        mine = answers[(answers["source"] == source) & (answers["solver"] == solver)]
         mine = mine[mine["label"].isin(scaling_tables.SPARSE)]
         mine = mine[mine["metric"].isin(scaling_model.COUNTS)]
         for (n, label), part in mine.groupby(["n", "label"]):
