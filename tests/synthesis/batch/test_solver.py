@@ -209,7 +209,7 @@ def test_the_call_takes_it_by_name(capsys):
 # ------------------------------------------------------------------------------- compiled
 
 
-@pytest.mark.parametrize("width", first(2, WIDTHS[::-1]))
+@pytest.mark.parametrize("width", first(1, WIDTHS[::-1]))
 @pytest.mark.parametrize("module", [narrow, wide, floats], ids=["narrow", "wide", "floats"])
 def test_what_a_thread_knows_of_its_columns_is_in_registers(module, width, monkeypatch):
     """Of every width: no local memory, no call, no float among integers."""
