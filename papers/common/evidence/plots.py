@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -213,6 +213,44 @@ def line_plot(
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     return figure
+
+
+def waterfall(
+    axes: Axes,
+    steps: Sequence[str],
+    curves: Iterable[tuple[str, pd.DataFrame]],
+    by: str = "configuration",
+    names: Sequence[str] | None = None,
+    looks: Sequence[str] = ("-",),
+    **ticks: Any,
+) -> None:
+    """Draw what is left of the time behind each change of a way, a stepped curve an instance.
+
+    Parameters
+    ----------
+    axes : Axes
+    steps : sequence of str
+        The configurations on the way, in order.
+    curves : iterable of (str, DataFrame)
+        The label of each curve; rows with the columns `by` (one of `steps`) and ``left``.
+    by : str
+    names : sequence of str, optional
+        What the steps are called on the axis; by default their names with blanks.
+    looks : sequence of str
+        Line styles; so many curves, one after another, share a colour.
+    **ticks
+        Of the labels on the axis.
+    """
+    places = {step: place for place, step in enumerate(steps)}
+    for number, (label, rows) in enumerate(curves):
+        axes.plot(
+            [places[step] for step in rows[by]], rows["left"].to_numpy(dtype=float),
+            drawstyle="steps-post", color=COLOURS[number // len(looks) % len(COLOURS)],
+            linestyle=looks[number % len(looks)], label=label,
+        )  # fmt: skip
+    axes.set_yscale("log", base=2)
+    shown = names or [step.replace("_", " ") for step in steps]
+    axes.set_xticks(range(len(steps)), shown, **{"rotation": 35, "ha": "right", **ticks})
 
 
 def _places(names: Sequence[Any], known: Sequence[str]) -> dict[Any, int]:

@@ -116,17 +116,8 @@ def draw(found: pd.DataFrame) -> Figure:
     for axes, variant in zip(panels[0], BOTH, strict=True):
         steps, mine = steps_of(variant), shown[shown["variant"] == variant]
         groups = mine.groupby(["n", "cost_range"], sort=False)
-        for number, ((n, label), rows) in enumerate(groups):
-            axes.plot(
-                [steps.index(name) for name in rows["configuration"]],
-                rows["left"].to_numpy(dtype=float), drawstyle="steps-post",
-                color=plots.COLOURS[number // len(LABELS) % 8],
-                linestyle=("-", "--", ":")[number % len(LABELS)],
-                label=f"n = {n}, costs 0 to {label}",
-            )  # fmt: skip
-        axes.set_yscale("log", base=2)
-        names = [name.replace("_", " ") for name in steps]
-        axes.set_xticks(range(len(steps)), names, rotation=35, ha="right")
+        curves = ((f"n = {n}, costs 0 to {label}", rows) for (n, label), rows in groups)
+        plots.waterfall(axes, steps, curves, looks=("-", "--", ":")[: len(LABELS)])
         axes.set_ylabel("time / time of ours")
         axes.set_title(f"{variant}: from print to ours, one change at a time")
     panels[0][0].legend(fontsize=7)

@@ -266,7 +266,6 @@ def _steadiness(row: Row, what: str) -> Comparison:
     return effect(
         f"{what}, % below 10 %", row.published, round(100 * ours[0] / row.graphs, 2),
         at_least=at_least, note=f"{row.measured} of {row.graphs}",
-        cause=bounds.of_steadiness(row, at_least),
     )  # fmt: skip
 
 

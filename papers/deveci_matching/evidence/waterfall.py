@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from papers.common.evidence import plots
@@ -142,14 +141,9 @@ def draw(found: pd.DataFrame) -> Figure:
     shown = best_source(found, "left")
     figure, panels = plots.new_figure(size=(7.2, 4.8))
     axes = panels[0, 0]
-    for number, (name, rows) in enumerate(shown.groupby("name", sort=False)):
-        axes.plot(
-            [ON_THE_WAY.index(code) for code in rows["code"]], rows["left"].to_numpy(float),
-            drawstyle="steps-post", color=plots.COLOURS[number % 8], label=str(name),
-        )  # fmt: skip
-    axes.set_yscale("log", base=2)
+    curves = ((str(name), rows) for name, rows in shown.groupby("name", sort=False))
     names = [code.removeprefix(f"{BEST}, ").replace("_", " ") for code in ON_THE_WAY]
-    axes.set_xticks(np.arange(len(names)), names, rotation=40, ha="right", fontsize=7)
+    plots.waterfall(axes, ON_THE_WAY, curves, by="code", names=names, rotation=40, fontsize=7)
     axes.set_ylabel("time / time of beyond")
     axes.set_title(f"From print to beyond, one change at a time\n{measured_by(shown)}")
     if len(shown):

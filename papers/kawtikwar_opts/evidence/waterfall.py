@@ -90,15 +90,10 @@ def draw(found: pd.DataFrame) -> Figure:
     """Plot the time left over ours, a curve for each size, from Opt 1 as printed to our Opt 2."""
     shown = best_source(found, "left")
     figure, panels = plots.new_figure(size=(6.4, 4.2))
-    axes, places = panels[0, 0], {step: place for place, step in enumerate(WAY)}
-    for number, (n, rows) in enumerate(shown.groupby("n", sort=False)):
-        axes.plot(
-            [places[step] for step in rows["step"]], rows["left"].to_numpy(dtype=float),
-            drawstyle="steps-post", color=plots.COLOURS[number % 8], label=f"n = {n}",
-        )  # fmt: skip
-    axes.set_yscale("log", base=2)
-    labels = ["opt1 as printed", "one launch", *(s.replace("_", " ") for s in list(WAY)[2:])]
-    axes.set_xticks(range(len(WAY)), labels, rotation=35, ha="right")
+    axes = panels[0, 0]
+    curves = ((f"n = {n}", rows) for n, rows in shown.groupby("n", sort=False))
+    names = ["opt1 as printed", "one launch", *(s.replace("_", " ") for s in list(WAY)[2:])]
+    plots.waterfall(axes, list(WAY), curves, by="step", names=names)
     axes.set_ylabel("time / time of our Opt 2")
     axes.set_title(f"From Opt 1 to our Opt 2, one change at a time\n{measured_by(shown)}")
     axes.legend()

@@ -116,17 +116,9 @@ def draw(found: pd.DataFrame) -> Figure:
     shown = best_source(found, "left")
     figure, panels = plots.new_figure(size=(7.2, 4.4))
     axes = panels[0, 0]
-    places = {name: place for place, name in enumerate(STEPS)}
     groups = shown.groupby(["n", "cost_range"], sort=False)
-    for number, ((n, label), rows) in enumerate(groups):
-        axes.plot(
-            [places[name] for name in rows["configuration"]], rows["left"].to_numpy(dtype=float),
-            drawstyle="steps-post", color=plots.COLOURS[number // len(LABELS) % 8],
-            linestyle=("-", "--", ":")[number % len(LABELS)], label=f"n = {n}, costs 0 to {label}",
-        )  # fmt: skip
-    axes.set_yscale("log", base=2)
-    axes.set_xticks(range(len(STEPS)), [name.replace("_", " ") for name in STEPS], rotation=35,
-                    ha="right")  # fmt: skip
+    curves = ((f"n = {n}, costs 0 to {label}", rows) for (n, label), rows in groups)
+    plots.waterfall(axes, STEPS, curves, looks=("-", "--", ":")[: len(LABELS)])
     axes.set_ylabel("time / time of ours")
     axes.set_title(f"From the release to ours, one change at a time\n{measured_by(shown)}")
     axes.legend(loc="upper right", fontsize=7)

@@ -7,7 +7,7 @@
     compute-sanitizer --tool initcheck python -m papers.lupinska_costscale.evidence.sanitized
 
 racecheck looks at shared memory alone; the lock-free kernels race in global memory, on purpose.
-Memcheck slows threads that poll down so much that the problems are small.
+The problems are small, because memcheck did not end in three minutes on some of twice this side.
 Every answer is proved. The logs are kept in `papers/lupinska_costscale/results/sanitizer/`.
 """
 

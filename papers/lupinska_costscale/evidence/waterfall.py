@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -130,15 +129,8 @@ def draw(found: pd.DataFrame) -> Figure:
     shown = best_source(found, "left")
     figure, panels = plots.new_figure(size=(7.2, 4.4))
     axes = panels[0, 0]
-    for number, (n, rows) in enumerate(shown.groupby("n", sort=False)):
-        axes.plot(
-            [STEPS.index(name) for name in rows["configuration"]], rows["left"].to_numpy(float),
-            drawstyle="steps-post", color=plots.COLOURS[number % 8], label=f"n = {n}",
-        )  # fmt: skip
-    axes.set_yscale("log", base=2)
-    axes.set_xticks(
-        np.arange(len(STEPS)), [name.replace("_", " ") for name in STEPS], rotation=35, ha="right"
-    )
+    curves = ((f"n = {n}", rows) for n, rows in shown.groupby("n", sort=False))
+    plots.waterfall(axes, STEPS, curves)
     axes.set_ylabel("time / time of ours")
     axes.set_title(f"From print to our refine, one change at a time\n{measured_by(shown)}")
     if len(shown):

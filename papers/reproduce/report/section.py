@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from papers.common import cores
 from papers.common.evidence import plots, published
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.evidence.intervals import Evidence
@@ -147,7 +147,7 @@ def sections(run: Run, evidence: dict[str, Evidence]) -> list[Section]:
     which cannot be sent, and is put back here.
     """
     pairs = run.experiments()
-    workers = min(len(os.sched_getaffinity(0)), len(pairs))
+    workers = min(cores.allowed(), len(pairs))
 
     def make(place: int) -> Section:
         paper, experiment = pairs[place]

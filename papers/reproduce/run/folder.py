@@ -181,5 +181,10 @@ def read_meta(folder: Path) -> dict[str, Any]:
 
 
 def write_meta(folder: Path, meta: Mapping[str, Any]) -> None:
-    """Write `meta.json`, whole or not at all."""
-    write_atomically(folder / "meta.json", dump_json(meta))
+    """Write `meta.json`, whole or not at all; a cell of the plan is a line."""
+    head = {name: value for name, value in meta.items() if name != "plan"}
+    text = dump_json(head)
+    if "plan" in meta:
+        jobs = ",\n".join(json.dumps(job, ensure_ascii=False) for job in meta["plan"])
+        text = text.removesuffix("\n}\n") + f',\n  "plan": [\n{jobs}\n  ]\n}}\n'
+    write_atomically(folder / "meta.json", text)

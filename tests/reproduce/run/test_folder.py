@@ -1,6 +1,7 @@
 """The run folder: appends, torn ends, locks."""
 
 import copy
+import json
 
 import pytest
 
@@ -168,6 +169,17 @@ META = {
 }
 
 
+def test_a_cell_of_the_plan_is_a_line(tmp_path):
+    meta = {**copy.deepcopy(META), "plan": [copy.deepcopy(META["plan"][0]) for _ in range(3)]}
+    folder.write_meta(tmp_path, meta)
+    assert folder.read_meta(tmp_path) == meta
+    lines = (tmp_path / "meta.json").read_text().splitlines()
+    jobs = [line for line in lines if line.startswith('{"')]
+    assert [json.loads(line.rstrip(",")) for line in jobs] == meta["plan"]
+    folder.write_meta(tmp_path, {**meta, "plan": []})
+    assert folder.read_meta(tmp_path)["plan"] == []
+
+
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
@@ -190,6 +202,6 @@ def test_a_meta_of_other_types_is_a_usage_error(tmp_path, place, value, message)
         inner = inner[key]
     if place:
         inner[place[-1]] = value
-    folder.write_meta(tmp_path, meta if place else value)
+    (tmp_path / "meta.json").write_text(folder.dump_json(meta if place else value))
     with pytest.raises(UsageError, match=message):
         folder.read_meta(tmp_path)

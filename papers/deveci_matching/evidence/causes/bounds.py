@@ -31,10 +31,6 @@ COPIES = (
     "a copy's fixed time and its time a byte, beside runs that are so much shorter than print's: "
     "they give {{:.3g}} % here, and print's twenty at the peak of its bus give {theirs:.3g} %"
 )
-RACES = (
-    "races: the number of launches, which has no clock, deviates by less than 10 % on {:.3g} % of "
-    "the graphs"
-)
 OVERLAP = (
     "races: on the graphs with more, {} in number, repetitions of the two overlap, and the "
     "schedule decides"
@@ -70,7 +66,10 @@ def of_pairs(printed: float, theirs: float, ours: float) -> Cause | None:
 
 
 def of_speedup(printed: Any, expected: Any) -> Cause | None:
-    """Return the cause of a mean speedup over a sequential code."""
+    """Return the cause of a mean speedup over a sequential code.
+
+    The expected one is print's, scaled: print itself is its figure for print's machine.
+    """
     around_it = around(lambda figure: compare.FACTOR)
     return cards.cause(
         "deveci_matching:growth", (printed, printed, expected), around_it, around_it, factors, SIZE
@@ -109,23 +108,6 @@ def of_copies(row: Any) -> Cause | None:
     return cards.cause_of_statement(
         "deveci_matching:claims", figures, None, row.published, BAND, COPIES.format(theirs=theirs)
     )
-
-
-def of_steadiness(row: Any, at_least: float) -> Cause | None:
-    """Return the cause of times that are not steady: as many graphs have launches that are not.
-
-    Parameters
-    ----------
-    row : named tuple
-        The claim, with the share of graphs of steady launches, in per cent.
-    at_least : float
-        Print's share.
-    """
-    share = float(getattr(row, "expected_measured", math.nan))
-    if math.isnan(share) or share >= at_least:
-        return None
-    share = round(share, 2)  # as the figure is
-    return Cause("deveci_matching:claims", share, share, RACES.format(share))
 
 
 def of_iterations(few: pd.Series, many: pd.Series, overlap: pd.Series, says: Any) -> Cause | None:

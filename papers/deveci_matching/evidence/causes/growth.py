@@ -7,11 +7,13 @@ whatever its size, and a CPU's edges leave its cache as the graph grows; the exp
 A speedup in print, on matrices of its sizes, becomes one that we expect on graphs of ours by two
 measured factors: the columns' ratio to the power of the mean exponent, and the two machines, by the
 graphs that print and the record have both at print's size. The matrices at hand, which have no law
-in common, give the exponent a second time: `compare` fails where it is another one.
+in common, give the exponent a second time: `compare` fails where it is another one, and no figure
+rests on it there.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -107,13 +109,31 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
     """Judge the exponent of the families by that of the matrices at hand."""
     judged = []
     for (ordering, code), rows in found.groupby(["ordering", "code"], sort=False):
-        pair = [rows.loc[rows["what"] == what, "exponent"] for what in (ALL, AT_HAND)]
-        if all(len(each) for each in pair):
-            ours, again = (float(each.iloc[0]) for each in pair)
+        ours, again = _twice(rows)
+        if not math.isnan(ours) and not math.isnan(again):
             bounds = ours - comparisons.EXPONENT, ours + comparisons.EXPONENT
             what = f"exponent of {code} over GPU in the columns, {ordering} matrices at hand"
             judged.append(predicted(what, *bounds, round(again, 3)))
     return judged or not_measured("the growth of speedups", "model")
+
+
+def _twice(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return the exponent of the families and that of the matrices at hand, NaN without one."""
+    known = rows.set_index("what")["exponent"]
+    first, again = (known.get(what, math.nan) for what in (ALL, AT_HAND))
+    return float(first), float(again)
+
+
+def is_trusted(rows: pd.DataFrame) -> bool:
+    """Whether both measurements of an exponent agree; one without a second is not trusted.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of `table` of one source, ordering and code.
+    """
+    ours, again = _twice(rows)
+    return abs(ours - again) <= comparisons.EXPONENT
 
 
 # ------------------------------------------------------------------------------- expected
@@ -144,18 +164,21 @@ def machines(summary: pd.DataFrame, published: Published) -> pd.Series:
 def factors(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the factor from print's speedups to those that we expect, a row a set and CPU code.
 
-    Only of the sets whose members print names, where the mean exponent differs from 0 by `TWICE`
-    its standard error, and where the columns alone move a speedup by more than the tolerance of a
-    ratio, the way that columns and machines move it together: else size is not the cause.
+    Only of the sets whose members print names, where the mean exponent `is_trusted` and differs
+    from 0 by `TWICE` its standard error, and where the columns alone move a speedup by more than
+    the tolerance of a ratio, the way that columns and machines move it together: else size is not
+    the cause.
 
     Returns
     -------
     DataFrame
         ``source instance_set over factor``.
     """
-    found = table(summary, published)
+    found, keys = table(summary, published), ["source", "ordering", "code"]
+    trusted = {key for key, rows in found.groupby(keys) if is_trusted(rows)}
     found = found[(found["what"] == ALL) & (found["exponent"].abs() > TWICE * found["error"])]
-    exponents = found.set_index(["source", "ordering", "code"])["exponent"]
+    exponents = found.set_index(keys)["exponent"]
+    exponents = exponents[[key in trusted for key in exponents.index]]
     by_machine = machines(summary, published)
     of_print = geometric_mean(sets.twenty()["columns"])
     rows = []

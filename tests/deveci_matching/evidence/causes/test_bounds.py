@@ -76,15 +76,6 @@ def test_copies_have_a_cause_where_print_keeps_its_bound_and_the_record_does_not
     assert found(None, 10.0) is None
 
 
-def test_unsteady_times_have_a_cause_where_as_many_graphs_have_unsteady_counts():
-    def found(share):
-        return bounds.of_steadiness(SimpleNamespace(expected_measured=share), 71.43)
-
-    assert found(200 / 3).low == found(200 / 3).high == 66.67
-    assert found(80.0) is None
-    assert found(float("nan")) is None
-
-
 def test_more_iterations_have_a_cause_where_each_such_graph_is_a_race():
     few, many = pd.Series([2.0, 3.0, 4.0]), pd.Series([5.0, 2.0, 3.0])
 

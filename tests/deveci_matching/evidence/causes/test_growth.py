@@ -61,6 +61,14 @@ def test_an_exponent_that_is_none_gives_no_factor():
     assert growth.factors(run(exponent=0.0), NUMBERS).empty
 
 
+def test_an_exponent_that_the_matrices_contradict_gives_no_factor():
+    assert growth.factors(run(of_matrices=-0.5), NUMBERS).empty
+    found = growth.table(run(), NUMBERS)
+    without = found[found["what"] != growth.AT_HAND]
+    assert all(growth.is_trusted(rows) for _, rows in found.groupby(["ordering", "code"]))
+    assert not any(growth.is_trusted(rows) for _, rows in without.groupby(["ordering", "code"]))
+
+
 def test_size_is_no_cause_where_the_machines_turn_its_effect_round():
     assert not growth.factors(run(machine=2.0), NUMBERS).empty
     assert growth.factors(run(machine=200.0), NUMBERS).empty

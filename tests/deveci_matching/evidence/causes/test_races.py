@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from deveci_matching.evidence.made_up import NUMBERS, matrices, summary
+from deveci_matching.evidence.made_up import matrices, summary
 
 from papers.deveci_matching.evidence.causes import races
 from papers.deveci_matching.evidence.codes import VARIANTS, cell
@@ -10,16 +10,14 @@ from papers.deveci_matching.evidence.codes import VARIANTS, cell
 GRAPHS = matrices(6, ("original",))
 
 
-def run(apfb, apsb, launches=(10, 10, 10)):
+def run(apfb, apsb):
     cells = [cell(code, graph) for graph in GRAPHS for code in (*VARIANTS, "HK", "PFP")]
     rows = summary(
         cells, lambda code, graph: 2000.0,
-        lambda code, graph: {"bfs_iterations": 1, "bfs_launches": 1} if code in VARIANTS else {},
+        lambda code, graph: {"bfs_iterations": 1} if code in VARIANTS else {},
     )  # fmt: skip
 
     def counted(metric, options, given):
-        if metric == "bfs_launches":
-            return launches
         if metric != "bfs_iterations":
             return given
         return apsb if "=apsb" in options else apfb
@@ -37,9 +35,3 @@ def test_counts_overlap_where_some_repetitions_meet(apfb, apsb, expected):
     found = races.overlaps(run(apfb, apsb))
     assert len(found) == len(GRAPHS)
     assert (found["GPUBFS CT overlap"] == expected).all()
-
-
-@pytest.mark.parametrize(("launches", "share"), [((10, 10, 11), 100.0), ((10, 20, 30), 0.0)])
-def test_the_share_is_of_graphs_whose_launches_are_steady(launches, share):
-    found = races.steady(run((1, 1), (1, 1), launches), NUMBERS)
-    assert found["expected_measured"].tolist() == [share]
