@@ -119,6 +119,12 @@ load_relaxed_block = _make_ordered_load("relaxed", "cta")
 store_relaxed = _make_store("relaxed")
 """``store_relaxed(array, i, x)``: write now, never merged with a later write."""
 
+load_relaxed_anywhere = _make_ordered_load("relaxed", "gpu")
+"""As `load_relaxed`; for shared memory too, where one kernel's code serves both kinds of memory."""
+
+store_relaxed_anywhere = _make_store("relaxed", "gpu")
+"""As `store_relaxed`; for shared memory too."""
+
 store_relaxed_block = _make_store("relaxed", "cta")
 """As `store_relaxed`, among the threads of one block; for shared memory too."""
 

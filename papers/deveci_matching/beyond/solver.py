@@ -190,7 +190,9 @@ def _bind(
     arguments = (
         Sizes(np.int32(graph.rows), np.int32(graph.columns)),
         *map(np.int32, ways),
-        Ways(*map(np.int32, (ideas.pulls, ideas.grafts, ideas.cuts, ideas.lone))),
+        Ways(
+            *map(np.int32, (_pull_factor(graph, ideas), ideas.grafts, ideas.cuts, ideas.lone))
+        ),
         Adjacency(arrays["cxadj"], arrays["cadj"], arrays["rxadj"], arrays["radj"]),
         Partners(arrays["rstart"], arrays["cstart"]),
         Partners(arrays["rmatch"], arrays["cmatch"]),
@@ -204,6 +206,16 @@ def _bind(
     most = resident_blocks(kernel, arguments, threads)
     wanted = blocks if blocks is not None else _default_blocks()
     return bind(kernel, min(wanted, most), threads, *arguments)
+
+
+def _pull_factor(graph: Graph, ideas: Configuration) -> int:
+    """How many edges of the frontier a row that is still to be found must weigh; 0: never pull.
+
+    A row that looks for its column stops at the first that fits, but where rows are long it may
+    look at many. ``evidence/causes/pull_factor.csv`` has the times by factor that this rule was
+    chosen from.
+    """
+    return max(4, graph.cadj.size // max(1, graph.rows) // 16) if ideas.pulls else 0
 
 
 def _default_blocks() -> int:

@@ -38,10 +38,10 @@ EXECUTOR_BLOCKS = 3
 
 
 @cache
-def kernel_for(kind: str, loads: int, threads: int) -> Any:
+def kernel_for(kind: str, loads: int, threads: int, alone: bool = False) -> Any:
     """The kernel for a type of costs, with the registers that a block of so many threads leaves."""
-    module = floats if kind == "float64" else integers
-    return cuda.jit(max_registers=registers_for(threads))(module.assign_with(loads).py_func)
+    module, limit = floats if kind == "float64" else integers, registers_for(threads)
+    return cuda.jit(max_registers=limit)(module.assign_with(loads, alone).py_func)
 
 
 class Workspace(pool.Pooled):
@@ -200,7 +200,8 @@ def workspace(costs: Costs, settings: Settings, owns: bool = True) -> Workspace:
 
 
 def _kernel(costs: Costs, settings: Settings) -> Any:
-    return kernel_for(costs.dtype.name, int(settings.loads), int(settings.threads))
+    loads, threads = int(settings.loads), int(settings.threads)
+    return kernel_for(costs.dtype.name, loads, threads, settings.blocks == 1)
 
 
 def bind_assign(
@@ -216,6 +217,8 @@ def bind_assign(
     kernel = _kernel(costs, settings)
     given = _arguments(costs, arrays, settings, seconds)
     threads = int(settings.threads)
+    if settings.blocks == 1:
+        return bind(kernel, 1, threads, *given)
     resident = resident_blocks(kernel, given, threads)
     machine = device.describe()
     if machine.is_gpu:
@@ -229,7 +232,7 @@ def _arguments(
 ) -> tuple[Any, ...]:
     """The kernel's named tuples."""
     return (
-        _schedule(settings, costs.shape[0]), _shape(costs, settings), _matrix(costs, a["cost"]),
+        schedule_of(settings, costs.shape[0]), _shape(costs, settings), _matrix(costs, a["cost"]),
         arguments.Duals(a["u"], a["v"], a["bid"]),
         arguments.Matching(a["column"], a["row"]),
         arguments.Lists(a["rows"], a["bid_column"], a["offer"]),
@@ -262,13 +265,10 @@ def _matrix(costs: Costs, cost: Any) -> arguments.Matrix:
     )
 
 
-def _schedule(settings: Settings, n: int) -> arguments.Schedule:
-    return arguments.Schedule(
-        *(
-            np.int32(n * settings.left_free // 1000 if name == "stop" else getattr(settings, name))
-            for name in arguments.Schedule._fields
-        )
-    )
+def schedule_of(settings: Settings, n: int) -> arguments.Schedule:
+    """The kernel's schedule for n rows."""
+    values = vars(settings) | settings.of_rows(n)
+    return arguments.Schedule(*(np.int32(values[name]) for name in arguments.Schedule._fields))
 
 
 def _shape(costs: Costs, settings: Settings) -> arguments.Shape:

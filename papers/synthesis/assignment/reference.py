@@ -218,7 +218,7 @@ def scales(state: State) -> None:
         if eps <= 0 or eps < least:
             break
         rescale(state, eps)
-        rounds(state, eps, n * settings.left_free // 1000, settings.most_rounds)
+        rounds(state, eps, settings.of_rows(n)["stop"], settings.most_rounds)
         state.counts["scales"] += 1
         eps = state.portion(eps, settings.divisor)
     rescale(state, state.u.dtype.type(0))
@@ -367,8 +367,9 @@ def match(costs: Costs, settings: Settings) -> State:
     if n:
         zero = state.u.dtype.type(0)
         reduce_lines(state)
-        rounds(state, zero, 0, settings.start_rounds)
-        if state.square and 1000 * len(state.free()) > settings.scale_above * n:
+        shares = settings.of_rows(n)
+        rounds(state, zero, shares["start_stop"], settings.start_rounds)
+        if state.square and len(state.free()) > shares["many"]:
             scales(state)
         phases(state)
         if costs.dual.kind == "f":

@@ -18,6 +18,8 @@ class Settings:
     ----------
     start_rounds : int
         Auction rounds at eps 0 from the empty matching, at most.
+    start_left : int
+        Free rows, per mille of n, at which the start's rounds end.
     scale_above : int
         Costs are scaled if more rows than this are free after the start, per mille of n.
     left_free : int
@@ -44,7 +46,8 @@ class Settings:
     threads : int
         Threads a block: a power of two, at least a warp.
     blocks : int
-        Blocks at most; 0: as many as are resident at once.
+        Blocks at most; 0: as many as are resident at once. One block has a kernel of its own, in
+        which a thread has whole columns and no barrier leaves the block.
     warps_a_row : int
         Warps that look for one row's bid at most, a power of two.
     tile : int
@@ -59,6 +62,7 @@ class Settings:
     """
 
     start_rounds: int = 16
+    start_left: int = 20
     scale_above: int = 80
     left_free: int = 20
     divisor: int = 4
@@ -89,19 +93,26 @@ class Settings:
             if name in ("threads", "warps_a_row", "tile") and int(value).bit_count() != 1:
                 raise ValueError(f"{name}={value} is no power of two")
 
+    def of_rows(self, n: int) -> dict[str, int]:
+        """The shares of n rows, as numbers: the names are those of `kernels.arguments.Schedule`."""
+        shares = {"start_stop": self.start_left, "many": self.scale_above, "stop": self.left_free}
+        return {name: n * share // 1000 for name, share in shares.items()}
+
     @classmethod
     def for_shape(cls, n: int, m: int) -> Settings:
         """The settings for so many rows and columns, ``n <= m``.
 
-        From n = 2000 on a scale leaves 1 per cent of the rows free, and the tile is so wide that
-        some hundred blocks have one each. Where the bytes of a level are few, smaller blocks meet
-        sooner at its barriers; where they are many, a narrow bucket reads fewer rows twice.
+        From n = 2000 on a scale leaves 1 per cent of the rows free; fewer than 8 free rows are not
+        worth a scale. The tile is so wide that some hundred blocks have one each. Where the bytes
+        of a level are few, smaller blocks meet sooner at its barriers; where they are many, a
+        narrow bucket reads fewer rows twice.
         """
         tile = 8
         while tile < WARP and 128 * tile < m:
             tile *= 2
         small = n <= 2048
         return cls(
+            scale_above=max(80, min(1000, 8000 // max(1, n))),
             left_free=10 if n >= 2000 else 20,
             tile=tile,
             threads=256 if small else 512,

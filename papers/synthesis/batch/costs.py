@@ -1,7 +1,8 @@
 """The caller's matrices in working form: flat, to be minimized, no more rows than columns.
 
 Matrices of one type and of sides of one class (`WIDTHS`) are a group, and a group is a launch.
-Integers are moved so that the least is 0; floats are never moved. One shift serves a whole stack.
+Integers are moved so that the least is 0, unless they are small as they are; floats never. One
+shift serves a whole stack.
 """
 
 from __future__ import annotations
@@ -41,12 +42,15 @@ class Stack:
         ``matrices = costs - shift``, or ``shift - costs`` when maximizing.
     loose : T[k]
         The largest slack of an assigned pair that needs no repair: 0 for integers.
+    spread : int
+        Integers: no two entries differ by more; 0 for floats.
     """
 
     matrices: np.ndarray
     turned: bool
     shift: Any
     loose: np.ndarray
+    spread: int = 0
 
     @property
     def group(self) -> tuple[str, int]:
@@ -75,58 +79,68 @@ def stack_of(costs: np.ndarray, maximize: bool) -> Stack:
     if max(n, m) > WIDTHS[-1]:
         raise ValueError(f"matrices of {n} x {m}: a batch has sides of at most {WIDTHS[-1]}")
     flat = as_matrix(costs.reshape(k * n, m))
+    spread = 0
     if flat.dtype.kind == "f":
         moved, shift = _floats(flat.astype(np.float64, copy=False), maximize, max(n, m)), 0.0
     else:
-        moved, shift = _integers(flat, maximize)
+        moved, shift, spread = _integers(flat, maximize)
     stack = moved.reshape(k, n, m)
     turned = n > m
     matrices = np.ascontiguousarray(stack.transpose(0, 2, 1) if turned else stack)
-    if matrices.dtype.kind == "f" and matrices.size and np.isposinf(matrices.min(axis=2)).any():
-        raise ValueError(INFEASIBLE)
-    return Stack(matrices, turned, shift, _loose(matrices))
-
-
-def _loose(matrices: np.ndarray) -> np.ndarray:
-    """Return slacks that neither the proof nor the costs notice; see `assignment.costs`."""
-    loose = np.zeros(len(matrices), matrices.dtype)
     if matrices.dtype.kind != "f" or not matrices.size:
-        return loose
-    finite = np.isfinite(matrices)
-    sizes = np.where(finite, np.abs(matrices), np.inf).min(axis=2)
-    good = np.isfinite(sizes).all(axis=1)
-    high = np.where(finite, matrices, -np.inf).max(axis=(1, 2))
-    low = np.where(finite, matrices, np.inf).min(axis=(1, 2))
-    spread = high[good] - low[good]
-    mean = sizes[good].mean(axis=1)
-    loose[good] = np.minimum(SHARE_OF_RANGE * spread, SHARE_OF_OPTIMUM * mean)
-    return loose
+        return Stack(matrices, turned, shift, np.zeros(k, matrices.dtype), spread)
+    least = matrices.min(axis=2)
+    if np.isposinf(least).any():
+        raise ValueError(INFEASIBLE)
+    return Stack(matrices, turned, shift, _loose(matrices, least))
 
 
-def _integers(array: np.ndarray, maximize: bool) -> tuple[np.ndarray, int]:
+def _loose(matrices: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Return slacks that neither the proof nor the costs notice; see `assignment.costs`.
+
+    Parameters
+    ----------
+    matrices : float64[k, n, m]
+    least : float64[k, n]
+        The least entry of each row: finite.
+    """
+    high = matrices.max(axis=(1, 2))
+    if np.isposinf(high).any():
+        high = np.where(np.isfinite(matrices), matrices, -np.inf).max(axis=(1, 2))
+    low = least.min(axis=1)
+    sizes = least if (low >= 0).all() else np.abs(matrices).min(axis=2)
+    return np.minimum(SHARE_OF_RANGE * (high - low), SHARE_OF_OPTIMUM * sizes.mean(axis=1))
+
+
+def _integers(array: np.ndarray, maximize: bool) -> tuple[np.ndarray, int, int]:
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     if max(-low, high) > INTEGER_LIMIT:
         raise ValueError(f"integer costs from {low} to {high} overflow: proofs hold up to 2**60")
     if high - low >= WIDEST:
         raise ValueError(f"integer costs with a range (max - min) of {high - low} would overflow")
-    kind = np.int32 if high - low < NARROW else np.int64
+    spread = high - low
+    kind = np.int32 if spread < NARROW else np.int64
+    if array.dtype == kind and not maximize and max(-low, high) < NARROW // 2:
+        return array, 0, spread  # small enough as they are: no copy
     shift = high if maximize else low
     left, right = (shift, array) if maximize else (array, shift)
     moved = np.empty(array.shape, kind)
-    return np.subtract(left, right, out=moved, dtype=np.int64, casting="unsafe"), shift
+    np.subtract(left, right, out=moved, dtype=np.int64, casting="unsafe")
+    return moved, shift, spread
 
 
 def _floats(array: np.ndarray, maximize: bool, side: int) -> np.ndarray:
-    matrix = -array if maximize else array
-    if np.isnan(array).any():
+    low, high = (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
+    if math.isnan(low):
         raise ValueError("matrix contains invalid numeric entries: NaN")
-    if np.isneginf(matrix).any():
+    if (high if maximize else -low) == math.inf:
         raise ValueError("matrix contains invalid numeric entries: an infinity of the wrong sign")
-    finite = np.abs(array[np.isfinite(array)])
-    high = float(finite.max(initial=0.0))
-    if not math.isfinite((4.0 * side + 8.0) * high):
-        raise ValueError(f"costs up to {high} in size overflow float64 when they are added")
-    return matrix
+    size = max(-low, high)
+    if size == math.inf:
+        size = float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+    if not math.isfinite((4.0 * side + 8.0) * size):
+        raise ValueError(f"costs up to {size} in size overflow float64 when they are added")
+    return -array if maximize else array
 
 
 def stacks_of(costs: Any, maximize: bool) -> list[Stack]:

@@ -4,52 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast, overload
+from typing import Any, NoReturn, cast, overload
 
 import numpy as np
 
 from papers.common.deadline import check_seconds, in_words
 from papers.common.gpu import device
-from papers.common.gpu.launch import bind
-from papers.common.gpu.limits import largest
-from papers.common.gpu.signals import Mailbox
-from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, GivenUpError, Solver
 from papers.common.problems.assignment import as_matrix, total_cost
 from papers.synthesis.assignment.costs import INFEASIBLE as INFEASIBLE_COSTS
+from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.batch.costs import Stack, stack_of, stacks_of
-from papers.synthesis.batch.kernels import floats, narrow, wide
 from papers.synthesis.batch.kernels import solve as kernels
-from papers.synthesis.batch.kernels.solve import INFEASIBLE, LATE, SOLVED
-from papers.synthesis.batch.reference import COUNTS, REPAIRS
-
-FOREVER = 2**62
-"""Nanoseconds: no limit of time."""
-
-WARP, MOST_COLUMNS = 32, 4
-
-KERNELS = {"int32": narrow, "int64": wide, "float64": floats}
-
-
-def shape_of(width: int) -> tuple[int, int]:
-    """Threads of a block, and columns of a thread, for sides up to `width`."""
-    columns = min(MOST_COLUMNS, width // WARP)
-    return width // columns, columns
-
-
-@dataclass
-class Group(DeviceState):
-    """The problems of one launch.
-
-    Attributes
-    ----------
-    numbers : list of int
-        The entries of `State.stacks` that belong to it.
-    problems : int
-    """
-
-    numbers: list[int]
-    problems: int
+from papers.synthesis.batch.launches import Group, group_of
+from papers.synthesis.batch.reference import COUNTS
 
 
 @dataclass
@@ -160,7 +128,7 @@ def upload(costs: Any, maximize: bool = False, seconds: float | None = None) -> 
             by_group.setdefault(stack.group, []).append(number)
     for (kind, width), numbers in by_group.items():
         _check_count(sum(len(stacks[number].matrices) for number in numbers))
-        state.groups.append(_group(state, kind, width, numbers))
+        state.groups.append(group_of(state.stacks, kind, width, numbers, state.seconds))
     return state
 
 
@@ -174,45 +142,6 @@ def _are_several(costs: Any) -> bool:
 def _check_count(problems: int) -> None:
     if problems >= 2**kernels.DONE_BITS:
         raise ValueError(f"{problems} problems: a launch has fewer than 2**{kernels.DONE_BITS}")
-
-
-def _group(state: State, kind: str, width: int, numbers: list[int]) -> Group:
-    """Allocate and bind the launch of the stacks with these numbers."""
-    stacks = [state.stacks[number].matrices for number in numbers]
-    shapes = np.concatenate([np.tile(one.shape[1:], (len(one), 1)) for one in stacks])
-    sizes = shapes.astype(np.int64).prod(axis=1)
-    lines = np.zeros((len(shapes), 4), np.int32)
-    lines[:, :2] = shapes
-    lines[1:, 2:] = np.cumsum(shapes[:-1], axis=0)
-    first = np.concatenate([[0], np.cumsum(sizes[:-1])]).astype(np.int64)
-    flat = stacks[0] if len(stacks) == 1 else np.concatenate([one.reshape(-1) for one in stacks])
-    dtype = np.dtype(kind)
-    rows, columns = map(int, shapes.sum(axis=0))
-    group = Group(numbers, len(shapes))
-    group.mailbox = Mailbox()
-    a = group.arrays
-    a["cost"] = device.to_device(flat.reshape(-1))
-    a["first"], a["lines"] = device.to_device(first), device.to_device(lines.reshape(-1))
-    a["loose"] = device.to_device(
-        np.concatenate([state.stacks[number].loose for number in numbers])
-    )
-    for name, size, of in (
-        ("column", rows, np.int32), ("u", rows, dtype), ("v", columns, dtype),
-        ("status", len(shapes), np.int32), ("counts", len(COUNTS) * len(shapes), np.int32),
-    ):  # fmt: skip
-        a[name] = device.empty(size, of)
-    a["words"] = device.to_device(np.zeros(3, np.int64))
-    limit = FOREVER if state.seconds is None else max(1, min(FOREVER, int(1e9 * state.seconds)))
-    threads, a_thread = shape_of(width)
-    group.launches["assign"] = bind(
-        KERNELS[kind].assign_with(width, a_thread), group.problems, threads,
-        kernels.Batch(a["cost"], a["first"], a["lines"], a["loose"],
-                      np.int32(REPAIRS if dtype.kind == "f" else -1), largest(dtype),
-                      dtype.type(0), np.int64(limit)),
-        kernels.Out(a["column"], a["u"], a["v"], a["status"], a["counts"], a["words"],
-                    group.mailbox.device_word),
-    )  # fmt: skip
-    return group
 
 
 # ------------------------------------------------------------------------------- run
@@ -239,19 +168,24 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     for group in state.groups:
         group.forget()
         group.launches["assign"]()
-    ends = [group.payload() for group in state.groups]
-    if LATE in ends:
-        assert state.seconds is not None
-        reached = {"solved": sum(_solved(group) for group in state.groups)}
-        message = f"gave up after {state.seconds:.1f} s and {in_words(reached)}"
-        raise GivenUpError(message, 1000 * state.seconds, reached)
-    if INFEASIBLE in ends:
-        raise ValueError(INFEASIBLE_COSTS)
+    if any([group.payload() for group in state.groups]):
+        _raise(state)
     state.solved = True
 
 
-def _solved(group: Group) -> int:
-    return int((device.to_host(group.arrays["status"]) == SOLVED).sum())
+def _raise(state: State) -> NoReturn:
+    """Say which end of a problem was not well; a late one counts first."""
+    ends = [device.to_host(group.arrays["status"]) for group in state.groups]
+    every = np.concatenate(ends)
+    if (every == Status.LATE).any():
+        assert state.seconds is not None
+        reached = {"solved": int((every == Status.SOLVED).sum())}
+        message = f"gave up after {state.seconds:.1f} s and {in_words(reached)}"
+        raise GivenUpError(message, 1000 * state.seconds, reached)
+    if (every == Status.INFEASIBLE).any():
+        raise ValueError(INFEASIBLE_COSTS)
+    stuck = int((every == Status.STUCK).sum())
+    raise RuntimeError(f"the searches of {stuck} problems have not ended within their bounds")
 
 
 # ------------------------------------------------------------------------------- download
@@ -263,8 +197,9 @@ def download(state: State) -> Answers | Assignment:
     Returns
     -------
     Answers, or Assignment for a single matrix
-        Its counters are the reference's (`papers.synthesis.batch.reference.COUNTS`) over all
-        problems, with ``kernel_launches``.
+        Its counters are the references' (`papers.synthesis.batch.reference.COUNTS` and
+        `papers.synthesis.assignment.kernels.arguments.TOTALS`) over all problems, with
+        ``kernel_launches``.
 
     Raises
     ------
@@ -274,13 +209,10 @@ def download(state: State) -> Answers | Assignment:
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
     found: dict[int, tuple[np.ndarray, ...]] = {}
-    counters = dict.fromkeys((*COUNTS, "kernel_launches"), 0)
+    counters = dict.fromkeys((*COUNTS, *TOTALS, "kernel_launches"), 0)
     for group in state.groups:
-        column, u, v, counts = (
-            device.to_host(group.arrays[name]) for name in ("column", "u", "v", "counts")
-        )
-        totals = counts.reshape(-1, len(COUNTS)).sum(axis=0, dtype=np.int64)
-        for name, total in zip(COUNTS, totals.tolist(), strict=True):
+        column, u, v = (device.to_host(group.arrays[name]) for name in ("column", "u", "v"))
+        for name, total in group.totals().items():
             counters[name] += total
         counters["kernel_launches"] += group.launches["assign"].count
         row, line = 0, 0

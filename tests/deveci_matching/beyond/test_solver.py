@@ -143,7 +143,7 @@ def test_every_array_is_bound_under_its_name():
     for fields in (graph, *parts):
         bound |= fields._asdict()
     bound["queue"] = bound.pop("frontier")
-    assert (*ways, bound.pop("spreads")) == (1, 1, 1, 1, 1)
+    assert (*ways, bound.pop("spreads")) == (4, 1, 1, 1, 1)
     assert bound.keys() == state.arrays.keys()
     assert all(bound[name] is array for name, array in state.arrays.items())
     assert tuple(sizes) == state.graph.shape

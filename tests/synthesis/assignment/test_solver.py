@@ -13,6 +13,7 @@ from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment import reference, solver
 from papers.synthesis.assignment.costs import prepare
+from papers.synthesis.assignment.kernels import words
 from papers.synthesis.assignment.settings import Settings
 from papers.synthesis.solvers import SOLVERS
 
@@ -109,6 +110,7 @@ def test_a_run_may_give_up_at_any_turn(monkeypatch):
 
     The time is over in the rounds, in the scales, in a search, and at last not at all.
     """
+    monkeypatch.setattr(words, "CLOCK_EVERY", 1)
     cost = 10 * KINDS["product"](np.random.default_rng(1), 6, 6)
     cost[0, 3] = 1
     reached = []

@@ -13,7 +13,9 @@ from papers.common.gpu import device
 from papers.common.gpu.signatures import argument_types
 from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
-from papers.synthesis.batch import reference, solver
+from papers.synthesis.assignment.costs import WIDEST
+from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
+from papers.synthesis.batch import launches, reference, solver
 from papers.synthesis.batch.costs import NARROW, WIDTHS, stack_of
 from papers.synthesis.batch.kernels import floats, narrow, solve, wide
 from papers.synthesis.solvers import SOLVERS
@@ -88,15 +90,34 @@ def test_types_and_classes_of_sizes_are_launches_of_their_own():
 
 @pytest.mark.parametrize("m", [31, 33, 65, 129, 257])
 def test_every_class_of_sizes(m):
-    """A warp with 1, 2 and 4 columns a thread, 2 warps, 4 warps."""
+    """Row by row up to 32, and where the range is wide; else a block takes all free rows."""
     g = np.random.default_rng(m)
-    for cost in (g.integers(0, 3 * m, (5, m)), g.integers(0, 2, (m, 4))):
-        assert_optimal(cost, solver.solve(cost))
+    for cost in (g.integers(0, 3 * m, (5, m)), g.integers(0, 2, (m, 4)), g.random((4, m)),
+                 g.integers(0, WIDEST + 9, (3, m))):  # fmt: skip
+        state = solver.upload(cost)
+        solver.run(state)
+        assert_optimal(cost, solver.download(state))
+        by_rows = m <= launches.WARPS_WIDTH or np.ptp(cost) >= WIDEST
+        assert state.groups[0].counted == (reference.COUNTS if by_rows else TOTALS)
+
+
+def test_a_block_takes_problems_of_several_shapes():
+    """The arrays of a group lie one behind the other; each block sees its own."""
+    g = np.random.default_rng(8)
+    costs = [g.integers(-9, 99, shape) for shape in ((2, 70), (70, 70), (90, 3), (1, 128))]
+    state = solver.upload(costs, maximize=True)
+    for _ in range(2):
+        solver.run(state)
+        answers = solver.download(state)
+        assert answers.counters["kernel_launches"] == 1
+        assert answers.counters["rounds"] > 0
+        for cost, answer in zip(costs, answers, strict=True):
+            assert_optimal(cost, answer, True)
 
 
 def test_threads_cover_every_width():
     for width in WIDTHS:
-        threads, columns = solver.shape_of(width)
+        threads, columns = launches.shape_of(width)
         assert threads * columns == width
         assert threads % 32 == 0
         assert threads <= 32 * solve.MOST_WARPS
@@ -139,7 +160,9 @@ def test_one_infeasible_matrix_is_told_and_the_state_runs_again():
     for _ in range(2):
         with pytest.raises(ValueError, match="infeasible"):
             solver.run(state)
-    assert device.to_host(state.groups[0].arrays["status"]).tolist() == [0, 1, 0]
+    assert device.to_host(state.groups[0].arrays["status"]).tolist() == [
+        Status.SOLVED, Status.INFEASIBLE, Status.SOLVED,
+    ]  # fmt: skip
     with pytest.raises(RuntimeError, match="no run has ended"):
         solver.download(state)
 
@@ -220,7 +243,7 @@ def test_what_a_thread_knows_of_its_columns_is_in_registers(module, width, monke
         compute_capability = (9, 0)
 
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: Card)
-    kernel = module.assign_with(width, solver.shape_of(width)[1])
+    kernel = module.assign_with(width, launches.shape_of(width)[1])
     (kind,) = module.ELEMENT_TYPES
     ptx, _ = cuda.compile(
         kernel.py_func, argument_types(solve.SIGNATURE, kind), device=False, abi="numba", cc=(9, 0)

@@ -31,7 +31,11 @@ class Adjacency(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """The ideas of `beyond.configuration.Configuration` that are on, 1, or off, 0."""
+    """The ideas of `beyond.configuration.Configuration` that are on, 1, or off, 0.
+
+    ``pulls`` is more than 1 where on: rows look for columns once the frontier has so many edges
+    for each row that is still to be found.
+    """
 
     pulls: Int32
     grafts: Int32

@@ -239,7 +239,7 @@ def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues,
                     trees, queues, control,
                 )  # fmt: skip
         else:
-            if ways.pulls != 0 and edges > rows - seen and edges > rows >> 3:
+            if ways.pulls != 0 and edges > int64(ways.pulls) * (rows - seen) and edges > rows >> 3:
                 pull(False, rows, columns, now, graph, matching, trees, queues, control)
                 if first:
                     control[PULLED] += 1

@@ -29,7 +29,9 @@ class Shape(NamedTuple):
 
 
 class Work(NamedTuple):
-    """`Shape`, and a block's shared memory, which the kernel adds to it.
+    """`Shape`, the team that solves the problem (`team`), and a block's shared memory.
+
+    ``block`` is the number of a thread's block in its team of ``blocks``.
 
     The compiler takes shared arrays of a device function with several callers for several of one
     name, so the kernel itself makes them: D[LARGEST_BLOCK], D[32], int32[LARGEST_BLOCK], and a part
@@ -43,6 +45,8 @@ class Work(NamedTuple):
     tile: Int32
     sample_step: Int32
     shift: Int32
+    block: Int32
+    blocks: Int32
     firsts: typed.Duals
     seconds: typed.Duals
     places: Int32s
@@ -52,10 +56,15 @@ class Work(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """`papers.synthesis.assignment.settings.Settings`, with ``stop`` rows that a scale leaves."""
+    """`papers.synthesis.assignment.settings.Settings`, its shares of the rows as numbers of rows.
+
+    ``start_stop`` rows the start may leave, ``many`` free rows ask for scales, and ``stop`` rows a
+    scale may leave.
+    """
 
     start_rounds: Int32
-    scale_above: Int32
+    start_stop: Int32
+    many: Int32
     stop: Int32
     divisor: Int32
     most_scales: Int32

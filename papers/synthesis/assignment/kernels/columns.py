@@ -9,6 +9,7 @@ from numba import cuda, int32, int64, uint32
 from papers.common.gpu.memory_order import load_ahead
 from papers.common.gpu.reductions import warp_sum
 from papers.synthesis.assignment.kernels.arguments import NUMBER, SUM
+from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 
 FREE_ONLY, OTHERS = 0, 1
 """Which pairs count: those of free columns, or those that are not matched."""
@@ -28,9 +29,9 @@ def least_with(loads: int) -> Any:
         n, m = shape.n, shape.m
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         chunks = int32((m + width - 1) // width)
-        strips = int32(max(1, min(n, int32(cuda.gridDim.x) // chunks)))
+        strips = int32(max(1, min(n, shape.blocks // chunks)))
         deep = int32((n + strips - 1) // strips)
-        for item in range(cuda.blockIdx.x, chunks * strips, cuda.gridDim.x):
+        for item in range(shape.block, int32(chunks * strips), shape.blocks):
             column = int32((item % chunks) * width + thread)
             begin = int32(item // chunks * deep)
             end = min(n, int32(begin + deep))
@@ -55,16 +56,16 @@ def least_with(loads: int) -> Any:
 
 
 @cuda.jit(device=True)
-def fill(array, size, value):
-    """Set the first elements of an array; a thread of the grid every gridsize-th."""
-    for k in range(cuda.grid(1), size, cuda.gridsize(1)):
+def fill(array, size, value, shape):
+    """Set the first elements of an array; each thread of the team its own."""
+    for k in range(thread_of(shape), size, threads_of(shape)):
         array[k] = value
 
 
 @cuda.jit(device=True)
 def raise_free_columns(eps, shape, matrix, duals, row_of, least):
     """Let free columns rise to their least slack and eps above."""
-    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
         if row_of[j] < 0 and least[j] < matrix.top:
             risen = least[j] + eps
             duals.v[j] = risen
@@ -74,7 +75,7 @@ def raise_free_columns(eps, shape, matrix, duals, row_of, least):
 @cuda.jit(device=True)
 def lift_columns(zero, shape, duals, least):
     """Let negative duals rise as far as the pairs that are not matched allow, at most to 0."""
-    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
         limit = min(least[j], zero)
         if duals.v[j] < limit:
             duals.v[j] = limit
@@ -90,7 +91,7 @@ def sum_with(scaled: Any) -> Any:
         step = shape.sample_step
         samples = int32((shape.n + step - 1) // step)
         total, number = zero, int64(0)
-        for sample in range(cuda.blockIdx.x, samples, cuda.gridDim.x):
+        for sample in range(shape.block, samples, shape.blocks):
             row = int32(sample * step)
             begin, u = int64(row) * shape.m, duals.u[row]
             for j in range(cuda.threadIdx.x, shape.m, cuda.blockDim.x):

@@ -1,6 +1,7 @@
 """The launch: the reference's schedule, stage by stage; `integers` and `floats` make kernels of it.
 
-Between two stages that hand on data stands a barrier of the grid: 2 for the start, 2 a round, 3 a
+A team solves the problem: the blocks of a grid, or one block (`team`).
+Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round, 3 a
 rescaling (a rectangle: 1), 1 a level of a search and 3 a phase, 4 a lift of floats.
 
 ==================  ===================  ======================================================
@@ -23,10 +24,14 @@ from typing import Any
 
 from numba import cuda, int32, int64
 
-from papers.common.gpu.memory_order import load_relaxed, store_relaxed, store_release_system
+from papers.common.gpu.memory_order import (
+    load_relaxed_anywhere,
+    store_relaxed_anywhere,
+    store_release_system,
+)
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.kawtikwar_opts.kernels.clock import globaltimer
-from papers.synthesis.assignment.kernels import columns, rounds, rows, search
+from papers.synthesis.assignment.kernels import columns, rounds, rows, search, team
 from papers.synthesis.assignment.kernels.arguments import (
     FREE,
     FRONT,
@@ -56,6 +61,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     Work,
 )
 from papers.synthesis.assignment.kernels.columns import OTHERS, fill, lift_columns
+from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import count, free_rows, is_late, prepare_turn
 from papers.synthesis.assignment.settings import LARGEST_BLOCK, WARP
 
@@ -64,20 +70,22 @@ FOREVER = 2**62
 
 
 @cuda.jit(device=True)
-def clear(shape, matrix, duals, matching, tree, log):
+def clear(shape, matrix, duals, matching, tree, front, log):
     """The state before a run, whatever the last one left.  A barrier has to follow."""
-    for i in range(cuda.grid(1), shape.n, cuda.gridsize(1)):
+    for i in range(thread_of(shape), shape.n, threads_of(shape)):
         matching.column[i] = -1
         tree.row_claim[i] = 0
-    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+    for k in range(thread_of(shape), 2 * shape.n, threads_of(shape)):
+        front.rows[k], front.start[k], front.base[k] = 0, 0, 0  # read ahead of a level's size
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
         matching.row[j] = -1
         tree.column_claim[j] = 0
         duals.v[j] = 0
         duals.bid[j] = 0
-    if cuda.grid(1) == 0:
+    if thread_of(shape) == 0:
         for slot in range(3):
             for word in (FREE, LATE, FRONT, UNREACHED, LATE_LEVEL):
-                store_relaxed(log.words, word + slot, int32(0))
+                store_relaxed_anywhere(log.words, word + slot, int32(0))
             log.levels[LEAST + slot] = matrix.top
             log.levels[REACH + slot] = search.nothing_reached(shape, matrix)
         log.levels[SUM] = 0
@@ -90,12 +98,12 @@ def clear(shape, matrix, duals, matching, tree, log):
 def finish(status, log):
     """Tell the host how the run ended: the first thread."""
     if cuda.grid(1) == 0:
-        sequence = int32(load_relaxed(log.words, SIGNALS) + 1)
-        store_relaxed(log.words, SIGNALS, sequence)
+        sequence = int32(load_relaxed_anywhere(log.words, SIGNALS) + 1)
+        store_relaxed_anywhere(log.words, SIGNALS, sequence)
         store_release_system(log.signal, 0, (int64(sequence) << PAYLOAD_BITS) | status)
 
 
-def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any) -> Any:
+def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any, meet: Any) -> Any:
     """Make `start_and_scales`."""
 
     @cuda.jit(device=True)
@@ -113,12 +121,12 @@ def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any) 
         """
         turn, last = int32(0), False
         eps, mean, floor = matrix.zero, matrix.zero, matrix.zero
-        stop, most = int32(0), schedule.start_rounds
+        stop, most = schedule.start_stop, schedule.start_rounds
         for stage in range(schedule.most_scales + 2):
             turn = rescale(eps, turn, due, shape, matrix, duals, matching, lists, tree, log)
             if stage == 0:
                 sum_of_sample(matrix.zero, shape, matrix, duals, log.levels)
-                cuda.cg.this_grid().sync()
+                meet()
                 mean = divide(log.levels[SUM], max(int64(log.levels[NUMBER]), int64(1)))
                 for _ in range(shape.shift):
                     mean = mean + mean
@@ -127,8 +135,7 @@ def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any) 
                 tree, log,
             )  # fmt: skip
             if stage == 0:
-                many = int64(1000) * free_rows(log, turn) > int64(schedule.scale_above) * shape.n
-                if shape.square == 0 or not many:
+                if shape.square == 0 or free_rows(log, turn) <= schedule.many:
                     break
                 eps, floor = mean, divide(divide(mean, shape.n), shape.n)
                 stop, most = schedule.stop, schedule.most_rounds
@@ -136,7 +143,7 @@ def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any) 
                 break
             else:
                 eps = divide(eps, schedule.divisor)
-                count(log, SCALES, 1)
+                count(shape, log, SCALES, 1)
             if eps <= 0 or eps < floor or stage == schedule.most_scales or is_late(log, turn):
                 last, eps = True, matrix.zero
                 stop, most = int32(0), schedule.last_rounds
@@ -145,20 +152,19 @@ def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any) 
     return start_and_scales
 
 
-def lifts_with(new_row_duals: Any, least_in_columns: Any) -> Any:
+def lifts_with(new_row_duals: Any, least_in_columns: Any, meet: Any) -> Any:
     """Make `lifts`, for floats."""
 
     @cuda.jit(device=True)
     def lifts(may_part, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log):
         """Make the duals small, and part pairs that are loose, or count them; the next turn."""
-        grid = cuda.cg.this_grid()
         for lift in range(schedule.lifts):
-            fill(tree.distance, shape.m, matrix.top)
-            grid.sync()
+            fill(tree.distance, shape.m, matrix.top, shape)
+            meet()
             least_in_columns(OTHERS, shape, matrix, duals.u, matching.row, tree.distance)
-            grid.sync()
+            meet()
             lift_columns(matrix.zero, shape, duals, tree.distance)
-            grid.sync()
+            meet()
             last = lift == schedule.lifts - 1
             slack, loose_at = matrix.top, int32(LOOSE)
             if last:
@@ -167,17 +173,17 @@ def lifts_with(new_row_duals: Any, least_in_columns: Any) -> Any:
                 slack, not (last and may_part), turn, shape, matrix, duals, matching, lists, log,
                 loose_at,
             )  # fmt: skip
-            prepare_turn(log, turn, due)
-            count(log, RESCALINGS, 1)
-            grid.sync()
+            prepare_turn(shape, log, turn, due)
+            count(shape, log, RESCALINGS, 1)
+            meet()
             turn = int32(turn + 1)
         return turn
 
     return lifts
 
 
-def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) -> Any:
-    """Make the kernel for integers or for floats.
+def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alone: bool) -> Any:
+    """Make `solve`, all of a run but its ends, for integers or for floats.
 
     Parameters
     ----------
@@ -188,24 +194,27 @@ def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) ->
     divide : device function (value, int32) -> value
     scaled : device function (value, bits) -> value
         Makes values small enough to be added up.
+    alone : bool
+        Whether the team is one block.
 
     Returns
     -------
-    numba.cuda dispatcher
-        The kernel ``assign``.
+    device function
     """
+    meet = team.meet_with(alone)
     two_least = rows.two_least_with(loads)
     least_in_columns = columns.least_with(loads)
     new_row_duals = rounds.row_duals_with(two_least, loads)
     start_and_scales = scales_with(
-        rounds.rescale_with(new_row_duals, least_in_columns),
-        rounds.rounds_with(rounds.bids_with(two_least, loads)),
+        rounds.rescale_with(new_row_duals, least_in_columns, meet),
+        rounds.rounds_with(rounds.bids_with(two_least, loads), meet),
         columns.sum_with(scaled),
         divide,
+        meet,
     )
-    phases = search.phases_with(search.search_with(search.relax_with(loads, floats)))
-    lifts = lifts_with(new_row_duals, least_in_columns)
-    started = FRONT_CHUNK if floats else 1
+    relax_with = search.relax_alone_with if alone else search.relax_with
+    phases = search.phases_with(search.search_with(relax_with(loads, floats), alone), meet)
+    lifts = lifts_with(new_row_duals, least_in_columns, meet)
 
     @cuda.jit(device=True)
     def match_and_repair(
@@ -225,34 +234,56 @@ def assign_with(loads: int, floats: bool, divide: Callable, scaled: Callable) ->
             )
             if free_rows(log, turn) == 0:
                 break
-            count(log, REPAIRS, 1)
+            count(shape, log, REPAIRS, 1)
         return status
+
+    @cuda.jit(device=True)
+    def solve(due, schedule, shape, matrix, duals, matching, lists, tree, front, log):
+        """Solve one problem by one team; the end (`arguments.Status`)."""
+        clear(shape, matrix, duals, matching, tree, front, log)
+        meet()
+        turn, mean = start_and_scales(
+            due, schedule, shape, matrix, duals, matching, lists, tree, log
+        )
+        delta = divide(mean * schedule.delta, shape.n)
+        return match_and_repair(
+            turn, delta, due, schedule, shape, matrix, duals, matching, lists, tree, front, log
+        )
+
+    return solve
+
+
+def assign_with(
+    loads: int, floats: bool, divide: Callable, scaled: Callable, alone: bool = False
+) -> Any:
+    """Make the kernel for one problem; see `solve_with`.
+
+    Returns
+    -------
+    numba.cuda dispatcher
+        The kernel ``assign``.
+    """
+    solve = solve_with(loads, floats, divide, scaled, alone)
+    started = FRONT_CHUNK if floats else 1
 
     @cuda.jit
     def assign(schedule, shape, matrix, duals, matching, lists, tree, front, log):
         """Solve an assignment problem whose costs lie in device memory.
 
-        Launch: cooperative; blocks of a power of two threads, at least a warp.
+        Launch: cooperative, or one block; blocks of a power of two threads, at least a warp.
         Reads/Writes: reads ``cost``, writes everything else.
-        Race: those of the stages; barriers of the grid stand between them.
+        Race: those of the stages; barriers of the team stand between them.
         """
         work = Work(
             shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
-            shape.shift, cuda.shared.array(LARGEST_BLOCK, duals.v.dtype),
+            shape.shift, int32(cuda.blockIdx.x), int32(cuda.gridDim.x),
+            cuda.shared.array(LARGEST_BLOCK, duals.v.dtype),
             cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(LARGEST_BLOCK, int32),
             cuda.shared.array(FRONT_CHUNK, duals.v.dtype),
             cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int32),
         )  # fmt: skip
         due = globaltimer() + log.limit
-        clear(work, matrix, duals, matching, tree, log)
-        cuda.cg.this_grid().sync()
-        turn, mean = start_and_scales(
-            due, schedule, work, matrix, duals, matching, lists, tree, log
-        )
-        delta = divide(mean * schedule.delta, shape.n)
-        status = match_and_repair(
-            turn, delta, due, schedule, work, matrix, duals, matching, lists, tree, front, log
-        )
+        status = solve(due, schedule, work, matrix, duals, matching, lists, tree, front, log)
         finish(status, log)
 
     return assign

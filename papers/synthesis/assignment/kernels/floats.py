@@ -23,14 +23,15 @@ def scaled(value, bits):
 
 
 @cache
-def assign_with(loads: int) -> Any:
-    """The kernel with so many loads in flight a thread."""
-    kernel = dense.assign_with(loads, True, divide, scaled)
+def assign_with(loads: int, alone: bool = False) -> Any:
+    """The kernel with so many loads in flight a thread, for a grid or for one block."""
+    kernel = dense.assign_with(loads, True, divide, scaled, alone)
     kernel.py_func.__module__ = __name__
     return kernel
 
 
 assign = assign_with(8)
+alone = assign_with(8, True)
 
 ELEMENT_TYPES = ("float64",)
-SIGNATURES = {assign: dense.SIGNATURE}
+SIGNATURES = {assign: dense.SIGNATURE, alone: dense.SIGNATURE}

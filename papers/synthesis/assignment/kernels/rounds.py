@@ -16,6 +16,7 @@ from papers.synthesis.assignment.kernels.rows import (
     log_warps,
     row_dual,
 )
+from papers.synthesis.assignment.kernels.team import threads_of
 from papers.synthesis.assignment.kernels.words import (
     count,
     free_rows,
@@ -35,7 +36,7 @@ def bids_with(two_least: Any, loads: int) -> Any:
         Race: bids for a column meet in an atomic minimum; the lowest stays, whoever comes first.
         """
         power = log_warps(shape, free, loads)
-        group, groups = group_of(power)
+        group, groups = group_of(power, shape)
         half = int32((turn & 1) * shape.n)
         for base in range(0, free, groups):
             k = int32(base + group)
@@ -66,7 +67,8 @@ def take_bids(turn, free, shape, matrix, duals, matching, lists, tree, log):
     its own row and the displaced one, which does not bid.
     """
     half, other = int32((turn & 1) * shape.n), int32((turn + 1 & 1) * shape.n)
-    for start in range(cuda.blockIdx.x * cuda.blockDim.x, free, cuda.gridsize(1)):
+    width = int32(cuda.blockDim.x)
+    for start in range(int32(shape.block * width), free, threads_of(shape)):
         k = int32(start + cuda.threadIdx.x)
         stays = int32(-1)
         if k < free:
@@ -89,8 +91,8 @@ def take_bids(turn, free, shape, matrix, duals, matching, lists, tree, log):
             lists.rows[other + place] = stays
 
 
-def rounds_with(make_bids: Any) -> Any:
-    """Make `rounds` from `make_bids`."""
+def rounds_with(make_bids: Any, meet: Any) -> Any:
+    """Make `rounds` from `make_bids` and the team's barrier."""
 
     @cuda.jit(device=True)
     def rounds(
@@ -103,11 +105,10 @@ def rounds_with(make_bids: Any) -> Any:
         int32
             The turn whose list of free rows is the present one.
         """
-        grid = cuda.cg.this_grid()
         before = int32(0)
         for done in range(most):
-            free = free_rows(log, turn)
-            if free <= stop or is_late(log, turn):
+            free, late = free_rows(log, turn), is_late(log, turn)
+            if free <= stop or late:
                 break
             if done % schedule.stall_rounds == 0:
                 # The first round has nothing to be compared with.
@@ -116,12 +117,12 @@ def rounds_with(make_bids: Any) -> Any:
                     break
                 before = free
             make_bids(eps, mean, turn, free, shape, matrix, duals, matching, lists)
-            grid.sync()
+            meet()
             take_bids(turn, free, shape, matrix, duals, matching, lists, tree, log)
-            prepare_turn(log, turn, due)
-            count(log, ROUNDS, 1)
-            count(log, BIDS, free)
-            grid.sync()
+            prepare_turn(shape, log, turn, due)
+            count(shape, log, ROUNDS, 1)
+            count(shape, log, BIDS, free)
+            meet()
             turn = int32(turn + 1)
         return turn
 
@@ -143,7 +144,7 @@ def row_duals_with(two_least: Any, loads: int) -> Any:
         which decides about a place only, and nobody looks at it here.
         """
         power = log_warps(shape, shape.n, loads)
-        group, groups = group_of(power)
+        group, groups = group_of(power, shape)
         other = int32((turn + 1 & 1) * shape.n)
         for base in range(0, shape.n, groups):
             row = int32(base + group)
@@ -172,23 +173,22 @@ def row_duals_with(two_least: Any, loads: int) -> Any:
     return new_row_duals
 
 
-def rescale_with(new_row_duals: Any, least_in_columns: Any) -> Any:
-    """Make `rescale` from the passes over rows and columns."""
+def rescale_with(new_row_duals: Any, least_in_columns: Any, meet: Any) -> Any:
+    """Make `rescale` from the passes over rows and columns, and the team's barrier."""
 
     @cuda.jit(device=True)
     def rescale(eps, turn, due, shape, matrix, duals, matching, lists, tree, log):
         """New row duals, pairs that are no longer near go, free columns rise; the next turn."""
-        grid = cuda.cg.this_grid()
-        fill(tree.distance, shape.m, matrix.top)
+        fill(tree.distance, shape.m, matrix.top, shape)
         new_row_duals(eps, False, turn, shape, matrix, duals, matching, lists, log, int32(-1))
-        prepare_turn(log, turn, due)
-        count(log, RESCALINGS, 1)
-        grid.sync()
+        prepare_turn(shape, log, turn, due)
+        count(shape, log, RESCALINGS, 1)
+        meet()
         if shape.square != 0:  # a rectangle's columns stay at 0 until they are taken
             least_in_columns(FREE_ONLY, shape, matrix, duals.u, matching.row, tree.distance)
-            grid.sync()
+            meet()
             raise_free_columns(eps, shape, matrix, duals, matching.row, tree.distance)
-            grid.sync()
+            meet()
         return int32(turn + 1)
 
     return rescale

@@ -8,6 +8,7 @@ from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.memory_order import load_ahead
 from papers.common.gpu.reductions import FULL_WARP
+from papers.synthesis.assignment.kernels.team import threads_of
 
 TAKEN = 2**30
 """Set in the place of a column that is taken: such a one comes behind all that are free."""
@@ -57,7 +58,7 @@ def better(first, place, second, other_first, other_place, other_second):
 def log_warps(shape, rows, loads):
     """Warps a row as a power of two: no more than there are, or than a row has work for."""
     power = int32(0)
-    warps = int32(cuda.gridsize(1) >> 5)
+    warps = int32(threads_of(shape) >> 5)
     block = int32(cuda.blockDim.x >> 5)
     for _ in range(5):
         twice = int32(2 << power)
@@ -135,11 +136,11 @@ def two_least_with(loads: int) -> Any:
 
 
 @cuda.jit(device=True)
-def group_of(power):
-    """The number in the grid of the group of warps that a thread belongs to, and groups."""
+def group_of(power, shape):
+    """The number in the team of the group of warps that a thread belongs to, and groups."""
     a_block = int32((cuda.blockDim.x >> 5) >> power)
     mine = int32((cuda.threadIdx.x >> 5) >> power)
-    return int32(cuda.blockIdx.x * a_block + mine), int32(cuda.gridDim.x * a_block)
+    return int32(shape.block * a_block + mine), int32(shape.blocks * a_block)
 
 
 @cuda.jit(device=True)

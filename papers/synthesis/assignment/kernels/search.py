@@ -16,7 +16,7 @@ from typing import Any
 
 from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.memory_order import load_ahead, load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_ahead, load_relaxed_anywhere, store_relaxed_anywhere
 from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_sum
 from papers.synthesis.assignment.kernels.arguments import (
     EXPIRED,
@@ -34,6 +34,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     STUCK,
     UNREACHED,
 )
+from papers.synthesis.assignment.kernels.team import meet_with, thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import (
     count,
     free_rows,
@@ -55,51 +56,67 @@ def nothing_reached(shape, matrix):
 @cuda.jit(device=True)
 def clear_level(level, due, shape, matrix, log):
     """Clear the slots of the level after the next, by the first thread; look at the clock."""
-    if cuda.grid(1) == 0:
+    if thread_of(shape) == 0:
         slot = (level + 2) % 3
-        store_relaxed(log.words, FRONT + slot, int32(0))
-        store_relaxed(log.words, UNREACHED + slot, int32(0))
+        store_relaxed_anywhere(log.words, FRONT + slot, int32(0))
+        store_relaxed_anywhere(log.words, UNREACHED + slot, int32(0))
         log.levels[LEAST + slot] = matrix.top
         log.levels[REACH + slot] = nothing_reached(shape, matrix)
-        tell_time(log, LATE_LEVEL + (level + 1) % 3, due)
+        tell_time(log, LATE_LEVEL, level, due)
 
 
 @cuda.jit(device=True)
 def begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log):
     """Forget the last search; the free rows are the first front.  A barrier has to follow."""
     half, other = int32((turn & 1) * shape.n), int32((level + 1 & 1) * shape.n)
-    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
         tree.distance[j] = matrix.top
         tree.before[j] = -1
         tree.opened[j] = 0
-    for k in range(cuda.grid(1), free, cuda.gridsize(1)):
+    for k in range(thread_of(shape), free, threads_of(shape)):
         row = lists.rows[half + k]
         front.rows[other + k] = row
         front.start[other + k] = 0
         front.base[other + k] = -duals.u[row]
-    if cuda.grid(1) == 0:
+    if thread_of(shape) == 0:
         slot = (level + 1) % 3
-        store_relaxed(log.words, FRONT + slot, free)
-        store_relaxed(log.words, UNREACHED + slot, int32(1))
+        store_relaxed_anywhere(log.words, FRONT + slot, free)
+        store_relaxed_anywhere(log.words, UNREACHED + slot, int32(1))
         log.levels[LEAST + slot] = 0
         log.levels[REACH + slot] = matrix.top
     clear_level(level, due, shape, matrix, log)
 
 
-def relax_with(loads: int, floats: bool) -> Any:
-    """Make `relax` with so many loads in flight a thread."""
+def front_with(floats: bool) -> Any:
+    """Make `take_front`."""
 
     @cuda.jit(device=True)
-    def take_front(first, size, half, shape, front):
-        """Copy a part of the front to the block's shared memory; a barrier stands on both sides."""
+    def take_front(first, size, ahead, mine, half, shape, front):
+        """Copy a part of the front to the block's shared memory; a barrier stands on both sides.
+
+        If `ahead` is true, the part is the first, and each thread has its own entry `mine` already.
+        """
+        k, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         cuda.syncthreads()
-        for k in range(int32(cuda.threadIdx.x), size, int32(cuda.blockDim.x)):
-            here = uint32(half + first + k)
-            shape.rows[uint32(k)] = front.rows[here]
-            shape.bases[uint32(k)] = front.base[here]
+        if ahead:
+            if k < size:
+                shape.rows[uint32(k)], shape.bases[uint32(k)] = mine[0], mine[1]
+                if floats:
+                    shape.starts[uint32(k)] = mine[2]
+            k = int32(k + width)
+        for place in range(k, size, width):
+            here = uint32(half + first + place)
+            shape.rows[uint32(place)] = front.rows[here]
+            shape.bases[uint32(place)] = front.base[here]
             if floats:
-                shape.starts[uint32(k)] = front.start[here]
+                shape.starts[uint32(place)] = front.start[here]
         cuda.syncthreads()
+
+    return take_front
+
+
+def nearest_with(loads: int, floats: bool) -> Any:
+    """Make `nearest_row` with so many loads in flight a thread."""
 
     @cuda.jit(device=True)
     def nearest_row(best, source, column, part, parts, size, shape, matrix, v):
@@ -128,92 +145,148 @@ def relax_with(loads: int, floats: bool) -> Any:
                     best, source = through, int32(here)
         return best, source
 
-    @cuda.jit(device=True)
-    def least_of_block(best, source, mine, shape):
-        """The least of a column's parts, for the first threads of the block, a column each."""
-        nearest, sources = shape.firsts, shape.places
-        thread, tile = int32(cuda.threadIdx.x), shape.tile
-        for step in (16, 8, 4, 2, 1):
-            if step >= tile:  # the lanes that differ by it have the same column
-                other_best = cuda.shfl_xor_sync(FULL_WARP, best, step)
-                other_source = cuda.shfl_xor_sync(FULL_WARP, source, step)
-                if other_best < best:
-                    best, source = other_best, other_source
-        if thread & 31 < tile:
-            place = uint32((thread >> 5) * tile + mine)
-            nearest[place], sources[place] = best, source
-        cuda.syncthreads()
-        if thread < tile:
-            last = int32((cuda.blockDim.x >> 5) - 1)
-            for w in range(int32(1), int32(last + 1), int32(4)):
-                for x in range(4):
-                    place = uint32(min(int32(w + x), last) * tile + mine)
-                    if nearest[place] < best:
-                        best, source = nearest[place], sources[place]
-        return best, source
+    return nearest_row
+
+
+@cuda.jit(device=True)
+def least_of_block(best, source, mine, shape):
+    """The least of a column's parts, for the first threads of the block, a column each."""
+    nearest, sources = shape.firsts, shape.places
+    thread, tile = int32(cuda.threadIdx.x), shape.tile
+    for step in (16, 8, 4, 2, 1):
+        if step >= tile:  # the lanes that differ by it have the same column
+            other_best = cuda.shfl_xor_sync(FULL_WARP, best, step)
+            other_source = cuda.shfl_xor_sync(FULL_WARP, source, step)
+            if other_best < best:
+                best, source = other_best, other_source
+    if thread & 31 < tile:
+        place = uint32((thread >> 5) * tile + mine)
+        nearest[place], sources[place] = best, source
+    cuda.syncthreads()
+    if thread < tile:
+        last = int32((cuda.blockDim.x >> 5) - 1)
+        for w in range(int32(1), int32(last + 1), int32(4)):
+            for x in range(4):
+                place = uint32(min(int32(w + x), last) * tile + mine)
+                if nearest[place] < best:
+                    best, source = nearest[place], sources[place]
+    return best, source
+
+
+@cuda.jit(device=True)
+def lowered(column, row, best, source, distance, opened, tree):
+    """Store a column's new distance, if it is smaller, and open it: its distance, whether open."""
+    if best < distance:
+        distance = best
+        tree.distance[uint32(column)] = best
+        tree.before[uint32(column)] = source
+        if row >= 0:
+            opened = int32(1)
+            tree.opened[uint32(column)] = 1
+    return distance, opened
+
+
+@cuda.jit(device=True)
+def list_row(taken, row, distance, dual, other, slot, front, log):
+    """Append a row to the next front, if it is taken: all lanes of a warp."""
+    place = place_for(taken, log.words, FRONT + slot)
+    if taken:
+        front.rows[other + place] = row
+        front.start[other + place] = distance
+        front.base[other + place] = distance - dual
+
+
+@cuda.jit(device=True)
+def farther(reach, distance, shape):
+    """The reach, when a free column at this distance has been seen."""
+    if shape.square != 0:
+        return max(reach, distance)
+    return min(reach, distance)
+
+
+@cuda.jit(device=True)
+def ahead_of_level(level, column, shape, duals, matching, tree, front):
+    """What a level needs in any case, loaded before its size is known: so the loads run beside.
+
+    Parameters
+    ----------
+    column : int32
+        The first of the thread's columns.
+
+    Returns
+    -------
+    mine : (int32, D, D)
+        The entry of the front in the thread's place; it counts if the front is so long.
+    known : (D, int32, D, int32)
+        The column's dual, row and distance, and whether it is open.
+    """
+    here = uint32((level & 1) * shape.n + min(int32(cuda.threadIdx.x), int32(shape.n - 1)))
+    inside = uint32(min(column, int32(shape.m - 1)))
+    mine = front.rows[here], front.base[here], front.start[here]
+    known = duals.v[inside], matching.row[inside], tree.distance[inside], tree.opened[inside]
+    return mine, known
+
+
+def relax_with(loads: int, floats: bool) -> Any:
+    """Make `relax` for the blocks of a grid: some threads share a column, and some blocks a front.
+
+    A block has a tile of columns, and the parts of a column meet in its shared memory.
+    """
+    take_front, nearest_row = front_with(floats), nearest_with(loads, floats)
 
     @cuda.jit(device=True)
-    def relax(level, rows, least, goal, delta, shape, matrix, duals, matching, tree, front, log):
+    def relax(
+        level, rows, least, goal, delta, mine, known, shape, matrix, duals, matching, tree, front,
+        log,
+    ):  # fmt: skip
         """One level: lower the columns' distances, then list the open ones that are near.
 
-        It is longer than most kernels' parts because the tile's thread keeps what it finds.
+        It is longer than most kernels' parts because the tile's thread keeps what it finds. `mine`
+        and `known` are `ahead_of_level`'s.
         """
         thread, tile = int32(cuda.threadIdx.x), shape.tile
-        mine, part = int32(thread & (tile - 1)), int32(thread // tile)
+        lane, part = int32(thread & (tile - 1)), int32(thread // tile)
         parts = int32(int32(cuda.blockDim.x) // tile)
         half, other = int32((level & 1) * shape.n), int32((level + 1 & 1) * shape.n)
         slot = int32((level + 1) % 3)
         low, unreached = matrix.top, int32(0)
         reach = nothing_reached(shape, matrix)
-        begin = int32(cuda.blockIdx.x * tile)
-        for first in range(begin, shape.m, int32(int32(cuda.gridDim.x) * tile)):
-            column = int32(first + mine)
-            inside = min(column, int32(shape.m - 1))
-            v = duals.v[uint32(inside)]
-            row, distance, opened, dual = int32(-1), matrix.top, int32(0), matrix.zero
-            if thread < tile and column < shape.m:
-                # Known before the front is: these loads run beside it.
-                at = uint32(column)
-                row, distance, opened = matching.row[at], tree.distance[at], tree.opened[at]
-                dual = duals.u[uint32(max(row, int32(0)))]
+        begin = int32(shape.block * tile)
+        v, row, distance, opened = known
+        for first in range(begin, shape.m, int32(shape.blocks * tile)):
+            column = int32(first + lane)
+            inside = uint32(min(column, int32(shape.m - 1)))
+            if first != begin:
+                v, row = duals.v[inside], matching.row[inside]
+                distance, opened = tree.distance[inside], tree.opened[inside]
+            dual = duals.u[uint32(max(row, int32(0)))]
             best, source = matrix.top, int32(-1)
             for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
                 size = min(int32(FRONT_CHUNK), int32(rows - chunk))
                 if first == begin or rows > FRONT_CHUNK:
-                    take_front(chunk, size, half, shape, front)
+                    ahead = first == begin and chunk == 0
+                    take_front(chunk, size, ahead, mine, half, shape, front)
                 best, place = nearest_row(
-                    best, int32(-1), inside, part, parts, size, shape, matrix, v
+                    best, int32(-1), int32(inside), part, parts, size, shape, matrix, v
                 )
                 if place >= 0:
                     source = shape.rows[uint32(place)]
-            best, source = least_of_block(best, source, mine, shape)
+            best, source = least_of_block(best, source, lane, shape)
             if thread < 32:
                 taken = False
                 if thread < tile and column < shape.m:
-                    if best < distance:
-                        distance = best
-                        tree.distance[uint32(column)] = best
-                        tree.before[uint32(column)] = source
-                        if row >= 0:
-                            opened = int32(1)
-                            tree.opened[uint32(column)] = 1
+                    distance, opened = lowered(column, row, best, source, distance, opened, tree)
                     if row < 0:
                         if distance == matrix.top:
                             unreached = int32(1)
-                        elif shape.square != 0:
-                            reach = max(reach, distance)
                         else:
-                            reach = min(reach, distance)
+                            reach = farther(reach, distance, shape)
                     elif opened != 0:
                         low = min(low, distance)
                         if distance - least <= delta and distance < goal:
                             taken = True
                             tree.opened[uint32(column)] = 0
-                place = place_for(taken, log.words, FRONT + slot)
-                if taken:
-                    front.rows[other + place] = row
-                    front.start[other + place] = distance
-                    front.base[other + place] = distance - dual
+                list_row(taken, row, distance, dual, other, slot, front, log)
             cuda.syncthreads()  # the next tile goes to the same words
         if thread < 32:
             publish(slot, low, reach, unreached, shape, matrix, log)
@@ -221,15 +294,68 @@ def relax_with(loads: int, floats: bool) -> Any:
     return relax
 
 
+def relax_alone_with(loads: int, floats: bool) -> Any:
+    """Make `relax` for one block: a thread has whole columns, and looks at all rows itself."""
+    take_front, nearest_row = front_with(floats), nearest_with(loads, floats)
+
+    @cuda.jit(device=True)
+    def relax(
+        level, rows, least, goal, delta, mine, known, shape, matrix, duals, matching, tree, front,
+        log,
+    ):  # fmt: skip
+        """One level: lower the columns' distances, then list the open ones that are near."""
+        width = int32(cuda.blockDim.x)
+        half, other = int32((level & 1) * shape.n), int32((level + 1 & 1) * shape.n)
+        slot = int32((level + 1) % 3)
+        low, unreached = matrix.top, int32(0)
+        reach = nothing_reached(shape, matrix)
+        v, row, distance, opened = known
+        for first in range(int32(0), shape.m, width):
+            column = int32(first + int32(cuda.threadIdx.x))
+            inside = uint32(min(column, int32(shape.m - 1)))
+            if first != 0:
+                v, row = duals.v[inside], matching.row[inside]
+                distance, opened = tree.distance[inside], tree.opened[inside]
+            dual = duals.u[uint32(max(row, int32(0)))]
+            best, source = matrix.top, int32(-1)
+            for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
+                size = min(int32(FRONT_CHUNK), int32(rows - chunk))
+                if first == 0 or rows > FRONT_CHUNK:
+                    ahead = first == 0 and chunk == 0
+                    take_front(chunk, size, ahead, mine, half, shape, front)
+                best, place = nearest_row(
+                    best, int32(-1), int32(inside), int32(0), int32(1), size, shape, matrix, v
+                )
+                if place >= 0:
+                    source = shape.rows[uint32(place)]
+            taken = False
+            if column < shape.m:
+                distance, opened = lowered(column, row, best, source, distance, opened, tree)
+                if row < 0:
+                    if distance == matrix.top:
+                        unreached = int32(unreached + 1)
+                    else:
+                        reach = farther(reach, distance, shape)
+                elif opened != 0:
+                    low = min(low, distance)
+                    if distance - least <= delta and distance < goal:
+                        taken = True
+                        tree.opened[uint32(column)] = 0
+            list_row(taken, row, distance, dual, other, slot, front, log)
+        publish(slot, low, reach, unreached, shape, matrix, log)
+
+    return relax
+
+
 @cuda.jit(device=True)
 def publish(slot, low, reach, unreached, shape, matrix, log):
-    """A block's first warp adds what it found to the next level's slots."""
+    """A warp adds what it found to the next level's slots."""
     low, unreached = warp_min(low), warp_sum(unreached)
     sign = int32(-1)
     if shape.square != 0:
         sign = int32(1)
     farthest = -sign * warp_min(-sign * reach)
-    if cuda.threadIdx.x == 0:
+    if cuda.threadIdx.x & 31 == 0:
         if low < matrix.top:
             cuda.atomic.min(log.levels, LEAST + slot, low)
         if unreached > 0:
@@ -240,8 +366,16 @@ def publish(slot, low, reach, unreached, shape, matrix, log):
             cuda.atomic.min(log.levels, REACH + slot, farthest)
 
 
-def search_with(relax: Any) -> Any:
-    """Make `search` from `relax`."""
+def search_with(relax: Any, alone: bool) -> Any:
+    """Make `search` from `relax`, for a team of one block or of a grid."""
+    meet = meet_with(alone)
+
+    @cuda.jit(device=True)
+    def first_column(shape):
+        """The first column that a thread relaxes."""
+        if alone:
+            return int32(cuda.threadIdx.x)
+        return int32(shape.block * shape.tile + (int32(cuda.threadIdx.x) & (shape.tile - 1)))
 
     @cuda.jit(device=True)
     def search(level, due, delta, shape, matrix, duals, matching, tree, front, log):
@@ -255,26 +389,34 @@ def search_with(relax: Any) -> Any:
         status : int32
             SOLVED if a free column was reached.
         """
-        grid = cuda.cg.this_grid()
         # Every second level at least settles the nearest open column for good.
         for _ in range(2 * shape.m + 8):
             slot = level % 3
-            rows = load_relaxed(log.words, FRONT + slot)
+            mine, known = ahead_of_level(
+                level, first_column(shape), shape, duals, matching, tree, front
+            )
+            # One after the other without a question between: they are on their way together.
+            rows = load_relaxed_anywhere(log.words, FRONT + slot)
+            unreached = load_relaxed_anywhere(log.words, UNREACHED + slot)
+            late = load_relaxed_anywhere(log.words, LATE_LEVEL + slot)
             least, reach = log.levels[LEAST + slot], log.levels[REACH + slot]
             goal = reach
-            if shape.square != 0 and load_relaxed(log.words, UNREACHED + slot) > 0:
+            if shape.square != 0 and unreached > 0:
                 goal = matrix.top
             if least >= goal or least == matrix.top:
                 if reach < 0 or reach == matrix.top:
                     return level, reach, int32(NO_WAY)
                 return level, reach, int32(SOLVED)
-            if load_relaxed(log.words, LATE_LEVEL + slot) != 0:
+            if late != 0:
                 return level, reach, int32(EXPIRED)
-            relax(level, rows, least, goal, delta, shape, matrix, duals, matching, tree, front, log)
+            relax(
+                level, rows, least, goal, delta, mine, known, shape, matrix, duals, matching, tree,
+                front, log,
+            )  # fmt: skip
             clear_level(level, due, shape, matrix, log)
-            count(log, ITERATIONS, 1)
-            count(log, RELAXED, rows)
-            grid.sync()
+            count(shape, log, ITERATIONS, 1)
+            count(shape, log, RELAXED, rows)
+            meet()
             level = int32(level + 1)
         return level, matrix.top, int32(STUCK)
 
@@ -300,7 +442,7 @@ def update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree)
     matching nothing changes here, so that the traces see whole paths; a barrier has to follow.
     """
     half = int32((turn & 1) * shape.n)
-    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
         distance, row = tree.distance[j], matching.row[j]
         if distance < reach:
             dual = duals.v[j] - (reach - distance)
@@ -314,7 +456,7 @@ def update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree)
             if root >= 0 and cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1:
                 won = int32(1)
         tree.won[j] = won
-    for k in range(cuda.grid(1), free, cuda.gridsize(1)):
+    for k in range(thread_of(shape), free, threads_of(shape)):
         duals.u[lists.rows[half + k]] += reach
 
 
@@ -324,7 +466,7 @@ def augment(turn, free, shape, matrix, duals, matching, lists, tree, log):
 
     Trees are disjoint, so every column and row belongs to one thread.
     """
-    for j in range(cuda.grid(1), shape.m, cuda.gridsize(1)):
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
         if tree.won[j] != 0:
             column = int32(j)
             for _ in range(shape.n):
@@ -337,7 +479,7 @@ def augment(turn, free, shape, matrix, duals, matching, lists, tree, log):
                     break
                 column = following
     half, other = int32((turn & 1) * shape.n), int32((turn + 1 & 1) * shape.n)
-    for start in range(cuda.blockIdx.x * cuda.blockDim.x, free, cuda.gridsize(1)):
+    for start in range(int32(shape.block * int32(cuda.blockDim.x)), free, threads_of(shape)):
         k = int32(start + cuda.threadIdx.x)
         row, stays = int32(-1), False
         if k < free:
@@ -348,8 +490,8 @@ def augment(turn, free, shape, matrix, duals, matching, lists, tree, log):
             lists.rows[other + place] = row
 
 
-def phases_with(search: Any) -> Any:
-    """Make `phases` from `search`."""
+def phases_with(search: Any, meet: Any) -> Any:
+    """Make `phases` from `search` and the team's barrier."""
 
     @cuda.jit(device=True)
     def phases(turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log):
@@ -359,26 +501,25 @@ def phases_with(search: Any) -> Any:
         -------
         turn, level, status : int32
         """
-        grid = cuda.cg.this_grid()
         for _ in range(shape.n + 1):
-            free = free_rows(log, turn)
+            free, late = free_rows(log, turn), is_late(log, turn)
             if free == 0:
                 return turn, level, int32(SOLVED)
-            if is_late(log, turn):
+            if late:
                 return turn, level, int32(EXPIRED)
             begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log)
-            grid.sync()
+            meet()
             level, reach, status = search(
                 int32(level + 1), due, delta, shape, matrix, duals, matching, tree, front, log
             )
             if status != SOLVED:
                 return turn, level, status
             update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree)
-            grid.sync()
+            meet()
             augment(turn, free, shape, matrix, duals, matching, lists, tree, log)
-            prepare_turn(log, turn, due)
-            count(log, PHASES, 1)
-            grid.sync()
+            prepare_turn(shape, log, turn, due)
+            count(shape, log, PHASES, 1)
+            meet()
             turn = int32(turn + 1)
         return turn, level, int32(STUCK)
 

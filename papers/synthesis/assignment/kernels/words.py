@@ -1,49 +1,57 @@
-"""Turns of the lists, counts, and appending to a list of a grid's threads."""
+"""Turns of the lists, counts, and appending to a list of a team's threads."""
 
 from __future__ import annotations
 
 from numba import cuda, int32
 
-from papers.common.gpu.memory_order import load_relaxed, store_relaxed
+from papers.common.gpu.memory_order import load_relaxed_anywhere, store_relaxed_anywhere
 from papers.common.gpu.reductions import FULL_WARP, warp_rank
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment.kernels.arguments import FREE, LATE
+from papers.synthesis.assignment.kernels.team import thread_of
+
+CLOCK_EVERY = 16
+"""Steps from one look at the clock to the next."""
 
 
 @cuda.jit(device=True)
-def count(log, which, amount):
-    """Add to a total, by the first thread of the grid."""
-    if cuda.grid(1) == 0:
+def count(shape, log, which, amount):
+    """Add to a total, by the first thread of the team."""
+    if thread_of(shape) == 0:
         cuda.atomic.add(log.totals, which, amount)
 
 
 @cuda.jit(device=True)
 def free_rows(log, turn):
     """Free rows in this turn's list."""
-    return load_relaxed(log.words, FREE + turn % 3)
+    return load_relaxed_anywhere(log.words, FREE + turn % 3)
 
 
 @cuda.jit(device=True)
 def is_late(log, turn):
     """Whether the time was over before this turn: the same for all threads."""
-    return load_relaxed(log.words, LATE + turn % 3) != 0
+    return load_relaxed_anywhere(log.words, LATE + turn % 3) != 0
 
 
 @cuda.jit(device=True)
-def tell_time(log, word, due):
-    """Store whether the time is over, for the next turn: the first thread of the grid."""
-    late = int32(0)
-    if globaltimer() > due:
+def tell_time(log, word, step, due):
+    """Store whether the time is over for the step after this: the first thread of the team.
+
+    All blocks of a GPU read one timer, and wait for one another there: so it is not asked at every
+    step. `word` is the first of the three slots; what was late stays late.
+    """
+    late = load_relaxed_anywhere(log.words, word + step % 3)
+    if late == 0 and step % CLOCK_EVERY == 0 and globaltimer() > due:
         late = int32(1)
-    store_relaxed(log.words, word, late)
+    store_relaxed_anywhere(log.words, word + (step + 1) % 3, late)
 
 
 @cuda.jit(device=True)
-def prepare_turn(log, turn, due):
+def prepare_turn(shape, log, turn, due):
     """Clear the count of the turn after the next, and look at the clock for the next."""
-    if cuda.grid(1) == 0:
-        store_relaxed(log.words, FREE + (turn + 2) % 3, int32(0))
-        tell_time(log, LATE + (turn + 1) % 3, due)
+    if thread_of(shape) == 0:
+        store_relaxed_anywhere(log.words, FREE + (turn + 2) % 3, int32(0))
+        tell_time(log, LATE, turn, due)
 
 
 @cuda.jit(device=True)

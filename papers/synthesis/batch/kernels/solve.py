@@ -26,6 +26,7 @@ from papers.common.gpu.reductions import FULL_WARP, warp_min
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.common.gpu.signatures import Element, Elements, Int32, Int32s, Int64, Int64s
 from papers.kawtikwar_opts.kernels.clock import globaltimer
+from papers.synthesis.assignment.kernels.arguments import Status
 from papers.synthesis.batch.reference import BIDS_A_ROW, COUNTS, PASSES, REPAIRS, TAKEN
 
 MOST_WARPS = 8
@@ -37,12 +38,11 @@ BOTH = 2 * MOST_WARPS
 NOWHERE = 2**31 - 1
 """The place of no column, and the row of a column that no row has claimed."""
 
-SOLVED, INFEASIBLE, LATE = 0, 1, 2
-"""The ends of a problem."""
+SOLVED, LATE, INFEASIBLE = Status.SOLVED, Status.LATE, Status.INFEASIBLE
 
-DONE_BITS = 20
-"""Problems of a launch: below two to this power. A launch's word counts in fields of so many bits
-the problems that have ended, those that are infeasible, and those that were late."""
+DONE_BITS = 31
+"""Problems of a launch: below two to this power. A launch's word counts the problems that have
+ended in so many bits, and above them those without an answer."""
 
 BIDS, PATHS, SCANNED, REPAIRED = range(len(COUNTS))
 DONE, SEQUENCE, BEGAN = range(3)
@@ -457,21 +457,19 @@ def began(out):
 
 @cuda.jit(device=True)
 def tell(status, problem, problems, out):
-    """Count the problem among those that have ended; the last one tells the host: one thread."""
+    """Count the problem among those that have ended; the last one tells the host: one thread.
+
+    The host hears 0, or that some problem has no answer; ``status`` says which.
+    """
     out.status[problem] = status
     mine = int64(1)
-    if status == INFEASIBLE:
+    if status != SOLVED:
         mine = int64(1) + (int64(1) << DONE_BITS)
-    elif status == LATE:
-        mine = int64(1) + (int64(1) << (2 * DONE_BITS))
     before = cuda.atomic.add(out.words, DONE, mine)
     if before & ((1 << DONE_BITS) - 1) == problems - 1:
-        ends = (before + mine) >> DONE_BITS
         payload = int64(0)
-        if ends & ((1 << DONE_BITS) - 1) != 0:
-            payload = int64(INFEASIBLE)
-        if ends >> DONE_BITS != 0:
-            payload = int64(LATE)
+        if (before + mine) >> DONE_BITS != 0:
+            payload = int64(1)
         out.words[DONE] = 0
         out.words[BEGAN] = 0
         sequence = out.words[SEQUENCE] + 1

@@ -265,8 +265,10 @@ def test_a_second_process_compiles_nothing(tmp_path):
         cost = np.random.default_rng(1).integers(0, 99, (100, 120), dtype=np.int32)
         print(solver.solve(cost).cost, store.counts["compiled"], store.counts["loaded"])
     """
-    sources = str(Path(papers.__path__[0]).parent)
-    setting = {**os.environ, store.VARIABLE: str(tmp_path), "PYTHONPATH": sources}
+    sources = [str(Path(papers.__path__[0]).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    setting = {
+        **os.environ, store.VARIABLE: str(tmp_path), "PYTHONPATH": os.pathsep.join(sources)
+    }  # fmt: skip
     said = [
         subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, env=setting,
                        capture_output=True, text=True).stdout.split()

@@ -29,6 +29,15 @@ SCHEDULES = {
     "warps": Settings(
         **SMALL | {"threads": 64}, blocks=2, start_rounds=0, scale_above=1000, warps_a_row=2
     ),
+    "alone": Settings(
+        **SMALL | {"threads": 64},
+        blocks=1,
+        start_rounds=1,
+        scale_above=0,
+        most_rounds=2,
+        last_rounds=0,
+        left_free=300,
+    ),
 }
 
 
@@ -97,12 +106,13 @@ FAULTS = {
         rounds, "place_for", "int32(first + rank)", "int32(first)", "uniform", "phases",
     ),
     "the front is read before it is there": (
-        search, "relax_with",
+        search, "front_with",
         "front.start[here]\n        cuda.syncthreads()", "front.start[here]", "uniform", "warps",
     ),
     "a list's count is not cleared": (
-        rounds, "prepare_turn", "store_relaxed(log.words, FREE + (turn + 2) % 3, int32(0))",
-        "pass", "product", "scales",
+        rounds, "prepare_turn",
+        "store_relaxed_anywhere(log.words, FREE + (turn + 2) % 3, int32(0))", "pass",
+        "product", "scales",
     ),
     "a level's nearest column is not cleared": (
         search, "clear_level", "log.levels[LEAST + slot] = matrix.top", "pass",
@@ -114,25 +124,31 @@ FAULTS = {
     ),
     "bids are taken before all are made": (
         rounds, "rounds_with",
-        "matching, lists)\n            grid.sync()", "matching, lists)", "narrow", "phases",
+        "matching, lists)\n            meet()", "matching, lists)", "narrow", "phases",
     ),
     "paths are walked before all are traced": (
-        search, "phases_with", "lists, tree)\n            grid.sync()", "lists, tree)",
+        search, "phases_with", "lists, tree)\n            meet()", "lists, tree)",
         "narrow", "warps",
     ),
     "lanes of one column do not meet": (
-        search, "relax_with", "if step >= tile:", "if step > 99:", "uniform", "warps",
+        search, "least_of_block", "if step >= tile:", "if step > 99:", "uniform", "warps",
     ),
     "an equal distance changes the row before": (
-        search, "relax_with", "if best < distance:", "if best <= distance:",
+        search, "lowered", "if best < distance:", "if best <= distance:",
         "narrow", "warps",
     ),
     "a slack is handed on without its row's distance": (
-        search, "relax_with", "front.base[other + place] = distance - dual",
+        search, "list_row", "front.base[other + place] = distance - dual",
         "front.base[other + place] = -dual", "uniform", "warps",
     ),
     "a level begins before the last one ends": (
-        search, "search_with", "grid.sync()\n            level =", "level =", "uniform", "warps",
+        search, "search_with", "meet()\n            level =", "level =", "uniform", "warps",
+    ),
+    "one block begins a level before the last one ends": (
+        search, "search_with", "meet()\n            level =", "level =", "uniform", "alone",
+    ),
+    "a block alone opens no column": (
+        search, "relax_alone_with", "distance < goal:", "False:", "uniform", "alone",
     ),
 }  # fmt: skip
 

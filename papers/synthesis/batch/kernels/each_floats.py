@@ -1,0 +1,24 @@
+"""The kernel that gives a block each problem, for floats."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from papers.synthesis.assignment.kernels.floats import divide, scaled
+from papers.synthesis.batch.kernels import each
+
+
+@cache
+def assign_each_with(width: int, loads: int) -> Any:
+    """The kernel for sides up to `width`, with so many loads in flight a thread."""
+    kernel = each.assign_each_with(width, loads, True, divide, scaled)
+    kernel.py_func.__module__ = __name__
+    return kernel
+
+
+assign_each = assign_each_with(512, 8)
+assign_small = assign_each_with(128, 8)
+
+ELEMENT_TYPES = ("float64",)
+SIGNATURES = {assign_each: each.SIGNATURE, assign_small: each.SIGNATURE}

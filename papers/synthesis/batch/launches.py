@@ -1,0 +1,200 @@
+"""Device memory and the bound launch of the problems of one type and one class of sizes.
+
+Up to `WARPS_WIDTH` a side a problem is solved one row after the other
+(`kernels.solve`); beyond, a block takes all free rows at once (`kernels.each`), unless integers
+differ by more than its auction has room for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from papers.common.gpu import device
+from papers.common.gpu.launch import Launch, bind, registers_for
+from papers.common.gpu.limits import largest
+from papers.common.gpu.signals import Mailbox
+from papers.common.gpu.state import DeviceState
+from papers.synthesis.assignment.costs import WIDEST
+from papers.synthesis.assignment.kernels import arguments
+from papers.synthesis.assignment.launches import SUM_BITS, schedule_of
+from papers.synthesis.assignment.settings import WARP, Settings
+from papers.synthesis.batch.costs import Stack
+from papers.synthesis.batch.kernels import each, each_floats, each_integers, floats, narrow, wide
+from papers.synthesis.batch.kernels import solve as kernels
+from papers.synthesis.batch.reference import COUNTS, REPAIRS
+
+FOREVER = 2**62
+"""Nanoseconds: no limit of time."""
+
+WARPS_WIDTH = 64
+"""The longest side of problems that are solved row by row."""
+
+LARGEST_BLOCK, EXECUTOR_BLOCK = 512, 64
+"""Threads a block of `kernels.each` at most; in the CPU executor every thread costs time."""
+
+MOST_COLUMNS = 4
+"""Columns of a thread at most where a problem is solved row by row."""
+
+PER_MILLE = 1000
+"""The shares of so many rows are in per mille: `kernels.each` has problems of several sizes."""
+
+ONE_BY_ONE = {"int32": narrow, "int64": wide, "float64": floats}
+
+
+@dataclass
+class Group(DeviceState):
+    """The problems of one launch.
+
+    Attributes
+    ----------
+    numbers : list of int
+        The entries of `papers.synthesis.batch.solver.State.stacks` that belong to it.
+    problems : int
+    counted : tuple of str
+        What ``counts`` has of each problem.
+    """
+
+    numbers: list[int]
+    problems: int
+    counted: tuple[str, ...]
+
+    def totals(self) -> dict[str, int]:
+        """Counts of all problems, from the device."""
+        counts = device.to_host(self.arrays["counts"]).reshape(-1, len(self.counted))
+        sums = counts.sum(axis=0, dtype=np.int64).tolist()
+        return dict(zip(self.counted, sums, strict=True))
+
+
+def group_of(
+    stacks: list[Stack], kind: str, width: int, numbers: list[int], seconds: float | None
+) -> Group:
+    """Allocate and bind the launch of some stacks.
+
+    Parameters
+    ----------
+    stacks : list of Stack
+    kind, width : str, int
+        Their `Stack.group`.
+    numbers : list of int
+        Which of the stacks.
+    seconds : float or None
+        Time that a launch may take.
+    """
+    matrices = [stacks[number].matrices for number in numbers]
+    shapes = np.concatenate([np.tile(one.shape[1:], (len(one), 1)) for one in matrices])
+    sizes = shapes.astype(np.int64).prod(axis=1)
+    lines = np.zeros((len(shapes), 4), np.int32)
+    lines[:, :2] = shapes
+    lines[1:, 2:] = np.cumsum(shapes[:-1], axis=0)
+    first = np.concatenate([[0], np.cumsum(sizes[:-1])]).astype(np.int64)
+    flat = (
+        matrices[0] if len(matrices) == 1 else np.concatenate([one.reshape(-1) for one in matrices])
+    )
+    spread = max(stacks[number].spread for number in numbers)
+    one_by_one = width <= WARPS_WIDTH or spread >= WIDEST
+    group = Group(numbers, len(shapes), COUNTS if one_by_one else arguments.TOTALS)
+    group.mailbox = Mailbox()
+    a = group.arrays
+    a["cost"] = device.to_device(flat.reshape(-1))
+    a["first"], a["lines"] = device.to_device(first), device.to_device(lines.reshape(-1))
+    loose = np.concatenate([stacks[number].loose for number in numbers])
+    rows, columns = map(int, shapes.sum(axis=0))
+    limit = FOREVER if seconds is None else max(1, min(FOREVER, int(1e9 * seconds)))
+    a["status"] = device.empty(len(shapes), np.int32)
+    a["words"] = device.to_device(np.zeros(3, np.int64))
+    if one_by_one:
+        launch = _one_by_one(group, np.dtype(kind), width, loose, (rows, columns), limit)
+    else:
+        launch = _each(group, np.dtype(kind), width, loose, (rows, columns), limit, spread)
+    group.launches["assign"] = launch
+    return group
+
+
+def shape_of(width: int) -> tuple[int, int]:
+    """Threads of a block, and columns of a thread, where problems are solved row by row."""
+    columns = min(MOST_COLUMNS, width // WARP)
+    return width // columns, columns
+
+
+def _one_by_one(
+    group: Group, kind: np.dtype, width: int, loose: np.ndarray, sizes: tuple[int, int], limit: int
+) -> Launch:
+    """Bind `kernels.solve`: a block a problem, which solves it row by row."""
+    a, (rows, columns) = group.arrays, sizes
+    a["loose"] = device.to_device(loose)
+    for name, size, of in (
+        ("column", rows, np.int32), ("u", rows, kind), ("v", columns, kind),
+        ("counts", len(COUNTS) * group.problems, np.int32),
+    ):  # fmt: skip
+        a[name] = device.empty(size, of)
+    threads, a_thread = shape_of(width)
+    word = group.mailbox.device_word  # type: ignore[union-attr]
+    return bind(
+        ONE_BY_ONE[kind.name].assign_with(width, a_thread), group.problems, threads,
+        kernels.Batch(a["cost"], a["first"], a["lines"], a["loose"],
+                      np.int32(REPAIRS if kind.kind == "f" else -1), largest(kind),
+                      kind.type(0), np.int64(limit)),
+        kernels.Out(a["column"], a["u"], a["v"], a["status"], a["counts"], a["words"], word),
+    )  # fmt: skip
+
+
+def threads_for(width: int) -> int:
+    """Threads of a block that solves problems with sides up to `width`."""
+    most = LARGEST_BLOCK if device.describe().is_gpu else EXECUTOR_BLOCK
+    return min(width, most)
+
+
+@cache
+def each_kernel(kind: str, width: int, loads: int, threads: int) -> Any:
+    """The kernel for a type of costs, with the registers that blocks of so many threads leave."""
+    module = each_floats if kind == "float64" else each_integers
+    limit = registers_for(threads, LARGEST_BLOCK // threads)
+    return cuda.jit(max_registers=limit)(module.assign_each_with(width, loads).py_func)
+
+
+def _each(
+    group: Group, kind: np.dtype, width: int, loose: np.ndarray, sizes: tuple[int, int],
+    limit: int, spread: int,
+) -> Launch:  # fmt: skip
+    """Bind `kernels.each`: a block a problem."""
+    a, (rows, columns), problems = group.arrays, sizes, group.problems
+    dual = np.dtype(np.float64 if kind.kind == "f" else np.int64)
+    a["loose"] = device.to_device(loose.astype(dual))
+    for name, (size, of) in {
+        "column": (rows, np.int32), "u": (rows, dual), "v": (columns, dual),
+        "bid": (columns, dual), "row": (columns, np.int32), "rows": (2 * rows, np.int32),
+        "bid_column": (rows, np.int32), "offer": (rows, dual), "distance": (columns, dual),
+        "before": (columns, np.int32), "opened": (columns, np.int32),
+        "won": (columns, np.int32), "row_claim": (rows, np.int32),
+        "column_claim": (columns, np.int32), "front": (2 * rows, np.int32),
+        "start": (2 * rows, dual), "base": (2 * rows, dual),
+        "turns": (arguments.WORDS * problems, np.int32),
+        "levels": (arguments.LEVELS * problems, dual),
+        "counts": (len(arguments.TOTALS) * problems, np.int64),
+    }.items():  # fmt: skip
+        a[name] = device.empty(size, of)
+    threads = threads_for(width)
+    settings = Settings.for_shape(width, width)
+    shift = 0
+    if dual.kind == "i":
+        shift = max(0, (2 * spread).bit_length() + (width * width).bit_length() - SUM_BITS)
+    shared = (0, 0, 0, min(settings.warps_a_row, threads // WARP), 1, settings.sampled_rows, shift)
+    word = group.mailbox.device_word  # type: ignore[union-attr]
+    return bind(
+        each_kernel(kind.name, width, int(settings.loads), threads), problems, threads,
+        schedule_of(settings, PER_MILLE), arguments.Shape(*map(np.int32, shared)),
+        each.Problems(a["first"], a["lines"], a["loose"], np.int64(limit)),
+        arguments.Matrix(a["cost"], largest(dual), dual.type(-1), dual.type(0), dual.type(0)),
+        arguments.Duals(a["u"], a["v"], a["bid"]), arguments.Matching(a["column"], a["row"]),
+        arguments.Lists(a["rows"], a["bid_column"], a["offer"]),
+        arguments.Tree(a["distance"], a["before"], a["opened"], a["won"], a["row_claim"],
+                       a["column_claim"]),
+        arguments.Front(a["front"], a["start"], a["base"]),
+        arguments.Log(a["turns"], a["levels"], a["counts"], word, np.int64(limit)),
+        each.Ends(a["status"], a["words"], word),
+    )  # fmt: skip
