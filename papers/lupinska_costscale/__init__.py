@@ -1,7 +1,7 @@
 """Łupińska 2011: lock-free push-relabel and cost scaling on the GPU [LU11].
 
-Public calls: `maximum_flow`, `minimum_cut`, `grid_cut` for flows, `solve` and `solve_batch` for
-assignments.
+Public calls: `maximum_flow`, `minimum_cut`, `grid_cut`, `least_energy` for flows, `solve` and
+`solve_batch` for assignments.
 
 Reading order. Maximum flow: `flow.reference`, `flow.kernels.blocking`, `flow.kernels.lock_free`,
 `flow.kernels.tiles` and `flow.kernels.one_launch`, `flow.solver` (the host's loops), `flow.upload`
@@ -22,9 +22,17 @@ if TYPE_CHECKING:
     from papers.lupinska_costscale.assignment.batch import BatchAnswer
     from papers.lupinska_costscale.assignment.configuration import Configuration
     from papers.lupinska_costscale.assignment.launches import Geometry
-    from papers.lupinska_costscale.flow.calls import GridCut, MaximumFlow, MinimumCut
+    from papers.lupinska_costscale.flow.calls import GridCut, LeastEnergy, MaximumFlow, MinimumCut
 
-__all__ = ["PAPER", "grid_cut", "maximum_flow", "minimum_cut", "solve", "solve_batch"]
+__all__ = [
+    "PAPER",
+    "grid_cut",
+    "least_energy",
+    "maximum_flow",
+    "minimum_cut",
+    "solve",
+    "solve_batch",
+]
 
 
 def maximum_flow(
@@ -207,6 +215,63 @@ def grid_cut(
 
     wishes = calls.Wishes(PAPER, solver, seconds, operations, prove)
     return calls.grid_cut(source, sink, arcs, connectivity, wishes)
+
+
+def least_energy(
+    costs: Any,
+    pairs: Any,
+    connectivity: Literal[4, 8] = 4,
+    *,
+    solver: str | None = None,
+    seconds: float | None = None,
+    operations: int | None = None,
+    prove: bool = True,
+) -> LeastEnergy:
+    """Give every pixel of an image label 0 or 1, so that costs and pairs together are least.
+
+    The energy is a sum of a cost of each pixel's label and of an entry of a table for each two
+    neighbours. It is minimized exactly, by one minimum cut, if every table is regular: ``V[0][0] +
+    V[1][1] <= V[0][1] + V[1][0]`` (Kolmogorov and Zabih). Others are refused: no cut tells them.
+
+    Parameters
+    ----------
+    costs : pair of array_like of int[height, width], or int
+        The costs of label 0 and of label 1 at each pixel, of either sign.
+    pairs : array_like of int[2, 2] or int[2, 2, height, width], or mapping of str to either
+        ``V[a][b]`` is the cost, of either sign, where a pixel has label a and its neighbour to the
+        right or below label b. A mapping has a table for each direction: ``right``, ``down``, with
+        8 neighbours also ``down_right``, ``down_left``.
+    connectivity : {4, 8}
+        Neighbours of a pixel.
+    solver, seconds, operations, prove
+        As in `grid_cut`.
+
+    Returns
+    -------
+    LeastEnergy
+        ``value``, the energy; ``labels``, uint8[height, width]; ``counters``; ``proof``, of the
+        cut. Of several least energies it is the one with the most zeros.
+
+    Raises
+    ------
+    papers.common.problems.network.NetworkError
+        A `ValueError`. For a table that is not regular (the message names the pixel), shapes that
+        do not go together, directions that are missing or unknown, values that are not whole or
+        add up to 2**60 or more.
+    ValueError, RuntimeError
+        As `grid_cut`.
+
+    Examples
+    --------
+    >>> from papers.lupinska_costscale import least_energy
+    >>> found = least_energy(([[0, 4, 3]], [[9, 3, 2]]), [[0, 2], [5, -1]])
+    >>> found.value, found.labels.tolist()
+    (6, [[0, 1, 1]])
+    """
+    from papers.lupinska_costscale.flow import calls
+
+    wishes = calls.Wishes(PAPER, solver, seconds, operations, prove)
+    return calls.least_energy(costs, pairs, connectivity, wishes)
 
 
 def solve(

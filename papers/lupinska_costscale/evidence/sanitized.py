@@ -7,7 +7,7 @@
     compute-sanitizer --tool initcheck python -m papers.lupinska_costscale.evidence.sanitized
 
 racecheck looks at shared memory alone; the lock-free kernels race in global memory, on purpose.
-The problems are small, because memcheck did not end in three minutes on some of twice this side.
+The problems are small so that all three end: with twice the side memcheck takes over three minutes.
 Every answer is proved. The logs are kept in `papers/lupinska_costscale/results/sanitizer/`.
 """
 

@@ -1,4 +1,4 @@
-"""The work behind `papers.lupinska_costscale.maximum_flow`, `minimum_cut` and `grid_cut`.
+"""The work behind the public calls for flows: `maximum_flow`, `minimum_cut` and so on.
 
 Callers' arrays become a `Network` or a `Grid` (`forms`), one of the solvers makes a `Flow` of it,
 `papers.common.problems.flow_proof` proves that, and the answer goes back in the callers' form.
@@ -17,6 +17,7 @@ from papers.common.deadline import check_seconds
 from papers.common.model import Flow, Paper, Proof
 from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import Grid, Network, flow_on_arcs
+from papers.lupinska_costscale.flow.energies import energy_of
 from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
 from papers.lupinska_costscale.flow.settle import FlowError
 
@@ -130,6 +131,25 @@ class GridCut(_Answer):
     solved: Solved
 
 
+@dataclass(frozen=True)
+class LeastEnergy(_Answer):
+    """The labels of least energy.
+
+    Attributes
+    ----------
+    value : int
+        The energy, added up from the labels.
+    labels : uint8[height, width]
+        0 or 1; of all least energies the one with the most zeros.
+    solved : Solved
+        Solver, counters, proof of the cut, and everything needed to prove it again.
+    """
+
+    value: int
+    labels: np.ndarray
+    solved: Solved
+
+
 # ------------------------------------------------------------------------------- calls
 
 
@@ -180,6 +200,20 @@ def grid_cut(source: Any, sink: Any, arcs: Any, connectivity: int, wishes: Wishe
     """See `papers.lupinska_costscale.grid_cut`."""
     solved = solve(grid_of(source, sink, arcs, connectivity), wishes, cut=True)
     return GridCut(solved.flow.value, solved.flow.source_side, solved)
+
+
+def least_energy(costs: Any, pairs: Any, connectivity: int, wishes: Wishes) -> LeastEnergy:
+    """See `papers.lupinska_costscale.least_energy`."""
+    energy = energy_of(costs, pairs, connectivity)
+    graph, constant = energy.cut()
+    solved = solve(graph, wishes, cut=True)
+    labels = (~solved.flow.source_side).astype(np.uint8)
+    value = energy.of(labels)
+    if value != solved.flow.value + constant:
+        raise FlowError(
+            f"the labels' energy is {value}, their cut's {solved.flow.value + constant}"
+        )
+    return LeastEnergy(value, labels, solved)
 
 
 CUTTER = "gpu_relabel"
