@@ -14,13 +14,12 @@ the other side are then within ``[-C, 0]``, and no slack ever exceeds ``2 C``.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.model import Assignment
 
@@ -275,11 +274,13 @@ def as_matrix(cost: Any) -> np.ndarray:
         For masked or sparse costs, another dimension than two, and types that are neither integers
         nor floats of up to 64 bits.
     """
-    if isinstance(cost, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # likewise below: what is not loaded has made nothing
+    if masked is not None and isinstance(cost, masked.MaskedArray):
         raise ValueError(
             "masked costs are not taken: fill them, with inf where a pair is forbidden"
         )
-    if issparse(cost):
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(cost):
         raise ValueError("sparse costs are not taken: make them dense, with inf for absent pairs")
     array = np.asarray(cost)
     if array.ndim != 2:
@@ -307,6 +308,9 @@ def _finite_entries(array: np.ndarray, maximize: bool) -> np.ndarray | None:
             f"matrix contains invalid numeric entries: {array[i, j]} at row {i}, column {j} "
             f"when {'maximizing' if maximize else 'minimizing'}"
         )
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     size = int((maximum_bipartite_matching(csr_array(finite), perm_type="column") >= 0).sum())
     if size < min(array.shape):
         raise ValueError(

@@ -10,6 +10,7 @@ CHANGES: dict[str, tuple[str, dict[str, int]]] = {
     "no_rounds": ("no auction rounds at all: exact phases alone",
                   {"start_rounds": 0, "scale_above": 1000, "last_rounds": 0}),
     "no_start": ("no auction rounds at eps 0 before the scales", {"start_rounds": 0}),
+    "no_row_left": ("the start's rounds go on until no row is free", {"start_left": 0}),
     "no_scales": ("no scaling, whatever the start leaves free", {"scale_above": 1000}),
     "always_scales": ("scaling, however few rows the start leaves free", {"scale_above": 0}),
     "none_left": ("a scale ends when no row is free", {"left_free": 0}),

@@ -9,6 +9,9 @@ import numpy as np
 WARP = 32
 LARGEST_BLOCK = 1024
 
+ALONE = 64
+"""The longest side of a problem that one block solves by default."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -104,9 +107,11 @@ class Settings:
 
         From n = 2000 on a scale leaves 1 per cent of the rows free; fewer than 8 free rows are not
         worth a scale. The tile is so wide that some hundred blocks have one each. Where the bytes
-        of a level are few, smaller blocks meet sooner at its barriers; where they are many, a
-        narrow bucket reads fewer rows twice.
+        of a level are few, smaller blocks meet sooner at its barriers, and the smallest problems
+        are one block's; where they are many, a narrow bucket reads fewer rows twice.
         """
+        if m <= ALONE:
+            return cls(scale_above=max(80, min(1000, 8000 // max(1, n))), blocks=1, threads=256)
         tile = 8
         while tile < WARP and 128 * tile < m:
             tile *= 2

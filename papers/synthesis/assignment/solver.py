@@ -47,7 +47,7 @@ def default_settings(n: int, m: int) -> Settings:
     chosen = Settings.for_shape(n, m)
     if device.describe().is_gpu:
         return chosen
-    return Settings(left_free=chosen.left_free, threads=WARP, tile=8, loads=2)
+    return replace(chosen, blocks=0, threads=WARP, tile=8, loads=2, delta=Settings.delta)
 
 
 def upload(

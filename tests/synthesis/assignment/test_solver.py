@@ -167,9 +167,14 @@ def test_wrong_settings_are_refused(wrong):
         Settings(**wrong)
 
 
-@pytest.mark.parametrize(("m", "tile"), [(1, 8), (1024, 8), (1025, 16), (4096, 32), (10**5, 32)])
+@pytest.mark.parametrize(("m", "tile"), [(65, 8), (1024, 8), (1025, 16), (4096, 32), (10**5, 32)])
 def test_a_tile_leaves_work_for_a_hundred_blocks(m, tile):
     assert Settings.for_shape(1, m).tile == tile
+
+
+@pytest.mark.parametrize(("m", "blocks"), [(1, 1), (64, 1), (65, 0)])
+def test_the_smallest_problems_are_one_blocks(m, blocks):
+    assert Settings.for_shape(1, m).blocks == blocks
 
 
 @pytest.mark.parametrize(("n", "threads", "delta"), [(2048, 256, 32), (2049, 512, 4)])
