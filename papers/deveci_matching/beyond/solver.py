@@ -209,7 +209,7 @@ def _bind(
 
 
 def _pull_factor(graph: Graph, ideas: Configuration) -> int:
-    """How many edges of the frontier a row that is still to be found must weigh; 0: never pull.
+    """Return how many edges of the frontier there must be a row that is not found; 0: never pull.
 
     A row that looks for its column stops at the first that fits, but where rows are long it may
     look at many. ``evidence/causes/pull_factor.csv`` has the times by factor that this rule was

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -18,13 +19,13 @@ from papers.synthesis.calls.places import Placed, is_on_device, place
 EXACT_IN_FLOAT64 = 2**50
 """Whole numbers up to this leave SciPy's float64 room for exact sums of some of them."""
 
-BATCH_SIDE = 64
+BATCH_SIDE = 1024
 """The longest side that a batch in one launch takes."""
 
-IN_ONE_LAUNCH = "lupinska_costscale:batch"
+BATCH, OTHER_BATCH = "synthesis:batch", "lupinska_costscale:batch"
+"""Solvers of a whole batch; the other one has sides up to `OTHER_SIDE`."""
 
-BATCH = "synthesis:batch"
-"""The solver of a batch of any sizes, where it is asked for by name: no record bears a rule yet."""
+OTHER_SIDE = 64
 
 DENSE, TREE = "synthesis:dense", "datenagi2016:tree"
 """Solvers that take costs in device memory; all others get a copy in host memory."""
@@ -108,7 +109,10 @@ def linear_sum_assignment(
     wishes = Wishes(bool(maximize), return_duals, seconds, device, solver, explain)
     if _is_list_of_matrices(cost):
         several = [place(each) for each in cost]
-        return _list(several, wishes) if solver == BATCH else [_one(p, wishes) for p in several]
+        choice = _choice_of_batch([each.array for each in several], "host", wishes)
+        if choice is not None and choice.solver == BATCH:
+            return _list(several, choice, wishes)
+        return [_one(each, wishes) for each in several]
     placed = place(cost)
     return _batch(placed, wishes) if placed.array.ndim == 3 else _one(placed, wishes)
 
@@ -352,18 +356,11 @@ def _data(placed: Placed, choice: Choice) -> Any:
 def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     """Solve the matrices of a three-dimensional array, in one launch where a rule says so."""
     b, n, m = placed.array.shape
-    if wishes.solver == BATCH:
-        choice = Choice(BATCH, "it was asked for by name")
-        wishes.say(choice, f"{b} matrices of {n} x {m} on the {placed.place}")
-        return _back(placed, by_solver(BATCH, placed.on_host(), wishes), wishes)
-    array, limited = placed.array, {"limited"} if wishes.seconds is not None else set()
-    if max(n, m) <= BATCH_SIDE and array.dtype.kind in "biuf":
-        kind, traits = array.dtype.name, frozenset(limited)
-        question = Question("assignment", "batch", b, kind, placed.place, traits)
-        choice = choose(question, wishes.device, wishes.solver)
-        if choice.solver == IN_ONE_LAUNCH:
-            wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
-            return _back(placed, by_solver(choice.solver, placed.on_host(), wishes), wishes)
+    choice = _choice_of_batch([placed.array], placed.place, wishes)
+    if choice is not None:
+        kind = placed.array.dtype.name
+        wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
+        return _back(placed, by_solver(choice.solver, placed.on_host(), wishes), wishes)
     host = placed.on_host()
     answers = []
     for each in host:
@@ -372,9 +369,35 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     return _back(placed, _stacked(answers, host), wishes)
 
 
-def _list(several: list[Placed], wishes: Wishes) -> list[tuple[Any, ...]]:
+def _choice_of_batch(arrays: list[Any], where: str, wishes: Wishes) -> Choice | None:
+    """The solver of all matrices at once; None where each one is solved by itself.
+
+    Parameters
+    ----------
+    arrays : list
+        Matrices, or one stack of them.
+    where : {"host", "device"}
+    wishes : Wishes
+    """
+    if wishes.solver == BATCH:
+        return Choice(BATCH, "it was asked for by name")
+    if any(array.dtype.kind not in "biuf" or array.ndim < 2 for array in arrays):
+        return None
+    side = max(max(array.shape[-2:]) for array in arrays)
+    if side > BATCH_SIDE:
+        return None
+    lines = sum(max(array.shape[-2:]) * math.prod(array.shape[:-2]) for array in arrays)
+    traits = frozenset({"limited"} if wishes.seconds is not None else ())
+    question = Question("assignment", "batch", lines, arrays[0].dtype.name, where, traits)
+    choice = choose(question, wishes.device, wishes.solver)
+    if choice.solver == BATCH or (choice.solver == OTHER_BATCH and side <= OTHER_SIDE):
+        return choice
+    return None
+
+
+def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[Any, ...]]:
     """Solve matrices of any sizes by `BATCH`, and take each answer back to its place."""
-    wishes.say(Choice(BATCH, "it was asked for by name"), f"{len(several)} matrices")
+    wishes.say(choice, f"{len(several)} matrices")
     found = by_solver(BATCH, [placed.on_host() for placed in several], wishes)
     duals = found.row_duals, found.column_duals
     lines: Any = zip(found.row_ind, found.col_ind, *duals, strict=True)  # type: ignore[arg-type]

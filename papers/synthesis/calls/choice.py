@@ -8,7 +8,7 @@ records, which they name; those for a CPU on measurements that the commit of the
 | ``problem`` | ``assignment``, ``matching`` or ``flow`` |
 | ``runs_on`` | ``gpu``, ``cpu``, or ``gpu if asked``: only where the caller has written ``device="gpu"`` |
 | ``place``, ``shape``, ``kinds`` | of the input; ``any`` takes all; ``kinds`` is how the type's name begins |
-| ``least``, ``most`` | bounds of the size: shorter side, matrices of a batch, edges, nodes |
+| ``least``, ``most`` | bounds of the size: shorter side, lines of a batch, edges, nodes |
 | ``span`` | the largest range of the costs, as a multiple of the shorter side |
 | ``only``, ``unless`` | traits of the question, one of which it must have, none of which it may have |
 | ``package`` | a module that must be installed |
@@ -87,7 +87,8 @@ class Question:
     problem : {"assignment", "matching", "flow"}
     shape : {"square", "rectangle", "batch", "graph", "grid", "network"}
     size : int
-        The shorter side, the matrices of a batch, edges of a graph, nodes of a grid or a network.
+        The shorter side, the longer sides of a batch's matrices added up, edges of a graph, nodes
+        of a grid or a network.
     kind : str
         The type of the values, e.g. ``"int32"``; booleans and whole numbers without a sign are
         ``"int"``, too.

@@ -214,7 +214,7 @@ def test_the_call_takes_it_by_name(capsys):
     stack = g.random((3, 4, 6))
     named = {"solver": "synthesis:batch", "explain": True}
     rows, columns = papers.linear_sum_assignment(stack, True, **named)
-    assert "3 matrices of 4 x 6 on the host: synthesis:batch" in capsys.readouterr().out
+    assert "3 matrices of 4 x 6 float64 on the host: synthesis:batch" in capsys.readouterr().out
     usual = papers.linear_sum_assignment(stack, True)
     np.testing.assert_array_equal(columns, usual[1])
     several = [stack[0], g.integers(0, 9, (5, 2)), np.zeros((0, 3))]

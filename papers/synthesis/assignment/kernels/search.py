@@ -206,7 +206,7 @@ def farther(reach, distance, shape):
 
 @cuda.jit(device=True)
 def ahead_of_level(level, column, shape, duals, matching, tree, front):
-    """What a level needs in any case, loaded before its size is known: so the loads run beside.
+    """Load what a level needs in any case, before its size is known: so the loads run beside.
 
     Parameters
     ----------
