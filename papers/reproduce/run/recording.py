@@ -62,6 +62,10 @@ def hashes(record: Path) -> dict[str, str]:
     }
 
 
+GAPS = {MISSING: "are not measured yet", "timeout": "had not ended in their time"}
+"""Statuses of cells that ``anyway`` lets pass, in words."""
+
+
 def record(run: Run, anyway: bool = False) -> list[Path]:
     """Copy a finished run into ``papers/<paper>/results/<card>/`` of each of its papers.
 
@@ -73,8 +77,8 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
         Measured on a GPU, every planned cell certified or skipped (its matrix is not there, or its
         solver gave up).
     anyway : bool
-        Record a run of no clean commit, of several codes, or with cells that are not measured yet;
-        its environment then says so under ``anyway``.
+        Record a run of no clean commit, of several codes, or with cells that are not measured yet
+        or had not ended in time; its environment then says so under ``anyway``.
 
     Returns
     -------
@@ -88,7 +92,7 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
         whose cells one file would mix, or is not of one clean commit.
     """
     found = statuses(run)
-    measured = [status for status in found if status != MISSING] if anyway else found
+    measured = [status for status in found if status not in GAPS] if anyway else found
     if not measured or exit_code(measured)[0] != 0:
         raise UsageError(f"{run.folder.name} is not complete and certified: nothing is recorded")
     environment = load_environment(run.folder)
@@ -97,8 +101,12 @@ def record(run: Run, anyway: bool = False) -> list[Path]:
     names = list(dict.fromkeys(name for name, _ in run.experiments()))
     if len(names) != 1:
         raise UsageError(f"{run.folder.name} holds {', '.join(names)}: record one paper at a time")
-    gaps = [f"{found.count(MISSING)} of {len(found)} cells are not measured yet."]
-    named = _named(run, environment, anyway, gaps if MISSING in found else [])
+    gaps = [
+        f"{found.count(status)} of {len(found)} cells {words}."
+        for status, words in GAPS.items()
+        if status in found
+    ]
+    named = _named(run, environment, anyway, gaps)
     target = Path(registry.folder(names[0])) / "results" / folder_name(environment)
     _replace(target, run, named)
     return [target]
