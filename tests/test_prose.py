@@ -22,6 +22,7 @@ UNIT = r"(?:[mnuµ]?s|seconds?|min|minutes?|hours?|times|[GT]B/s)\b|%"
 MEASURED = re.compile(rf"(?<![\w.^=])\d[\d.,]*(?: to \d[\d.,]*| and \d[\d.,]*)? ?(?:{UNIT})")
 
 INPUT, PREDICTED, PRINT = "input of a prediction", "predicted", "published"
+LIMIT = "a limit that was set"
 ALLOWED: dict[str, dict[str, str]] = {
     "papers/datenagi2016/README.md": {
         "for 2.96 TB/s read and a barrier of the grid of 1.7 us": INPUT,
@@ -42,6 +43,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "for the levels and 20 us a launch": INPUT,
         "levels at 3 us, 50 to 100 us of memory traffic": INPUT,
     },
+    "papers/deveci_matching/RESULTS.md": {"was stopped after 300 s": LIMIT},
     "papers/kawtikwar_opts/README.md": {
         "They suppose 2.96 TB/s reading, 2.43 TB/s copying on an H100": INPUT,
         "(3.81 and 2.93 on an H200), a launch of 2 us": INPUT,
@@ -102,7 +104,11 @@ def test_a_typed_number_is_found_and_what_a_mark_or_code_has_is_not():
 
 def test_pages_without_marks_hold_no_marks_that_nobody_fills():
     """Marks stand in the pages that `reproduce readme` writes: those of papers with records."""
-    filled = {path for name in package.PAPERS for path in (ROOT / "papers" / name).rglob("*.md")}
+    filled = {
+        path
+        for name in (*package.PAPERS, "synthesis")
+        for path in (ROOT / "papers" / name).rglob("*.md")
+    }
     for path in PAGES:
         if path not in filled:
             text = re.sub(r"`[^`]*`", "", path.read_text(encoding="utf-8"))

@@ -24,5 +24,4 @@ PAPER = Paper(
     experiments=lazily(f"{__name__}.evidence.experiments", "EXPERIMENTS"),
     solvers=lazily(f"{__name__}.evidence.codes", "SOLVERS"),
     defaults={"assignment": Defaults(gpu="dense", cpu="scipy")},
-    status="draft",  # until a GPU run is recorded
 )

@@ -158,15 +158,20 @@ def integer_type(low: int, high: int, dtype: Any) -> np.dtype:
 
 def _floats(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray, float, float]:
     check_float_type(dtype)
-    matrix = -array if maximize else array
-    check_floats(bool(np.isnan(array).any()), bool(np.isneginf(matrix).any()))
-    finite = np.isfinite(array)
-    if not finite.any():
-        return matrix, 0.0, 0.0
-    low, high = float(array[finite].min()), float(array[finite].max())
     axis = 1 if array.shape[0] <= array.shape[1] else 0
-    sizes = np.where(finite, np.abs(array), np.inf).min(axis=axis)
-    return matrix, 0.0, loose_slack(low, high, sizes, max(array.shape))
+    low, high = (float(array.min()), float(array.max())) if array.size else (math.inf, math.inf)
+    if math.isfinite(low) and math.isfinite(high):  # two passes tell that of all entries
+        sizes = (array if low >= 0 else np.abs(array)).min(axis=axis)
+    else:
+        finite = np.isfinite(array)
+        wrong = np.isposinf if maximize else np.isneginf
+        check_floats(bool(np.isnan(array).any()), bool(wrong(array).any()))
+        if not finite.any():
+            return -array if maximize else array, 0.0, 0.0
+        low, high = float(array[finite].min()), float(array[finite].max())
+        sizes = np.where(finite, np.abs(array), np.inf).min(axis=axis)
+    slack = loose_slack(low, high, sizes, max(array.shape))
+    return -array if maximize else array, 0.0, slack
 
 
 def check_float_type(dtype: Any) -> None:
