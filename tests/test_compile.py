@@ -77,6 +77,11 @@ WHOLE_SOLVES = (
 )  # fmt: skip
 """Kernels of thousands of lines, which Numba compiles in a second and the optimizer in five."""
 
+WHOLE_SOLVES_OF_INTEGERS = (
+    "synthesis.assignment.kernels.integers.", "synthesis.batch.kernels.each_integers.",
+)  # fmt: skip
+"""Kernels of the same text as those for floats, which are compiled by day."""
+
 
 def on_cards():
     """Every kernel for sm_90 in every type, and for sm_80 the shortest of each module.
@@ -101,7 +106,7 @@ def on_cards():
                 or case.id.rpartition("-")[0].endswith(("_4", "_8"))
                 or (kind == "int32" and floats and crc32(case.id.encode()) % 6)
             )
-            late = late or case.id.startswith("synthesis.assignment.kernels.integers.")
+            late = late or case.id.startswith(WHOLE_SOLVES_OF_INTEGERS)
             marks = [pytest.mark.nightly] if late else []
             whole = case.id.startswith(WHOLE_SOLVES)
             if whole and not late:
