@@ -1,4 +1,4 @@
-"""One problem of a batch in plain NumPy: the oracle of the kernel, and the counter of its work.
+"""A small problem of a batch in plain NumPy: the oracle of `kernels.solve`, and of its counts.
 
 Notation: ``c`` costs [n, m] with n <= m, ``v`` column duals; a row's dual is the cost of its pair
 less the column's dual, so none is kept. Jonker and Volgenant, "A shortest augmenting path algorithm

@@ -11,8 +11,16 @@ from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignme
 from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
-from papers.synthesis.batch import solver
-from papers.synthesis.batch.kernels import floats, narrow, solve, wide
+from papers.synthesis.batch import launches, solver
+from papers.synthesis.batch.kernels import (
+    each,
+    each_floats,
+    each_integers,
+    floats,
+    narrow,
+    solve,
+    wide,
+)
 
 NOT_NEEDED = {
     "solve.tell: store_release_system": "the host looks at this one word; all else that it reads "
@@ -43,7 +51,7 @@ def test_any_order_of_the_threads_is_right(kind, seed):
 
 @pytest.mark.parametrize("seed", first(3, range(12)))
 def test_any_order_of_several_warps_is_right(seed):
-    """Five rows and 130 columns, and the other way: two warps reduce together."""
+    """Five rows and 130 columns, and the other way; a wide range is solved row by row."""
     g = np.random.default_rng(seed)
     kinds = [
         lambda s: g.integers(0, 2**54, s),
@@ -119,4 +127,58 @@ def test_a_planted_fault_is_noticed(fault, monkeypatch):
     monkeypatch.setattr(solve, name, namespace[name])
     with pytest.raises(Exception) as told:
         solve_many(kind)
+    assert not isinstance(told.value, (NameError, SyntaxError, TypeError))
+
+
+FAULTS_OF_EACH = {
+    "an answer goes to another problem's place": (
+        "matching.column[r + i], duals.u[r + i] =", "matching.column[i], duals.u[i] =", 70
+    ),
+    "duals of columns go to another problem's place": (
+        "duals.v[c + j] = its.v[j]", "duals.v[j] = its.v[j]", 70
+    ),
+    "all problems share one matching": (
+        "Matching(matching.column[r : r + n], matching.row[c : c + m])",
+        "Matching(matching.column[:n], matching.row[:m])", 260,
+    ),
+    "all problems have the first one's costs": (
+        "matrix.cost[first : first + int64(n) * m]", "matrix.cost[: int64(n) * m]", 70
+    ),
+}  # fmt: skip
+"""Words of `each.assign_each_with`, wrong ones, and a side: in shared memory up to 256."""
+
+
+@pytest.fixture
+def _blocks_kernels_are_made_anew():
+    made = (each_integers.assign_each_with, each_floats.assign_each_with, launches.each_kernel)
+    for cache in made:
+        cache.cache_clear()
+    yield
+    for cache in made:
+        cache.cache_clear()
+
+
+def solve_wide(side):
+    g = np.random.default_rng(side)
+    costs = [g.integers(0, 99, shape) for shape in ((3, side), (side, 5), (2, side))]
+    with device.executing(Executor(1)):
+        answers = solver.solve(costs)
+    for cost, answer in zip(costs, answers, strict=True):
+        assert_optimal(cost, answer)
+
+
+@pytest.mark.usefixtures("_blocks_kernels_are_made_anew")
+@pytest.mark.parametrize("fault", FAULTS_OF_EACH)
+def test_a_planted_fault_between_blocks_is_noticed(fault, monkeypatch):
+    right, wrong, side = FAULTS_OF_EACH[fault]
+    solve_wide(side)
+    text = inspect.getsource(each.assign_each_with)
+    assert right in text
+    namespace = dict(vars(each))
+    exec(text.replace(right, wrong), namespace)
+    monkeypatch.setattr(each, "assign_each_with", namespace["assign_each_with"])
+    for cache in (each_integers.assign_each_with, launches.each_kernel):
+        cache.cache_clear()
+    with pytest.raises(Exception) as told:
+        solve_wide(side)
     assert not isinstance(told.value, (NameError, SyntaxError, TypeError))
