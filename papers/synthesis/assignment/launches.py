@@ -133,7 +133,7 @@ class Workspace(pool.Pooled):
         wanted = _shape(costs, self.settings)
         if wanted != shape:
             self.launch.replace(SHAPE, wanted)
-        loose, limit = costs.dual.type(costs.loose), _limit(seconds)
+        loose, limit = costs.dual.type(costs.loose), limit_of(seconds)
         if matrix is None or not self.owns or matrix.loose != loose:
             self.arrays["cost"] = self.arrays["cost"] if self.owns else costs.matrix
             self.launch.replace(MATRIX, _matrix(costs, self.arrays["cost"]))
@@ -240,7 +240,7 @@ def _arguments(
             a["distance"], a["before"], a["opened"], a["won"], a["row_claim"], a["column_claim"]
         ),
         arguments.Front(a["front"], a["start"], a["base"]),
-        arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], _limit(seconds)),
+        arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], limit_of(seconds)),
     )  # fmt: skip
 
 
@@ -251,7 +251,7 @@ GATHERED = 2
 """The place of the costs among the arguments of `gather`."""
 
 
-def _limit(seconds: float | None) -> np.int64:
+def limit_of(seconds: float | None) -> np.int64:
     """Nanoseconds that a run may take."""
     if seconds is None:
         return np.int64(dense.FOREVER)
@@ -271,15 +271,19 @@ def schedule_of(settings: Settings, n: int) -> arguments.Schedule:
     return arguments.Schedule(*(np.int32(values[name]) for name in arguments.Schedule._fields))
 
 
+def shift_for(spread: int, entries: int) -> int:
+    """Bits that so many reduced costs lose, so that their sum stays below two to `SUM_BITS`.
+
+    Reduced costs are at most twice the range of the costs.
+    """
+    return max(0, (2 * spread).bit_length() + entries.bit_length() - SUM_BITS)
+
+
 def _shape(costs: Costs, settings: Settings) -> arguments.Shape:
     n, m = costs.shape
     step = -(-n // int(settings.sampled_rows))
     entries = -(-n // step) * m
-    shift = 0
-    if costs.dual.kind == "i":
-        # Reduced costs are at most twice the range.
-        spread = 2 * costs.spread
-        shift = max(0, spread.bit_length() + entries.bit_length() - SUM_BITS)
+    shift = shift_for(costs.spread, entries) if costs.dual.kind == "i" else 0
     numbers = (n, m, int(n == m), min(settings.warps_a_row, settings.threads // WARP),
                settings.tile, step, shift)  # fmt: skip
     return arguments.Shape(*map(np.int32, numbers))

@@ -21,15 +21,12 @@ from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.synthesis.assignment.costs import WIDEST
 from papers.synthesis.assignment.kernels import arguments
-from papers.synthesis.assignment.launches import SUM_BITS, schedule_of
+from papers.synthesis.assignment.launches import limit_of, schedule_of, shift_for
 from papers.synthesis.assignment.settings import WARP, Settings
 from papers.synthesis.batch.costs import Stack
 from papers.synthesis.batch.kernels import each, each_floats, each_integers, floats, narrow, wide
 from papers.synthesis.batch.kernels import solve as kernels
 from papers.synthesis.batch.reference import COUNTS, REPAIRS
-
-FOREVER = 2**62
-"""Nanoseconds: no limit of time."""
 
 WARPS_WIDTH = 64
 """The longest side of problems that are solved row by row."""
@@ -104,7 +101,7 @@ def group_of(
     a["first"], a["lines"] = device.to_device(first), device.to_device(lines.reshape(-1))
     loose = np.concatenate([stacks[number].loose for number in numbers])
     rows, columns = map(int, shapes.sum(axis=0))
-    limit = FOREVER if seconds is None else max(1, min(FOREVER, int(1e9 * seconds)))
+    limit = limit_of(seconds)
     a["status"] = device.empty(len(shapes), np.int32)
     a["words"] = device.to_device(np.zeros(3, np.int64))
     if one_by_one:
@@ -122,7 +119,12 @@ def shape_of(width: int) -> tuple[int, int]:
 
 
 def _one_by_one(
-    group: Group, kind: np.dtype, width: int, loose: np.ndarray, sizes: tuple[int, int], limit: int
+    group: Group,
+    kind: np.dtype,
+    width: int,
+    loose: np.ndarray,
+    sizes: tuple[int, int],
+    limit: np.int64,
 ) -> Launch:
     """Bind `kernels.solve`: a block a problem, which solves it row by row."""
     a, (rows, columns) = group.arrays, sizes
@@ -138,7 +140,7 @@ def _one_by_one(
         ONE_BY_ONE[kind.name].assign_with(width, a_thread), group.problems, threads,
         kernels.Batch(a["cost"], a["first"], a["lines"], a["loose"],
                       np.int32(REPAIRS if kind.kind == "f" else -1), largest(kind),
-                      kind.type(0), np.int64(limit)),
+                      kind.type(0), limit),
         kernels.Out(a["column"], a["u"], a["v"], a["status"], a["counts"], a["words"], word),
     )  # fmt: skip
 
@@ -159,7 +161,7 @@ def each_kernel(kind: str, width: int, loads: int, threads: int) -> Any:
 
 def _each(
     group: Group, kind: np.dtype, width: int, loose: np.ndarray, sizes: tuple[int, int],
-    limit: int, spread: int,
+    limit: np.int64, spread: int,
 ) -> Launch:  # fmt: skip
     """Bind `kernels.each`: a block a problem."""
     a, (rows, columns), problems = group.arrays, sizes, group.problems
@@ -180,21 +182,19 @@ def _each(
         a[name] = device.empty(size, of)
     threads = threads_for(width)
     settings = Settings.for_shape(width, width)
-    shift = 0
-    if dual.kind == "i":
-        shift = max(0, (2 * spread).bit_length() + (width * width).bit_length() - SUM_BITS)
+    shift = shift_for(spread, width * width) if dual.kind == "i" else 0
     shared = (0, 0, 0, min(settings.warps_a_row, threads // WARP), 1, settings.sampled_rows, shift)
     word = group.mailbox.device_word  # type: ignore[union-attr]
     return bind(
         each_kernel(kind.name, width, int(settings.loads), threads), problems, threads,
         schedule_of(settings, PER_MILLE), arguments.Shape(*map(np.int32, shared)),
-        each.Problems(a["first"], a["lines"], a["loose"], np.int64(limit)),
+        each.Problems(a["first"], a["lines"], a["loose"], limit),
         arguments.Matrix(a["cost"], largest(dual), dual.type(-1), dual.type(0), dual.type(0)),
         arguments.Duals(a["u"], a["v"], a["bid"]), arguments.Matching(a["column"], a["row"]),
         arguments.Lists(a["rows"], a["bid_column"], a["offer"]),
         arguments.Tree(a["distance"], a["before"], a["opened"], a["won"], a["row_claim"],
                        a["column_claim"]),
         arguments.Front(a["front"], a["start"], a["base"]),
-        arguments.Log(a["turns"], a["levels"], a["counts"], word, np.int64(limit)),
+        arguments.Log(a["turns"], a["levels"], a["counts"], word, limit),
         each.Ends(a["status"], a["words"], word),
     )  # fmt: skip

@@ -64,6 +64,23 @@ def test_an_incomplete_run_is_refused_or_says_so(copied, tmp_path, monkeypatch, 
     assert "cells are not measured yet" in fault
 
 
+def test_a_cell_that_had_not_ended_in_time_is_recorded_if_the_record_may_say_so(
+    copied, tmp_path, monkeypatch, reproduce
+):
+    monkeypatch.setattr(registry, "folder", lambda name: tmp_path / name)
+    head, *lines = (copied / "measurements.csv").read_text().splitlines(keepends=True)
+    cell = lines[-1].split(",")[0]
+    late = [line.replace(",ok,", ",timeout,") if line.startswith(cell) else line for line in lines]
+    assert late != lines
+    (copied / "measurements.csv").write_text("".join([head, *late]))
+    assert reproduce("record", copied).code == 2
+    assert reproduce("record", copied, "--anyway").code == 0
+    (kept,) = tmp_path.glob("toy/results/*/environment.json")
+    (fault,) = json.loads(kept.read_text())["anyway"]
+    assert fault.startswith("1 of ")
+    assert fault.endswith(" cells had not ended in their time.")
+
+
 @pytest.mark.parametrize("status", ["not-certified", "failed", "missing"])
 def test_a_run_with_nothing_certified_is_refused_in_any_case(copied, status, reproduce):
     lines = (copied / "measurements.csv").read_text().splitlines(keepends=True)
