@@ -88,7 +88,7 @@ class Workspace(pool.Pooled):
         """
         self.places: dict[str, tuple[int, int, np.dtype]] = {}
         end = 0
-        for name, (size, kind) in _sizes(costs).items():
+        for name, (size, kind) in sizes_of(*costs.shape, costs.dual).items():
             self.places[name] = (end, size, np.dtype(kind))
             end += -(-size * np.dtype(kind).itemsize // ALIGNMENT) * ALIGNMENT
             if name == LAST_OF_ANSWER:
@@ -163,18 +163,20 @@ class Workspace(pool.Pooled):
         pool.give(self)
 
 
-def _sizes(costs: Costs) -> dict[str, tuple[int, Any]]:
-    """Length and type of every array but the costs; the answer's come first, up to `column`."""
-    (n, m), dual = costs.shape, costs.dual
+def sizes_of(n: int, m: int, dual: np.dtype, problems: int = 1) -> dict[str, tuple[int, Any]]:
+    """Length and type of every array but the costs; the answer's come first, up to `column`.
+
+    Of several problems, ``n`` and ``m`` are all rows and all columns.
+    """
     return {
         "u": (n, dual), "v": (m, dual), "chosen": (n, dual),
-        "totals": (len(arguments.TOTALS), np.int64), "column": (n, np.int32),
+        "totals": (len(arguments.TOTALS) * problems, np.int64), "column": (n, np.int32),
         "bid": (m, dual), "offer": (n, dual), "distance": (m, dual),
-        "start": (2 * n, dual), "base": (2 * n, dual), "levels": (arguments.LEVELS, dual),
+        "start": (2 * n, dual), "base": (2 * n, dual), "levels": (arguments.LEVELS * problems, dual),
         "row": (m, np.int32), "rows": (2 * n, np.int32), "bid_column": (n, np.int32),
         "before": (m, np.int32), "opened": (m, np.int32), "won": (m, np.int32),
         "row_claim": (n, np.int32), "column_claim": (m, np.int32), "front": (2 * n, np.int32),
-        "words": (arguments.WORDS, np.int32),
+        "words": (arguments.WORDS * problems, np.int32),
     }  # fmt: skip
 
 
@@ -233,6 +235,13 @@ def _arguments(
     """The kernel's named tuples."""
     return (
         schedule_of(settings, costs.shape[0]), _shape(costs, settings), _matrix(costs, a["cost"]),
+        *tuples_of(a, limit_of(seconds)),
+    )  # fmt: skip
+
+
+def tuples_of(a: dict[str, Any], limit: np.int64) -> tuple[Any, ...]:
+    """The named tuples of arrays that are the kernel's last arguments, from `Duals` on."""
+    return (
         arguments.Duals(a["u"], a["v"], a["bid"]),
         arguments.Matching(a["column"], a["row"]),
         arguments.Lists(a["rows"], a["bid_column"], a["offer"]),
@@ -240,8 +249,8 @@ def _arguments(
             a["distance"], a["before"], a["opened"], a["won"], a["row_claim"], a["column_claim"]
         ),
         arguments.Front(a["front"], a["start"], a["base"]),
-        arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], limit_of(seconds)),
-    )  # fmt: skip
+        arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], limit),
+    )
 
 
 SHAPE, MATRIX, LOG = 1, 2, 8

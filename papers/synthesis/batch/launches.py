@@ -21,7 +21,13 @@ from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.synthesis.assignment.costs import WIDEST
 from papers.synthesis.assignment.kernels import arguments
-from papers.synthesis.assignment.launches import limit_of, schedule_of, shift_for
+from papers.synthesis.assignment.launches import (
+    limit_of,
+    schedule_of,
+    shift_for,
+    sizes_of,
+    tuples_of,
+)
 from papers.synthesis.assignment.settings import WARP, Settings
 from papers.synthesis.batch.costs import Stack
 from papers.synthesis.batch.kernels import each, each_floats, each_integers, floats, narrow, wide
@@ -53,7 +59,7 @@ class Group(DeviceState):
         The entries of `papers.synthesis.batch.solver.State.stacks` that belong to it.
     problems : int
     counted : tuple of str
-        What ``counts`` has of each problem.
+        What ``totals`` has of each problem.
     """
 
     numbers: list[int]
@@ -62,7 +68,7 @@ class Group(DeviceState):
 
     def totals(self) -> dict[str, int]:
         """Counts of all problems, from the device."""
-        counts = device.to_host(self.arrays["counts"]).reshape(-1, len(self.counted))
+        counts = device.to_host(self.arrays["totals"]).reshape(-1, len(self.counted))
         sums = counts.sum(axis=0, dtype=np.int64).tolist()
         return dict(zip(self.counted, sums, strict=True))
 
@@ -103,7 +109,7 @@ def group_of(
     rows, columns = map(int, shapes.sum(axis=0))
     limit = limit_of(seconds)
     a["status"] = device.empty(len(shapes), np.int32)
-    a["words"] = device.to_device(np.zeros(3, np.int64))
+    a["ended"] = device.to_device(np.zeros(3, np.int64))
     if one_by_one:
         launch = _one_by_one(group, np.dtype(kind), width, loose, (rows, columns), limit)
     else:
@@ -131,7 +137,7 @@ def _one_by_one(
     a["loose"] = device.to_device(loose)
     for name, size, of in (
         ("column", rows, np.int32), ("u", rows, kind), ("v", columns, kind),
-        ("counts", len(COUNTS) * group.problems, np.int32),
+        ("totals", len(COUNTS) * group.problems, np.int32),
     ):  # fmt: skip
         a[name] = device.empty(size, of)
     threads, a_thread = shape_of(width)
@@ -141,7 +147,7 @@ def _one_by_one(
         kernels.Batch(a["cost"], a["first"], a["lines"], a["loose"],
                       np.int32(REPAIRS if kind.kind == "f" else -1), largest(kind),
                       kind.type(0), limit),
-        kernels.Out(a["column"], a["u"], a["v"], a["status"], a["counts"], a["words"], word),
+        kernels.Out(a["column"], a["u"], a["v"], a["status"], a["totals"], a["ended"], word),
     )  # fmt: skip
 
 
@@ -167,34 +173,18 @@ def _each(
     a, (rows, columns), problems = group.arrays, sizes, group.problems
     dual = np.dtype(np.float64 if kind.kind == "f" else np.int64)
     a["loose"] = device.to_device(loose.astype(dual))
-    for name, (size, of) in {
-        "column": (rows, np.int32), "u": (rows, dual), "v": (columns, dual),
-        "bid": (columns, dual), "row": (columns, np.int32), "rows": (2 * rows, np.int32),
-        "bid_column": (rows, np.int32), "offer": (rows, dual), "distance": (columns, dual),
-        "before": (columns, np.int32), "opened": (columns, np.int32),
-        "won": (columns, np.int32), "row_claim": (rows, np.int32),
-        "column_claim": (columns, np.int32), "front": (2 * rows, np.int32),
-        "start": (2 * rows, dual), "base": (2 * rows, dual),
-        "turns": (arguments.WORDS * problems, np.int32),
-        "levels": (arguments.LEVELS * problems, dual),
-        "counts": (len(arguments.TOTALS) * problems, np.int64),
-    }.items():  # fmt: skip
-        a[name] = device.empty(size, of)
+    for name, (size, of) in sizes_of(rows, columns, dual, problems).items():
+        if name != "chosen":
+            a[name] = device.empty(size, of)
+    a["signal"] = group.mailbox.device_word  # type: ignore[union-attr]
     threads = threads_for(width)
     settings = Settings.for_shape(width, width)
     shift = shift_for(spread, width * width) if dual.kind == "i" else 0
     shared = (0, 0, 0, min(settings.warps_a_row, threads // WARP), 1, settings.sampled_rows, shift)
-    word = group.mailbox.device_word  # type: ignore[union-attr]
     return bind(
         each_kernel(kind.name, width, int(settings.loads), threads), problems, threads,
         schedule_of(settings, PER_MILLE), arguments.Shape(*map(np.int32, shared)),
         each.Problems(a["first"], a["lines"], a["loose"], limit),
         arguments.Matrix(a["cost"], largest(dual), dual.type(-1), dual.type(0), dual.type(0)),
-        arguments.Duals(a["u"], a["v"], a["bid"]), arguments.Matching(a["column"], a["row"]),
-        arguments.Lists(a["rows"], a["bid_column"], a["offer"]),
-        arguments.Tree(a["distance"], a["before"], a["opened"], a["won"], a["row_claim"],
-                       a["column_claim"]),
-        arguments.Front(a["front"], a["start"], a["base"]),
-        arguments.Log(a["turns"], a["levels"], a["counts"], word, limit),
-        each.Ends(a["status"], a["words"], word),
+        *tuples_of(a, limit), each.Ends(a["status"], a["ended"], a["signal"]),
     )  # fmt: skip
