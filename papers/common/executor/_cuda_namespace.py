@@ -246,6 +246,13 @@ class SimulatedCuda:
         release = release and not self._scheduler.memory.left_out(sys._getframe(2))
         array.store(index, value, scope, release)
 
+    # In a strong memory as well: two words that are one access.
+    def load_pair(self, array: Any, index: Any) -> tuple[int, int]:
+        return array.load_pair(index)
+
+    def store_pair(self, array: Any, index: Any, first: int, second: int) -> None:
+        array.store_pair(index, first, second)
+
     def ordered_store_at(self, address: int, value: int, release: bool) -> None:
         release = release and not self._scheduler.memory.left_out(sys._getframe(2))
         store_at(self._scheduler, address, value, release)

@@ -159,6 +159,16 @@ class ArrayView:
         self._write("atomic", index, rule(old, *operands))
         return old
 
+    def load_pair(self, index: int) -> tuple[Any, Any]:
+        """Elements `index` and the next in one access."""
+        first = self[index]  # the scheduling point; nothing runs between this and the second
+        return first, self._read(index + 1)
+
+    def store_pair(self, index: int, first: Any, second: Any) -> None:
+        """Set elements `index` and the next in one access."""
+        self[index] = first
+        self._write("store", index + 1, second)
+
     def view(self, dtype: Any) -> ArrayView:
         """The same bytes read as another type."""
         return self._part(self.array.view(as_dtype(dtype)), self.name)

@@ -368,6 +368,24 @@ class WeakView(ArrayView):
         if not self._memory.store(knows, word, before, stored, scope, release):
             self.data[index] = before
 
+    def load_pair(self, index: int) -> tuple[Any, Any]:
+        """Two elements whose versions are pairs: relaxed, towards the GPU."""
+        self._turn()
+        word: Any = self._word(index)
+        knows, now = self.scheduler.current.knows, (self._read(index), self._read(index + 1))
+        return self._memory.load(knows, word, now, GPU, False)
+
+    def store_pair(self, index: int, first: Any, second: Any) -> None:
+        """As `load_pair`; an array of pairs is loaded and stored to in no other way."""
+        self._turn()
+        word: Any = self._word(index)
+        before = self._read(index), self._read(index + 1)
+        self._write("store", index, first)
+        self._write("store", index + 1, second)
+        stored, knows = (self.data[index], self.data[index + 1]), self.scheduler.current.knows
+        if not self._memory.store(knows, word, before, stored, GPU, False):
+            self.data[index], self.data[index + 1] = before
+
     def update(self, rule: Any, index: Any, operands: tuple) -> Any:
         """As `ArrayView.update`; of the scope that atomics have, the GPU."""
         self._turn()

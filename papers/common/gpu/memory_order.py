@@ -10,6 +10,7 @@ a weak memory those of `papers.common.executor.weak_memory` (``__weak__``).
 from __future__ import annotations
 
 import ctypes
+import struct
 import time
 from typing import Any
 
@@ -139,6 +140,79 @@ load_relaxed_system = _make_ordered_load("relaxed", "sys.global")
 
 load_acquire_system = _make_ordered_load("acquire", "sys.global")
 """``load_acquire_system(array, i)``: as `load_acquire`, where another GPU releases."""
+
+
+def _pair_pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    index64 = context.cast(builder, args[1], signature.args[1], types.int64)
+    return _element_pointer(context, builder, signature.args[0], args[0], index64)
+
+
+def _check_pair(array: Any, value: Any) -> None:
+    if array != types.Array(types.int64, 1, "C") or value not in (types.int64, types.float64):
+        raise TypeError("a one-dimensional array of int64 and a value of 64 bits are needed")
+
+
+@intrinsic
+def load_pair(typingctx: Any, array: Any, index: Any, like: Any) -> Any:
+    """``load_pair(array, i, like)``: elements i and i + 1, the latter as a value of like's type.
+
+    Both are of one `store_pair`; i is even, and the array begins at a multiple of 16 bytes.
+    """
+    _check_pair(array, like)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, word = _pair_pointer(context, builder, signature, args), ir.IntType(64)
+        kind = ir.FunctionType(ir.LiteralStructType([word, word]), [pointer.type])
+        text = (
+            "{ .reg .b128 both; ld.relaxed.gpu.global.b128 both, [$2]; mov.b128 {$0, $1}, both; }"
+        )
+        asm = ir.InlineAsm(kind, text, "=l,=l,l,~{memory}", side_effect=True)
+        found = builder.call(asm, [pointer])
+        tag, value = (builder.extract_value(found, k) for k in (0, 1))
+        if like == types.float64:
+            value = builder.bitcast(value, ir.DoubleType())
+        return context.make_tuple(builder, signature.return_type, (tag, value))
+
+    return types.Tuple((types.int64, like))(array, index, like), codegen
+
+
+@intrinsic
+def store_pair(typingctx: Any, array: Any, index: Any, tag: Any, value: Any) -> Any:
+    """``store_pair(array, i, tag, x)``: both words at once, relaxed: nobody sees one of them alone.
+
+    A reader that finds the tag it waits for has the value as well, without a fence.
+    """
+    _check_pair(array, value)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pair_pointer(context, builder, signature, args)
+        first = context.cast(builder, args[2], signature.args[2], types.int64)
+        second = builder.bitcast(args[3], ir.IntType(64))
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, first.type, second.type])
+        text = (
+            "{ .reg .b128 both; mov.b128 both, {$1, $2}; st.relaxed.gpu.global.b128 [$0], both; }"
+        )
+        asm = ir.InlineAsm(kind, text, "l,l,l,~{memory}", side_effect=True)
+        builder.call(asm, [pointer, first, second])
+        return context.get_dummy_value()
+
+    return types.void(array, index, tag, value), codegen
+
+
+def _executor_load_pair(array: Any, index: int, like: Any) -> tuple[int, Any]:
+    tag, bits = cuda.load_pair(array, index)
+    if isinstance(like, float):
+        return tag, struct.unpack("d", struct.pack("q", bits))[0]
+    return tag, bits
+
+
+def _executor_store_pair(array: Any, index: int, tag: int, value: Any) -> None:
+    if isinstance(value, float):
+        value = struct.unpack("q", struct.pack("d", value))[0]
+    cuda.store_pair(array, index, tag, value)
+
+
+load_pair.__executor__, store_pair.__executor__ = _executor_load_pair, _executor_store_pair
 
 
 def _make_store_at(order: str) -> Any:

@@ -15,7 +15,7 @@ from papers.common.gpu.limits import grid_for, largest
 from papers.common.gpu.signals import Mailbox
 from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import Costs
-from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
+from papers.synthesis.assignment.kernels import arguments, dense, floats, integers, levels
 from papers.synthesis.assignment.kernels import costs as costs_kernels
 from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
 from papers.synthesis.assignment.settings import WARP, Settings
@@ -88,7 +88,8 @@ class Workspace(pool.Pooled):
         """
         self.places: dict[str, tuple[int, int, np.dtype]] = {}
         end = 0
-        for name, (size, kind) in sizes_of(*costs.shape, costs.dual).items():
+        words = report_words(costs, self.settings)
+        for name, (size, kind) in sizes_of(*costs.shape, costs.dual, reports=words).items():
             self.places[name] = (end, size, np.dtype(kind))
             end += -(-size * np.dtype(kind).itemsize // ALIGNMENT) * ALIGNMENT
             if name == LAST_OF_ANSWER:
@@ -163,7 +164,9 @@ class Workspace(pool.Pooled):
         pool.give(self)
 
 
-def sizes_of(n: int, m: int, dual: np.dtype, problems: int = 1) -> dict[str, tuple[int, Any]]:
+def sizes_of(
+    n: int, m: int, dual: np.dtype, problems: int = 1, reports: int = 2
+) -> dict[str, tuple[int, Any]]:
     """Length and type of every array but the costs; the answer's come first, up to `column`.
 
     Of several problems, ``n`` and ``m`` are all rows and all columns.
@@ -177,8 +180,18 @@ def sizes_of(n: int, m: int, dual: np.dtype, problems: int = 1) -> dict[str, tup
         "row": (m, np.int32), "rows": (2 * n, np.int32), "bid_column": (n, np.int32),
         "before": (m, np.int32), "opened": (m, np.int32), "won": (m, np.int32),
         "row_claim": (n, np.int32), "column_claim": (m, np.int32), "front": (2 * n, np.int32),
-        "words": (arguments.WORDS * problems, np.int32),
+        "words": (arguments.WORDS * problems, np.int32), "reports": (reports, np.int64),
     }  # fmt: skip
+
+
+def report_words(costs: Costs, settings: Settings) -> int:
+    """Words that the reports of a grid take (`kernels.levels`); one block has none."""
+    if settings.blocks == 1:
+        return 2
+    machine, blocks = device.describe(), int(settings.blocks) or EXECUTOR_BLOCKS
+    if machine.is_gpu:
+        blocks = min(int(settings.blocks) or machine.multiprocessors, machine.multiprocessors)
+    return levels.words_for(costs.shape[1], int(settings.tile), blocks, costs.dual.kind == "f")
 
 
 def workspace(costs: Costs, settings: Settings, owns: bool = True) -> Workspace:
@@ -249,7 +262,7 @@ def tuples_of(a: dict[str, Any], limit: np.int64) -> tuple[Any, ...]:
         arguments.Tree(
             a["distance"], a["before"], a["opened"], a["won"], a["row_claim"], a["column_claim"]
         ),
-        arguments.Front(a["front"], a["start"], a["base"]),
+        arguments.Front(a["front"], a["start"], a["base"], a["reports"]),
         arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], limit),
     )
 

@@ -175,8 +175,8 @@ def _reached(state: State) -> dict[str, int]:
     return {"matched": matched, **counts}
 
 
-def barriers(counts: dict[str, int], square: bool, lifts: int) -> int:
-    """Barriers of the grid in a run; see `kernels.dense`.
+def barriers(counts: dict[str, int], square: bool, lifts: int, alone: bool = False) -> int:
+    """Barriers of the grid in a run, and exchanges of reports; see `kernels.dense`.
 
     Parameters
     ----------
@@ -185,6 +185,9 @@ def barriers(counts: dict[str, int], square: bool, lifts: int) -> int:
     square : bool
     lifts : int
         Rescalings that were lifts: they have 4 barriers each.
+    alone : bool
+        Whether one block was the team: it has a barrier behind each level, and none behind a
+        search.
     """
     return (
         2
@@ -192,7 +195,7 @@ def barriers(counts: dict[str, int], square: bool, lifts: int) -> int:
         + (3 if square else 1) * (counts["rescalings"] - lifts)
         + 4 * lifts
         + counts["iterations"]
-        + 3 * counts["phases"]
+        + (3 if alone else 4) * counts["phases"]
     )
 
 
@@ -220,7 +223,7 @@ def download(state: State) -> Assignment:
     counts = dict(zip(TOTALS, answer["totals"].tolist(), strict=True))
     floats = state.costs.dual.kind == "f"
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0
-    counts["barriers"] = barriers(counts, n == m, lifts)
+    counts["barriers"] = barriers(counts, n == m, lifts, state.settings.blocks == 1)
     counts["kernel_launches"] = state.launches["assign"].count
     return finish(state.costs, answer["column"], answer["u"], answer["v"], counts, answer["chosen"])
 

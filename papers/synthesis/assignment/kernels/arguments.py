@@ -15,6 +15,12 @@ Dual = Annotated[Any, "D"]
 FRONT_CHUNK = 512
 """Rows of the front that a block holds in its shared memory at a time."""
 
+TEAM = 256
+"""Blocks that take part in a search of a grid, at most; as many threads of each read reports."""
+
+SUMS = 64
+"""Words in which the reports' counts meet: two a warp of readers, of which a block has up to 32."""
+
 
 class Shape(NamedTuple):
     """Numbers of rows and columns (``n <= m``), and the shape of the work."""
@@ -36,6 +42,10 @@ class Work(NamedTuple):
     The compiler takes shared arrays of a device function with several callers for several of one
     name, so the kernel itself makes them: D[LARGEST_BLOCK], D[32], int32[LARGEST_BLOCK], and a part
     of the front, D[FRONT_CHUNK] twice (``starts`` D[1] for integers) and int32[FRONT_CHUNK].
+
+    The rest serves the levels of a grid (`levels`): the tile is two to the power ``tile_bits``,
+    ``workers`` blocks take part, a report has ``stride`` pairs, and the reports' figures meet in
+    ``nears``, ``fars`` D[32], ``sums`` int32[SUMS] and ``offsets`` int32[TEAM].
     """
 
     n: Int32
@@ -53,6 +63,13 @@ class Work(NamedTuple):
     bases: typed.Duals
     starts: typed.Duals
     rows: Int32s
+    tile_bits: Int32
+    workers: Int32
+    stride: Int32
+    nears: typed.Duals
+    fars: typed.Duals
+    sums: Int32s
+    offsets: Int32s
 
 
 class Schedule(NamedTuple):
@@ -130,12 +147,14 @@ class Tree(NamedTuple):
 class Front(NamedTuple):
     """Rows to be relaxed, a list in each half, by turns: int32[2 * n] and D[2 * n].
 
-    ``start`` is a row's distance, ``base`` the distance less its dual.
+    ``start`` is a row's distance, ``base`` the distance less its dual. A grid's rows are in its
+    blocks' ``reports`` (`levels`), int64, instead.
     """
 
     rows: Int32s
     start: typed.Duals
     base: typed.Duals
+    reports: Int64s
 
 
 class Log(NamedTuple):
@@ -167,11 +186,16 @@ class Word:
     """As LATE, by levels of a search."""
     SIGNALS = 15
     """Runs whose end was told to the host; the only word that outlives a run."""
+    LEVEL = 16
+    """The level at which a grid's search ended."""
+    END = 17
+    """How it ended (`Status`)."""
 
 
-WORDS = 16
-FREE, LATE, FRONT, UNREACHED, LATE_LEVEL, SIGNALS = (
-    Word.FREE, Word.LATE, Word.FRONT, Word.UNREACHED, Word.LATE_LEVEL, Word.SIGNALS,
+WORDS = 18
+FREE, LATE, FRONT, UNREACHED, LATE_LEVEL, SIGNALS, LEVEL, END = (
+    Word.FREE, Word.LATE, Word.FRONT, Word.UNREACHED, Word.LATE_LEVEL, Word.SIGNALS, Word.LEVEL,
+    Word.END,
 )  # fmt: skip
 
 
@@ -186,10 +210,14 @@ class Level:
     """Reduced costs of the sampled rows, added up."""
     NUMBER = 7
     """Allowed pairs of these rows."""
+    FOUND = 8
+    """By how much a grid's search lets the free rows' duals rise."""
 
 
-LEVELS = 8
-LEAST, REACH, SUM, NUMBER = Level.LEAST, Level.REACH, Level.SUM, Level.NUMBER
+LEVELS = 9
+LEAST, REACH, SUM, NUMBER, FOUND = (
+    Level.LEAST, Level.REACH, Level.SUM, Level.NUMBER, Level.FOUND,
+)  # fmt: skip
 
 TOTALS = (
     "scales", "rounds", "bids", "phases", "iterations", "relaxed", "rescalings", "repairs",

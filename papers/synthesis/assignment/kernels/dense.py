@@ -2,7 +2,8 @@
 
 A team solves the problem: the blocks of a grid, or one block (`team`).
 Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round, 3 a
-rescaling (a rectangle: 1), 1 a level of a search and 3 a phase, 4 a lift of floats.
+rescaling (a rectangle: 1), 4 a phase, 4 a lift of floats; and between two levels of a search one of
+a block, or of a grid the exchange of reports (`levels`).
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape
@@ -31,7 +32,7 @@ from papers.common.gpu.memory_order import (
 )
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.kawtikwar_opts.kernels.clock import globaltimer
-from papers.synthesis.assignment.kernels import columns, rounds, rows, search, team
+from papers.synthesis.assignment.kernels import columns, levels, rounds, rows, search, team
 from papers.synthesis.assignment.kernels.arguments import (
     FREE,
     FRONT,
@@ -48,6 +49,8 @@ from papers.synthesis.assignment.kernels.arguments import (
     SIGNALS,
     SOLVED,
     SUM,
+    SUMS,
+    TEAM,
     UNREACHED,
     Duals,
     Front,
@@ -212,8 +215,13 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
         divide,
         meet,
     )
-    relax_with = search.relax_alone_with if alone else search.relax_with
-    phases = search.phases_with(search.search_with(relax_with(loads, floats), alone), meet)
+    if alone:
+        relax = search.relax_alone_with(loads, floats)
+        phases = search.phases_with(search.begin_search, search.search_alone_with(relax), meet)
+    else:
+        relax = levels.relax_with(loads, floats)
+        begin, over_grid = levels.begin_search, levels.search_with(relax, floats)
+        phases = search.phases_with(begin, over_grid, meet)
     lifts = lifts_with(new_row_duals, least_in_columns, meet)
 
     @cuda.jit(device=True)
@@ -241,6 +249,8 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
     def solve(due, schedule, shape, matrix, duals, matching, lists, tree, front, log):
         """Solve one problem by one team; the end (`arguments.Status`)."""
         clear(shape, matrix, duals, matching, tree, front, log)
+        if not alone:
+            levels.clear_reports(shape, matrix, front)
         meet()
         turn, mean = start_and_scales(
             due, schedule, shape, matrix, duals, matching, lists, tree, log
@@ -264,7 +274,7 @@ def assign_with(
         The kernel ``assign``.
     """
     solve = solve_with(loads, floats, divide, scaled, alone)
-    started = FRONT_CHUNK if floats else 1
+    started, entry = (FRONT_CHUNK, 2) if floats else (1, 1)
 
     @cuda.jit
     def assign(schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -274,13 +284,19 @@ def assign_with(
         Reads/Writes: reads ``cost``, writes everything else.
         Race: those of the stages; barriers of the team stand between them.
         """
+        blocks, threads = int32(cuda.gridDim.x), int32(cuda.blockDim.x)
+        workers = levels.workers_of(shape.m, shape.tile, blocks, threads)
         work = Work(
             shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
-            shape.shift, int32(cuda.blockIdx.x), int32(cuda.gridDim.x),
+            shape.shift, int32(cuda.blockIdx.x), blocks,
             cuda.shared.array(LARGEST_BLOCK, duals.v.dtype),
             cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(LARGEST_BLOCK, int32),
             cuda.shared.array(FRONT_CHUNK, duals.v.dtype),
             cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int32),
+            int32(cuda.ffs(shape.tile) - 1), workers,
+            levels.pairs_of(shape.m, shape.tile, workers, entry),
+            cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(WARP, duals.v.dtype),
+            cuda.shared.array(SUMS, int32), cuda.shared.array(TEAM, int32),
         )  # fmt: skip
         due = globaltimer() + log.limit
         status = solve(due, schedule, work, matrix, duals, matching, lists, tree, front, log)

@@ -34,7 +34,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     STUCK,
     UNREACHED,
 )
-from papers.synthesis.assignment.kernels.team import meet_with, thread_of, threads_of
+from papers.synthesis.assignment.kernels.team import meet_in_block, thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import (
     count,
     free_rows,
@@ -66,13 +66,19 @@ def clear_level(level, due, shape, matrix, log):
 
 
 @cuda.jit(device=True)
-def begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log):
-    """Forget the last search; the free rows are the first front.  A barrier has to follow."""
-    half, other = int32((turn & 1) * shape.n), int32((level + 1 & 1) * shape.n)
+def forget_search(shape, matrix, tree):
+    """No column has been reached.  A barrier has to follow."""
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
         tree.distance[j] = matrix.top
         tree.before[j] = -1
         tree.opened[j] = 0
+
+
+@cuda.jit(device=True)
+def begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log):
+    """Forget the last search; the free rows are the first front.  A barrier has to follow."""
+    half, other = int32((turn & 1) * shape.n), int32((level + 1 & 1) * shape.n)
+    forget_search(shape, matrix, tree)
     for k in range(thread_of(shape), free, threads_of(shape)):
         row = lists.rows[half + k]
         front.rows[other + k] = row
@@ -126,8 +132,19 @@ def nearest_with(loads: int, floats: bool) -> Any:
         """
         costs = cuda.local.array(loads, matrix.cost.dtype)
         last = int32(size - 1)
-        for first in range(int32(0), size, int32(parts * loads)):
-            k = int32(first + part)
+        if size <= parts:  # one row a thread, or none
+            if part < size:
+                row = shape.rows[uint32(part)]
+                slack = matrix.cost[int64(row) * shape.m + column] - v
+                through = shape.bases[uint32(part)] + slack
+                if floats:
+                    through = max(through, shape.starts[uint32(part)])
+                if through < best:
+                    best, source = through, part
+            return best, source
+        # A loop with a step that the compiler does not know divides; this one does not.
+        k = part
+        while int32(k - part) < size:
             # Nothing is asked between the loads, so that all of them are on their way at once: the
             # last row may be looked at again. Without the warp's barrier behind them the assembler
             # puts each load beside its use, and a thread waits for one after the other.
@@ -143,6 +160,7 @@ def nearest_with(loads: int, floats: bool) -> Any:
                     through = max(through, shape.starts[here])
                 if through < best:
                     best, source = through, int32(here)
+            k = int32(k + int32(parts * loads))
         return best, source
 
     return nearest_row
@@ -227,73 +245,6 @@ def ahead_of_level(level, column, shape, duals, matching, tree, front):
     return mine, known
 
 
-def relax_with(loads: int, floats: bool) -> Any:
-    """Make `relax` for the blocks of a grid: some threads share a column, and some blocks a front.
-
-    A block has a tile of columns, and the parts of a column meet in its shared memory.
-    """
-    take_front, nearest_row = front_with(floats), nearest_with(loads, floats)
-
-    @cuda.jit(device=True)
-    def relax(
-        level, rows, least, goal, delta, mine, known, shape, matrix, duals, matching, tree, front,
-        log,
-    ):  # fmt: skip
-        """One level: lower the columns' distances, then list the open ones that are near.
-
-        It is longer than most kernels' parts because the tile's thread keeps what it finds. `mine`
-        and `known` are `ahead_of_level`'s.
-        """
-        thread, tile = int32(cuda.threadIdx.x), shape.tile
-        lane, part = int32(thread & (tile - 1)), int32(thread // tile)
-        parts = int32(int32(cuda.blockDim.x) // tile)
-        half, other = int32((level & 1) * shape.n), int32((level + 1 & 1) * shape.n)
-        slot = int32((level + 1) % 3)
-        low, unreached = matrix.top, int32(0)
-        reach = nothing_reached(shape, matrix)
-        begin = int32(shape.block * tile)
-        v, row, distance, opened = known
-        for first in range(begin, shape.m, int32(shape.blocks * tile)):
-            column = int32(first + lane)
-            inside = uint32(min(column, int32(shape.m - 1)))
-            if first != begin:
-                v, row = duals.v[inside], matching.row[inside]
-                distance, opened = tree.distance[inside], tree.opened[inside]
-            dual = duals.u[uint32(max(row, int32(0)))]
-            best, source = matrix.top, int32(-1)
-            for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
-                size = min(int32(FRONT_CHUNK), int32(rows - chunk))
-                if first == begin or rows > FRONT_CHUNK:
-                    ahead = first == begin and chunk == 0
-                    take_front(chunk, size, ahead, mine, half, shape, front)
-                best, place = nearest_row(
-                    best, int32(-1), int32(inside), part, parts, size, shape, matrix, v
-                )
-                if place >= 0:
-                    source = shape.rows[uint32(place)]
-            best, source = least_of_block(best, source, lane, shape)
-            if thread < 32:
-                taken = False
-                if thread < tile and column < shape.m:
-                    distance, opened = lowered(column, row, best, source, distance, opened, tree)
-                    if row < 0:
-                        if distance == matrix.top:
-                            unreached = int32(1)
-                        else:
-                            reach = farther(reach, distance, shape)
-                    elif opened != 0:
-                        low = min(low, distance)
-                        if distance - least <= delta and distance < goal:
-                            taken = True
-                            tree.opened[uint32(column)] = 0
-                list_row(taken, row, distance, dual, other, slot, front, log)
-            cuda.syncthreads()  # the next tile goes to the same words
-        if thread < 32:
-            publish(slot, low, reach, unreached, shape, matrix, log)
-
-    return relax
-
-
 def relax_alone_with(loads: int, floats: bool) -> Any:
     """Make `relax` for one block: a thread has whole columns, and looks at all rows itself."""
     take_front, nearest_row = front_with(floats), nearest_with(loads, floats)
@@ -366,34 +317,19 @@ def publish(slot, low, reach, unreached, shape, matrix, log):
             cuda.atomic.min(log.levels, REACH + slot, farthest)
 
 
-def search_with(relax: Any, alone: bool) -> Any:
-    """Make `search` from `relax`, for a team of one block or of a grid."""
-    meet = meet_with(alone)
+def search_alone_with(relax: Any) -> Any:
+    """Make `search` from `relax`, for a team of one block."""
 
     @cuda.jit(device=True)
-    def first_column(shape):
-        """The first column that a thread relaxes."""
-        if alone:
-            return int32(cuda.threadIdx.x)
-        return int32(shape.block * shape.tile + (int32(cuda.threadIdx.x) & (shape.tile - 1)))
-
-    @cuda.jit(device=True)
-    def search(level, due, delta, shape, matrix, duals, matching, tree, front, log):
-        """Levels until no open column is nearer than the goal.
-
-        Returns
-        -------
-        level : int32
-        reach : D
-            By how much the free rows' duals may rise.
-        status : int32
-            SOLVED if a free column was reached.
-        """
+    def search(
+        level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front, log
+    ):
+        """Levels until no open column is nearer than the goal; as `levels.search_with`'s."""
         # Every second level at least settles the nearest open column for good.
         for _ in range(2 * shape.m + 8):
             slot = level % 3
             mine, known = ahead_of_level(
-                level, first_column(shape), shape, duals, matching, tree, front
+                level, int32(cuda.threadIdx.x), shape, duals, matching, tree, front
             )
             # One after the other without a question between: they are on their way together.
             rows = load_relaxed_anywhere(log.words, FRONT + slot)
@@ -416,7 +352,7 @@ def search_with(relax: Any, alone: bool) -> Any:
             clear_level(level, due, shape, matrix, log)
             count(shape, log, ITERATIONS, 1)
             count(shape, log, RELAXED, rows)
-            meet()
+            meet_in_block()
             level = int32(level + 1)
         return level, matrix.top, int32(STUCK)
 
@@ -490,8 +426,8 @@ def augment(turn, free, shape, matrix, duals, matching, lists, tree, log):
             lists.rows[other + place] = row
 
 
-def phases_with(search: Any, meet: Any) -> Any:
-    """Make `phases` from `search` and the team's barrier."""
+def phases_with(begin: Any, search: Any, meet: Any) -> Any:
+    """Make `phases` from the beginning of a search, the search, and the team's barrier."""
 
     @cuda.jit(device=True)
     def phases(turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log):
@@ -507,11 +443,12 @@ def phases_with(search: Any, meet: Any) -> Any:
                 return turn, level, int32(SOLVED)
             if late:
                 return turn, level, int32(EXPIRED)
-            begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log)
+            begin(turn, free, level, due, shape, matrix, duals, lists, tree, front, log)
             meet()
             level, reach, status = search(
-                int32(level + 1), due, delta, shape, matrix, duals, matching, tree, front, log
-            )
+                int32(level + 1), turn, free, due, delta, shape, matrix, duals, matching, lists,
+                tree, front, log,
+            )  # fmt: skip
             if status != SOLVED:
                 return turn, level, status
             update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree)

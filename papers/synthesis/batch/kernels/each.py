@@ -105,6 +105,9 @@ def assign_each_with(
             cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(WARP, int32),
             cuda.shared.array(FRONT_CHUNK, duals.v.dtype),
             cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int32),
+            int32(0), int32(0), int32(0), cuda.shared.array(1, duals.v.dtype),
+            cuda.shared.array(1, duals.v.dtype), cuda.shared.array(1, int32),
+            cuda.shared.array(1, int32),
         )  # fmt: skip
         own = Schedule(
             schedule.start_rounds, int32(n * schedule.start_stop // 1000),
@@ -134,7 +137,7 @@ def assign_each_with(
                      cuda.shared.array(size, int32), cuda.shared.array(size, int32),
                      cuda.shared.array(size, int32), cuda.shared.array(size, int32)),
                 Front(cuda.shared.array(twice, int32), cuda.shared.array(twice, duals.v.dtype),
-                      cuda.shared.array(twice, duals.v.dtype)),
+                      cuda.shared.array(twice, duals.v.dtype), front.reports),
                 Log(words, levels, totals, log.signal, log.limit),
             )  # fmt: skip
             cuda.syncthreads()
@@ -155,7 +158,7 @@ def assign_each_with(
                      tree.won[c : c + m], tree.row_claim[r : r + n],
                      tree.column_claim[c : c + m]),
                 Front(front.rows[2 * r : 2 * (r + n)], front.start[2 * r : 2 * (r + n)],
-                      front.base[2 * r : 2 * (r + n)]),
+                      front.base[2 * r : 2 * (r + n)], front.reports),
                 Log(log.words[WORDS * problem : WORDS * (problem + 1)],
                     log.levels[LEVELS * problem : LEVELS * (problem + 1)],
                     log.totals[COUNTS * problem : COUNTS * (problem + 1)], log.signal, log.limit),

@@ -1,7 +1,9 @@
 """The launch under seeded interleavings of several blocks, in a strong and in a weak memory.
 
 Every word that goes from block to block lies behind a barrier of the grid or in an atomic, but for
-one harmless race (`rounds.row_duals_with`); a barrier that is left out is what these tests notice.
+the reports between two levels of a search (`levels`), whose words bear the level's number, and one
+harmless race (`rounds.row_duals_with`). What these tests notice is a barrier that is left out, and
+a word that is taken unseen.
 """
 
 import inspect
@@ -16,7 +18,7 @@ from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
 from papers.synthesis.assignment import launches, solver
-from papers.synthesis.assignment.kernels import floats, integers, rounds, search
+from papers.synthesis.assignment.kernels import floats, integers, levels, rounds, search
 from papers.synthesis.assignment.settings import Settings
 
 SMALL = {"threads": 32, "loads": 2, "tile": 2}
@@ -28,6 +30,9 @@ SCHEDULES = {
     ),
     "warps": Settings(
         **SMALL | {"threads": 64}, blocks=2, start_rounds=0, scale_above=1000, warps_a_row=2
+    ),
+    "many": Settings(
+        **SMALL | {"tile": 8}, blocks=2, start_rounds=0, scale_above=1000, delta=10_000
     ),
     "alone": Settings(
         **SMALL | {"threads": 64},
@@ -52,7 +57,7 @@ NOT_NEEDED = {
 
 def solve(kind, seed, schedule, weak, without=()):
     """One small matrix, solved and proved; the memory, if there was something to solve."""
-    cost, maximize = draw(kind, seed, most=6)
+    cost, maximize = draw(kind, seed, most=12 if schedule == "many" else 6)
     if not has_assignment(cost, maximize):
         return None
     memory = WeakMemory(seed, without=without) if weak else None
@@ -98,16 +103,21 @@ FAULTS = {
         "cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1",
         "cuda.atomic.exch(tree.row_claim, root, turn + 1) != -1", "all equal", "warps",
     ),
-    "the first warp's reach is lost": (
-        search, "publish", "cuda.atomic.max(log.levels, REACH + slot, farthest)", "pass",
+    "a block's reach is lost": (
+        levels, "relax_with", "int32(0), reach, front)", "int32(0), matrix.none, front)",
         "uniform", "warps",
     ),
     "places are handed out twice": (
         rounds, "place_for", "int32(first + rank)", "int32(first)", "uniform", "phases",
     ),
     "the front is read before it is there": (
-        search, "front_with",
-        "front.start[here]\n        cuda.syncthreads()", "front.start[here]", "uniform", "warps",
+        levels, "gather_with", "hold(int32(offset + k), row, base, start, shape)\n"
+        "        cuda.syncthreads()", "hold(int32(offset + k), row, base, start, shape)",
+        "uniform", "warps",
+    ),
+    "reports are added up before all are read": (
+        levels, "gather_with", "inclusive, flags\n        cuda.syncthreads()",
+        "inclusive, flags", "uniform", "warps",
     ),
     "a list's count is not cleared": (
         rounds, "prepare_turn",
@@ -116,7 +126,28 @@ FAULTS = {
     ),
     "a level's nearest column is not cleared": (
         search, "clear_level", "log.levels[LEAST + slot] = matrix.top", "pass",
-        "product", "phases",
+        "product", "alone",
+    ),
+    "an old report is taken for a new one": (
+        levels, "gather_with", "if head >> 32 == level and second >> 32 == level:",
+        "if head >> 32 >= 0 and second >> 32 >= 0:", "uniform", "warps",
+    ),
+    "half of a report is old": (
+        levels, "gather_with", "if head >> 32 == level and second >> 32 == level:",
+        "if head >> 32 == level:", "uniform", "warps",
+    ),
+    "a row is taken before it is there": (
+        levels, "gather_with", "if head & MOST == 0 or has_row:", "if True:",
+        "uniform", "warps",
+    ),
+    "a later row is taken before it is there": (
+        levels, "hear", "if tag >> 32 == level:", "if True:", "uniform", "phases",
+    ),
+    "long reports are read in part": (
+        levels, "gather_with", "if flags & MANY != 0:", "if False:", "uniform", "many",
+    ),
+    "a part begins at the wrong block": (
+        levels, "parts_with", "<= wanted:", "< wanted:", "uniform", "many",
     ),
     "free columns rise too far": (
         rounds, "raise_free_columns", "least[j] + eps", "least[j] + eps + eps + 99",
@@ -131,21 +162,22 @@ FAULTS = {
         "narrow", "warps",
     ),
     "lanes of one column do not meet": (
-        search, "least_of_block", "if step >= tile:", "if step > 99:", "uniform", "warps",
+        levels, "least_of_block", "if step >= tile:", "if step > 99:", "uniform", "warps",
     ),
     "an equal distance changes the row before": (
-        search, "lowered", "if best < distance:", "if best <= distance:",
+        levels, "lowered", "if best < distance:", "if best <= distance:",
         "narrow", "warps",
     ),
     "a slack is handed on without its row's distance": (
-        search, "list_row", "front.base[other + place] = distance - dual",
-        "front.base[other + place] = -dual", "uniform", "warps",
+        levels, "take_rows_with", "tell(place, level, row, distance - dual, front)",
+        "tell(place, level, row, -dual, front)", "uniform", "warps",
     ),
-    "a level begins before the last one ends": (
-        search, "search_with", "meet()\n            level =", "level =", "uniform", "warps",
+    "a phase goes on before the search has ended": (
+        levels, "search_with", "meet_in_grid()\n", "pass\n", "uniform", "warps",
     ),
     "one block begins a level before the last one ends": (
-        search, "search_with", "meet()\n            level =", "level =", "uniform", "alone",
+        search, "search_alone_with", "meet_in_block()\n            level =", "level =",
+        "uniform", "alone",
     ),
     "a block alone opens no column": (
         search, "relax_alone_with", "distance < goal:", "False:", "uniform", "alone",
@@ -154,9 +186,10 @@ FAULTS = {
 
 
 @pytest.fixture
-def _kernels_are_made_anew():
+def _kernels_are_made_anew(monkeypatch):
     """Kernels are kept: those with a fault are made for one test, and thrown away."""
     made = (integers.assign_with, floats.assign_with, launches.kernel_for)
+    monkeypatch.setattr(levels, "PATIENCE", 2000)  # a report that does not come ends the run soon
     for cache in made:
         cache.cache_clear()
     yield
@@ -194,8 +227,26 @@ def test_a_planted_fault_is_noticed(fault, monkeypatch):
 def test_the_planted_faults_are_what_fails(monkeypatch):
     """The same runs without a fault, made of the same text: all are right."""
     assert {fault[4:] for fault in FAULTS.values()} >= {("uniform", "warps")}
-    monkeypatch.setattr(search, "publish", spoiled(search, "publish", "farthest", "farthest"))
+    monkeypatch.setattr(levels, "relax_with", spoiled(levels, "relax_with", "reach", "reach"))
     solve_many("uniform", "warps", seeds=4)
+
+
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize("slots", ["level & 1", "0"])
+def test_a_slow_reader_still_finds_the_report_and_with_one_slot_it_would_not(slots, monkeypatch):
+    """The second block sleeps before it reads; the first goes on as far as it can meanwhile."""
+    begin = "at = report_at(level, block, shape)\n        word"
+    sleep = "for _ in range(900 * shape.block):\n            pause()\n        "
+    slow = spoiled(levels, "gather_with", begin, sleep + begin)
+    monkeypatch.setattr(levels, "gather_with", slow)
+    monkeypatch.setattr(
+        levels, "report_at", spoiled(levels, "report_at", "int32(level & 1)", f"int32({slots})")
+    )
+    if slots == "0":
+        with pytest.raises(RuntimeError, match="has not ended within its bounds"):
+            solve_many("uniform", "warps")
+    else:
+        solve_many("uniform", "warps", seeds=6)
 
 
 def test_a_circle_ends_the_trace_and_the_run(monkeypatch):
