@@ -227,7 +227,7 @@ def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets
         The set whose published curve each column of panels shows, by prefix.
     """
     ours = _ours(table)
-    figure, panels = plots.new_figure(columns=2, rows=2, size=(9.6, 7.0), sharey=True)
+    figure, panels = plots.new_figure(columns=2, rows=2, size=(10.4, 7.2), sharey=True)
     for place, (prefix, what) in enumerate((("O", "original"), ("RCP", "permuted"))):
         name = printed_sets[prefix]
         printed = table[table["instance_set"] == name].drop_duplicates(x)
@@ -239,7 +239,7 @@ def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets
         name, other = _shown_set(ours, name, prefix)
         mine = ours[ours["instance_set"] == name]
         graphs = f"{name}, {mine['graphs'].iloc[0]:.0f} graphs" if len(mine) else name
-        title = f"measured, {what} graphs: {graphs}{_over(mine, 'over')}\n"
+        title = f"{what} graphs: {graphs}{_over(mine, 'over')}\n"
         title += f"{other}\n" if other and len(mine) else ""
         own = {code: code for code in SHOWN}
         _profile(panels[1][place], mine, x, own, title + measured_by(mine))
