@@ -1,7 +1,8 @@
 """Bipartite graphs, the instances of the matching problem, checked once.
 
 The vertices are the rows and columns of a sparse matrix, the edges its stored entries. Structure
-counts and values do not: a stored zero is an edge. Two entries at one place are one edge.
+counts and values do not: a stored zero is an edge, as for SciPy's matching, except in BSR and DIA
+(see `FILLED`). Two entries at one place are one edge.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ EDGE_LIMIT = 2**31 - 1
 
 
 FILLED = ("dia", "bsr")
-"""Sparse formats that fill diagonals or blocks up with zeros, so that zeros are no edges there."""
+"""Sparse formats that fill diagonals or blocks up with zeros. A stored zero cannot be told from
+these, so that zeros are no edges there; SciPy's matching takes neither format."""
 
 
 class GraphError(ValueError):
@@ -92,17 +94,19 @@ def bipartite(graph: Any, by: str = "rows") -> Graph:
     Parameters
     ----------
     graph : Graph, scipy sparse array or matrix, array_like[rows, columns], or tuple
-        Sparse: any format and any integer index type; every stored entry is an edge (but see
-        `FILLED`). Dense: every entry that is not zero. A tuple holds ``(indptr, indices, shape)``.
+        Sparse: any format and any integer index type; every stored entry is an edge, zeros too,
+        except in BSR and DIA (see `FILLED`). Dense: every entry that is not zero. A tuple holds
+        ``(indptr, indices, shape)``.
     by : {"rows", "columns"}
         Whether a tuple's ``indptr`` runs over the rows (CSR) or the columns (CSC).
 
     Raises
     ------
     GraphError
-        If the graph is not two-dimensional or holds objects, if ``indptr`` does not start at 0,
-        decreases or does not end at the number of indices, if an index lies outside the shape, or
-        if there are more than `EDGE_LIMIT` edges or vertices of a side.
+        If the graph is not two-dimensional or holds objects, if it is one of networkx, if
+        ``indptr`` does not start at 0, decreases or does not end at the number of indices, if a row
+        of a LIL matrix has more indices than values or fewer, if an index lies outside the shape,
+        or if there are more than `EDGE_LIMIT` edges or vertices of a side.
     """
     from scipy import sparse
 
@@ -132,6 +136,11 @@ def bipartite(graph: Any, by: str = "rows") -> Graph:
 def _of_dense(graph: Any) -> Any:
     from scipy.sparse import coo_array
 
+    if any(base.__module__.split(".")[0] == "networkx" for base in type(graph).__mro__):
+        raise GraphError(
+            "a networkx graph does not say which of its nodes are the rows: pass the sparse matrix "
+            "networkx.bipartite.biadjacency_matrix(graph, row_order=...)"
+        )
     array = _array(graph, "the matrix")
     if array.ndim != 2:
         raise GraphError(f"a graph is a matrix of two dimensions, not {array.ndim}")
@@ -154,6 +163,8 @@ def _of_sparse(graph: Any) -> Any:
         _check(graph.indptr, indices, graph.shape, by)
         make = csr_array if graph.format == "csr" else csc_array
         return make((np.ones(indices.size, np.int8), indices, graph.indptr), shape=graph.shape)
+    if graph.format == "lil":
+        _check_lists(graph)
     try:
         other = graph.tocoo()
         if graph.format in FILLED:
@@ -168,6 +179,20 @@ def _of_sparse(graph: Any) -> Any:
             if places.min() < 0 or places.max() >= size:
                 raise GraphError(f"a {name} index lies outside 0 .. {size - 1}")
     return coo_array((np.ones(other.row.size, np.int8), (other.row, other.col)), shape=other.shape)
+
+
+def _check_lists(graph: Any) -> None:
+    """Check that each row of a LIL matrix has as many values as indices; SciPy counts one list."""
+    for name, lists in (("rows", graph.rows), ("data", graph.data)):
+        if len(lists) != graph.shape[0]:
+            raise GraphError(
+                f"a broken lil matrix: {name} has {len(lists)} lists for {graph.shape[0]} rows"
+            )
+    for row, (places, values) in enumerate(zip(graph.rows, graph.data, strict=True)):
+        if len(places) != len(values):
+            raise GraphError(
+                f"a broken lil matrix: row {row} has {len(places)} indices and {len(values)} values"
+            )
 
 
 def _of_arrays(graph: tuple[Any, ...], by: str) -> Any:

@@ -32,8 +32,9 @@ def solve(
     Parameters
     ----------
     graph : scipy sparse array or matrix, array_like[rows, columns], Graph, or tuple
-        Structure counts: every stored entry of a sparse matrix is an edge, zeros too; of a dense
-        one every entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``.
+        Structure counts: every stored entry of a sparse matrix is an edge, zeros too, except in BSR
+        and DIA, where a stored zero cannot be told from padding and is none; of a dense one every
+        entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``.
     initial : {None, "cheap", "empty", "device"} or (row_match, column_match), optional
         The matching to start from. None is ``"cheap"``, the paper's start; ``"device"`` is the
         same made by the kernel, columns of one edge first; a pair holds int[rows] and int[columns]

@@ -121,9 +121,27 @@ def fig_1(folder: Path, plan: Plan) -> Sequence[tuple[str, Path]]:
 # ------------------------------------------------------------------------------- Figure 2
 
 
+def _cut(table: pd.DataFrame, curves: pd.DataFrame) -> str:
+    """Say where the curves of a panel stop before their codes did; empty if none does."""
+    if curves.empty:
+        return ""
+    same = (table["name"] == curves["name"].iloc[0]) & (table["source"] == curves["source"].iloc[0])
+    sums = table[same & (table["what"] == "iterations")]
+    last = curves["iteration"].max()
+    longer = {code: float(sums[code].max()) for code in OF_FIG_2 if code in sums}
+    longer = {code: total for code, total in longer.items() if total > last}
+    if not longer:
+        return ""
+    each = ", ".join(f"{code.removesuffix(' CT')} ran {n:.0f}" for code, n in longer.items())
+    return f"\ncut at iteration {last:.0f}: {each}"
+
+
 @plots.house_style()
 def fig_2(table: pd.DataFrame):
-    """Plot BFS kernel executions over the iterations, a panel a graph; print has no numbers."""
+    """Plot BFS kernel executions over the iterations, a panel a graph; print has no numbers.
+
+    The title says where the table, and so a curve, stops before the code did.
+    """
     shown = _ours(table[table["what"] == "levels"])
     names = list(dict.fromkeys(shown["name"])) or [""]
     figure, panels = plots.new_figure(columns=len(names), size=(5.2 * len(names), 3.8))
@@ -146,7 +164,7 @@ def fig_2(table: pd.DataFrame):
         axes.set_ylabel("BFS kernel executions")
         axes.set_ylim(bottom=0)
         n = f", n = {curves['n'].iloc[0]}" if len(curves) else ""
-        axes.set_title(f"{name}{n}\n{measured_by(curves)}")
+        axes.set_title(f"{name}{n}\n{measured_by(curves)}{_cut(table, curves)}")
         if len(curves):
             axes.legend()
     return figure
@@ -155,11 +173,16 @@ def fig_2(table: pd.DataFrame):
 # ------------------------------------------------------------------------------- Figures 3 and 4
 
 
-def _shown_set(ours: pd.DataFrame, prefix: str) -> str:
-    """Return the set that a panel shows: that over one second if it is large enough, else all."""
-    slow = ours[ours["instance_set"] == f"{prefix}_S1"]
-    enough = len(slow) and slow["graphs"].iloc[0] >= FEW
-    return f"{prefix}_{'S1' if enough else 'all'}"
+def _shown_set(ours: pd.DataFrame, printed: str, prefix: str) -> tuple[str, str]:
+    """Return the set that a measured panel shows, and words on it if it is not print's above.
+
+    That is print's set if we have enough graphs of it, else all graphs of its ordering.
+    """
+    same = ours[ours["instance_set"] == printed]
+    graphs = int(same["graphs"].iloc[0]) if len(same) else 0
+    if graphs >= FEW:
+        return printed, ""
+    return f"{prefix}_all", f"not print's set, of which only {graphs} graphs are here"
 
 
 def _profile(axes: Any, rows: pd.DataFrame, x: str, columns: dict[str, str], title: str) -> None:
@@ -190,6 +213,8 @@ def _over(rows: pd.DataFrame, column: str) -> str:
 def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets: dict[str, str]):
     """Plot published profiles above measured ones, original graphs beside permuted ones.
 
+    Each title names its panel's set, and says where the measured one is not the one above.
+
     Parameters
     ----------
     table : DataFrame
@@ -202,19 +227,22 @@ def _two_rows(table: pd.DataFrame, x: str, labels: tuple[str, str], printed_sets
         The set whose published curve each column of panels shows, by prefix.
     """
     ours = _ours(table)
-    figure, panels = plots.new_figure(columns=2, rows=2, size=(9.6, 7.0), sharey=True)
+    figure, panels = plots.new_figure(columns=2, rows=2, size=(10.4, 7.2), sharey=True)
     for place, (prefix, what) in enumerate((("O", "original"), ("RCP", "permuted"))):
         name = printed_sets[prefix]
         printed = table[table["instance_set"] == name].drop_duplicates(x)
         columns = {code: f"published_{code}" for code in SHOWN if f"published_{code}" in table}
         known = f"{name}{_over(printed, 'published_over')}"
-        _profile(panels[0][place], printed, x, columns, f"{what} graphs, published ({known})")
-        name = _shown_set(ours, prefix)
+        alone = printed.dropna(subset=[each for each in columns.values() if each in printed])
+        told = f"\nprint tells the value at {alone[x].iloc[0]:g} alone" if len(alone) == 1 else ""
+        _profile(panels[0][place], printed, x, columns, f"published, {what} graphs: {known}{told}")
+        name, other = _shown_set(ours, name, prefix)
         mine = ours[ours["instance_set"] == name]
         graphs = f"{name}, {mine['graphs'].iloc[0]:.0f} graphs" if len(mine) else name
-        graphs += _over(mine, "over")
+        title = f"{what} graphs: {graphs}{_over(mine, 'over')}\n"
+        title += f"{other}\n" if other and len(mine) else ""
         own = {code: code for code in SHOWN}
-        _profile(panels[1][place], mine, x, own, f"{what} graphs ({graphs})\n{measured_by(mine)}")
+        _profile(panels[1][place], mine, x, own, title + measured_by(mine))
         for line in panels:
             line[place].set_xlabel(labels[0])
             line[place].set_ylabel(labels[1])
@@ -241,13 +269,13 @@ def fig_4(table: pd.DataFrame):
 
 @plots.house_style()
 def fig_5(table: pd.DataFrame):
-    """Plot the overall speedups, PFP left and HK right, published above measured."""
+    """Plot the overall speedups, PFP left and HK right, published above measured, in one scale."""
     ours = _ours(table, "speedup")
     names = [name for name in (*sets.SETS, sets.TWINS) if name in set(table["instance_set"])]
-    figure, panels = plots.new_figure(rows=2, size=(8.4, 6.4))
-    rows = (("published_speedup", table, "published (text and Table 2)"),
-            ("speedup", ours, measured_by(ours)))  # fmt: skip
-    for line, (column, source, title) in zip(panels, rows, strict=True):
+    figure, panels = plots.new_figure(rows=2, size=(8.4, 6.4), sharey=True)
+    rows = (("published_speedup", table, "published (text and Table 2)", "not in print"),
+            ("speedup", ours, measured_by(ours), "not measured"))  # fmt: skip
+    for line, (column, source, title, missing) in zip(panels, rows, strict=True):
         axes = line[0]
         for place, code in enumerate(("PFP", "HK")):
             bars = source[source["over"] == code].dropna(subset=[column])
@@ -258,6 +286,8 @@ def fig_5(table: pd.DataFrame):
             for x, height in zip(at, heights, strict=True):
                 if height == height:
                     axes.text(x, height, f"{height:.3g}", ha="center", va="bottom", fontsize=8)
+                elif heights.notna().any():
+                    axes.text(x, 1.3, missing, ha="center", va="bottom", fontsize=7, rotation=90)
         axes.axhline(1, color="black", linewidth=0.8)
         axes.set_xticks(range(len(names)), [name.replace(" of ", "\nof ") for name in names])
         axes.grid(visible=False, axis="x")

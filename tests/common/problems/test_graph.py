@@ -2,7 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
+from scipy.sparse import (
+    bsr_array,
+    coo_array,
+    csc_array,
+    csr_array,
+    csr_matrix,
+    dia_array,
+    lil_array,
+)
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.problems import graph as graphs
 from papers.common.problems.graph import Graph, GraphError, bipartite
@@ -49,6 +58,31 @@ def test_structure_counts():
         [1, 0],
     ]
     assert bipartite(np.array([[0.0, np.nan], [-0.0, 2.0]])).edges == 2
+
+
+ZEROS = np.array([5.0, 0.0, 0.0, 7.0]), (np.arange(4), np.arange(4))
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "lil", "dok"])
+def test_a_stored_zero_is_an_edge_in_the_formats_that_fill_nothing_up(form):
+    matrix = coo_array(ZEROS, shape=(4, 4)).asformat(form)
+    assert matrix.nnz == bipartite(matrix).edges == 4
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+def test_scipys_matching_takes_a_stored_zero_for_an_edge_as_well(form):
+    matched = maximum_bipartite_matching(coo_array(ZEROS, shape=(4, 4)).asformat(form))
+    assert np.count_nonzero(matched >= 0) == 4
+
+
+def test_in_bsr_and_dia_a_stored_zero_is_no_edge_and_scipys_matching_takes_neither():
+    blocks = bsr_array(csr_array(ZEROS, shape=(4, 4)), blocksize=(2, 2))
+    diagonals = dia_array((ZEROS[0][np.newaxis], [0]), shape=(4, 4))
+    assert blocks.nnz == 8  # Four entries, and the zeros that fill two blocks up.
+    for matrix in (blocks, diagonals):
+        assert equal(bipartite(matrix), bipartite(np.diag(ZEROS[0])))
+        with pytest.raises(TypeError, match="CSC, CSR, or COO"):
+            maximum_bipartite_matching(matrix)
 
 
 def test_what_fills_up_a_diagonal_or_a_block_is_no_edge():
@@ -129,6 +163,26 @@ def test_broken_arrays_inside_a_sparse_matrix_are_named():
         bipartite(broken)
     with pytest.raises(GraphError, match="neither"):
         bipartite(([0, 1], [0], (1, 1)), by="lines")
+
+
+@pytest.mark.parametrize("rest", [[], [1.0], [1.0] * 3])
+def test_a_row_of_lil_with_more_indices_than_values_or_fewer_is_named(rest):
+    broken = lil_array((2, 3))
+    broken.rows[1], broken.data[1] = [0, 2], rest
+    with pytest.raises(GraphError, match=f"row 1 has 2 indices and {len(rest)} values"):
+        bipartite(broken)
+    broken.data = broken.data[:1]
+    with pytest.raises(GraphError, match="data has 1 lists for 2 rows"):
+        bipartite(broken)
+
+
+def test_a_graph_of_networkx_is_told_what_is_wanted():
+    """A class that claims networkx' module stands for it, because the project does not need it."""
+    like = type("Graph", (), {"__module__": "networkx.classes.graph", "__len__": lambda _: 4})
+    own = type("Roads", (like,), {"__module__": "somewhere.else"})
+    for graph in (like(), own()):
+        with pytest.raises(GraphError, match=r"networkx\.bipartite\.biadjacency_matrix"):
+            bipartite(graph)
 
 
 def test_more_edges_than_32_bits_count_are_refused(monkeypatch):

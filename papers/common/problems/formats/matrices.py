@@ -2,7 +2,8 @@
 
 A cost matrix is read from ``.npy``, from text with one row a line, or from an array of Matrix
 Market; a graph from SciPy's ``.npz`` or from Matrix Market. Of a graph structure counts: every
-stored entry is an edge, also one that is stored as zero, and both halves of a symmetric matrix are.
+stored entry is an edge, also one that is stored as zero (but in an ``.npz`` of BSR or DIA, see
+`papers.common.problems.graph.FILLED`), and both halves of a symmetric matrix are.
 Networks and grids are read by `papers.common.problems.formats.networks`.
 """
 
