@@ -123,11 +123,11 @@ def tell(place, level, word, value, front):
 def hear(place, level, like, front):
     """Wait for a pair: its word and its value, which is of the type of `like`."""
     tag, value = load_pair(front.reports, place, like)
-    for _ in range(PATIENCE):
-        if tag >> 32 == level:
-            break
+    looks = int32(0)
+    while tag >> 32 != level and looks < PATIENCE:
         pause()
         tag, value = load_pair(front.reports, place, like)
+        looks = int32(looks + 1)
     return int32(tag & 0x7FFFFFFF), value
 
 
@@ -220,7 +220,8 @@ def gather_with(floats: bool) -> Any:
         at = report_at(level, block, shape)
         word, near, far = int32(LOST), matrix.top, matrix.top
         row, base, start = int32(-1), matrix.zero, matrix.zero
-        for _ in range(PATIENCE):
+        looks = int32(0)
+        while looks < PATIENCE:
             # All are on their way together, as no answer is looked at between.
             head, near = load_pair(front.reports, at, matrix.top)
             second, far = load_pair(front.reports, int32(at + 2), matrix.top)
@@ -232,7 +233,8 @@ def gather_with(floats: bool) -> Any:
                 has_row = third >> 32 == level and fourth >> 32 == level
                 if head & MOST == 0 or has_row:
                     word, row = int32(head & 0x7FFFFFFF), int32(third & 0x7FFFFFFF)
-                    break
+                    looks = int32(PATIENCE)
+            looks = int32(looks + 1)
             pause()
         return word, near, far, row, base, start
 
