@@ -117,10 +117,12 @@ def levels_of(cxadj, cadj, rmatch, level, base, queue, count, ends, tally):
     while first < last:
         edges = 0
         for k in range(first, last):
-            column = queue[k]
-            edges += cxadj[column + 1] - cxadj[column]
-            for at in range(cxadj[column], cxadj[column + 1]):
-                row = cadj[at]
+            # An unsigned index is not asked whether it counts from the end: half of the time.
+            column = np.uint32(queue[k])
+            begin, end = cxadj[column], cxadj[np.uint32(column + np.uint32(1))]
+            edges += end - begin
+            for at in range(begin, end):
+                row = np.uint32(cadj[np.uint32(at)])
                 if level[row] < base:
                     level[row] = base + depth
                     mate = rmatch[row]

@@ -12,7 +12,7 @@ from papers.synthesis.assignment.kernels import floats, integers
 from papers.synthesis.assignment.settings import Settings
 
 MOST_STACK = 384
-"""Bytes a thread may spill: integers some 90, floats 360 since the levels of a search have reports."""
+"""Bytes a thread may spill: integers take some 90, and floats 360 since a search has reports."""
 
 
 def assembled(ptx, registers):
