@@ -4,7 +4,9 @@ A run reads the costs in passes whose numbers it counts: the row minima of the s
 rescaling, the column minima of the start, one row for a bid, one row for a row that a search
 relaxes, and the sample for the mean. It meets at the barriers that it counts. Neither can be had
 for less than its price on the card, so that their sum is a floor: waits for memory between
-barriers, the duals' traffic and the threads' unequal shares come on top.
+barriers, the duals' traffic and the threads' unequal shares come on top. The exchange of reports
+between two levels of a search is counted as a barrier and priced as one; its own price has not been
+measured.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ class Word:
     LEVEL = 16
     """The level at which a grid's search ended."""
     END = 17
-    """How it ended (`Status`)."""
+    """The end of a grid's search (`Status`)."""
 
 
 WORDS = 18

@@ -440,7 +440,7 @@ def search_with(relax: Any, floats: bool) -> Any:
     def levels_of(
         level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front, log
     ):
-        """What a block that takes part does: levels until no open column is nearer than the goal.
+        """Levels of a block that takes part, until no open column is nearer than the goal.
 
         Returns
         -------

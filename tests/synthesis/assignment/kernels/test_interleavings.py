@@ -141,7 +141,7 @@ FAULTS = {
         "uniform", "warps",
     ),
     "a later row is taken before it is there": (
-        levels, "hear", "if tag >> 32 == level:", "if True:", "uniform", "phases",
+        levels, "hear", "while tag >> 32 != level and", "while False and", "uniform", "phases",
     ),
     "long reports are read in part": (
         levels, "gather_with", "if flags & MANY != 0:", "if False:", "uniform", "many",
