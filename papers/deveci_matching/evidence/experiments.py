@@ -297,7 +297,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="peers",
-        title="Beside ECL-MM and WBPR on one H100",
+        title="Beside ECL-MM and WBPR on one card",
         kind="table",
         cells=peers,
         table=tables.peers,

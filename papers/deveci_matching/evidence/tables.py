@@ -408,10 +408,11 @@ def counts(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 def peers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return our codes beside ECL-MM and WBPR, other people's GPU codes, graph by graph.
 
-    ``published_wbpr_ms`` is the fastest of WBPR's versions.
+    ``published_wbpr_ms`` is the fastest of WBPR's versions. Times of two cards never stand in one
+    row: of each source the peers of its own card are shown.
     """
-    theirs = published("peers")
-    medians = theirs.groupby(["graph", "peer"])["solve_ms"].median().unstack("peer")
+    theirs = published("peers").rename(columns={"device": "card"})
+    medians = theirs.groupby(["graph", "card", "peer"])["solve_ms"].median().unstack("peer")
     printed = pd.DataFrame(
         {
             "published_ecl_mm_ms": medians["ecl-mm"],
@@ -422,11 +423,13 @@ def peers(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     rows = rows[(rows["kind"] == sets.RANDOM) & (rows["ordering"] == ORIGINAL)]
     rows = rows[rows["code"].isin((*CODES, *OTHER_THREADS))]
     rows = rows.assign(graph=rows["name"] + "_s" + rows["seed"].astype(str))
-    table = rows.rename(columns={"value": "measured_ms"}).merge(printed, on="graph")
+    cards = rows[rows["device"].isin(theirs["card"])].groupby("source")["device"].first()
+    rows = rows.assign(card=rows["source"].map(cards).astype(object))
+    table = rows.rename(columns={"value": "measured_ms"}).merge(printed, on=["graph", "card"])
     table = table.assign(over_ecl_mm=table["measured_ms"] / table["published_ecl_mm_ms"])
     table = order(table, by=("n", "graph", "start", "code"))
     return table[
-        ["graph", "n", "code", "start", "source", "device", "published_ecl_mm_ms",
+        ["graph", "n", "code", "start", "source", "device", "card", "published_ecl_mm_ms",
          "published_wbpr_ms", "measured_ms", "over_ecl_mm", "count"]
     ]  # fmt: skip
 
