@@ -15,7 +15,7 @@ from papers.common.gpu.limits import grid_for, largest
 from papers.common.gpu.signals import Mailbox
 from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import Costs
-from papers.synthesis.assignment.kernels import arguments, dense, floats, integers, levels
+from papers.synthesis.assignment.kernels import arguments, dense, floats, integers, reports
 from papers.synthesis.assignment.kernels import costs as costs_kernels
 from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
 from papers.synthesis.assignment.settings import WARP, Settings
@@ -89,7 +89,7 @@ class Workspace(pool.Pooled):
         self.places: dict[str, tuple[int, int, np.dtype]] = {}
         end = 0
         words = report_words(costs, self.settings)
-        for name, (size, kind) in sizes_of(*costs.shape, costs.dual, reports=words).items():
+        for name, (size, kind) in sizes_of(*costs.shape, costs.dual, of_reports=words).items():
             self.places[name] = (end, size, np.dtype(kind))
             end += -(-size * np.dtype(kind).itemsize // ALIGNMENT) * ALIGNMENT
             if name == LAST_OF_ANSWER:
@@ -165,11 +165,12 @@ class Workspace(pool.Pooled):
 
 
 def sizes_of(
-    n: int, m: int, dual: np.dtype, problems: int = 1, reports: int = 2
+    n: int, m: int, dual: np.dtype, problems: int = 1, of_reports: int = 2
 ) -> dict[str, tuple[int, Any]]:
     """Length and type of every array but the costs; the answer's come first, up to `column`.
 
-    Of several problems, ``n`` and ``m`` are all rows and all columns.
+    Of several problems, ``n`` and ``m`` are all rows and all columns. A grid's reports take
+    ``of_reports`` words.
     """
     return {
         "u": (n, dual), "v": (m, dual), "chosen": (n, dual),
@@ -180,18 +181,23 @@ def sizes_of(
         "row": (m, np.int32), "rows": (2 * n, np.int32), "bid_column": (n, np.int32),
         "before": (m, np.int32), "opened": (m, np.int32), "won": (m, np.int32),
         "row_claim": (n, np.int32), "column_claim": (m, np.int32), "front": (2 * n, np.int32),
-        "words": (arguments.WORDS * problems, np.int32), "reports": (reports, np.int64),
+        "words": (arguments.WORDS * problems, np.int32), "reports": (of_reports, np.int64),
     }  # fmt: skip
 
 
+def most_blocks(settings: Settings) -> int:
+    """Blocks that the launch has at most: as many as asked for, or one a multiprocessor."""
+    machine, wanted = device.describe(), int(settings.blocks)
+    if machine.is_gpu:
+        return min(wanted or machine.multiprocessors, machine.multiprocessors)
+    return wanted or EXECUTOR_BLOCKS
+
+
 def report_words(costs: Costs, settings: Settings) -> int:
-    """Words that the reports of a grid take (`kernels.levels`); one block has none."""
+    """Words that the reports of a grid take (`kernels.reports`); one block has none."""
     if settings.blocks == 1:
         return 2
-    machine, blocks = device.describe(), int(settings.blocks) or EXECUTOR_BLOCKS
-    if machine.is_gpu:
-        blocks = min(int(settings.blocks) or machine.multiprocessors, machine.multiprocessors)
-    return levels.words_for(costs.shape[1], int(settings.tile), blocks, costs.dual.kind == "f")
+    return reports.words_for(costs.shape[1], int(settings.tile), most_blocks(settings))
 
 
 def workspace(costs: Costs, settings: Settings, owns: bool = True) -> Workspace:
@@ -235,12 +241,8 @@ def bind_assign(
     threads = int(settings.threads)
     if settings.blocks == 1:
         return bind(kernel, 1, threads, *given)
-    resident = resident_blocks(kernel, given, threads)
-    machine = device.describe()
-    if machine.is_gpu:
-        resident = min(resident, machine.multiprocessors)
-    blocks = int(settings.blocks) or (resident if machine.is_gpu else EXECUTOR_BLOCKS)
-    return bind(kernel, min(blocks, resident), threads, *given)
+    blocks = min(most_blocks(settings), resident_blocks(kernel, given, threads))
+    return bind(kernel, blocks, threads, *given)
 
 
 def _arguments(

@@ -18,8 +18,11 @@ FRONT_CHUNK = 512
 TEAM = 256
 """Blocks that take part in a search of a grid, at most; as many threads of each read reports."""
 
-SUMS = 64
-"""Words in which the reports' counts meet: two a warp of readers, of which a block has up to 32."""
+READERS = TEAM // 32
+"""Warps that read reports, at most."""
+
+SUMS = 2 * READERS + 1
+"""Words in which what they read meets: rows and flags of each, and whether a row is lost."""
 
 
 class Shape(NamedTuple):

@@ -3,7 +3,7 @@
 A team solves the problem: the blocks of a grid, or one block (`team`).
 Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round, 3 a
 rescaling (a rectangle: 1), 4 a phase, 4 a lift of floats; and between two levels of a search one of
-a block, or of a grid the exchange of reports (`levels`).
+a block, or of a grid the exchange of reports (`reports`).
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape
@@ -32,7 +32,15 @@ from papers.common.gpu.memory_order import (
 )
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.kawtikwar_opts.kernels.clock import globaltimer
-from papers.synthesis.assignment.kernels import columns, levels, rounds, rows, search, team
+from papers.synthesis.assignment.kernels import (
+    columns,
+    levels,
+    reports,
+    rounds,
+    rows,
+    search,
+    team,
+)
 from papers.synthesis.assignment.kernels.arguments import (
     FREE,
     FRONT,
@@ -250,7 +258,7 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
         """Solve one problem by one team; the end (`arguments.Status`)."""
         clear(shape, matrix, duals, matching, tree, front, log)
         if not alone:
-            levels.clear_reports(shape, matrix, front)
+            reports.clear_reports(shape, matrix, front)
         meet()
         turn, mean = start_and_scales(
             due, schedule, shape, matrix, duals, matching, lists, tree, log
@@ -274,7 +282,7 @@ def assign_with(
         The kernel ``assign``.
     """
     solve = solve_with(loads, floats, divide, scaled, alone)
-    started, entry = (FRONT_CHUNK, 2) if floats else (1, 1)
+    started = FRONT_CHUNK if floats else 1
 
     @cuda.jit
     def assign(schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -285,7 +293,7 @@ def assign_with(
         Race: those of the stages; barriers of the team stand between them.
         """
         blocks, threads = int32(cuda.gridDim.x), int32(cuda.blockDim.x)
-        workers = levels.workers_of(shape.m, shape.tile, blocks, threads)
+        workers = reports.workers_of(shape.m, shape.tile, blocks, threads)
         work = Work(
             shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
             shape.shift, int32(cuda.blockIdx.x), blocks,
@@ -294,7 +302,7 @@ def assign_with(
             cuda.shared.array(FRONT_CHUNK, duals.v.dtype),
             cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int32),
             int32(cuda.ffs(shape.tile) - 1), workers,
-            levels.pairs_of(shape.m, shape.tile, workers, entry),
+            reports.pairs_of(shape.m, shape.tile, workers),
             cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(WARP, duals.v.dtype),
             cuda.shared.array(SUMS, int32), cuda.shared.array(TEAM, int32),
         )  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any
 from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.memory_order import load_ahead, load_relaxed_anywhere, store_relaxed_anywhere
-from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_sum
+from papers.common.gpu.reductions import warp_min, warp_sum
 from papers.synthesis.assignment.kernels.arguments import (
     EXPIRED,
     FREE,
@@ -167,31 +167,6 @@ def nearest_with(loads: int, floats: bool) -> Any:
 
 
 @cuda.jit(device=True)
-def least_of_block(best, source, mine, shape):
-    """The least of a column's parts, for the first threads of the block, a column each."""
-    nearest, sources = shape.firsts, shape.places
-    thread, tile = int32(cuda.threadIdx.x), shape.tile
-    for step in (16, 8, 4, 2, 1):
-        if step >= tile:  # the lanes that differ by it have the same column
-            other_best = cuda.shfl_xor_sync(FULL_WARP, best, step)
-            other_source = cuda.shfl_xor_sync(FULL_WARP, source, step)
-            if other_best < best:
-                best, source = other_best, other_source
-    if thread & 31 < tile:
-        place = uint32((thread >> 5) * tile + mine)
-        nearest[place], sources[place] = best, source
-    cuda.syncthreads()
-    if thread < tile:
-        last = int32((cuda.blockDim.x >> 5) - 1)
-        for w in range(int32(1), int32(last + 1), int32(4)):
-            for x in range(4):
-                place = uint32(min(int32(w + x), last) * tile + mine)
-                if nearest[place] < best:
-                    best, source = nearest[place], sources[place]
-    return best, source
-
-
-@cuda.jit(device=True)
 def lowered(column, row, best, source, distance, opened, tree):
     """Store a column's new distance, if it is smaller, and open it: its distance, whether open."""
     if best < distance:
@@ -223,6 +198,47 @@ def farther(reach, distance, shape):
 
 
 @cuda.jit(device=True)
+def farthest_of_warp(reach, shape):
+    """`farther` over the lanes of a warp; every lane gets it."""
+    if shape.square == 0:
+        return warp_min(reach)
+    return -warp_min(-reach)
+
+
+@cuda.jit(device=True)
+def weighed(column, row, distance, opened, least, goal, delta, low, reach, shape, matrix, tree):
+    """Decide about a column after its distance was lowered.
+
+    Returns
+    -------
+    low, reach : D
+        The nearest open and the farthest free column so far.
+    unreached : bool
+        Whether it is free and no path leads to it.
+    taken : bool
+        Whether its row comes into the next front; the column is closed then.
+    """
+    unreached, taken = False, False
+    if row < 0:
+        if distance == matrix.top:
+            unreached = True
+        else:
+            reach = farther(reach, distance, shape)
+    elif opened != 0:
+        low = min(low, distance)
+        if distance - least <= delta and distance < goal:
+            taken = True
+            tree.opened[uint32(column)] = 0
+    return low, reach, unreached, taken
+
+
+@cuda.jit(device=True)
+def known_of(inside, duals, matching, tree):
+    """A column's dual, row and distance, and whether it is open."""
+    return duals.v[inside], matching.row[inside], tree.distance[inside], tree.opened[inside]
+
+
+@cuda.jit(device=True)
 def ahead_of_level(level, column, shape, duals, matching, tree, front):
     """Load what a level needs in any case, before its size is known: so the loads run beside.
 
@@ -236,13 +252,12 @@ def ahead_of_level(level, column, shape, duals, matching, tree, front):
     mine : (int32, D, D)
         The entry of the front in the thread's place; it counts if the front is so long.
     known : (D, int32, D, int32)
-        The column's dual, row and distance, and whether it is open.
+        `known_of` the column.
     """
     here = uint32((level & 1) * shape.n + min(int32(cuda.threadIdx.x), int32(shape.n - 1)))
     inside = uint32(min(column, int32(shape.m - 1)))
     mine = front.rows[here], front.base[here], front.start[here]
-    known = duals.v[inside], matching.row[inside], tree.distance[inside], tree.opened[inside]
-    return mine, known
+    return mine, known_of(inside, duals, matching, tree)
 
 
 def relax_alone_with(loads: int, floats: bool) -> Any:
@@ -265,8 +280,7 @@ def relax_alone_with(loads: int, floats: bool) -> Any:
             column = int32(first + int32(cuda.threadIdx.x))
             inside = uint32(min(column, int32(shape.m - 1)))
             if first != 0:
-                v, row = duals.v[inside], matching.row[inside]
-                distance, opened = tree.distance[inside], tree.opened[inside]
+                v, row, distance, opened = known_of(inside, duals, matching, tree)
             dual = duals.u[uint32(max(row, int32(0)))]
             best, source = matrix.top, int32(-1)
             for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
@@ -282,16 +296,12 @@ def relax_alone_with(loads: int, floats: bool) -> Any:
             taken = False
             if column < shape.m:
                 distance, opened = lowered(column, row, best, source, distance, opened, tree)
-                if row < 0:
-                    if distance == matrix.top:
-                        unreached = int32(unreached + 1)
-                    else:
-                        reach = farther(reach, distance, shape)
-                elif opened != 0:
-                    low = min(low, distance)
-                    if distance - least <= delta and distance < goal:
-                        taken = True
-                        tree.opened[uint32(column)] = 0
+                low, reach, missed, taken = weighed(
+                    column, row, distance, opened, least, goal, delta, low, reach, shape, matrix,
+                    tree,
+                )  # fmt: skip
+                if missed:
+                    unreached = int32(unreached + 1)
             list_row(taken, row, distance, dual, other, slot, front, log)
         publish(slot, low, reach, unreached, shape, matrix, log)
 
@@ -302,10 +312,7 @@ def relax_alone_with(loads: int, floats: bool) -> Any:
 def publish(slot, low, reach, unreached, shape, matrix, log):
     """A warp adds what it found to the next level's slots."""
     low, unreached = warp_min(low), warp_sum(unreached)
-    sign = int32(-1)
-    if shape.square != 0:
-        sign = int32(1)
-    farthest = -sign * warp_min(-sign * reach)
+    farthest = farthest_of_warp(reach, shape)
     if cuda.threadIdx.x & 31 == 0:
         if low < matrix.top:
             cuda.atomic.min(log.levels, LEAST + slot, low)

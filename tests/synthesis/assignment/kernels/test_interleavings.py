@@ -1,7 +1,7 @@
 """The launch under seeded interleavings of several blocks, in a strong and in a weak memory.
 
 Every word that goes from block to block lies behind a barrier of the grid or in an atomic, but for
-the reports between two levels of a search (`levels`), whose words bear the level's number, and one
+the reports between two levels of a search (`reports`), whose words bear the level's number, and one
 harmless race (`rounds.row_duals_with`). What these tests notice is a barrier that is left out, and
 a word that is taken unseen.
 """
@@ -18,7 +18,7 @@ from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
 from papers.synthesis.assignment import launches, solver
-from papers.synthesis.assignment.kernels import floats, integers, levels, rounds, search
+from papers.synthesis.assignment.kernels import floats, integers, levels, reports, rounds, search
 from papers.synthesis.assignment.settings import Settings
 
 SMALL = {"threads": 32, "loads": 2, "tile": 2}
@@ -104,15 +104,15 @@ FAULTS = {
         "cuda.atomic.exch(tree.row_claim, root, turn + 1) != -1", "all equal", "warps",
     ),
     "a block's reach is lost": (
-        levels, "relax_with", "int32(0), reach, front)", "int32(0), matrix.none, front)",
-        "uniform", "warps",
+        levels, "tell_head", "low, reach = warp_min(low), farthest_of_warp(reach, shape)",
+        "low, reach = warp_min(low), reach - reach - 1", "uniform", "warps",
     ),
     "places are handed out twice": (
         rounds, "place_for", "int32(first + rank)", "int32(first)", "uniform", "phases",
     ),
     "the front is read before it is there": (
-        levels, "gather_with", "hold(int32(offset + k), row, base, start, shape)\n"
-        "        cuda.syncthreads()", "hold(int32(offset + k), row, base, start, shape)",
+        levels, "gather_with", "hold(int32(offset + k), row, value, shape, duals)\n"
+        "        cuda.syncthreads()", "hold(int32(offset + k), row, value, shape, duals)",
         "uniform", "warps",
     ),
     "reports are added up before all are read": (
@@ -129,25 +129,32 @@ FAULTS = {
         "product", "alone",
     ),
     "an old report is taken for a new one": (
-        levels, "gather_with", "if head >> 32 == level and second >> 32 == level:",
-        "if head >> 32 >= 0 and second >> 32 >= 0:", "uniform", "warps",
+        reports, "read_report", "if head >> 32 == level and second >> 32 == level",
+        "if head >> 32 >= 0 and second >> 32 >= 0", "uniform", "warps",
     ),
     "half of a report is old": (
-        levels, "gather_with", "if head >> 32 == level and second >> 32 == level:",
-        "if head >> 32 == level:", "uniform", "warps",
+        reports, "read_report", "if head >> 32 == level and second >> 32 == level",
+        "if head >> 32 == level", "uniform", "warps",
     ),
     "a row is taken before it is there": (
-        levels, "gather_with", "if head & MOST == 0 or has_row:", "if True:",
+        reports, "read_report", "head & MOST == 0 or third >> 32 == level", "True",
         "uniform", "warps",
     ),
     "a later row is taken before it is there": (
-        levels, "hear", "while tag >> 32 != level and", "while False and", "uniform", "phases",
+        reports, "hear_row", "while tag >> 32 != level and", "while False and",
+        "uniform", "phases",
+    ),
+    "a later row is not told": (
+        levels, "take_rows_with", "if taken:", "if taken and rank == 0:", "uniform", "phases",
+    ),
+    "a part of a long report is not told": (
+        levels, "take_rows_with", "if taken:", "if taken and rank < 4:", "uniform", "many",
     ),
     "long reports are read in part": (
         levels, "gather_with", "if flags & MANY != 0:", "if False:", "uniform", "many",
     ),
     "a part begins at the wrong block": (
-        levels, "parts_with", "<= wanted:", "< wanted:", "uniform", "many",
+        reports, "parts_with", "<= wanted:", "< wanted:", "uniform", "many",
     ),
     "free columns rise too far": (
         rounds, "raise_free_columns", "least[j] + eps", "least[j] + eps + eps + 99",
@@ -169,8 +176,7 @@ FAULTS = {
         "narrow", "warps",
     ),
     "a slack is handed on without its row's distance": (
-        levels, "take_rows_with", "tell(place, level, row, distance - dual, front)",
-        "tell(place, level, row, -dual, front)", "uniform", "warps",
+        levels, "take_rows_with", "value = distance - dual", "value = -dual", "uniform", "warps",
     ),
     "a phase goes on before the search has ended": (
         levels, "search_with", "meet_in_grid()\n", "pass\n", "uniform", "warps",
@@ -180,7 +186,7 @@ FAULTS = {
         "uniform", "alone",
     ),
     "a block alone opens no column": (
-        search, "relax_alone_with", "distance < goal:", "False:", "uniform", "alone",
+        search, "weighed", "distance < goal:", "False:", "uniform", "alone",
     ),
 }  # fmt: skip
 
@@ -189,7 +195,7 @@ FAULTS = {
 def _kernels_are_made_anew(monkeypatch):
     """Kernels are kept: those with a fault are made for one test, and thrown away."""
     made = (integers.assign_with, floats.assign_with, launches.kernel_for)
-    monkeypatch.setattr(levels, "PATIENCE", 2000)  # a report that does not come ends the run soon
+    monkeypatch.setattr(reports, "PATIENCE", 2000)  # a report that does not come ends the run soon
     for cache in made:
         cache.cache_clear()
     yield
@@ -235,13 +241,13 @@ def test_the_planted_faults_are_what_fails(monkeypatch):
 @pytest.mark.parametrize("slots", ["level & 1", "0"])
 def test_a_slow_reader_still_finds_the_report_and_with_one_slot_it_would_not(slots, monkeypatch):
     """The second block sleeps before it reads; the first goes on as far as it can meanwhile."""
-    begin = "at = report_at(level, block, shape)\n        word"
-    sleep = "for _ in range(900 * shape.block):\n            pause()\n        "
-    slow = spoiled(levels, "gather_with", begin, sleep + begin)
-    monkeypatch.setattr(levels, "gather_with", slow)
+    begin = "at = report_at(level, block, shape)\n    word"
+    sleep = "for _ in range(900 * shape.block):\n        pause()\n    "
     monkeypatch.setattr(
-        levels, "report_at", spoiled(levels, "report_at", "int32(level & 1)", f"int32({slots})")
+        reports, "read_report", spoiled(reports, "read_report", begin, sleep + begin)
     )
+    one_of = spoiled(reports, "report_at", "int32(level & 1)", f"int32({slots})")
+    monkeypatch.setattr(reports, "report_at", one_of)
     if slots == "0":
         with pytest.raises(RuntimeError, match="has not ended within its bounds"):
             solve_many("uniform", "warps")
