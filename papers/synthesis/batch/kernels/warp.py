@@ -370,7 +370,8 @@ def assign_with(width: int, inside: bool) -> Any:
     bids, augment = bids_with(columns, index), augment_with(path_with(columns, index))
     write = write_with(index)
 
-    @cuda.jit
+    # Told that a block is one warp, the compiler keeps addresses in registers across the steps.
+    @cuda.jit(launch_bounds=32)
     def assign(batch, out):
         """Solve many assignment problems whose costs lie in device memory.
 
