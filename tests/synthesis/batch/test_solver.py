@@ -1,6 +1,7 @@
 """Batches: the reference's answers and counts, every kind, stacks and lists, in the executor."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignme
 import papers
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
+from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.common.gpu.signatures import argument_types
 from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
@@ -17,7 +19,15 @@ from papers.synthesis.assignment.costs import WIDEST
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.batch import launches, reference, solver
 from papers.synthesis.batch.costs import NARROW, WIDTHS, stack_of
-from papers.synthesis.batch.kernels import floats, solve, warp, wide
+from papers.synthesis.batch.kernels import (
+    each,
+    each_floats,
+    each_integers,
+    floats,
+    solve,
+    warp,
+    wide,
+)
 from papers.synthesis.solvers import SOLVERS
 
 
@@ -114,6 +124,50 @@ def test_a_block_takes_problems_of_several_shapes():
         assert answers.counters["rounds"] > 0
         for cost, answer in zip(costs, answers, strict=True):
             assert_optimal(cost, answer, True)
+
+
+def test_a_run_that_was_interrupted_is_forgotten_by_the_next():
+    """The words of launches that nobody awaited are no answers to the next ones."""
+    cost = np.random.default_rng(7).integers(0, 99, (2, 6, 6))
+    state = solver.upload(cost)
+    launch = state.groups[0].launches["assign"]
+
+    def interrupts(enqueue):
+        enqueue()
+        raise KeyboardInterrupt
+
+    launch.on_enqueue = interrupts
+    with pytest.raises(KeyboardInterrupt):
+        solver.run(state)
+    launch.on_enqueue = None
+    status = state.groups[0].arrays["status"]
+    for _ in range(2):
+        device.overwrite(status, np.full(2, -1, np.int32))
+        solver.run(state)
+        assert device.to_host(status).tolist() == [Status.SOLVED] * 2
+        assert state.groups[0].mailbox._seen == state.groups[0].mailbox._word[0] >> PAYLOAD_BITS
+
+
+@pytest.mark.parametrize(
+    ("longest", "kind", "width", "made"),
+    [(300, "int32", 512, 320), (320, "int64", 512, 320), (321, "int32", 512, 512),
+     (300, "float64", 512, 512), (256, "float64", 256, 256), (200, "int32", 256, 256)],
+)  # fmt: skip
+def test_a_block_s_kernel_is_made_for_what_fits_shared_memory(longest, kind, width, made):
+    assert launches.width_for(longest, kind, width) == made
+    assert launches.threads_for(made).bit_count() == 1
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "float64"])
+def test_what_a_block_keeps_in_shared_memory_fits(kind, monkeypatch):
+    """A block has 48 KiB: the assembler counts what a kernel's text declares."""
+    width = each.SHARED_WIDTH_FLOATS if kind == "float64" else each.SHARED_WIDTH
+    module = each_floats if kind == "float64" else each_integers
+    ptx = compiled(
+        module.assign_each_with(width, 8), kind, monkeypatch, each.SIGNATURE, optimized=False
+    )
+    declared = re.findall(r"\.shared .*?\.b8 \w+\[(\d+)\]", ptx)
+    assert 30_000 < sum(map(int, declared)) <= 48 * 1024
 
 
 def test_threads_cover_every_width():
@@ -286,8 +340,8 @@ def test_a_warp_keeps_its_columns_in_registers_and_has_no_barrier_of_a_block(
     assert ptx.count("redux.sync.min.s32") >= 5
 
 
-def compiled(kernel, kind, monkeypatch):
-    """A kernel's PTX, which has no local memory and no call."""
+def compiled(kernel, kind, monkeypatch, signature=solve.SIGNATURE, optimized=True):
+    """A kernel's PTX; of the optimizer's without local memory and calls."""
     cuda = pytest.importorskip("numba.cuda")
     import numba.cuda.dispatcher as dispatcher
 
@@ -295,8 +349,11 @@ def compiled(kernel, kind, monkeypatch):
         compute_capability = (9, 0)
 
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: Card)
-    types = argument_types(solve.SIGNATURE, kind)
-    ptx, _ = cuda.compile(kernel.py_func, types, device=False, abi="numba", cc=(9, 0))
-    assert ".local" not in ptx
-    assert "call" not in ptx
+    types = argument_types(signature, kind)
+    ptx, _ = cuda.compile(
+        kernel.py_func, types, device=False, abi="numba", cc=(9, 0), opt=optimized
+    )
+    if optimized:
+        assert ".local" not in ptx
+        assert "call" not in ptx
     return ptx

@@ -179,13 +179,13 @@ FAULTS_OF_EACH = {
     ),
     "all problems share one matching": (
         "Matching(matching.column[r : r + n], matching.row[c : c + m])",
-        "Matching(matching.column[:n], matching.row[:m])", 260,
+        "Matching(matching.column[:n], matching.row[:m])", 330,
     ),
     "all problems have the first one's costs": (
         "matrix.cost[first : first + int64(n) * m]", "matrix.cost[: int64(n) * m]", 130
     ),
 }  # fmt: skip
-"""Words of `each.assign_each_with`, wrong ones, and a side: in shared memory up to 256."""
+"""Words of `each.assign_each_with`, wrong ones, and a side: in shared memory up to 320."""
 
 
 @pytest.fixture
