@@ -21,7 +21,8 @@ def warp_min_int32(typingctx: Any, value: Any) -> Any:
         word = ir.IntType(32)
         text = "redux.sync.min.s32 $0, $1, 0xffffffff;"
         asm = ir.InlineAsm(ir.FunctionType(word, [word]), text, "=r,r,~{memory}", side_effect=True)
-        return builder.call(asm, args)
+        # All lanes meet in it: the optimizer may not copy it into the branches before it.
+        return builder.call(asm, args, attrs=("convergent",))
 
     return types.int32(value), codegen
 
