@@ -17,6 +17,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -71,12 +72,17 @@ def key_of(part: Any) -> Any:
         return part
     if isinstance(part, SCALARS):
         return type(part)
-    from numba.cuda.cudadrv.devicearray import DeviceNDArray
-
-    if type(part) is DeviceNDArray and part.size and part.is_c_contiguous():
+    if type(part) is _device_array() and part.size and part.is_c_contiguous():
         # A broadcast array has strides of 0, and is not typed as contiguous.
         return None if 0 in part.strides else (part.dtype, part.ndim)
     return None
+
+
+@cache
+def _device_array() -> Any:
+    from numba.cuda.cudadrv.devicearray import DeviceNDArray
+
+    return DeviceNDArray
 
 
 def values_of(leaf: Any) -> tuple[Any, ...]:
