@@ -29,6 +29,9 @@ class Launch:
     ----------
     name : str
         The kernel's name.
+    kernel : numba.cuda dispatcher
+    config : (int, int, int)
+        Blocks, threads a block, and bytes of dynamic shared memory.
     arguments : tuple
         Device arrays, scalars and named tuples of these, as they were bound.
     count : int
@@ -39,8 +42,8 @@ class Launch:
     """
 
     __slots__ = (
-        "_compiled", "_config", "_enqueue", "_go", "_kernel", "_on_enqueue", "_parameters",
-        "arguments", "count", "name",
+        "_compiled", "_enqueue", "_go", "_on_enqueue", "_parameters", "arguments", "config",
+        "count", "kernel", "name",
     )  # fmt: skip
 
     def __init__(
@@ -56,8 +59,8 @@ class Launch:
         self.name: str = kernel.py_func.__name__
         self.count = 0
         self._on_enqueue: Hook | None = None
-        self._kernel: Any = kernel
-        self._config = (grid, block, shared_bytes)
+        self.kernel: Any = kernel
+        self.config = (grid, block, shared_bytes)
         self._compiled: Any = None
         self._parameters: Any = None
         # What enqueues does not know the launch: a circle would keep device memory for long.
@@ -65,7 +68,7 @@ class Launch:
         if device.describe().is_gpu:
             self._bind_gpu()
         else:
-            self._enqueue = _InExecutor(kernel, self._config, self.arguments)
+            self._enqueue = _InExecutor(kernel, self.config, self.arguments)
         self._go = self._enqueue
 
     def _bind_gpu(self) -> None:
@@ -77,11 +80,11 @@ class Launch:
         # Private names of numba-cuda 0.30 (see numba-cuda's _Kernel.launch): pyproject pins it.
         from cuda.bindings import driver
 
-        types = tuple(self._kernel.typeof_pyval(argument) for argument in self.arguments)
-        self._compiled = store.compiled(self._kernel, types)
+        types = tuple(self.kernel.typeof_pyval(argument) for argument in self.arguments)
+        self._compiled = store.compiled(self.kernel, types)
         self._parameters = Parameters(self._compiled, self.arguments, self.name)
         config = driver.CUlaunchConfig()
-        config.gridDimX, config.blockDimX, config.sharedMemBytes = self._config
+        config.gridDimX, config.blockDimX, config.sharedMemBytes = self.config
         config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1
         config.hStream = driver.CUstream(0)
         if self._compiled.cooperative:
@@ -109,7 +112,7 @@ class Launch:
         if self._parameters is not None:
             if not self._parameters.write(place, value, before):
                 kind = self._compiled.argument_types[place]
-                if self._kernel.typeof_pyval(value) != kind:
+                if self.kernel.typeof_pyval(value) != kind:
                     raise TypeError(f"{self.name}: argument {place} is a {kind}")
                 self._parameters.write_slowly(place, value)
         elif before is not None and type(value) is not type(before):
@@ -150,7 +153,7 @@ class Launch:
         """Add the launch to a CUDA graph behind a node, or to an empty one; returns its node."""
         from cuda.core import LaunchConfig
 
-        grid, block, shared_bytes = self._config
+        grid, block, shared_bytes = self.config
         config = LaunchConfig(
             grid=grid, block=block, shmem_size=shared_bytes,
             is_cooperative=self._compiled.cooperative,

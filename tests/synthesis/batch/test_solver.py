@@ -187,7 +187,7 @@ def test_a_warp_has_the_references_duals_and_counts(shape):
         state = solver.upload(cost)
         (launch,) = (group.launches["assign"] for group in state.groups)
         width = next(width for width in WIDTHS if m <= width)
-        assert launch._kernel is warp.assign_with(width, n * m < 12_000)
+        assert launch.kernel is warp.assign_with(width, n * m < 12_000)
         solver.run(state)
         answers = solver.download(state)
         told = [reference.solve(one) for one in cost]
