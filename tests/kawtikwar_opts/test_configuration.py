@@ -245,12 +245,14 @@ class Definition:
         return Executable()
 
 
-def named(name):
+class Named(Launch):
     """A bound launch on a card that is not there."""
-    made = Launch.__new__(Launch)
-    made.name, made.count, made._on_enqueue = name, 0, None
-    made._handle, made._config, made._flat, made._stream = name, "shape", (1, 2), "stream"
-    return made
+
+    def __init__(self, name):
+        self.name, self.count, self._on_enqueue = name, 0, None
+
+    def add_to(self, node):
+        return node.launch("shape", self.name, 1, 2)
 
 
 @pytest.fixture
@@ -273,7 +275,7 @@ def graphs(monkeypatch):
 
 def test_a_straight_run_is_one_graph_and_is_built_once(graphs, monkeypatch):
     monkeypatch.setattr(Launch, "__call__", lambda self: graphs.append(self.name))
-    queue, (a, b, c) = graph.Queue(), map(named, "abc")
+    queue, (a, b, c) = graph.Queue(), map(Named, "abc")
     for wanted in ((a, b, c), (a, b), (a, b, c), (c,)):
         for launch in wanted:
             queue.add(launch)
@@ -289,7 +291,7 @@ def test_a_straight_run_is_one_graph_and_is_built_once(graphs, monkeypatch):
 
 def test_a_clock_of_the_kernels_sees_every_launch(graphs, monkeypatch):
     monkeypatch.setattr(Launch, "__call__", lambda self: graphs.append(self.name))
-    both = graph.Graph(map(named, "ab"))
+    both = graph.Graph(map(Named, "ab"))
     monkeypatch.setattr(clocks, "kernel_clock", object())
     both()
     assert graphs == ["a", "b"]

@@ -255,10 +255,11 @@ def test_a_dual_update_that_changes_nothing_ends_by_the_bound():
 def test_a_kernel_that_cannot_stop_by_itself_ends_by_the_bounds(name):
     """Planted: step 4 sweeps on when it has found nothing, and says that it has found a zero."""
     state = solver.upload(HARD, step_4=name)
-    launch, (grid, block) = state.launches["step_4"], state.launches["step_4"]._config
-    endless = without_a_stop(launch._handle)
+    launch = state.launches["step_4"]
+    grid, block, shared_bytes = launch.config
+    endless = without_a_stop(launch.kernel)
     state.launches["step_4"] = bind(
-        endless, grid, block, *launch.arguments, shared_bytes=launch._flat[1]
+        endless, grid, block, *launch.arguments, shared_bytes=shared_bytes
     )
     with pytest.raises(GivenUpError, match="no alternating path after 21 launches") as told:
         solver.run(state)

@@ -1,8 +1,8 @@
-"""Kernel launches whose arguments are flattened once.
+"""Kernel launches whose parameters are packed once.
 
 Numba unpacks every array argument anew at every launch (8 to 12 us each). The kernels of these
-papers run thousands of times on the same arrays, so `bind` unpacks the arguments once and keeps
-the launch configuration; a launch is then one call into the driver.
+papers run thousands of times on the same arrays, so `bind` packs the parameters once
+(`compiled.parameters`) and keeps the launch configuration; a launch is then one call of the driver.
 
 On a machine without a GPU the same bound launch runs in the CPU executor.
 """
@@ -10,11 +10,11 @@ On a machine without a GPU the same bound launch runs in the CPU executor.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import Any
 
 from papers.common.gpu import clocks, device
 from papers.common.gpu.compiled import store
+from papers.common.gpu.compiled.parameters import Parameters
 
 REGISTERS = 65536
 """32-bit registers of a multiprocessor, on every card since Kepler."""
@@ -29,6 +29,9 @@ class Launch:
     ----------
     name : str
         The kernel's name.
+    kernel : numba.cuda dispatcher
+    config : (int, int, int)
+        Blocks, threads a block, and bytes of dynamic shared memory.
     arguments : tuple
         Device arrays, scalars and named tuples of these, as they were bound.
     count : int
@@ -39,8 +42,8 @@ class Launch:
     """
 
     __slots__ = (
-        "_compiled", "_config", "_flat", "_go", "_handle", "_kernel", "_launcher", "_on_enqueue",
-        "_segments", "_stream", "arguments", "count", "name",
+        "_compiled", "_enqueue", "_go", "_on_enqueue", "_parameters", "arguments", "config",
+        "count", "kernel", "name",
     )  # fmt: skip
 
     def __init__(
@@ -51,50 +54,49 @@ class Launch:
         args: Iterable[Any],
         shared_bytes: int = 0,
     ):
-        # The flattened form holds bare addresses: this keeps their arrays alive.
+        # The packed parameters hold bare addresses: this keeps their arrays alive.
         self.arguments: tuple[Any, ...] = tuple(args)
         self.name: str = kernel.py_func.__name__
         self.count = 0
         self._on_enqueue: Hook | None = None
-        self._launcher: Callable[..., object]
-        self._kernel: Any = kernel
+        self.kernel: Any = kernel
+        self.config = (grid, block, shared_bytes)
         self._compiled: Any = None
-        self._segments: list[list[Any]] = []
+        self._parameters: Any = None
+        # What enqueues does not know the launch: a circle would keep device memory for long.
+        self._enqueue: Any
         if device.describe().is_gpu:
-            self._bind_gpu(kernel, grid, block, shared_bytes)
+            self._bind_gpu()
         else:
-            self._launcher = device.executor().launch
-            self._handle, self._config, self._stream = kernel, (grid, block), None
-            self._flat: tuple[Any, ...] = (self.arguments, shared_bytes)
-        self._go = self._launcher
+            self._enqueue = _InExecutor(kernel, self.config, self.arguments)
+        self._go = self._enqueue
 
-    def _bind_gpu(self, kernel: Any, grid: int, block: int, shared_bytes: int) -> None:
+    def _bind_gpu(self) -> None:
+        """Compile the kernel, pack its parameters and the launch's configuration.
+
+        One call of the driver enqueues it then. `cuda.core.launch` would convert every parameter
+        at each launch, and ask the driver how many blocks of a cooperative kernel fit.
+        """
         # Private names of numba-cuda 0.30 (see numba-cuda's _Kernel.launch): pyproject pins it.
-        from cuda.core import LaunchConfig, launch
-        from numba.cuda.cudadrv import driver
+        from cuda.bindings import driver
 
-        types = tuple(kernel.typeof_pyval(argument) for argument in self.arguments)
-        self._compiled = compiled = store.compiled(kernel, types)
-        kinds = zip(compiled.argument_types, self.arguments, strict=True)
-        self._segments = [self._flattened(kind, value) for kind, value in kinds]
-        self._handle = compiled._codelibrary.get_cufunc().kernel
-        self._config = LaunchConfig(
-            grid=grid, block=block, shmem_size=shared_bytes, is_cooperative=compiled.cooperative
-        )
-        self._stream = driver._to_core_stream(0)
-        self._flat = tuple(chain.from_iterable(self._segments))
-        self._launcher = launch
-
-    def _flattened(self, kind: Any, value: Any) -> list[Any]:
-        flat: list[Any] = []
-        write_back: list[Any] = []
-        self._compiled._prepare_args(kind, value, 0, write_back, flat)
-        if write_back:
-            raise TypeError(f"{self.name}: a host array was passed where device memory is needed")
-        return flat
+        types = tuple(self.kernel.typeof_pyval(argument) for argument in self.arguments)
+        self._compiled = store.compiled(self.kernel, types)
+        self._parameters = Parameters(self._compiled, self.arguments, self.name)
+        config = driver.CUlaunchConfig()
+        config.gridDimX, config.blockDimX, config.sharedMemBytes = self.config
+        config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1
+        config.hStream = driver.CUstream(0)
+        if self._compiled.cooperative:
+            together = driver.CUlaunchAttribute()
+            together.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+            together.value.cooperative = 1
+            config.attrs, config.numAttrs = [together], 1
+        function = driver.CUfunction(int(self._compiled._codelibrary.get_cufunc().kernel.handle))
+        self._enqueue = _on_gpu(self.name, config, function, self._parameters)
 
     def replace(self, place: int, value: Any) -> None:
-        """Bind another value of the same type in an argument's place; the others stay flattened.
+        """Bind another value of the same type in an argument's place; the others stay packed.
 
         Parameters
         ----------
@@ -107,23 +109,24 @@ class Launch:
             If the value is of another type, which the kernel was not compiled for.
         """
         before = self.arguments[place]
-        if self._compiled is not None:
-            kind = self._compiled.argument_types[place]
-            if self._kernel.typeof_pyval(value) != kind:
-                raise TypeError(f"{self.name}: argument {place} is a {kind}")
-            self._segments[place] = self._flattened(kind, value)
-            self._flat = tuple(chain.from_iterable(self._segments))
+        if self._parameters is not None:
+            if not self._parameters.write(place, value, before):
+                kind = self._compiled.argument_types[place]
+                if self.kernel.typeof_pyval(value) != kind:
+                    raise TypeError(f"{self.name}: argument {place} is a {kind}")
+                self._parameters.write_slowly(place, value)
         elif before is not None and type(value) is not type(before):
             raise TypeError(f"{self.name}: argument {place} is a {type(before).__name__}")
-        self.arguments = (*self.arguments[:place], value, *self.arguments[place + 1 :])
-        if self._compiled is None:
-            self._flat = (self.arguments, self._flat[1])
+        self._keep(place, value)
 
     def release(self, place: int) -> None:
         """Let go of an argument's arrays; `replace` has to follow before the next launch."""
-        self.arguments = (*self.arguments[:place], None, *self.arguments[place + 1 :])
-        if self._compiled is None:
-            self._flat = (self.arguments, self._flat[1])
+        self._keep(place, None)
+
+    def _keep(self, place: int, value: Any) -> None:
+        self.arguments = (*self.arguments[:place], value, *self.arguments[place + 1 :])
+        if self._parameters is None:
+            self._enqueue.arguments = self.arguments
 
     @property
     def on_enqueue(self) -> Hook | None:
@@ -132,31 +135,64 @@ class Launch:
 
     @on_enqueue.setter
     def on_enqueue(self, hook: Hook | None) -> None:
-        # The hook takes the launcher's place, so that a launch without one asks nothing.
-        launcher = self._launcher
+        # The hook takes the enqueuing's place, so that a launch without one asks nothing.
+        enqueue = self._enqueue
         self._on_enqueue = hook
-        self._go = launcher if hook is None else lambda *given: hook(lambda: launcher(*given))
+        self._go = enqueue if hook is None else lambda: hook(enqueue)
 
     def __call__(self) -> None:
         """Enqueue the kernel."""
         self.count += 1
-        if self._stream is None:
-            grid, block = self._config
-            arguments, shared_bytes = self._flat
-            self._go(self._handle, grid, block, arguments, shared_bytes)
-        elif clocks.kernel_clock is None:
-            self._go(self._stream, self._config, self._handle, *self._flat)
+        if self._parameters is None or clocks.kernel_clock is None:
+            self._go()
         else:
             with clocks.kernel_clock.measure(self.name):
-                self._go(self._stream, self._config, self._handle, *self._flat)
+                self._go()
 
     def add_to(self, node: Any) -> Any:
         """Add the launch to a CUDA graph behind a node, or to an empty one; returns its node."""
-        return node.launch(self._config, self._handle, *self._flat)
+        from cuda.core import LaunchConfig
+
+        grid, block, shared_bytes = self.config
+        config = LaunchConfig(
+            grid=grid, block=block, shmem_size=shared_bytes,
+            is_cooperative=self._compiled.cooperative,
+        )  # fmt: skip
+        kinds = zip(self._compiled.argument_types, self.arguments, strict=True)
+        flat = [one for kind, value in kinds for one in self._parameters.flattened(kind, value)]
+        return node.launch(config, self._compiled._codelibrary.get_cufunc().kernel, *flat)
 
     def reset(self) -> None:
         """Set `count` to zero."""
         self.count = 0
+
+
+def _on_gpu(name: str, config: Any, function: Any, parameters: Parameters) -> Callable[[], None]:
+    """Return the function that enqueues a kernel: one call of the driver."""
+    from cuda.bindings import driver
+
+    call, given = driver.cuLaunchKernelEx, (config, function, parameters.address, 0)
+    kept = parameters  # the driver reads its memory at each call
+
+    def enqueue() -> None:
+        (error,) = call(*given)
+        if error:
+            told = f"{error.name}, with {kept.count} parameters"
+            raise RuntimeError(f"{name}: the driver refused the launch: {told}")
+
+    return enqueue
+
+
+class _InExecutor:
+    """Runs a kernel in the CPU executor that is there when the launch is bound."""
+
+    def __init__(self, kernel: Any, config: tuple[int, int, int], arguments: tuple[Any, ...]):
+        self.kernel, self.config, self.arguments = kernel, config, arguments
+        self.launch = device.executor().launch
+
+    def __call__(self) -> None:
+        grid, block, shared_bytes = self.config
+        self.launch(self.kernel, grid, block, self.arguments, shared_bytes)
 
 
 def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) -> Launch:

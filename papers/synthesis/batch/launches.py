@@ -1,8 +1,9 @@
 """Device memory and the bound launch of the problems of one type and one class of sizes.
 
-Up to `WARPS_WIDTH` a side a problem is solved one row after the other
-(`kernels.solve`); beyond, a block takes all free rows at once (`kernels.each`), unless integers
-differ by more than its auction has room for.
+Integers of 32 bits up to 128 a side are solved by a warp, one row after the other
+(`kernels.warp`), others up to `WARPS_WIDTH` a side in that way by a block (`kernels.solve`);
+beyond, a block takes all free rows at once (`kernels.each`), unless integers differ by more than
+its auction has room for.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from papers.synthesis.assignment.launches import (
 )
 from papers.synthesis.assignment.settings import WARP, Settings
 from papers.synthesis.batch.costs import Stack
-from papers.synthesis.batch.kernels import each, each_floats, each_integers, floats, narrow, wide
+from papers.synthesis.batch.kernels import each, each_floats, each_integers, floats, warp, wide
 from papers.synthesis.batch.kernels import solve as kernels
 from papers.synthesis.batch.reference import COUNTS, REPAIRS
 
 WARPS_WIDTH = 64
-"""The longest side of problems that are solved row by row."""
+"""The longest side of problems that a block solves row by row."""
 
 LARGEST_BLOCK, EXECUTOR_BLOCK = 512, 64
 """Threads a block of `kernels.each` at most; in the CPU executor every thread costs time."""
@@ -46,7 +47,7 @@ MOST_COLUMNS = 4
 PER_MILLE = 1000
 """The shares of so many rows are in per mille: `kernels.each` has problems of several sizes."""
 
-ONE_BY_ONE = {"int32": narrow, "int64": wide, "float64": floats}
+ONE_BY_ONE = {"int64": wide, "float64": floats}
 
 
 @dataclass
@@ -99,7 +100,7 @@ def group_of(
         matrices[0] if len(matrices) == 1 else np.concatenate([one.reshape(-1) for one in matrices])
     )
     spread = max(stacks[number].spread for number in numbers)
-    one_by_one = width <= WARPS_WIDTH or spread >= WIDEST
+    one_by_one = is_one_by_one(kind, width, spread)
     group = Group(numbers, len(shapes), COUNTS if one_by_one else arguments.TOTALS)
     group.mailbox = Mailbox()
     a = group.arrays
@@ -111,11 +112,18 @@ def group_of(
     a["status"] = device.empty(len(shapes), np.int32)
     a["ended"] = device.to_device(np.zeros(3, np.int64))
     if one_by_one:
-        launch = _one_by_one(group, np.dtype(kind), width, loose, (rows, columns), limit)
+        launch = _one_by_one(group, np.dtype(kind), width, loose, shapes, limit)
     else:
+        width = width_for(int(shapes.max()), kind, width)
         launch = _each(group, np.dtype(kind), width, loose, (rows, columns), limit, spread)
     group.launches["assign"] = launch
     return group
+
+
+def is_one_by_one(kind: str, width: int, spread: int) -> bool:
+    """Whether problems are solved one row after the other."""
+    most = warp.WIDEST_SIDE if kind == "int32" else WARPS_WIDTH
+    return width <= most or spread >= WIDEST
 
 
 def shape_of(width: int) -> tuple[int, int]:
@@ -129,11 +137,11 @@ def _one_by_one(
     kind: np.dtype,
     width: int,
     loose: np.ndarray,
-    sizes: tuple[int, int],
+    shapes: np.ndarray,
     limit: np.int64,
 ) -> Launch:
-    """Bind `kernels.solve`: a block a problem, which solves it row by row."""
-    a, (rows, columns) = group.arrays, sizes
+    """Bind `kernels.warp` or `kernels.solve`, which solve a problem row by row."""
+    a, (rows, columns) = group.arrays, map(int, shapes.sum(axis=0))
     a["loose"] = device.to_device(loose)
     for name, size, of in (
         ("column", rows, np.int32), ("u", rows, kind), ("v", columns, kind),
@@ -141,20 +149,39 @@ def _one_by_one(
     ):  # fmt: skip
         a[name] = device.empty(size, of)
     threads, a_thread = shape_of(width)
+    shared = 0
+    if kind == np.int32:
+        sizes = [warp.shared_bytes(*shape) for shape in np.unique(shapes, axis=0).tolist()]
+        threads, shared = WARP, max(sizes) if min(sizes) else 0
+        kernel = warp.assign_with(width, shared > 0)
+    else:
+        kernel = ONE_BY_ONE[kind.name].assign_with(width, a_thread)
     word = group.mailbox.device_word  # type: ignore[union-attr]
     return bind(
-        ONE_BY_ONE[kind.name].assign_with(width, a_thread), group.problems, threads,
+        kernel, group.problems, threads,
         kernels.Batch(a["cost"], a["first"], a["lines"], a["loose"],
                       np.int32(REPAIRS if kind.kind == "f" else -1), largest(kind),
                       kind.type(0), limit),
         kernels.Out(a["column"], a["u"], a["v"], a["status"], a["totals"], a["ended"], word),
+        shared_bytes=shared,
     )  # fmt: skip
 
 
+def width_for(longest: int, kind: str, width: int) -> int:
+    """The longest side that the block's kernel is made for: of a class, or less.
+
+    Where duals and lists fit shared memory, that spares trips to the level behind, above all of the
+    atomics, and half a large block's threads are enough: two problems share a multiprocessor. So
+    208 problems of 300 a side are one wave on 132 multiprocessors, and not two.
+    """
+    less = each.SHARED_WIDTH_FLOATS if kind == "float64" else each.SHARED_WIDTH
+    return less if longest <= less < width else width
+
+
 def threads_for(width: int) -> int:
-    """Threads of a block that solves problems with sides up to `width`."""
+    """Threads of a block that solves problems with sides up to `width`: a power of two."""
     most = LARGEST_BLOCK if device.describe().is_gpu else EXECUTOR_BLOCK
-    return min(width, most)
+    return min(1 << (width.bit_length() - 1), most)
 
 
 @cache

@@ -1,4 +1,6 @@
-"""A small problem of a batch in plain NumPy: the oracle of `kernels.solve`, and of its counts.
+"""A small problem of a batch in plain NumPy: the oracle of `kernels.warp` and `kernels.solve`.
+
+Their counts are its own, and of integers their duals.
 
 Notation: ``c`` costs [n, m] with n <= m, ``v`` column duals; a row's dual is the cost of its pair
 less the column's dual, so none is kept. Jonker and Volgenant, "A shortest augmenting path algorithm

@@ -37,6 +37,8 @@ class State:
         In working form; those without an entry are in no group.
     groups : list of Group
     solved : bool
+    settled : bool
+        Whether the host has heard of the end of every launch.
     """
 
     costs: Any
@@ -46,6 +48,7 @@ class State:
     stacks: list[Stack]
     groups: list[Group] = field(default_factory=list)
     solved: bool = False
+    settled: bool = True
 
 
 class Answers(Sequence[Assignment]):
@@ -166,9 +169,16 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """
     state.solved = False
     for group in state.groups:
-        group.forget()
-        group.launches["assign"]()
-    if any([group.payload() for group in state.groups]):
+        if not state.settled:  # an interrupted run: its words are still to come
+            group.forget()
+    state.settled = False
+    for group in state.groups:
+        launch = group.launches["assign"]
+        launch.reset()
+        launch()
+    told = [group.payload() for group in state.groups]
+    state.settled = True
+    if any(told):
         _raise(state)
     state.solved = True
 

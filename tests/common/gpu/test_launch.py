@@ -1,5 +1,8 @@
 """Bound launches."""
 
+import ctypes
+import gc
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +10,10 @@ import pytest
 from numba import cuda
 
 from papers.common.gpu import clocks, device, launch
+
+driver = pytest.importorskip("cuda.bindings.driver")
+typing = pytest.importorskip("numba.cuda.typing.typeof")
+typeof, Purpose = typing.typeof, typing.Purpose
 
 
 @cuda.jit
@@ -82,38 +89,42 @@ def test_an_argument_is_replaced():
 class Compiled:
     """A compiled kernel, as `Launch` uses numba-cuda's: it flattens named tuples and numbers."""
 
-    cooperative = True
-
-    def __init__(self, types):
+    def __init__(self, types, cooperative=True):
         self.argument_types = types
+        self.cooperative = cooperative
+        self.flattened = []
         self._codelibrary = self
-        self.kernel = "handle"
+        self.kernel = self
+
+    handle = 4096
 
     def get_cufunc(self):
         return self
 
     def _prepare_args(self, kind, value, stream, write_back, flat):
-        assert kind is type(value)
-        if isinstance(value, tuple):
-            for part in value:
-                self._prepare_args(type(part), part, stream, write_back, flat)
-        else:
-            flat.append(value)
+        from numba.cuda.dispatcher import _Kernel
+
+        self.flattened.append(value)
+        self.extensions = ()
+        _Kernel._prepare_args(self, kind, value, stream, write_back, flat)
 
 
 class Kernel:
-    """A dispatcher that counts how often it was asked to compile."""
+    """A dispatcher that counts how often it was asked to compile, and to type a value."""
 
-    def __init__(self):
-        self.compiled = []
+    def __init__(self, cooperative=True):
+        self.compiled, self.typed = [], []
         self.py_func = add_one.py_func
+        self.cooperative = cooperative
 
     def typeof_pyval(self, value):
-        return type(value)
+        self.typed.append(value)
+        return typeof(value, Purpose.argument)
 
     def compile(self, types):
         self.compiled.append(types)
-        return Compiled(types)
+        self.made = Compiled(types, self.cooperative)
+        return self.made
 
 
 class Order(NamedTuple):
@@ -121,85 +132,170 @@ class Order(NamedTuple):
     lines: int
 
 
+class Reversed(NamedTuple):
+    n: int
+    lines: int
+
+
+def order(n, lines):
+    return Order(np.int32(n), np.int64(lines))
+
+
+class Driver:
+    """The driver's one function: it notes the configuration and reads the parameters back."""
+
+    def __init__(self):
+        self.seen = []
+        self.error = driver.CUresult.CUDA_SUCCESS
+        self.count = 0
+
+    def __call__(self, config, function, pointers, extra):
+        assert extra == 0
+        grid = (config.gridDimX, config.gridDimY, config.gridDimZ)
+        block = (config.blockDimX, config.blockDimY, config.blockDimZ)
+        attributes = [(one.id.name, one.value.cooperative) for one in config.attrs]
+        assert len(attributes) == config.numAttrs
+        self.config = (grid, block, config.sharedMemBytes, int(config.hStream), attributes)
+        self.function = int(function)
+        cells = (ctypes.c_void_p * self.count).from_address(pointers)
+        self.seen.append([ctypes.c_int64.from_address(cell).value for cell in cells])
+        return (self.error,)
+
+
 @pytest.fixture
 def enqueued(monkeypatch):
-    """A card that notes what is launched on it."""
-    core = pytest.importorskip("cuda.core")
-    from numba.cuda.cudadrv import driver
-
+    """A card that notes what is launched on it; its `count` says how many parameters it reads."""
     card = device.Device("card", True, 132, 1 << 36, (9, 0))
     monkeypatch.setattr(device, "describe", lambda: card)
-    monkeypatch.setattr(driver, "_to_core_stream", lambda stream: "stream")
-    monkeypatch.setattr(core, "LaunchConfig", lambda **config: config)
-    seen = []
-    monkeypatch.setattr(core, "launch", lambda *given: seen.append(given))
-    return seen
+    stub = Driver()
+    monkeypatch.setattr(driver, "cuLaunchKernelEx", stub)
+    return stub
 
 
-def test_a_launch_on_a_gpu_flattens_its_arguments_once(enqueued):
+def test_a_launch_on_a_gpu_packs_its_arguments_once(enqueued):
     kernel = Kernel()
-    bound = launch.bind(kernel, 3, 64, Order(5, 2), 7, shared_bytes=16)
+    bound = launch.bind(kernel, 3, 64, order(5, 2), np.int32(-7), shared_bytes=16)
+    flattened = len(kernel.made.flattened)
+    enqueued.count = 3
     bound()
     bound()
-    config = {"grid": 3, "block": 64, "shmem_size": 16, "is_cooperative": True}
-    assert enqueued == [("stream", config, "handle", 5, 2, 7)] * 2
-    assert kernel.compiled == [(Order, int)]
-    assert bound.arguments == (Order(5, 2), 7)
+    assert enqueued.seen == [[5, 2, (-7) % 2**32]] * 2
+    together = [("CU_LAUNCH_ATTRIBUTE_COOPERATIVE", 1)]
+    assert enqueued.config == ((3, 1, 1), (64, 1, 1), 16, 0, together)
+    assert enqueued.function == 4096
+    assert len(kernel.made.flattened) == flattened
+    assert len(kernel.compiled) == 1
+    assert bound.arguments == (order(5, 2), -7)
     assert bound.count == 2
 
 
-def test_a_replaced_argument_alone_is_flattened_anew(enqueued, monkeypatch):
-    bound = launch.bind(Kernel(), 3, 64, Order(5, 2), 7, Order(1, 3))
-    flattened = []
-    whole = Compiled._prepare_args
+def test_only_a_cooperative_kernel_is_launched_as_one(enqueued):
+    launch.bind(Kernel(cooperative=False), 1, 32, np.int32(1))()
+    assert enqueued.config == ((1, 1, 1), (32, 1, 1), 0, 0, [])
 
-    def watch(self, kind, value, *rest):
-        flattened.append(value)
-        whole(self, kind, value, *rest)
 
-    monkeypatch.setattr(Compiled, "_prepare_args", watch)
-    bound.replace(0, Order(8, 9))
+def test_a_replaced_argument_is_packed_in_its_place(enqueued):
+    kernel = Kernel()
+    bound = launch.bind(kernel, 3, 64, order(5, 2), np.int64(7), order(1, 3))
+    typed, flattened = len(kernel.typed), len(kernel.made.flattened)
+    bound.replace(0, order(8, 9))
     bound.release(2)
-    bound.replace(2, Order(4, 6))
-    assert flattened == [Order(8, 9), 8, 9, Order(4, 6), 4, 6]
+    assert bound.arguments[2] is None
+    bound.replace(2, order(4, 6))
+    enqueued.count = 5
     bound()
-    assert enqueued[-1][3:] == (8, 9, 7, 4, 6)
-    assert bound.arguments == (Order(8, 9), 7, Order(4, 6))
-    with pytest.raises(TypeError, match="argument 1"):
-        bound.replace(1, 2.5)
+    assert enqueued.seen == [[8, 9, 7, 4, 6]]
+    assert bound.arguments == (order(8, 9), 7, order(4, 6))
+    assert (len(kernel.typed), len(kernel.made.flattened)) == (typed, flattened)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (0, Order(np.int32(1), np.int32(1))),
+        (0, Reversed(np.int32(1), np.int64(1))),
+        (0, np.int32(3)),
+        (1, 2.5),
+        (1, np.int32(2)),
+        (1, np.float64(2)),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_and_nothing_is_written(enqueued, place, value):
+    bound = launch.bind(Kernel(), 3, 64, order(5, 2), np.int64(7))
+    for _ in range(2):
+        with pytest.raises(TypeError, match=f"argument {place}"):
+            bound.replace(place, value)
+    enqueued.count = 3
+    bound()
+    assert enqueued.seen == [[5, 2, 7]]
+    assert bound.arguments == (order(5, 2), 7)
+
+
+def test_a_refused_launch_says_so(enqueued):
+    bound = launch.bind(Kernel(), 1 << 20, 64, np.int32(1))
+    enqueued.error = driver.CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+    with pytest.raises(RuntimeError, match=r"add_one: .*COOPERATIVE_LAUNCH_TOO_LARGE"):
+        bound()
+
+
+def test_a_launch_frees_its_arrays_without_the_collector(enqueued):
+    """What enqueues must not know the launch: a circle would keep device memory for long."""
+    bound = launch.bind(Kernel(), 1, 32, np.int32(1))
+    gone = weakref.ref(bound._parameters)
+    gc.disable()
+    try:
+        del bound
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_a_hook_stands_around_a_launch_on_a_gpu(enqueued):
-    bound = launch.bind(Kernel(), 1, 32, 7)
+    bound = launch.bind(Kernel(), 1, 32, np.int32(7))
     seen = []
-    bound.on_enqueue = lambda enqueue: (enqueue(), seen.append(len(enqueued)))
+    bound.on_enqueue = lambda enqueue: (enqueue(), seen.append(len(enqueued.seen)))
     bound()
     bound.on_enqueue = lambda enqueue: None
     bound()
     bound.on_enqueue = None
     bound()
     assert seen == [1]
-    assert len(enqueued) == 2
+    assert len(enqueued.seen) == 2
 
 
 def test_the_kernel_clock_brackets_each_launch(enqueued, monkeypatch):
     class Event:
         def record(self):
-            enqueued.append("event")
+            enqueued.seen.append("event")
 
         def elapsed_time(self, end):
             return 0.25
 
     monkeypatch.setattr(cuda, "event", Event)
     monkeypatch.setattr(device, "synchronize", lambda: None)
-    bound = launch.bind(Kernel(), 1, 32, 7)
+    bound = launch.bind(Kernel(), 1, 32, np.int32(7))
     with clocks.KernelClock() as clock:
         bound()
         bound()
     bound()
-    assert [entry == "event" for entry in enqueued] == [True, False, True] * 2 + [False]
+    assert [entry == "event" for entry in enqueued.seen] == [True, False, True] * 2 + [False]
     assert clock.by_kernel == {"add_one": (2, 0.5)}
     assert clock.total_ms == 0.5
+
+
+def test_a_launch_joins_a_graph_with_its_arguments_as_they_are(enqueued):
+    class Node:
+        def launch(self, config, kernel, *flat):
+            return (config.grid, config.block, config.is_cooperative), kernel, flat
+
+    pytest.importorskip("cuda.core")
+    kernel = Kernel(cooperative=False)
+    bound = launch.bind(kernel, 3, 64, order(5, 2), np.int64(7))
+    bound.replace(0, order(1, 4))
+    config, handle, flat = bound.add_to(Node())
+    assert config == ((3, 1, 1), (64, 1, 1), False)
+    assert handle is kernel.made
+    assert [one.value for one in flat] == [1, 4, 7]
 
 
 def test_a_host_array_is_refused_on_a_gpu(enqueued, monkeypatch):

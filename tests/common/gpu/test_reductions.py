@@ -56,6 +56,29 @@ def reduce_warp(values, out):
     out[1, lane] = reductions.warp_sum(values[lane])
 
 
+@cuda.jit
+def least_of_warp(values, out):
+    lane = cuda.threadIdx.x
+    out[lane] = reductions.warp_min_int32(values[lane])
+
+
+@pytest.mark.parametrize("low", [-(2**31), 0])
+def test_the_least_int32_of_a_warp_is_one_instruction(low, monkeypatch):
+    import numba.cuda.dispatcher as dispatcher
+
+    values = np.random.default_rng(4).integers(low, 2**31, 32).astype(np.int32)
+    out = np.zeros(32, np.int32)
+    Executor(seed=1).launch(least_of_warp, 1, 32, (values, out))
+    assert (out == values.min()).all()
+    card = type("Card", (), {"compute_capability": (8, 0)})
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: card)
+    signature, options = "void(int32[::1], int32[::1])", {"device": False, "abi": "numba"}
+    ptx, _ = cuda.compile(least_of_warp.py_func, signature, cc=(8, 0), **options)
+    assert ptx.count("redux.sync.min.s32") == 1
+    with pytest.raises(Exception, match="an int32 is needed"):
+        cuda.compile(least_of_warp.py_func, "void(int64[::1], int64[::1])", cc=(8, 0), **options)
+
+
 def test_every_lane_gets_the_warp_s_result():
     values = np.random.default_rng(3).integers(-50, 50, 32).astype(np.int32)
     out = np.zeros((2, 32), np.int64)

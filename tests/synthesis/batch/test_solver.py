@@ -1,6 +1,7 @@
 """Batches: the reference's answers and counts, every kind, stacks and lists, in the executor."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignme
 import papers
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
+from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.common.gpu.signatures import argument_types
 from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
@@ -17,7 +19,15 @@ from papers.synthesis.assignment.costs import WIDEST
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.batch import launches, reference, solver
 from papers.synthesis.batch.costs import NARROW, WIDTHS, stack_of
-from papers.synthesis.batch.kernels import floats, narrow, solve, wide
+from papers.synthesis.batch.kernels import (
+    each,
+    each_floats,
+    each_integers,
+    floats,
+    solve,
+    warp,
+    wide,
+)
 from papers.synthesis.solvers import SOLVERS
 
 
@@ -90,21 +100,22 @@ def test_types_and_classes_of_sizes_are_launches_of_their_own():
 
 @pytest.mark.parametrize("m", [31, 33, 65, 129, 257])
 def test_every_class_of_sizes(m):
-    """Row by row up to 32, and where the range is wide; else a block takes all free rows."""
+    """Row by row up to 64 or 128, and where the range is wide; else a block takes all free rows."""
     g = np.random.default_rng(m)
     for cost in (g.integers(0, 3 * m, (5, m)), g.integers(0, 2, (m, 4)), g.random((4, m)),
                  g.integers(0, WIDEST + 9, (3, m))):  # fmt: skip
         state = solver.upload(cost)
         solver.run(state)
         assert_optimal(cost, solver.download(state))
-        by_rows = m <= launches.WARPS_WIDTH or np.ptp(cost) >= WIDEST
+        name = "int32" if cost.dtype.kind == "i" and np.ptp(cost) < NARROW else "other"
+        by_rows = m <= {"int32": 128, "other": 64}[name] or np.ptp(cost) >= WIDEST
         assert state.groups[0].counted == (reference.COUNTS if by_rows else TOTALS)
 
 
 def test_a_block_takes_problems_of_several_shapes():
     """The arrays of a group lie one behind the other; each block sees its own."""
     g = np.random.default_rng(8)
-    costs = [g.integers(-9, 99, shape) for shape in ((2, 70), (70, 70), (90, 3), (1, 128))]
+    costs = [g.normal(size=shape) for shape in ((2, 70), (70, 70), (90, 3), (1, 128))]
     state = solver.upload(costs, maximize=True)
     for _ in range(2):
         solver.run(state)
@@ -115,12 +126,85 @@ def test_a_block_takes_problems_of_several_shapes():
             assert_optimal(cost, answer, True)
 
 
+def test_a_run_that_was_interrupted_is_forgotten_by_the_next():
+    """The words of launches that nobody awaited are no answers to the next ones."""
+    cost = np.random.default_rng(7).integers(0, 99, (2, 6, 6))
+    state = solver.upload(cost)
+    launch = state.groups[0].launches["assign"]
+
+    def interrupts(enqueue):
+        enqueue()
+        raise KeyboardInterrupt
+
+    launch.on_enqueue = interrupts
+    with pytest.raises(KeyboardInterrupt):
+        solver.run(state)
+    launch.on_enqueue = None
+    status = state.groups[0].arrays["status"]
+    for _ in range(2):
+        device.overwrite(status, np.full(2, -1, np.int32))
+        solver.run(state)
+        assert device.to_host(status).tolist() == [Status.SOLVED] * 2
+        assert state.groups[0].mailbox._seen == state.groups[0].mailbox._word[0] >> PAYLOAD_BITS
+
+
+@pytest.mark.parametrize(
+    ("longest", "kind", "width", "made"),
+    [(300, "int32", 512, 320), (320, "int64", 512, 320), (321, "int32", 512, 512),
+     (300, "float64", 512, 512), (256, "float64", 256, 256), (200, "int32", 256, 256)],
+)  # fmt: skip
+def test_a_block_s_kernel_is_made_for_what_fits_shared_memory(longest, kind, width, made):
+    assert launches.width_for(longest, kind, width) == made
+    assert launches.threads_for(made).bit_count() == 1
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "float64"])
+def test_what_a_block_keeps_in_shared_memory_fits(kind, monkeypatch):
+    """A block has 48 KiB: the assembler counts what a kernel's text declares."""
+    width = each.SHARED_WIDTH_FLOATS if kind == "float64" else each.SHARED_WIDTH
+    module = each_floats if kind == "float64" else each_integers
+    ptx = compiled(
+        module.assign_each_with(width, 8), kind, monkeypatch, each.SIGNATURE, optimized=False
+    )
+    declared = re.findall(r"\.shared .*?\.b8 \w+\[(\d+)\]", ptx)
+    assert 30_000 < sum(map(int, declared)) <= 48 * 1024
+
+
 def test_threads_cover_every_width():
     for width in WIDTHS:
         threads, columns = launches.shape_of(width)
         assert threads * columns == width
         assert threads % 32 == 0
         assert threads <= 32 * solve.MOST_WARPS
+
+
+@pytest.mark.parametrize("shape", [(31, 31), (5, 33), (64, 64), (100, 100), (128, 128), (3, 128)])
+def test_a_warp_has_the_references_duals_and_counts(shape):
+    """Also where the costs of a problem are too many for shared memory, and stay where they are."""
+    g, (n, m) = np.random.default_rng(sum(shape)), shape
+    for most in (2, 10 * m):
+        cost = g.integers(0, most, (2, n, m), dtype=np.int32)
+        state = solver.upload(cost)
+        (launch,) = (group.launches["assign"] for group in state.groups)
+        width = next(width for width in WIDTHS if m <= width)
+        assert launch.kernel is warp.assign_with(width, n * m < 12_000)
+        solver.run(state)
+        answers = solver.download(state)
+        told = [reference.solve(one) for one in cost]
+        for one, answer, right in zip(cost, answers, told, strict=True):
+            assert_optimal(one, answer)
+            np.testing.assert_array_equal(answer.row_duals, right.u)
+            np.testing.assert_array_equal(answer.column_duals, right.v)
+        for name in reference.COUNTS:
+            assert answers.counters[name] == sum(one.counts[name] for one in told)
+
+
+def test_shared_rows_are_even_and_fit_beside_the_lines():
+    """A block has 48 KiB without asking for more."""
+    assert warp.shared_bytes(3, 5) == 4 * 3 * 6
+    assert warp.shared_bytes(100, 100) == 40_000
+    assert warp.shared_bytes(128, 128) == 0
+    assert warp.SHARED_BYTES + 4 * 4 * warp.WIDEST_SIDE <= 48 * 1024
 
 
 def test_the_widest_range_of_32_bits():
@@ -168,7 +252,7 @@ def test_one_infeasible_matrix_is_told_and_the_state_runs_again():
 
 
 def test_a_run_gives_up_and_its_state_runs_again(monkeypatch):
-    """The clock counts how often it is looked at: by each block once, then once a path."""
+    """The clock counts how often it is looked at: by each block once, then every eighth path."""
     cost = 10 * np.stack([KINDS["product"](np.random.default_rng(1), 6, 6)] * 3)
     reached = []
     for looks in (1, 4, 9, 400):
@@ -233,9 +317,31 @@ def test_the_call_takes_it_by_name(capsys):
 
 
 @pytest.mark.parametrize("width", first(1, WIDTHS[::-1]))
-@pytest.mark.parametrize("module", [narrow, wide, floats], ids=["narrow", "wide", "floats"])
+@pytest.mark.parametrize("module", [wide, floats], ids=["wide", "floats"])
 def test_what_a_thread_knows_of_its_columns_is_in_registers(module, width, monkeypatch):
     """Of every width: no local memory, no call, no float among integers."""
+    kernel = module.assign_with(width, launches.shape_of(width)[1])
+    (kind,) = module.ELEMENT_TYPES
+    ptx = compiled(kernel, kind, monkeypatch)
+    assert (".f64" in ptx) == (kind == "float64")
+
+
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("width", [32, 64, 128])
+def test_a_warp_keeps_its_columns_in_registers_and_has_no_barrier_of_a_block(
+    width, inside, monkeypatch
+):
+    ptx = compiled(warp.assign_with(width, inside), "int32", monkeypatch)
+    assert ".f64" not in ptx
+    assert "bar.sync" not in ptx
+    assert "barrier.sync" not in ptx
+    assert "div." not in ptx
+    assert "rem." not in ptx
+    assert ptx.count("redux.sync.min.s32") == 5  # a copy in a branch would wait for all lanes
+
+
+def compiled(kernel, kind, monkeypatch, signature=solve.SIGNATURE, optimized=True):
+    """A kernel's PTX; of the optimizer's without local memory and calls."""
     cuda = pytest.importorskip("numba.cuda")
     import numba.cuda.dispatcher as dispatcher
 
@@ -243,11 +349,11 @@ def test_what_a_thread_knows_of_its_columns_is_in_registers(module, width, monke
         compute_capability = (9, 0)
 
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: Card)
-    kernel = module.assign_with(width, launches.shape_of(width)[1])
-    (kind,) = module.ELEMENT_TYPES
+    types = argument_types(signature, kind)
     ptx, _ = cuda.compile(
-        kernel.py_func, argument_types(solve.SIGNATURE, kind), device=False, abi="numba", cc=(9, 0)
+        kernel.py_func, types, device=False, abi="numba", cc=(9, 0), opt=optimized
     )
-    assert ".local" not in ptx
-    assert "call" not in ptx
-    assert (".f64" in ptx) == (kind == "float64")
+    if optimized:
+        assert ".local" not in ptx
+        assert "call" not in ptx
+    return ptx

@@ -1,1 +1,4 @@
-"""Compiled kernels on disk: `fingerprint` says what a kernel is made of, `store` keeps cubins."""
+"""Compiled kernels on disk: `fingerprint` says what a kernel is made of, `store` keeps cubins.
+
+`parameters` packs the arguments of a bound one.
+"""

@@ -36,8 +36,9 @@ from papers.synthesis.batch.kernels.solve import began, tell
 
 COUNTS = len(TOTALS)
 
-SHARED_WIDTH = 256
-"""The longest side of problems whose duals, matching and lists fit a block's shared memory."""
+SHARED_WIDTH, SHARED_WIDTH_FLOATS = 320, 256
+"""The longest side of problems whose duals, matching and lists fit a block's shared memory, which
+is 48 KiB; those of floats have one list more."""
 
 
 class Problems(NamedTuple):
@@ -74,7 +75,7 @@ def assign_each_with(
     """
     solve = dense.solve_with(loads, floats, divide, scaled, alone=True)
     started = FRONT_CHUNK if floats else 1
-    within = width <= SHARED_WIDTH
+    within = width <= (SHARED_WIDTH_FLOATS if floats else SHARED_WIDTH)
     size, twice = (width, 2 * width) if within else (1, 1)
 
     @cuda.jit

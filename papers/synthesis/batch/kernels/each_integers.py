@@ -18,7 +18,7 @@ def assign_each_with(width: int, loads: int) -> Any:
 
 
 assign_each = assign_each_with(512, 8)
-assign_small = assign_each_with(128, 8)
+assign_small = assign_each_with(each.SHARED_WIDTH, 8)
 
 ELEMENT_TYPES = ("int32", "int64")
 SIGNATURES = {assign_each: each.SIGNATURE, assign_small: each.SIGNATURE}
