@@ -102,16 +102,21 @@ class Settings:
         return {name: n * share // 1000 for name, share in shares.items()}
 
     @classmethod
-    def for_shape(cls, n: int, m: int) -> Settings:
-        """The settings for so many rows and columns, ``n <= m``.
+    def for_shape(cls, n: int, m: int, cost_bytes: int = 4) -> Settings:
+        """The settings for so many rows and columns, ``n <= m``, and bytes a cost.
 
         From n = 2000 on a scale leaves 1 per cent of the rows free; fewer than 8 free rows are not
         worth a scale. The tile is so wide that some hundred blocks have one each. Where the bytes
         of a level are few, smaller blocks meet sooner at its barriers, and the smallest problems
-        are one block's; where they are many, a narrow bucket reads fewer rows twice.
+        are one block's; where they are many, a narrow bucket reads fewer rows twice. Of wide costs
+        half as many are as many bytes in flight, and their registers are not spilled.
         """
+        loads = 8 if cost_bytes <= 4 else 4
         if m <= ALONE:
-            return cls(scale_above=max(80, min(1000, 8000 // max(1, n))), blocks=1, threads=256)
+            return cls(
+                scale_above=max(80, min(1000, 8000 // max(1, n))), blocks=1, threads=256,
+                loads=loads,
+            )  # fmt: skip
         tile = 8
         while tile < WARP and 128 * tile < m:
             tile *= 2
@@ -122,4 +127,5 @@ class Settings:
             tile=tile,
             threads=256 if small else 512,
             delta=32 if small else 4,
+            loads=loads,
         )

@@ -42,9 +42,9 @@ class State(DeviceState):
     workspace: Workspace | None = None
 
 
-def default_settings(n: int, m: int) -> Settings:
-    """The settings for so many rows and columns on the selected device."""
-    chosen = Settings.for_shape(n, m)
+def default_settings(n: int, m: int, cost_bytes: int = 4) -> Settings:
+    """The settings for so many rows and columns, and bytes a cost, on the selected device."""
+    chosen = Settings.for_shape(n, m, cost_bytes)
     if device.describe().is_gpu:
         return chosen
     return replace(chosen, blocks=0, threads=WARP, tile=8, loads=2, delta=Settings.delta)
@@ -90,7 +90,8 @@ def upload(
         cost = adopt(cost.array)
     if not isinstance(cost, DeviceMatrix):
         costs = prepare(cost, maximize, dtype)
-        state = State(costs, settings or default_settings(*costs.shape), seconds)
+        chosen = settings or default_settings(*costs.shape, costs.dtype.itemsize)
+        state = State(costs, chosen, seconds)
         if costs.size:
             room = workspace(costs, state.settings)
             _use(state, room)
@@ -112,7 +113,7 @@ def _upload_resident(
     way, shape = plan(given, maximize, dtype), given.working_shape
     matrix = np.empty(0, way.work) if way.moves else given.flat
     costs = Costs(matrix, shape, None, given.turned, way.cost_shift, maximize, 0, way.spread)
-    state = State(costs, settings or default_settings(*shape), seconds)
+    state = State(costs, settings or default_settings(*shape, way.work.itemsize), seconds)
     room = workspace(costs, state.settings, owns=way.moves)
     _use(state, room)
     if way.moves:

@@ -205,7 +205,7 @@ def _each(
             a[name] = device.empty(size, of)
     a["signal"] = group.mailbox.device_word  # type: ignore[union-attr]
     threads = threads_for(width)
-    settings = Settings.for_shape(width, width)
+    settings = Settings.for_shape(width, width, kind.itemsize)
     shift = shift_for(spread, width * width) if dual.kind == "i" else 0
     shared = (0, 0, 0, min(settings.warps_a_row, threads // WARP), 1, settings.sampled_rows, shift)
     return bind(
