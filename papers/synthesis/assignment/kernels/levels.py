@@ -156,7 +156,7 @@ def late_flag(level, due, shape):
 
 @cuda.jit(device=True)
 def begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log):
-    """Forget the last search; the first front is read from the list.  A barrier has to follow."""
+    """Forget the last search; the first front is the list.  A barrier has to follow."""
     forget_search(shape, matrix, tree)
 
 
