@@ -117,8 +117,8 @@ def levels_of(cxadj, cadj, rmatch, level, base, queue, count, ends, tally):
     while first < last:
         edges = 0
         for k in range(first, last):
-            # An unsigned index is not asked whether it counts from the end, which halves the time on
-            # permuted Delaunay graphs (`evidence/causes/compiled.csv`).
+            # An unsigned index is not asked whether it counts from the end, which halves the time
+            # on permuted Delaunay graphs (`evidence/causes/compiled.csv`).
             column = np.uint32(queue[k])
             begin, end = cxadj[column], cxadj[np.uint32(column + np.uint32(1))]
             edges += end - begin
