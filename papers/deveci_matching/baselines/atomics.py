@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
+
+PLACE = ir.IntType(8).as_pointer()
 
 _STRONG = "seq_cst"
 _RELAXED = "monotonic"
@@ -100,3 +103,21 @@ def store(typing_context, array, index, value):
         return args[2]
 
     return _signature(array, index, value), code
+
+
+@intrinsic
+def prefetch(typing_context, array, index):
+    """Ask for an element that will be read soon, without waiting for it; the index is not checked.
+
+    It is no atomic operation, but as these a single instruction that Numba has no name for.
+    """
+
+    def code(context, builder, signature, args):
+        where = builder.bitcast(_element(context, builder, signature, args), PLACE)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [PLACE, number, number, number])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [PLACE], kind)
+        builder.call(ask, [where, *(number(value) for value in (0, 3, 1))])  # read, keep, data
+        return context.get_dummy_value()
+
+    return types.none(array, types.intp), code

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from papers.deveci_matching.baselines.atomics import prefetch
 from papers.deveci_matching.baselines.pfp import (
     EDGES,
     JIT,
@@ -45,6 +46,12 @@ FIRST = np.int64(2)  # A NumPy number, because Numba compiles anew for each lite
 
 MOST = 2**31 - 3
 """The largest level that is given."""
+
+AHEAD = 4
+"""Columns of the queue between one question ahead and the next (`ask_ahead`)."""
+
+MOST_AHEAD = 64
+"""Rows of a column, at most, that are asked for ahead."""
 
 
 class Adjacency(NamedTuple):
@@ -87,6 +94,26 @@ def next_base(base, last, level, columns):
 
 
 @njit(**JIT)
+def ask_ahead(k, tail, queue, cxadj, cadj, rmatch, level):
+    """Ask for what part 1 reads soon: a column's place, then its rows, then what is known of them.
+
+    Each needs the one before, and each is far away in a graph in random order.
+    """
+    if k + 3 * AHEAD < tail:
+        prefetch(cxadj, queue[k + 3 * AHEAD])
+    if k + 2 * AHEAD < tail:
+        prefetch(cadj, cxadj[np.uint32(queue[k + 2 * AHEAD])])
+    if k + AHEAD < tail:
+        column = np.uint32(queue[k + AHEAD])
+        begin = cxadj[column]
+        end = min(cxadj[np.uint32(column + np.uint32(1))], begin + MOST_AHEAD)
+        for at in range(begin, end):
+            row = cadj[np.uint32(at)]
+            prefetch(level, row)
+            prefetch(rmatch, row)
+
+
+@njit(**JIT)
 def levels_of(cxadj, cadj, rmatch, level, base, queue, count, ends, tally):
     """Part 1: number the rows by levels from `base` on, from the free columns.
 
@@ -117,6 +144,7 @@ def levels_of(cxadj, cadj, rmatch, level, base, queue, count, ends, tally):
     while first < last:
         edges = 0
         for k in range(first, last):
+            ask_ahead(k, tail, queue, cxadj, cadj, rmatch, level)
             # An unsigned index is not asked whether it counts from the end, which halves the time
             # on permuted Delaunay graphs (`evidence/causes/compiled.csv`).
             column = np.uint32(queue[k])
