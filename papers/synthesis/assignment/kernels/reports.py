@@ -14,6 +14,11 @@ pair        lower half of the tag                 value
                                                   its ``start``, the distance
 ==========  ====================================  =======================================
 
+**Heads side by side.** All blocks wait for all reports, so that what a look costs decides what a
+level costs. The first `HEAD` pairs of all blocks lie together by kind, and a warp that looks at 32
+reports asks for 12 lines of memory; each report by itself would be a line or two for every lane,
+and the profile of a level then was mostly waiting. Later rows lie by block.
+
 **Two slots, by turns.** A block writes a slot anew after it has seen all reports of the level
 between, and each of those was written when its author had read all of the slot.
 
@@ -36,8 +41,11 @@ from papers.synthesis.assignment.kernels.search import (
 )
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 
-HEAD = 2
-"""Pairs of a report before its rows."""
+HEAD = 3
+"""Pairs that a reader always looks at: the flags, the farthest column, and the first row."""
+
+FLAGS, FARTHEST, FIRST_ROW = range(HEAD)
+"""Kinds of pairs of a head."""
 
 AT_ONCE = 4
 """Rows of a report that its reader takes by itself; a block shares the reading of longer ones."""
@@ -71,10 +79,10 @@ def workers_of(m, tile, blocks, threads):
 
 @cuda.jit(device=True)
 def pairs_of(m, tile, workers):
-    """Pairs of a report: its head, and one for each column that a block may have."""
+    """Pairs for a block's rows: one for each column that it may have (the first stays unused)."""
     tiles = int32((m + tile - 1) // tile)
     held = int32((tiles + workers - 1) // workers)
-    return int32(HEAD + int32(held * tile))
+    return int32(held * tile)
 
 
 @cuda.jit(device=True)
@@ -82,16 +90,26 @@ def clear_reports(shape, matrix, front):
     """No report is there, and none is lost: at the start of a launch.  A barrier has to follow."""
     if cuda.threadIdx.x == 0:
         shape.sums[LOST_ROW] = 0
-    pairs = int32(2 * int32(shape.workers * shape.stride))
+    pairs = int32(2 * int32(shape.workers * int32(HEAD + shape.stride)))
     for pair in range(thread_of(shape), pairs, threads_of(shape)):
         store_pair(front.reports, int32(2 * pair), int64(-1), matrix.zero)
 
 
 @cuda.jit(device=True)
-def report_at(level, block, shape):
-    """The place of the first word of what a block reports to a level."""
+def head_at(kind, level, block, shape):
+    """The place of the first word of a pair of the head of what a block reports to a level."""
+    line = int32(int32(HEAD * int32(level & 1)) + kind)
+    return int32(2 * int32(int32(line * shape.workers) + block))
+
+
+@cuda.jit(device=True)
+def row_at(behind, level, block, shape):
+    """The place of the first word of a row of a report; the first one belongs to the head."""
+    if behind == 0:
+        return head_at(FIRST_ROW, level, block, shape)
     slot = int32(int32(int32(level & 1) * shape.workers) + block)
-    return int32(2 * int32(slot * shape.stride))
+    heads = int32(2 * int32(HEAD * shape.workers))
+    return int32(2 * int32(int32(heads + int32(slot * shape.stride)) + behind))
 
 
 @cuda.jit(device=True)
@@ -103,7 +121,7 @@ def tell(place, level, word, value, front):
 @cuda.jit(device=True)
 def hear_row(behind, level, block, shape, matrix, front):
     """Wait for a row of a report: the row and its value; row 0 if it does not come."""
-    place = int32(report_at(level, block, shape) + int32(2 * int32(HEAD + behind)))
+    place = row_at(behind, level, block, shape)
     tag, value = load_pair(front.reports, place, matrix.top)
     looks = int32(0)
     while tag >> 32 != level and looks < PATIENCE:
@@ -170,14 +188,14 @@ def parts_with(floats: bool) -> Any:
 @cuda.jit(device=True)
 def read_report(block, level, shape, matrix, front):
     """Wait for a block's report: its word, nearest, farthest, and first row with its value."""
-    at = report_at(level, block, shape)
+    at, beside = head_at(FLAGS, level, block, shape), int32(2 * shape.workers)
     word, near, far = int32(LOST), matrix.top, matrix.top
     row, value, looks = int32(0), matrix.zero, int32(0)
     while looks < PATIENCE:
         # All are on their way together, as no answer is looked at between.
         head, near = load_pair(front.reports, at, matrix.top)
-        second, far = load_pair(front.reports, int32(at + 2), matrix.top)
-        third, value = load_pair(front.reports, int32(at + 4), matrix.top)
+        second, far = load_pair(front.reports, int32(at + beside), matrix.top)
+        third, value = load_pair(front.reports, int32(at + int32(2 * beside)), matrix.top)
         complete = head & MOST == 0 or third >> 32 == level
         if head >> 32 == level and second >> 32 == level and complete:
             word, row = int32(head & 0x7FFFFFFF), int32(third & 0x7FFFFFFF)
@@ -280,8 +298,7 @@ def take_rows_with(floats: bool) -> Any:
             value = distance
             if not floats:
                 value = distance - dual
-            behind = int32(HEAD + int32(listed + rank))
-            place = int32(report_at(level, shape.block, shape) + int32(2 * behind))
+            place = row_at(int32(listed + rank), level, shape.block, shape)
             tell(place, level, row, value, front)
         return int32(listed + total)
 
@@ -295,6 +312,5 @@ def tell_head(level, listed, flag, low, reach, shape, front):
     if cuda.any_sync(FULL_WARP, flag & UNREACHED != 0):
         flag = int32(flag | UNREACHED)
     if cuda.threadIdx.x == 0:
-        place = report_at(level, shape.block, shape)
-        tell(place, level, int32(listed | flag), low, front)
-        tell(int32(place + 2), level, int32(0), reach, front)
+        tell(head_at(FLAGS, level, shape.block, shape), level, int32(listed | flag), low, front)
+        tell(head_at(FARTHEST, level, shape.block, shape), level, int32(0), reach, front)

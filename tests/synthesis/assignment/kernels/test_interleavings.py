@@ -241,13 +241,14 @@ def test_the_planted_faults_are_what_fails(monkeypatch):
 @pytest.mark.parametrize("slots", ["level & 1", "0"])
 def test_a_slow_reader_still_finds_the_report_and_with_one_slot_it_would_not(slots, monkeypatch):
     """The second block sleeps before it reads; the first goes on as far as it can meanwhile."""
-    begin = "at = report_at(level, block, shape)\n    word"
+    begin = "at, beside = head_at(FLAGS, level, block, shape), int32(2 * shape.workers)\n    word"
     sleep = "for _ in range(900 * shape.block):\n        pause()\n    "
     monkeypatch.setattr(
         reports, "read_report", spoiled(reports, "read_report", begin, sleep + begin)
     )
-    one_of = spoiled(reports, "report_at", "int32(level & 1)", f"int32({slots})")
-    monkeypatch.setattr(reports, "report_at", one_of)
+    for places in ("head_at", "row_at"):
+        one_of = spoiled(reports, places, "int32(level & 1)", f"int32({slots})")
+        monkeypatch.setattr(reports, places, one_of)
     if slots == "0":
         with pytest.raises(RuntimeError, match="has not ended within its bounds"):
             solve_many("uniform", "warps")
