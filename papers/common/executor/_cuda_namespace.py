@@ -253,6 +253,11 @@ class SimulatedCuda:
     def store_pair(self, array: Any, index: Any, first: int, second: int) -> None:
         array.store_pair(index, first, second)
 
+    def swap_pair(
+        self, array: Any, index: Any, old: tuple[int, int], new: tuple[int, int]
+    ) -> tuple[int, int]:
+        return array.swap_pair(index, old, new)
+
     def ordered_store_at(self, address: int, value: int, release: bool) -> None:
         release = release and not self._scheduler.memory.left_out(sys._getframe(2))
         store_at(self._scheduler, address, value, release)

@@ -169,6 +169,14 @@ class ArrayView:
         self[index] = first
         self._write("store", index + 1, second)
 
+    def swap_pair(self, index: int, old: tuple, new: tuple) -> tuple[Any, Any]:
+        """Set both elements to `new` if they are `old`, in one access; what was there."""
+        found = self.load_pair(index)
+        if found == old:
+            for place, value in enumerate(new):
+                self._write("atomic", index + place, value)
+        return found
+
     def view(self, dtype: Any) -> ArrayView:
         """The same bytes read as another type."""
         return self._part(self.array.view(as_dtype(dtype)), self.name)

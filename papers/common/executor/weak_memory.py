@@ -386,6 +386,21 @@ class WeakView(ArrayView):
         if not self._memory.store(knows, word, before, stored, GPU, False):
             self.data[index], self.data[index + 1] = before
 
+    def swap_pair(self, index: int, old: tuple, new: tuple) -> tuple[Any, Any]:
+        """A compare-and-swap of a pair, which sees the last one as every atomic does."""
+        self._turn()
+        word: Any = self._word(index)
+        before = self._read(index), self._read(index + 1)
+        knows = self.scheduler.current.knows
+        found = self._memory.choose_for_atomic(knows, word, before)
+        wanted = new if tuple(found.value) == old else tuple(found.value)
+        for place, value in enumerate(wanted):
+            self._write("atomic", index + place, value)
+        stored = self.data[index], self.data[index + 1]
+        if not self._memory.update(knows, word, before, stored, found):
+            self.data[index], self.data[index + 1] = before
+        return tuple(found.value)
+
     def update(self, rule: Any, index: Any, operands: tuple) -> Any:
         """As `ArrayView.update`; of the scope that atomics have, the GPU."""
         self._turn()

@@ -199,20 +199,68 @@ def store_pair(typingctx: Any, array: Any, index: Any, tag: Any, value: Any) -> 
     return types.void(array, index, tag, value), codegen
 
 
+@intrinsic
+def swap_pair(
+    typingctx: Any, array: Any, index: Any, tag: Any, value: Any, new_tag: Any, new_value: Any
+) -> Any:
+    """``swap_pair(array, i, tag, x, new_tag, new_x)``: a compare-and-swap of both words, relaxed.
+
+    The pair becomes the new one if it is ``(tag, x)``, bit by bit. The pair that was there is
+    returned, as `load_pair` returns it.
+    """
+    _check_pair(array, value)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, word = _pair_pointer(context, builder, signature, args), ir.IntType(64)
+        tags = [context.cast(builder, args[k], signature.args[k], types.int64) for k in (2, 4)]
+        values = [builder.bitcast(args[k], word) for k in (3, 5)]
+        kind = ir.FunctionType(
+            ir.LiteralStructType([word, word]), [pointer.type, word, word, word, word]
+        )
+        text = (
+            "{ .reg .b128 found, old, new; mov.b128 old, {$3, $4}; mov.b128 new, {$5, $6}; "
+            "atom.relaxed.gpu.global.cas.b128 found, [$2], old, new; mov.b128 {$0, $1}, found; }"
+        )
+        asm = ir.InlineAsm(kind, text, "=l,=l,l,l,l,l,l,~{memory}", side_effect=True)
+        found = builder.call(asm, [pointer, tags[0], values[0], tags[1], values[1]])
+        first, second = (builder.extract_value(found, k) for k in (0, 1))
+        if value == types.float64:
+            second = builder.bitcast(second, ir.DoubleType())
+        return context.make_tuple(builder, signature.return_type, (first, second))
+
+    if new_value != value:
+        raise TypeError("both values of a swap are of one type")
+    returned = types.Tuple((types.int64, value))
+    return returned(array, index, tag, value, new_tag, new_value), codegen
+
+
+def _bits(value: Any) -> Any:
+    return struct.unpack("q", struct.pack("d", value))[0] if isinstance(value, float) else value
+
+
+def _value(bits: Any, like: Any) -> Any:
+    return struct.unpack("d", struct.pack("q", bits))[0] if isinstance(like, float) else bits
+
+
 def _executor_load_pair(array: Any, index: int, like: Any) -> tuple[int, Any]:
     tag, bits = cuda.load_pair(array, index)
-    if isinstance(like, float):
-        return tag, struct.unpack("d", struct.pack("q", bits))[0]
-    return tag, bits
+    return tag, _value(bits, like)
 
 
 def _executor_store_pair(array: Any, index: int, tag: int, value: Any) -> None:
-    if isinstance(value, float):
-        value = struct.unpack("q", struct.pack("d", value))[0]
-    cuda.store_pair(array, index, tag, value)
+    cuda.store_pair(array, index, tag, _bits(value))
+
+
+def _executor_swap_pair(
+    array: Any, index: int, tag: int, value: Any, new_tag: int, new_value: Any
+) -> tuple[int, Any]:
+    old, new = (tag, _bits(value)), (new_tag, _bits(new_value))
+    found, bits = cuda.swap_pair(array, index, old, new)
+    return found, _value(bits, value)
 
 
 load_pair.__executor__, store_pair.__executor__ = _executor_load_pair, _executor_store_pair
+swap_pair.__executor__ = _executor_swap_pair
 
 
 def _make_store_at(order: str) -> Any:

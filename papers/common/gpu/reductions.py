@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import cuda, int32, types
+from numba import cuda, int32, int64, types
 from numba.cuda.extending import intrinsic
 
 FULL_WARP = 0xFFFFFFFF
@@ -42,6 +42,18 @@ def warp_min(value):
     for distance in (16, 8, 4, 2, 1):
         value = min(value, cuda.shfl_xor_sync(FULL_WARP, value, distance))
     return value
+
+
+@cuda.jit(device=True)
+def warp_min_int64(value):
+    """As `warp_min`, of an int64, by two instructions: the upper halves', then the lower halves'."""
+    high = int32(value >> 32)
+    least_high = warp_min_int32(high)
+    low = int32((value & 0xFFFFFFFF) - 0x80000000)  # in the order of unsigned words
+    if high != least_high:
+        low = int32(0x7FFFFFFF)
+    least_low = warp_min_int32(low)
+    return (int64(least_high) << 32) + (int64(least_low) + 0x80000000)
 
 
 @cuda.jit(device=True)

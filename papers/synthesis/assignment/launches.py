@@ -88,8 +88,10 @@ class Workspace(pool.Pooled):
         """
         self.places: dict[str, tuple[int, int, np.dtype]] = {}
         end = 0
-        words = report_words(costs, self.settings)
-        for name, (size, kind) in sizes_of(*costs.shape, costs.dual, of_reports=words).items():
+        n, m = costs.shape
+        words, held = report_words(costs, self.settings), held_words(m, self.settings)
+        sizes = sizes_of(n, m, costs.dual, of_reports=words, of_held=held)
+        for name, (size, kind) in sizes.items():
             self.places[name] = (end, size, np.dtype(kind))
             end += -(-size * np.dtype(kind).itemsize // ALIGNMENT) * ALIGNMENT
             if name == LAST_OF_ANSWER:
@@ -165,12 +167,12 @@ class Workspace(pool.Pooled):
 
 
 def sizes_of(
-    n: int, m: int, dual: np.dtype, problems: int = 1, of_reports: int = 2
+    n: int, m: int, dual: np.dtype, problems: int = 1, of_reports: int = 2, of_held: int = 2
 ) -> dict[str, tuple[int, Any]]:
     """Length and type of every array but the costs; the answer's come first, up to `column`.
 
     Of several problems, ``n`` and ``m`` are all rows and all columns. A grid's reports take
-    ``of_reports`` words.
+    ``of_reports`` words, its auction ``of_held``.
     """
     return {
         "u": (n, dual), "v": (m, dual), "chosen": (n, dual),
@@ -182,6 +184,7 @@ def sizes_of(
         "before": (m, np.int32), "opened": (m, np.int32), "won": (m, np.int32),
         "row_claim": (n, np.int32), "column_claim": (m, np.int32), "front": (2 * n, np.int32),
         "words": (arguments.WORDS * problems, np.int32), "reports": (of_reports, np.int64),
+        "held": (of_held, np.int64),
     }  # fmt: skip
 
 
@@ -198,6 +201,11 @@ def report_words(costs: Costs, settings: Settings) -> int:
     if settings.blocks == 1:
         return 2
     return reports.words_for(costs.shape[1], int(settings.tile), most_blocks(settings))
+
+
+def held_words(m: int, settings: Settings) -> int:
+    """Words of the pairs of a grid's auction (`kernels.chains`); one block has none."""
+    return 2 if settings.blocks == 1 else 2 * m
 
 
 def workspace(costs: Costs, settings: Settings, owns: bool = True) -> Workspace:
@@ -264,7 +272,7 @@ def tuples_of(a: dict[str, Any], limit: np.int64) -> tuple[Any, ...]:
         arguments.Tree(
             a["distance"], a["before"], a["opened"], a["won"], a["row_claim"], a["column_claim"]
         ),
-        arguments.Front(a["front"], a["start"], a["base"], a["reports"]),
+        arguments.Front(a["front"], a["start"], a["base"], a["reports"], a["held"]),
         arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], limit),
     )
 

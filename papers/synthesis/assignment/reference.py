@@ -32,10 +32,12 @@ from papers.synthesis.assignment.settings import Settings
 
 COUNTS = (
     "scales", "rounds", "bids", "phases", "iterations", "relaxed", "rescalings", "repairs",
-    "loose",
+    "loose", "auctions",
 )  # fmt: skip
-"""Scales; rounds and the bids in them; phases, their levels and the rows relaxed in them; passes
-that find the row duals anew; repairs of floats, and pairs that are loose after the last one."""
+"""Scales; rounds and the bids in them (of a grid, whose rows do not bid in rounds: the bids of the
+group that has made the most, and of all); phases, their levels and the rows relaxed in them; passes
+that find the row duals anew; repairs of floats, and pairs that are loose after the last one; and
+auctions, one at the start and in each scale at most."""
 
 
 TAKEN = 2**30
@@ -183,6 +185,7 @@ def rounds(state: State, eps: Any, stop: int, most: int) -> None:
         free = len(state.free())
         if free <= stop:
             return
+        state.counts["auctions"] += not done
         if done and done % settings.stall_rounds == 0:
             if 1000 * (before - free) < settings.stall_share * before:
                 return

@@ -187,12 +187,12 @@ def barriers(counts: dict[str, int], square: bool, lifts: int, alone: bool = Fal
     lifts : int
         Rescalings that were lifts: they have 4 barriers each.
     alone : bool
-        Whether one block was the team: it has a barrier behind each level, and none behind a
-        search.
+        Whether one block was the team: it has a barrier behind each level and none behind a
+        search, and two for each round of an auction, not four for all of them.
     """
     return (
         2
-        + 2 * counts["rounds"]
+        + (2 * counts["rounds"] if alone else 4 * counts["auctions"])
         + (3 if square else 1) * (counts["rescalings"] - lifts)
         + 4 * lifts
         + counts["iterations"]

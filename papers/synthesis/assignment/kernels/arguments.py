@@ -151,13 +151,15 @@ class Front(NamedTuple):
     """Rows to be relaxed, a list in each half, by turns: int32[2 * n] and D[2 * n].
 
     ``start`` is a row's distance, ``base`` the distance less its dual. A grid's rows are in its
-    blocks' ``reports`` (`levels`), int64, instead.
+    blocks' ``reports`` (`levels`), int64, instead; and a grid's auction has the columns' rows and
+    duals in ``held``, int64[2 * m], a pair a column (`chains`).
     """
 
     rows: Int32s
     start: typed.Duals
     base: typed.Duals
     reports: Int64s
+    held: Int64s
 
 
 class Log(NamedTuple):
@@ -193,13 +195,22 @@ class Word:
     """The level at which a grid's search ended."""
     END = 17
     """The end of a grid's search (`Status`)."""
+    NEXT = 18
+    """Place of the list that an auction's next chain begins at."""
+    LEFT = 19
+    """Free rows in an auction."""
+    HALT = 20
+    """Why an auction's chains end (`chains`), or 0."""
+    LONGEST = 21
+    """Bids of the group that has made the most."""
 
 
-WORDS = 18
+WORDS = 22
 FREE, LATE, FRONT, UNREACHED, LATE_LEVEL, SIGNALS, LEVEL, END = (
     Word.FREE, Word.LATE, Word.FRONT, Word.UNREACHED, Word.LATE_LEVEL, Word.SIGNALS, Word.LEVEL,
     Word.END,
-)  # fmt: skip
+)
+NEXT, LEFT, HALT, LONGEST = Word.NEXT, Word.LEFT, Word.HALT, Word.LONGEST
 
 
 class Level:
@@ -224,10 +235,10 @@ LEAST, REACH, SUM, NUMBER, FOUND = (
 
 TOTALS = (
     "scales", "rounds", "bids", "phases", "iterations", "relaxed", "rescalings", "repairs",
-    "loose",
+    "loose", "auctions",
 )  # fmt: skip
 """Names of ``totals``: the reference's counts."""
-SCALES, ROUNDS, BIDS, PHASES, ITERATIONS, RELAXED, RESCALINGS, REPAIRS, LOOSE = range(9)
+SCALES, ROUNDS, BIDS, PHASES, ITERATIONS, RELAXED, RESCALINGS, REPAIRS, LOOSE, AUCTIONS = range(10)
 
 
 class Status:

@@ -1,7 +1,8 @@
 """The launch: the reference's schedule, stage by stage; `integers` and `floats` make kernels of it.
 
 A team solves the problem: the blocks of a grid, or one block (`team`).
-Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round, 3 a
+Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round of one
+block or 4 an auction of a grid (`chains`), 3 a
 rescaling (a rectangle: 1), 4 a phase, 4 a lift of floats; and between two levels of a search one of
 a block, or of a grid the exchange of reports (`reports`).
 
@@ -33,6 +34,7 @@ from papers.common.gpu.memory_order import (
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment.kernels import (
+    chains,
     columns,
     levels,
     reports,
@@ -42,6 +44,7 @@ from papers.synthesis.assignment.kernels import (
     team,
 )
 from papers.synthesis.assignment.kernels.arguments import (
+    AUCTIONS,
     FREE,
     FRONT,
     FRONT_CHUNK,
@@ -114,11 +117,13 @@ def finish(status, log):
         store_release_system(log.signal, 0, (int64(sequence) << PAYLOAD_BITS) | status)
 
 
-def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any, meet: Any) -> Any:
+def scales_with(rescale: Any, auction: Any, sum_of_sample: Any, divide: Any, meet: Any) -> Any:
     """Make `start_and_scales`."""
 
     @cuda.jit(device=True)
-    def start_and_scales(due, schedule, shape, matrix, duals, matching, lists, tree, log):
+    def start_and_scales(
+        due, schedule, shape, matrix, duals, matching, lists, tree, front, log
+    ):
         """The start, then rescalings and rounds for falling eps where many rows are free.
 
         One loop, so that every part of it is in the kernel once. The start is a rescaling of the
@@ -141,10 +146,12 @@ def scales_with(rescale: Any, bid_rounds: Any, sum_of_sample: Any, divide: Any, 
                 mean = divide(log.levels[SUM], max(int64(log.levels[NUMBER]), int64(1)))
                 for _ in range(shape.shift):
                     mean = mean + mean
-            turn = bid_rounds(
-                eps, mean, stop, most, turn, due, schedule, shape, matrix, duals, matching, lists,
-                tree, log,
+            before = turn
+            turn = auction(
+                eps, mean, stop, most, stage == 0, turn, due, schedule, shape, matrix, duals,
+                matching, lists, tree, front, log,
             )  # fmt: skip
+            count(shape, log, AUCTIONS, turn != before)
             if stage == 0:
                 if shape.square == 0 or free_rows(log, turn) <= schedule.many:
                     break
@@ -213,12 +220,16 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
     device function
     """
     meet = team.meet_with(alone)
-    two_least = rows.two_least_with(loads)
+    two_least = rows.two_least_with(loads, floats)
     least_in_columns = columns.least_with(loads)
     new_row_duals = rounds.row_duals_with(two_least, loads)
+    if alone:
+        auction = rounds.rounds_with(rounds.bids_with(two_least, loads), meet)
+    else:
+        auction = chains.chains_with(loads, floats)
     start_and_scales = scales_with(
         rounds.rescale_with(new_row_duals, least_in_columns, meet),
-        rounds.rounds_with(rounds.bids_with(two_least, loads), meet),
+        auction,
         columns.sum_with(scaled),
         divide,
         meet,
@@ -261,7 +272,7 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
             reports.clear_reports(shape, matrix, front)
         meet()
         turn, mean = start_and_scales(
-            due, schedule, shape, matrix, duals, matching, lists, tree, log
+            due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )
         delta = divide(mean * schedule.delta, shape.n)
         return match_and_repair(

@@ -34,7 +34,7 @@ from papers.synthesis.assignment.kernels.reports import (
     gather_with,
     parts_with,
     take_rows_with,
-    tell_head,
+    tell_head_with,
 )
 from papers.synthesis.assignment.kernels.search import (
     forget_search,
@@ -79,7 +79,7 @@ def relax_with(loads: int, floats: bool) -> Any:
     A block has tiles of columns, and the parts of a column meet in its shared memory.
     """
     take_part, take_rows = parts_with(floats), take_rows_with(floats)
-    nearest_row = nearest_with(loads, floats)
+    nearest_row, tell_head = nearest_with(loads, floats), tell_head_with(floats)
 
     @cuda.jit(device=True)
     def relax(

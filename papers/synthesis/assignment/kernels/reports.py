@@ -32,11 +32,12 @@ from typing import Any
 from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.memory_order import load_pair, pause, store_pair
-from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_rank, warp_scan
+from papers.common.gpu.reductions import FULL_WARP, warp_rank, warp_scan
 from papers.synthesis.assignment.kernels.arguments import FRONT_CHUNK, READERS, TEAM
 from papers.synthesis.assignment.kernels.search import (
     farther,
-    farthest_of_warp,
+    farthest_with,
+    least_with,
     nothing_reached,
 )
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
@@ -186,6 +187,19 @@ def parts_with(floats: bool) -> Any:
 
 
 @cuda.jit(device=True)
+def read_later(mine, level, block, shape, matrix, front):
+    """Look at the next three rows of a report, all at once: their tags and values, as they are."""
+    a, b, c, at_a, at_b, at_c = int64(0), int64(0), int64(0), matrix.zero, matrix.zero, matrix.zero
+    if mine > 1:
+        place = row_at(int32(1), level, block, shape)
+        last = int32(place + int32(2 * int32(min(mine, int32(AT_ONCE)) - 2)))
+        a, at_a = load_pair(front.reports, place, matrix.top)
+        b, at_b = load_pair(front.reports, min(int32(place + 2), last), matrix.top)
+        c, at_c = load_pair(front.reports, last, matrix.top)
+    return a, at_a, b, at_b, c, at_c
+
+
+@cuda.jit(device=True)
 def read_report(block, level, shape, matrix, front):
     """Wait for a block's report: its word, nearest, farthest, and first row with its value."""
     at, beside = head_at(FLAGS, level, block, shape), int32(2 * shape.workers)
@@ -223,6 +237,16 @@ def flags_of(word, mine):
 def gather_with(floats: bool) -> Any:
     """Make `gather`."""
     hold, take_part = hold_with(floats), parts_with(floats)
+    least_of_warp, farthest_of_warp = least_with(floats), farthest_with(floats)
+
+    @cuda.jit(device=True)
+    def hold_later(behind, offset, tag, value, level, shape, matrix, duals, front):
+        """Hold a row that was looked at early; wait for it if it was not there."""
+        row = int32(tag & 0x7FFFFFFF)
+        if tag >> 32 != level:
+            block = int32(cuda.threadIdx.x)
+            row, value = hear_row(behind, level, block, shape, matrix, front)
+        hold(int32(offset + behind), row, value, shape, duals)
 
     @cuda.jit(device=True)
     def gather(level, half, shape, matrix, duals, lists, front):
@@ -240,13 +264,18 @@ def gather_with(floats: bool) -> Any:
         thread = int32(cuda.threadIdx.x)
         lane, warp = int32(thread & 31), int32(thread >> 5)
         mine, inclusive, row, value = int32(0), int32(0), int32(0), matrix.zero
+        a, at_a, b, at_b, c, at_c = (
+            int64(0), matrix.zero, int64(0), matrix.zero, int64(0), matrix.zero
+        )  # fmt: skip
         if int32(warp << 5) < shape.workers:
             word, near, far = int32(0), matrix.top, nothing_reached(shape, matrix)
             if thread < shape.workers:
                 word, near, far, row, value = read_report(thread, level, shape, matrix, front)
             mine = int32(word & MOST)
+            # They come while the counts are added up.
+            a, at_a, b, at_b, c, at_c = read_later(mine, level, thread, shape, matrix, front)
             inclusive, flags = warp_scan(mine), flags_of(word, mine)
-            near, far = warp_min(near), farthest_of_warp(far, shape)
+            near, far = least_of_warp(near), farthest_of_warp(far, shape)
             if lane == 31:
                 shape.nears[warp], shape.fars[warp] = near, far
                 shape.sums[warp], shape.sums[READERS + warp] = inclusive, flags
@@ -265,10 +294,13 @@ def gather_with(floats: bool) -> Any:
             shape.offsets[thread] = offset
             if mine > 0 and offset < FRONT_CHUNK:
                 hold(offset, row, value, shape, duals)
-            for k in range(1, AT_ONCE):
-                if k < mine and offset + k < FRONT_CHUNK:
-                    row, value = hear_row(int32(k), level, thread, shape, matrix, front)
-                    hold(int32(offset + k), row, value, shape, duals)
+            known = min(mine, int32(FRONT_CHUNK - offset))
+            if known > 1:
+                hold_later(int32(1), offset, a, at_a, level, shape, matrix, duals, front)
+            if known > 2:
+                hold_later(int32(2), offset, b, at_b, level, shape, matrix, duals, front)
+            if known > 3:
+                hold_later(int32(3), offset, c, at_c, level, shape, matrix, duals, front)
         cuda.syncthreads()
         if flags & MANY != 0:
             size = min(rows, int32(FRONT_CHUNK))
@@ -305,12 +337,19 @@ def take_rows_with(floats: bool) -> Any:
     return take_rows
 
 
-@cuda.jit(device=True)
-def tell_head(level, listed, flag, low, reach, shape, front):
-    """Tell the head of a block's report, behind its rows: all lanes of the first warp."""
-    low, reach = warp_min(low), farthest_of_warp(reach, shape)
-    if cuda.any_sync(FULL_WARP, flag & UNREACHED != 0):
-        flag = int32(flag | UNREACHED)
-    if cuda.threadIdx.x == 0:
-        tell(head_at(FLAGS, level, shape.block, shape), level, int32(listed | flag), low, front)
-        tell(head_at(FARTHEST, level, shape.block, shape), level, int32(0), reach, front)
+def tell_head_with(floats: bool) -> Any:
+    """Make `tell_head`."""
+    least_of_warp, farthest_of_warp = least_with(floats), farthest_with(floats)
+
+    @cuda.jit(device=True)
+    def tell_head(level, listed, flag, low, reach, shape, front):
+        """Tell the head of a block's report, behind its rows: all lanes of the first warp."""
+        low, reach = least_of_warp(low), farthest_of_warp(reach, shape)
+        if cuda.any_sync(FULL_WARP, flag & UNREACHED != 0):
+            flag = int32(flag | UNREACHED)
+        if cuda.threadIdx.x == 0:
+            here, word = shape.block, int32(listed | flag)
+            tell(head_at(FLAGS, level, here, shape), level, word, low, front)
+            tell(head_at(FARTHEST, level, here, shape), level, int32(0), reach, front)
+
+    return tell_head

@@ -96,9 +96,12 @@ def rounds_with(make_bids: Any, meet: Any) -> Any:
 
     @cuda.jit(device=True)
     def rounds(
-        eps, mean, stop, most, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log
-    ):
+        eps, mean, stop, most, opening, turn, due, schedule, shape, matrix, duals, matching, lists,
+        tree, front, log,
+    ):  # fmt: skip
         """Rounds until at most `stop` rows are free, their number stalls, or there were `most`.
+
+        They take no notice of whether they are the `opening`, nor of the front (see `chains`).
 
         Returns
         -------

@@ -7,7 +7,7 @@ from typing import Any
 from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.memory_order import load_ahead
-from papers.common.gpu.reductions import FULL_WARP
+from papers.common.gpu.reductions import FULL_WARP, warp_min_int32, warp_min_int64
 from papers.synthesis.assignment.kernels.team import threads_of
 
 TAKEN = 2**30
@@ -73,8 +73,37 @@ def log_warps(shape, rows, loads):
     return power
 
 
-def two_least_with(loads: int) -> Any:
+@cuda.jit(device=True)
+def two_of_warp_by_shuffles(first, place, second):
+    """`better` over the lanes of a warp; every lane gets it."""
+    for distance in (16, 8, 4, 2, 1):
+        other = cuda.shfl_xor_sync(FULL_WARP, first, distance)
+        where = cuda.shfl_xor_sync(FULL_WARP, place, distance)
+        next_best = cuda.shfl_xor_sync(FULL_WARP, second, distance)
+        first, place, second = better(first, place, second, other, where, next_best)
+    return first, place, second
+
+
+@cuda.jit(device=True)
+def two_of_warp_by_minima(first, place, second):
+    """`two_of_warp_by_shuffles` of integers: three minima, which are an instruction or two each."""
+    least = warp_min_int64(first)
+    if first != least:
+        place = int32(NOWHERE)
+    at = warp_min_int32(place)
+    if first != least or place != at:
+        second = first
+    return least, at, warp_min_int64(second)
+
+
+def two_of_warp_with(floats: bool) -> Any:
+    """The two least over the lanes of a warp, of a kernel for integers or for floats."""
+    return two_of_warp_by_shuffles if floats else two_of_warp_by_minima
+
+
+def two_least_with(loads: int, floats: bool) -> Any:
     """Make `two_least` with so many loads in flight a thread."""
+    two_of_warp = two_of_warp_with(floats)
 
     @cuda.jit(device=True)
     def two_least(shape, matrix, v, row_of, row, turn, power):
@@ -116,11 +145,7 @@ def two_least_with(loads: int) -> Any:
                             second, first, place = first, value, where
                         elif value < second:
                             second = value
-        for distance in (16, 8, 4, 2, 1):
-            other = cuda.shfl_xor_sync(FULL_WARP, first, distance)
-            where = cuda.shfl_xor_sync(FULL_WARP, place, distance)
-            next_best = cuda.shfl_xor_sync(FULL_WARP, second, distance)
-            first, place, second = better(first, place, second, other, where, next_best)
+        first, place, second = two_of_warp(first, place, second)
         if lane == 0:
             firsts[warp], places[warp], seconds[warp] = first, place, second
         cuda.syncthreads()

@@ -17,7 +17,7 @@ from typing import Any
 from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.memory_order import load_ahead, load_relaxed_anywhere, store_relaxed_anywhere
-from papers.common.gpu.reductions import warp_min, warp_sum
+from papers.common.gpu.reductions import warp_min, warp_min_int64, warp_sum
 from papers.synthesis.assignment.kernels.arguments import (
     EXPIRED,
     FREE,
@@ -197,12 +197,23 @@ def farther(reach, distance, shape):
     return min(reach, distance)
 
 
-@cuda.jit(device=True)
-def farthest_of_warp(reach, shape):
-    """`farther` over the lanes of a warp; every lane gets it."""
-    if shape.square == 0:
-        return warp_min(reach)
-    return -warp_min(-reach)
+def least_with(floats: bool) -> Any:
+    """The minimum over the lanes of a warp, of a kernel for integers or for floats."""
+    return warp_min if floats else warp_min_int64
+
+
+def farthest_with(floats: bool) -> Any:
+    """Make `farthest_of_warp`."""
+    least_of_warp = least_with(floats)
+
+    @cuda.jit(device=True)
+    def farthest_of_warp(reach, shape):
+        """`farther` over the lanes of a warp; every lane gets it."""
+        if shape.square == 0:
+            return least_of_warp(reach)
+        return -least_of_warp(-reach)
+
+    return farthest_of_warp
 
 
 @cuda.jit(device=True)
@@ -263,6 +274,7 @@ def ahead_of_level(level, column, shape, duals, matching, tree, front):
 def relax_alone_with(loads: int, floats: bool) -> Any:
     """Make `relax` for one block: a thread has whole columns, and looks at all rows itself."""
     take_front, nearest_row = front_with(floats), nearest_with(loads, floats)
+    publish = publish_with(floats)
 
     @cuda.jit(device=True)
     def relax(
@@ -308,20 +320,26 @@ def relax_alone_with(loads: int, floats: bool) -> Any:
     return relax
 
 
-@cuda.jit(device=True)
-def publish(slot, low, reach, unreached, shape, matrix, log):
-    """A warp adds what it found to the next level's slots."""
-    low, unreached = warp_min(low), warp_sum(unreached)
-    farthest = farthest_of_warp(reach, shape)
-    if cuda.threadIdx.x & 31 == 0:
-        if low < matrix.top:
-            cuda.atomic.min(log.levels, LEAST + slot, low)
-        if unreached > 0:
-            cuda.atomic.add(log.words, UNREACHED + slot, unreached)
-        if shape.square != 0:
-            cuda.atomic.max(log.levels, REACH + slot, farthest)
-        else:
-            cuda.atomic.min(log.levels, REACH + slot, farthest)
+def publish_with(floats: bool) -> Any:
+    """Make `publish`."""
+    least_of_warp, farthest_of_warp = least_with(floats), farthest_with(floats)
+
+    @cuda.jit(device=True)
+    def publish(slot, low, reach, unreached, shape, matrix, log):
+        """A warp adds what it found to the next level's slots."""
+        low, unreached = least_of_warp(low), warp_sum(unreached)
+        farthest = farthest_of_warp(reach, shape)
+        if cuda.threadIdx.x & 31 == 0:
+            if low < matrix.top:
+                cuda.atomic.min(log.levels, LEAST + slot, low)
+            if unreached > 0:
+                cuda.atomic.add(log.words, UNREACHED + slot, unreached)
+            if shape.square != 0:
+                cuda.atomic.max(log.levels, REACH + slot, farthest)
+            else:
+                cuda.atomic.min(log.levels, REACH + slot, farthest)
+
+    return publish
 
 
 def search_alone_with(relax: Any) -> Any:

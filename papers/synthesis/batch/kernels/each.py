@@ -138,7 +138,7 @@ def assign_each_with(
                      cuda.shared.array(size, int32), cuda.shared.array(size, int32),
                      cuda.shared.array(size, int32), cuda.shared.array(size, int32)),
                 Front(cuda.shared.array(twice, int32), cuda.shared.array(twice, duals.v.dtype),
-                      cuda.shared.array(twice, duals.v.dtype), front.reports),
+                      cuda.shared.array(twice, duals.v.dtype), front.reports, front.held),
                 Log(words, levels, totals, log.signal, log.limit),
             )  # fmt: skip
             cuda.syncthreads()
@@ -159,7 +159,7 @@ def assign_each_with(
                      tree.won[c : c + m], tree.row_claim[r : r + n],
                      tree.column_claim[c : c + m]),
                 Front(front.rows[2 * r : 2 * (r + n)], front.start[2 * r : 2 * (r + n)],
-                      front.base[2 * r : 2 * (r + n)], front.reports),
+                      front.base[2 * r : 2 * (r + n)], front.reports, front.held),
                 Log(log.words[WORDS * problem : WORDS * (problem + 1)],
                     log.levels[LEVELS * problem : LEVELS * (problem + 1)],
                     log.totals[COUNTS * problem : COUNTS * (problem + 1)], log.signal, log.limit),

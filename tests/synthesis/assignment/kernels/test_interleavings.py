@@ -18,7 +18,15 @@ from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
 from papers.synthesis.assignment import launches, solver
-from papers.synthesis.assignment.kernels import floats, integers, levels, reports, rounds, search
+from papers.synthesis.assignment.kernels import (
+    chains,
+    floats,
+    integers,
+    levels,
+    reports,
+    rounds,
+    search,
+)
 from papers.synthesis.assignment.settings import Settings
 
 SMALL = {"threads": 32, "loads": 2, "tile": 2}
@@ -34,6 +42,12 @@ SCHEDULES = {
     "many": Settings(
         **SMALL | {"tile": 8}, blocks=2, start_rounds=0, scale_above=1000, delta=10_000
     ),
+    "groups": Settings(
+        **SMALL | {"threads": 64, "loads": 1}, blocks=2, scale_above=0, left_free=300, most_rounds=4
+    ),
+    "rounds": Settings(
+        **SMALL | {"threads": 64}, blocks=1, start_rounds=2, scale_above=1000
+    ),
     "alone": Settings(
         **SMALL | {"threads": 64},
         blocks=1,
@@ -46,6 +60,9 @@ SCHEDULES = {
 }
 
 
+LARGER = {"many": 12, "groups": 40}
+"""The longest side, for lists and rows that small matrices do not have."""
+
 SITES = sites_below("synthesis/assignment")
 
 NOT_NEEDED = {
@@ -57,7 +74,7 @@ NOT_NEEDED = {
 
 def solve(kind, seed, schedule, weak, without=()):
     """One small matrix, solved and proved; the memory, if there was something to solve."""
-    cost, maximize = draw(kind, seed, most=12 if schedule == "many" else 6)
+    cost, maximize = draw(kind, seed, most=LARGER.get(schedule, 6))
     if not has_assignment(cost, maximize):
         return None
     memory = WeakMemory(seed, without=without) if weak else None
@@ -96,7 +113,7 @@ FAULTS = {
     "two rows take one column": (
         rounds, "take_bids",
         "if cuda.atomic.exch(tree.column_claim, column, turn + 1) != turn + 1:", "if True:",
-        "two values", "phases",
+        "two values", "rounds",
     ),
     "two paths of one tree": (
         search, "update_duals",
@@ -104,15 +121,14 @@ FAULTS = {
         "cuda.atomic.exch(tree.row_claim, root, turn + 1) != -1", "all equal", "warps",
     ),
     "a block's reach is lost": (
-        levels, "tell_head", "low, reach = warp_min(low), farthest_of_warp(reach, shape)",
-        "low, reach = warp_min(low), reach - reach - 1", "uniform", "warps",
+        levels, "tell_head_with", "low, reach = least_of_warp(low), farthest_of_warp(reach, shape)",
+        "low, reach = least_of_warp(low), reach - reach - 1", "uniform", "warps",
     ),
     "places are handed out twice": (
-        rounds, "place_for", "int32(first + rank)", "int32(first)", "uniform", "phases",
+        rounds, "place_for", "int32(first + rank)", "int32(first)", "uniform", "rounds",
     ),
     "the front is read before it is there": (
-        levels, "gather_with", "hold(int32(offset + k), row, value, shape, duals)\n"
-        "        cuda.syncthreads()", "hold(int32(offset + k), row, value, shape, duals)",
+        levels, "gather_with", "cuda.syncthreads()\n        if flags & MANY", "if flags & MANY",
         "uniform", "warps",
     ),
     "reports are added up before all are read": (
@@ -141,8 +157,7 @@ FAULTS = {
         "uniform", "warps",
     ),
     "a later row is taken before it is there": (
-        reports, "hear_row", "while tag >> 32 != level and", "while False and",
-        "uniform", "phases",
+        levels, "gather_with", "if tag >> 32 != level:", "if False:", "uniform", "many",
     ),
     "a later row is not told": (
         levels, "take_rows_with", "if taken:", "if taken and rank == 0:", "uniform", "phases",
@@ -156,13 +171,46 @@ FAULTS = {
     "a part begins at the wrong block": (
         reports, "parts_with", "<= wanted:", "< wanted:", "uniform", "many",
     ),
+    "a chain takes a column that has changed": (
+        chains, "bid", "if found == owner and value == v:", "if True:", "two values", "phases",
+    ),
+    "a chain bids too much": (
+        chains, "chains_with", "fall = second - first", "fall = second - first + 9",
+        "uniform", "scales",
+    ),
+    "chains begin before the columns are told": (
+        chains, "chains_with", "log)\n        meet_in_grid()\n        chains(",
+        "log)\n        chains(", "uniform", "phases",
+    ),
+    "the matching is told before all chains have ended": (
+        chains, "chains_with", "meet_in_grid()\n        end_chains", "end_chains",
+        "uniform", "phases",
+    ),
+    "free rows are listed before all columns are told": (
+        chains, "chains_with", "meet_in_grid()\n        list_free", "list_free",
+        "uniform", "phases",
+    ),
+    "the duals of matched rows are old": (
+        chains, "end_chains", "duals.u[row] = matrix.cost", "_ = matrix.cost",
+        "uniform", "phases",
+    ),
+    "a group decides before all its warps have looked": (
+        chains, "nearest_with", "cuda.syncthreads()", "pass", "uniform", "groups",
+    ),
+    "one warp goes on with the row of the step before": (
+        chains, "chains_with", "halted[0] = word\n            cuda.syncthreads()",
+        "halted[0] = word", "uniform", "groups",
+    ),
     "free columns rise too far": (
         rounds, "raise_free_columns", "least[j] + eps", "least[j] + eps + eps + 99",
         "low rank", "scales",
     ),
+    "rows that are free behind chains get one place": (
+        chains, "place_for", "int32(first + rank)", "int32(first)", "uniform", "groups",
+    ),
     "bids are taken before all are made": (
         rounds, "rounds_with",
-        "matching, lists)\n            meet()", "matching, lists)", "narrow", "phases",
+        "matching, lists)\n            meet()", "matching, lists)", "narrow", "rounds",
     ),
     "paths are walked before all are traced": (
         search, "phases_with", "lists, tree)\n            meet()", "lists, tree)",

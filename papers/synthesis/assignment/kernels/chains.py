@@ -1,0 +1,392 @@
+"""The auction of a grid: rows bid one after the other in chains, and no barrier stands between.
+
+A group of warps takes a free row, which bids for its nearest column; the row that it displaces bids
+next, in the same group, until a free column ends the chain. Bertsekas and Castanon describe such an
+asynchronous auction (Parallel Computing 17, 1991); `rounds`, where all free rows bid at once, needs
+two barriers of the grid for every one of its steps.
+
+**What everybody sees at once.** While chains run, a column's row and its dual v are a pair of
+words (`held`), which is read whole and changed whole, by a compare-and-swap.
+
+**Why an old v does no harm.** Duals only fall here, so what a group has read is too large, and
+distances ``c - v`` that it computed are too small. A bid lowers v until the row's distance is that
+of its second nearest column, and eps; the second nearest column is really no nearer than was
+thought, so that at the end no column is nearer than the row's own by more than eps. The column
+itself is no guess: the swap fails unless the pair is as it was read.
+
+**A row's dual** is stored when the row wins, and again at the end for all that are matched. Of a
+row that was displaced in between any of its stored duals may stay: each was right for duals v that
+have only fallen since.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import cuda, int32, int64, uint32
+
+from papers.common.gpu.memory_order import (
+    load_ahead,
+    load_pair,
+    load_relaxed_anywhere,
+    store_pair,
+    store_relaxed_anywhere,
+    swap_pair,
+)
+from papers.kawtikwar_opts.kernels.clock import globaltimer
+from papers.synthesis.assignment.kernels.arguments import (
+    BIDS,
+    FREE,
+    HALT,
+    LATE,
+    LEFT,
+    LONGEST,
+    NEXT,
+    ROUNDS,
+)
+from papers.synthesis.assignment.kernels.rows import (
+    NOWHERE,
+    TAKEN,
+    better,
+    column_at,
+    first_tile,
+    group_of,
+    two_of_warp_with,
+)
+from papers.synthesis.assignment.kernels.team import meet_in_grid, thread_of, threads_of
+from papers.synthesis.assignment.kernels.words import (
+    CLOCK_EVERY,
+    count,
+    free_rows,
+    is_late,
+    place_for,
+    prepare_turn,
+)
+
+TRIES = 4
+"""Swaps that a bid tries before its row looks at all columns again."""
+
+ENOUGH, EXPIRED = 1, 2
+"""Values of HALT: few enough rows are free, or their number stalls; the time is over."""
+
+NO_ROW = -1
+
+
+@cuda.jit(device=True)
+def log_group(shape, loads):
+    """Warps of a group as a power of two: as many as can load a row at once, if there are so many."""
+    power, block = int32(0), int32(cuda.blockDim.x >> 5)
+    for _ in range(5):
+        twice = int32(2 << power)
+        if twice > shape.warps_a_row or twice > block or int32((loads << 5) << power) >= shape.m:
+            break
+        power = int32(power + 1)
+    return power
+
+
+def nearest_with(loads: int, floats: bool) -> Any:
+    """Make `two_nearest` with so many loads in flight a thread."""
+    two_of_warp = two_of_warp_with(floats)
+
+    @cuda.jit(device=True)
+    def two_nearest(shape, matrix, held, row, turn, power):
+        """As `rows.two_least`, of columns that change meanwhile.
+
+        All threads of a block call it, those of a group with one row, or with NO_ROW; one barrier
+        of the block is within.
+
+        Returns
+        -------
+        first, second : D
+            Distances ``c - v`` of the nearest column and the second nearest: of the whole group.
+        place : int32
+            Of the nearest column; NOWHERE if no pair is allowed.
+        mine : bool
+            Whether this thread has seen that column, as it was: its row `owner`, its dual `v`.
+        owner : int32
+        v : D
+        """
+        firsts, seconds, places = shape.firsts, shape.seconds, shape.places
+        costs = cuda.local.array(loads, matrix.cost.dtype)
+        values = cuda.local.array(loads, firsts.dtype)
+        owners = cuda.local.array(loads, int32)
+        thread = cuda.threadIdx.x
+        lane, warp = int32(thread & 31), int32(thread >> 5)
+        warps = int32(1 << power)
+        m, tiles = shape.m, int32((shape.m + 31) >> 5)
+        first, second, place = matrix.top, matrix.top, int32(NOWHERE)
+        owner, v = int32(NO_ROW), matrix.zero
+        if row >= 0:
+            begin, start = int64(row) * m, first_tile(row, turn, m)
+            for tile in range(warp & (warps - 1), tiles, int32(warps * loads)):
+                # Nothing is asked between the loads, so that all of them are on their way at once:
+                # what lies beyond the end looks at the last column, and is passed over below.
+                for k in range(loads):
+                    here = min(int32(tile + int32(k * warps)), int32(tiles - 1))
+                    column = column_at(int32((here << 5) + lane), row, start, m)
+                    column = min(column, int32(m - 1))
+                    costs[k] = load_ahead(matrix.cost, begin + column)
+                    owner_now, values[k] = load_pair(held, int32(2 * column), matrix.top)
+                    owners[k] = int32(owner_now)
+                for k in range(loads):
+                    here = int32(tile + int32(k * warps))
+                    where = int32((here << 5) + lane)
+                    if here < tiles and column_at(where, row, start, m) < m:
+                        value = costs[k] - values[k]
+                        if owners[k] >= 0:
+                            where = int32(where | TAKEN)
+                        if value < first or (value == first and where < place):
+                            second, first, place = first, value, where
+                            owner, v = owners[k], values[k]
+                        elif value < second:
+                            second = value
+        own = place
+        first, place, second = two_of_warp(first, place, second)
+        if lane == 0:
+            firsts[warp], places[warp], seconds[warp] = first, place, second
+        cuda.syncthreads()
+        for k in range(1, warps):
+            other_warp = uint32(warp ^ k)
+            first, place, second = better(
+                first, place, second, firsts[other_warp], places[other_warp], seconds[other_warp]
+            )
+        return first, second, place, own == place and place != NOWHERE, owner, v
+
+    return two_nearest
+
+
+@cuda.jit(device=True)
+def bid(row, column, lowered, owner, v, opening, held):
+    """Lower a column's dual and take it, unless another row has bid as much meanwhile.
+
+    Parameters
+    ----------
+    lowered : D
+        The dual that is bid.
+    owner, v : int32, D
+        The pair as it was read.
+    opening : bool
+        Whether a column may be taken from a row for the dual that it has: rows of equal costs
+        take turns then, and one of them may find a free column.
+
+    Returns
+    -------
+    won : bool
+    owner : int32
+        The column's row before.
+    v : D
+        The dual that the bid has met.
+    """
+    for _ in range(TRIES):
+        if lowered > v or (lowered == v and owner >= 0 and not opening):
+            return False, owner, v
+        tag, value = swap_pair(held, int32(2 * column), int64(owner), v, int64(row), lowered)
+        found = int32(tag)
+        if found == owner and value == v:
+            return True, owner, v
+        owner, v = found, value
+    return False, owner, v
+
+
+@cuda.jit(device=True)
+def next_row(free, half, lists, log):
+    """Take the next row of the list; NO_ROW if none is left."""
+    place = cuda.atomic.add(log.words, NEXT, 1)
+    if place < free:
+        return lists.rows[half + place]
+    return int32(NO_ROW)
+
+
+@cuda.jit(device=True)
+def begin_chains(free, groups, shape, duals, matching, front, log):
+    """Pair up rows and duals of the columns; the words of the chains.  A barrier has to follow."""
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
+        store_pair(front.held, int32(2 * j), int64(matching.row[j]), duals.v[j])
+    for i in range(thread_of(shape), shape.n, threads_of(shape)):
+        matching.column[i] = -1
+    if thread_of(shape) == 0:
+        store_relaxed_anywhere(log.words, NEXT, min(free, groups))
+        store_relaxed_anywhere(log.words, LEFT, free)
+        store_relaxed_anywhere(log.words, HALT, int32(0))
+        store_relaxed_anywhere(log.words, LONGEST, int32(0))
+
+
+@cuda.jit(device=True)
+def end_chains(shape, matrix, duals, matching, front):
+    """The matching and the duals out of the pairs.  A barrier has to follow."""
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
+        owner, v = load_pair(front.held, int32(2 * j), matrix.top)
+        row = int32(owner)
+        matching.row[j], duals.v[j], duals.bid[j] = row, v, v
+        if row >= 0:
+            matching.column[row] = j
+            duals.u[row] = matrix.cost[int64(row) * shape.m + j] - v
+
+
+@cuda.jit(device=True)
+def list_free(turn, shape, matching, lists, log):
+    """The list of the next turn: rows without a column."""
+    other = int32((turn + 1 & 1) * shape.n)
+    width = int32(cuda.blockDim.x)
+    for start in range(int32(shape.block * width), shape.n, threads_of(shape)):
+        row = int32(start + cuda.threadIdx.x)
+        stays = row < shape.n and matching.column[uint32(min(row, int32(shape.n - 1)))] < 0
+        place = place_for(stays, log.words, FREE + (turn + 1) % 3)
+        if stays:
+            lists.rows[other + place] = row
+
+
+@cuda.jit(device=True)
+def halt_in_time(done, period, before, left, due, schedule, log):
+    """End all chains if the time is over or their progress is: the first thread of a block.
+
+    Returns
+    -------
+    int32
+        The free rows at the last comparison.
+    """
+    if done % period == 0:
+        if int64(1000) * (before - left) < int64(schedule.stall_share) * before:
+            store_relaxed_anywhere(log.words, HALT, int32(ENOUGH))
+        before = left
+    if done % CLOCK_EVERY == 0 and globaltimer() > due:
+        store_relaxed_anywhere(log.words, HALT, int32(EXPIRED))
+    return before
+
+
+@cuda.jit(device=True)
+def follow(row, won, owner, unchanged, stop, free, half, lists, log):
+    """The row that a group goes on with, after a bid for a row."""
+    if won and owner >= 0:
+        return owner
+    if won:
+        if cuda.atomic.add(log.words, LEFT, -1) - 1 <= stop:
+            store_relaxed_anywhere(log.words, HALT, int32(ENOUGH))
+    elif not unchanged:
+        return int32(row)  # the column's dual has fallen meanwhile: look again
+    return next_row(free, half, lists, log)
+
+
+def chains_with(loads: int, floats: bool) -> Any:
+    """Make `auction`, which stands where one block has `rounds`."""
+    two_nearest = nearest_with(loads, floats)
+
+    @cuda.jit(device=True)
+    def chains(
+        eps, mean, stop, bids, period, opening, turn, free, due, schedule, shape, matrix, duals,
+        lists, front, log,
+    ):  # fmt: skip
+        """Chains of all groups, a step of each group of a block at a time.
+
+        Parameters
+        ----------
+        stop : int32
+            Free rows that may be left.
+        bids : int32
+            Of a group, at most.
+        period : int32
+            Bids of a group from one look at the number of free rows to the next: if it has fallen
+            too little, the chains end.
+        opening : bool
+            See `bid`.
+        """
+        power = log_group(shape, loads)
+        group, groups = group_of(power, shape)
+        thread = int32(cuda.threadIdx.x)
+        mine, here = int32((thread >> 5) >> power), int32((cuda.blockDim.x >> 5) >> power)
+        half = int32((turn & 1) * shape.n)
+        current, halted = shape.offsets, shape.sums
+        if thread < here:  # the rows of the block's groups
+            first_place = int32(shape.block * here + thread)
+            current[uint32(thread)] = NO_ROW
+            if first_place < free:
+                current[uint32(thread)] = lists.rows[half + first_place]
+        before, made = free, int64(0)
+        if thread == 0:
+            halted[0] = 0
+        cuda.syncthreads()
+        done = int32(0)
+        while done < bids:
+            busy = int32(0)
+            for k in range(here):
+                busy = int32(busy + int32(current[uint32(k)] >= 0))
+            if busy == 0 or halted[0] != 0:
+                break
+            row = current[uint32(mine)]
+            word, left = int32(0), int32(0)
+            if thread == 0:  # on their way together with the costs
+                word = load_relaxed_anywhere(log.words, HALT)
+                left = load_relaxed_anywhere(log.words, LEFT)
+            first, second, place, has_seen, owner, v = two_nearest(
+                shape, matrix, front.held, row, int32(turn + done), power
+            )
+            if row >= 0:
+                if has_seen:
+                    column = column_at(
+                        place, row, first_tile(row, int32(turn + done), shape.m), shape.m
+                    )
+                    fall = mean
+                    if second < matrix.top:
+                        fall = second - first
+                    lowered = v - fall - eps
+                    won, last, met = bid(row, column, lowered, owner, v, opening, front.held)
+                    if won:
+                        duals.u[row] = first + fall + eps
+                    # Where nothing has changed, another row has the column for the same dual.
+                    current[uint32(mine)] = follow(
+                        row, won, last, last == owner and met == v, stop, free, half, lists, log
+                    )
+                elif place == NOWHERE and thread & int32((32 << power) - 1) == 0:
+                    current[uint32(mine)] = next_row(free, half, lists, log)  # no pair is allowed
+            done = int32(done + 1)
+            if thread == 0:
+                made += busy
+                before = halt_in_time(done, period, before, left, due, schedule, log)
+                halted[0] = word
+            cuda.syncthreads()
+        if thread == 0:
+            cuda.atomic.add(log.totals, BIDS, made)
+            cuda.atomic.max(log.words, LONGEST, done)
+
+    @cuda.jit(device=True)
+    def auction(
+        eps, mean, stop, most, opening, turn, due, schedule, shape, matrix, duals, matching, lists,
+        tree, front, log,
+    ):  # fmt: skip
+        """Chains until at most `stop` rows are free, their number stalls, or there were `most`.
+
+        `most` are the bids of a group for each row that it starts with. Where the auction opens
+        they are bids beside two for each row: as many as rounds make.
+
+        Returns
+        -------
+        int32
+            The turn whose list of free rows is the present one.
+        """
+        free, late = free_rows(log, turn), is_late(log, turn)
+        if free <= stop or late or most == 0:
+            return turn
+        _, groups = group_of(log_group(shape, loads), shape)
+        each = int32((free + groups - 1) // groups)
+        bids, period = int32(most * each), int32(schedule.stall_rounds * each)
+        if opening:
+            bids = int32(most + 2 * each)
+        begin_chains(free, groups, shape, duals, matching, front, log)
+        meet_in_grid()
+        chains(
+            eps, mean, stop, bids, period, opening, turn, free, due, schedule, shape, matrix,
+            duals, lists, front, log,
+        )  # fmt: skip
+        meet_in_grid()
+        end_chains(shape, matrix, duals, matching, front)
+        meet_in_grid()
+        list_free(turn, shape, matching, lists, log)
+        prepare_turn(shape, log, turn, due)
+        if thread_of(shape) == 0:
+            count(shape, log, ROUNDS, load_relaxed_anywhere(log.words, LONGEST))
+            if load_relaxed_anywhere(log.words, HALT) == EXPIRED:
+                store_relaxed_anywhere(log.words, LATE + (turn + 1) % 3, int32(1))
+        meet_in_grid()
+        return int32(turn + 1)
+
+    return auction
