@@ -52,7 +52,8 @@ class Settings:
         Blocks at most; 0: as many as are resident at once. One block has a kernel of its own, in
         which a thread has whole columns and no barrier leaves the block.
     warps_a_row : int
-        Warps that look for one row's bid at most, a power of two.
+        Warps that look for one row's bid at most, a power of two. More find a bid sooner, but a
+        grid has fewer rows then that bid at a time.
     tile : int
         Columns that one block relaxes at a time: a power of two up to a warp.
     loads : int
@@ -80,7 +81,7 @@ class Settings:
     lifts: int = 1
     threads: int = 512
     blocks: int = 0
-    warps_a_row: int = 16
+    warps_a_row: int = 4
     tile: int = 32
     loads: int = 8
 

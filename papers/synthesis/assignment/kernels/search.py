@@ -121,8 +121,35 @@ def front_with(floats: bool) -> Any:
     return take_front
 
 
+def batch_with(loads: int, floats: bool) -> Any:
+    """Make `look_at`: so many rows of a part, all on their way at once."""
+
+    @cuda.jit(device=True)
+    def look_at(best, source, k, column, parts, last, shape, matrix, v):
+        costs = cuda.local.array(loads, matrix.cost.dtype)
+        # Nothing is asked between the loads, so that all of them are on their way at once: the
+        # last row may be looked at again. Without the warp's barrier behind them the assembler
+        # puts each load beside its use, and a thread waits for one after the other.
+        for x in range(loads):
+            row = shape.rows[uint32(min(int32(k + int32(x * parts)), last))]
+            costs[x] = load_ahead(matrix.cost, int64(row) * shape.m + column)
+        cuda.syncwarp()
+        for x in range(loads):
+            here = uint32(min(int32(k + int32(x * parts)), last))
+            through = shape.bases[here] + (costs[x] - v)
+            if floats:
+                # A slack that rounding has made negative counts as none.
+                through = max(through, shape.starts[here])
+            if through < best:
+                best, source = through, int32(here)
+        return best, source
+
+    return look_at
+
+
 def nearest_with(loads: int, floats: bool) -> Any:
-    """Make `nearest_row` with so many loads in flight a thread."""
+    """Make `nearest_row` with so many loads in flight a thread, or twice as many."""
+    look_at, look_at_twice = batch_with(loads, floats), batch_with(2 * loads, floats)
 
     @cuda.jit(device=True)
     def nearest_row(best, source, column, part, parts, size, shape, matrix, v):
@@ -130,7 +157,6 @@ def nearest_with(loads: int, floats: bool) -> Any:
 
         The place is given as it is where nothing is lower.
         """
-        costs = cuda.local.array(loads, matrix.cost.dtype)
         last = int32(size - 1)
         if size <= parts:  # one row a thread, or none
             if part < size:
@@ -143,24 +169,17 @@ def nearest_with(loads: int, floats: bool) -> Any:
                     best, source = through, part
             return best, source
         # A loop with a step that the compiler does not know divides; this one does not.
-        k = part
+        k, wide = part, int32(parts * loads)
         while int32(k - part) < size:
-            # Nothing is asked between the loads, so that all of them are on their way at once: the
-            # last row may be looked at again. Without the warp's barrier behind them the assembler
-            # puts each load beside its use, and a thread waits for one after the other.
-            for x in range(loads):
-                row = shape.rows[uint32(min(int32(k + int32(x * parts)), last))]
-                costs[x] = load_ahead(matrix.cost, int64(row) * shape.m + column)
-            cuda.syncwarp()
-            for x in range(loads):
-                here = uint32(min(int32(k + int32(x * parts)), last))
-                through = shape.bases[here] + (costs[x] - v)
-                if floats:
-                    # A slack that rounding has made negative counts as none.
-                    through = max(through, shape.starts[here])
-                if through < best:
-                    best, source = through, int32(here)
-            k = int32(k + int32(parts * loads))
+            # All lanes of a warp have the same answer, though their parts may differ.
+            if int32(size - int32(k - part)) > wide:
+                best, source = look_at_twice(
+                    best, source, k, column, parts, last, shape, matrix, v
+                )
+                k = int32(k + wide)
+            else:
+                best, source = look_at(best, source, k, column, parts, last, shape, matrix, v)
+            k = int32(k + wide)
         return best, source
 
     return nearest_row
