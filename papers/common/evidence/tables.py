@@ -37,8 +37,9 @@ def by_seed(
     scope: str = "run",
     options: str | re.Pattern[str] = "",
     family: str = "uniform",
+    storage: str = "host",
 ) -> pd.DataFrame:
-    """Return one metric of one solver on instances of the host, a row a seed.
+    """Return one metric of one solver on instances of one storage, a row a seed.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def by_seed(
         Columns `papers.reproduce.run.measurements.SUMMARY`.
     solver : str
         Full name, ``paper:solver``.
-    metric, scope, family : str
+    metric, scope, family, storage : str
         What the rows must have.
     options : str or Pattern
         The cell's options, or what they must match as a whole.
@@ -56,7 +57,7 @@ def by_seed(
     DataFrame
         ``source``, ``device``, ``n``, ``cost_range`` (the instance's label), ``seed``, ``value``.
     """
-    wanted = {"metric": metric, "scope": scope, "family": family, "storage": "host"}
+    wanted = {"metric": metric, "scope": scope, "family": family, "storage": storage}
     # One condition after the other: resampled summaries have hundreds of thousands of rows, and
     # their columns are compared as arrays, at a tenth of the cost of the frame's own comparisons.
     places = np.flatnonzero(_texts(summary, "solver") == solver)

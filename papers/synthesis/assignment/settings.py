@@ -68,7 +68,7 @@ class Settings:
     start_rounds: int = 16
     start_left: int = 20
     scale_above: int = 80
-    left_free: int = 20
+    left_free: int = 10
     divisor: int = 4
     most_scales: int = 12
     most_rounds: int = 400
@@ -106,8 +106,7 @@ class Settings:
     def for_shape(cls, n: int, m: int, cost_bytes: int = 4) -> Settings:
         """The settings for so many rows and columns, ``n <= m``, and bytes a cost.
 
-        From n = 2000 on a scale leaves 1 per cent of the rows free; fewer than 8 free rows are not
-        worth a scale. The tile is so wide that some hundred blocks have one each. Where the bytes
+        Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks have one each. Where the bytes
         of a level are few, smaller blocks meet sooner at its barriers, and the smallest problems
         are one block's; where they are many, a narrow bucket reads fewer rows twice. Of wide costs
         half as many are as many bytes in flight, and their registers are not spilled.
@@ -124,7 +123,6 @@ class Settings:
         small = n <= 2048
         return cls(
             scale_above=max(80, min(1000, 8000 // max(1, n))),
-            left_free=10 if n >= 2000 else 20,
             tile=tile,
             threads=256 if small else 512,
             delta=32 if small else 4,

@@ -7,7 +7,7 @@ are goals, and both are judged where the card is the peers' (`peers`).
 from __future__ import annotations
 
 from papers.common.model import Experiment
-from papers.synthesis.evidence import ablation, batches, calls, families, uniform
+from papers.synthesis.evidence import ablation, batches, calls, families, large, uniform
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
@@ -18,6 +18,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="families", title="Structured costs, floats and rectangles beside the best peer",
         kind="table", cells=families.cells, table=families.table, compare=families.compare,
+    ),
+    Experiment(
+        name="large", title="n = 100,000 in device memory: 40 GB of costs",
+        kind="table", cells=large.cells, table=large.table,
     ),
     Experiment(
         name="batches", title="Batches in one launch beside SciPy's loop and others' batched code",

@@ -15,7 +15,16 @@ from papers.reproduce import registry
 from papers.reproduce.run.measurements import SUMMARY
 from papers.synthesis.assignment import changed, solver
 from papers.synthesis.assignment.changes import CHANGES, LAUNCH
-from papers.synthesis.evidence import ablation, batches, families, many, peers, uniform, work
+from papers.synthesis.evidence import (
+    ablation,
+    batches,
+    families,
+    large,
+    many,
+    peers,
+    uniform,
+    work,
+)
 from papers.synthesis.evidence.codes import SOLVERS
 
 CARD = "NVIDIA H200"
@@ -35,7 +44,7 @@ def rows_of(cells, value, device=CARD):
         for scope, metric, number in metrics:
             rows.append(
                 {"source": "this run", "solver": cell.solver, "family": one.family, "n": one.n,
-                 "label": one.label, "seed": one.seed, "storage": "host", "permuted": False,
+                 "label": one.label, "seed": one.seed, "storage": one.storage, "permuted": False,
                  "options": ",".join(f"{k}={v}" for k, v in cell.options), "scope": scope,
                  "metric": metric, "median": float(number), "device": device}
             )  # fmt: skip
@@ -66,6 +75,19 @@ def test_goals_beside_the_fastest_rival(gain, verdicts):
     found = by_origin(uniform.compare, table)
     assert [item.verdict for item in found] == verdicts
     assert uniform.draw(table) is not None
+
+
+def test_costs_on_the_device_stand_in_a_table_of_their_own():
+    cells = large.cells(PAPER)
+    assert {(cell.instance.n, cell.instance.storage) for cell in cells} == {(100_000, "device")}
+    summary = pd.concat([rows_of(cells, lambda cell: 2000.0), rows_of(uniform.cells(PAPER), hylac)])
+    table = large.table(summary, NUMBERS)
+    assert table["n"].tolist() == [100_000] * 3
+    np.testing.assert_allclose(table["gib"], 4e10 / 2**30)
+    # Ten rescalings and a pass over the columns, the sample, ten bids and ten rows relaxed.
+    rows = 11 * 100_000 + 512 + 20
+    np.testing.assert_allclose(table["gib_a_second"], rows * 4e5 / 2**30 / 2)
+    assert 100_000 not in uniform.table(summary, NUMBERS)["n"].tolist()
 
 
 def test_one_cell_that_is_too_slow_fails_the_worst_goal():

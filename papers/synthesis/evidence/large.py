@@ -1,0 +1,52 @@
+"""Uniform costs that no host has to hold: drawn, solved and certified on the device.
+
+At n = 100,000 the costs are 40 GB of int32. The proof goes over the matrix where it lies, a strip of
+rows at a time (`papers.common.problems.costs_on_device`).
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from papers.common.evidence import tables
+from papers.common.evidence.tables import KEY, Published, by_seed, named
+from papers.common.model import Cell, Instance, Plan
+from papers.synthesis.evidence import work
+from papers.synthesis.evidence.uniform import DENSE, LABELS
+
+STORAGE = "device"
+
+SIZES = {"smoke": 256, "quick": 2000, "paper": 100_000}
+EXECUTOR = {"smoke": 8, "quick": 12, "paper": 12}
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return a cell a range, one seed."""
+    n = (SIZES if plan.gpu else EXECUTOR)[plan.preset]
+    seed = min(plan.seeds)
+    return [
+        Cell(DENSE, Instance("uniform", n, label, seed=seed, storage=STORAGE)) for label in LABELS
+    ]
+
+
+def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return time, counts and bytes by size and range."""
+    rows = by_seed(summary, DENSE, storage=STORAGE).rename(columns={"value": "dense_ms"})
+    for name in work.COUNTERS:
+        more = by_seed(summary, DENSE, name, "answer", storage=STORAGE)
+        rows = rows.merge(named(more, name), on=[*KEY, "seed"], how="left")
+    counted = rows[["n", *work.COUNTERS]].to_dict("records")
+    read = [
+        work.bytes_read(int(row["n"]), int(row["n"]), 4, {k: float(row[k]) for k in work.COUNTERS})
+        for row in counted
+    ]
+    rows = rows.assign(
+        gib=[4 * float(row["n"]) ** 2 / 2**30 for row in counted],
+        gib_read=[value / 2**30 for value in read],
+    )
+    rows = rows.assign(gib_a_second=1e3 * rows["gib_read"] / rows["dense_ms"])
+    rows = tables.order(rows, ranked={"cost_range": LABELS})
+    return rows[
+        ["n", "cost_range", "source", "device", "gib", "dense_ms", "rounds", "iterations",
+         "barriers", "gib_read", "gib_a_second"]
+    ]  # fmt: skip
