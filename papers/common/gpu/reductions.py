@@ -46,7 +46,7 @@ def warp_min(value):
 
 @cuda.jit(device=True)
 def warp_min_int64(value):
-    """As `warp_min`, of an int64, by two instructions: the upper halves', then the lower halves'."""
+    """As `warp_min`, of an int64, by two instructions: first the upper halves, then the lower."""
     high = int32(value >> 32)
     least_high = warp_min_int32(high)
     low = int32((value & 0xFFFFFFFF) - 0x80000000)  # in the order of unsigned words

@@ -76,7 +76,7 @@ class Settings:
     stall_share: int = 20
     last_rounds: int = 16
     delta: int = 32
-    sampled_rows: int = 512
+    sampled_rows: int = 128
     repairs: int = 4
     lifts: int = 1
     threads: int = 512
@@ -106,10 +106,11 @@ class Settings:
     def for_shape(cls, n: int, m: int, cost_bytes: int = 4) -> Settings:
         """The settings for so many rows and columns, ``n <= m``, and bytes a cost.
 
-        Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks have one each. Where the bytes
-        of a level are few, smaller blocks meet sooner at its barriers, and the smallest problems
-        are one block's; where they are many, a narrow bucket reads fewer rows twice. Of wide costs
-        half as many are as many bytes in flight, and their registers are not spilled.
+        Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks
+        have one each. Where the bytes of a level are few, smaller blocks meet sooner at its
+        barriers, and the smallest problems are one block's; where they are many, a narrow bucket
+        reads fewer rows twice. Of wide costs half as many are as many bytes in flight, and small
+        blocks have the registers that these take.
         """
         loads = 8 if cost_bytes <= 4 else 4
         if m <= ALONE:
@@ -124,7 +125,7 @@ class Settings:
         return cls(
             scale_above=max(80, min(1000, 8000 // max(1, n))),
             tile=tile,
-            threads=256 if small else 512,
+            threads=256 if small or cost_bytes > 4 else 512,
             delta=32 if small else 4,
             loads=loads,
         )

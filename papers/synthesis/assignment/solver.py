@@ -187,8 +187,8 @@ def barriers(counts: dict[str, int], square: bool, lifts: int, alone: bool = Fal
     lifts : int
         Rescalings that were lifts: they have 4 barriers each.
     alone : bool
-        Whether one block was the team: it has a barrier behind each level and none behind a
-        search, and two for each round of an auction, not four for all of them.
+        Whether one block was the team: it has two barriers for each round of an auction, not four
+        for all of them.
     """
     return (
         2
@@ -196,7 +196,9 @@ def barriers(counts: dict[str, int], square: bool, lifts: int, alone: bool = Fal
         + (3 if square else 1) * (counts["rescalings"] - lifts)
         + 4 * lifts
         + counts["iterations"]
-        + (3 if alone else 4) * counts["phases"]
+        + 3 * counts["phases"]
+        + counts["repairs"]
+        + 1
     )
 
 

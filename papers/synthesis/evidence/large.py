@@ -1,7 +1,7 @@
 """Uniform costs that no host has to hold: drawn, solved and certified on the device.
 
-At n = 100,000 the costs are 40 GB of int32. The proof goes over the matrix where it lies, a strip of
-rows at a time (`papers.common.problems.costs_on_device`).
+At n = 100,000 the costs are 40 GB of int32. The proof goes over the matrix where it lies, a strip
+of rows at a time (`papers.common.problems.costs_on_device`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import pandas as pd
 
 from papers.common.evidence import tables
 from papers.common.evidence.tables import KEY, Published, by_seed, named
-from papers.common.model import Cell, Instance, Plan
+from papers.common.model import Cell, Instance, Plan, Storage
 from papers.synthesis.evidence import work
 from papers.synthesis.evidence.uniform import DENSE, LABELS
 
-STORAGE = "device"
+STORAGE: Storage = "device"
 
 SIZES = {"smoke": 256, "quick": 2000, "paper": 100_000}
 EXECUTOR = {"smoke": 8, "quick": 12, "paper": 12}

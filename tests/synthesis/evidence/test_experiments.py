@@ -85,7 +85,7 @@ def test_costs_on_the_device_stand_in_a_table_of_their_own():
     assert table["n"].tolist() == [100_000] * 3
     np.testing.assert_allclose(table["gib"], 4e10 / 2**30)
     # Ten rescalings and a pass over the columns, the sample, ten bids and ten rows relaxed.
-    rows = 11 * 100_000 + 512 + 20
+    rows = 11 * 100_000 + 128 + 20
     np.testing.assert_allclose(table["gib_a_second"], rows * 4e5 / 2**30 / 2)
     assert 100_000 not in uniform.table(summary, NUMBERS)["n"].tolist()
 
@@ -152,7 +152,7 @@ def test_a_wrong_optimum_is_told():
 def test_the_floor_counts_bytes_and_barriers():
     counts = {"rescalings": 1, "bids": 100, "relaxed": 50, "barriers": 1000}
     read = work.bytes_read(4096, 4096, 4, counts)
-    assert read == 4 * 4096 * (4096 + 4096 + 512 + 150)
+    assert read == 4 * 4096 * (4096 + 4096 + 128 + 150)
     prices = peers.prices(NUMBERS)
     assert prices["barrier"] == pytest.approx(1.6e-3)
     assert work.floor_ms(4096, 4096, 4, counts, prices) == pytest.approx(1.6 + 1e3 * read / 3.81e12)

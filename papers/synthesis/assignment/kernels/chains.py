@@ -74,7 +74,7 @@ NO_ROW = -1
 
 @cuda.jit(device=True)
 def log_group(shape, loads):
-    """Warps of a group as a power of two: as many as can load a row at once, if there are so many."""
+    """Warps of a group as a power of two: as many as load a row at once, if there are so many."""
     power, block = int32(0), int32(cuda.blockDim.x >> 5)
     for _ in range(5):
         twice = int32(2 << power)
@@ -291,7 +291,6 @@ def chains_with(loads: int, floats: bool) -> Any:
             See `bid`.
         """
         power = log_group(shape, loads)
-        group, groups = group_of(power, shape)
         thread = int32(cuda.threadIdx.x)
         mine, here = int32((thread >> 5) >> power), int32((cuda.blockDim.x >> 5) >> power)
         half = int32((turn & 1) * shape.n)

@@ -2,9 +2,9 @@
 
 A team solves the problem: the blocks of a grid, or one block (`team`).
 Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round of one
-block or 4 an auction of a grid (`chains`), 3 a
-rescaling (a rectangle: 1), 4 a phase, 4 a lift of floats; and between two levels of a search one of
-a block, or of a grid the exchange of reports (`reports`).
+block or 4 an auction of a grid (`chains`), 3 a rescaling (a rectangle: 1), 1 before the phases and
+3 a phase, 4 a lift of floats; and between two levels of a search one of a block, or of a grid the
+exchange of reports (`reports`).
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape
@@ -121,9 +121,7 @@ def scales_with(rescale: Any, auction: Any, sum_of_sample: Any, divide: Any, mee
     """Make `start_and_scales`."""
 
     @cuda.jit(device=True)
-    def start_and_scales(
-        due, schedule, shape, matrix, duals, matching, lists, tree, front, log
-    ):
+    def start_and_scales(due, schedule, shape, matrix, duals, matching, lists, tree, front, log):
         """The start, then rescalings and rounds for falling eps where many rows are free.
 
         One loop, so that every part of it is in the kernel once. The start is a rescaling of the
@@ -221,7 +219,7 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
     """
     meet = team.meet_with(alone)
     two_least = rows.two_least_with(loads, floats)
-    least_in_columns = columns.least_with(loads)
+    least_in_columns = columns.least_with(2 * loads)
     new_row_duals = rounds.row_duals_with(two_least, loads)
     if alone:
         auction = rounds.rounds_with(rounds.bids_with(two_least, loads), meet)
@@ -236,11 +234,10 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
     )
     if alone:
         relax = search.relax_alone_with(loads, floats)
-        phases = search.phases_with(search.begin_search, search.search_alone_with(relax), meet)
+        phases = search.phases_with(search.search_alone_with(relax), meet)
     else:
         relax = levels.relax_with(loads, floats)
-        begin, over_grid = levels.begin_search, levels.search_with(relax, floats)
-        phases = search.phases_with(begin, over_grid, meet)
+        phases = search.phases_with(levels.search_with(relax, floats), meet)
     lifts = lifts_with(new_row_duals, least_in_columns, meet)
 
     @cuda.jit(device=True)

@@ -37,7 +37,6 @@ from papers.synthesis.assignment.kernels.reports import (
     tell_head_with,
 )
 from papers.synthesis.assignment.kernels.search import (
-    forget_search,
     known_of,
     lowered,
     nearest_with,
@@ -152,12 +151,6 @@ def late_flag(level, due, shape):
     if thread_of(shape) == 0 and level % CLOCK_EVERY == 0 and globaltimer() > due:
         return int32(LATE)
     return int32(0)
-
-
-@cuda.jit(device=True)
-def begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log):
-    """Forget the last search; the first front is the list.  A barrier has to follow."""
-    forget_search(shape, matrix, tree)
 
 
 def search_with(relax: Any, floats: bool) -> Any:

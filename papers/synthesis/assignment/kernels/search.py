@@ -66,19 +66,23 @@ def clear_level(level, due, shape, matrix, log):
 
 
 @cuda.jit(device=True)
-def forget_search(shape, matrix, tree):
-    """No column has been reached.  A barrier has to follow."""
-    for j in range(thread_of(shape), shape.m, threads_of(shape)):
-        tree.distance[j] = matrix.top
-        tree.before[j] = -1
-        tree.opened[j] = 0
+def forget_column(column, matrix, tree):
+    """A column has not been reached; the row before it counts once it is."""
+    tree.distance[column] = matrix.top
+    tree.opened[column] = 0
 
 
 @cuda.jit(device=True)
-def begin_search(turn, free, level, due, shape, matrix, duals, lists, tree, front, log):
-    """Forget the last search; the free rows are the first front.  A barrier has to follow."""
+def forget_search(shape, matrix, tree):
+    """No column has been reached.  A barrier has to follow."""
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
+        forget_column(j, matrix, tree)
+
+
+@cuda.jit(device=True)
+def open_front(turn, free, level, due, shape, matrix, duals, lists, front, log):
+    """The free rows are the first front of one block.  A barrier has to follow."""
     half, other = int32((turn & 1) * shape.n), int32((level + 1 & 1) * shape.n)
-    forget_search(shape, matrix, tree)
     for k in range(thread_of(shape), free, threads_of(shape)):
         row = lists.rows[half + k]
         front.rows[other + k] = row
@@ -173,9 +177,7 @@ def nearest_with(loads: int, floats: bool) -> Any:
         while int32(k - part) < size:
             # All lanes of a warp have the same answer, though their parts may differ.
             if int32(size - int32(k - part)) > wide:
-                best, source = look_at_twice(
-                    best, source, k, column, parts, last, shape, matrix, v
-                )
+                best, source = look_at_twice(best, source, k, column, parts, last, shape, matrix, v)
                 k = int32(k + wide)
             else:
                 best, source = look_at(best, source, k, column, parts, last, shape, matrix, v)
@@ -369,6 +371,8 @@ def search_alone_with(relax: Any) -> Any:
         level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front, log
     ):
         """Levels until no open column is nearer than the goal; as `levels.search_with`'s."""
+        open_front(turn, free, int32(level - 1), due, shape, matrix, duals, lists, front, log)
+        meet_in_block()
         # Every second level at least settles the nearest open column for good.
         for _ in range(2 * shape.m + 8):
             slot = level % 3
@@ -444,9 +448,11 @@ def update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree)
 def augment(turn, free, shape, matrix, duals, matching, lists, tree, log):
     """Walk the claimed paths, one a tree; list the rows that stay free.  A barrier has to follow.
 
-    Trees are disjoint, so every column and row belongs to one thread.
+    Trees are disjoint, so every column and row belongs to one thread. The search is forgotten, but
+    for the rows before, which the walks read.
     """
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
+        forget_column(j, matrix, tree)
         if tree.won[j] != 0:
             column = int32(j)
             for _ in range(shape.n):
@@ -470,8 +476,8 @@ def augment(turn, free, shape, matrix, duals, matching, lists, tree, log):
             lists.rows[other + place] = row
 
 
-def phases_with(begin: Any, search: Any, meet: Any) -> Any:
-    """Make `phases` from the beginning of a search, the search, and the team's barrier."""
+def phases_with(search: Any, meet: Any) -> Any:
+    """Make `phases` from the search and the team's barrier."""
 
     @cuda.jit(device=True)
     def phases(turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log):
@@ -481,14 +487,14 @@ def phases_with(begin: Any, search: Any, meet: Any) -> Any:
         -------
         turn, level, status : int32
         """
+        forget_search(shape, matrix, tree)
+        meet()
         for _ in range(shape.n + 1):
             free, late = free_rows(log, turn), is_late(log, turn)
             if free == 0:
                 return turn, level, int32(SOLVED)
             if late:
                 return turn, level, int32(EXPIRED)
-            begin(turn, free, level, due, shape, matrix, duals, lists, tree, front, log)
-            meet()
             level, reach, status = search(
                 int32(level + 1), turn, free, due, delta, shape, matrix, duals, matching, lists,
                 tree, front, log,

@@ -45,9 +45,7 @@ SCHEDULES = {
     "groups": Settings(
         **SMALL | {"threads": 64, "loads": 1}, blocks=2, scale_above=0, left_free=300, most_rounds=4
     ),
-    "rounds": Settings(
-        **SMALL | {"threads": 64}, blocks=1, start_rounds=2, scale_above=1000
-    ),
+    "rounds": Settings(**SMALL | {"threads": 64}, blocks=1, start_rounds=2, scale_above=1000),
     "alone": Settings(
         **SMALL | {"threads": 64},
         blocks=1,
