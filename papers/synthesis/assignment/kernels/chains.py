@@ -198,10 +198,11 @@ def next_row(free, half, lists, log):
 
 
 @cuda.jit(device=True)
-def begin_chains(free, groups, shape, duals, matching, front, log):
+def begin_chains(free, groups, shape, matrix, duals, matching, front, log):
     """Pair up rows and duals of the columns; the words of the chains.  A barrier has to follow."""
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
-        store_pair(front.held, int32(2 * j), int64(matching.row[j]), duals.v[j])
+        # The sum makes a negative zero a positive one: a swap compares bits.
+        store_pair(front.held, int32(2 * j), int64(matching.row[j]), duals.v[j] + matrix.zero)
     for i in range(thread_of(shape), shape.n, threads_of(shape)):
         matching.column[i] = -1
     if thread_of(shape) == 0:
@@ -370,7 +371,7 @@ def chains_with(loads: int, floats: bool) -> Any:
         bids, period = int32(most * each), int32(schedule.stall_rounds * each)
         if opening:
             bids = int32(most + 2 * each)
-        begin_chains(free, groups, shape, duals, matching, front, log)
+        begin_chains(free, groups, shape, matrix, duals, matching, front, log)
         meet_in_grid()
         chains(
             eps, mean, stop, bids, period, opening, turn, free, due, schedule, shape, matrix,
