@@ -1,0 +1,89 @@
+"""Runs every kernel of the synthesis on one GPU once, small, for NVIDIA's compute-sanitizer.
+
+::
+
+    compute-sanitizer --tool memcheck python -m papers.synthesis.evidence.sanitized
+    compute-sanitizer --tool synccheck python -m papers.synthesis.evidence.sanitized
+    compute-sanitizer --tool racecheck python -m papers.synthesis.evidence.sanitized
+    compute-sanitizer --tool initcheck python -m papers.synthesis.evidence.sanitized
+
+Every answer is proved. The logs are kept in `papers/synthesis/results/sanitizer/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from papers.common.gpu import device
+from papers.common.problems import assignment_proof
+from papers.synthesis.assignment import solver
+from papers.synthesis.assignment.resident import adopt
+from papers.synthesis.batch import solver as batch
+
+SIDES, BATCHES = (20, 70, 130), (12, 40, 100, 270)
+"""Sides of matrices, of which the first is one block's; and of batches, for each of its kernels."""
+
+
+def matrices(sides: Sequence[int] = SIDES) -> Iterator[np.ndarray]:
+    """Matrices that take all ways: one block and a grid, all types, scales, rectangles."""
+    g = np.random.default_rng(5)
+    for n in sides:
+        yield g.integers(0, 10 * n, (n, n))
+        yield g.normal(size=(n, n))
+        yield np.outer(np.arange(n), np.arange(n))  # so many free rows that costs are scaled
+    most = max(sides)
+    yield g.integers(0, 2**50, (most, most))
+    yield g.integers(0, 9, (most // 2, most))
+    yield np.where(g.random((most, most)) < 0.3, np.inf, g.random((most, most)))
+
+
+def assignments(sides: Sequence[int] = SIDES) -> int:
+    """Solve all matrices, those of an even number to be maximized; the number of answers."""
+    done = 0
+    for done, cost in enumerate(matrices(sides), 1):
+        maximize = done % 2 == 0 and bool(np.isfinite(cost).all())
+        _proved(cost, solver.solve(cost, maximize), maximize)
+    return done
+
+
+def on_device(n: int = SIDES[-1]) -> int:
+    """Solve costs in device memory: those that are read as they lie, and those that are moved."""
+    cost = np.random.default_rng(6).integers(0, 10 * n, (n, n))
+    kinds: tuple[Any, ...] = (np.int32, np.int64, np.float32, np.float64)
+    for kind in kinds:
+        answer = solver.solve(adopt(device.to_device(cost.astype(kind))))
+        _proved(cost, answer, False)
+    return len(kinds)
+
+
+def batches(sides: Sequence[int] = BATCHES, problems: int = 5) -> int:
+    """Solve a batch of each size and type, and a list of unequal ones; the number of answers."""
+    g, done = np.random.default_rng(7), 0
+    for n in sides:
+        whole = g.integers(0, 9 * n, (problems, n, n))
+        for costs in (whole, g.normal(size=whole.shape), [*whole, whole[0, : n // 2]]):
+            answers: Any = batch.solve(costs)
+            for cost, answer in zip(costs, answers, strict=True):
+                _proved(cost, answer, False)
+                done += 1
+    return done
+
+
+def _proved(cost: np.ndarray, answer: Any, maximize: bool) -> None:
+    proof = assignment_proof.assignment(cost, answer, maximize)
+    if not proof.ok:
+        raise RuntimeError(f"{cost.dtype} {cost.shape}: {proof.reason}")
+
+
+def main() -> None:
+    """Solve small problems by every kernel."""
+    device.select("gpu")
+    done = assignments() + on_device() + batches()
+    print(f"{done} answers, every one proved")
+
+
+if __name__ == "__main__":
+    main()
