@@ -112,7 +112,8 @@ def group_of(
     a["status"] = device.empty(len(shapes), np.int32)
     a["ended"] = device.to_device(np.zeros(3, np.int64))
     if one_by_one:
-        launch = _one_by_one(group, np.dtype(kind), width, loose, shapes, limit)
+        different = {(one.shape[1], one.shape[2]) for one in matrices}
+        launch = _one_by_one(group, np.dtype(kind), width, loose, shapes, different, limit)
     else:
         width = width_for(int(shapes.max()), kind, width)
         launch = _each(group, np.dtype(kind), width, loose, (rows, columns), limit, spread)
@@ -138,6 +139,7 @@ def _one_by_one(
     width: int,
     loose: np.ndarray,
     shapes: np.ndarray,
+    different: set[tuple[int, int]],
     limit: np.int64,
 ) -> Launch:
     """Bind `kernels.warp` or `kernels.solve`, which solve a problem row by row."""
@@ -151,7 +153,7 @@ def _one_by_one(
     threads, a_thread = shape_of(width)
     shared = 0
     if kind == np.int32:
-        sizes = [warp.shared_bytes(*shape) for shape in np.unique(shapes, axis=0).tolist()]
+        sizes = [warp.shared_bytes(*shape) for shape in different]
         threads, shared = WARP, max(sizes) if min(sizes) else 0
         kernel = warp.assign_with(width, shared > 0)
     else:
@@ -184,6 +186,10 @@ def threads_for(width: int) -> int:
     return min(1 << (width.bit_length() - 1), most)
 
 
+WARPS_A_ROW = 16
+"""Warps that look for one row's bid at most where a block is alone with a problem."""
+
+
 @cache
 def each_kernel(kind: str, width: int, loads: int, threads: int) -> Any:
     """The kernel for a type of costs, with the registers that blocks of so many threads leave."""
@@ -207,7 +213,7 @@ def _each(
     threads = threads_for(width)
     settings = Settings.for_shape(width, width, kind.itemsize)
     shift = shift_for(spread, width * width) if dual.kind == "i" else 0
-    shared = (0, 0, 0, min(settings.warps_a_row, threads // WARP), 1, settings.sampled_rows, shift)
+    shared = (0, 0, 0, min(WARPS_A_ROW, threads // WARP), 1, settings.sampled_rows, shift)
     return bind(
         each_kernel(kind.name, width, int(settings.loads), threads), problems, threads,
         schedule_of(settings, PER_MILLE), arguments.Shape(*map(np.int32, shared)),

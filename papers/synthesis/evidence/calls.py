@@ -17,8 +17,12 @@ CALLS: dict[str, tuple[str, str, Scope]] = {
     "synthesis:call_dense": (
         "linear_sum_assignment(cost, solver='synthesis:dense')", DENSE, "end_to_end"
     ),
+    "synthesis:call_resident": (
+        "linear_sum_assignment(cost on the device, solver='synthesis:dense')", DENSE, "run"
+    ),
 }  # fmt: skip
-"""Each call: its words, the code that it is set beside, and that one's clock, host to host."""
+"""Each call: its words, the code that it is set beside, and that one's clock, from and to the side
+that the costs lie on."""
 
 
 def cells(plan: Plan) -> list[Cell]:

@@ -18,6 +18,7 @@ from papers.synthesis.assignment.changes import CHANGES, LAUNCH
 from papers.synthesis.evidence import (
     ablation,
     batches,
+    calls,
     families,
     large,
     many,
@@ -192,20 +193,31 @@ def test_goals_and_sums_of_batches():
     summary = rows_of(cells, lambda cell: 0.16 if cell.solver == batches.BATCH else 50.0)
     more = summary[summary["metric"] == "cost"].assign(metric="total_cost")
     more["median"] = [
-        float(costs[_problems(options), n, _range(options)])
+        float(costs.get((_problems(options), n, _range(options)), 1))
         for options, n in zip(more["options"], more["n"], strict=True)
     ]
     table = batches.table(pd.concat([summary, more], ignore_index=True), NUMBERS)
-    assert len(table) == 16
+    assert len(table) == 18
     found = by_origin(batches.compare, table)
     goals = {item.quantity: item.verdict for item in found if item.kind == "goal"}
     assert goals == {
         f"ms a run, {b} of {n} a side, range {label}": "fails" if n == 32 else "holds"
         for b, n in batches.MOST_MS
         for label in ("n", "10n")
-    }
+    } | {f"ms end to end, 10000 of 30 a side, range {label}": "holds" for label in ("n", "10n")}
     assert {item.verdict for item in found if item.kind == "correctness"} == {"holds"}
-    assert sum(item.kind == "correctness" for item in found) == 32
+    assert sum(item.kind == "correctness" for item in found) == 34
+
+
+@pytest.mark.parametrize(("call_ms", "overhead"), [(0.35, 50), (0.25, -50)])
+def test_a_call_from_the_device_stands_beside_the_run(call_ms, overhead):
+    def value(cell):
+        return call_ms if cell.solver == "synthesis:call_resident" else 0.3
+
+    table = calls.table(rows_of(calls.cells(PAPER), value), NUMBERS)
+    mine = table[table["call"].str.contains("on the device")]
+    assert set(mine["below"]) == {"synthesis:dense, run"}
+    np.testing.assert_allclose(mine["overhead_us"], overhead)
 
 
 def _problems(options):
