@@ -2,7 +2,7 @@
 
 | problem | families |
 | --- | --- |
-| assignment | `uniform` ... by formula, `structured`, `floats`, `colours` of photographs ... |
+| assignment | `uniform` ... by formula, `structured`, `floats`, `colours` of photographs, files |
 | matching | `uniform_graph` ... `mesh_dual`, `path` ..., `matrix` from a file, its `stand_in` |
 | flow | `random_grid`, `random_network`, `segmentation` ... of photographs, files |
 
@@ -23,6 +23,7 @@ from papers.common.instances.graphs import deep, kron, plane, random_ends, stand
 from papers.common.instances.graphs import from_files as graph_files
 from papers.common.instances.labels import FamilyError, Label
 from papers.common.instances.matrices import formulas
+from papers.common.instances.matrices import from_files as cost_files
 from papers.common.model import Instance, ProblemName, Storage
 
 
@@ -109,6 +110,8 @@ _ASSIGNMENTS = (
     Family("rectangle", "assignment", structured.rectangle, labels.SHAPE),
     Family("colours", "assignment", photographs.colour_distances, labels.FREE,
            origin="photographs"),
+    Family("assignment_file", "assignment", cost_files.assignment_file, labels.NAME,
+           origin="file"),
 )  # fmt: skip
 
 _MATCHINGS = (

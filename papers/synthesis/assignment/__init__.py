@@ -1,6 +1,6 @@
 """The assignment solver: one cooperative launch on dense costs.
 
 Reading order: `reference` (the algorithm in plain NumPy), `settings`, `costs` (the caller's matrix
-and the solver's), `kernels` (`team`, `rows`, `rounds`, `chains`, `columns`, `search`, `levels`,
-then `dense`, which is the launch), `launches`, `solver`.
+and the solver's), `kernels` (`team`, `rows`, `rounds`, `columns`, `search`, `grid`, then
+`dense`, which is the launch), `launches`, `solver`.
 """

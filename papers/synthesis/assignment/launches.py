@@ -15,8 +15,9 @@ from papers.common.gpu.limits import grid_for, largest
 from papers.common.gpu.signals import Mailbox
 from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import Costs
-from papers.synthesis.assignment.kernels import arguments, dense, floats, integers, reports
+from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
 from papers.synthesis.assignment.kernels import costs as costs_kernels
+from papers.synthesis.assignment.kernels.grid import reports
 from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
 from papers.synthesis.assignment.settings import WARP, Settings
 
@@ -197,14 +198,14 @@ def most_blocks(settings: Settings) -> int:
 
 
 def report_words(costs: Costs, settings: Settings) -> int:
-    """Words that the reports of a grid take (`kernels.reports`); one block has none."""
+    """Words that the reports of a grid take (`kernels.grid.reports`); one block has none."""
     if settings.blocks == 1:
         return 2
     return reports.words_for(costs.shape[1], int(settings.tile), most_blocks(settings))
 
 
 def held_words(m: int, settings: Settings) -> int:
-    """Words of the pairs of a grid's auction (`kernels.chains`); one block has none."""
+    """Words of the pairs of a grid's auction (`kernels.grid.chains`); one block has none."""
     return 2 if settings.blocks == 1 else 2 * m
 
 

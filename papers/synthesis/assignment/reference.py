@@ -14,7 +14,7 @@ at eps 0 the duals prove the matching.
 
 One block takes these steps as they stand here. A grid takes other ones in the place of `rounds`:
 its rows bid one after the other, in chains, since nothing is dearer there than to wait for one
-another (`kernels.chains`). The other steps do not depend on which pairs an auction has left.
+another (`kernels.grid.chains`). The other steps do not depend on which pairs an auction has left.
 
 Step 4's search corrects labels: all columns within `delta` of the nearest open one are opened at
 once, and again if a shorter way is found. A square's search goes on to the farthest free column, so

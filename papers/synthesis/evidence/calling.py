@@ -82,7 +82,7 @@ def with_duals(state: State, answer: Assignment) -> Assignment:
     return Assignment(rows, columns, cost, u, v, state.wishes["maximize"], answer.counters)
 
 
-RESIDENT = "call_resident"
+RESIDENT = "call_there"
 
 CALLED: dict[str, tuple[str, str | None, str]] = {
     "call_scipy": ("the call, solver='scipy'", "scipy", "cpu"),

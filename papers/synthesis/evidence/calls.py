@@ -17,7 +17,7 @@ CALLS: dict[str, tuple[str, str, Scope]] = {
     "synthesis:call_dense": (
         "linear_sum_assignment(cost, solver='synthesis:dense')", DENSE, "end_to_end"
     ),
-    "synthesis:call_resident": (
+    "synthesis:call_there": (
         "linear_sum_assignment(cost on the device, solver='synthesis:dense')", DENSE, "run"
     ),
 }  # fmt: skip

@@ -24,8 +24,18 @@ PRODUCT = 300
 SHARE, LONG_MS = 0.1, 50.0
 """Our goals: a tenth of the best peer's time where that takes longer, in ms; else less than it."""
 
-FAMILIES = ("structured", "floats", "rectangle")
+FILES = {
+    "assign100": 100, "assign500": 500, "assign600": 600, "assign700": 700,
+    "colour_coffee_astronaut": 1000, "patch_motorcycle": 1024, "patch_rubberwhale": 1024,
+}  # fmt: skip
+"""Orders of the OR-Library's assignments, and of photographs' colours and patches, which are read
+from the folder that PAPERS_INSTANCES names, and skipped where it lacks them."""
+
+FAMILIES = ("structured", "file", "floats", "rectangle")
 NOT_FINITE = "few_pairs"
+
+READ = "assignment_file"
+"""The family of `FILES`."""
 
 OPT4_TAKES = ("euclid", "hidden", "two", *SHAPES, *SMALL_SHAPES)
 """Instances that our fastest solver before this one is measured on: others did not end in time."""
@@ -44,6 +54,8 @@ def instances(plan: Plan) -> list[Instance]:
         Instance("floats", n, name, seed=s) for name in FLOATS for n in sizes for s in plan.seeds
     ]
     rows = {shape: int(shape.partition("x")[0]) for shape in shapes}
+    if plan.gpu and plan.preset == "paper":
+        found += [Instance(READ, n, name) for name, n in FILES.items()]
     return found + [
         Instance("rectangle", n, shape, seed=s) for shape, n in rows.items() for s in plan.seeds
     ]
@@ -62,13 +74,14 @@ def cells(plan: Plan) -> list[Cell]:
 
 def _of(summary: pd.DataFrame, family: str) -> pd.DataFrame:
     """Return the times of one family, a row a seed."""
-    rows = by_seed(summary, DENSE, family=family).rename(columns={"value": "dense_ms"})
+    drawn = READ if family == "file" else family
+    rows = by_seed(summary, DENSE, family=drawn).rename(columns={"value": "dense_ms"})
     columns = {
-        "end_to_end_ms": by_seed(summary, DENSE, scope="end_to_end", family=family),
-        "opt4_ms": by_seed(summary, OPT4, family=family),
-        **{f"{name}_ms": by_seed(summary, code, family=family) for name, code in CPU.items()},
-        "barriers": by_seed(summary, DENSE, "barriers", "answer", family=family),
-        "cost": by_seed(summary, DENSE, "cost", "answer", family=family),
+        "end_to_end_ms": by_seed(summary, DENSE, scope="end_to_end", family=drawn),
+        "opt4_ms": by_seed(summary, OPT4, family=drawn),
+        **{f"{name}_ms": by_seed(summary, code, family=drawn) for name, code in CPU.items()},
+        "barriers": by_seed(summary, DENSE, "barriers", "answer", family=drawn),
+        "cost": by_seed(summary, DENSE, "cost", "answer", family=drawn),
     }
     for name, more in columns.items():
         rows = rows.merge(named(more, name), on=[*KEY, "seed"], how="left")
@@ -86,9 +99,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     best = peers.best(theirs, ["n", "cost_range"]).merge(
         optimum.reset_index(), on=["n", "cost_range"]
     )
-    rows = rows.merge(
-        best.assign(family="structured"), on=["family", "n", "cost_range"], how="left"
-    )
+    best = best.assign(family=np.where(best["cost_range"].isin(FILES), "file", "structured"))
+    rows = rows.merge(best, on=["family", "n", "cost_range"], how="left")
     elsewhere = ~rows.index.isin(peers.here(rows).index)
     rows.loc[elsewhere, "published_best_ms"] = np.nan
     rows["best_peer"] = rows["best_peer"].where(~elsewhere, None)
@@ -97,7 +109,7 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     rows = rows.assign(dense_over_best=rows["dense_ms"] / rows["best_ms"])
     rows = tables.order(
         rows, by=("family", "cost_range", "n"),
-        ranked={"family": FAMILIES, "cost_range": (*STRUCTURED, *FLOATS, *SHAPES)},
+        ranked={"family": FAMILIES, "cost_range": (*STRUCTURED, *FILES, *FLOATS, *SHAPES)},
     ).rename(columns={"cost_range": "costs"})  # fmt: skip
     return rows[
         ["family", "costs", "n", "source", "device", "dense_ms", "end_to_end_ms", "opt4_ms",
@@ -108,7 +120,7 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 def compare(found: pd.DataFrame) -> list[Comparison]:
     """Check the optima of the structured instances, and our goals beside the best peer."""
-    rows = found[found["family"] == "structured"] if len(found) else found
+    rows = found[found["family"].isin(("structured", "file"))] if len(found) else found
     judged = []
     for row in rows.dropna(subset=["published_cost"]).itertuples(index=False) if len(rows) else ():
         judged.append(
@@ -116,7 +128,7 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
                     row.published_cost == row.cost)
         )  # fmt: skip
     goals = []
-    mine = peers.on_gpu(rows).dropna(subset=["published_best_ms"]) if len(rows) else rows
+    mine = peers.here(rows).dropna(subset=["best_ms"]) if len(rows) else rows
     for row in mine.itertuples(index=False):
         most = SHARE if row.best_ms > LONG_MS else 1.0
         note = f"the best of all takes {row.best_ms:.4g} ms"

@@ -61,6 +61,7 @@ def test_label_range_refuses(label):
         ("flow_move", "a44", {"alpha": 44}),
         ("random_grid", "20", {"largest": 20}),
         ("random_network", "30", {"largest": 30}),
+        ("assignment_file", "assign100", {"name": "assign100"}),
         ("cost_file", "costs.npy", {}),
         ("graph_file", "graph.mtx", {}),
         ("flow_file", "network.max", {}),

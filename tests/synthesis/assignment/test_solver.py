@@ -85,7 +85,7 @@ def test_a_state_runs_again(dtype):
 def test_barriers_are_those_that_the_kernel_comes_by(monkeypatch):
     """The count of the download, and the grid's barriers in the executor.
 
-    The levels of a search have reports instead (`kernels.levels`), each of which is counted as one.
+    The levels of a search have reports instead (`kernels.grid.levels`); each counts as one barrier.
     """
     from papers.common.executor._cuda_namespace import _GridGroup
 

@@ -132,7 +132,7 @@ def test_goals_of_families_depend_on_the_best_peer():
     verdict = {
         name.removeprefix(start): item.verdict for name, item in goals.items() if start in name
     }
-    assert len(verdict) == 11
+    assert len(verdict) == 11 + len(families.FILES)
     assert verdict["euclid n=1000"] == "holds"  # 9 of 96.4
     assert verdict["clustered n=1000"] == "fails"  # 16 of 150.6
     assert verdict["two n=1000"] == "fails"  # 1.9 of 1.44
@@ -212,7 +212,7 @@ def test_goals_and_sums_of_batches():
 @pytest.mark.parametrize(("call_ms", "overhead"), [(0.35, 50), (0.25, -50)])
 def test_a_call_from_the_device_stands_beside_the_run(call_ms, overhead):
     def value(cell):
-        return call_ms if cell.solver == "synthesis:call_resident" else 0.3
+        return call_ms if cell.solver == "synthesis:call_there" else 0.3
 
     table = calls.table(rows_of(calls.cells(PAPER), value), NUMBERS)
     mine = table[table["call"].str.contains("on the device")]

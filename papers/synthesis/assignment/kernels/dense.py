@@ -2,9 +2,9 @@
 
 A team solves the problem: the blocks of a grid, or one block (`team`).
 Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round of one
-block or 4 an auction of a grid (`chains`), 3 a rescaling (a rectangle: 1), 1 before the phases and
-3 a phase, 4 a lift of floats; and between two levels of a search one of a block, or of a grid the
-exchange of reports (`reports`).
+block or 4 an auction of a grid (`grid.chains`), 3 a rescaling (a rectangle: 1), 1 before the phases
+and 3 a phase, 4 a lift of floats; and between two levels of a search one of a block, or of a grid
+the exchange of reports (`grid.reports`).
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape
@@ -34,10 +34,7 @@ from papers.common.gpu.memory_order import (
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment.kernels import (
-    chains,
     columns,
-    levels,
-    reports,
     rounds,
     rows,
     search,
@@ -75,6 +72,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     Work,
 )
 from papers.synthesis.assignment.kernels.columns import OTHERS, fill, lift_columns
+from papers.synthesis.assignment.kernels.grid import chains, levels, reports
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import count, free_rows, is_late, prepare_turn
 from papers.synthesis.assignment.settings import LARGEST_BLOCK, WARP

@@ -18,15 +18,8 @@ from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
 from papers.synthesis.assignment import launches, solver
-from papers.synthesis.assignment.kernels import (
-    chains,
-    floats,
-    integers,
-    levels,
-    reports,
-    rounds,
-    search,
-)
+from papers.synthesis.assignment.kernels import floats, integers, rounds, search
+from papers.synthesis.assignment.kernels.grid import chains, levels, reports
 from papers.synthesis.assignment.settings import Settings
 
 SMALL = {"threads": 32, "loads": 2, "tile": 2}

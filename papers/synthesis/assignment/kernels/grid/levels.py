@@ -27,7 +27,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     SOLVED,
     STUCK,
 )
-from papers.synthesis.assignment.kernels.reports import (
+from papers.synthesis.assignment.kernels.grid.reports import (
     LATE,
     LOST,
     UNREACHED,
