@@ -405,9 +405,16 @@ def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[A
 
 
 def _back(placed: Placed, solved: Solved, wishes: Wishes) -> tuple[Any, ...]:
-    """Take an answer back to the place that the costs came from."""
-    parts = solved if wishes.duals else solved[:2]
-    return tuple(placed.back(part) for part in parts if part is not None)
+    """Take an answer back to the place that the costs came from.
+
+    To a device rows and columns go together: two allocations there take longer than one copy.
+    """
+    pairs: Any = solved[:2]
+    if placed.place == "device":
+        both = placed.back(np.stack(pairs))
+        pairs = both[0], both[1]
+    duals = solved[2:] if wishes.duals else ()
+    return (*pairs, *(placed.back(part) for part in duals if part is not None))
 
 
 def _stacked(answers: list[Solved], host: np.ndarray) -> Solved:
