@@ -356,7 +356,8 @@ def chains_with(loads: int, floats: bool) -> Any:
         """Chains until at most `stop` rows are free, their number stalls, or there were `most`.
 
         `most` are the bids of a group for each row that it starts with. Where the auction opens
-        they are bids beside two for each row: as many as rounds make.
+        they are bids beside three for each row: rounds make fewer, but with fewer groups than rows
+        the last rows bid late, and two for each leave too many of them free from n = 8192 on.
 
         Returns
         -------
@@ -370,7 +371,7 @@ def chains_with(loads: int, floats: bool) -> Any:
         each = int32((free + groups - 1) // groups)
         bids, period = int32(most * each), int32(schedule.stall_rounds * each)
         if opening:
-            bids = int32(most + 2 * each)
+            bids = int32(most + 3 * each)
         begin_chains(free, groups, shape, matrix, duals, matching, front, log)
         meet_in_grid()
         chains(
