@@ -151,7 +151,7 @@ FAULTS = {
         levels, "gather_with", "if tag >> 32 != level:", "if False:", "uniform", "many",
     ),
     "a later row is not told": (
-        levels, "take_rows_with", "if taken:", "if taken and rank == 0:", "uniform", "phases",
+        levels, "take_rows_with", "if taken:", "if taken and rank == 0:", "uniform", "many",
     ),
     "a part of a long report is not told": (
         levels, "take_rows_with", "if taken:", "if taken and rank < 4:", "uniform", "many",
