@@ -85,7 +85,7 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("assignment", "square", 2048, "int64", span=lambda: 10.0), "synthesis:dense"),
         (Question("assignment", "square", 25_000, "int64"), "datenagi2016:tree"),
         (Question("assignment", "square", 256, "int32", "device"), "synthesis:dense"),
-        (Question("assignment", "square", 30_000, "int32", "device"), "datenagi2016:tree"),
+        (Question("assignment", "square", 30_000, "int32", "device"), "synthesis:dense"),
         (Question("assignment", "square", 512, "int32"), "synthesis:dense"),
         (Question("assignment", "square", 511, "int32"), "lopes2019:cpu_sp"),
         (Question("assignment", "square", 999, "float64"), "lopes2019:cpu_sp"),

@@ -1,0 +1,47 @@
+"""The profile on the page is what `evidence/profile.csv` has, as are the openings."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import papers
+
+HOME = Path(papers.__file__).parent / "synthesis"
+PROFILE = pd.read_csv(HOME / "evidence/profile.csv")
+BEFORE, NOW = "95bb302", "211d721"
+
+
+def us(rows, sections, a_visit_of):
+    """Microseconds of some sections for each visit of one of them."""
+    visits = rows.loc[rows["section"] == a_visit_of, "visits"].item()
+    return rows.loc[rows["section"].str.contains(sections), "microseconds"].sum() / visits
+
+
+@pytest.mark.parametrize(
+    ("costs", "n"),
+    [("n", 1024), ("10n", 4096), ("euclid", 1000), ("lowrank", 1000), ("clustered", 2000),
+     ("product", 300)],
+)  # fmt: skip
+def test_the_page_tells_what_a_level_and_a_bid_cost(costs, n):
+    name = f"uniform, {costs}" if costs in ("n", "10n") else costs
+    told = []
+    for code in (BEFORE, NOW):
+        rows = PROFILE[(PROFILE["costs"] == costs) & (PROFILE["n"] == n)]
+        rows = rows[rows["code"] == code]
+        told.append((
+            us(rows, "^level:", "level: head told"),
+            us(rows, "report|^level: rows held", "level: head told"),
+            us(rows, "^round:", "round: bids") if code == BEFORE
+            else us(rows, "^chain:", "chain: bid and next row"),
+        ))  # fmt: skip
+    line = f"| {name}, n = {n} | " + " | ".join(
+        f"{told[0][k]:.1f} | {told[1][k]:.1f}" for k in range(3)
+    )
+    assert f"{line} |" in (HOME / "RESULTS.md").read_text()
+
+
+def test_the_openings_are_told_as_they_were():
+    found = pd.read_csv(HOME / "evidence/openings.csv").set_index(["costs", "auction"])
+    slower = found.loc[("10n", "chains"), "dense_ms"] / found.loc[("10n", "rounds"), "dense_ms"]
+    assert f"the time is {slower:.1f} times what it was" in (HOME / "RESULTS.md").read_text()
