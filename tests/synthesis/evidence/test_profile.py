@@ -44,4 +44,5 @@ def test_the_page_tells_what_a_level_and_a_bid_cost(costs, n):
 def test_the_openings_are_told_as_they_were():
     found = pd.read_csv(HOME / "evidence/openings.csv").set_index(["costs", "auction"])
     slower = found.loc[("10n", "chains"), "dense_ms"] / found.loc[("10n", "rounds"), "dense_ms"]
-    assert f"the time is {slower:.1f} times what it was" in (HOME / "RESULTS.md").read_text()
+    assert slower > 2
+    assert "the time is more than twice what it was" in (HOME / "RESULTS.md").read_text()
