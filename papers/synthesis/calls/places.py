@@ -51,6 +51,10 @@ class Placed:
         return self.array if executors else device.to_host(self.array)
 
 
+NAMES_STREAMS = 3
+"""The version of ``__cuda_array_interface__`` from which on it may name a stream."""
+
+
 def _same(answer: np.ndarray) -> np.ndarray:
     return answer
 
@@ -74,7 +78,8 @@ def place(array: Any) -> Placed:
     Parameters
     ----------
     array : array_like, or an array with ``__cuda_array_interface__`` or ``__dlpack__``
-        One on a device is waited for: all work on the stream that it names comes first.
+        One on a device is waited for: all work on the stream that it names comes first; of an
+        interface too old to name one (PyTorch's), all work of the device.
 
     Returns
     -------
@@ -109,6 +114,8 @@ def _view_on_device(array: Any) -> Any:
         from papers.synthesis.calls.dlpack import Capsule
 
         array = Capsule(array)
+    if array.__cuda_array_interface__.get("version", 0) < NAMES_STREAMS:
+        device.synchronize()  # no stream is named to wait for: all work of the device is awaited
     if not device.gpu_present():
         return np.asarray(_InHostMemory(array))
     from numba import cuda

@@ -8,14 +8,14 @@ CUDA = 2
 class OnDevice:
     """An array with ``__cuda_array_interface__``, as Numba's and CuPy's have it."""
 
-    def __init__(self, array):
+    def __init__(self, array, version=3):
         self.memory = array
         self.__cuda_array_interface__ = {
             "shape": array.shape,
             "strides": None if array.flags.c_contiguous else array.strides,
             "typestr": array.dtype.str,
             "data": (array.ctypes.data, False),
-            "version": 3,
+            "version": version,
         }
 
 

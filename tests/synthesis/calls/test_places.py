@@ -74,3 +74,11 @@ def test_an_array_of_a_library_comes_back_as_one(library):
     for part in papers.linear_sum_assignment(there, return_duals=True):
         assert type(part) is type(there)
         assert part.device == there.device
+
+
+@pytest.mark.parametrize(("version", "waits"), [(2, 1), (3, 0)])
+def test_an_interface_that_names_no_stream_is_waited_for_with_all_work(monkeypatch, version, waits):
+    waited = []
+    monkeypatch.setattr(device, "synchronize", lambda: waited.append(True))
+    places.place(OnDevice(np.eye(3), version=version))
+    assert len(waited) == waits
