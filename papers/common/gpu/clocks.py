@@ -145,9 +145,9 @@ class KernelClock:
         kernel_clock = self
         return self
 
-    def measure(self, name: str) -> _Bracket:
-        """Bracket one launch."""
-        return _Bracket(self._events, name)
+    def measure(self, name: str, stream: int = device.DEFAULT_STREAM) -> _Bracket:
+        """Bracket one launch on its stream."""
+        return _Bracket(self._events, name, stream)
 
     def __exit__(self, *exc: object) -> None:
         global kernel_clock
@@ -163,17 +163,18 @@ class KernelClock:
 
 
 class _Bracket:
-    def __init__(self, events: list[tuple[str, Any, Any]], name: str) -> None:
+    def __init__(self, events: list[tuple[str, Any, Any]], name: str, stream: int) -> None:
         from numba import cuda
 
+        self._stream = cuda.external_stream(stream) if stream else 0
         self._begin, self._end = cuda.event(), cuda.event()
         events.append((name, self._begin, self._end))
 
     def __enter__(self) -> None:
-        self._begin.record()
+        self._begin.record(self._stream)
 
     def __exit__(self, *exc: object) -> None:
-        self._end.record()
+        self._end.record(self._stream)
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:

@@ -163,6 +163,11 @@ def executing(instance: Any) -> Iterator[Any]:
 POISON = b"\xa5"
 """The byte that the executor fills memory with that nobody has written."""
 
+DEFAULT_STREAM = 0
+"""The handle of the stream that work goes to unless another is named. A stream is named by its
+handle, as in ``__cuda_array_interface__``: 1 is the legacy default stream, 2 the default stream of
+the calling thread, any other one a ``CUstream``. The executor does everything at once."""
+
 
 def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
     """Uninitialised device memory (on the executor: NumPy memory, filled with a poison value)."""
@@ -306,10 +311,25 @@ class _Managed:
         }  # fmt: skip
 
 
-def copy_words(host: np.ndarray, target: Any, first: int, count: int, down: bool) -> None:
+def clear(array: Any, stream: int = DEFAULT_STREAM) -> None:
+    """Fill device memory without gaps with zeros, behind all that its stream does before."""
+    if not describe().is_gpu:
+        array[...] = 0
+        return
+    from cuda.bindings import driver
+
+    address = array.__cuda_array_interface__["data"][0]
+    _check(driver.cuMemsetD8Async(address, 0, array.nbytes, stream), "clearing memory")
+
+
+def copy_words(
+    host: np.ndarray, target: Any, first: int, count: int, down: bool,
+    stream: int = DEFAULT_STREAM,
+) -> None:  # fmt: skip
     """Copy some elements between host memory of `staging` and a device array of its shape and type.
 
     One call of the driver, as a CUDA program makes it; the library's own copies take twice as long.
+    Behind all that its stream does before; the host has waited for it on return.
 
     Parameters
     ----------
@@ -319,6 +339,8 @@ def copy_words(host: np.ndarray, target: Any, first: int, count: int, down: bool
         The elements.
     down : bool
         From the device to the host, or up.
+    stream : int
+        Its handle.
     """
     if not describe().is_gpu:
         ends = (target, host) if down else (host, target)
@@ -329,19 +351,32 @@ def copy_words(host: np.ndarray, target: Any, first: int, count: int, down: bool
     here = host.ctypes.data + first * host.itemsize
     there = target.__cuda_array_interface__["data"][0] + first * host.itemsize
     size = count * host.itemsize
-    (code,) = (
-        driver.cuMemcpyDtoH(here, there, size) if down else driver.cuMemcpyHtoD(there, here, size)
-    )
-    if code != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"copying flags failed: {code.name}")
+    way = (here, there, size) if down else (there, here, size)
+    if stream == DEFAULT_STREAM:
+        copy = driver.cuMemcpyDtoH if down else driver.cuMemcpyHtoD
+        _check(copy(*way), "copying words")
+        return
+    copy = driver.cuMemcpyDtoHAsync if down else driver.cuMemcpyHtoDAsync
+    _check(copy(*way, stream), "copying words")
+    _check(driver.cuStreamSynchronize(stream), "copying words")
 
 
-def synchronize() -> None:
-    """Wait for everything that was enqueued."""
-    if describe().is_gpu:
-        from numba import cuda
+def _check(answer: tuple[Any, ...], work: str) -> None:
+    """Raise an error for a call of the driver that was refused."""
+    if answer[0]:
+        raise RuntimeError(f"{work} failed: {answer[0].name}")
 
+
+def synchronize(stream: int | None = None) -> None:
+    """Wait for everything that was enqueued, or only for the work of one stream, by its handle."""
+    if not describe().is_gpu:
+        return
+    from numba import cuda
+
+    if stream is None:
         cuda.synchronize()
+    else:
+        cuda.external_stream(stream).synchronize()
 
 
 def free_bytes() -> int:

@@ -42,8 +42,8 @@ class Launch:
     """
 
     __slots__ = (
-        "_compiled", "_enqueue", "_go", "_on_enqueue", "_parameters", "arguments", "config",
-        "count", "kernel", "name",
+        "_compiled", "_driver_config", "_enqueue", "_go", "_on_enqueue", "_parameters", "_stream",
+        "arguments", "config", "count", "kernel", "name",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +63,8 @@ class Launch:
         self.config = (grid, block, shared_bytes)
         self._compiled: Any = None
         self._parameters: Any = None
+        self._driver_config: Any = None  # the driver's form of `config`, with the stream
+        self._stream = device.DEFAULT_STREAM
         # What enqueues does not know the launch: a circle would keep device memory for long.
         self._enqueue: Any
         if device.describe().is_gpu:
@@ -86,13 +88,14 @@ class Launch:
         config = driver.CUlaunchConfig()
         config.gridDimX, config.blockDimX, config.sharedMemBytes = self.config
         config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1
-        config.hStream = driver.CUstream(0)
+        config.hStream = driver.CUstream(self._stream)
         if self._compiled.cooperative:
             together = driver.CUlaunchAttribute()
             together.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
             together.value.cooperative = 1
             config.attrs, config.numAttrs = [together], 1
         function = driver.CUfunction(int(self._compiled._codelibrary.get_cufunc().kernel.handle))
+        self._driver_config = config
         self._enqueue = _on_gpu(self.name, config, function, self._parameters)
 
     def replace(self, place: int, value: Any) -> None:
@@ -129,6 +132,22 @@ class Launch:
             self._enqueue.arguments = self.arguments
 
     @property
+    def stream(self) -> int:
+        """Handle of the stream that the kernel is enqueued on (`device.DEFAULT_STREAM`).
+
+        It stays until another is set. In the executor, which runs a kernel at once, it is noted.
+        """
+        return self._stream
+
+    @stream.setter
+    def stream(self, handle: int) -> None:
+        if handle == self._stream:
+            return
+        self._stream = handle
+        if self._driver_config is not None:
+            self._driver_config.hStream = handle
+
+    @property
     def on_enqueue(self) -> Hook | None:
         """Hook that is called in place of enqueuing; see the class."""
         return self._on_enqueue
@@ -146,7 +165,7 @@ class Launch:
         if self._parameters is None or clocks.kernel_clock is None:
             self._go()
         else:
-            with clocks.kernel_clock.measure(self.name):
+            with clocks.kernel_clock.measure(self.name, self._stream):
                 self._go()
 
     def add_to(self, node: Any) -> Any:

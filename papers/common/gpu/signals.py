@@ -36,9 +36,12 @@ class Mailbox:
     device_word : int64[size]
         The same words as kernels reach them; they store with
         `papers.common.gpu.memory_order.store_release_system`.
+    stream : int or None
+        Handle of the stream whose kernels write; None: of any.
     """
 
     def __init__(self, size: int = 1) -> None:
+        self.stream: int | None = None
         host, self.device_word = device.mapped(size, np.int64)
         # A memoryview yields plain Python integers, several times faster than NumPy scalars.
         self._word: Any = memoryview(host)  # type: ignore[arg-type]
@@ -64,15 +67,22 @@ class Mailbox:
                     return value & ((1 << PAYLOAD_BITS) - 1)
             deadline = deadline or time.monotonic() + PATIENCE_S
             if time.monotonic() > deadline:
-                device.synchronize()  # waits for a slow kernel; raises if it failed
+                self._finish()  # waits for a slow kernel; raises if it failed
                 if word[place] >> PAYLOAD_BITS == expected:
                     return word[place] & ((1 << PAYLOAD_BITS) - 1)
                 raise RuntimeError(f"no signal {expected} came (the word is {word[place]:#x})")
 
     def forget(self) -> None:
         """Wait for the device and count from its last word: also after an interrupted run."""
-        device.synchronize()
+        self._finish()
         self._seen = max(word >> PAYLOAD_BITS for word in self._word)
+
+    def _finish(self) -> None:
+        """Wait for the kernels that write."""
+        if self.stream is None:
+            device.synchronize()
+        else:
+            device.synchronize(self.stream)
 
 
 def unpack(payload: int) -> tuple[int, bool, bool]:

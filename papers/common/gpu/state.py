@@ -40,6 +40,10 @@ class DeviceState:
         """Start counting anew: also right after a run that was interrupted between two signals."""
         if self.mailbox is not None:
             self.mailbox.forget()
+        self.begin()
+
+    def begin(self) -> None:
+        """Start counting anew where every signal was read: nothing is waited for."""
         self.solved = False
         self.counters.clear()
         for launch in self.launches.values():

@@ -60,17 +60,26 @@ class Workspace(pool.Pooled):
         Collects the assigned costs.
     movers : dict
         Launches that bring costs of a kind into the working form.
+    stream : int
+        Handle of the stream that all work of a problem is enqueued on; see `use`.
+    running : bool
+        Whether a run was enqueued whose signal nobody has read.
 
     A run initialises all arrays itself, but for ``words``, whose last word counts the runs, and
-    that word belongs to the mailbox. So another problem may follow in the same memory.
+    that word belongs to the mailbox. So another problem may follow in the same memory, and on
+    another stream, which does not wait for this one's: `whole` is False from the first work that is
+    enqueued until the host has waited for the last, and only what is whole goes to the pool.
     """
 
-    def __init__(self, key: Any, costs: Costs, settings: Settings, owns: bool) -> None:
-        self.key, self.settings, self.owns = key, settings, owns
+    def __init__(
+        self, key: Any, costs: Costs, settings: Settings, owns: bool, stream: int
+    ) -> None:  # fmt: skip
+        self.key, self.settings, self.owns, self.running = key, settings, owns, False
         self.mailbox = Mailbox()
         self.movers: dict[Any, Launch] = {}
         self._carve(costs)
-        device.overwrite(self.arrays["words"], np.zeros(arguments.WORDS, np.int32))
+        device.clear(self.arrays["words"], stream)  # on the stream of the launch that reads them
+        self.whole = False
         self.arrays["signal"] = self.mailbox.device_word
         if not owns:
             self.arrays["cost"] = costs.matrix
@@ -112,14 +121,24 @@ class Workspace(pool.Pooled):
             self.arrays["cost"] = device.empty(costs.size, costs.dtype)
         self.nbytes = end + (cost_bytes if self.owns else 0)
 
+    def use(self, stream: int) -> None:
+        """Enqueue all that follows on a stream; nothing is under way on another."""
+        self.stream = self.launch.stream = self.gather.stream = self.mailbox.stream = stream
+
+    def settle(self) -> None:
+        """Wait for all work that was enqueued."""
+        device.synchronize(self.stream)
+        self.whole = True
+
     def fill(self, matrix: np.ndarray) -> None:
-        """Copy costs of the host into the memory for them."""
-        if not self.staged:
+        """Copy costs of the host into the memory for them; all have arrived on return."""
+        if self.staged:
+            start, size, kind = self.places["cost"]
+            np.copyto(self._on_host("cost"), matrix.reshape(-1))
+            device.copy_words(self.host, self.memory, start, size * kind.itemsize, down=False)
+        else:
             overwrite_by_chunks(self.arrays["cost"], matrix.reshape(-1))
-            return
-        start, size, kind = self.places["cost"]
-        np.copyto(self._on_host("cost"), matrix.reshape(-1))
-        device.copy_words(self.host, self.memory, start, size * kind.itemsize, down=False)
+        self.whole = True
 
     def move(self, given: DeviceMatrix, plan: Plan) -> None:
         """Bring costs of the device into the memory for the working form."""
@@ -128,6 +147,8 @@ class Workspace(pool.Pooled):
             move_again(self.movers[kind], given, plan)
         else:
             self.movers[kind] = mover(given, plan, self.arrays["cost"])
+        self.whole = False
+        self.movers[kind].stream = self.stream
         self.movers[kind]()
         self.movers[kind].release(5)
 
@@ -148,10 +169,16 @@ class Workspace(pool.Pooled):
         self.launch.on_enqueue = None
 
     def answer(self, resident: bool) -> dict[str, np.ndarray]:
-        """Copy the answer to the host: ``u``, ``v``, ``totals``, ``column``, and ``chosen``."""
+        """Copy the answer to the host: ``u``, ``v``, ``totals``, ``column``, and ``chosen``.
+
+        The host waits for the copy, which is the last work on the stream.
+        """
         if resident:
             self.gather()
-        device.copy_words(self.host, self.memory, 0, self.answer_bytes, down=True)
+        device.copy_words(
+            self.host, self.memory, 0, self.answer_bytes, down=True, stream=self.stream
+        )
+        self.whole = True
         return {name: self._on_host(name).copy() for name in ANSWER}
 
     def _on_host(self, name: str) -> np.ndarray:
@@ -209,7 +236,9 @@ def held_words(m: int, settings: Settings) -> int:
     return 2 if settings.blocks == 1 else 2 * m
 
 
-def workspace(costs: Costs, settings: Settings, owns: bool = True) -> Workspace:
+def workspace(
+    costs: Costs, settings: Settings, owns: bool = True, stream: int = device.DEFAULT_STREAM
+) -> Workspace:
     """Take a workspace out of the pool, or make one.
 
     Parameters
@@ -219,6 +248,8 @@ def workspace(costs: Costs, settings: Settings, owns: bool = True) -> Workspace:
     settings : Settings
     owns : bool
         Whether the workspace has memory for the costs; else the kernel reads the caller's.
+    stream : int
+        Handle of the stream that the problem's work is enqueued on.
 
     Raises
     ------
@@ -227,7 +258,9 @@ def workspace(costs: Costs, settings: Settings, owns: bool = True) -> Workspace:
     """
     kernel = _kernel(costs, settings)
     key = ("assign", costs.shape, costs.dtype.name, owns, kernel, settings, *pool.machine())
-    return pool.take(key, lambda: Workspace(key, costs, settings, owns))
+    room = pool.take(key, lambda: Workspace(key, costs, settings, owns, stream))
+    room.use(stream)
+    return room
 
 
 def _kernel(costs: Costs, settings: Settings) -> Any:

@@ -47,11 +47,14 @@ class DeviceMatrix:
         ``(rows, columns)``, as the caller has them.
     by_columns : bool
         Whether neighbours in memory are of one column (Fortran's order).
+    stream : int
+        Handle of the stream that writes the entries: all work on them is enqueued there.
     """
 
     flat: Any
     shape: tuple[int, int]
     by_columns: bool
+    stream: int = device.DEFAULT_STREAM
 
     @property
     def dtype(self) -> np.dtype:
@@ -85,7 +88,7 @@ def takes(array: Any) -> bool:
     )
 
 
-def adopt(array: Any) -> DeviceMatrix:
+def adopt(array: Any, stream: int = device.DEFAULT_STREAM) -> DeviceMatrix:
     """Take a matrix in device memory without a copy.
 
     Parameters
@@ -93,6 +96,8 @@ def adopt(array: Any) -> DeviceMatrix:
     array : device array[rows, columns]
         Of Numba's, in C's or in Fortran's order, of one of `SOURCES`. It is kept alive, and must
         not change before the answer is downloaded. In the executor: a NumPy array.
+    stream : int
+        Handle of the stream that writes it, as in ``__cuda_array_interface__``.
 
     Returns
     -------
@@ -108,10 +113,10 @@ def adopt(array: Any) -> DeviceMatrix:
         raise ValueError(f"expected a contiguous matrix of {', '.join(SOURCES)}, not {kind}")
     rows, columns = (int(length) for length in array.shape)
     if not rows or not columns:
-        return DeviceMatrix(np.empty(0, array.dtype), (rows, columns), False)
+        return DeviceMatrix(np.empty(0, array.dtype), (rows, columns), False, stream)
     by_columns = not array.flags["C_CONTIGUOUS"]
     flat = array.ravel(order="F") if by_columns else array.reshape(rows * columns)
-    return DeviceMatrix(flat, (rows, columns), by_columns)
+    return DeviceMatrix(flat, (rows, columns), by_columns, stream)
 
 
 # ------------------------------------------------------------------------------- the plan
@@ -164,7 +169,7 @@ def plan(given: DeviceMatrix, maximize: bool, dtype: Any = None) -> Plan:
         # -1 - c holds for every c of 32 bits, where -c does not.
         moves = maximize or given.across
         return Plan(given.dtype, sign, -1 if maximize else 0, 2**32 - 1, moves)
-    low, high = extremes(given.flat)
+    low, high = extremes(given.flat, given.stream)
     work = integer_type(low, high, dtype)
     alike = work == given.dtype and not maximize and max(-low, high) < AS_THEY_ARE
     shift = 0 if alike else high if maximize else -low
@@ -213,8 +218,10 @@ class Look(pool.Pooled):
         self.nbytes = self.words.nbytes
         self.launch = bind(kernel, *grid, *scalars, costs, self.words)
 
-    def at(self, costs: Any) -> np.ndarray:
+    def at(self, costs: Any, stream: int) -> np.ndarray:
         """Look at costs of the size that the launch is bound for; a view that the next look ends.
+
+        The host has waited for the stream on return.
 
         Raises
         ------
@@ -223,13 +230,14 @@ class Look(pool.Pooled):
         """
         if self.launch.arguments[self.place] is not costs:
             self.launch.replace(self.place, costs)
+        self.launch.stream = stream
         self.launch()
-        device.copy_words(self.host, self.words, 0, self.host.size, down=True)
+        device.copy_words(self.host, self.words, 0, self.host.size, down=True, stream=stream)
         self.launch.release(self.place)
         return self.host
 
 
-def extremes(flat: Any) -> tuple[int, int]:
+def extremes(flat: Any, stream: int = device.DEFAULT_STREAM) -> tuple[int, int]:
     """Return the smallest and the largest of int64[total] in device memory; of none 0 and 0."""
     total = int(flat.shape[0])
     if not total:
@@ -240,11 +248,13 @@ def extremes(flat: Any) -> tuple[int, int]:
         key,
         lambda: Look(key, k.bound, grid, np.int64, 2 * grid[0], (np.int64(total),), flat),
     ) as look:
-        found = look.at(flat)
+        found = look.at(flat, stream)
         return int(found[::2].min()), int(found[1::2].max())
 
 
-def judged(shape: tuple[int, int], flat: Any, maximize: bool) -> float:
+def judged(
+    shape: tuple[int, int], flat: Any, maximize: bool, stream: int = device.DEFAULT_STREAM
+) -> float:
     """Check working costs of float64 in device memory, and return the slack that is let be.
 
     Parameters
@@ -254,6 +264,8 @@ def judged(shape: tuple[int, int], flat: Any, maximize: bool) -> float:
     flat : device float64[n * m]
     maximize : bool
         Whether they are the negated costs.
+    stream : int
+        Handle of the stream that writes them.
 
     Returns
     -------
@@ -272,7 +284,7 @@ def judged(shape: tuple[int, int], flat: Any, maximize: bool) -> float:
     with pool.borrowed(
         key, lambda: Look(key, f.judge, (min(n, 4096), block), np.float64, 4 * n, scalars, flat)
     ) as look:
-        found = look.at(flat).reshape(4, n).copy()
+        found = look.at(flat, stream).reshape(4, n).copy()
     sizes, lows, highs, faults = (found[line] for line in (f.LEAST, f.LOW, f.HIGH, f.FAULT))
     check_floats(bool((faults == f.NOT_A_NUMBER).any()), bool((faults == f.INFINITE).any()))
     low, high = float(lows.min()), float(highs.max())

@@ -114,12 +114,12 @@ def _upload_resident(
     matrix = np.empty(0, way.work) if way.moves else given.flat
     costs = Costs(matrix, shape, None, given.turned, way.cost_shift, maximize, 0, way.spread)
     state = State(costs, settings or default_settings(*shape, way.work.itemsize), seconds)
-    room = workspace(costs, state.settings, owns=way.moves)
+    room = workspace(costs, state.settings, owns=way.moves, stream=given.stream)
     _use(state, room)
     if way.moves:
         room.move(given, way)
         matrix = room.arrays["cost"]
-    loose = judged(shape, matrix, maximize) if way.work.kind == "f" else 0
+    loose = judged(shape, matrix, maximize, given.stream) if way.work.kind == "f" else 0
     state.costs = replace(costs, matrix=matrix, loose=loose)
     return state
 
@@ -150,13 +150,19 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     RuntimeError
         If a bound on the work was met, which is a fault.
     """
-    if state.workspace is None:
+    room = state.workspace
+    if room is None:
         return
-    state.forget()
-    state.workspace.whole = False  # until the end is known
+    if room.running:  # a run was interrupted
+        state.forget()
+    else:  # without waiting: the stream may have much to do before
+        state.begin()
+    room.whole, room.running = False, True
     state.launches["assign"]()
     status = state.payload()
-    state.workspace.whole = True
+    room.running = False
+    if status != Status.SOLVED:
+        room.settle()  # nobody will copy an answer, which waits for the stream
     if status == Status.INFEASIBLE:
         raise ValueError(INFEASIBLE)
     if status == Status.LATE:

@@ -208,7 +208,7 @@ def _solve(placed: Placed, wishes: Wishes) -> Solved:
     if choice.solver == "scipy":
         return by_scipy(placed.on_host(), wishes)
     try:
-        return by_solver(choice.solver, _data(placed, choice), wishes)
+        return by_solver(choice.solver, _data(placed, choice, wishes), wishes)
     except (ValueError, TypeError) as refusal:
         if wishes.solver is not None:
             raise
@@ -274,7 +274,8 @@ def _extremes(placed: Placed) -> tuple[int, int]:
         from papers.synthesis.assignment.resident import adopt, extremes, takes
 
         if takes(placed.array):
-            return extremes(adopt(placed.array).flat)
+            given = adopt(placed.array, placed.stream)
+            return extremes(given.flat, given.stream)
     array = placed.on_host()
     return (int(array.min()), int(array.max())) if array.size else (0, 0)
 
@@ -336,17 +337,23 @@ def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
     return Solved(answer.row_ind, answer.col_ind, answer.row_duals, answer.column_duals)
 
 
-def _data(placed: Placed, choice: Choice) -> Any:
-    """The costs as the chosen solver takes them."""
+def _data(placed: Placed, choice: Choice, wishes: Wishes) -> Any:
+    """The costs as the chosen solver takes them.
+
+    `DENSE` launches on the stream that the costs are written on, so that nobody waits for them. A
+    limit of time counts from the call's beginning, and a run's from its launch: then the host waits
+    first.
+    """
     if placed.place == "device" and choice.solver == TREE:
         from papers.common.problems.costs_on_device import adopt as adopt_square
 
-        return adopt_square(placed.array)
+        return adopt_square(placed.awaited())
     if placed.place == "device" and choice.solver == DENSE:
         from papers.synthesis.assignment.resident import adopt, takes
 
         if takes(placed.array):
-            return adopt(placed.array)
+            array = placed.array if wishes.seconds is None else placed.awaited()
+            return adopt(array, placed.stream)
     return placed.on_host()
 
 

@@ -18,8 +18,9 @@ ON_HOST = (1, 3)
 ON_CUDA = (2, 13)
 """CUDA memory, and managed memory."""
 
-DEFAULT_STREAM = 1
-"""The protocol's number of CUDA's default stream, on which the solvers launch."""
+AGREED_STREAM = 1
+"""The protocol's number of CUDA's legacy default stream, on which we ask for the array: its library
+lets that stream wait for the work that the array waits for, and the solvers launch there."""
 
 KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
 
@@ -60,7 +61,7 @@ class Capsule:
 
     def __init__(self, array: Any) -> None:
         self.owner = array
-        self.capsule = array.__dlpack__(stream=DEFAULT_STREAM)
+        self.capsule = array.__dlpack__(stream=AGREED_STREAM)
         tensor = _tensor(self.capsule)
         kind, size = KINDS.get(tensor.type.code), tensor.type.bits // 8
         if kind is None or tensor.type.lanes != 1 or 8 * size != tensor.type.bits:
@@ -74,6 +75,7 @@ class Capsule:
             "strides": strides,
             "typestr": np.dtype(f"{kind}{size}").str,
             "data": ((tensor.data or 0) + tensor.offset, False),
+            "stream": AGREED_STREAM,
             "version": 3,
         }
 

@@ -4,6 +4,10 @@ Arrays of the host (lists, NumPy, DLPack in host memory) become NumPy arrays; ar
 (``__cuda_array_interface__``, DLPack in CUDA memory) stay there. Neither is copied. Answers go to
 the library that the input came from, on its device.
 
+An array of a device may still be written when it arrives, by work that waits on a stream. Nobody
+waits for that here: who launches on the array's stream comes behind that work, and all others take
+the array by `Placed.on_host` or `Placed.awaited`.
+
 Without a GPU there is no device memory but the executor's, which is the host's: what says that it
 is on a device is read there. So the tests use the same way as CuPy and PyTorch.
 """
@@ -32,27 +36,39 @@ class Placed:
         Takes an answer to the side, and the library, that the input came from.
     given : Any
         The caller's own list, from which SciPy makes other numbers than NumPy; else None.
+    stream : int
+        Handle of the stream that may still write an array of a device: what is enqueued there finds
+        it written. 0, the default stream, if none is named (`papers.common.gpu.device`).
     """
 
     array: Any
     place: str
     back: Callable[[np.ndarray], Any]
     given: Any = None
+    stream: int = 0
 
     def on_host(self) -> np.ndarray:
         """The array in host memory: copied there once if it lies on a device."""
         return self.array if self.place == "host" else self._copy
 
+    def awaited(self) -> Any:
+        """The array where it is, after the host has waited for the stream that writes it.
+
+        What is enqueued on the default stream waits for that one by itself.
+        """
+        if self.stream:
+            from papers.common.gpu import device
+
+            device.synchronize(self.stream)
+        return self.array
+
     @functools.cached_property
     def _copy(self) -> np.ndarray:
         from papers.common.gpu import device
 
-        executors = isinstance(self.array, np.ndarray)
-        return self.array if executors else device.to_host(self.array)
-
-
-NAMES_STREAMS = 3
-"""The version of ``__cuda_array_interface__`` from which on it may name a stream."""
+        array = self.awaited()
+        executors = isinstance(array, np.ndarray)
+        return array if executors else device.to_host(array)
 
 
 def _same(answer: np.ndarray) -> np.ndarray:
@@ -78,8 +94,6 @@ def place(array: Any) -> Placed:
     Parameters
     ----------
     array : array_like, or an array with ``__cuda_array_interface__`` or ``__dlpack__``
-        One on a device is waited for: all work on the stream that it names comes first; of an
-        interface too old to name one (PyTorch's), all work of the device.
 
     Returns
     -------
@@ -88,12 +102,13 @@ def place(array: Any) -> Placed:
     Raises
     ------
     ValueError
-        As `numpy.asarray`, for rows of different lengths.
+        As `numpy.asarray`, for rows of different lengths; for an array that names a stream 0.
     """
     if type(array) is np.ndarray:
         return Placed(array, "host", _same)
     if is_on_device(array):
-        return Placed(_view_on_device(array), "device", _way_back(array))
+        view, stream = _view_on_device(array)
+        return Placed(view, "device", _way_back(array, stream), stream=stream)
     given = array if isinstance(array, list | tuple) else None
     return Placed(_view_on_host(array), "host", _same, given)
 
@@ -107,22 +122,62 @@ def _view_on_host(array: Any) -> np.ndarray:
     return np.asarray(array)
 
 
-def _view_on_device(array: Any) -> Any:
+FIRST_WITH_STREAMS = 3
+"""The first version of ``__cuda_array_interface__`` that names a stream. Version 2, PyTorch's and
+JAX's, says nothing of the work that the array waits for; DLPack does."""
+
+
+def _view_on_device(array: Any) -> tuple[Any, int]:
+    """Return a view of an array on a device, and the handle of the stream that writes it."""
     from papers.common.gpu import device
 
-    if getattr(array, "__cuda_array_interface__", None) is None:
-        from papers.synthesis.calls.dlpack import Capsule
-
-        array = Capsule(array)
-    if array.__cuda_array_interface__.get("version", 0) < NAMES_STREAMS:
-        device.synchronize()  # no stream is named to wait for: all work of the device is awaited
+    array = _with_stream(array)
+    stream = _stream_of(array.__cuda_array_interface__)
     if not device.gpu_present():
-        return np.asarray(_InHostMemory(array))
+        return np.asarray(_InHostMemory(array)), stream
     from numba import cuda
 
-    view = cuda.as_cuda_array(array)  # waits for the stream that the array names
-    view.stream = 0  # all later work is on the default stream, and copies are awaited
-    return view
+    view = cuda.as_cuda_array(array, sync=False)
+    view.stream = 0  # Numba's copies are on the default stream, and awaited
+    return view, stream
+
+
+def _with_stream(array: Any) -> Any:
+    """Return the array, or one on the same memory whose interface tells what it waits for."""
+    told = getattr(array, "__cuda_array_interface__", None)
+    if told is not None and told.get("version", 0) >= FIRST_WITH_STREAMS:
+        return array
+    if told is None or hasattr(array, "__dlpack__"):
+        from papers.synthesis.calls.dlpack import Capsule
+
+        try:
+            return Capsule(array)
+        except (BufferError, RuntimeError, TypeError, ValueError):
+            if told is None:
+                raise
+    from papers.common.gpu import device
+
+    device.synchronize()  # no DLPack, or a type that it lacks: nobody knows the stream
+    return array
+
+
+def _stream_of(told: dict[str, Any]) -> int:
+    """Return the handle that an interface names, or the default stream's.
+
+    Raises
+    ------
+    ValueError
+        For 0, which could be either default stream.
+    """
+    stream = told.get("stream")
+    if stream is None:
+        return 0
+    if stream == 0:
+        raise ValueError(
+            "an array must not name stream 0 in __cuda_array_interface__: the legacy default "
+            "stream is 1, that of each thread is 2"
+        )
+    return int(stream)
 
 
 class _InHostMemory:
@@ -141,10 +196,15 @@ class _InHostMemory:
 # ------------------------------------------------------------------------------- the way back
 
 
-def _way_back(array: Any) -> Callable[[np.ndarray], Any]:
-    """A function that takes an answer to a device, in the library of `array` where it is known."""
-    library = type(array).__module__.partition(".")[0]
-    return lambda answer: LIBRARIES.get(library, _to_numba)(answer, array)
+def _way_back(array: Any, stream: int) -> Callable[[np.ndarray], Any]:
+    """A function that takes an answer to a device, in the library of `array` where it is known.
+
+    The libraries copy on the stream that is theirs now, for all others the array's is taken.
+    """
+    to_library = LIBRARIES.get(type(array).__module__.partition(".")[0])
+    if to_library is None:
+        return lambda answer: _to_numba(answer, stream)
+    return lambda answer: to_library(answer, array)
 
 
 def _to_cupy(answer: np.ndarray, like: Any) -> Any:
@@ -161,14 +221,15 @@ def _to_jax(answer: np.ndarray, like: Any) -> Any:
     return sys.modules["jax"].device_put(answer, next(iter(like.devices())))
 
 
-def _to_numba(answer: np.ndarray, like: Any) -> Any:
+def _to_numba(answer: np.ndarray, stream: int) -> Any:
     from papers.common.gpu import device
 
     if not device.gpu_present():
         return answer.copy()
     from numba import cuda
 
-    return cuda.to_device(answer)
+    # The array names the stream, as the input did.
+    return cuda.to_device(answer, stream=cuda.external_stream(stream) if stream else 0)
 
 
 LIBRARIES: dict[str, Callable[[np.ndarray, Any], Any]] = {

@@ -1,5 +1,7 @@
 """Selecting a device, and its memory."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -27,3 +29,76 @@ def test_selecting_a_device():
         with pytest.raises(RuntimeError, match="no CUDA GPU"):
             device.select("gpu")
         assert not device.select("auto").is_gpu
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    """A card whose driver notes the calls that copy, clear and wait; `error` is its answer."""
+    bindings = pytest.importorskip("cuda.bindings.driver")
+    notes = SimpleNamespace(seen=[], error=bindings.CUresult.CUDA_SUCCESS)
+
+    def noting(name):
+        return lambda *given: (notes.seen.append((name, *given)), (notes.error,))[1]
+
+    for name in ("MemcpyDtoH", "MemcpyHtoD", "MemcpyDtoHAsync", "MemcpyHtoDAsync",
+                 "MemsetD8Async", "StreamSynchronize"):  # fmt: skip
+        monkeypatch.setattr(bindings, f"cu{name}", noting(name))
+    card = device.Device("card", True, 132, 1 << 36, (9, 0))
+    monkeypatch.setattr(device, "describe", lambda: card)
+    notes.refuse = bindings.CUresult.CUDA_ERROR_INVALID_VALUE
+    return notes
+
+
+class There:
+    """An array at an address of the device."""
+
+    nbytes = 40
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"data": (5000, False)}
+
+
+@pytest.mark.parametrize(("down", "name"), [(True, "DtoH"), (False, "HtoD")])
+def test_words_are_copied_on_a_stream_and_waited_for(driver, down, name):
+    host = np.zeros(10, np.int32)
+    here, there = host.ctypes.data + 8, 5008
+    way = (here, there, 12) if down else (there, here, 12)
+    device.copy_words(host, There(), 2, 3, down)
+    device.copy_words(host, There(), 2, 3, down, stream=77)
+    assert driver.seen == [
+        (f"Memcpy{name}", *way),  # on the default stream: waits by itself
+        (f"Memcpy{name}Async", *way, 77),
+        ("StreamSynchronize", 77),
+    ]
+    driver.error = driver.refuse
+    for stream in (0, 77):
+        with pytest.raises(RuntimeError, match=r"copying words failed: .*INVALID_VALUE"):
+            device.copy_words(host, There(), 2, 3, down, stream)
+
+
+def test_memory_is_cleared_on_a_stream(driver):
+    device.clear(There())
+    device.clear(There(), 77)
+    assert driver.seen == [("MemsetD8Async", 5000, 0, 40, stream) for stream in (0, 77)]
+    driver.error = driver.refuse
+    with pytest.raises(RuntimeError, match=r"clearing memory failed: .*INVALID_VALUE"):
+        device.clear(There())
+
+
+def test_one_stream_is_waited_for_or_the_whole_device(driver, monkeypatch):
+    cuda, waited = pytest.importorskip("numba.cuda"), []
+    monkeypatch.setattr(cuda, "synchronize", lambda: waited.append("all"))
+    monkeypatch.setattr(cuda, "external_stream", lambda handle: SimpleNamespace(
+        synchronize=lambda: waited.append(handle)))  # fmt: skip
+    device.synchronize()
+    device.synchronize(0)
+    device.synchronize(77)
+    assert waited == ["all", 0, 77]
+
+
+def test_the_executor_clears_memory():
+    device.select("cpu")
+    array = device.empty(5, np.int32)
+    device.clear(array[1:3], 77)
+    assert (array == 0).tolist() == [False, True, True, False, False]

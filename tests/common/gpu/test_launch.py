@@ -194,6 +194,30 @@ def test_only_a_cooperative_kernel_is_launched_as_one(enqueued):
     assert enqueued.config == ((1, 1, 1), (32, 1, 1), 0, 0, [])
 
 
+def test_a_launch_goes_to_the_stream_that_was_set_last(enqueued):
+    bound = launch.bind(Kernel(), 3, 64, np.int32(1), shared_bytes=16)
+    other = launch.bind(Kernel(), 1, 32, np.int32(1))
+    together = [("CU_LAUNCH_ATTRIBUTE_COOPERATIVE", 1)]
+    for handle in (0, 1, 2, 0x7F00DEADBEE0, 0x7F00DEADBEE0, 0):
+        bound.stream = handle
+        for _ in range(2):
+            bound()
+            assert enqueued.config == ((3, 1, 1), (64, 1, 1), 16, handle, together)
+        assert bound.stream == handle
+        other()
+        assert enqueued.config == ((1, 1, 1), (32, 1, 1), 0, 0, together)
+
+
+def test_a_launch_in_the_executor_notes_its_stream():
+    device.select("cpu")
+    values = device.to_device(np.arange(3))
+    bound = launch.bind(add_one, 1, 4, values)
+    assert bound.stream == device.DEFAULT_STREAM
+    bound.stream = 77
+    bound()
+    assert (bound.stream, values.tolist()) == (77, [1, 2, 3])
+
+
 def test_a_replaced_argument_is_packed_in_its_place(enqueued):
     kernel = Kernel()
     bound = launch.bind(kernel, 3, 64, order(5, 2), np.int64(7), order(1, 3))
@@ -265,19 +289,24 @@ def test_a_hook_stands_around_a_launch_on_a_gpu(enqueued):
 
 def test_the_kernel_clock_brackets_each_launch(enqueued, monkeypatch):
     class Event:
-        def record(self):
+        def record(self, stream):
             enqueued.seen.append("event")
+            on.append(stream)
 
         def elapsed_time(self, end):
             return 0.25
 
+    on = []
     monkeypatch.setattr(cuda, "event", Event)
+    monkeypatch.setattr(cuda, "external_stream", lambda handle: f"stream {handle}")
     monkeypatch.setattr(device, "synchronize", lambda: None)
     bound = launch.bind(Kernel(), 1, 32, np.int32(7))
     with clocks.KernelClock() as clock:
         bound()
+        bound.stream = 77
         bound()
     bound()
+    assert on == [0, 0, "stream 77", "stream 77"]
     assert [entry == "event" for entry in enqueued.seen] == [True, False, True] * 2 + [False]
     assert clock.by_kernel == {"add_one": (2, 0.5)}
     assert clock.total_ms == 0.5

@@ -110,6 +110,19 @@ def test_a_slow_kernel_is_waited_for_in_the_driver(monkeypatch):
 
 
 @pytest.mark.usefixtures("impatient")
+def test_only_the_stream_of_the_kernels_is_waited_for(monkeypatch):
+    """On a stream of the caller's: work on others may go on for long."""
+    box, waited = Mailbox(), []
+    box.stream = 77
+    monkeypatch.setattr(
+        device, "synchronize", lambda stream: (waited.append(stream), put(box, 1, 5))
+    )
+    assert box.wait() == 5
+    box.forget()
+    assert waited == [77, 77]
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_failed_kernel_s_own_error_comes_through(monkeypatch):
     def fail():
         raise OSError("the driver's own words")

@@ -45,6 +45,19 @@ def test_forgetting_begins_anew_after_an_interrupted_run():
     assert unpack(state.payload()) == (7, False, True)
 
 
+def test_a_state_begins_anew_without_waiting_where_every_signal_was_read(monkeypatch):
+    device.select("cpu")
+    state = State(3, mailbox=Mailbox())
+    state.launches["send"] = bind(
+        send, 1, 1, device.to_device(np.zeros(1, np.int32)), state.mailbox.device_word
+    )
+    monkeypatch.setattr(device, "synchronize", lambda: 1 / 0)
+    for _ in range(2):
+        state.begin()
+        state.launches["send"]()
+        assert unpack(state.payload()) == (7, False, True)
+
+
 def test_an_empty_problem_has_nothing_to_forget():
     state = State(0)
     state.solved = True

@@ -149,6 +149,23 @@ def test_memory_of_a_run_without_an_end_is_not_used_again(monkeypatch):
     assert pool._idle == []
 
 
+def test_a_run_that_was_interrupted_can_be_run_again(monkeypatch):
+    """Its signal came when nobody listened: the next run counts from it."""
+    cost = matrices("uniform", (5, 5))[0]
+    state = solver.upload(cost, settings=SETTINGS)
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as planted:
+        planted.setattr(state.mailbox, "wait", interrupted)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                solver.run(state)
+    solver.run(state)
+    assert_optimal(cost, solver.download(state))
+
+
 def test_settings_shapes_types_and_executors_are_told_apart():
     cost = np.random.default_rng(4).integers(0, 99, (5, 6))
     for given, options in (

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from nightly import first
 from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+from synthesis.enqueued import note
 
 from papers.common.executor import scheduler
 from papers.common.gpu import device
+from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.common.problems.costs_on_device import adopt as adopt_square
 from papers.synthesis.assignment import pool, resident, solver
@@ -236,3 +238,69 @@ def test_planted_a_mover_that_forgets_the_shift_is_noticed(monkeypatch):
         solver.solve(resident.adopt(cost), settings=SETTINGS)
     cost = np.random.default_rng(10).integers(2**50, 2**50 + 2**40, (5, 5))  # read as they are
     assert_optimal(cost, solver.solve(resident.adopt(cost), settings=SETTINGS))
+
+
+# ------------------------------------------------------------------------------- streams
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", resident.SOURCES)
+def test_all_work_on_costs_is_on_their_stream(dtype, order, maximize, monkeypatch):
+    """Of used memory, too, whose last problem was on another stream."""
+    for stream in (77, 2, 77, device.DEFAULT_STREAM):
+        cost = np.random.default_rng(11).integers(0, 99, (5, 6)).astype(dtype, order=order)
+        given = resident.adopt(cost, stream)
+        with monkeypatch.context() as noted:
+            seen = note(noted)
+            assert_optimal(
+                widened(cost), solver.solve(given, maximize, settings=SETTINGS), maximize
+            )
+        assert {name for name, _ in seen} >= {"assign", "gather", "copy"}
+        assert {on for _, on in seen} == {stream}
+        names = [name for name, _ in seen]
+        assert "wait" not in names
+        if dtype == "int32":  # else the range, or an infinity, has to be known first
+            assert "copy" not in names[: names.index("assign")]
+            assert ("move_alike" in names) == (maximize or order == "F")
+
+
+def test_costs_of_the_host_are_on_the_default_stream_again(monkeypatch):
+    cost = np.random.default_rng(12).integers(0, 99, (5, 6))
+    solver.solve(resident.adopt(cost, 77), settings=SETTINGS)
+    seen = note(monkeypatch)
+    assert_optimal(cost, solver.solve(cost, settings=SETTINGS))
+    assert {on for _, on in seen} == {device.DEFAULT_STREAM}
+
+
+def test_a_run_without_an_answer_is_waited_for(monkeypatch):
+    """No copy of an answer waits for the stream, and the next problem's may be another."""
+    blocked = np.array([[5, 5, 9, 9], [5, 5, 9, 9], [5, 5, 9, 9], [5, 5, 5, 5.0]])
+    blocked[blocked == 9] = np.inf
+    late = KINDS["product"](np.random.default_rng(3), 6, 6)
+    seen = note(monkeypatch)
+    for cost, error, seconds in ((blocked, ValueError, None), (late, GivenUpError, 1e-9)):
+        with pytest.raises(error):
+            solver.solve(resident.adopt(cost, 77), settings=SETTINGS, seconds=seconds)
+        assert seen[-2:] == [("assign", 77), ("wait", 77)]
+        gc.collect()
+        assert any(thing.key[0] == "assign" for thing in pool._idle)
+        pool.clear()
+
+
+@pytest.mark.parametrize(("moves", "runs"), [(True, False), (False, True)])
+def test_memory_with_work_under_way_is_not_used_again(moves, runs):
+    """Nobody has waited: costs may still be moved, or a kernel be in its last steps."""
+    cost = np.random.default_rng(13).integers(0, 99, (5, 6), dtype=np.int32)
+    given = resident.adopt(cost, 77)
+    solver.solve(given, moves, settings=SETTINGS)
+    assert any(thing.key[0] == "assign" for thing in pool._idle)
+    state = solver.upload(given, moves, settings=SETTINGS)
+    if runs:
+        solver.run(state)
+    assert not state.workspace.whole
+    del state
+    gc.collect()
+    assert not any(thing.key[0] == "assign" for thing in pool._idle)
+    assert_optimal(cost, solver.solve(given, moves, settings=SETTINGS), moves)
+    assert any(thing.key[0] == "assign" for thing in pool._idle)

@@ -8,7 +8,7 @@ CUDA = 2
 class OnDevice:
     """An array with ``__cuda_array_interface__``, as Numba's and CuPy's have it."""
 
-    def __init__(self, array, version=3):
+    def __init__(self, array, stream=None, version=3):
         self.memory = array
         self.__cuda_array_interface__ = {
             "shape": array.shape,
@@ -17,6 +17,8 @@ class OnDevice:
             "data": (array.ctypes.data, False),
             "version": version,
         }
+        if version >= 3:
+            self.__cuda_array_interface__["stream"] = stream
 
 
 class ByDlpack:
@@ -31,6 +33,14 @@ class ByDlpack:
     def __dlpack__(self, *, stream=None, **options):
         self.streams.append(stream)
         return self.memory.__dlpack__(**options)
+
+
+class LikeTorchOnDevice(ByDlpack, OnDevice):
+    """A tensor on a device: the interface in its second version, which knows no streams."""
+
+    def __init__(self, array):
+        ByDlpack.__init__(self, array)
+        OnDevice.__init__(self, array, version=2)
 
 
 class LikeTorch(np.ndarray):

@@ -13,7 +13,8 @@ import pytest
 from nightly import first
 from scipy.optimize import linear_sum_assignment as scipys
 from scipy.sparse import csr_array
-from synthesis.calls.arrays import ByDlpack, LikeTorch, OnDevice
+from synthesis.calls.arrays import ByDlpack, LikeTorch, LikeTorchOnDevice, OnDevice
+from synthesis.enqueued import note
 
 import papers
 from papers.common.model import Assignment, GivenUpError
@@ -22,6 +23,7 @@ from papers.common.problems.assignment import total_cost
 from papers.synthesis.calls import assignment as calls
 from papers.synthesis.calls import choice
 from papers.synthesis.calls.assignment import linear_sum_assignment
+from papers.synthesis.calls.dlpack import AGREED_STREAM
 from papers.synthesis.calls.places import Placed, place
 
 DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32",
@@ -282,6 +284,50 @@ def test_dense_takes_any_costs_of_a_device(dtype, maximize, monkeypatch):
             OnDevice(matrix), maximize, return_duals=True, solver="synthesis:dense"
         )
         assert_proved(matrix, maximize, answer)
+
+
+@pytest.mark.parametrize("stream", [1, 2, 77])
+def test_a_call_s_work_is_on_the_stream_that_the_array_names(stream, monkeypatch):
+    """The host waits for nothing before the launch: not for the stream, not for the device."""
+    costs = np.random.default_rng(5).integers(-50, 50, (5, 6)).astype(np.int32)
+    for matrix in (costs, costs.T, costs[:, :5].copy()):
+        with monkeypatch.context() as noted:
+            seen = note(noted)
+            answer = linear_sum_assignment(
+                OnDevice(matrix, stream), return_duals=True, solver="synthesis:dense"
+            )
+        assert_proved(matrix, False, answer)
+        assert {on for _, on in seen} == {stream}
+        names = [name for name, _ in seen]
+        assert not {"copy", "wait"} & set(names[: names.index("assign")])
+        assert names[-1] == "copy"  # which the host waits for, as the memory's next user need not
+
+
+def test_arrays_of_dlpack_are_solved_on_the_stream_that_was_agreed(monkeypatch):
+    costs = np.random.default_rng(5).integers(-50, 50, (5, 6)).astype(np.int32)
+    seen = note(monkeypatch)
+    for make in (ByDlpack, LikeTorchOnDevice):
+        assert_proved(costs, False, linear_sum_assignment(
+            make(costs), return_duals=True, solver="synthesis:dense"))  # fmt: skip
+    assert {on for _, on in seen} == {AGREED_STREAM}
+
+
+def test_all_but_the_dense_solver_wait_for_the_stream(monkeypatch):
+    """A limit of time counts from the call, and that of a run from its launch."""
+    costs = np.random.default_rng(5).integers(0, 50, (5, 5)).astype(np.int32)
+    for options in (
+        {"solver": "datenagi2016:tree"}, {"solver": "lopes2019:cpu_o4"}, {"device": "cpu"},
+        {"solver": "synthesis:dense", "seconds": 60},
+    ):  # fmt: skip
+        with monkeypatch.context() as noted:
+            seen = note(noted)
+            linear_sum_assignment(OnDevice(costs, 77), **options)
+        assert seen[:1] == [("wait", 77)]
+
+
+def test_an_array_on_stream_0_is_refused():
+    with pytest.raises(ValueError, match="must not name stream 0"):
+        linear_sum_assignment(OnDevice(np.eye(3), 0))
 
 
 def test_the_range_of_a_device_s_costs_is_found_there(monkeypatch):

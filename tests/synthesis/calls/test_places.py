@@ -4,11 +4,17 @@ import importlib.util
 
 import numpy as np
 import pytest
-from synthesis.calls.arrays import ByDlpack, LikeTorch, OnDevice
+from synthesis.calls.arrays import ByDlpack, LikeTorch, LikeTorchOnDevice, OnDevice
 
 from papers.common.gpu import device
 from papers.synthesis.calls import places
-from papers.synthesis.calls.dlpack import DEFAULT_STREAM, Capsule
+from papers.synthesis.calls.dlpack import AGREED_STREAM, Capsule
+
+
+@pytest.fixture(autouse=True)
+def _executor():
+    device.select("cpu")
+
 
 TYPES = ("int8", "uint16", "int32", "int64", "float32", "float64", "bool")
 VIEWS = (lambda a: a, lambda a: a.T, lambda a: a[::2, 1:])
@@ -47,7 +53,66 @@ def test_an_answer_goes_back_to_its_side():
 def test_dlpack_is_asked_for_the_stream_that_the_solvers_launch_on():
     array = ByDlpack(np.eye(2))
     Capsule(array)
-    assert array.streams == [DEFAULT_STREAM]
+    assert array.streams == [AGREED_STREAM]
+
+
+def test_the_stream_is_the_one_that_the_array_names():
+    """Version 2 of the interface names none: DLPack's library does its part then."""
+    array = np.eye(2)
+    found = {
+        0: [OnDevice(array), OnDevice(array, version=2), array],
+        1: [OnDevice(array, 1)],
+        2: [OnDevice(array, 2)],
+        0x7F00DEADBEE0: [OnDevice(array, 0x7F00DEADBEE0)],
+        AGREED_STREAM: [ByDlpack(array), LikeTorchOnDevice(array)],
+    }
+    for stream, arrays in found.items():
+        assert [places.place(each).stream for each in arrays] == [stream] * len(arrays)
+    assert found[AGREED_STREAM][1].streams == [AGREED_STREAM]
+    with pytest.raises(ValueError, match="must not name stream 0"):
+        places.place(OnDevice(array, 0))
+
+
+def test_what_dlpack_refuses_is_waited_for(monkeypatch):
+    class Refused(LikeTorchOnDevice):
+        def __dlpack__(self, **options):
+            raise BufferError("no such type")
+
+    class RefusedByDlpack(ByDlpack):
+        __dlpack__ = Refused.__dlpack__
+
+    waited = []
+    monkeypatch.setattr(device, "synchronize", lambda: waited.append("all"))
+    array = np.eye(2)
+    placed = places.place(Refused(array))
+    assert (placed.stream, waited) == (0, ["all"])
+    assert np.shares_memory(placed.array, array)
+    with pytest.raises(BufferError, match="no such type"):
+        places.place(RefusedByDlpack(array))
+
+
+def test_the_host_waits_for_a_stream_when_it_takes_the_array_and_not_before(monkeypatch):
+    waited = []
+    monkeypatch.setattr(device, "synchronize", waited.append)
+    for take in (places.Placed.on_host, places.Placed.awaited):
+        for stream in (2, 77):
+            placed = places.place(OnDevice(np.eye(2), stream))
+            assert waited == []
+            assert take(placed) is placed.array
+            assert waited == [stream]
+            waited.clear()
+    places.place(OnDevice(np.eye(2))).on_host()  # a copy on the default stream waits by itself
+    assert waited == []
+
+
+@pytest.mark.parametrize(("stream", "bound"), [(None, 0), (2, "stream 2"), (77, "stream 77")])
+def test_an_answer_for_no_known_library_names_the_stream_of_the_input(stream, bound, monkeypatch):
+    cuda = pytest.importorskip("numba.cuda")
+    monkeypatch.setattr(cuda, "external_stream", lambda handle: f"stream {handle}")
+    monkeypatch.setattr(cuda, "to_device", lambda answer, stream: (answer, stream))
+    back = places.place(OnDevice(np.eye(2), stream)).back
+    monkeypatch.setattr(device, "gpu_present", lambda: True)
+    assert back("the answer") == ("the answer", bound)
 
 
 def test_what_is_no_number_is_refused_by_dlpack():
