@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from papers.common.evidence.comparisons import THIS_RUN
+from papers.common.model import Storage
 
 Published = Callable[[str], pd.DataFrame]
 """Loads one CSV of published numbers by its name (`papers.common.evidence.published.loader`)."""
@@ -37,7 +38,7 @@ def by_seed(
     scope: str = "run",
     options: str | re.Pattern[str] = "",
     family: str = "uniform",
-    storage: str = "host",
+    storage: Storage = "host",
 ) -> pd.DataFrame:
     """Return one metric of one solver on instances of one storage, a row a seed.
 
@@ -48,7 +49,7 @@ def by_seed(
     solver : str
         Full name, ``paper:solver``.
     metric, scope, family, storage : str
-        What the rows must have.
+        What the rows must have. A matrix that was drawn in device memory has other clocks.
     options : str or Pattern
         The cell's options, or what they must match as a whole.
 

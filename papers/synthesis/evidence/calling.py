@@ -1,21 +1,23 @@
 """The call itself as a solver, so that what it adds to a solver's own time can be measured.
 
 `run` is ``linear_sum_assignment(cost, ...)`` from the caller's matrix to the caller's arrays; there
-is nothing to upload and nothing to download, unless the caller has the matrix on the device.
+is nothing to upload and nothing to download. A matrix in device memory stays there, and so do the
+arrays that the call returns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from papers.common.gpu import device as gpu
+from papers.common.gpu import device as machine
 from papers.common.model import Assignment, Solver
 from papers.common.problems.assignment import as_matrix, total_cost
+from papers.common.problems.costs_on_device import ResidentCosts
 from papers.synthesis.calls.assignment import linear_sum_assignment
 
 Trace = Callable[[str], None] | None
@@ -23,22 +25,39 @@ Trace = Callable[[str], None] | None
 
 @dataclass
 class State:
-    """A caller's matrix, what the call is given of it, wishes, and the last answer."""
+    """A caller's matrix, on the host or on the device, and wishes, and the last answer.
 
-    cost: np.ndarray
+    Attributes
+    ----------
+    cost : ndarray or device array
+        The entries, for the harness.
+    given : Any
+        The same memory, as the call is given it.
+    """
+
+    cost: Any
     given: Any
     wishes: dict[str, Any]
     found: tuple[Any, ...] | None = None
 
 
-def upload(
-    cost: Any, maximize: bool = False, *, solver: str | None, device: str, resident: bool
-) -> State:
-    """Keep the caller's matrix; on the device, if the caller has it there (`resident`).
+class ExecutorsMemory:
+    """An array of the executor's as a caller's library would show one of a device."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.__cuda_array_interface__ = {
+            **{key: array.__array_interface__[key] for key in ("shape", "typestr", "data")},
+            "strides": array.__array_interface__["strides"], "stream": None, "version": 3,
+        }  # fmt: skip
+
+
+def upload(cost: Any, maximize: bool = False, *, solver: str | None, device: str) -> State:
+    """Keep the caller's matrix.
 
     Parameters
     ----------
-    cost : array_like[n, m]
+    cost : array_like[n, m] or ResidentCosts
     maximize : bool
     solver : str or None
         The call's.
@@ -50,9 +69,12 @@ def upload(
     ValueError
         If it is no matrix of numbers.
     """
-    matrix = as_matrix(cost)
-    given = gpu.to_device(matrix) if resident else matrix
-    return State(matrix, given, {"maximize": maximize, "solver": solver, "device": device})
+    wishes = {"maximize": maximize, "solver": solver, "device": device}
+    if not isinstance(cost, ResidentCosts):
+        matrix = as_matrix(cost)
+        return State(matrix, matrix, wishes)
+    array = cost.array
+    return State(array, ExecutorsMemory(array) if isinstance(array, np.ndarray) else array, wishes)
 
 
 def run(state: State, trace: Trace = None) -> None:
@@ -70,25 +92,22 @@ def download(state: State) -> Assignment:
     """
     if state.found is None:
         raise RuntimeError("nothing to download: no run has ended")
-    rows, columns = (gpu.to_host(line) for line in state.found)
-    cost = total_cost(state.cost[rows, columns])
+    rows, columns = map(machine.to_host, state.found)
+    cost = total_cost(machine.to_host(state.cost)[rows, columns])
     return Assignment(rows, columns, cost, None, None, state.wishes["maximize"])
 
 
 def with_duals(state: State, answer: Assignment) -> Assignment:
-    """Ask the same call for the duals, too, outside every clock."""
-    rows, columns, u, v = linear_sum_assignment(state.cost, **state.wishes, return_duals=True)
-    cost = total_cost(state.cost[rows, columns])
-    return Assignment(rows, columns, cost, u, v, state.wishes["maximize"], answer.counters)
+    """Ask the same call for the duals, too, outside every clock: they prove the timed answer."""
+    *_, u, v = linear_sum_assignment(state.given, **state.wishes, return_duals=True)
+    return replace(answer, row_duals=machine.to_host(u), column_duals=machine.to_host(v))
 
-
-RESIDENT = "call_there"
 
 CALLED: dict[str, tuple[str, str | None, str]] = {
     "call_scipy": ("the call, solver='scipy'", "scipy", "cpu"),
     "call_cpu": ("the call, device='cpu'", None, "cpu"),
     "call_dense": ("the call, solver='synthesis:dense'", "synthesis:dense", "auto"),
-    RESIDENT: ("the call on costs in device memory", "synthesis:dense", "auto"),
+    "call_dense_device": ("the call on costs in device memory", "synthesis:dense", "auto"),
 }
 """Title, solver and device of each form of the call."""
 
@@ -96,7 +115,7 @@ SOLVERS: Mapping[str, Solver] = {
     name: Solver(
         name=name, title=title, device="cuda" if solver == "synthesis:dense" else "cpu",
         problem="assignment", run=run, download=download, proof=with_duals,
-        upload=partial(upload, solver=solver, device=device, resident=name == RESIDENT),
+        upload=partial(upload, solver=solver, device=device),
     )
     for name, (title, solver, device) in CALLED.items()
 }  # fmt: skip

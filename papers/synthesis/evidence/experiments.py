@@ -28,8 +28,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         kind="table", cells=batches.cells, table=batches.table, compare=batches.compare,
     ),
     Experiment(
-        name="calls", title="What the call adds to the solver that it chooses, at n = 64",
-        kind="table", cells=calls.cells, table=calls.table, interleaved=True,
+        name="calls", title="What the call adds to the solver below it, on small matrices",
+        kind="table", cells=calls.cells, table=calls.table, compare=calls.compare,
+        interleaved=True,
     ),
     Experiment(
         name="ablation", title="The dense solver with one setting changed at a time",

@@ -41,6 +41,7 @@ def test_only_matrices_of_the_host_are_put_together():
     host = summary((HERE, "", 8, 1, 2.0))
     both = pd.concat([host, host.assign(storage="device", median=9.0)])
     assert tables.by_seed(both, "toy:gpu")["value"].tolist() == [2.0]
+    assert tables.by_seed(both, "toy:gpu", storage="device")["value"].tolist() == [9.0]
 
 
 def test_options_may_be_a_pattern_of_the_whole():

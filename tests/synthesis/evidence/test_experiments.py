@@ -15,9 +15,11 @@ from papers.reproduce import registry
 from papers.reproduce.run.measurements import SUMMARY
 from papers.synthesis.assignment import changed, solver
 from papers.synthesis.assignment.changes import CHANGES, LAUNCH
+from papers.synthesis.calls.places import Placed
 from papers.synthesis.evidence import (
     ablation,
     batches,
+    calling,
     calls,
     families,
     large,
@@ -209,17 +211,6 @@ def test_goals_and_sums_of_batches():
     assert sum(item.kind == "correctness" for item in found) == 34
 
 
-@pytest.mark.parametrize(("call_ms", "overhead"), [(0.35, 50), (0.25, -50)])
-def test_a_call_from_the_device_stands_beside_the_run(call_ms, overhead):
-    def value(cell):
-        return call_ms if cell.solver == "synthesis:call_there" else 0.3
-
-    table = calls.table(rows_of(calls.cells(PAPER), value), NUMBERS)
-    mine = table[table["call"].str.contains("on the device")]
-    assert set(mine["below"]) == {"synthesis:dense, run"}
-    np.testing.assert_allclose(mine["overhead_us"], overhead)
-
-
 def _problems(options):
     return int(options.partition(",")[0].partition("=")[2])
 
@@ -247,6 +238,65 @@ def test_a_batch_is_drawn_solved_and_proved():
     state.columns[1] = np.roll(state.columns[1], 1)
     with pytest.raises(many.ProofError, match="problem 1 of 3"):
         many.prove_scipys(state, answer)
+
+
+def calls_of(resident_ms):
+    """The table of calls, where a launch takes 1 ms, and a solve with all around it 1.5 ms."""
+    times = {"synthesis:call_dense_device": resident_ms, uniform.DENSE: 1.0}
+    summary = rows_of(calls.cells(PAPER), lambda cell: times.get(cell.solver, 3.0))
+    summary.loc[summary["scope"] == "end_to_end", "median"] = 1.5
+    return calls.table(summary, NUMBERS)
+
+
+def test_calls_are_set_beside_the_solver_on_costs_of_the_same_place():
+    table = calls_of(1.6)
+    found = table.groupby(["call", "below", "n"])["overhead_us"].agg(["min", "max", "size"])
+    assert found.round(9).to_dict("index") == {
+        (call, below, n): {"min": us, "max": us, "size": len(uniform.LABELS)}
+        for call, below, n, us in (
+            ("linear_sum_assignment(cost, solver='scipy')", "synthesis:scipy, run", 64, 0.0),
+            ("linear_sum_assignment(cost, device='cpu')", "synthesis:scipy, run", 64, 0.0),
+            ("linear_sum_assignment(cost, solver='synthesis:dense')",
+             "synthesis:dense, end_to_end", 64, 1500.0),
+            *((calls.RESIDENT, f"synthesis:dense, {clock}", n, us)
+              for clock, us in (("run", 600.0), ("end_to_end", 100.0)) for n in (64, 256)),
+        )
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("resident_ms", "verdicts"),
+    [(1.05, ["holds", "holds"]), (1.3, ["holds", "fails"]), (1.7, ["fails", "fails"])],
+)
+def test_the_goal_of_a_call_is_judged_beyond_both_clocks(resident_ms, verdicts):
+    found = by_origin(calls.compare, calls_of(resident_ms))
+    assert [item.verdict for item in found] == verdicts
+    assert ["end_to_end" in item.quantity for item in found] == [True, False]
+    table = calls_of(1.05)
+    table.loc[(table["n"] == 64) & (table["cost_range"] == "10n"), "overhead_us"] = 101
+    found = by_origin(calls.compare, table)
+    assert [item.verdict for item in found] == ["fails"] * 2
+    assert {item.note for item in found} == {"worst range 10n"}
+    executors = calls.table(rows_of(calls.cells(SMOKE), lambda cell: 1.0), NUMBERS)
+    assert [item.verdict for item in calls.compare(executors)] == ["not measured"]
+
+
+@pytest.mark.parametrize("name", calling.SOLVERS)
+def test_the_call_is_measured_where_its_costs_are(name, monkeypatch):
+    """Costs in device memory never come to the host, and the answer that is proved is the run's."""
+    where = "device" if name == "call_dense_device" else "host"
+    instance = uniform.Instance("uniform", 8, "10n", seed=1, storage=where)
+    state = SOLVERS[name].upload(draw(instance))
+    with monkeypatch.context() as guarded:
+        guarded.setattr(Placed, "on_host", lambda self: (
+            self.array if where == "host" else pytest.fail("copied to the host")))  # fmt: skip
+        SOLVERS[name].run(state)
+    host = draw(replace(instance, storage="host"))
+    answer = kinds.with_proof(SOLVERS[name], state, SOLVERS[name].download(state))
+    assert assignment_proof.assignment(host, answer).ok
+    state.found = (state.found[0], np.roll(state.found[1], 1))  # planted: the run has erred
+    answer = kinds.with_proof(SOLVERS[name], state, SOLVERS[name].download(state))
+    assert not assignment_proof.assignment(host, answer).ok
 
 
 def test_every_cell_names_a_solver_and_smoke_is_small():
