@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import re
 import weakref
 from collections.abc import Callable, Iterator
@@ -57,8 +58,9 @@ _selected: Device | None = None
 _executor: Any = None
 
 
+@functools.cache
 def gpu_present() -> bool:
-    """True if the CUDA driver is there and sees a GPU (asked without importing Numba)."""
+    """True if the CUDA driver is there and sees a GPU (asked once, without importing Numba)."""
     for library in ("libcuda.so.1", "nvcuda.dll"):
         with contextlib.suppress(OSError):
             driver = ctypes.CDLL(library)

@@ -215,14 +215,7 @@ def _machines(device: Machine) -> tuple[str, ...]:
 def _has_gpu() -> bool:
     from papers.common.gpu import device
 
-    return device.describe().is_gpu if device.is_settled() else _gpu_present()
-
-
-@functools.cache
-def _gpu_present() -> bool:
-    from papers.common.gpu import device
-
-    return device.gpu_present()
+    return device.describe().is_gpu if device.is_settled() else device.gpu_present()
 
 
 @functools.cache
