@@ -228,8 +228,12 @@ def _to_numba(answer: np.ndarray, stream: int) -> Any:
         return answer.copy()
     from numba import cuda
 
-    # The array names the stream, as the input did.
-    return cuda.to_device(answer, stream=cuda.external_stream(stream) if stream else 0)
+    if not stream:
+        return cuda.to_device(answer)
+    on = cuda.external_stream(stream)
+    array = cuda.to_device(answer, stream=on)  # it names the stream, as the input did
+    on.synchronize()  # the host's copy may go when this returns
+    return array
 
 
 LIBRARIES: dict[str, Callable[[np.ndarray, Any], Any]] = {

@@ -105,14 +105,29 @@ def test_the_host_waits_for_a_stream_when_it_takes_the_array_and_not_before(monk
     assert waited == []
 
 
-@pytest.mark.parametrize(("stream", "bound"), [(None, 0), (2, "stream 2"), (77, "stream 77")])
-def test_an_answer_for_no_known_library_names_the_stream_of_the_input(stream, bound, monkeypatch):
-    cuda = pytest.importorskip("numba.cuda")
-    monkeypatch.setattr(cuda, "external_stream", lambda handle: f"stream {handle}")
-    monkeypatch.setattr(cuda, "to_device", lambda answer, stream: (answer, stream))
-    back = places.place(OnDevice(np.eye(2), stream)).back
+def test_an_answer_for_no_known_library_names_the_stream_of_the_input(monkeypatch):
+    """It has arrived there when the call returns, which lets the host's copy go."""
+    cuda, seen = pytest.importorskip("numba.cuda"), []
+
+    class Stream:
+        def __init__(self, handle):
+            self.handle = handle
+
+        def synchronize(self):
+            seen.append(("wait", self.handle))
+
+    def copied(answer, stream=None):
+        seen.append((answer, stream and stream.handle))
+        return answer, stream and stream.handle
+
+    ways = {stream: places.place(OnDevice(np.eye(2), stream)).back for stream in (None, 2, 77)}
+    monkeypatch.setattr(cuda, "external_stream", Stream)
+    monkeypatch.setattr(cuda, "to_device", copied)
     monkeypatch.setattr(device, "gpu_present", lambda: True)
-    assert back("the answer") == ("the answer", bound)
+    for stream, back in ways.items():
+        assert back("the answer") == ("the answer", stream)
+        assert seen == [("the answer", stream), *([("wait", stream)] if stream else [])]
+        seen.clear()
 
 
 def test_what_is_no_number_is_refused_by_dlpack():
