@@ -1,12 +1,13 @@
 """Everything about a maximum flow on the device before its first launch, and after its last.
 
-`prepare` checks an instance and brings it into the kernels' form, `allocate` copies it to the
-device, `answer` makes the caller's flow of what the kernels leave. `launches` binds the kernels.
+`prepare` checks an instance and brings it into the kernels' form, `blank` a grid whose capacities
+kernels will write; `allocate` copies the first to the device; `answer` makes the caller's flow of
+what the kernels leave. `launches` binds the kernels.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ import numpy as np
 from papers.common.gpu import device
 from papers.common.model import Flow
 from papers.common.problems.network import Grid, Network, NetworkError, image_of
-from papers.lupinska_costscale.flow.residuals import Arcs, Split, join, split
+from papers.lupinska_costscale.flow.residuals import Arcs, Split, arcs_of_grid, join, split
 from papers.lupinska_costscale.flow.settle import settle, side_in_form
 
 LARGEST = 2**30
 """Fewer nodes than this, and twice as many arcs: heights and arcs are numbered in 32 bits."""
+
+UNKNOWN = -1
+"""ExcessTotal of a grid whose capacities the device alone knows."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +95,12 @@ class Prepared:
     padded : Network or Grid
         The same, a grid with empty pixels added so that tiles cover it.
     parts : Split
-        `padded` with its terminals apart.
+        `padded` with its terminals apart. Where `total` is `UNKNOWN` its capacities are no
+        capacities; `known` has them.
     nodes : int
         |V| of `instance`.
     total : int
-        Units that the source sends out: ExcessTotal at the start.
+        Units that the source sends out: ExcessTotal at the start, or `UNKNOWN`.
     operations : int or None
         Pushes and relabels after which a run is given up, by the caller's wish.
     dtype : numpy dtype
@@ -152,9 +157,67 @@ def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> P
     )  # fmt: skip
 
 
+def blank(shape: tuple[int, int], names: tuple[str, ...], dtype: Any, tile: Tile) -> Prepared:
+    """Prepare a grid whose capacities kernels will write into the device's memory.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Height and width.
+    names : tuple of str
+        Directions, as in `papers.common.problems.network.FOUR`.
+    dtype : int32 or int64
+        Type of residual capacities. Each capacity to or from a terminal fits it, and so does the
+        sum of an arc and its mate.
+    tile : Tile
+
+    Raises
+    ------
+    NetworkError
+        As `prepare`, for the size.
+    """
+    whole = tuple(size + more for size, (_, more) in zip(shape, _missing(shape, tile), strict=True))
+    instance, padded = _of_zeros(shape, names), _of_zeros(whole, names)
+    _check_size(padded)
+    zeros = np.broadcast_to(np.int64(0), len(padded.arcs) * padded.source.size)
+    ends = padded.source.reshape(-1), padded.sink.reshape(-1)
+    parts = Split(arcs_of_grid(padded), zeros, *ends, 0)
+    return Prepared(instance, padded, parts, instance.nodes, UNKNOWN, None, np.dtype(dtype))
+
+
+def _of_zeros(shape: tuple[int, ...], names: tuple[str, ...]) -> Grid:
+    """A grid without capacities, which takes no memory."""
+    nothing = np.broadcast_to(np.int64(0), shape)
+    return Grid(nothing, nothing, dict.fromkeys(names, nothing))
+
+
+def known(prepared: Prepared, arrays: dict[str, Any]) -> Prepared:
+    """Return an instance with its capacities: of a `blank` one they are copied from the device."""
+    image, padded = image_of(prepared.instance), prepared.image
+    if prepared.total != UNKNOWN or image is None or padded is None:
+        return prepared
+    between, source, sink = (
+        device.to_host(arrays[name]).astype(np.int64) for name in ("capacity", "source", "sink")
+    )
+    parts = Split(prepared.parts.arcs, between, source, sink, 0)
+    height, width = image.shape
+    whole = join(padded, parts)
+    inside = {name: array[:height, :width] for name, array in whole.items()}
+    return replace(prepared, instance=_grid(inside), padded=_grid(whole), parts=parts)
+
+
+def _grid(arrays: dict[str, np.ndarray]) -> Grid:
+    """Return the grid of the arrays that `join` names, which are taken out."""
+    return Grid(arrays.pop("source"), arrays.pop("sink"), arrays)
+
+
+def _missing(shape: tuple[int, int], tile: Tile) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The rows and columns, after the last ones, that pad an image to whole tiles."""
+    return (0, -shape[0] % tile.rows), (0, -shape[1] % tile.columns)
+
+
 def _pad(grid: Grid, tile: Tile) -> Grid:
-    height, width = grid.shape
-    more = (0, -height % tile.rows), (0, -width % tile.columns)
+    more = _missing(grid.shape, tile)
     if more == ((0, 0), (0, 0)):
         return grid
     arcs = {name: np.pad(array, more) for name, array in grid.arcs.items()}
@@ -183,7 +246,7 @@ def _narrowest(parts: Split) -> np.dtype:
 
 def allocate(prepared: Prepared) -> dict[str, Any]:
     """Device memory of a run, named as in the table of `flow.kernels.lock_free`; capacities copied
-    into it.
+    into it, but for those of a `blank` instance.
 
     Returns
     -------
@@ -191,7 +254,12 @@ def allocate(prepared: Prepared) -> dict[str, Any]:
     """
     parts, kind, n = prepared.parts, prepared.dtype, prepared.n
     given = {"capacity": parts.between, "source": parts.source, "sink": parts.sink}
-    lines = {name: device.to_device(array.astype(kind)) for name, array in given.items()}
+    lines = {
+        name: device.empty(array.size, kind)
+        if prepared.total == UNKNOWN
+        else device.to_device(array.astype(kind))
+        for name, array in given.items()
+    }
     arcs = {  # an array of no entries is one of a zero: a grid's rows, a network's offsets
         name: device.to_device(np.resize(getattr(parts.arcs, name), size).astype(dtype))
         for name, size, dtype in _sizes(parts.arcs)

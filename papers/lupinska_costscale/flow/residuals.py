@@ -102,11 +102,14 @@ def _split_grid(grid: Grid, values: Mapping[str, Any] | None) -> Split:
         _check(given[name], grid.shape, name)
     source, sink = (np.array(given[name], np.int64).ravel() for name in names[:2])
     between = np.concatenate([np.asarray(given[name]).ravel() for name in grid.arcs])
-    width = grid.shape[1]
+    return Split(arcs_of_grid(grid), between.astype(np.int64, copy=False), source, sink, 0)
+
+
+def arcs_of_grid(grid: Grid) -> Arcs:
+    """Return the ends of a grid's arcs, whatever their capacities."""
+    width, none = grid.shape[1], np.empty(0, np.int32)
     offset = np.array([STEP[name][0] * width + STEP[name][1] for name in grid.arcs])
-    none = np.empty(0, np.int32)
-    arcs = Arcs(source.size, none, none, none, offset.astype(np.int64))
-    return Split(arcs, between.astype(np.int64, copy=False), source, sink, 0)
+    return Arcs(grid.source.size, none, none, none, offset.astype(np.int64))
 
 
 def _split_network(net: Network, values: Any) -> Split:

@@ -29,7 +29,7 @@ from papers.common.model import Flow, Limit, Solver
 from papers.lupinska_costscale.flow import global_relabeling
 from papers.lupinska_costscale.flow.bounds import Stretch
 from papers.lupinska_costscale.flow.kernels import lock_free, network, tiles
-from papers.lupinska_costscale.flow.prepare import answer, settled_answer, side_of
+from papers.lupinska_costscale.flow.prepare import answer, known, settled_answer, side_of
 from papers.lupinska_costscale.flow.state import State
 from papers.lupinska_costscale.flow.upload import (
     upload_async,
@@ -299,7 +299,7 @@ def _whole(state: State, side: np.ndarray, counters: dict[str, int]) -> Flow:
     if not state.settled:
         settle_on_device(state)
         state.settled = True
-    return settled_answer(state.prepared, state.arrays, side, counters)
+    return settled_answer(known(state.prepared, state.arrays), state.arrays, side, counters)
 
 
 def prove(state: State, found: Flow) -> Flow:

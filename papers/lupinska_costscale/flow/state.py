@@ -120,7 +120,8 @@ class State:
         Parameters
         ----------
         rounds : int
-            Rounds of the kernels since the last call, as `flow.bounds` counts them.
+            Rounds of the kernels since the last call, as `flow.bounds` counts them; 0 after the
+            last one, when nothing has to move any more.
 
         Returns
         -------
@@ -142,7 +143,7 @@ class State:
             self._give_up(f"{self.relabels} relabels, the bound is {most}")
         if self.relabels > before[0] or self.pushes == before[1]:
             self.stretch.ends()
-        elif self.stretch.goes_on(rounds) and self._stands_still():
+        elif rounds and self.stretch.goes_on(rounds) and self._stands_still():
             self._give_up(f"{self.stretch.rounds:.0f} rounds and no relabel in a row")
         return self.done
 

@@ -9,7 +9,7 @@ from papers.common.problems.network import NetworkError, image_of
 from papers.lupinska_costscale.flow import launches
 from papers.lupinska_costscale.flow.bounds import ALL
 from papers.lupinska_costscale.flow.kernels import lock_free
-from papers.lupinska_costscale.flow.prepare import ONE, Tile, allocate, prepare
+from papers.lupinska_costscale.flow.prepare import ONE, Prepared, Tile, allocate, blank, prepare
 from papers.lupinska_costscale.flow.state import State
 
 CYCLE = 7000
@@ -17,6 +17,9 @@ CYCLE = 7000
 
 SWEEPS = 100_000
 """Sweeps of `gpu_relabel` after a search of a network, if |V| relabels do not end them before."""
+
+ROUNDS, GRID_SWEEPS, INNER = 64, 4, 16
+"""Searches of a launch of `gpu_relabel`, sweeps after each on a grid, operations of a visit."""
 
 
 def upload_operations(
@@ -88,9 +91,9 @@ def upload_lock_free(
 
 def upload_gpu_relabel(
     instance: Any,
-    rounds: int = 64,
+    rounds: int = ROUNDS,
     sweeps: int | None = None,
-    inner: int = 16,
+    inner: int = INNER,
     tile: Tile | None = None,
     blocks: int | None = None,
     operations: int | None = None,
@@ -124,7 +127,7 @@ def upload_gpu_relabel(
         As `upload_operations`.
     """
     if sweeps is None:
-        sweeps = SWEEPS if image_of(instance) is None else 4
+        sweeps = SWEEPS if image_of(instance) is None else GRID_SWEEPS
     for name, value in (("rounds", rounds), ("sweeps", sweeps), ("inner", inner)):
         check_count(name, value, most=10**6)
     if blocks is not None:
@@ -133,12 +136,42 @@ def upload_gpu_relabel(
         raise ValueError(f"answer={answer!r} is neither flow nor cut")
     tile = tile or Tile.for_device(16, 32)
     state = _begin_upload(instance, tile, operations, seconds)
-    prepared, limits = state.prepared, (rounds, sweeps, inner)
+    return _bound(state, tile, (rounds, sweeps, inner), blocks, answer == "cut")
+
+
+def upload_blank(shape: tuple[int, int], names: tuple[str, ...], dtype: Any) -> State:
+    """Prepare `gpu_relabel` for the cuts of grids whose capacities kernels write on the device.
+
+    Before each run somebody writes ``capacity``, ``source`` and ``sink`` of `State.arrays`, each
+    of them wholly: the grid is padded to `Prepared.image`, and an arc has the capacity 0 where it
+    leaves the instance or lies beyond it. `State.seconds` may be set between two runs, which are
+    held to the bounds of all others. `download` brings the cut alone; `prove` adds a flow, and
+    `flow.prepare.known` has the instance that both are of.
+
+    Parameters
+    ----------
+    shape, names, dtype
+        As in `flow.prepare.blank`.
+
+    Raises
+    ------
+    NetworkError
+        As `upload_gpu_relabel`, for the size.
+    """
+    tile = Tile.for_device(16, 32)
+    state = _allocated(blank(shape, names, dtype, tile), None)
+    return _bound(state, tile, (ROUNDS, GRID_SWEEPS, INNER), None, True)
+
+
+def _bound(
+    state: State, tile: Tile, limits: tuple[int, int, int], blocks: int | None, cut_only: bool
+) -> State:
+    """Bind the launches of `gpu_relabel`: the run's, its reverse for stranded excess, the cut's."""
+    prepared, arrays, (rounds, _, inner) = state.prepared, state.arrays, limits
     state.top, state.rounds = prepared.nodes, rounds
     state.of_a_round = ALL if prepared.image is not None else inner
-    state.cut_only = answer == "cut"
+    state.cut_only = cut_only
     if prepared.total:
-        arrays = state.arrays
         if prepared.image is not None:
             state.launches["kernel"] = launches.bind_tiles(prepared, arrays, tile, limits, blocks)
             again = launches.exchanged(arrays)
@@ -243,8 +276,13 @@ def _begin_upload(
 ) -> State:
     """Check, allocate, bind what begins a run; if the source sends nothing, only check."""
     check_seconds(seconds)
-    state = State(prepare(instance, tile, operations), seconds)
-    if state.prepared.total:
+    return _allocated(prepare(instance, tile, operations), seconds)
+
+
+def _allocated(prepared: Prepared, seconds: float | None) -> State:
+    """Allocate and copy, bind what begins a run; if the source sends nothing, neither."""
+    state = State(prepared, seconds)
+    if prepared.total:
         state.arrays = allocate(state.prepared)
         state.launches["restore"] = launches.bind_restore(state.prepared, state.arrays)
     return state

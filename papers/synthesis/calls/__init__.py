@@ -2,6 +2,6 @@
 
 Reading order: `assignment` (SciPy's `linear_sum_assignment`, batches, duals), `matching` (SciPy's
 `maximum_bipartite_matching`; cover, rank and `blocks`), `flow`, `expansion` (many labels) with
-`recycling`, then what they share: `choice` (which solver runs, by the rules of ``choices.csv``),
-`places` (where arrays lie, and the way back) and `dlpack`.
+`energies`, `recycling` and, for a GPU, `moves`, then what they share: `choice` (which solver runs,
+by the rules of ``choices.csv``), `places` (where arrays lie, and the way back) and `dlpack`.
 """

@@ -14,21 +14,19 @@ from typing import Any, Literal
 import numpy as np
 
 from papers.common.deadline import Deadline, check_seconds
-from papers.common.problems.network import (
-    CAPACITY_LIMIT,
-    EIGHT,
-    FOUR,
-    Grid,
-    NetworkError,
-    whole_numbers,
-)
+from papers.common.problems.network import Grid, NetworkError
+from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls.choice import Machine
+from papers.synthesis.calls.energies import Energy, energy_of, labels_of
 from papers.synthesis.calls.flow import Wishes, choice_for, run
 from papers.synthesis.calls.places import place
-from papers.synthesis.calls.recycling import carried_over, ends
+from papers.synthesis.calls.recycling import carried_over
 
 TELLS_A_FLOW = ("lupinska_costscale:gpu_relabel", "lupinska_costscale:push_relabel")
 """Solvers whose residual capacities cost nothing more: the next move of the label starts there."""
+
+ON_DEVICE = ("lupinska_costscale:gpu_relabel",)
+"""Those of them whose moves are made on the device: see `papers.synthesis.calls.moves`."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +42,9 @@ class Expansion:
         The minimum cuts that were found, and the rounds of all labels.
     recycled : int
         The moves that started from residual capacities.
+    resident : int
+        Those of them whose residual capacities had stayed on the device; the others' came from the
+        host.
     solver : str
     """
 
@@ -52,58 +53,8 @@ class Expansion:
     moves: int
     sweeps: int
     recycled: int
+    resident: int
     solver: str
-
-
-@dataclass(frozen=True)
-class Energy:
-    """The energy of labels, checked.
-
-    Attributes
-    ----------
-    unary : int64[height, width, labels]
-    weights : dict of str to int64[height, width]
-        By forward direction; 0 where an arc would leave the image.
-    metric : int64[labels, labels]
-    """
-
-    unary: np.ndarray
-    weights: dict[str, np.ndarray]
-    metric: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Height and width."""
-        return self.unary.shape[0], self.unary.shape[1]
-
-    def of(self, labels: np.ndarray) -> int:
-        """Return the energy of some labels."""
-        total = int(np.take_along_axis(self.unary, labels[:, :, None], axis=2).sum())
-        for name, weight in self.weights.items():
-            here, there = ends(self.shape, name)
-            total += int((weight[here] * self.metric[labels[here], labels[there]]).sum())
-        return total
-
-    def move(self, labels: np.ndarray, alpha: int) -> Grid:
-        """Return the grid whose minimum cut is the best expansion of a label.
-
-        Pixels on the sink's side take the label. Of a pair with the energies ``a`` (both keep),
-        ``b`` (the second takes it), ``c`` (the first does) and 0 (both do), the arc has the
-        capacity ``b + c - a``, the first pixel pays ``c - a`` for the label, the second ``-c``.
-        """
-        takes = self.unary[:, :, alpha].copy()
-        keeps = np.take_along_axis(self.unary, labels[:, :, None], axis=2)[:, :, 0]
-        arcs = {name: np.zeros(self.shape, np.int64) for name in _directions(self.weights)}
-        for name, weight in self.weights.items():
-            here, there = ends(self.shape, name)
-            first, second, share = labels[here], labels[there], weight[here]
-            a = share * self.metric[first, second]
-            b, c = share * self.metric[first, alpha], share * self.metric[alpha, second]
-            arcs[name][here] = b + c - a
-            takes[here] += c - a
-            takes[there] -= c
-        common = np.minimum(takes, keeps)
-        return Grid(takes - common, keeps - common, arcs)
 
 
 def alpha_expansion(
@@ -171,48 +122,65 @@ def alpha_expansion(
         raise NetworkError(f"sweeps={sweeps!r} is no number of rounds")
     placed = place(unary)
     energy = energy_of(placed.on_host(), arcs, metric, connectivity)
-    start = _start(energy, labels)
-    found = _Moves(energy, Wishes(seconds, device, solver, explain=explain))
-    rounds = found.until_still(start, sweeps)
+    start = labels_of(energy, labels)
+    found = _Moves(energy, start, Wishes(seconds, device, solver, explain=explain))
+    rounds = found.until_still(sweeps)
     return Expansion(
-        placed.back(start), energy.of(start), found.moves, rounds, found.recycled, found.solver
-    )
+        placed.back(start), energy.of(start), found.moves, rounds,
+        found.way.recycled, found.way.resident, found.solver,
+    )  # fmt: skip
 
 
 class _Moves:
-    """The moves of a call, with the last residual capacities of each label."""
+    """The moves of a call, which changes its labels in place."""
 
-    def __init__(self, energy: Energy, wishes: Wishes) -> None:
-        self.energy, self.wishes = energy, wishes
-        self.deadline = Deadline(wishes.seconds)
-        self.kept: dict[int, tuple[Grid, Any]] = {}
-        self.moves = self.recycled = 0
+    def __init__(self, energy: Energy, labels: np.ndarray, wishes: Wishes) -> None:
+        self.energy, self.labels, self.now = energy, labels, energy.of(labels)
+        self.deadline, self.moves = Deadline(wishes.seconds), 0
         choice = choice_for(energy.move(np.zeros(energy.shape, np.int64), 0), wishes)
         self.solver = choice.solver
         if wishes.explain:
             print(choice.line(f"moves on {energy.shape[0]} x {energy.shape[1]} pixels"))
+        self.way = self._on_device() or _OnHost(energy, labels, self.solver, wishes)
 
-    def until_still(self, labels: np.ndarray, sweeps: int | None) -> int:
-        """Move, in place, until no label lowers the energy; return the rounds."""
+    def _on_device(self) -> Any:
+        """The way of moves on the device; None where the solver, or the memory, has none."""
+        if self.solver not in ON_DEVICE:
+            return None
+        from papers.synthesis.calls.moves import resident  # loads numba.cuda
+
+        return resident.adopt(self.energy, self.labels)
+
+    def until_still(self, sweeps: int | None) -> int:
+        """Move until no label lowers the energy; return the rounds."""
         count, rounds, still = self.energy.metric.shape[0], 0, 0
         while sweeps is None or rounds < sweeps:
             rounds += 1
             for alpha in range(count):
-                still = 0 if self.expand(labels, alpha) else still + 1
+                still = 0 if self.expand(alpha) else still + 1
                 if still >= count:
                     return rounds
         return rounds
 
-    def expand(self, labels: np.ndarray, alpha: int) -> bool:
-        """Expand a label, in place, if that lowers the energy; whether it does."""
+    def expand(self, alpha: int) -> bool:
+        """Expand a label if that lowers the energy; whether it does.
+
+        No flow is worth more than a cut weighs. So if the energy, added up anew, falls by as much
+        as the flow's value says, the move is the best one; that the flow fits its capacities is the
+        solver's word here.
+        """
         self.deadline.check(f"{self.moves} moves", reached={"moves": self.moves})
-        takes = ~self.cut(self.energy.move(labels, alpha), alpha)
+        takes, lowered = self.way.cut(alpha, self.left())
         self.moves += 1
-        moved = np.where(takes, alpha, labels)
-        lower = self.energy.of(moved) < self.energy.of(labels)
-        if lower:
-            labels[...] = moved
-        return lower
+        moved = np.where(takes, alpha, self.labels)
+        after = self.energy.of(moved) if takes.any() else self.now
+        if not 0 <= lowered == self.now - after:
+            told = f"its flow lowers the energy by {lowered}, its cut by {self.now - after}"
+            raise FlowError(f"{self.solver}: move {self.moves} is not the best: {told}")
+        if lowered:
+            self.labels[...], self.now = moved, after
+            self.way.give(alpha)
+        return lowered > 0
 
     def left(self) -> float | None:
         """Seconds that are left of a limit; `expand` has checked that some are."""
@@ -220,83 +188,29 @@ class _Moves:
             return None
         return max(1e-9, self.deadline.seconds - (time.perf_counter() - self.deadline.began))
 
-    def cut(self, grid: Grid, alpha: int) -> np.ndarray:
-        """Return the source's side of a minimum cut, from the label's last flow if one is kept."""
-        whole = grid
+
+class _OnHost:
+    """Moves whose capacities are made on the host, with each label's last residual capacities.
+
+    The attributes and methods are those of `moves.resident.Resident`.
+    """
+
+    def __init__(self, energy: Energy, labels: np.ndarray, solver: str, wishes: Wishes) -> None:
+        self.energy, self.labels = energy, labels
+        self.solver, self.wishes = solver, wishes
+        self.kept: dict[int, tuple[Grid, Any]] = {}
+        self.recycled = self.resident = 0
+
+    def cut(self, alpha: int, seconds: float | None) -> tuple[np.ndarray, int]:
+        """Return the pixels that take a label, and by how much the energy falls then."""
+        whole = grid = self.energy.move(self.labels, alpha)
         if alpha in self.kept:
             whole = carried_over(grid, *self.kept[alpha])
             self.recycled += 1
-        flow = run(self.solver, whole, replace(self.wishes, seconds=self.left()))
+        flow = run(self.solver, whole, replace(self.wishes, seconds=seconds))
         if self.solver in TELLS_A_FLOW:
             self.kept[alpha] = grid, flow.residual
-        return flow.source_side
+        return ~flow.source_side, int(whole.sink.sum()) - flow.value
 
-
-# ------------------------------------------------------------------------------- checks
-
-
-def energy_of(unary: np.ndarray, arcs: Any, metric: Any, connectivity: int) -> Energy:
-    """Check the parts of an energy; see `alpha_expansion`."""
-    unary = _whole(unary, "unary")
-    if unary.ndim != 3 or 0 in unary.shape:
-        raise NetworkError(f"unary has height, width and labels, not shape {unary.shape}")
-    if isinstance(connectivity, bool) or connectivity not in (4, 8):
-        raise NetworkError(f"connectivity={connectivity!r} is neither 4 nor 8")
-    shape, count = unary.shape[:2], unary.shape[2]
-    distances = 1 - np.eye(count, dtype=np.int64) if metric is None else _whole(metric, "metric")
-    _check_metric(distances, count)
-    names = (FOUR if connectivity == 4 else EIGHT)[::2]
-    weights = {name: _weights(arcs, name, names, shape) for name in names}
-    heaviest = int(distances.max(initial=0)) * sum(int(w.max()) for w in weights.values())
-    if 4 * unary[:, :, 0].size * (2 * heaviest + int(np.abs(unary).max())) >= CAPACITY_LIMIT:
-        raise NetworkError("the energies add up to 2**60 or more")
-    return Energy(unary, weights, distances)
-
-
-def _whole(values: Any, name: str) -> np.ndarray:
-    """Return whole numbers of either sign as int64."""
-    array = np.asarray(values)
-    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "biu":
-        raise NetworkError(f"{name} holds a value that is no whole number: scale and round it")
-    return array.astype(np.int64)
-
-
-def _check_metric(metric: np.ndarray, count: int) -> None:
-    if metric.shape != (count, count):
-        raise NetworkError(f"metric has shape {metric.shape}, there are {count} labels")
-    if (metric < 0).any() or metric.diagonal().any() or (metric != metric.T).any():
-        raise NetworkError("metric is not symmetric, negative, or not 0 between equal labels")
-    for alpha in range(count):
-        if (metric > metric[:, alpha, None] + metric[alpha]).any():
-            raise NetworkError(f"metric has a detour over label {alpha} that is shorter")
-
-
-def _weights(arcs: Any, name: str, names: tuple[str, ...], shape: tuple[int, int]) -> np.ndarray:
-    if hasattr(arcs, "items"):
-        if set(arcs) != set(names):
-            raise NetworkError(f"arcs have the directions {', '.join(names)}, not {list(arcs)}")
-        arcs = arcs[name]
-    given = whole_numbers(place(arcs).on_host(), name)
-    try:
-        whole = np.broadcast_to(given, shape)
-    except ValueError:
-        raise NetworkError(f"{name} has shape {given.shape}, unary {shape}") from None
-    weights, (here, _) = np.zeros(shape, np.int64), ends(shape, name)
-    weights[here] = whole[here]
-    return weights
-
-
-def _start(energy: Energy, labels: Any) -> np.ndarray:
-    if labels is None:
-        return energy.unary.argmin(axis=2).astype(np.int64)
-    start = _whole(place(labels).on_host(), "labels").copy()
-    count = energy.metric.shape[0]
-    if start.shape != energy.shape or not 0 <= start.min() <= start.max() < count:
-        raise NetworkError(f"labels are no numbers of 0 .. {count - 1} of shape {energy.shape}")
-    return start
-
-
-def _directions(weights: dict[str, np.ndarray]) -> tuple[str, ...]:
-    return FOUR if len(weights) == 2 else EIGHT
+    def give(self, alpha: int) -> None:
+        """Do nothing: the labels are the caller's own."""

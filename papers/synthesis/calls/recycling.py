@@ -6,6 +6,9 @@ negative are mended: a pair of arcs moves its deficit to the opposite arc and th
 terminals, and a pixel's two terminal arcs may change by the same amount, since every cut holds one
 of them. Source: P. Kohli, P. Torr, ICCV 2005 (for a video's next frame); K. Alahari, P. Kohli,
 P. Torr, CVPR 2008 (for the same label's next expansion).
+
+This is the way on the host, where the solver tells residual capacities and takes others. The moves
+of `gpu_relabel` are made on the device, where less has to be kept: see `calls.moves.kernels`.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import EIGHT, FOUR, grid, inner
 from papers.lupinska_costscale import grid_cut, minimum_cut
 from papers.lupinska_costscale.flow import solver as flow_solver
-from papers.lupinska_costscale.flow.prepare import Tile, answer
+from papers.lupinska_costscale.flow.prepare import Tile, answer, known
 from papers.lupinska_costscale.flow.settle import FlowError
+from papers.lupinska_costscale.flow.upload import upload_blank
 
 GPU = SOLVERS["gpu_relabel"]
 INSTANCES = [
@@ -100,6 +101,30 @@ def test_nothing_leaves_the_source():
     assert (found.value, found.residual) == (0, None)
     with pytest.raises(ValueError, match="answer='mask'"):
         GPU.upload(empty, answer="mask")
+
+
+@pytest.mark.parametrize("names", [FOUR, EIGHT], ids=["4", "8"])
+def test_capacities_that_are_written_on_the_device_are_cut(names):
+    """One state, grid after grid; one of them has no capacity at all."""
+    shape = (5, 9)
+    state = upload_blank(shape, names, np.int64)
+    height, width = shape
+    empty = grid(*np.zeros((2, *shape), int), {name: np.zeros(shape, int) for name in names})
+    for instance in (much(shape, 1, names), empty, much(shape, 2, names)):
+        whole = {"source": instance.source, "sink": instance.sink, **instance.arcs}
+        padded = np.zeros((len(whole), *state.prepared.image.shape), np.int64)
+        padded[:, :height, :width] = list(whole.values())
+        state.arrays["source"][:], state.arrays["sink"][:] = padded[:2].reshape(2, -1)
+        state.arrays["capacity"][:] = padded[2:].ravel()
+        GPU.run(state)
+        found, right = GPU.download(state), GPU.download(solved(instance))
+        assert (found.value, found.residual) == (right.value, None)
+        assert (found.source_side == right.source_side).all()
+        again = known(state.prepared, state.arrays).instance
+        assert all((again.arcs[name] == instance.arcs[name]).all() for name in names)
+        assert (again.source == instance.source).all()
+        assert (again.sink == instance.sink).all()
+        assert flow_proof.flow(instance, kinds.with_proof(GPU, state, found)).ok
 
 
 def test_public_calls_without_a_proof_bring_the_cut_alone(monkeypatch):

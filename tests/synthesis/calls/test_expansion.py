@@ -1,5 +1,6 @@
 """`papers.alpha_expansion`: moves are the best there are, and recycled flows cut alike."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ from synthesis.calls.arrays import OnDevice
 
 from papers.common.model import GivenUpError
 from papers.common.problems.network import EIGHT, FOUR, Grid, NetworkError, inner
+from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls import expansion as calls
 from papers.synthesis.calls import recycling
 from papers.synthesis.calls.expansion import alpha_expansion, energy_of
@@ -71,6 +73,7 @@ def test_no_expansion_of_the_answer_is_better(solver):
         assert whole.of(np.where(keeps, found.labels, alpha)) == found.energy
     assert found.solver == solver
     assert (found.recycled > 0) == (solver in calls.TELLS_A_FLOW)
+    assert found.resident == (found.recycled if solver in calls.ON_DEVICE else 0)
 
 
 def test_recycled_flows_save_pushes_and_change_nothing(monkeypatch):
@@ -139,6 +142,26 @@ def test_a_deficit_that_is_dropped_is_found(monkeypatch):
     monkeypatch.setattr(recycling, "_mend", lambda mine, *others: np.maximum(mine, 0, out=mine))
     with pytest.raises(AssertionError):
         test_a_grid_that_a_flow_was_put_into_has_the_same_cuts(FOUR)
+
+
+@pytest.mark.parametrize("solver", ["lupinska_costscale:pymaxflow", PUSH])
+@pytest.mark.parametrize("fault", ["the cut is another", "the value is another"])
+def test_a_move_that_is_not_the_best_is_found(solver, fault, monkeypatch):
+    """Planted: its cut weighs more than its flow is worth, or the value is not the flow's."""
+    right = calls.run
+
+    def wrong(*args):
+        flow = right(*args)
+        if fault == "the value is another":
+            return replace(flow, value=flow.value + 1)
+        side = flow.source_side.copy()
+        side[0, 0] = not side[0, 0]
+        return replace(flow, source_side=side)
+
+    unary, arcs, metric = energy(3, (3, 4), 4)
+    monkeypatch.setattr(calls, "run", wrong)
+    with pytest.raises(FlowError, match="not the best"):
+        alpha_expansion(unary, arcs, metric, connectivity=8, solver=solver)
 
 
 def test_limits_places_and_starts(capsys):
