@@ -138,6 +138,8 @@ _FLOWS = (
     Family("flow_move", "flow", from_photographs.flow_move, labels.ALPHA,
            origin="photographs", sides=2),
     Family("random_grid", "flow", random_flows.random_grid, labels.LARGEST_CAPACITY, sides=2),
+    Family("oblong_grid", "flow", random_flows.oblong_grid, labels.SHAPE),
+    Family("channel_grid", "flow", random_flows.channel_grid, labels.SHAPE),
     Family("random_network", "flow", random_flows.random_network, labels.LARGEST_CAPACITY),
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from papers.common.deadline import check_seconds
-from papers.synthesis.calls.choice import Machine, Question, choose, solver_of
+from papers.synthesis.calls.choice import Choice, Machine, Question, choose, solver_of
 from papers.synthesis.calls.places import Placed, is_on_device, place
 
 FORMATS = ("csr", "csc", "coo")
@@ -127,13 +127,7 @@ def maximum_bipartite_matching(
         check_seconds(seconds)
     matrix, placed = _matrix_of(graph)
     by_columns = perm_type == "row"
-    traits = {"limited"} if seconds is not None else set()
-    if matrix.nnz > DENSE * max(matrix.shape):
-        traits.add("dense")
-    question = Question(
-        "matching", "graph", int(matrix.nnz), "any", placed.place, frozenset(traits)
-    )
-    choice = choose(question, device, solver)
+    choice = choice_for(matrix, seconds, device, solver, placed.place)
     if explain:
         print(choice.line(f"{matrix.shape[0]} x {matrix.shape[1]}, {matrix.nnz} edges"))
     if choice.solver == "scipy":
@@ -227,6 +221,21 @@ def dulmage_mendelsohn(graph: Any, matching: Any = None, **options: Any) -> Dulm
 
 
 # ------------------------------------------------------------------------------- the work
+
+
+def choice_for(
+    matrix: Any,
+    seconds: float | None = None,
+    device: Machine = "auto",
+    solver: str | None = None,
+    lies: str = "host",
+) -> Choice:
+    """Return the solver of SciPy's matrix; see `papers.synthesis.calls.choice`."""
+    traits = {"limited"} if seconds is not None else set()
+    if matrix.nnz > DENSE * max(matrix.shape):
+        traits.add("dense")
+    question = Question("matching", "graph", int(matrix.nnz), "any", lies, frozenset(traits))
+    return choose(question, device, solver)
 
 
 def _matrix_of(graph: Any) -> tuple[Any, Placed]:

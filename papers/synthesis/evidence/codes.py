@@ -8,6 +8,7 @@ from papers.common.model import Solver
 from papers.synthesis.assignment import changed, solver
 from papers.synthesis.baselines import assignment as baselines
 from papers.synthesis.evidence import calling, many
+from papers.synthesis.evidence.graphs import calling as graphs
 from papers.synthesis.solvers import SOLVERS as OURS
 
 SOLVERS: Mapping[str, Solver] = {
@@ -24,5 +25,6 @@ SOLVERS: Mapping[str, Solver] = {
     ),
     **baselines.SOLVERS,
     **calling.SOLVERS,
+    **graphs.SOLVERS,
     **many.SOLVERS,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from papers.common.model import Experiment
 from papers.synthesis.evidence import ablation, batches, calls, families, large, uniform
+from papers.synthesis.evidence.graphs import cuts, matchings
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
@@ -31,6 +32,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         name="calls", title="What the call adds to the solver below it, on small matrices",
         kind="table", cells=calls.cells, table=calls.table, compare=calls.compare,
         interleaved=True,
+    ),
+    Experiment(
+        name="matchings", title="The call for matchings beside SciPy's and ECL-MM",
+        kind="table", cells=matchings.cells, table=matchings.table, compare=matchings.compare,
+        interleaved=True,
+    ),
+    Experiment(
+        name="cuts", title="The calls for cuts, from host arrays to the mask, beside CPU codes",
+        kind="table", cells=cuts.cells, table=cuts.table, compare=cuts.compare, interleaved=True,
     ),
     Experiment(
         name="ablation", title="The dense solver with one setting changed at a time",

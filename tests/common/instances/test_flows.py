@@ -194,6 +194,26 @@ def test_a_random_grid(directions, names):
     assert not same(image, draw("random_grid", 40, "20", (("directions", directions),), seed=2))
 
 
+def test_an_oblong_grid():
+    image = draw("oblong_grid", 4, "4x50")
+    assert (image.shape, tuple(image.arcs)) == ((4, 50), FOUR)
+    assert not np.any((image.source > 0) & (image.sink > 0))
+    assert same(draw("oblong_grid", 40, "40x40"), draw("random_grid", 40, "20"))
+    assert not same(image, draw("oblong_grid", 4, "4x50", seed=2))
+
+
+def test_a_channel_has_its_terminals_at_its_ends():
+    image = draw("channel_grid", 4, "4x50")
+    assert np.argwhere(image.source)[:, 1].tolist() == [0] * 4
+    assert np.argwhere(image.sink)[:, 1].tolist() == [49] * 4
+    for name, arcs in image.arcs.items():
+        inside = inner((4, 50), name)
+        assert (arcs[inside].min(), arcs[inside].max()) == (1, 20)
+        assert not arcs[~inside].any()
+    assert 1 <= solved(image).value <= 4 * 20
+    assert not same(image, draw("channel_grid", 4, "4x50", seed=2))
+
+
 def test_a_random_network():
     net = draw("random_network", 500, "30", (("degree", 3),))
     assert (net.nodes, net.source, net.sink) == (500, 0, 499)
@@ -211,6 +231,8 @@ def test_a_random_network():
         ("flow_move", 24, "seven", "does not tell its alpha"),
         ("random_grid", 4, "n", "does not tell its largest"),
         ("random_grid", 0, "3", "side 0"),
+        ("oblong_grid", 4, "5x9", "does not name a shape of 4 rows"),
+        ("channel_grid", 4, "4x0", "a grid of 4 x 0 pixels"),
         ("random_network", 1, "3", "1 nodes"),
     ],
 )

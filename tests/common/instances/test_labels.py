@@ -60,6 +60,8 @@ def test_label_range_refuses(label):
         ("stereo_move", "a06", {"alpha": 6}),
         ("flow_move", "a44", {"alpha": 44}),
         ("random_grid", "20", {"largest": 20}),
+        ("oblong_grid", "64x9", {"columns": 9}),
+        ("channel_grid", "64x9", {"columns": 9}),
         ("random_network", "30", {"largest": 30}),
         ("assignment_file", "assign100", {"name": "assign100"}),
         ("cost_file", "costs.npy", {}),

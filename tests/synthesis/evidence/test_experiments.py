@@ -33,6 +33,8 @@ from papers.synthesis.evidence.codes import SOLVERS
 CARD = "NVIDIA H200"
 NUMBERS = published.loader("synthesis")
 EXPERIMENTS = registry.experiments("synthesis")
+OF_PAPERS = ("scipy", "pymaxflow", "push_relabel", "scipy_flow")
+"""CPU codes of the papers, beside the calls on graphs."""
 
 
 def rows_of(cells, value, device=CARD):
@@ -304,7 +306,11 @@ def test_every_cell_names_a_solver_and_smoke_is_small():
         for plan in (SMOKE, PAPER):
             cells = experiment.cells(plan)
             assert cells
-            assert {cell.solver.partition(":")[2] for cell in cells} <= {*SOLVERS, "opt4"}
+            assert {cell.solver.partition(":")[2] for cell in cells} <= {
+                *SOLVERS,
+                "opt4",
+                *OF_PAPERS,
+            }
         assert all(cell.instance.n <= 12 for cell in experiment.cells(SMOKE))
 
 

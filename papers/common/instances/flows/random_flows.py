@@ -22,14 +22,64 @@ def random_grid(n: int, seed: int = 1, *, largest: int, directions: int = 4) -> 
         raise ValueError(
             f"a grid of side {n}, with {directions} directions and capacities up to {largest}"
         )
-    draws, shape = Draws(seed), (n, n)
+    return _everywhere((n, n), seed, largest, FOUR if directions == 4 else EIGHT)
+
+
+def oblong_grid(n: int, seed: int = 1, *, columns: int, largest: int = 20) -> Grid:
+    """Draw a grid of n rows as `random_grid` draws a square one, with 4 directions.
+
+    Raises
+    ------
+    ValueError
+        For rows, columns or `largest` below 1.
+    """
+    _check_oblong(n, columns, largest)
+    return _everywhere((n, columns), seed, largest, FOUR)
+
+
+def channel_grid(n: int, seed: int = 1, *, columns: int, largest: int = 20) -> Grid:
+    """Draw a grid of n rows whose flow runs through all columns, with 4 directions.
+
+    The arcs from the source lead to the first column and those to the sink leave the last one, each
+    of capacity ``n largest``. Capacities between pixels are uniform in 1 .. `largest`, so that some
+    flow gets through, and every path of it has as many arcs as there are columns, or more.
+
+    Raises
+    ------
+    ValueError
+        For rows, columns or `largest` below 1.
+    """
+    _check_oblong(n, columns, largest)
+    draws, shape = Draws(seed), (n, columns)
+    source, sink = (np.zeros(shape, np.int64) for _ in range(2))
+    source[:, 0] = sink[:, -1] = n * largest
+    arcs = {
+        name: np.where(inner(shape, name), 1 + _uniform(draws, shape, largest - 1), 0)
+        for name in FOUR
+    }
+    return grid(source, sink, arcs)
+
+
+def _check_oblong(n: int, columns: int, largest: int) -> None:
+    if min(n, columns, largest) < 1:
+        raise ValueError(f"a grid of {n} x {columns} pixels, with capacities up to {largest}")
+
+
+def _uniform(draws: Draws, shape: tuple[int, int], largest: int) -> np.ndarray:
+    """Draw int64[shape], uniform in 0 .. `largest`."""
+    fractions = draws.fractions(shape[0] * shape[1])
+    return (fractions * (largest + 1)).astype(np.int64).reshape(shape)
+
+
+def _everywhere(shape: tuple[int, int], seed: int, largest: int, names: tuple[str, ...]) -> Grid:
+    """Draw a grid of any shape, each of whose pixels has an arc to one terminal."""
+    draws = Draws(seed)
 
     def drawn() -> np.ndarray:
-        return (draws.fractions(n * n) * (largest + 1)).astype(np.int64).reshape(shape)
+        return _uniform(draws, shape, largest)
 
-    to_source = draws.fractions(n * n).reshape(shape) < 0.5
+    to_source = draws.fractions(shape[0] * shape[1]).reshape(shape) < 0.5
     source, sink = np.where(to_source, drawn(), 0), np.where(to_source, 0, drawn())
-    names = FOUR if directions == 4 else EIGHT
     return grid(source, sink, {name: np.where(inner(shape, name), drawn(), 0) for name in names})
 
 

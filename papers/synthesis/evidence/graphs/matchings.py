@@ -1,0 +1,177 @@
+"""`maximum_bipartite_matching` as a whole, beside SciPy's call and ECL-MM.
+
+Both calls go from the same CSR matrix to an array, a start within. ECL-MM, the fastest published
+GPU code, was timed by others on the device alone, without upload and start, which favours it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from papers.common.evidence import tables
+from papers.common.evidence.comparisons import correct, goal, not_measured
+from papers.common.evidence.tables import Published
+from papers.common.model import Cell, Comparison, Instance, Plan
+from papers.deveci_matching.evidence import sets
+from papers.synthesis.evidence import peers
+from papers.synthesis.evidence.graphs import rows
+from papers.synthesis.evidence.graphs.calling import REPEATS
+
+CALL, SCIPY = "synthesis:call_matching", "deveci_matching:scipy"
+PEERS = "matching_peers"
+"""The CSV of ECL-MM's times, by card."""
+
+ECL_GRAPHS = (
+    ("uniform_graph", 100_000, "d4"), ("uniform_graph", 1_000_000, "d3"),
+    ("skew_graph", 1_000_000, "d8"),
+)  # fmt: skip
+"""The graphs that ECL-MM was timed on, of seed 1."""
+
+DRAWN: dict[str, tuple[tuple[str, int, str], ...]] = {
+    "smoke": (("uniform_graph", 2000, "d3"), ("path", 64, "deep")),
+    "quick": (("uniform_graph", 10_000, "d3"), ("path", 10_000, "deep"),
+              ("triangle", 500, "deep"), ("grid_graph", 10_000, "deep")),
+    "paper": (*ECL_GRAPHS, ("path", 100_000, "deep"), ("triangle", 2000, "deep"),
+              ("grid_graph", 490_000, "deep")),
+}  # fmt: skip
+"""Drawn graphs; those of `sets.DEEP_FAMILIES` are also permuted."""
+
+ON_CPU = {
+    "smoke": (("uniform_graph", 12, "d3"), ("path", 12, "deep")),
+    "quick": DRAWN["quick"],
+    "paper": DRAWN["quick"],
+}
+"""The graphs without a GPU, where the call runs a CPU's code."""
+
+SCIPYS_EDGES = 1_000_000
+"""Edges of a matrix, and rows of a drawn graph, from which SciPy's call is not timed: it takes
+seconds a run there, and knows no limit of work."""
+
+SCIPY_HARD = (
+    ("copter2", False), ("copter2", True), ("4elt", True), ("R2D10000", True), ("bcsstk25", True),
+    ("delaunay_n15", True), ("delaunay_n16", True), ("fe_4elt2", True), ("rgg_n_2_15_s0", True),
+)  # fmt: skip
+"""Matrices, and whether they are permuted, on which SciPy's call took from 0.7 s to over 8 s, where
+it was stopped, on one core of a shared machine with two."""
+
+SCIPY_HARD_PERMUTED = ("grid_graph", "triangle")
+"""Families whose permuted graphs SciPy's call does not finish in 8 s at preset paper's sizes."""
+
+SHARE_OF_ECL, OVER_SCIPY = 0.2, 2.0
+"""Our goals: so much of ECL-MM's time at most, and never over so many times SciPy's."""
+
+GROUPS = {
+    "matrix": "real matrices", "path": "paths", "grid_graph": "meshes", "triangle": "triangles",
+    "uniform_graph": "random graphs", "skew_graph": "random graphs",
+}  # fmt: skip
+
+# ------------------------------------------------------------------------------- the cells
+
+
+def graphs(plan: Plan) -> list[Instance]:
+    """Return the plan's graphs; those from files are skipped where the files are absent."""
+    found = []
+    for family, n, label in (DRAWN if plan.gpu else ON_CPU)[plan.preset]:
+        for permuted in (False, True) if family in sets.DEEP_FAMILIES else (False,):
+            found.append(Instance(family, n, label, permuted=permuted))
+    if plan.gpu and plan.preset == "paper":
+        found += [sets.matrix(str(name), ordering)
+                  for name in sets.ours().index for ordering in sets.ORDERINGS]  # fmt: skip
+    return found
+
+
+def scipy_can(graph: Instance) -> bool:
+    """Return whether SciPy's call ends within about a second on a graph."""
+    if graph.family == "matrix":
+        edges = int(sets.facts().loc[graph.label, "nonzeros"])
+        return edges < SCIPYS_EDGES and (graph.label, graph.permuted) not in SCIPY_HARD
+    if graph.family in SCIPY_HARD_PERMUTED:
+        return not graph.permuted
+    return graph.n < SCIPYS_EDGES
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return the call on all graphs, and SciPy's where it ends."""
+    found = []
+    for graph in graphs(plan):
+        found.append(Cell(CALL, graph, repeats=REPEATS))
+        found += [Cell(SCIPY, graph)] if scipy_can(graph) else []
+    return found
+
+
+# ------------------------------------------------------------------------------- the table
+
+
+def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return both calls' times by graph, the solver that ours chose, and ECL-MM's on its card."""
+    found = rows.values(summary, CALL, "call_ms")
+    found = rows.beside(found, rows.values(summary, SCIPY, "scipy_ms"))
+    matched = rows.values(summary, CALL, "matched", "cardinality", "answer")
+    found = rows.beside(found, matched)
+    found = found.merge(rows.chosen(summary, CALL), on=rows.INSTANCE, how="left")
+    keys = list(zip(found["family"], found["n"], found["label"], found["seed"], strict=True))
+    found = found.assign(
+        graph=pd.Series([sets.name_of(*key[:3]) for key in keys], found.index, object),
+        kind=found["family"].map(GROUPS).astype(object),
+        ordering=found["permuted"].map(sets.ordering_of).astype(object),
+        peers_name=pd.Series(
+            [f"{sets.name_of(*key[:3])}_s{key[3]}" for key in keys], found.index, object
+        ),
+        known=pd.Series(
+            [sets.maximum(key[2]) if key[0] == "matrix" else float("nan") for key in keys],
+            found.index, float,
+        ),
+    )  # fmt: skip
+    found = found.merge(_ecl_mm(published), on=["peers_name", "device"], how="left")
+    elsewhere = found["permuted"].to_numpy(bool)
+    found.loc[elsewhere, ["published_ecl_mm_ms", "published_matched"]] = float("nan")
+    found = found.assign(
+        known=found["known"].fillna(found["published_matched"]),
+        over_scipy=found["call_ms"] / found["scipy_ms"],
+        over_ecl_mm=found["call_ms"] / found["published_ecl_mm_ms"],
+    )
+    ranked = {"kind": list(dict.fromkeys(GROUPS.values()))}
+    found = tables.order(found, by=("kind", "n", "graph", "ordering"), ranked=ranked)
+    return found[
+        ["graph", "kind", "ordering", "n", "source", "device", "chosen", "call_ms", "scipy_ms",
+         "over_scipy", "published_ecl_mm_ms", "over_ecl_mm", "matched", "known"]
+    ]  # fmt: skip
+
+
+def _ecl_mm(published: Published) -> pd.DataFrame:
+    """Return ECL-MM's median by graph and card, and its matching's size."""
+    theirs = published(PEERS).groupby(["graph", "device"])[["solve_ms", "cardinality"]].median()
+    return theirs.reset_index().rename(
+        columns={"graph": "peers_name", "solve_ms": "published_ecl_mm_ms",
+                 "cardinality": "published_matched"}
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- the goals
+
+
+def compare(found: pd.DataFrame) -> list[Comparison]:
+    """Check the matchings' sizes, and our goals where a GPU was there to choose."""
+    judged = list(_sizes(found)) if len(found) else []
+    goals = list(_goals(peers.on_gpu(found)))
+    return judged + (goals or not_measured("the call over SciPy's and ECL-MM, on a GPU", "goal"))
+
+
+def _sizes(found: pd.DataFrame) -> Iterator[Comparison]:
+    known = found.dropna(subset=["known"])
+    equal = int((known["known"] == known["matched"]).sum())
+    if len(known):
+        what = "graphs of known maximum on which the call matches as many"
+        yield correct(what, len(known), equal, equal == len(known))
+
+
+def _goals(mine: pd.DataFrame) -> Iterator[Comparison]:
+    for row in mine.dropna(subset=["over_ecl_mm"]).itertuples(index=False) if len(mine) else ():
+        value = round(float(row.over_ecl_mm), 4)
+        note = f"by {row.chosen}; upload and start are in the call's time alone"
+        yield goal(f"the call over ECL-MM, {row.graph}", value, at_most=SHARE_OF_ECL, note=note)
+    for (kind, ordering), group in mine.groupby(["kind", "ordering"], sort=False):
+        what = f"the call over SciPy's, worst of {kind}, {ordering}"
+        yield from rows.worst(what, group, "over_scipy", ("graph", "chosen"), OVER_SCIPY)
