@@ -125,7 +125,8 @@ class Matching(NamedTuple):
 class Lists(NamedTuple):
     """Free rows, int32[2 * n]: a list in each half, by turns; and the bid of each list entry.
 
-    ``column`` int32[n] is -1 where nothing was bid, ``offer`` D[n] the new dual of the column.
+    ``column`` int32[n] is -1 where nothing was bid, ``offer`` D[n] the new dual of the column. A
+    grid's auction has rows that wait in ``column`` instead (`chains`).
     """
 
     rows: Int32s
@@ -196,21 +197,23 @@ class Word:
     END = 17
     """The end of a grid's search (`Status`)."""
     NEXT = 18
-    """Place of the list that an auction's next chain begins at."""
+    """Place of the row that an auction's chains take next."""
     LEFT = 19
     """Free rows in an auction."""
     HALT = 20
     """Why an auction's chains end (`chains`), or 0."""
     LONGEST = 21
     """Bids of the group that has made the most."""
+    LAST = 22
+    """Place behind the last row that waits for an auction's chains."""
 
 
-WORDS = 22
+WORDS = 23
 FREE, LATE, FRONT, UNREACHED, LATE_LEVEL, SIGNALS, LEVEL, END = (
     Word.FREE, Word.LATE, Word.FRONT, Word.UNREACHED, Word.LATE_LEVEL, Word.SIGNALS, Word.LEVEL,
     Word.END,
 )  # fmt: skip
-NEXT, LEFT, HALT, LONGEST = Word.NEXT, Word.LEFT, Word.HALT, Word.LONGEST
+NEXT, LEFT, HALT, LONGEST, LAST = Word.NEXT, Word.LEFT, Word.HALT, Word.LONGEST, Word.LAST
 
 
 class Level:

@@ -7,6 +7,7 @@ a word that is taken unseen.
 """
 
 import inspect
+from unittest import mock
 
 import pytest
 from memory_sites import noticed, sites_below
@@ -38,6 +39,7 @@ SCHEDULES = {
     "groups": Settings(
         **SMALL | {"threads": 64, "loads": 1}, blocks=2, scale_above=0, left_free=300, most_rounds=4
     ),
+    "queue": Settings(**SMALL, blocks=2, start_left=0, scale_above=1000),
     "rounds": Settings(**SMALL | {"threads": 64}, blocks=1, start_rounds=2, scale_above=1000),
     "alone": Settings(
         **SMALL | {"threads": 64},
@@ -51,7 +53,7 @@ SCHEDULES = {
 }
 
 
-LARGER = {"many": 12, "groups": 40}
+LARGER = {"many": 12, "groups": 40, "queue": 12}
 """The longest side, for lists and rows that small matrices do not have."""
 
 SITES = sites_below("synthesis/assignment")
@@ -69,7 +71,11 @@ def solve(kind, seed, schedule, weak, without=()):
     if not has_assignment(cost, maximize):
         return None
     memory = WeakMemory(seed, without=without) if weak else None
-    with device.executing(Executor(seed, 0.2, memory=memory)):
+    deep = 2 if schedule == "queue" else chains.DEEP
+    with (
+        mock.patch.object(chains, "DEEP", deep),
+        device.executing(Executor(seed, 0.2, memory=memory)),
+    ):
         answer = solver.solve(cost, maximize, settings=SCHEDULES[schedule])
     assert_optimal(cost, answer, maximize)
     return memory
@@ -191,6 +197,14 @@ FAULTS = {
     "one warp goes on with the row of the step before": (
         chains, "chains_with", "halted[0] = word\n            cuda.syncthreads()",
         "halted[0] = word", "uniform", "groups",
+    ),
+    "two groups take one row that waits": (
+        chains, "next_row", "cuda.atomic.add(log.words, NEXT, 1)",
+        "load_relaxed_anywhere(log.words, NEXT)", "uniform", "queue",
+    ),
+    "a row that was taken still waits": (
+        chains, "next_row", "cuda.atomic.exch(lists.column, int32((place - free) % ring), NO_ROW)",
+        "lists.column[int32((place - free) % ring)]", "product", "queue",
     ),
     "free columns rise too far": (
         rounds, "raise_free_columns", "least[j] + eps", "least[j] + eps + eps + 99",
