@@ -26,6 +26,9 @@ WIDE = 2**31
 
 TELLS_NO_CUT = ("lupinska_costscale:scipy_flow",)
 
+CUTTER = "lupinska_costscale:gpu_relabel"
+"""The solver that brings the cut alone from the device where that is all that is asked for."""
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -263,9 +266,11 @@ def run(name: str, instance: Any, wishes: Wishes) -> Flow:
     if name == "scipy":
         name = TELLS_NO_CUT[0]
     solver = solver_of(name)
-    limit = {} if wishes.seconds is None else {"seconds": wishes.seconds}
-    kinds.check_options(solver, limit)
-    state = solver.upload(instance, **limit)
+    options: dict[str, Any] = {} if wishes.seconds is None else {"seconds": wishes.seconds}
+    kinds.check_options(solver, options)
+    if name == CUTTER and not (wishes.flow or wishes.prove):
+        options["answer"] = "cut"
+    state = solver.upload(instance, **options)
     solver.run(state)
     flow = solver.download(state)
     if name in TELLS_NO_CUT or wishes.prove or (wishes.flow and flow.residual is None):

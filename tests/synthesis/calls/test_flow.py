@@ -1,5 +1,7 @@
 """`papers.maximum_flow`, `minimum_cut` and `grid_cut`: equal answers, whoever solves."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
@@ -65,6 +67,22 @@ def test_every_code_cuts_alike(code):
             assert theirs.proof.ok
             assert mine.value == theirs.value
             assert np.array_equal(mine.mask, theirs.mask)
+
+
+@pytest.mark.parametrize(("wish", "brought"), [({}, "cut"), ({"prove": True}, "flow")])
+def test_a_cut_alone_leaves_the_device_unless_it_is_to_be_proved(wish, brought, monkeypatch):
+    expected = grid_cut(*image(4), solver="lupinska_costscale:push_relabel")
+    asked = []
+    whole = choice.solver_of(calls.CUTTER)
+
+    def upload(instance, **options):
+        asked.append(options.get("answer", "flow"))
+        return whole.upload(instance, **options)
+
+    monkeypatch.setattr(calls, "solver_of", lambda name: dataclasses.replace(whole, upload=upload))
+    found = grid_cut(*image(4), solver=calls.CUTTER, **wish)
+    assert (asked, found.value) == ([brought], expected.value)
+    assert found.proof.ok == bool(wish)
 
 
 def test_images_on_a_device_are_cut(capsys):

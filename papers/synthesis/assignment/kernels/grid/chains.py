@@ -370,7 +370,7 @@ def chains_with(loads: int, floats: bool) -> Any:
                     current[uint32(mine)] = follow(
                         row, won, last, last == owner and met == v, stop, waits, free, half,
                         lists, log,
-                    )
+                    )  # fmt: skip
                 elif place == NOWHERE and thread & int32((32 << power) - 1) == 0:
                     current[uint32(mine)] = next_row(free, half, lists, log)  # no pair is allowed
             done = int32(done + 1)
