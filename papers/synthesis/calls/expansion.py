@@ -207,8 +207,9 @@ class _OnHost:
         if alpha in self.kept:
             whole = carried_over(grid, *self.kept[alpha])
             self.recycled += 1
-        flow = run(self.solver, whole, replace(self.wishes, seconds=seconds))
-        if self.solver in TELLS_A_FLOW:
+        tells = self.solver in TELLS_A_FLOW
+        flow = run(self.solver, whole, replace(self.wishes, seconds=seconds, flow=tells))
+        if tells:
             self.kept[alpha] = grid, flow.residual
         return ~flow.source_side, int(whole.sink.sum()) - flow.value
 
