@@ -412,14 +412,8 @@ def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[A
 
 
 def _back(placed: Placed, solved: Solved, wishes: Wishes) -> tuple[Any, ...]:
-    """Take an answer back to the place that the costs came from.
-
-    To a device rows and columns go together: two allocations there take longer than one copy.
-    """
-    pairs: Any = solved[:2]
-    if placed.place == "device":
-        both = placed.back(np.stack(pairs))
-        pairs = both[0], both[1]
+    """Take an answer back to the place that the costs came from."""
+    pairs = placed.back_both(solved.row_ind, solved.col_ind)
     duals = solved[2:] if wishes.duals else ()
     return (*pairs, *(placed.back(part) for part in duals if part is not None))
 

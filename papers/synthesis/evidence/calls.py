@@ -23,30 +23,33 @@ N, EXECUTOR_N = 64, 8
 ON_DEVICE = (64, 256)
 """Sizes of costs in device memory; in the executor `EXECUTOR_N`."""
 
-MOST_US = 100.0
-"""Our goal: microseconds that a call on costs in device memory adds at most at n = `N`."""
-
+ON_HOST = "linear_sum_assignment(cost, solver='synthesis:dense')"
 RESIDENT = "linear_sum_assignment(on_device, solver='synthesis:dense')"
 
 
 class Beside(NamedTuple):
-    """A call, its words, and the code, the clock and the costs that it is set beside."""
+    """A call, its words, and the code, the clock and the costs that it is set beside.
+
+    Our goal, where there is one, are the microseconds that it adds at most at n = `N`.
+    """
 
     call: str
     words: str
     below: str
     clock: Scope
     storage: Storage = "host"
+    most_us: float | None = None
 
 
 BESIDE = (
     Beside("synthesis:call_scipy", "linear_sum_assignment(cost, solver='scipy')", CPU["scipy"],
-           "run"),
-    Beside("synthesis:call_cpu", "linear_sum_assignment(cost, device='cpu')", CPU["scipy"], "run"),
-    Beside("synthesis:call_dense", "linear_sum_assignment(cost, solver='synthesis:dense')", DENSE,
-           "end_to_end"),
-    Beside("synthesis:call_dense_device", RESIDENT, DENSE, "end_to_end", "device"),
-    Beside("synthesis:call_dense_device", RESIDENT, DENSE, "run", "device"),
+           "run", most_us=100.0),
+    Beside("synthesis:call_cpu", "linear_sum_assignment(cost, device='cpu')", CPU["scipy"], "run",
+           most_us=100.0),
+    Beside("synthesis:call_dense", ON_HOST, DENSE, "end_to_end"),
+    Beside("synthesis:call_dense", ON_HOST, DENSE, "run", most_us=300.0),
+    Beside("synthesis:call_dense_device", RESIDENT, DENSE, "end_to_end", "device", 100.0),
+    Beside("synthesis:call_dense_device", RESIDENT, DENSE, "run", "device", 100.0),
 )  # fmt: skip
 
 
@@ -73,7 +76,7 @@ def cells(plan: Plan) -> list[Cell]:
 def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return each call's time, that of the code below it, and the difference in microseconds."""
     parts = []
-    for call, words, below, clock, storage in BESIDE:
+    for call, words, below, clock, storage, _ in BESIDE:
         rows = by_seed(summary, call, storage=storage).rename(columns={"value": "call_ms"})
         rows = rows.merge(
             named(by_seed(summary, below, scope=clock, storage=storage), "below_ms"),
@@ -94,14 +97,22 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def compare(found: pd.DataFrame) -> list[Comparison]:
-    """Check what a call on costs in device memory adds at n = `N`: the worst of the ranges."""
+    """Check what each call with a goal adds at n = `N`: the worst of the ranges."""
     judged: list[Comparison] = []
-    rows = found[(found["call"] == RESIDENT) & (found["n"] == N)]
-    for (_, below), mine in rows.groupby(["source", "below"], sort=False):
-        worst: Any = mine.loc[mine["overhead_us"].idxmax()]
-        judged.append(
-            goal(f"microseconds of the call beyond {below}, costs in device memory, n={N}",
-                 float(worst["overhead_us"]), at_most=MOST_US,
-                 note=f"worst range {worst['cost_range']}")
-        )  # fmt: skip
-    return judged or not_measured(f"the call on costs in device memory at n={N}", "goal")
+    if not (found["n"] == N).any():
+        return not_measured(f"what a call adds at n={N}", "goal")
+    for one in BESIDE:
+        if one.most_us is None:
+            continue
+        below = f"{one.below}, {one.clock}"
+        rows = found[(found["call"] == one.words) & (found["below"] == below) & (found["n"] == N)]
+        what = f"microseconds that {one.words} adds to {below}, n={N}"
+        for _, mine in rows.groupby("source", sort=False):
+            worst: Any = mine.loc[mine["overhead_us"].idxmax()]
+            judged.append(
+                goal(what, float(worst["overhead_us"]), at_most=one.most_us,
+                     note=f"worst range {worst['cost_range']}")
+            )  # fmt: skip
+        if not len(rows):
+            judged += not_measured(what, "goal")
+    return judged

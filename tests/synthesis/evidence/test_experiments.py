@@ -258,8 +258,8 @@ def test_calls_are_set_beside_the_solver_on_costs_of_the_same_place():
         for call, below, n, us in (
             ("linear_sum_assignment(cost, solver='scipy')", "synthesis:scipy, run", 64, 0.0),
             ("linear_sum_assignment(cost, device='cpu')", "synthesis:scipy, run", 64, 0.0),
-            ("linear_sum_assignment(cost, solver='synthesis:dense')",
-             "synthesis:dense, end_to_end", 64, 1500.0),
+            (calls.ON_HOST, "synthesis:dense, end_to_end", 64, 1500.0),
+            (calls.ON_HOST, "synthesis:dense, run", 64, 2000.0),
             *((calls.RESIDENT, f"synthesis:dense, {clock}", n, us)
               for clock, us in (("run", 600.0), ("end_to_end", 100.0)) for n in (64, 256)),
         )
@@ -271,16 +271,29 @@ def test_calls_are_set_beside_the_solver_on_costs_of_the_same_place():
     [(1.05, ["holds", "holds"]), (1.3, ["holds", "fails"]), (1.7, ["fails", "fails"])],
 )
 def test_the_goal_of_a_call_is_judged_beyond_both_clocks(resident_ms, verdicts):
-    found = by_origin(calls.compare, calls_of(resident_ms))
+    found = judged(calls_of(resident_ms), calls.RESIDENT)
     assert [item.verdict for item in found] == verdicts
     assert ["end_to_end" in item.quantity for item in found] == [True, False]
     table = calls_of(1.05)
     table.loc[(table["n"] == 64) & (table["cost_range"] == "10n"), "overhead_us"] = 101
-    found = by_origin(calls.compare, table)
+    found = judged(table, calls.RESIDENT)
     assert [item.verdict for item in found] == ["fails"] * 2
     assert {item.note for item in found} == {"worst range 10n"}
     executors = calls.table(rows_of(calls.cells(SMOKE), lambda cell: 1.0), NUMBERS)
-    assert [item.verdict for item in calls.compare(executors)] == ["not measured"]
+    assert {item.verdict for item in calls.compare(executors)} == {"not measured"}
+
+
+def judged(table, words):
+    return [item for item in by_origin(calls.compare, table) if words in item.quantity]
+
+
+@pytest.mark.parametrize(("added_us", "verdicts"), [(90, "hhh"), (200, "ffh"), (301, "fff")])
+def test_the_goals_of_calls_from_the_host(added_us, verdicts):
+    table = calls_of(1.05).assign(overhead_us=float(added_us))
+    for one, verdict in zip(("solver='scipy'", "device='cpu'", calls.ON_HOST), verdicts,
+                            strict=True):  # fmt: skip
+        (found,) = judged(table, one)
+        assert found.verdict == {"h": "holds", "f": "fails"}[verdict]
 
 
 @pytest.mark.parametrize("name", calling.SOLVERS)

@@ -1,4 +1,4 @@
-"""The profile on the page is what `evidence/profile.csv` has, as are the openings."""
+"""Profiles, openings and a call's parts stand on the pages as `evidence/*.csv` has them."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import papers
+from papers.synthesis.evidence import calls
 
 HOME = Path(papers.__file__).parent / "synthesis"
 PROFILE = pd.read_csv(HOME / "evidence/profile.csv")
@@ -56,3 +57,17 @@ def test_the_openings_are_told_as_they_were():
         rounds, chains, turns = (found.loc[(20000, costs, way), "dense_ms"] for way in ways)
         assert chains > 2 * rounds
         assert chains > 2 * turns
+
+
+def test_the_parts_of_a_call_on_the_device_are_told_as_they_were():
+    found = pd.read_csv(HOME / "evidence/device_call.csv").set_index(["n", "what"])["us"]
+    call, solver, run, copy, slice_ = (
+        found[64, what]
+        for what in ("call", "upload, run and download", "run", "copy of the answer",
+                     "copy and one slice")
+    )  # fmt: skip
+    page = " ".join((HOME / "RESULTS.md").read_text().split())
+    assert f"took {call:.0f} us, of which the launch was {run:.0f}" in page
+    assert f"copies took {solver:.0f}, Numba's copy of the answer to the device {copy:.0f}" in page
+    assert f"one slice of that {slice_ - copy:.0f}" in page
+    assert call - run > calls.BESIDE[-1].most_us

@@ -23,15 +23,9 @@ from papers.common.problems.graph import bipartite
 from papers.common.problems.network import Grid, Network, image_of
 from papers.lupinska_costscale.flow.baselines.rivals import PyMaxflowState, prove_pymaxflow
 from papers.synthesis.calls import flow, matching
+from papers.synthesis.evidence.graphs.rows import CHOSEN
 
 Trace = Callable[[str], None] | None
-
-CHOSEN = "chosen_"
-"""The beginning of the counter that names the chosen solver; its value is 1."""
-
-REPEATS = 5
-"""Repetitions of a call in every preset: what is repeated is warmed up first, without a GPU, too,
-where the chosen CPU code compiles."""
 
 # ------------------------------------------------------------------------------- matchings
 

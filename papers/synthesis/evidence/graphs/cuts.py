@@ -19,7 +19,6 @@ from papers.common.model import Cell, Comparison, Instance, Plan
 from papers.lupinska_costscale.evidence.codes import REAL, WORST, grids, segmentation, worst
 from papers.synthesis.evidence import peers
 from papers.synthesis.evidence.graphs import rows
-from papers.synthesis.evidence.graphs.calling import REPEATS
 
 CALL = "synthesis:call_cut"
 PYMAXFLOW = "lupinska_costscale:pymaxflow"
@@ -82,7 +81,7 @@ def cells(plan: Plan) -> list[Cell]:
     """Return the call and PyMaxflow on all instances, the other CPU codes on small grids."""
     found = []
     for one in instances(plan):
-        found.append(Cell(CALL, one, repeats=REPEATS))
+        found.append(Cell(CALL, one, repeats=rows.REPEATS))
         for name, solver in CPU.items():
             small = nodes(one) <= CPU_NODES and one.label != WORST
             if name == "pymaxflow" or small:

@@ -17,7 +17,6 @@ from papers.common.model import Cell, Comparison, Instance, Plan
 from papers.deveci_matching.evidence import sets
 from papers.synthesis.evidence import peers
 from papers.synthesis.evidence.graphs import rows
-from papers.synthesis.evidence.graphs.calling import REPEATS
 
 CALL, SCIPY = "synthesis:call_matching", "deveci_matching:scipy"
 PEERS = "matching_peers"
@@ -96,7 +95,7 @@ def cells(plan: Plan) -> list[Cell]:
     """Return the call on all graphs, and SciPy's where it ends."""
     found = []
     for graph in graphs(plan):
-        found.append(Cell(CALL, graph, repeats=REPEATS))
+        found.append(Cell(CALL, graph, repeats=rows.REPEATS))
         found += [Cell(SCIPY, graph)] if scipy_can(graph) else []
     return found
 

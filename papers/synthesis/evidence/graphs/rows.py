@@ -8,7 +8,13 @@ import pandas as pd
 
 from papers.common.evidence.comparisons import goal
 from papers.common.model import Comparison
-from papers.synthesis.evidence.graphs.calling import CHOSEN
+
+CHOSEN = "chosen_"
+"""The beginning of the counter that names the chosen solver; its value is 1."""
+
+REPEATS = 5
+"""Repetitions of a call in every preset: what is repeated is warmed up first, without a GPU, too,
+where the chosen CPU code compiles."""
 
 INSTANCE = ["source", "family", "n", "label", "permuted", "seed"]
 """The columns that tell one row from another."""

@@ -4,7 +4,7 @@ import pandas as pd
 
 from papers.common.model import Plan
 from papers.reproduce.run.measurements import SUMMARY
-from papers.synthesis.evidence.graphs.calling import CHOSEN
+from papers.synthesis.evidence.graphs.rows import CHOSEN
 
 CARD = "NVIDIA H200"
 PAPER = Plan("paper", True)

@@ -8,7 +8,7 @@ from papers.common.model import Instance
 from papers.common.problems import kinds
 from papers.synthesis.calls import choice
 from papers.synthesis.evidence.codes import SOLVERS
-from papers.synthesis.evidence.graphs.calling import CHOSEN
+from papers.synthesis.evidence.graphs.rows import CHOSEN
 
 MATCHINGS = [
     Instance("uniform_graph", 40, "d3"), Instance("path", 12, "deep"),
