@@ -17,10 +17,15 @@ ALONE = 64
 class Settings:
     """The schedule and the launch; no answer depends on any of them, only the time does.
 
+    One block has auction rounds: all free rows bid, then columns take bids. A grid's rows bid in
+    chains (`kernels.grid.chains`), and where a setting counts rounds, a group of warps makes as
+    many bids for each row that it begins with.
+
     Attributes
     ----------
     start_rounds : int
-        Auction rounds at eps 0 from the empty matching, at most.
+        Auction rounds at eps 0 from the empty matching, at most; in a grid bids of a group, beside
+        three for each row that it begins with.
     start_left : int
         Free rows, per mille of n, at which the start's rounds end.
     scale_above : int
