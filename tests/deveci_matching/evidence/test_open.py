@@ -8,6 +8,9 @@ import pytest
 import papers.deveci_matching as paper
 from papers.reproduce.report import front
 
+pytestmark = pytest.mark.nightly
+"""The comparisons of this record take as long as a hundred tests."""
+
 PAGE = Path(paper.__file__).parent / "RESULTS.md"
 
 SLOW = r"\b(O|RCP)_S1\b"

@@ -211,7 +211,7 @@ FAULTS = {
         "low rank", "scales",
     ),
     "rows that are free behind chains get one place": (
-        chains, "place_for", "int32(first + rank)", "int32(first)", "uniform", "groups",
+        chains, "place_for", "int32(first + rank)", "int32(first)", "product", "groups",
     ),
     "bids are taken before all are made": (
         rounds, "rounds_with",
