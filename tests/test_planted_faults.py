@@ -178,7 +178,11 @@ BY_DAY = sorted(
 )
 
 
-@pytest.mark.parametrize("paper", first(2, BY_DAY))
+PRINTED = [paper for paper in BY_DAY if paper != "synthesis"]
+"""The papers that print numbers: the synthesis has goals alone."""
+
+
+@pytest.mark.parametrize("paper", first(1, PRINTED))
 def test_no_tolerance_is_so_wide_that_a_factor_of_five_agrees(paper):
     judged = 0
     for name, experiment in registry.experiments(paper).items():
