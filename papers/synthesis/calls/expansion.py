@@ -18,14 +18,14 @@ from papers.common.problems.network import Grid, NetworkError
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls.choice import Machine
 from papers.synthesis.calls.energies import Energy, energy_of, labels_of
-from papers.synthesis.calls.flow import Wishes, choice_for, run
+from papers.synthesis.calls.flow import CUTTER, Wishes, choice_for, run
 from papers.synthesis.calls.places import place
 from papers.synthesis.calls.recycling import carried_over
 
-TELLS_A_FLOW = ("lupinska_costscale:gpu_relabel", "lupinska_costscale:push_relabel")
+TELLS_A_FLOW = (CUTTER, "lupinska_costscale:push_relabel")
 """Solvers whose residual capacities cost nothing more: the next move of the label starts there."""
 
-ON_DEVICE = ("lupinska_costscale:gpu_relabel",)
+ON_DEVICE = (CUTTER,)
 """Those of them whose moves are made on the device: see `papers.synthesis.calls.moves`."""
 
 

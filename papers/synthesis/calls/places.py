@@ -39,8 +39,8 @@ class Placed:
     stream : int
         Handle of the stream that may still write an array of a device: what is enqueued there finds
         it written. 0, the default stream, if none is named (`papers.common.gpu.device`).
-    together : callable(*ndarray) -> tuple of arrays, optional
-        Takes int64 vectors to the device faster than `back` does one after the other.
+    shelved : bool
+        Whether rows and columns become parts of one array of Numba's (`answers`).
     """
 
     array: Any
@@ -48,18 +48,16 @@ class Placed:
     back: Callable[[np.ndarray], Any]
     given: Any = None
     stream: int = 0
-    together: Callable[..., tuple[Any, ...]] | None = None
+    shelved: bool = False
 
-    def back_both(self, rows: np.ndarray, columns: np.ndarray) -> tuple[Any, Any]:
-        """Take the rows and the columns of an answer back at once.
-
-        To a device they go together: two allocations there take longer than one copy.
-        """
+    def back_both(self, rows: np.ndarray, columns: np.ndarray) -> tuple[Any, ...]:
+        """Take the rows and the columns of an answer back; to a device in one copy."""
         if self.place == "host":
             return self.back(rows), self.back(columns)
-        if self.together is not None and rows.ndim == 1:
-            first, second = self.together(rows, columns)
-            return first, second
+        if self.shelved and rows.ndim == 1:
+            from papers.synthesis.calls import answers
+
+            return answers.on_device(rows, columns)
         both = self.back(np.stack((rows, columns)))
         return both[0], both[1]
 
@@ -124,8 +122,8 @@ def place(array: Any) -> Placed:
         return Placed(array, "host", _same)
     if is_on_device(array):
         view, stream = _view_on_device(array)
-        together = _together if _library_of(array) is None and not stream else None
-        return Placed(view, "device", _way_back(array, stream), None, stream, together)
+        shelved = _library_of(array) is None and not stream
+        return Placed(view, "device", _way_back(array, stream), None, stream, shelved)
     given = array if isinstance(array, list | tuple) else None
     return Placed(_view_on_host(array), "host", _same, given)
 
@@ -255,12 +253,6 @@ def _to_numba(answer: np.ndarray, stream: int) -> Any:
     array = cuda.to_device(answer, stream=on)  # it names the stream, as the input did
     on.synchronize()  # the host's copy may go when this returns
     return array
-
-
-def _together(*parts: np.ndarray) -> tuple[Any, ...]:
-    from papers.synthesis.calls import answers
-
-    return answers.on_device(*parts)
 
 
 LIBRARIES: dict[str, Callable[[np.ndarray, Any], Any]] = {

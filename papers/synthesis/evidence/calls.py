@@ -1,6 +1,7 @@
 """The overhead of the call `linear_sum_assignment` over the solver below it, on small matrices.
 
-Costs of the host are set beside a solver's way from host to host. Costs in device memory are set
+Costs of the host are set beside a solver's way from host to host, and beside the dense solver's
+launch alone. Costs in device memory are set
 beside two clocks of the dense solver on the same memory: ``run``, its launch alone, and
 ``end_to_end``, which adds its own looks, binding and copy of the answer. What the call adds to the
 first is all that a caller waits for besides the solve.

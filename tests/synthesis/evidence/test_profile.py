@@ -59,6 +59,20 @@ def test_the_openings_are_told_as_they_were():
         assert chains > 2 * turns
 
 
+def test_the_model_s_prediction_is_told_as_it_was():
+    """About half the phases, a third to three fifths of the levels; with few rows a group most."""
+    found = pd.read_csv(HOME / "evidence/openings_model.csv")
+    found = found.pivot(index=["rows_a_group", "costs"], columns="auction")
+    left = {
+        what: found[what, "chains with turns"] / found[what, "chains"]
+        for what in ("bids", "phases", "levels")
+    }
+    assert left["bids"].between(0.98, 1.02).all()
+    assert left["phases"].loc[38].between(0.5, 0.6).all()
+    assert left["levels"].loc[38].between(0.33, 0.6).all()
+    assert left["levels"].drop(38).between(0.75, 1.05).all()
+
+
 PARTS = {
     "call": "the call",
     "upload, run and download": "the solver alone: upload, run and download",
