@@ -62,6 +62,27 @@ class Graph:
         matrix = self.matrix().tocsr()
         return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
 
+    @classmethod
+    def of_both(
+        cls,
+        rows: int,
+        columns: int,
+        by_columns: tuple[np.ndarray, np.ndarray],
+        by_rows: tuple[np.ndarray, np.ndarray],
+    ) -> Graph:
+        """Return a graph of which both directions are known; nothing is checked.
+
+        Parameters
+        ----------
+        rows, columns : int
+        by_columns : (int32[columns + 1], int32[edges])
+        by_rows : (int32[rows + 1], int32[edges])
+            The same edges; both increase within a line.
+        """
+        graph = cls(rows, columns, *by_columns)
+        vars(graph)["by_rows"] = by_rows  # where `cached_property` looks
+        return graph
+
     def matrix(self) -> Any:
         """Return a `scipy.sparse.csc_array` of ones, int8; index arrays are shared."""
         from scipy.sparse import csc_array

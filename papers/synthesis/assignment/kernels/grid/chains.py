@@ -18,8 +18,9 @@ itself is no guess: the swap fails unless the pair is as it was read.
 displaces spends its bids where many rows want few columns, and the rows behind it bid late or not
 at all. Where the auction opens, a displaced row therefore goes behind all rows that wait, and its
 group takes the row in front. With 38 rows a group less than two thirds of the levels that follow
-are left (`evidence/openings.csv`); with 16 a model saw no gain (`evidence/openings_model.csv`), so
-that it is done from `DEEP` rows a group on, a number between the two that nobody has tuned.
+are left (`evidence/openings.csv`). With few rows the turns cost more than they save: 1.1 to 1.5
+times the run's time at 8 to 16 rows a group, the same at 23, 0.7 to 1.1 at 31
+(`evidence/openings_turns.csv`), so that it is done from `DEEP` rows a group on.
 
 The rows that wait are the list and, behind it, a ring in ``lists.column``. Whoever takes a row out
 of the ring leaves NO_ROW there, in one exchange, so that no two groups have one row. A row is lost

@@ -1,0 +1,351 @@
+"""A graph as its caller stores it: matched on one core by three passes or so, where that does.
+
+SciPy's matching reads the caller's CSR arrays and nothing else. The solvers of
+`papers.deveci_matching` want both directions, checked, which alone takes longer than SciPy's whole
+call where that is easy. So a call looks at the arrays as they are (`look`) before it asks a solver:
+
+1. a pass that checks the lines and matches each with its first free partner [D13 sec.4];
+2. searches from the lines that are still free, depth first with a look ahead for free partners and
+   in turning directions, as in PFP (`papers.deveci_matching.baselines.pfp`), and with a proof:
+   what a search in vain has seen is closed, and no later search goes there (`search`). They stop
+   at `LOOKS` looks an edge.
+
+What is still free then is left to the solver of the table, which goes on from there. On the real
+matrices 83 in 100 end before that (``evidence/graphs/looks.csv``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from papers.common.problems.graph import Graph
+
+JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+BROKEN = -1
+"""The answer of `greedy` to arrays that are not strictly increasing lines within the shape."""
+
+CLOSED = np.int32(2**31 - 1)
+"""The mark of a partner that no augmenting path can reach any more."""
+
+LOOKS = 3
+"""Looks an edge that `search` is given in all."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A matrix of compressed lines, and a matching of it.
+
+    Attributes
+    ----------
+    indptr, indices : int32[lines + 1], int32[edges]
+        The caller's own arrays, or copies of 32 bits.
+    across : int
+        The number of columns if lines are rows, else of rows.
+    match, across_match : int32[lines], int32[across]
+        Partner of each line and of what lies across, -1 for none.
+    possible : int
+        The lines that have an edge.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    across: int
+    match: np.ndarray
+    across_match: np.ndarray
+    possible: int
+
+    @property
+    def missing(self) -> int:
+        """Pairs that the matching may lack at most."""
+        pairs = int(np.count_nonzero(self.match >= 0))
+        return min(self.possible, self.across) - pairs
+
+    def enlarge(self) -> bool:
+        """Search from the free lines; return whether the matching is maximum."""
+        limit = LOOKS * self.indices.size
+        left, _ = enlarge(self.indptr, self.indices, self.match, self.across_match, limit)
+        return not left
+
+    def solved(self, solver: Any, seconds: float | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return a maximum matching, by a solver that goes on from the one that is there.
+
+        The solver's columns, from which it searches, are the shorter side: of the longer one many
+        stay free in the end, and a search from these leads nowhere.
+
+        Parameters
+        ----------
+        solver : solver of a registry
+            With ``upload``, ``run`` and ``download``.
+        seconds : float, optional
+
+        Returns
+        -------
+        match, across_match : int32[lines], int32[across]
+        """
+        lines = self.match.size
+        there = self.indptr, self.indices
+        back = turned(*there, self.across)
+        limit = {} if seconds is None else {"seconds": seconds}
+        if lines <= self.across:
+            graph = Graph.of_both(self.across, lines, there, back)
+            initial = self.across_match, self.match
+        else:
+            graph = Graph.of_both(lines, self.across, back, there)
+            initial = self.match, self.across_match
+        state = solver.upload(graph, initial=initial, **limit)
+        solver.run(state)
+        answer = solver.download(state)
+        found = answer.column_match, answer.row_match
+        return found if lines <= self.across else found[::-1]
+
+
+def look(matrix: Any) -> Looked | None:
+    """Check a matrix of SciPy's and match it greedily; None where `bipartite` has to look at it.
+
+    Parameters
+    ----------
+    matrix : sparse array or matrix
+
+    Returns
+    -------
+    Looked or None
+        None for another format than CSR and CSC, for lines that do not increase strictly, for more
+        entries than 32 bits count, and for broken arrays, whose fault `bipartite` names.
+    """
+    if matrix.format not in ("csr", "csc"):
+        return None
+    lines, across = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+    indptr, indices = (_narrow(part) for part in (matrix.indptr, matrix.indices))
+    if indptr is None or indices is None or indptr.size != lines + 1:
+        return None
+    match, across_match = np.empty(lines, np.int32), np.empty(across, np.int32)
+    pairs, possible = greedy(indptr, indices, match, across_match)
+    if pairs == BROKEN:
+        return None
+    indices = indices[: indptr[-1]]  # SciPy allows room behind the last entry
+    return Looked(indptr, indices, across, match, across_match, possible)
+
+
+def _narrow(part: Any) -> np.ndarray | None:
+    """Return whole numbers as contiguous int32, None if they are others or larger."""
+    if type(part) is not np.ndarray or part.ndim != 1 or part.dtype not in (np.int32, np.int64):
+        return None
+    if part.dtype == np.int64 and part.size:
+        limits = np.iinfo(np.int32)
+        if part.min() < limits.min or part.max() > limits.max:
+            return None
+    return np.ascontiguousarray(part, np.int32)
+
+
+@njit(**JIT)
+def greedy(indptr, indices, match, across_match):
+    """Match each line, in order, with its first free partner [D13 sec.4], and check the lines.
+
+    Parameters
+    ----------
+    indptr, indices : int32[lines + 1], int32[at least indptr[-1]]
+    match, across_match : int32[lines], int32[across]
+        Filled.
+
+    Returns
+    -------
+    pairs, possible : int
+        The matching's size, `BROKEN` if a line is; lines with an edge, which are as many as can be
+        matched at most.
+    """
+    lines, across = match.size, across_match.size
+    match[:] = -1
+    across_match[:] = -1
+    pairs, possible = 0, 0
+    if indptr[0] != 0:
+        return BROKEN, 0
+    for line in range(lines):
+        begin, end = indptr[line], indptr[line + 1]
+        if end <= begin:
+            if end < begin:
+                return BROKEN, 0
+            continue
+        if end > indices.size or indices[begin] < 0 or indices[end - 1] >= across:
+            return BROKEN, 0
+        falls = 0
+        for at in range(begin + 1, end):
+            falls += indices[at] <= indices[at - 1]
+        if falls:
+            return BROKEN, 0
+        possible += 1
+        for at in range(begin, end):
+            other = indices[at]
+            if across_match[other] < 0:
+                across_match[other] = line
+                match[line] = other
+                pairs += 1
+                break
+    return pairs, possible
+
+
+@njit(**JIT)
+def augment(other, depth, stack, match, across_match):
+    """Match `other` with the line on top of the stack, whose partner goes to the one below."""
+    for place in range(depth, -1, -1):
+        line = stack[place]
+        before = match[line]
+        match[line] = other
+        across_match[other] = line
+        other = before
+
+
+@njit(**JIT)
+def search(
+    root, indptr, indices, match, across_match, look_at, marks, seen, path, first, own, forward
+):
+    """Search depth first from a free line, and augment where a free partner is met.
+
+    A search passes by what others have marked in this phase: an augmentation may have changed what
+    lies behind. A search in vain that has passed by nothing but its own and what is closed has seen
+    all that its lines reach: every partner in there is matched within, so that no augmenting path
+    can lead in and out again, now or later.
+
+    Parameters
+    ----------
+    root : int
+    indptr, indices, match, across_match
+        As in `greedy`; the matching is enlarged.
+    look_at : int32[lines]
+        Where the look ahead of each line goes on: a matched partner stays matched.
+    marks : int32[across]
+        The search that marked it last, or `CLOSED`.
+    seen : int32[across]
+        Receives what this search marks.
+    path : (int32[lines + 1], int32[lines + 1])
+        The lines from the root on, and the edge each of them tries next.
+    first, own : int
+        The phase's first search, and this one.
+    forward : bool
+        Whether lines try their edges from the first on.
+
+    Returns
+    -------
+    found, whole : bool
+        Whether a path was found; whether a search in vain has seen all that it reaches.
+    met, looks : int
+        Marks in `seen`; edges looked at.
+    """
+    stack, edge_at = path
+    depth, met, looks = 0, 0, 0
+    whole, new = True, True
+    stack[0] = root
+    while depth >= 0:
+        line = np.uint32(stack[depth])
+        begin, end = indptr[line], indptr[np.uint32(line + np.uint32(1))]
+        if new:
+            at = look_at[line]
+            looks -= at
+            while at < end and across_match[np.uint32(indices[np.uint32(at)])] >= 0:
+                at += 1
+            looks += at
+            look_at[line] = at
+            if at < end:
+                augment(indices[np.uint32(at)], depth, stack, match, across_match)
+                return True, False, met, looks + 1
+            edge_at[depth] = begin if forward else end - 1
+            new = False
+        at = edge_at[depth]
+        other = np.int32(-1)
+        while begin <= at < end and other < 0:
+            there = indices[np.uint32(at)]
+            mark = marks[np.uint32(there)]
+            if mark < first:
+                other = there
+            else:
+                whole &= (mark == own) | (mark == CLOSED)
+            at += 1 if forward else -1
+            looks += 1
+        edge_at[depth] = at
+        if other < 0:
+            depth -= 1
+        else:
+            marks[np.uint32(other)] = own
+            seen[met] = other
+            met += 1
+            depth += 1
+            stack[depth] = across_match[np.uint32(other)]
+            new = True
+    return False, whole, met, looks
+
+
+@njit(**JIT)
+def enlarge(indptr, indices, match, across_match, limit):
+    """Search from all free lines, phase by phase; stop after so many looks.
+
+    Parameters
+    ----------
+    indptr, indices, match, across_match
+        As in `greedy`; the matching is enlarged.
+    limit : int
+        Looks at edges, which one search may exceed.
+
+    Returns
+    -------
+    left, looks : int
+        Free lines from which a search may still find a path, 0 if the matching is maximum; looks at
+        edges. A phase in which nothing is found closes all it sees, so no turn lacks an end.
+    """
+    lines = match.size
+    free = np.empty(lines, np.int32)
+    count = 0
+    for line in range(lines):
+        if match[line] < 0 and indptr[line + 1] > indptr[line]:
+            free[count] = line
+            count += 1
+    look_at = indptr[:-1].copy()
+    marks = np.zeros(across_match.size, np.int32)
+    seen = np.empty(across_match.size, np.int32)
+    path = np.empty(lines + 1, np.int32), np.empty(lines + 1, np.int32)
+    own, looks, forward = np.int32(1), 0, False
+    while count > 0:
+        first, left = own, 0
+        forward = not forward
+        for k in range(count):
+            if looks > limit or own >= CLOSED - 2:
+                free[left] = free[k]
+                left += 1
+                continue
+            found, whole, met, edges = search(
+                free[k], indptr, indices, match, across_match, look_at, marks, seen, path, first,
+                own, forward,
+            )  # fmt: skip
+            own += np.int32(1)
+            looks += edges
+            if whole:
+                for place in range(met):
+                    marks[np.uint32(seen[place])] = CLOSED
+            elif not found:
+                free[left] = free[k]
+                left += 1
+        count = left
+        if looks > limit or own >= CLOSED - 2:
+            break
+    return count, looks
+
+
+@njit(**JIT)
+def turned(indptr, indices, across):
+    """Return the same edges by what lies across: int32[across + 1], int32[edges], increasing."""
+    begins = np.zeros(across + 1, np.int32)
+    for at in range(indices.size):
+        begins[indices[at] + 1] += 1
+    for other in range(across):
+        begins[other + 1] += begins[other]
+    filled = begins[:-1].copy()
+    lines_of = np.empty(indices.size, np.int32)
+    for line in range(indptr.size - 1):
+        for at in range(indptr[line], indptr[line + 1]):
+            other = indices[at]
+            lines_of[filled[other]] = line
+            filled[other] += 1
+    return begins, lines_of

@@ -1,0 +1,184 @@
+"""One core's greedy pass and searches over the caller's own arrays, beside SciPy's matching."""
+
+import inspect
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
+
+from papers.synthesis.calls import direct
+from papers.synthesis.calls.matching import maximum_bipartite_matching
+
+WITHOUT_END = 2**62
+
+
+def drawn(seed):
+    """A random matrix of up to 40 lines, often with lines that stay free."""
+    g = np.random.default_rng(seed)
+    shape = g.integers(1, 40, 2)
+    return csr_array((g.random(shape) < g.choice([0.02, 0.05, 0.1, 0.2])).astype(np.int8))
+
+
+def size_of(matrix):
+    return int(np.count_nonzero(scipys(matrix) >= 0))
+
+
+def assert_matching(matrix, looked):
+    """The matching's two sides are inverse to each other, and its pairs are edges."""
+    there = np.flatnonzero(looked.match >= 0)
+    assert np.array_equal(looked.across_match[looked.match[there]], there)
+    assert np.count_nonzero(looked.across_match >= 0) == there.size
+    assert (matrix.toarray()[there, looked.match[there]] != 0).all()
+    return there.size
+
+
+def wrong_sizes(enlarge, seeds):
+    """How many matrices are not matched as far as they can be."""
+    wrong = 0
+    for seed in seeds:
+        matrix = drawn(seed)
+        looked = direct.look(matrix)
+        arrays = looked.indptr, looked.indices, looked.match, looked.across_match
+        left, _ = enlarge(*arrays, WITHOUT_END)
+        assert left == 0
+        wrong += assert_matching(matrix, looked) != size_of(matrix)
+    return wrong
+
+
+def test_searches_end_at_a_maximum_matching():
+    assert wrong_sizes(direct.enlarge, range(1500)) == 0
+
+
+def test_closing_what_others_have_marked_is_seen():
+    """The planted fault: a search in vain closes all it has marked, whatever it passed by."""
+    text, right = inspect.getsource(direct.search.py_func), "(mark == own) | (mark == CLOSED)"
+    assert text.count(right) == 1
+    scope = dict(vars(direct), search=None)
+    exec(text[text.index("def ") :].replace(right, "True"), scope)
+    text = inspect.getsource(direct.enlarge.py_func)
+    exec(text[text.index("def ") :], scope)
+    assert wrong_sizes(scope["enlarge"], range(300)) > 0
+
+
+def test_what_is_closed_is_never_searched_again():
+    """Looks on a star of free lines: all of them see the same partner, the first closes it."""
+    lines = 1000
+    matrix = csr_array(np.ones((lines, 1), np.int8))
+    looked = direct.look(matrix)
+    arrays = looked.indptr, looked.indices, looked.match, looked.across_match
+    left, looks = direct.enlarge(*arrays, WITHOUT_END)
+    assert left == 0
+    assert looks <= 2 * lines
+
+
+def test_a_bound_on_the_looks_leaves_a_matching():
+    for seed in range(200):
+        matrix = drawn(seed)
+        looked = direct.look(matrix)
+        before = assert_matching(matrix, looked)
+        arrays = looked.indptr, looked.indices, looked.match, looked.across_match
+        left, looks = direct.enlarge(*arrays, 0)
+        found = assert_matching(matrix, looked)
+        assert before <= found <= size_of(matrix)
+        assert looks <= 3 * matrix.nnz + 1
+        if left == 0:
+            assert found == size_of(matrix)
+
+
+def test_missing_is_no_less_than_what_is_missing():
+    for seed in range(200):
+        matrix = drawn(seed)
+        looked = direct.look(matrix)
+        assert looked.missing >= size_of(matrix) - assert_matching(matrix, looked) >= 0
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (0, 4), (4, 0)])
+def test_the_way_by_a_solver_gives_both_sides(form, shape):
+    from papers.synthesis.calls.choice import solver_of
+
+    for seed in range(20):
+        g = np.random.default_rng(seed)
+        matrix = csr_array((g.random(shape) < 0.4).astype(np.int8)).asformat(form)
+        looked = direct.look(matrix)
+        match, across_match = looked.solved(solver_of("deveci_matching:hk"), None)
+        rows, columns = (match, across_match) if form == "csr" else (across_match, match)
+        assert (rows.size, columns.size) == shape
+        there = np.flatnonzero(rows >= 0)
+        assert np.array_equal(columns[rows[there]], there)
+        assert there.size == size_of(matrix.tocsr())
+
+
+def test_turned_is_the_transposed_matrix():
+    for seed in range(50):
+        matrix = drawn(seed)
+        indptr, indices = direct.turned(matrix.indptr, matrix.indices, matrix.shape[1])
+        other = matrix.tocsc()
+        assert np.array_equal(indptr, other.indptr)
+        assert np.array_equal(indices, other.indices)
+
+
+def broken(change):
+    matrix = csr_array(np.ones((3, 3), np.int8))
+    change(matrix)
+    return matrix
+
+
+def set_at(name, place, value):
+    def change(matrix):
+        getattr(matrix, name)[place] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_at("indices", 0, -1), set_at("indices", 2, 3), set_at("indptr", 0, 1),
+        set_at("indptr", 1, 5), set_at("indptr", 3, 12), set_at("indices", 1, 0),
+        set_at("indices", 0, 2),
+    ],
+    ids=["negative", "outside", "begin", "falls", "end", "twice", "order"],
+)  # fmt: skip
+def test_other_arrays_are_left_to_the_general_way(change):
+    assert direct.look(broken(change)) is None
+
+
+def test_indices_of_64_bits_are_narrowed_where_they_fit():
+    matrix = csr_array(np.eye(4, dtype=np.int8))
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    assert direct.look(matrix).match.tolist() == [0, 1, 2, 3]
+    matrix.indices[0] = 2**32
+    assert direct.look(matrix) is None
+    with pytest.raises(ValueError, match="outside"):
+        maximum_bipartite_matching(matrix, solver="deveci_matching:hk")
+
+
+def test_other_formats_are_left_to_the_general_way():
+    assert direct.look(coo_array(np.eye(3))) is None
+
+
+@pytest.mark.parametrize("needed", [False, True])
+def test_explain_says_whether_the_solver_was_needed(needed, capsys, monkeypatch):
+    """Fifty blocks in which the greedy pass takes the only partner of the second line."""
+    if needed:
+        monkeypatch.setattr(direct.Looked, "enlarge", lambda self: False)
+    blocks = csr_array(np.kron(np.eye(50, dtype=np.int8), np.array([[1, 1], [1, 0]], np.int8)))
+    assert direct.look(blocks).missing == 50
+    found = maximum_bipartite_matching(blocks, device="cpu", explain=True)
+    assert np.count_nonzero(found >= 0) == 100
+    lines = capsys.readouterr().out.splitlines()
+    assert "deveci_matching:hk" in lines[0]
+    assert len(lines) == (1 if needed else 2)
+
+
+def test_a_solver_that_is_named_runs(monkeypatch):
+    ran = []
+    monkeypatch.setattr(direct.Looked, "enlarge", lambda self: pytest.fail("searched before"))
+    solved = direct.Looked.solved
+    monkeypatch.setattr(direct.Looked, "solved", lambda *given: ran.append(1) or solved(*given))
+    maximum_bipartite_matching(csr_array(np.eye(3)), solver="deveci_matching:hk")
+    assert ran == [1]
+    maximum_bipartite_matching(csr_array(np.eye(100)), device="cpu")
+    assert ran == [1]
