@@ -12,8 +12,9 @@ Every answer is proved. The logs are kept in `papers/synthesis/results/sanitizer
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,9 +23,14 @@ from papers.common.problems import assignment_proof
 from papers.synthesis.assignment import solver
 from papers.synthesis.assignment.resident import adopt
 from papers.synthesis.batch import solver as batch
+from papers.synthesis.calls import expansion
 
 SIDES, BATCHES = (20, 70, 130), (12, 40, 100, 270)
 """Sides of matrices, of which the first is one block's; and of batches, for each of its kernels."""
+
+
+CUTTERS = ("gpu_relabel", "push_relabel")
+"""The solver of cuts on the GPU, and one on a CPU."""
 
 
 def matrices(sides: Sequence[int] = SIDES) -> Iterator[np.ndarray]:
@@ -59,6 +65,34 @@ def on_device(n: int = SIDES[-1]) -> int:
     return len(kinds)
 
 
+def in_turns(n: int = 270) -> int:
+    """Solve with so few blocks that displaced rows of the opening auction wait their turn."""
+    g = np.random.default_rng(8)
+    few = dataclasses.replace(solver.default_settings(n, n), blocks=2)
+    costs = (g.integers(0, n, (n, n)), g.integers(0, 10 * n, (n, n)), g.normal(size=(n, n)))
+    for cost in costs:
+        _proved(cost, solver.solve(cost, settings=few), False)
+    return len(costs)
+
+
+def expansions(side: int = 12, labels: int = 3) -> int:
+    """Expand labels on a grid, residuals kept between moves; a CPU's energy is the proof."""
+    g = np.random.default_rng(9)
+    points = np.arange(labels)
+    given = g.integers(0, 30, (side, side, labels)), 6, np.abs(points[:, None] - points)
+    neighbours: tuple[Literal[4, 8], ...] = (4, 8)
+    for connectivity in neighbours:
+        energies = {
+            name: expansion.alpha_expansion(
+                *given, connectivity=connectivity, solver=f"lupinska_costscale:{name}"
+            ).energy
+            for name in CUTTERS
+        }  # fmt: skip
+        if len(set(energies.values())) > 1:
+            raise RuntimeError(f"{connectivity} neighbours: energies {energies}")
+    return len(neighbours)
+
+
 def batches(sides: Sequence[int] = BATCHES, problems: int = 5) -> int:
     """Solve a batch of each size and type, and a list of unequal ones; the number of answers."""
     g, done = np.random.default_rng(7), 0
@@ -81,7 +115,7 @@ def _proved(cost: np.ndarray, answer: Any, maximize: bool) -> None:
 def main() -> None:
     """Solve small problems by every kernel."""
     device.select("gpu")
-    done = assignments() + on_device() + batches()
+    done = assignments() + on_device() + in_turns() + batches() + expansions()
     print(f"{done} answers, every one proved")
 
 

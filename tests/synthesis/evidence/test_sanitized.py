@@ -14,7 +14,9 @@ def _in_the_executor():
 def test_all_ways_are_taken_and_proved():
     assert sanitized.assignments((5, 9)) == 9
     assert sanitized.on_device(6) == 4
+    assert sanitized.in_turns(8) == 3
     assert sanitized.batches((4, 6), problems=2) == 2 * (2 + 2 + 3)
+    assert sanitized.expansions(4, 2) == 2
 
 
 def test_an_answer_that_is_not_proved_ends_the_run(monkeypatch):
