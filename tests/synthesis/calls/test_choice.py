@@ -93,8 +93,8 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("assignment", "rectangle", 3000, "int32"), "synthesis:dense"),
         (Question("assignment", "rectangle", 199, "float64"), "scipy"),
         (Question("assignment", "batch", 4000, "int64"), "synthesis:batch"),
-        (Question("matching", "graph", 10**6), "deveci_matching:beyond"),
-        (Question("matching", "graph", 10**5), "deveci_matching:hk"),
+        (Question("matching", "graph", 10**5), "deveci_matching:beyond"),
+        (Question("matching", "graph", 10**5 - 1), "deveci_matching:hk"),
         (Question("matching", "graph", 10**7, traits=frozenset({"dense"})), "deveci_matching:hk"),
         (Question("flow", "grid", 256 * 256 + 2), "lupinska_costscale:gpu_relabel"),
         (
