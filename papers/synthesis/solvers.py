@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from papers.common.model import Solver
 from papers.synthesis.assignment import solver
 from papers.synthesis.batch import solver as batch
+from papers.synthesis.one_core import solver as one_core
 
 SOLVERS: Mapping[str, Solver] = {
     "dense": Solver(
@@ -20,4 +21,5 @@ SOLVERS: Mapping[str, Solver] = {
         limits={"wide integers": "overflow"},
     ),
     "batch": batch.SOLVER,
+    "one_core": one_core.SOLVER,
 }

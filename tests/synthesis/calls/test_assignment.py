@@ -130,7 +130,7 @@ def test_large_matrices_are_answered_as_scipy_answers_them(spoil, maximize, caps
     if not isinstance(expected, type) and spoil != 1e308:
         assert_proved(cost, maximize, answer)
     said = capsys.readouterr().out
-    assert "lopes2019:cpu_sp, because: reductions" in said
+    assert "synthesis:one_core, because: an auction" in said
     refused = isinstance(expected, type) or spoil == 1e308
     assert ("so instead: scipy, because: its answers and its errors" in said) == refused
 

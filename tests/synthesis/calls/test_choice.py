@@ -48,7 +48,7 @@ def test_faulty_rules_are_found():
 
 def questions():
     """Questions of all kinds."""
-    for limited in map(frozenset, ((), ("limited",), ("flow",))):
+    for limited in map(frozenset, ((), ("limited",), ("flow",), ("rounded",))):
         for size in (5, 64, 300, 2500, 2000000, 12000, 30000, 25000, 70000):
             for place in ("host", "device"):
                 for shape in ("square", "rectangle", "batch"):
@@ -87,11 +87,18 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("assignment", "square", 256, "int32", "device"), "synthesis:dense"),
         (Question("assignment", "square", 30_000, "int32", "device"), "synthesis:dense"),
         (Question("assignment", "square", 512, "int32"), "synthesis:dense"),
-        (Question("assignment", "square", 511, "int32"), "lopes2019:cpu_sp"),
-        (Question("assignment", "square", 999, "float64"), "lopes2019:cpu_sp"),
+        (Question("assignment", "square", 511, "int32"), "synthesis:one_core"),
+        (Question("assignment", "square", 999, "float64"), "synthesis:one_core"),
         (Question("assignment", "square", 1000, "float64"), "synthesis:dense"),
         (Question("assignment", "rectangle", 3000, "int32"), "synthesis:dense"),
-        (Question("assignment", "rectangle", 199, "float64"), "scipy"),
+        (Question("assignment", "rectangle", 199, "float64"), "synthesis:one_core"),
+        (Question("assignment", "rectangle", 99, "float64"), "scipy"),
+        (Question("assignment", "square", 127, "float64"), "scipy"),
+        (
+            Question("assignment", "square", 127, traits=frozenset({"limited"})),
+            "synthesis:one_core",
+        ),
+        (Question("assignment", "square", 400, traits=frozenset({"rounded"})), "lopes2019:cpu_sp"),
         (Question("assignment", "batch", 4000, "int64"), "synthesis:batch"),
         (Question("matching", "graph", 10**5), "deveci_matching:beyond"),
         (Question("matching", "graph", 10**5 - 1), "deveci_matching:hk"),

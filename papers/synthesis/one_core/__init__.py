@@ -1,0 +1,4 @@
+"""The assignment solver for one core: what `papers.synthesis.assignment` does on a GPU, in turns.
+
+Reading order: `steps` (the compiled steps), `solver` (what follows what).
+"""

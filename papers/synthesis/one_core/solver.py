@@ -1,0 +1,237 @@
+"""Solves assignment on one core, exactly: the schedule of the GPU's solver, without a GPU.
+
+| step | what it is for |
+| --- | --- |
+| rows take their nearest columns in turn | matches nine rows in ten of uniform costs |
+| an auction by scales of eps, each ended while rows are free | structured costs |
+| loose pairs are parted, rows take columns in turn again | an optimum needs eps 0 |
+| shortest augmenting paths from the rows that are left | exact |
+
+The scales are of D. Bertsekas, the turns and the paths Jonker and Volgenant's; to end each scale
+while rows are free is what `papers.synthesis.assignment` does, too (its `Settings.left_free`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from papers.common.deadline import Deadline, check_seconds
+from papers.common.gpu.limits import largest
+from papers.common.model import Assignment, Solver
+from papers.synthesis.assignment.costs import (
+    INFEASIBLE,
+    SHARE_OF_OPTIMUM,
+    Costs,
+    finish,
+    prepare,
+)
+from papers.synthesis.one_core import steps
+
+SCALE_ABOVE = 0.1
+"""The costs are scaled if more of the rows are free after the first turns."""
+
+LEFT_FREE = 0.01
+"""Rows that a scale leaves free, of all."""
+
+FIRST_EPS = 0.25
+"""The first eps, of the mean distance above a row's nearest column."""
+
+DIVISOR = 4
+"""The quotient of an eps and the next one."""
+
+MOST_SCALES = 8
+
+MOST_BIDS = 40
+"""Bids of a scale for each row, at most."""
+
+SAMPLED_ROWS = 32
+"""Rows, evenly spread, whose distances the mean is taken over."""
+
+REPAIRS = 4
+"""Floats: how often pairs that rounding has left loose are parted and matched anew."""
+
+AWAY = 2**60
+"""No distance of integers comes here: see `papers.synthesis.assignment.costs`."""
+
+SLICE = 16
+"""Rows that shortest paths are looked for before the clock is looked at."""
+
+
+@dataclass
+class State:
+    """Costs in working form, and the answer.
+
+    Attributes
+    ----------
+    costs : Costs
+    seconds : float or None
+        Time that a run may take.
+    column, row : int64[n], int64[m]
+        The matching, -1 for none.
+    u, v : int64 or float64, [n] and [m]
+    counters : dict of str to int
+    solved : bool
+        Whether the last run has ended well.
+    """
+
+    costs: Costs
+    seconds: float | None
+    column: np.ndarray
+    row: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    counters: dict[str, int] = field(default_factory=dict)
+    solved: bool = False
+
+
+def upload(
+    cost: Any, maximize: bool = False, dtype: Any = None, seconds: float | None = None
+) -> State:
+    """Check the costs and bring them into working form.
+
+    Parameters
+    ----------
+    cost : array_like[rows, columns]
+        See `papers.synthesis.assignment.costs.prepare`, which names the errors, too.
+    maximize : bool
+    dtype : {"int32", "int64", "float64"}, optional
+        The working type; by default the narrowest that holds the range.
+    seconds : float, optional
+        A run without an answer gives up after so long.
+
+    Returns
+    -------
+    State
+    """
+    check_seconds(seconds)
+    costs = prepare(cost, maximize, dtype)
+    n, m = costs.shape
+    lines = np.empty(n, np.int64), np.empty(m, np.int64)
+    return State(costs, seconds, *lines, np.zeros(n, costs.dual), np.zeros(m, costs.dual))
+
+
+def run(state: State, trace: Callable[[str], None] | None = None) -> None:
+    """Solve, from the beginning.
+
+    Parameters
+    ----------
+    state : State
+    trace : callable, optional
+        Not called.
+
+    Raises
+    ------
+    ValueError
+        If every complete assignment has a forbidden pair.
+    GivenUpError
+        After ``state.seconds``.
+    """
+    state.solved = False
+    costs, deadline = state.costs, Deadline(state.seconds)
+    n, m = costs.shape
+    matrix, v, column, row = costs.matrix, state.v, state.column, state.row
+    top = largest(costs.dual)
+    away = top if costs.dual.kind == "f" else costs.dual.type(AWAY)
+    free = np.arange(n, dtype=np.int64)
+    column[:], row[:], v[:] = -1, -1, 0
+    counts = dict.fromkeys(("bids", "scales", "left_free", "repairs", "scans"), 0)
+    state.counters = counts
+    if n and n == m:
+        steps.column_minima(matrix, v, top)
+    left, counts["bids"] = steps.take_in_turn(matrix, v, column, row, free, n, 4 * n, top)
+    if n == m and left > SCALE_ABOVE * n:
+        _scale(state, free, deadline)
+        left = steps.keep_tight(matrix, v, state.u, column, row, free, costs.loose, top)
+        left, bids = steps.take_in_turn(matrix, v, column, row, free, left, 4 * n, top)
+        counts["bids"] += bids
+    counts["left_free"] = left
+    for counts["repairs"] in range(REPAIRS + 1):
+        for begin in range(0, left, SLICE):
+            deadline.check(f"{n - left + begin} rows of {n}", reached=counts)
+            end = min(left, begin + SLICE)
+            scans = steps.shortest_paths(matrix, v, column, row, free, begin, end, top, away)
+            if scans < 0:
+                raise ValueError(INFEASIBLE)
+            counts["scans"] += scans
+        if _is_tight(state, top):
+            break
+        left = steps.keep_tight(matrix, v, state.u, column, row, free, costs.loose, top)
+    else:
+        raise RuntimeError(f"{left} pairs are still loose after {REPAIRS} repairs")
+    state.solved = True
+
+
+def _is_tight(state: State, top: Any) -> bool:
+    """Set the rows' duals; whether the pairs lie above them by no more than a proof allows.
+
+    Integers leave nothing. Floats may leave each pair `Costs.loose`, or all of them a share of
+    their sum, which is a seventh of what proofs accept (`costs.loose_slack`).
+    """
+    costs = state.costs
+    if not costs.size:
+        return True
+    slack, total = steps.slack_of(costs.matrix, state.v, state.u, state.column, top)
+    return bool(slack <= max(costs.loose * costs.shape[0], SHARE_OF_OPTIMUM * abs(total))
+                if costs.dual.kind == "f" else slack == 0)  # fmt: skip
+
+
+def _scale(state: State, free: np.ndarray, deadline: Deadline) -> None:
+    """Auction by one eps after the other, each from the empty matching and the duals so far."""
+    costs, counts = state.costs, state.counters
+    matrix, n, top = costs.matrix, costs.shape[0], largest(costs.dual)
+    eps = FIRST_EPS * steps.mean_slack(matrix, state.v, SAMPLED_ROWS, top)
+    whole = costs.dual.kind == "i"
+    for _ in range(MOST_SCALES):
+        step = costs.dual.type(eps)
+        if not step > 0:
+            break
+        deadline.check(f"{counts['scales']} scales", reached=counts)
+        free[:] = np.arange(n)
+        state.column[:], state.row[:] = -1, -1
+        given = matrix, state.v, state.column, state.row, free, n
+        stop = int(LEFT_FREE * n)
+        _, bids = steps.auction(*given, step, stop, MOST_BIDS * n, top)
+        counts["bids"] += bids
+        counts["scales"] += 1
+        eps = step // DIVISOR if whole else step / DIVISOR
+
+
+def download(state: State) -> Assignment:
+    """Return the assignment with its duals.
+
+    Its counters: ``bids``, ``scales``, ``left_free`` (rows that the paths began with),
+    ``repairs``, ``scans`` (rows that paths have looked at).
+
+    Raises
+    ------
+    RuntimeError
+        If no run has ended with an answer.
+    """
+    if not state.solved:
+        raise RuntimeError("nothing to download: no run has ended")
+    return finish(state.costs, state.column, state.u, state.v, state.counters)
+
+
+def solve(
+    cost: Any, maximize: bool = False, dtype: Any = None, seconds: float | None = None
+) -> Assignment:
+    """Upload, run, download; `upload` and `run` name parameters and errors."""
+    state = upload(cost, maximize, dtype, seconds)
+    run(state)
+    return download(state)
+
+
+SOLVER = Solver(
+    name="one_core",
+    title="synthesis: dense costs, one core",
+    device="cpu",
+    problem="assignment",
+    upload=upload,
+    run=run,
+    download=download,
+    limits={"wide integers": "overflow"},
+)

@@ -1,0 +1,55 @@
+"""What the pages say of the solver for one core stands in ``one_core.csv``."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import papers
+from papers.common.model import Instance
+from papers.synthesis.evidence import one_core
+
+HOME = Path(papers.__file__).parent / "synthesis"
+PAGE = " ".join((HOME / "README.md").read_text().split())
+
+
+@pytest.fixture(scope="module")
+def table():
+    return pd.read_csv(HOME / "evidence/one_core.csv")
+
+
+def test_how_it_stands_beside_scipy(table):
+    ratio = table["scipy_ms"] / table["one_core_ms"]
+    assert f"On {len(table)} uniform, structured, float" in PAGE
+    assert "at most two thirds of SciPy's time and at least a ninetieth" in PAGE
+    assert ratio.min() > 1.5
+    assert 85 < ratio.max() <= 91
+    reasons = pd.read_csv(HOME / "calls/choices.csv").set_index("solver")["reason"]
+    said = reasons.loc["synthesis:one_core"].tolist()
+    assert any("1.5 to 90 times as fast as SciPy" in reason for reason in said)
+    rectangles = ratio[table["family"] == "rectangle"]
+    assert any("2 to 6 times as fast as SciPy" in reason for reason in said)
+    assert rectangles.between(2, 6.5).all()
+
+
+def test_on_how_many_it_is_the_fastest(table):
+    others = table[["scipy_ms", "lapjv_ms", "lapjvs_ms", "cpu_sp_ms"]].min(axis=1)
+    ahead = int((table["one_core_ms"] < others).sum())
+    assert f"on {ahead} of them it was the fastest of five codes" in PAGE
+
+
+def test_the_table_is_made_by_the_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(one_core, "INSTANCES", (Instance("structured", 40, "product", seed=7),))
+    one_core.main(str(tmp_path / "times.csv"), "1")
+    (row,) = pd.read_csv(tmp_path / "times.csv").to_dict("records")
+    assert row["one_core_ms"] > 0
+    assert row["scipy_ms"] > 0
+    assert row["scales"] > 0
+
+
+def test_an_answer_that_is_not_proved_ends_the_program(tmp_path, monkeypatch):
+    wrong = one_core.assignment_proof.Proof(False, "lp-duals", "a pair is too dear")
+    monkeypatch.setattr(one_core.assignment_proof, "assignment", lambda *given: wrong)
+    monkeypatch.setattr(one_core, "INSTANCES", (Instance("uniform", 9, "n"),))
+    with pytest.raises(RuntimeError, match="too dear"):
+        one_core.main(str(tmp_path / "times.csv"), "1")

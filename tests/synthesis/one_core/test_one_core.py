@@ -1,0 +1,168 @@
+"""The solver for one core beside SciPy's answers, each proved by its duals."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment as scipys
+
+from papers.common.model import GivenUpError
+from papers.common.problems import assignment_proof
+from papers.synthesis.one_core import solver, steps
+from papers.synthesis.one_core.solver import solve
+
+SHAPES = ((1, 1), (2, 2), (5, 5), (17, 17), (40, 40), (3, 9), (9, 3), (20, 21), (1, 6), (6, 1))
+
+
+def drawn(kind, shape, seed):
+    """Costs of a kind that takes other steps than the others."""
+    g = np.random.default_rng(seed)
+    n, m = shape
+    return {
+        "small range": lambda: g.integers(0, 3, shape),
+        "wide range": lambda: g.integers(-(2**49), 2**49, shape),
+        "product": lambda: np.outer(np.sort(g.integers(0, 99, n)), np.sort(g.integers(0, 99, m))),
+        "one cost": lambda: np.full(shape, 7),
+        "floats": lambda: g.normal(size=shape),
+        "twelve decades": lambda: 10.0 ** g.uniform(-6, 6, shape),
+        "points": lambda: np.hypot(*(g.random(n)[:, None] - g.random(m) for _ in "xy")),
+    }[kind]()
+
+
+KINDS = ("small range", "wide range", "product", "one cost", "floats", "twelve decades", "points")
+
+
+def assert_optimal(cost, maximize=False):
+    answer = solve(cost, maximize)
+    proof = assignment_proof.assignment(cost, answer, maximize)
+    assert proof.ok, proof.reason
+    rows, columns = scipys(cost, maximize)
+    assert answer.cost == pytest.approx(cost[rows, columns].sum(), rel=1e-9, abs=1e-9)
+    return answer
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_answers_are_optimal_and_proved(kind, maximize):
+    for shape in SHAPES:
+        for seed in range(6):
+            assert_optimal(drawn(kind, shape, seed), maximize)
+
+
+@pytest.mark.parametrize(
+    ("cost", "scaled"),
+    [(drawn("product", (90, 90), 3), True), (drawn("product", (90, 90), 3) / 7, True),
+     (drawn("floats", (90, 90), 3), False), (drawn("product", (90, 95), 3), False)],
+    ids=["product", "of floats", "normal", "rectangle"],
+)  # fmt: skip
+def test_squares_of_structured_costs_are_scaled(cost, scaled):
+    assert (assert_optimal(cost).counters["scales"] > 0) == scaled
+
+
+def test_every_step_is_needed_somewhere():
+    """Without paths, turns or scales something is left that they take: counts say so."""
+    counts = assert_optimal(drawn("product", (90, 90), 3)).counters
+    assert counts["bids"] > 90
+    assert counts["scales"] > 2
+    assert 0 < counts["left_free"] < 30
+    assert counts["scans"] > 0
+
+
+def test_pairs_that_are_not_tight_are_noticed(monkeypatch):
+    """The planted fault: what the last eps has left counts as tight."""
+    cost = drawn("product", (90, 90), 3)
+    right = steps.keep_tight
+
+    def keep_all(matrix, v, u, column, row, free, loose, top):
+        return right(matrix, v, u, column, row, free, 2**40, top)
+
+    monkeypatch.setattr(steps, "keep_tight", keep_all)
+    with pytest.raises(RuntimeError, match="still loose"):
+        solve(cost)
+    monkeypatch.setattr(solver, "_is_tight", lambda state, top: True)
+    assert not assignment_proof.assignment(cost, solve(cost), False).ok
+
+
+def test_paths_that_leave_the_duals_are_noticed(monkeypatch):
+    """The planted fault: duals do not fall behind a path."""
+    right = steps.shortest_paths
+
+    def without_duals(matrix, v, *rest):
+        return right(matrix, v.copy(), *rest)
+
+    monkeypatch.setattr(steps, "shortest_paths", without_duals)
+    wrong = 0
+    for seed in range(20):
+        cost = drawn("points", (60, 60), seed)
+        try:
+            wrong += not assignment_proof.assignment(cost, solve(cost), False).ok
+        except RuntimeError:  # its own check has noticed
+            wrong += 1
+    assert wrong > 0
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (5, 9), (9, 5), (60, 60)])
+def test_forbidden_pairs(shape):
+    refused = 0
+    for seed in range(25):
+        g = np.random.default_rng(seed)
+        cost = np.where(g.random(shape) < 0.25, g.random(shape), np.inf)
+        try:
+            rows, columns = scipys(cost)
+        except ValueError:
+            refused += 1
+            with pytest.raises(ValueError, match="infeasible"):
+                solve(cost)
+            continue
+        answer = solve(cost)
+        assert assignment_proof.assignment(cost, answer, False).ok
+        assert answer.cost == pytest.approx(cost[rows, columns].sum())
+    assert refused < 25
+
+
+def test_forbidden_pairs_of_structured_costs():
+    """Scales with infinities: a row that has one column left bids no infinity for it."""
+    g = np.random.default_rng(2)
+    cost = np.where(g.random((90, 90)) < 0.3, drawn("product", (90, 90), 1).astype(float), np.inf)
+    cost[np.arange(90), g.permutation(90)] = 5000.0
+    cost[4] = np.where(np.arange(90) == 7, 1.0, np.inf)
+    assert_optimal(cost)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (4, 0)])
+def test_empty_costs(shape):
+    answer = solve(np.zeros(shape))
+    assert answer.cost == 0
+    assert answer.row_ind.size == 0
+
+
+def test_a_limit_of_time_ends_a_run():
+    with pytest.raises(GivenUpError) as given_up:
+        solve(drawn("points", (300, 300), 1), seconds=1e-9)
+    assert "scales" in given_up.value.reached
+    with pytest.raises(ValueError, match="seconds"):
+        solve(np.ones((2, 2)), seconds=-1)
+
+
+def test_a_state_runs_again_from_the_beginning():
+    cost = drawn("product", (60, 60), 5)
+    state = solver.upload(cost)
+    with pytest.raises(RuntimeError, match="nothing to download"):
+        solver.download(state)
+    solver.run(state)
+    first = solver.download(state)
+    solver.run(state)
+    again = solver.download(state)
+    assert first.counters == again.counters
+    assert np.array_equal(first.col_ind, again.col_ind)
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        (np.array([[np.nan]]), "NaN"), (np.array([[-np.inf]]), "wrong sign"),
+        (np.array([[0, 2**53]]), "would overflow"), (np.array([["a"]]), "type"),
+    ],
+    ids=["NaN", "infinity", "range", "letters"],
+)  # fmt: skip
+def test_bad_costs_are_named(cost, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        solve(cost)
