@@ -35,6 +35,9 @@ CLOSED = np.int32(2**31 - 1)
 LOOKS = 3
 """Looks an edge that `search` is given in all."""
 
+BRIEF = 2**24
+"""Looks at most where a call has a limit of time: some tenths of a second on a large graph."""
+
 
 @dataclass(frozen=True)
 class Looked:
@@ -65,9 +68,16 @@ class Looked:
         pairs = int(np.count_nonzero(self.match >= 0))
         return min(self.possible, self.across) - pairs
 
-    def enlarge(self) -> bool:
-        """Search from the free lines; return whether the matching is maximum."""
+    def enlarge(self, briefly: bool = False) -> bool:
+        """Search from the free lines; return whether the matching is maximum.
+
+        Parameters
+        ----------
+        briefly : bool
+            Whether the caller has little time: `BRIEF` looks at most, then.
+        """
         limit = LOOKS * self.indices.size
+        limit = min(limit, BRIEF) if briefly else limit
         left, _ = enlarge(self.indptr, self.indices, self.match, self.across_match, limit)
         return not left
 

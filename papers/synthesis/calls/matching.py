@@ -7,6 +7,7 @@ the blocks of Dulmage and Mendelsohn (`papers.synthesis.calls.blocks`).
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -285,27 +286,30 @@ def _by_solver(
     """Return the partners of rows and of columns; the solver runs if it was asked for."""
     from papers.synthesis.calls.direct import look
 
+    began = time.perf_counter()
     solver, looked = solver_of(name), look(matrix)
     if looked is None:
         state = solver.upload(matrix, **({} if seconds is None else {"seconds": seconds}))
         solver.run(state)
         answer = solver.download(state)
         return answer.row_match, answer.column_match
-    if not asked and _enlarged(looked, name):
+    if not asked and _enlarged(looked, name, seconds is not None):
         if explain:
             print(EARLY)
         matches = looked.match, looked.across_match
     else:
+        if seconds is not None:
+            seconds = max(1e-9, seconds - (time.perf_counter() - began))
         matches = looked.solved(solver, seconds)
     return matches if matrix.format == "csr" else matches[::-1]
 
 
-def _enlarged(looked: Looked, name: str) -> bool:
+def _enlarged(looked: Looked, name: str, briefly: bool) -> bool:
     """Search on one core where that pays, and return whether the matching is maximum."""
     missing = looked.missing
     if name == ON_GPU and missing > NEARLY * min(looked.possible, looked.across):
         return False
-    return not missing or looked.enlarge()
+    return not missing or looked.enlarge(briefly)
 
 
 def _on_host(array: Any) -> np.ndarray:

@@ -57,8 +57,8 @@ REPAIRS = 4
 AWAY = 2**60
 """No distance of integers comes here: see `papers.synthesis.assignment.costs`."""
 
-SLICE = 16
-"""Rows that shortest paths are looked for before the clock is looked at."""
+LOOKED_AT = 2**27
+"""Entries of the matrix that are read before the clock is looked at: about a tenth of a second."""
 
 
 @dataclass
@@ -150,9 +150,10 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         counts["bids"] += bids
     counts["left_free"] = left
     for counts["repairs"] in range(REPAIRS + 1):
-        for begin in range(0, left, SLICE):
+        share = max(1, LOOKED_AT // max(1, costs.size))
+        for begin in range(0, left, share):
             deadline.check(f"{n - left + begin} rows of {n}", reached=counts)
-            end = min(left, begin + SLICE)
+            end = min(left, begin + share)
             scans = steps.shortest_paths(matrix, v, column, row, free, begin, end, top, away)
             if scans < 0:
                 raise ValueError(INFEASIBLE)
@@ -192,10 +193,14 @@ def _scale(state: State, free: np.ndarray, deadline: Deadline) -> None:
         deadline.check(f"{counts['scales']} scales", reached=counts)
         free[:] = np.arange(n)
         state.column[:], state.row[:] = -1, -1
-        given = matrix, state.v, state.column, state.row, free, n
-        stop = int(LEFT_FREE * n)
-        _, bids = steps.auction(*given, step, stop, MOST_BIDS * n, top)
-        counts["bids"] += bids
+        left, stop, most = n, int(LEFT_FREE * n), MOST_BIDS * n
+        while left > stop and most > 0:
+            given = matrix, state.v, state.column, state.row, free, left
+            limit = min(most, max(1, LOOKED_AT // matrix.shape[1]))
+            left, bids = steps.auction(*given, step, stop, limit, top)
+            most -= bids
+            counts["bids"] += bids
+            deadline.check(f"{counts['bids']} bids", reached=counts)
         counts["scales"] += 1
         eps = step // DIVISOR if whole else step / DIVISOR
 

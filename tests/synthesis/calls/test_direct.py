@@ -20,6 +20,11 @@ def drawn(seed):
     return csr_array((g.random(shape) < g.choice([0.02, 0.05, 0.1, 0.2])).astype(np.int8))
 
 
+def blocks():
+    """Fifty blocks in which the greedy pass takes the only partner of the second line."""
+    return csr_array(np.kron(np.eye(50, dtype=np.int8), np.array([[1, 1], [1, 0]], np.int8)))
+
+
 def size_of(matrix):
     return int(np.count_nonzero(scipys(matrix) >= 0))
 
@@ -84,6 +89,30 @@ def test_a_bound_on_the_looks_leaves_a_matching():
         assert looks <= 3 * matrix.nnz + 1
         if left == 0:
             assert found == size_of(matrix)
+
+
+def test_a_call_with_a_limit_of_time_searches_briefly(monkeypatch):
+    """The searches take their share of the time from the solver."""
+    given = []
+    monkeypatch.setattr(direct.Looked, "enlarge", lambda self, briefly: given.append(briefly))
+    solved = direct.Looked.solved
+
+    def noted(self, solver, seconds):
+        given.append(seconds)
+        return solved(self, solver, seconds)
+
+    monkeypatch.setattr(direct.Looked, "solved", noted)
+    graph = blocks()
+    maximum_bipartite_matching(graph, device="cpu", seconds=60.0)
+    maximum_bipartite_matching(graph, device="cpu")
+    assert given[0] is True
+    assert 50 < given[1] < 60
+    assert given[2:] == [False, None]
+    monkeypatch.undo()
+    monkeypatch.setattr(direct, "BRIEF", 0)
+    looked = direct.look(graph)
+    assert looked.missing
+    assert not looked.enlarge(briefly=True)
 
 
 def test_missing_is_no_less_than_what_is_missing():
@@ -161,12 +190,10 @@ def test_other_formats_are_left_to_the_general_way():
 
 @pytest.mark.parametrize("needed", [False, True])
 def test_explain_says_whether_the_solver_was_needed(needed, capsys, monkeypatch):
-    """Fifty blocks in which the greedy pass takes the only partner of the second line."""
     if needed:
-        monkeypatch.setattr(direct.Looked, "enlarge", lambda self: False)
-    blocks = csr_array(np.kron(np.eye(50, dtype=np.int8), np.array([[1, 1], [1, 0]], np.int8)))
-    assert direct.look(blocks).missing == 50
-    found = maximum_bipartite_matching(blocks, device="cpu", explain=True)
+        monkeypatch.setattr(direct.Looked, "enlarge", lambda self, briefly: False)
+    assert direct.look(blocks()).missing == 50
+    found = maximum_bipartite_matching(blocks(), device="cpu", explain=True)
     assert np.count_nonzero(found >= 0) == 100
     lines = capsys.readouterr().out.splitlines()
     assert "deveci_matching:hk" in lines[0]
@@ -175,7 +202,9 @@ def test_explain_says_whether_the_solver_was_needed(needed, capsys, monkeypatch)
 
 def test_a_solver_that_is_named_runs(monkeypatch):
     ran = []
-    monkeypatch.setattr(direct.Looked, "enlarge", lambda self: pytest.fail("searched before"))
+    monkeypatch.setattr(
+        direct.Looked, "enlarge", lambda self, briefly: pytest.fail("searched before")
+    )
     solved = direct.Looked.solved
     monkeypatch.setattr(direct.Looked, "solved", lambda *given: ran.append(1) or solved(*given))
     maximum_bipartite_matching(csr_array(np.eye(3)), solver="deveci_matching:hk")

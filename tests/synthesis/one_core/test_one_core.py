@@ -142,6 +142,16 @@ def test_a_limit_of_time_ends_a_run():
         solve(np.ones((2, 2)), seconds=-1)
 
 
+def test_the_answer_does_not_depend_on_looks_at_the_clock(monkeypatch):
+    """Auctions and paths in the smallest shares do what they do in one."""
+    cost = drawn("product", (90, 90), 3)
+    whole = solve(cost)
+    monkeypatch.setattr(solver, "LOOKED_AT", 1)
+    shares = solve(cost)
+    assert whole.counters == shares.counters
+    assert np.array_equal(whole.col_ind, shares.col_ind)
+
+
 def test_a_state_runs_again_from_the_beginning():
     cost = drawn("product", (60, 60), 5)
     state = solver.upload(cost)
