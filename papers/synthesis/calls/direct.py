@@ -23,8 +23,7 @@ import numpy as np
 from numba import njit
 
 from papers.common.problems.graph import Graph
-
-JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+from papers.deveci_matching.baselines.pfp import JIT, augment
 
 BROKEN = -1
 """The answer of `greedy` to arrays that are not strictly increasing lines within the shape."""
@@ -200,17 +199,6 @@ def greedy(indptr, indices, match, across_match):
     if falls:
         return BROKEN, 0
     return pairs, possible
-
-
-@njit(**JIT)
-def augment(other, depth, stack, match, across_match):
-    """Match `other` with the line on top of the stack, whose partner goes to the one below."""
-    for place in range(depth, -1, -1):
-        line = stack[place]
-        before = match[line]
-        match[line] = other
-        across_match[other] = line
-        other = before
 
 
 @njit(**JIT)
