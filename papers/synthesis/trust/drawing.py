@@ -54,6 +54,7 @@ CALLS = (
     Call("minimum_cut", "flow"),
     Call("grid_cut", "flow"),
     Call("grid_cut lupinska_costscale:gpu_relabel", "flow", kernels=True),
+    Call("linear_sum_assignment synthesis:one_core", "assignment"),
 )
 
 SHAPES: dict[ProblemName, tuple[str, ...]] = {
