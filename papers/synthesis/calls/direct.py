@@ -1,4 +1,4 @@
-"""A graph as its caller stores it: matched on one core by three passes or so, where that does.
+"""Matches a graph as its caller stores it: on one core, as far as a few passes lead.
 
 SciPy's matching reads the caller's CSR arrays and nothing else. The solvers of
 `papers.deveci_matching` want both directions, checked, which alone takes longer than SciPy's whole

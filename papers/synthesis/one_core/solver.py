@@ -126,9 +126,12 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     Raises
     ------
     ValueError
-        If every complete assignment has a forbidden pair.
+        If every complete assignment has a forbidden pair, or if rounding leaves pairs of floats
+        farther above the duals than a proof accepts. The calls then go on to SciPy.
     GivenUpError
         After ``state.seconds``.
+    RuntimeError
+        If pairs of integers are loose, which is a fault.
     """
     state.solved = False
     costs, deadline = state.costs, Deadline(state.seconds)
@@ -162,7 +165,10 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
             break
         left = steps.keep_tight(matrix, v, state.u, column, row, free, costs.loose, top)
     else:
-        raise RuntimeError(f"{left} pairs are still loose after {REPAIRS} repairs")
+        message = f"{left} pairs are still loose after {REPAIRS} repairs"
+        if costs.dual.kind == "f":
+            raise ValueError(f"{message}: float64 does not resolve these costs")
+        raise RuntimeError(message)
     state.solved = True
 
 

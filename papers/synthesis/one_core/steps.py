@@ -198,7 +198,7 @@ def slack_of(matrix, v, u, column, top):
 def mean_slack(matrix, v, rows, top):
     """Return the mean of what finite distances of some rows lie above the least of their row."""
     total, number = 0.0, 0
-    for i in range(0, v.size, max(1, v.size // rows)):
+    for i in range(0, matrix.shape[0], max(1, matrix.shape[0] // rows)):
         line = matrix[i]
         first, _, _ = nearest(line, v, top)
         for j in range(v.size):

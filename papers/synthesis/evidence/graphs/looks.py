@@ -22,6 +22,7 @@ from papers.common.model import Instance
 from papers.common.problems.graph import Graph
 from papers.deveci_matching.evidence import sets
 from papers.synthesis.calls import direct
+from papers.synthesis.calls.matching import maximum_bipartite_matching as call
 from papers.synthesis.evidence.graphs.matchings import scipy_can
 
 RANDOM = (("uniform_graph", 10_000, "d3"), ("uniform_graph", 100_000, "d4"))
@@ -33,7 +34,9 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
     """Yield a row a graph, of CSR and of all its edges.
 
     ``after_greedy`` and ``maximum`` are sizes of matchings, ``looks`` looks an edge if the searches
-    are not stopped, ``ended`` whether `direct.LOOKS` were enough; times in microseconds, medians.
+    are not stopped, ``ended`` whether `direct.LOOKS` were enough. Times are medians, microseconds:
+    ``us`` of the pass and the searches, and where SciPy's call ends, ``call_us`` of our whole call
+    without a GPU, with the solver where one is needed, and ``scipy_us``.
     """
     from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 
@@ -56,6 +59,7 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
             "maximum": int(np.count_nonzero(first.match >= 0)),
             "looks": round(looks / max(1, matrix.nnz), 3),
             "ended": _ended(matrix), "us": _median(partial(_ended, matrix)),
+            "call_us": _median(partial(call, matrix, device="cpu")) if scipy_can(graph) else "",
             "scipy_us": _median(partial(scipys, matrix)) if scipy_can(graph) else "",
         }  # fmt: skip
 
