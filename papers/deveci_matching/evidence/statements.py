@@ -36,8 +36,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the numbers behind the statements, a row a graph: ms of CPU codes, counts of variants.
 
     ``<variant> iterations`` is the number of outer iterations, ``<variant> executions`` that of the
-    BFS kernel, ``<search> <mode> overlap`` as of `races.overlaps`. A graph stands here once: of a
-    generated one the first seed stands for all.
+    BFS kernel, ``<search> <mode> overlap`` and ``crossed`` as of `races.overlaps`. A graph stands
+    here once: of a generated one the first seed stands for all.
     """
     keys = ["source", *GRAPH]
     found = side_by_side(measured(summary))[[*keys, "device", *ON_CPU]]
@@ -105,8 +105,8 @@ def _counts(rows: pd.DataFrame) -> Iterator[Comparison]:
         )  # fmt: skip
         cause = None
         if share == 1.0:
-            overlap = known[f"{kernel} {mode} overlap"].astype(bool)
-            cause = bounds.of_iterations(few, many, overlap, judged().measured)
+            told = (known[f"{kernel} {mode} {how}"].astype(bool) for how in races.HOW)
+            cause = bounds.of_iterations(few, many, *told, judged().measured)
         yield judged(cause=cause)
 
 

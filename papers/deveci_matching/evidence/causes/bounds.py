@@ -35,6 +35,10 @@ OVERLAP = (
     "races: on the graphs with more, {} in number, repetitions of the two overlap, and the "
     "schedule decides"
 )
+CROSSED = (
+    "races: no graph has more by the medians, but {} have in some pair of repetitions, and the "
+    "schedule decides"
+)
 
 
 def of_mean(row: Any) -> Cause | None:
@@ -110,8 +114,13 @@ def of_copies(row: Any) -> Cause | None:
     )
 
 
-def of_iterations(few: pd.Series, many: pd.Series, overlap: pd.Series, says: Any) -> Cause | None:
+def of_iterations(
+    few: pd.Series, many: pd.Series, overlap: pd.Series, crossed: pd.Series, says: Any
+) -> Cause | None:
     """Return the cause of graphs on which APFB has more iterations: races on every one of them.
+
+    Where no graph has more by the medians, resamples of the repetitions can break the statement
+    all the same: on the graphs that `crossed` names.
 
     Parameters
     ----------
@@ -119,13 +128,15 @@ def of_iterations(few: pd.Series, many: pd.Series, overlap: pd.Series, says: Any
         Medians of APFB's and of APsB's iterations.
     overlap : Series of bool
         Whether a repetition of APFB has at most as many as one of APsB.
+    crossed : Series of bool
+        Whether one has more.
     says : str
         The counted pairs.
     """
     more = few > many
-    if not more.any() or not overlap[more].all():
+    if not overlap[more].all() or not (more | crossed).any():
         return None
-    words = OVERLAP.format(int(more.sum()))
+    words = OVERLAP.format(int(more.sum())) if more.any() else CROSSED.format(int(crossed.sum()))
     return Cause("deveci_matching:statements", math.nan, math.nan, words, says)
 
 

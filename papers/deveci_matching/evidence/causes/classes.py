@@ -36,6 +36,9 @@ LEAST = 2**14
 GRAPHS = 3
 """The least number of graphs whose mean stands for a class."""
 
+KNOWN = 0.9
+"""The least share of a set's graphs whose class has a mean. The others are left out of its mix."""
+
 POINTS = ("delaunay", "rgg")
 """Families of points in the plane. The generators number them by place."""
 
@@ -107,12 +110,15 @@ def mixed(of_class: pd.DataFrame, classes: pd.Series, ordering: str) -> pd.Serie
     Returns
     -------
     Series of float
-        By variant; NaN where a class has no mean.
+        By variant; NaN where too few of the graphs (`KNOWN`) are of a class with a mean.
     """
     shares = classes.value_counts(normalize=True)
-    asked = pd.MultiIndex.from_product([[ordering], shares.index])
-    logs = of_class.reindex(asked).mul(shares.to_numpy(), axis=0).sum(skipna=False)
-    return np.exp(logs)
+    known = shares[[(ordering, name) in of_class.index for name in shares.index]]
+    if known.sum() < KNOWN:
+        return pd.Series(np.nan, of_class.columns)
+    asked = pd.MultiIndex.from_product([[ordering], known.index])
+    weights = (known / known.sum()).to_numpy()
+    return np.exp(of_class.reindex(asked).mul(weights, axis=0).sum(skipna=False))
 
 
 def of_print(ordering: str) -> pd.Series:

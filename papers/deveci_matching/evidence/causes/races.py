@@ -13,14 +13,19 @@ import pandas as pd
 from papers.deveci_matching.evidence.codes import MODES, SEARCHES
 from papers.deveci_matching.evidence.tables import GRAPH, measured, side_by_side
 
+HOW = ("overlap", "crossed")
+"""What `overlaps` tells of a pair of codes."""
+
 
 def overlaps(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return whether APFB has at most APsB's iterations in some pair of repetitions, by graph.
+    """Return on which graphs the schedule alone decides which code has more iterations.
 
     Returns
     -------
     DataFrame
-        ``source``, the columns of a graph, and ``<search> <mode> overlap``, a bool a pair of codes.
+        ``source``, the columns of a graph, and for each pair of codes two of bool: ``<search>
+        <mode> overlap`` tells whether APFB has at most APsB's iterations in some pair of
+        repetitions, and ``<search> <mode> crossed`` whether it has more in some pair.
     """
     rows = measured(summary, "bfs_iterations", "answer")
     least, most = (side_by_side(rows.assign(value=rows["values"].map(pick))) for pick in (min, max))
@@ -28,4 +33,5 @@ def overlaps(summary: pd.DataFrame) -> pd.DataFrame:
     for kernel, mode in product(SEARCHES, MODES):
         few, many = (f"{algorithm} {kernel} {mode}" for algorithm in ("APFB", "APsB"))
         found[f"{kernel} {mode} overlap"] = least[few] <= most[many]
+        found[f"{kernel} {mode} crossed"] = most[few] > least[many]
     return found

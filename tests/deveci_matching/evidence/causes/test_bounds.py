@@ -76,13 +76,24 @@ def test_copies_have_a_cause_where_print_keeps_its_bound_and_the_record_does_not
     assert found(None, 10.0) is None
 
 
+NEVER = pd.Series([False] * 3)
+
+
 def test_more_iterations_have_a_cause_where_each_such_graph_is_a_race():
     few, many = pd.Series([2.0, 3.0, 4.0]), pd.Series([5.0, 2.0, 3.0])
 
     def found(*overlap):
-        return bounds.of_iterations(few, many, pd.Series(overlap), "1 of 3")
+        return bounds.of_iterations(few, many, pd.Series(overlap), NEVER, "1 of 3")
 
     assert found(False, True, True).says == "1 of 3"
     assert "2 in number" in found(False, True, True).words
     assert found(True, True, False) is None
-    assert bounds.of_iterations(many, many, pd.Series([True] * 3), "0 of 0, 3 ties") is None
+    assert bounds.of_iterations(many, many, ~NEVER, NEVER, "0 of 0, 3 ties") is None
+
+
+def test_a_statement_that_holds_of_the_medians_alone_has_races_for_a_cause():
+    few, many = pd.Series([2.0, 2.0, 4.0]), pd.Series([5.0, 3.0, 4.0])
+    found = bounds.of_iterations(few, many, ~NEVER, pd.Series([False, True, True]), "2 of 2")
+    assert found.says == "2 of 2"
+    assert "2 have in some pair" in found.words
+    assert bounds.of_iterations(few, many, ~NEVER, NEVER, "2 of 2") is None

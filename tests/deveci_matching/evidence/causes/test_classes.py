@@ -62,6 +62,15 @@ def test_a_mix_is_the_weighted_mean_of_its_classes_and_unknown_with_an_unknown_c
     assert classes.mixed(means, pd.Series(["large", "other"]), "original").isna().all()
 
 
+def test_a_mix_leaves_out_the_few_graphs_of_a_class_without_a_mean():
+    index = pd.MultiIndex.from_tuples([("original", "large")])
+    means = pd.DataFrame({BEST: [0.0], "APsB GPUBFS CT": [np.log(3.0)]}, index=index)
+    most = pd.Series(["large"] * 19 + ["other"])
+    assert classes.mixed(means, most, "original")["APsB GPUBFS CT"] == pytest.approx(3.0)
+    assert classes.mixed(means, most[10:], "original")["APsB GPUBFS CT"] == pytest.approx(3.0)
+    assert classes.mixed(means, most[11:], "original").isna().all()
+
+
 def test_the_expected_means_are_those_of_the_shares_of_points():
     rows = classes.expected(run(), NUMBERS)
     rows = rows[rows["instance_set"] == "O_Hardest20"]

@@ -28,10 +28,16 @@ def run(apfb, apsb):
 
 
 @pytest.mark.parametrize(
-    ("apfb", "apsb", "expected"),
-    [((3, 3, 2), (2, 2, 2), True), ((3, 3, 3), (2, 2, 2), False), ((3, 4, 5), (1, 3, 1), True)],
+    ("apfb", "apsb", "overlap", "crossed"),
+    [
+        ((3, 3, 2), (2, 2, 2), True, True),
+        ((3, 3, 3), (2, 2, 2), False, True),
+        ((3, 4, 5), (1, 3, 1), True, True),
+        ((2, 2, 3), (3, 4, 5), True, False),
+    ],
 )
-def test_counts_overlap_where_some_repetitions_meet(apfb, apsb, expected):
+def test_counts_overlap_where_some_repetitions_meet(apfb, apsb, overlap, crossed):
     found = races.overlaps(run(apfb, apsb))
     assert len(found) == len(GRAPHS)
-    assert (found["GPUBFS CT overlap"] == expected).all()
+    assert (found["GPUBFS CT overlap"] == overlap).all()
+    assert (found["GPUBFS CT crossed"] == crossed).all()
