@@ -161,10 +161,18 @@ def image_of(instance: Any) -> Grid | None:
 
 def inner(shape: tuple[int, int], name: str) -> np.ndarray:
     """Pixels that have a neighbour in a direction, bool[height, width]."""
+    found = np.ones(shape, bool)
+    for part in leaving(found, name):
+        part[...] = False
+    return found
+
+
+def leaving(array: np.ndarray, name: str) -> list[np.ndarray]:
+    """Return views of an array's pixels that have no neighbour in a direction."""
     down, right = STEP[name]
-    rows, columns = np.indices(shape)
-    rows, columns = rows + down, columns + right
-    return (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
+    rows = [array[-1:] if down > 0 else array[:1]] if down else []
+    columns = [array[:, -1:] if right > 0 else array[:, :1]] if right else []
+    return rows + columns
 
 
 def network(
@@ -298,17 +306,38 @@ def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
     if len(shape) != 2 or 0 in shape:
         raise NetworkError(f"a grid has height and width, not shape {shape}")
     arrays = {"source": source, "sink": sink, **{name: arcs[name] for name in names}}
-    checked, whole = {}, 0
+    checked = {}
     for name, array in arrays.items():
         if np.shape(array) != shape:
             raise NetworkError(f"{name} has shape {np.shape(array)}, source {shape}")
         checked[name] = whole_numbers(np.asarray(array), name)
-        whole += int(checked[name].sum())
-        if whole >= CAPACITY_LIMIT:
-            raise NetworkError("the capacities add up to 2**62 or more")
-        if name in STEP and checked[name][~inner(shape, name)].any():
+        if name in STEP and any(part.any() for part in leaving(checked[name], name)):
             raise NetworkError(f"an arc {name} leaves the image")
-    return Grid(checked["source"], checked["sink"], {name: checked[name] for name in names})
+    return grid_of_whole_numbers(checked)
+
+
+def grid_of_whole_numbers(arrays: Mapping[str, np.ndarray]) -> Grid:
+    """Return the grid of arrays that are checked but for the sum of all capacities.
+
+    Parameters
+    ----------
+    arrays : mapping of str to int64[height, width]
+        ``source``, ``sink`` and the directions; not copied.
+
+    Raises
+    ------
+    NetworkError
+        If the capacities add up to 2**62 or more.
+    """
+    # The largest ones say in one fast pass that a sum cannot be too large; few callers need it.
+    most = sum(float(array.max()) * array.size for array in arrays.values())
+    if most >= CAPACITY_LIMIT:
+        about = sum(float(array.sum(dtype=np.float64)) for array in arrays.values())
+        exact = sum(int(array.sum()) for array in arrays.values())
+        if about >= 2 * CAPACITY_LIMIT or exact >= CAPACITY_LIMIT:
+            raise NetworkError("the capacities add up to 2**62 or more")
+    arcs = {name: array for name, array in arrays.items() if name in STEP}
+    return Grid(arrays["source"], arrays["sink"], arcs)
 
 
 def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
@@ -334,6 +363,7 @@ def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
             )
     if values.size and values.min() < 0:
         raise NetworkError(f"{name} is negative somewhere")
-    if values.size and float(values.astype(np.float64).sum()) >= CAPACITY_LIMIT:
-        raise NetworkError("the capacities add up to 2**62 or more")
+    if values.size and float(values.max()) * values.size >= CAPACITY_LIMIT:
+        if float(values.astype(np.float64).sum()) >= CAPACITY_LIMIT:
+            raise NetworkError("the capacities add up to 2**62 or more")
     return values.astype(np.int64)

@@ -16,8 +16,8 @@ from papers.common.problems.network import (
     Grid,
     Network,
     NetworkError,
-    grid,
-    inner,
+    grid_of_whole_numbers,
+    leaving,
     network,
     whole_numbers,
 )
@@ -124,9 +124,16 @@ def grid_of(source: Any, sink: Any, arcs: Any, connectivity: int = 4) -> Grid:
     arrays = {"source": source, "sink": sink, **_by_direction(arcs, names)}
     checked = {name: _capacities(values, name) for name, values in arrays.items()}
     shape = _common_shape(checked)
-    whole = {name: np.broadcast_to(array, shape) for name, array in checked.items()}
-    kept = {name: np.where(inner(shape, name), whole[name], 0) for name in names}
-    return grid(whole["source"], whole["sink"], kept)
+    whole = {name: _filled(array, shape) for name, array in checked.items()}
+    for name in names:
+        for part in leaving(whole[name], name):
+            part[...] = 0
+    return grid_of_whole_numbers(whole)
+
+
+def _filled(array: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return a checked array, which is nobody else's, in the shape of all."""
+    return array if array.shape == shape else np.array(np.broadcast_to(array, shape))
 
 
 def _by_direction(arcs: Any, names: tuple[str, ...]) -> dict[str, Any]:

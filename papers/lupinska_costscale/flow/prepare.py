@@ -7,6 +7,7 @@ what the kernels leave. `launches` binds the kernels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,14 @@ import numpy as np
 from papers.common.gpu import device
 from papers.common.model import Flow
 from papers.common.problems.network import Grid, Network, NetworkError, image_of
-from papers.lupinska_costscale.flow.residuals import Arcs, Split, arcs_of_grid, join, split
+from papers.lupinska_costscale.flow.residuals import (
+    Arcs,
+    Split,
+    arcs_of_grid,
+    checked,
+    join,
+    split,
+)
 from papers.lupinska_costscale.flow.settle import settle, side_in_form
 
 LARGEST = 2**30
@@ -148,13 +156,30 @@ def prepare(instance: Any, tile: Tile = ONE, operations: int | None = None) -> P
     if operations is not None and (not isinstance(operations, int) or operations < 1):
         raise ValueError(f"operations={operations!r} is no positive whole number")
     image = image_of(instance)
-    padded = instance if image is None else _pad(image, tile)
-    _check_size(padded)
-    parts = split(padded)
-    total = int(parts.source.sum())
-    return Prepared(
-        instance, padded, parts, instance.nodes, total, operations, _narrowest(parts)
-    )  # fmt: skip
+    if image is None:
+        _check_size(instance)
+        padded, parts = instance, split(instance)
+        kind = _narrowest([parts.between], [parts.source, parts.sink])
+    else:
+        padded, parts = _laid_out(image, tile)
+        kind = parts.between.dtype
+    total = int(parts.source.sum(dtype=np.int64))
+    return Prepared(instance, padded, parts, instance.nodes, total, operations, kind)
+
+
+def _laid_out(image: Grid, tile: Tile) -> tuple[Grid, Split]:
+    """Pad and split an image in one pass over its capacities, in the type that the device takes."""
+    shape = _whole_tiles(image.shape, tile)
+    _check_size(_of_zeros(shape, tuple(image.arcs)))
+    given = checked(image)
+    source, sink, *arcs = (np.asarray(given[name]) for name in ("source", "sink", *image.arcs))
+    lines = np.zeros((2 + len(arcs), *shape), _narrowest(arcs, [source, sink]))
+    height, width = image.shape
+    for line, array in zip(lines, (source, sink, *arcs), strict=True):
+        line[:height, :width] = array
+    padded = Grid(lines[0], lines[1], dict(zip(image.arcs, lines[2:], strict=True)))
+    source, sink = lines[0].reshape(-1), lines[1].reshape(-1)
+    return padded, Split(arcs_of_grid(padded), lines[2:].reshape(-1), source, sink, 0)
 
 
 def blank(shape: tuple[int, int], names: tuple[str, ...], dtype: Any, tile: Tile) -> Prepared:
@@ -176,8 +201,7 @@ def blank(shape: tuple[int, int], names: tuple[str, ...], dtype: Any, tile: Tile
     NetworkError
         As `prepare`, for the size.
     """
-    whole = tuple(size + more for size, (_, more) in zip(shape, _missing(shape, tile), strict=True))
-    instance, padded = _of_zeros(shape, names), _of_zeros(whole, names)
+    instance, padded = _of_zeros(shape, names), _of_zeros(_whole_tiles(shape, tile), names)
     _check_size(padded)
     zeros = np.broadcast_to(np.int64(0), len(padded.arcs) * padded.source.size)
     ends = padded.source.reshape(-1), padded.sink.reshape(-1)
@@ -211,17 +235,10 @@ def _grid(arrays: dict[str, np.ndarray]) -> Grid:
     return Grid(arrays.pop("source"), arrays.pop("sink"), arrays)
 
 
-def _missing(shape: tuple[int, int], tile: Tile) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The rows and columns, after the last ones, that pad an image to whole tiles."""
-    return (0, -shape[0] % tile.rows), (0, -shape[1] % tile.columns)
-
-
-def _pad(grid: Grid, tile: Tile) -> Grid:
-    more = _missing(grid.shape, tile)
-    if more == ((0, 0), (0, 0)):
-        return grid
-    arcs = {name: np.pad(array, more) for name, array in grid.arcs.items()}
-    return Grid(np.pad(grid.source, more), np.pad(grid.sink, more), arcs)
+def _whole_tiles(shape: tuple[int, int], tile: Tile) -> tuple[int, int]:
+    """The height and width of the fewest whole tiles that cover an image."""
+    height, width = shape
+    return height + -height % tile.rows, width + -width % tile.columns
 
 
 def _check_size(instance: Network | Grid) -> None:
@@ -237,11 +254,11 @@ def _check_size(instance: Network | Grid) -> None:
         )
 
 
-def _narrowest(parts: Split) -> np.dtype:
-    """int32 if the sum of any arc and its mate fits, else int64."""
-    most = 2 * int(parts.between.max(initial=0))
-    most = max(most, int(parts.source.max(initial=0)), int(parts.sink.max(initial=0)))
-    return np.dtype(np.int32 if most < 2**31 else np.int64)
+def _narrowest(arcs: Sequence[np.ndarray], terminals: Sequence[np.ndarray]) -> np.dtype:
+    """int32 if the sum of any arc and its mate fits, and all at the terminals, else int64."""
+    most = [2 * int(array.max(initial=0)) for array in arcs]
+    most += [int(array.max(initial=0)) for array in terminals]
+    return np.dtype(np.int32 if max(most) < 2**31 else np.int64)
 
 
 def allocate(prepared: Prepared) -> dict[str, Any]:
@@ -257,7 +274,7 @@ def allocate(prepared: Prepared) -> dict[str, Any]:
     lines = {
         name: device.empty(array.size, kind)
         if prepared.total == UNKNOWN
-        else device.to_device(array.astype(kind))
+        else device.to_device(array.astype(kind, copy=False))
         for name, array in given.items()
     }
     arcs = {  # an array of no entries is one of a zero: a grid's rows, a network's offsets

@@ -50,7 +50,8 @@ class Split:
     ----------
     arcs : Arcs
     between : int64[arcs]
-        Capacities between nodes that are no terminals; 0 elsewhere.
+        Capacities between nodes that are no terminals; 0 elsewhere. (`flow.prepare` makes a grid's
+        arrays, of the type that the device takes.)
     source, sink : int64[nodes]
         Capacities from the source and to the sink. What leads to the source or away from the sink
         is left out: no maximum flow needs it.
@@ -93,14 +94,26 @@ def split(instance: Network | Grid, values: Any = None) -> Split:
     return _split_grid(image, values)
 
 
-def _split_grid(grid: Grid, values: Mapping[str, Any] | None) -> Split:
+def checked(grid: Grid, values: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """Return a grid's arrays by name, or values in its form instead.
+
+    Raises
+    ------
+    NetworkError
+        If they have other names, shapes or types.
+    """
     given = {"source": grid.source, "sink": grid.sink, **grid.arcs} if values is None else values
     names = ("source", "sink", *grid.arcs)
     if not isinstance(given, Mapping) or set(given) != set(names):
         raise NetworkError(f"residual capacities must be arrays called {', '.join(names)}")
     for name in names:
         _check(given[name], grid.shape, name)
-    source, sink = (np.array(given[name], np.int64).ravel() for name in names[:2])
+    return given
+
+
+def _split_grid(grid: Grid, values: Mapping[str, Any] | None) -> Split:
+    given = checked(grid, values)
+    source, sink = (np.array(given[name], np.int64).ravel() for name in ("source", "sink"))
     between = np.concatenate([np.asarray(given[name]).ravel() for name in grid.arcs])
     return Split(arcs_of_grid(grid), between.astype(np.int64, copy=False), source, sink, 0)
 

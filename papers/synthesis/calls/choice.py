@@ -96,11 +96,12 @@ class Question:
         The memory that the input lies in.
     traits : frozenset of str
         ``limited``: with a limit of time; ``maximize``; ``dense``, of a graph: more edges a line
-        than `papers.synthesis.calls.matching.DENSE`.
+        than `papers.synthesis.calls.matching.DENSE`; ``flow``: the answer holds one.
     span : callable() -> float
         The range of the costs over the shorter side; asked only if a rule needs it.
     also : mapping of str to callable() -> bool
-        Traits that take a pass over the values; asked only if a rule needs them.
+        Traits that take a pass over the values; asked only if a rule needs them: ``wide`` and
+        ``seeded``, of `papers.synthesis.calls.flow`.
     """
 
     problem: str

@@ -137,7 +137,9 @@ class _Moves:
     def __init__(self, energy: Energy, labels: np.ndarray, wishes: Wishes) -> None:
         self.energy, self.labels, self.now = energy, labels, energy.of(labels)
         self.deadline, self.moves = Deadline(wishes.seconds), 0
-        choice = choice_for(energy.move(np.zeros(energy.shape, np.int64), 0), wishes)
+        # The rules look at a move to another label: one to the label they have ties no pixel.
+        another = energy.unary.shape[2] - 1
+        choice = choice_for(energy.move(np.zeros(energy.shape, np.int64), another), wishes)
         self.solver = choice.solver
         if wishes.explain:
             print(choice.line(f"moves on {energy.shape[0]} x {energy.shape[1]} pixels"))

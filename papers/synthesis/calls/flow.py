@@ -24,6 +24,12 @@ from papers.synthesis.calls.places import place
 WIDE = 2**31
 """Flows and capacities from this on are beyond SciPy's 32 bits."""
 
+SEEDED = 0.1
+"""A grid of which fewer pixels, as a share of all, have an arc to or from a terminal is ``seeded``:
+flow may have far to go, which takes a GPU a level a pixel. Real grids have 0.47 and more; a channel
+of 100,000 columns, with terminals at its ends alone, takes a GPU 170 times PyMaxflow's time. What
+lies between was not measured and is left to the CPU."""
+
 TELLS_NO_CUT = ("lupinska_costscale:scipy_flow",)
 
 CUTTER = "lupinska_costscale:gpu_relabel"
@@ -220,7 +226,7 @@ def choice_for(instance: Any, wishes: Wishes, lies: str = "host") -> Choice:
         instance.nodes,
         place=lies,
         traits=frozenset(name for name, so in wanted.items() if so),
-        also={"wide": lambda: _is_wide(instance)},
+        also={"wide": lambda: _is_wide(instance), "seeded": lambda: _is_seeded(instance)},
     )
     return choose(question, wishes.device, wishes.solver)
 
@@ -234,6 +240,15 @@ def _is_wide(instance: Any) -> bool:
     begin, end = instance.first[instance.source : instance.source + 2]
     most = int(instance.capacity.max(initial=0))
     return max(int(instance.capacity[begin:end].sum()), 2 * most) >= WIDE
+
+
+def _is_seeded(instance: Any) -> bool:
+    """Whether so few pixels have an arc to or from a terminal that flow may have far to go."""
+    image = image_of(instance)
+    if image is None:
+        return False
+    tied = np.count_nonzero((image.source > 0) | (image.sink > 0))
+    return bool(tied < SEEDED * image.source.size)
 
 
 def solve(instance: Any, wishes: Wishes, lies: str = "host") -> Solved:

@@ -60,7 +60,7 @@ def questions():
                 yield Question("matching", "graph", size, "any", place, limited)
                 for shape in ("grid", "network"):
                     for wide in (True, False):
-                        also = {"wide": lambda w=wide: w}
+                        also = {"wide": lambda w=wide: w, "seeded": lambda w=wide: w}
                         yield Question("flow", shape, size, "any", place, limited, also=also)
 
 
@@ -104,6 +104,10 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("matching", "graph", 10**5 - 1), "deveci_matching:hk"),
         (Question("matching", "graph", 10**7, traits=frozenset({"dense"})), "deveci_matching:hk"),
         (Question("flow", "grid", 256 * 256 + 2), "lupinska_costscale:gpu_relabel"),
+        (
+            Question("flow", "grid", 400_002, traits=frozenset({"seeded", "limited"})),
+            "lupinska_costscale:push_relabel",
+        ),
         (
             Question("flow", "grid", 128 * 128 + 2, traits=frozenset({"limited"})),
             "lupinska_costscale:push_relabel",

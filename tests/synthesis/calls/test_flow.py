@@ -9,7 +9,8 @@ from scipy.sparse.csgraph import maximum_flow as scipys
 from synthesis.calls.arrays import OnDevice
 
 from papers.common.model import GivenUpError
-from papers.common.problems.network import NetworkError
+from papers.common.problems.network import FOUR, NetworkError
+from papers.lupinska_costscale.flow.forms import grid_of
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls import choice
 from papers.synthesis.calls import flow as calls
@@ -93,6 +94,19 @@ def test_images_on_a_device_are_cut(capsys):
     assert "32 nodes on the device: lupinska_costscale:" in capsys.readouterr().out
     by_name = dict.fromkeys(("right", "left", "down", "up"), OnDevice(arcs))
     assert np.array_equal(grid_cut(source, sink, by_name).mask, expected.mask)
+
+
+def test_a_grid_whose_terminals_are_far_is_left_to_the_cpu(monkeypatch):
+    """A channel's flow runs through all columns; an expansion's first move looks like an image."""
+    monkeypatch.setattr(choice, "_has_gpu", lambda: True)
+    source, sink = np.zeros((4, 20_000), int), np.zeros((4, 20_000), int)
+    source[:, 0] = sink[:, -1] = 80
+    arcs = dict.fromkeys(FOUR, 3)
+    chosen = [
+        calls.choice_for(grid_of(*ends, arcs), calls.Wishes()).solver
+        for ends in ((source, sink), (source + (np.arange(20_000) % 9 == 0), sink))
+    ]
+    assert chosen == ["lupinska_costscale:pymaxflow", "lupinska_costscale:gpu_relabel"]
 
 
 def test_without_pymaxflow_and_with_a_limit_others_answer(monkeypatch):
