@@ -363,7 +363,8 @@ def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
             )
     if values.size and values.min() < 0:
         raise NetworkError(f"{name} is negative somewhere")
-    if values.size and float(values.max()) * values.size >= CAPACITY_LIMIT:
-        if float(values.astype(np.float64).sum()) >= CAPACITY_LIMIT:
-            raise NetworkError("the capacities add up to 2**62 or more")
+    # The largest one says in a fast pass that a sum cannot be too large.
+    suspect = values.size and float(values.max()) * values.size >= CAPACITY_LIMIT
+    if suspect and float(values.astype(np.float64).sum()) >= CAPACITY_LIMIT:
+        raise NetworkError("the capacities add up to 2**62 or more")
     return values.astype(np.int64)

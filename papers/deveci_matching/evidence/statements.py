@@ -105,8 +105,8 @@ def _counts(rows: pd.DataFrame) -> Iterator[Comparison]:
         )  # fmt: skip
         cause = None
         if share == 1.0:
-            told = (known[f"{kernel} {mode} {how}"].astype(bool) for how in races.HOW)
-            cause = bounds.of_iterations(few, many, *told, judged().measured)
+            overlap, crossed = (known[f"{kernel} {mode} {how}"].astype(bool) for how in races.HOW)
+            cause = bounds.of_iterations(few, many, overlap, crossed, judged().measured)
         yield judged(cause=cause)
 
 
