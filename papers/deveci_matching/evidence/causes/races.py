@@ -14,7 +14,7 @@ from papers.deveci_matching.evidence.codes import MODES, SEARCHES
 from papers.deveci_matching.evidence.tables import GRAPH, measured, side_by_side
 
 HOW = ("overlap", "crossed")
-"""What `overlaps` tells of a pair of codes."""
+"""The columns of `overlaps` for each pair of codes."""
 
 
 def overlaps(summary: pd.DataFrame) -> pd.DataFrame:
