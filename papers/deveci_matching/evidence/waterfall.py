@@ -147,7 +147,7 @@ def draw(found: pd.DataFrame) -> Figure:
     axes.set_ylabel("time / time of beyond")
     axes.set_title(f"From print to beyond, one change at a time\n{measured_by(shown)}")
     if len(shown):
-        axes.legend(loc="upper right", fontsize=7)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7)
     return figure
 
 
