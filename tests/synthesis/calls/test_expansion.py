@@ -11,7 +11,7 @@ from papers.common.model import GivenUpError
 from papers.common.problems.network import EIGHT, FOUR, Grid, NetworkError, inner
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls import expansion as calls
-from papers.synthesis.calls import recycling
+from papers.synthesis.calls import flow, recycling
 from papers.synthesis.calls.expansion import alpha_expansion, energy_of
 from papers.synthesis.calls.flow import grid_cut
 
@@ -57,6 +57,16 @@ def test_a_move_is_the_best_expansion(connectivity):
                 for takes in product((False, True), repeat=6)
             )
             assert spelt_out(unary, arcs, metric, np.where(keeps, labels, alpha)) == best
+
+
+def test_the_rules_are_asked_about_a_move_that_ties_pixels_to_terminals(monkeypatch):
+    """A move to the label that all pixels have ties none: it would look far from any terminal."""
+    asked, choose = [], calls.choice_for
+    monkeypatch.setattr(calls, "choice_for", lambda *two: asked.append(two[0]) or choose(*two))
+    unary, arcs, metric = energy(1, (9, 9))
+    alpha_expansion(unary, arcs, metric, connectivity=8, solver=PUSH)
+    idle = energy_of(unary, arcs, metric, 8).move(np.zeros((9, 9), np.int64), 0)
+    assert [flow._is_seeded(grid) for grid in (*asked, idle)] == [False, True]
 
 
 @pytest.mark.parametrize(

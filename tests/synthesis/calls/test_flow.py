@@ -97,7 +97,7 @@ def test_images_on_a_device_are_cut(capsys):
 
 
 def test_a_grid_whose_terminals_are_far_is_left_to_the_cpu(monkeypatch):
-    """A channel's flow runs through all columns; an expansion's first move looks like an image."""
+    """A channel's flow runs through all columns; with an arc at every ninth pixel it is short."""
     monkeypatch.setattr(choice, "_has_gpu", lambda: True)
     source, sink = np.zeros((4, 20_000), int), np.zeros((4, 20_000), int)
     source[:, 0] = sink[:, -1] = 80
