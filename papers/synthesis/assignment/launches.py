@@ -17,7 +17,7 @@ from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import Costs
 from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
 from papers.synthesis.assignment.kernels import costs as costs_kernels
-from papers.synthesis.assignment.kernels.grid import reports
+from papers.synthesis.assignment.kernels.grid import near, reports
 from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
 from papers.synthesis.assignment.settings import WARP, Settings
 
@@ -39,10 +39,12 @@ EXECUTOR_BLOCKS = 3
 
 
 @cache
-def kernel_for(kind: str, loads: int, threads: int, alone: bool = False) -> Any:
+def kernel_for(
+    kind: str, loads: int, threads: int, alone: bool = False, marks: int = near.NOTHING
+) -> Any:
     """The kernel for a type of costs, with the registers that a block of so many threads leaves."""
     module, limit = floats if kind == "float64" else integers, registers_for(threads)
-    return cuda.jit(max_registers=limit)(module.assign_with(loads, alone).py_func)
+    return cuda.jit(max_registers=limit)(module.assign_with(loads, alone, marks).py_func)
 
 
 class Workspace(pool.Pooled):
@@ -100,7 +102,8 @@ class Workspace(pool.Pooled):
         end = 0
         n, m = costs.shape
         words, held = report_words(costs, self.settings), held_words(m, self.settings)
-        sizes = sizes_of(n, m, costs.dual, of_reports=words, of_held=held)
+        marks = near_words(n, m, self.settings)
+        sizes = sizes_of(n, m, costs.dual, of_reports=words, of_held=held, of_near=marks)
         for name, (size, kind) in sizes.items():
             self.places[name] = (end, size, np.dtype(kind))
             end += -(-size * np.dtype(kind).itemsize // ALIGNMENT) * ALIGNMENT
@@ -161,7 +164,7 @@ class Workspace(pool.Pooled):
         loose, limit = costs.dual.type(costs.loose), limit_of(seconds)
         if matrix is None or not self.owns or matrix.loose != loose:
             self.arrays["cost"] = self.arrays["cost"] if self.owns else costs.matrix
-            self.launch.replace(MATRIX, _matrix(costs, self.arrays["cost"]))
+            self.launch.replace(MATRIX, _matrix(costs, self.arrays))
             if not self.owns:
                 self.gather.replace(GATHERED, costs.matrix)
         if log.limit != limit:
@@ -195,12 +198,18 @@ class Workspace(pool.Pooled):
 
 
 def sizes_of(
-    n: int, m: int, dual: np.dtype, problems: int = 1, of_reports: int = 2, of_held: int = 2
+    n: int,
+    m: int,
+    dual: np.dtype,
+    problems: int = 1,
+    of_reports: int = 2,
+    of_held: int = 2,
+    of_near: int = 1,
 ) -> dict[str, tuple[int, Any]]:
     """Length and type of every array but the costs; the answer's come first, up to `column`.
 
     Of several problems, ``n`` and ``m`` are all rows and all columns. A grid's reports take
-    ``of_reports`` words, its auction ``of_held``.
+    ``of_reports`` words, its auction ``of_held``, and its marks of near pairs ``of_near``.
     """
     return {
         "u": (n, dual), "v": (m, dual), "chosen": (n, dual),
@@ -212,7 +221,8 @@ def sizes_of(
         "before": (m, np.int32), "opened": (m, np.int32), "won": (m, np.int32),
         "row_claim": (n, np.int32), "column_claim": (m, np.int32), "front": (2 * n, np.int32),
         "words": (arguments.WORDS * problems, np.int32), "reports": (of_reports, np.int64),
-        "held": (of_held, np.int64),
+        "held": (of_held, np.int64), "near": (of_near, np.int32),
+        "bound": (n if of_near > 1 else 1, dual),
     }  # fmt: skip
 
 
@@ -234,6 +244,22 @@ def report_words(costs: Costs, settings: Settings) -> int:
 def held_words(m: int, settings: Settings) -> int:
     """Words of the pairs of a grid's auction (`kernels.grid.chains`); one block has none."""
     return 2 if settings.blocks == 1 else 2 * m
+
+
+def marks_for(m: int, settings: Settings) -> int:
+    """What goes by marks of near pairs (`kernels.grid.near`).
+
+    Bids do where any are made, and searches if some block has more than one tile of columns: with
+    one, it reads all costs of a front as soon as those that are marked.
+    """
+    if settings.blocks == 1 or not settings.near:
+        return near.NOTHING
+    return near.SEARCHES if m > most_blocks(settings) * near.TILE else near.BIDS
+
+
+def near_words(n: int, m: int, settings: Settings) -> int:
+    """Words of the marks of near pairs, if any are made."""
+    return max(2, near.words_for(n, m)) if marks_for(m, settings) else 1
 
 
 def workspace(
@@ -265,7 +291,8 @@ def workspace(
 
 def _kernel(costs: Costs, settings: Settings) -> Any:
     loads, threads = int(settings.loads), int(settings.threads)
-    return kernel_for(costs.dtype.name, loads, threads, settings.blocks == 1)
+    marks = marks_for(costs.shape[1], settings)
+    return kernel_for(costs.dtype.name, loads, threads, settings.blocks == 1, marks)
 
 
 def bind_assign(
@@ -292,7 +319,7 @@ def _arguments(
 ) -> tuple[Any, ...]:
     """The kernel's named tuples."""
     return (
-        schedule_of(settings, costs.shape[0]), _shape(costs, settings), _matrix(costs, a["cost"]),
+        schedule_of(settings, costs.shape[0]), _shape(costs, settings), _matrix(costs, a),
         *tuples_of(a, limit_of(seconds)),
     )  # fmt: skip
 
@@ -325,10 +352,16 @@ def limit_of(seconds: float | None) -> np.int64:
     return np.int64(max(1, min(dense.FOREVER, int(1e9 * seconds))))
 
 
-def _matrix(costs: Costs, cost: Any) -> arguments.Matrix:
+def _matrix(costs: Costs, a: dict[str, Any]) -> arguments.Matrix:
     dual = costs.dual
     return arguments.Matrix(
-        cost, largest(dual), dual.type(-1), dual.type(0), dual.type(costs.loose)
+        a["cost"],
+        largest(dual),
+        dual.type(-1),
+        dual.type(0),
+        dual.type(costs.loose),
+        a["near"],
+        a["bound"],
     )
 
 

@@ -36,7 +36,7 @@ from papers.synthesis.assignment.settings import Settings
 
 COUNTS = (
     "scales", "rounds", "bids", "phases", "iterations", "relaxed", "rescalings", "repairs",
-    "loose", "auctions",
+    "loose", "auctions", "near",
 )  # fmt: skip
 """Scales; rounds and the bids in them (of a grid, whose rows do not bid in rounds: the bids of the
 group that has made the most, and of all); phases, their levels and the rows relaxed in them; passes

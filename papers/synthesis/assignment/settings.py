@@ -9,6 +9,9 @@ import numpy as np
 WARP = 32
 LARGEST_BLOCK = 1024
 
+NEAR = 48
+"""Where pairs are marked, see `Settings.near`."""
+
 ALONE = 64
 """The longest side of a problem that one block solves by default."""
 
@@ -63,6 +66,9 @@ class Settings:
         Columns that one block relaxes at a time: a power of two up to a warp.
     loads : int
         Costs that a thread loads before it looks at the first of them.
+    near : int
+        A grid marks pairs whose reduced cost is at most this times ``mean / n`` and reads no other
+        costs while those suffice (`kernels.grid.near`); 0: it reads all.
 
     Raises
     ------
@@ -89,6 +95,7 @@ class Settings:
     warps_a_row: int = 4
     tile: int = 32
     loads: int = 8
+    near: int = 0
 
     def __post_init__(self) -> None:
         least = {"divisor": 2, "lifts": 1, "stall_rounds": 1, "sampled_rows": 1, "threads": WARP,
@@ -101,6 +108,8 @@ class Settings:
                 raise ValueError(f"{name}={value} is out of range")
             if name in ("threads", "warps_a_row", "tile") and int(value).bit_count() != 1:
                 raise ValueError(f"{name}={value} is no power of two")
+        if self.near and self.tile != WARP:
+            raise ValueError(f"near={self.near} asks for a tile of {WARP} columns")
 
     def of_rows(self, n: int) -> dict[str, int]:
         """The shares of n rows, as numbers: the names are those of `kernels.arguments.Schedule`."""
@@ -133,4 +142,5 @@ class Settings:
             threads=256 if small or cost_bytes > 4 else 512,
             delta=32 if small else 4,
             loads=loads,
+            near=0 if tile < WARP else NEAR,
         )

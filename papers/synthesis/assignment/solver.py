@@ -16,7 +16,7 @@ from papers.common.model import Assignment, GivenUpError
 from papers.common.problems.costs_on_device import ResidentCosts
 from papers.synthesis.assignment.costs import INFEASIBLE, Costs, finish, prepare
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
-from papers.synthesis.assignment.launches import Workspace, workspace
+from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
 from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
 from papers.synthesis.assignment.settings import WARP, Settings
 
@@ -182,7 +182,9 @@ def _reached(state: State) -> dict[str, int]:
     return {"matched": matched, **counts}
 
 
-def barriers(counts: dict[str, int], square: bool, lifts: int, alone: bool = False) -> int:
+def barriers(
+    counts: dict[str, int], square: bool, lifts: int, alone: bool = False, marks: bool = False
+) -> int:
     """Barriers of the grid in a run, and exchanges of reports; see `kernels.dense`.
 
     Parameters
@@ -195,6 +197,8 @@ def barriers(counts: dict[str, int], square: bool, lifts: int, alone: bool = Fal
     alone : bool
         Whether one block was the team: it has two barriers for each round of an auction, not four
         for all of them.
+    marks : bool
+        Whether near pairs were marked: at the start, and behind the scales, if there were any.
     """
     return (
         2
@@ -204,6 +208,7 @@ def barriers(counts: dict[str, int], square: bool, lifts: int, alone: bool = Fal
         + counts["iterations"]
         + 3 * counts["phases"]
         + counts["repairs"]
+        + (1 + (counts["rescalings"] > lifts + 1) if marks else 0)
         + 1
     )
 
@@ -232,7 +237,8 @@ def download(state: State) -> Assignment:
     counts = dict(zip(TOTALS, answer["totals"].tolist(), strict=True))
     floats = state.costs.dual.kind == "f"
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0
-    counts["barriers"] = barriers(counts, n == m, lifts, state.settings.blocks == 1)
+    alone, marks = state.settings.blocks == 1, marks_for(max(n, m), state.settings) > 0
+    counts["barriers"] = barriers(counts, n == m, lifts, alone, marks)
     counts["kernel_launches"] = state.launches["assign"].count
     return finish(state.costs, answer["column"], answer["u"], answer["v"], counts, answer["chosen"])
 

@@ -218,6 +218,9 @@ def _each(
         each_kernel(kind.name, width, int(settings.loads), threads), problems, threads,
         schedule_of(settings, PER_MILLE), arguments.Shape(*map(np.int32, shared)),
         each.Problems(a["first"], a["lines"], a["loose"], limit),
-        arguments.Matrix(a["cost"], largest(dual), dual.type(-1), dual.type(0), dual.type(0)),
+        arguments.Matrix(
+            a["cost"], largest(dual), dual.type(-1), dual.type(0), dual.type(0), a["near"],
+            a["bound"],
+        ),
         *tuples_of(a, limit), each.Ends(a["status"], a["ended"], a["signal"]),
     )  # fmt: skip

@@ -75,6 +75,17 @@ def in_turns(n: int = 270) -> int:
     return len(costs)
 
 
+def by_marks(n: int = 150) -> int:
+    """Solve by marks of near pairs: of one tile a block, where bids go by them, and of several."""
+    g, few = np.random.default_rng(10), dataclasses.replace(solver.default_settings(n, n), tile=32)
+    costs = (g.integers(0, 10 * n, (n, n)), g.integers(0, 2**50, (n, n)), g.normal(size=(n, n)))
+    for cost in costs:
+        for blocks in (2, -(-n // 32)):
+            marked = dataclasses.replace(few, near=6, blocks=blocks, start_rounds=2)
+            _proved(cost, solver.solve(cost, settings=marked), False)
+    return 2 * len(costs)
+
+
 def expansions(side: int = 12, labels: int = 3) -> int:
     """Expand labels on a grid, residuals kept between moves; a CPU's energy is the proof."""
     g = np.random.default_rng(9)
@@ -115,7 +126,7 @@ def _proved(cost: np.ndarray, answer: Any, maximize: bool) -> None:
 def main() -> None:
     """Solve small problems by every kernel."""
     device.select("gpu")
-    done = assignments() + on_device() + in_turns() + batches() + expansions()
+    done = assignments() + on_device() + in_turns() + by_marks() + batches() + expansions()
     print(f"{done} answers, every one proved")
 
 

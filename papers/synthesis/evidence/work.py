@@ -2,7 +2,9 @@
 
 A run reads the costs in passes whose numbers it counts: the row minima of the start and of every
 rescaling, the column minima of the start, one row for a bid, one row for a row that a search
-relaxes, and the sample for the mean. It meets at the barriers that it counts. Neither can be had
+relaxes, and the sample for the mean. Where near pairs are marked
+(`papers.synthesis.assignment.kernels.grid.near`), one pass more, and in place of a row its words
+and the costs that they mark. It meets at the barriers that it counts. Neither can be had
 for less than its price on the card, so that their sum is a floor: waits for memory between
 barriers, the duals' traffic and the threads' unequal shares come on top. The exchange of reports
 between two levels of a search is counted as a barrier and priced as one; its own price has not been
@@ -13,10 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from papers.synthesis.assignment.kernels.grid import near
 from papers.synthesis.assignment.settings import Settings
 
-COUNTERS = ("rounds", "iterations", "barriers", "bids", "relaxed", "rescalings")
+COUNTERS = ("rounds", "iterations", "barriers", "bids", "relaxed", "rescalings", "near")
 """The counters that the floor is made of; the first three are shown."""
+
+BLOCKS = 132
+"""Blocks of the card whose prices are known; a search goes by marks if it has more tiles."""
 
 KEPT_BYTES = 32 * 2**20
 """A matrix up to this size stays in the card's second-level cache: only its first pass is read
@@ -33,12 +39,19 @@ def bytes_read(n: int, m: int, size: int, counts: Mapping[str, float]) -> float:
     size : int
         Bytes a cost.
     counts : mapping of str to float
-        ``rescalings``, ``bids`` and ``relaxed`` of the answer.
+        ``rescalings``, ``bids``, ``relaxed`` and ``near`` of the answer.
     """
     sampled = min(n, Settings().sampled_rows)
     columns = n if n == m else 0
-    rows = n * counts["rescalings"] + columns + sampled + counts["bids"] + counts["relaxed"]
-    return float(rows) * m * size
+    rows = float(n * counts["rescalings"] + columns + sampled)
+    of_bid = of_relaxed = float(m * size)
+    marked = counts["near"]
+    if 0 < near.SPARSE * marked <= n * m:
+        rows += n
+        of_bid = m / 8 + size * marked / n
+        if m > BLOCKS * near.TILE:
+            of_relaxed = of_bid
+    return float(rows * m * size + counts["bids"] * of_bid + counts["relaxed"] * of_relaxed)
 
 
 def floor_ms(

@@ -38,10 +38,10 @@ KINDS = {
 """Makers of a matrix by kind: (generator, rows, columns)."""
 
 
-def draw(kind, seed, most=12):
+def draw(kind, seed, most=12, least=1):
     """A matrix of that kind, square two times in three, and whether to maximize."""
     g = np.random.default_rng([seed, list(KINDS).index(kind)])
-    n, m = g.integers(1, most + 1, 2)
+    n, m = g.integers(least, most + 1, 2)
     if seed % 3:
         m = n
     maximize = bool(seed % 2)

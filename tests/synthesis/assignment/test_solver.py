@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from nightly import first
+from numba import cuda
 from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
 
 from papers.common.executor.scheduler import Executor
@@ -14,7 +15,8 @@ from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment import reference, solver
 from papers.synthesis.assignment.costs import prepare
-from papers.synthesis.assignment.kernels import words
+from papers.synthesis.assignment.kernels import integers, words
+from papers.synthesis.assignment.kernels.grid import chains, near
 from papers.synthesis.assignment.settings import Settings
 from papers.synthesis.solvers import SOLVERS
 
@@ -170,7 +172,15 @@ def test_bad_input_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"threads": 48}, {"tile": 64}, {"loads": 0}, {"divisor": 1}, {"delta": 0.5}]
+    "wrong",
+    [
+        {"threads": 48},
+        {"tile": 64},
+        {"loads": 0},
+        {"divisor": 1},
+        {"delta": 0.5},
+        {"near": 8, "tile": 16},
+    ],
 )
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -187,10 +197,68 @@ def test_the_smallest_problems_are_one_blocks(m, blocks):
     assert Settings.for_shape(1, m).blocks == blocks
 
 
-@pytest.mark.parametrize(("n", "threads", "delta"), [(2048, 256, 32), (2049, 512, 4)])
-def test_large_matrices_have_large_blocks_and_narrow_buckets(n, threads, delta):
+@pytest.mark.parametrize(
+    ("n", "threads", "delta", "near"), [(2048, 256, 32, 0), (2049, 512, 4, 48)]
+)
+def test_large_matrices_have_large_blocks_narrow_buckets_and_marks(n, threads, delta, near):
     chosen = Settings.for_shape(n, n)
-    assert (chosen.threads, chosen.delta) == (threads, delta)
+    assert (chosen.threads, chosen.delta, chosen.near) == (threads, delta, near)
+
+
+# ------------------------------------------------------------------------------- near pairs
+
+MARKS = {"threads": 64, "loads": 2, "warps_a_row": 2, "tile": 32, "near": 3, "start_rounds": 2}
+
+
+@pytest.mark.parametrize("scale_above", [80, 1000])
+@pytest.mark.parametrize("blocks", [2, 4])
+@pytest.mark.parametrize("kind", ["uniform", "wide", "floats", "forbidden", "twelve decades"])
+def test_by_marks_every_kind_is_solved_and_proved(kind, blocks, scale_above):
+    """Two blocks have two tiles of 100 columns each and search by marks; of four only bids do."""
+    g = np.random.default_rng([blocks, len(kind)])
+    cost = KINDS[kind](g, *(100, 100) if scale_above == 80 else (70, 100))
+    settings = Settings(**MARKS, blocks=blocks, scale_above=scale_above)
+    answer = solver.solve(cost, settings=settings)
+    assert_optimal(cost, answer)
+    assert 0 < answer.counters["near"] < cost.size
+
+
+def test_marks_are_those_within_the_threshold():
+    """The words of the first marking, read where the launch has left them, by their definition."""
+    g = np.random.default_rng(1)
+    cost = g.integers(0, 1000, (40, 70))
+    state = solver.upload(cost, settings=Settings(**MARKS, blocks=3))
+    solver.run(state)
+    words = device.to_host(state.arrays["near"]).view(np.uint32).reshape(40, 3)
+    marked = (words[:, :, None] >> np.arange(32, dtype=np.uint32) & 1).reshape(40, 96).astype(bool)
+    rest = cost - cost.min(axis=1)[:, None]
+    threshold = 3 * (rest.sum() // rest.size) // 40
+    assert (marked[:, :70] == (rest <= threshold)).all()
+    assert not marked[:, 70:].any()
+    bounds = device.to_host(state.arrays["bound"])
+    assert (bounds == cost.min(axis=1) + threshold).all()
+    assert solver.download(state).counters["near"] == marked.sum()
+
+
+@cuda.jit(device=True)
+def look_at_nothing(shape, matrix, held, row, turn, power):
+    raise AssertionError
+
+
+@pytest.mark.parametrize(("kind", "used"), [("two values", False), ("uniform", True)])
+def test_many_marks_are_not_used(kind, used, monkeypatch):
+    """Of two values half the pairs are near: no bid goes by marks. Of few marks each does."""
+    monkeypatch.setattr(chains, "marked_with", lambda loads: look_at_nothing)
+    cost, made = KINDS[kind](np.random.default_rng(2), 70, 70), integers.assign_with(3, False, 1)
+    settings = Settings(**MARKS | {"loads": 3}, blocks=3)
+    assert made is integers.assign_with(3, False, 1)  # nobody else has three loads
+    if used:
+        with pytest.raises(AssertionError):
+            solver.solve(cost, settings=settings)
+    else:
+        answer = solver.solve(cost, settings=settings)
+        assert_optimal(cost, answer)
+        assert near.SPARSE * answer.counters["near"] > cost.size
 
 
 def test_sums_of_wide_costs_do_not_overflow():

@@ -155,7 +155,7 @@ def test_a_wrong_optimum_is_told():
 
 
 def test_the_floor_counts_bytes_and_barriers():
-    counts = {"rescalings": 1, "bids": 100, "relaxed": 50, "barriers": 1000}
+    counts = {"rescalings": 1, "bids": 100, "relaxed": 50, "barriers": 1000, "near": 0}
     read = work.bytes_read(4096, 4096, 4, counts)
     assert read == 4 * 4096 * (4096 + 4096 + 128 + 150)
     prices = peers.prices(NUMBERS)
@@ -163,6 +163,18 @@ def test_the_floor_counts_bytes_and_barriers():
     assert work.floor_ms(4096, 4096, 4, counts, prices) == pytest.approx(1.6 + 1e3 * read / 3.81e12)
     small = work.floor_ms(1024, 1024, 4, counts, prices)
     assert small == pytest.approx(1.6 + 1e3 * 2**22 / 3.81e12)
+
+
+def test_marked_pairs_are_read_in_place_of_rows():
+    """One pass more; a bid reads a bit a pair and what is marked; so does a search of many tiles"""
+    counts = {"rescalings": 1, "bids": 100, "relaxed": 50, "near": 10 * 4096}
+    passes, word = 4 * 4096 * (3 * 4096 + 128), 4096 / 8 + 4 * 10
+    assert work.bytes_read(4096, 4096, 4, counts) == passes + 100 * word + 50 * 4 * 4096
+    counts["near"] = 10 * 8192
+    passes, word = 4 * 8192 * (3 * 8192 + 128), 8192 / 8 + 4 * 10
+    assert work.bytes_read(8192, 8192, 4, counts) == passes + 150 * word
+    counts["near"] = 8192 * 8192 // 16 + 1  # too many to be used
+    assert work.bytes_read(8192, 8192, 4, counts) == 4 * 8192 * (2 * 8192 + 128 + 150)
 
 
 def test_an_ablation_is_over_the_usual_settings():

@@ -25,6 +25,10 @@ SUMS = 2 * READERS + 1
 """Words in which what they read meets: rows and flags of each, and whether a row is lost."""
 
 
+MARKS = 2
+"""Words of a block about near pairs (`grid.near`)."""
+
+
 class Shape(NamedTuple):
     """Numbers of rows and columns (``n <= m``), and the shape of the work."""
 
@@ -43,12 +47,14 @@ class Work(NamedTuple):
     ``block`` is the number of a thread's block in its team of ``blocks``.
 
     The compiler takes shared arrays of a device function with several callers for several of one
-    name, so the kernel itself makes them: D[LARGEST_BLOCK], D[32], int32[LARGEST_BLOCK], and a part
-    of the front, D[FRONT_CHUNK] twice (``starts`` D[1] for integers) and int32[FRONT_CHUNK].
+    name, so the kernel itself makes them: D[LARGEST_BLOCK], the same or D[32] (`grid.near`),
+    int32[LARGEST_BLOCK], and a part of the front, D[FRONT_CHUNK] twice (``starts`` D[1] for
+    integers) and int32[FRONT_CHUNK].
 
     The rest serves the levels of a grid (`levels`): the tile is two to the power ``tile_bits``,
     ``workers`` blocks take part, a report has ``stride`` pairs, and the reports' figures meet in
-    ``nears``, ``fars`` D[32], ``sums`` int32[SUMS] and ``offsets`` int32[TEAM].
+    ``nears``, ``fars`` D[32], ``sums`` int32[SUMS] and ``offsets`` int32[TEAM]. ``marked``,
+    int32[MARKS], says whether near pairs are marked (`grid.near`).
     """
 
     n: Int32
@@ -73,6 +79,7 @@ class Work(NamedTuple):
     fars: typed.Duals
     sums: Int32s
     offsets: Int32s
+    marked: Int32s
 
 
 class Schedule(NamedTuple):
@@ -95,16 +102,23 @@ class Schedule(NamedTuple):
     delta: Int32
     repairs: Int32
     lifts: Int32
+    near: Int32
 
 
 class Matrix(NamedTuple):
-    """``cost`` T[n * m] by rows; the largest dual, -1, 0; the slack that needs no repair."""
+    """``cost`` T[n * m] by rows; the largest dual, -1, 0; the slack that needs no repair.
+
+    A grid marks near pairs in ``near``, int32[n * tiles], and has rows' bounds in ``bound``, D[n]
+    (`grid.near`).
+    """
 
     cost: Elements
     top: Dual
     none: Dual
     zero: Dual
     loose: Dual
+    near: Int32s
+    bound: typed.Duals
 
 
 class Duals(NamedTuple):
@@ -238,10 +252,12 @@ LEAST, REACH, SUM, NUMBER, FOUND = (
 
 TOTALS = (
     "scales", "rounds", "bids", "phases", "iterations", "relaxed", "rescalings", "repairs",
-    "loose", "auctions",
+    "loose", "auctions", "near",
 )  # fmt: skip
 """Names of ``totals``: the reference's counts."""
-SCALES, ROUNDS, BIDS, PHASES, ITERATIONS, RELAXED, RESCALINGS, REPAIRS, LOOSE, AUCTIONS = range(10)
+(
+    SCALES, ROUNDS, BIDS, PHASES, ITERATIONS, RELAXED, RESCALINGS, REPAIRS, LOOSE, AUCTIONS, NEAR,
+) = range(11)  # fmt: skip
 
 
 class Status:

@@ -49,6 +49,8 @@ from papers.synthesis.assignment.kernels.arguments import (
     LATE_LEVEL,
     LEAST,
     LOOSE,
+    MARKS,
+    NEAR,
     NUMBER,
     REACH,
     REPAIRS,
@@ -72,7 +74,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     Work,
 )
 from papers.synthesis.assignment.kernels.columns import OTHERS, fill, lift_columns
-from papers.synthesis.assignment.kernels.grid import chains, levels, reports
+from papers.synthesis.assignment.kernels.grid import chains, levels, near, reports
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import count, free_rows, is_late, prepare_turn
 from papers.synthesis.assignment.settings import LARGEST_BLOCK, WARP
@@ -115,7 +117,14 @@ def finish(status, log):
         store_release_system(log.signal, 0, (int64(sequence) << PAYLOAD_BITS) | status)
 
 
-def scales_with(rescale: Any, auction: Any, sum_of_sample: Any, divide: Any, meet: Any) -> Any:
+@cuda.jit(device=True)
+def mark_nothing(wanted, mean, schedule, shape, matrix, duals, log):
+    """What a kernel without marks has in place of `near.marks_with`."""
+
+
+def scales_with(
+    rescale: Any, auction: Any, sum_of_sample: Any, divide: Any, meet: Any, mark: Any
+) -> Any:
     """Make `start_and_scales`."""
 
     @cuda.jit(device=True)
@@ -135,6 +144,9 @@ def scales_with(rescale: Any, auction: Any, sum_of_sample: Any, divide: Any, mee
         eps, mean, floor = matrix.zero, matrix.zero, matrix.zero
         stop, most = schedule.start_stop, schedule.start_rounds
         for stage in range(schedule.most_scales + 2):
+            marks = schedule.near > 0 and (stage == 0 or last)
+            if thread_of(shape) == 0:
+                log.totals[NEAR] = 0
             turn = rescale(eps, turn, due, shape, matrix, duals, matching, lists, tree, log)
             if stage == 0:
                 sum_of_sample(matrix.zero, shape, matrix, duals, log.levels)
@@ -142,6 +154,7 @@ def scales_with(rescale: Any, auction: Any, sum_of_sample: Any, divide: Any, mee
                 mean = divide(log.levels[SUM], max(int64(log.levels[NUMBER]), int64(1)))
                 for _ in range(shape.shift):
                     mean = mean + mean
+            mark(marks, mean, schedule, shape, matrix, duals, log)
             before = turn
             turn = auction(
                 eps, mean, stop, most, stage == 0, turn, due, schedule, shape, matrix, duals,
@@ -196,7 +209,9 @@ def lifts_with(new_row_duals: Any, least_in_columns: Any, meet: Any) -> Any:
     return lifts
 
 
-def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alone: bool) -> Any:
+def solve_with(
+    loads: int, floats: bool, divide: Callable, scaled: Callable, alone: bool, marks: int
+) -> Any:
     """Make `solve`, all of a run but its ends, for integers or for floats.
 
     Parameters
@@ -210,6 +225,8 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
         Makes values small enough to be added up.
     alone : bool
         Whether the team is one block.
+    marks : int
+        What goes by marks of near pairs, if any are made (`near`): NOTHING, BIDS or SEARCHES, too.
 
     Returns
     -------
@@ -222,20 +239,22 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
     if alone:
         auction = rounds.rounds_with(rounds.bids_with(two_least, loads), meet)
     else:
-        auction = chains.chains_with(loads, floats)
+        auction = chains.chains_with(loads, floats, marks >= near.BIDS)
     start_and_scales = scales_with(
         rounds.rescale_with(new_row_duals, least_in_columns, meet),
         auction,
         columns.sum_with(scaled),
         divide,
         meet,
+        near.marks_with(2 * loads, divide, meet) if marks else mark_nothing,
     )
     if alone:
         relax = search.relax_alone_with(loads, floats)
         phases = search.phases_with(search.search_alone_with(relax), meet)
     else:
-        relax = levels.relax_with(loads, floats)
-        phases = search.phases_with(levels.search_with(relax, floats), meet)
+        searches = marks >= near.SEARCHES
+        relax = levels.relax_with(loads, floats, searches)
+        phases = search.phases_with(levels.search_with(relax, floats, searches), meet)
     lifts = lifts_with(new_row_duals, least_in_columns, meet)
 
     @cuda.jit(device=True)
@@ -251,6 +270,8 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
             if status != SOLVED or not floats:
                 break
             may_part = attempt < schedule.repairs and shape.square != 0
+            if cuda.threadIdx.x == 0:  # the columns' duals may rise; barriers are within
+                shape.marked[near.MARKED] = 0
             turn = lifts(
                 may_part, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log
             )
@@ -278,7 +299,12 @@ def solve_with(loads: int, floats: bool, divide: Callable, scaled: Callable, alo
 
 
 def assign_with(
-    loads: int, floats: bool, divide: Callable, scaled: Callable, alone: bool = False
+    loads: int,
+    floats: bool,
+    divide: Callable,
+    scaled: Callable,
+    alone: bool = False,
+    marks: int = near.NOTHING,
 ) -> Any:
     """Make the kernel for one problem; see `solve_with`.
 
@@ -287,8 +313,9 @@ def assign_with(
     numba.cuda dispatcher
         The kernel ``assign``.
     """
-    solve = solve_with(loads, floats, divide, scaled, alone)
+    solve = solve_with(loads, floats, divide, scaled, alone, marks)
     started = FRONT_CHUNK if floats else 1
+    seconds = LARGEST_BLOCK if marks >= near.SEARCHES else WARP
 
     @cuda.jit
     def assign(schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -304,13 +331,14 @@ def assign_with(
             shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
             shape.shift, int32(cuda.blockIdx.x), blocks,
             cuda.shared.array(LARGEST_BLOCK, duals.v.dtype),
-            cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(LARGEST_BLOCK, int32),
+            cuda.shared.array(seconds, duals.v.dtype), cuda.shared.array(LARGEST_BLOCK, int32),
             cuda.shared.array(FRONT_CHUNK, duals.v.dtype),
             cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int32),
             int32(cuda.ffs(shape.tile) - 1), workers,
             reports.pairs_of(shape.m, shape.tile, workers),
             cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(WARP, duals.v.dtype),
             cuda.shared.array(SUMS, int32), cuda.shared.array(TEAM, int32),
+            cuda.shared.array(MARKS, int32),
         )  # fmt: skip
         due = globaltimer() + log.limit
         status = solve(due, schedule, work, matrix, duals, matching, lists, tree, front, log)

@@ -73,7 +73,7 @@ def assign_each_with(
     numba.cuda dispatcher
         The kernel ``assign_each``.
     """
-    solve = dense.solve_with(loads, floats, divide, scaled, alone=True)
+    solve = dense.solve_with(loads, floats, divide, scaled, alone=True, marks=0)
     started = FRONT_CHUNK if floats else 1
     within = width <= (SHARED_WIDTH_FLOATS if floats else SHARED_WIDTH)
     size, twice = (width, 2 * width) if within else (1, 1)
@@ -108,18 +108,18 @@ def assign_each_with(
             cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int32),
             int32(0), int32(0), int32(0), cuda.shared.array(1, duals.v.dtype),
             cuda.shared.array(1, duals.v.dtype), cuda.shared.array(1, int32),
-            cuda.shared.array(1, int32),
+            cuda.shared.array(1, int32), cuda.shared.array(1, int32),
         )  # fmt: skip
         own = Schedule(
             schedule.start_rounds, int32(n * schedule.start_stop // 1000),
             int32(n * schedule.many // 1000), int32(n * schedule.stop // 1000), schedule.divisor,
             schedule.most_scales, schedule.most_rounds, schedule.stall_rounds,
             schedule.stall_share, schedule.last_rounds, schedule.delta, schedule.repairs,
-            schedule.lifts,
+            schedule.lifts, schedule.near,
         )  # fmt: skip
         costs = Matrix(
             matrix.cost[first : first + int64(n) * m], matrix.top, matrix.none, matrix.zero,
-            problems.loose[problem],
+            problems.loose[problem], matrix.near, matrix.bound,
         )  # fmt: skip
         if within:
             its = Duals(

@@ -20,7 +20,7 @@ from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
 from papers.synthesis.assignment import launches, solver
 from papers.synthesis.assignment.kernels import floats, integers, rounds, search
-from papers.synthesis.assignment.kernels.grid import chains, levels, reports
+from papers.synthesis.assignment.kernels.grid import chains, levels, near, reports
 from papers.synthesis.assignment.settings import Settings
 
 SMALL = {"threads": 32, "loads": 2, "tile": 2}
@@ -53,8 +53,19 @@ SCHEDULES = {
 }
 
 
-LARGER = {"many": 12, "groups": 40, "queue": 12}
+MARKED = {"threads": 32, "loads": 2, "tile": 32, "near": 1, "start_rounds": 2, "scale_above": 1000}
+"""Of marks a tile has a warp's columns, so that matrices are larger."""
+
+SCHEDULES |= {
+    "bids by marks": Settings(**MARKED, blocks=3),
+    "searches by marks": Settings(**MARKED | {"threads": 64, "start_rounds": 0}, delta=0, blocks=2),
+}
+
+LARGER = {"many": 12, "groups": 40, "queue": 12, "bids by marks": 40, "searches by marks": 72}
 """The longest side, for lists and rows that small matrices do not have."""
+
+LEAST = {"searches by marks": 66}
+"""The shortest side: two blocks have three tiles of columns."""
 
 SITES = sites_below("synthesis/assignment")
 
@@ -67,7 +78,7 @@ NOT_NEEDED = {
 
 def solve(kind, seed, schedule, weak, without=()):
     """One small matrix, solved and proved; the memory, if there was something to solve."""
-    cost, maximize = draw(kind, seed, most=LARGER.get(schedule, 6))
+    cost, maximize = draw(kind, seed, LARGER.get(schedule, 6), LEAST.get(schedule, 1))
     if not has_assignment(cost, maximize):
         return None
     memory = WeakMemory(seed, without=without) if weak else None
@@ -237,6 +248,18 @@ FAULTS = {
     "one block begins a level before the last one ends": (
         search, "search_alone_with", "meet_in_block()\n            level =", "level =",
         "uniform", "alone",
+    ),
+    "what is not marked is never looked at": (
+        near, "weighed_by_bound", "left = int32(WAITS)", "left = int32(CLOSED)",
+        "uniform", "searches by marks",
+    ),
+    "a warp reads its tile before the first warp has left it": (
+        levels, "search_with", "cuda.syncthreads()  # the first", "pass  # the first",
+        "uniform", "searches by marks",
+    ),
+    "a bid takes what is marked for all that is near": (
+        chains, "nearest_with", "second > matrix.bound[uint32(max(row, int32(0)))]", "False",
+        "uniform", "bids by marks",
     ),
     "a block alone opens no column": (
         search, "weighed", "distance < goal:", "False:", "uniform", "alone",

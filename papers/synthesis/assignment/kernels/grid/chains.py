@@ -46,6 +46,7 @@ from papers.common.gpu.memory_order import (
     store_relaxed_anywhere,
     swap_pair,
 )
+from papers.common.gpu.reductions import FULL_WARP
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment.kernels.arguments import (
     BIDS,
@@ -58,6 +59,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     NEXT,
     ROUNDS,
 )
+from papers.synthesis.assignment.kernels.grid.near import MARKED
 from papers.synthesis.assignment.kernels.rows import (
     NOWHERE,
     TAKEN,
@@ -65,6 +67,7 @@ from papers.synthesis.assignment.kernels.rows import (
     column_at,
     first_tile,
     group_of,
+    place_of,
     two_of_warp_with,
 )
 from papers.synthesis.assignment.kernels.team import meet_in_grid, thread_of, threads_of
@@ -101,16 +104,117 @@ def log_group(shape, loads):
     return power
 
 
-def nearest_with(loads: int, floats: bool) -> Any:
-    """Make `two_nearest` with so many loads in flight a thread."""
+def all_with(loads: int) -> Any:
+    """Make `look_at_all` with so many loads in flight a thread."""
+
+    @cuda.jit(device=True)
+    def look_at_all(shape, matrix, held, row, turn, power):
+        """What a thread sees of the nearest columns, of all of its group's: as `two_nearest`."""
+        costs = cuda.local.array(loads, matrix.cost.dtype)
+        values = cuda.local.array(loads, shape.firsts.dtype)
+        owners = cuda.local.array(loads, int32)
+        thread = cuda.threadIdx.x
+        lane, warp = int32(thread & 31), int32(thread >> 5)
+        warps = int32(1 << power)
+        m, tiles = shape.m, int32((shape.m + 31) >> 5)
+        first, second, place = matrix.top, matrix.top, int32(NOWHERE)
+        owner, v = int32(NO_ROW), matrix.zero
+        begin, start = int64(row) * m, first_tile(row, turn, m)
+        for tile in range(warp & (warps - 1), tiles, int32(warps * loads)):
+            # Nothing is asked between the loads, so that all of them are on their way at once:
+            # what lies beyond the end looks at the last column, and is passed over below.
+            for k in range(loads):
+                here = min(int32(tile + int32(k * warps)), int32(tiles - 1))
+                column = column_at(int32((here << 5) + lane), row, start, m)
+                column = min(column, int32(m - 1))
+                costs[k] = load_ahead(matrix.cost, begin + column)
+                owner_now, values[k] = load_pair(held, int32(2 * column), matrix.top)
+                owners[k] = int32(owner_now)
+            for k in range(loads):
+                here = int32(tile + int32(k * warps))
+                where = int32((here << 5) + lane)
+                if here < tiles and column_at(where, row, start, m) < m:
+                    value = costs[k] - values[k]
+                    if owners[k] >= 0:
+                        where = int32(where | TAKEN)
+                    if value < first or (value == first and where < place):
+                        second, first, place = first, value, where
+                        owner, v = owners[k], values[k]
+                    elif value < second:
+                        second = value
+        return first, second, place, owner, v
+
+    return look_at_all
+
+
+def marked_with(loads: int) -> Any:
+    """Make `look_at_marked` with so many loads in flight a thread."""
+
+    @cuda.jit(device=True)
+    def look_at_marked(shape, matrix, held, row, turn, power):
+        """As `look_at_all`, of marked pairs (`near`): a thread has words of the row."""
+        words = cuda.local.array(loads, int32)
+        m, tiles = shape.m, int32((shape.m + 31) >> 5)
+        width = int32(32 << power)
+        first, second, place = matrix.top, matrix.top, int32(NOWHERE)
+        owner, v = int32(NO_ROW), matrix.zero
+        begin, start = int64(row) * m, first_tile(row, turn, m)
+        marks, last = int64(row) * tiles, int32(tiles - 1)
+        for tile in range(int32(cuda.threadIdx.x & int32(width - 1)), tiles, int32(width * loads)):
+            for k in range(loads):
+                here = min(int32(tile + int32(k * width)), last)
+                words[k] = load_ahead(matrix.near, marks + here)
+            for k in range(loads):
+                here = int32(tile + int32(k * width))
+                near = int64(words[k]) & FULL_WARP
+                if here >= tiles:
+                    near = int64(0)
+                while near != 0:
+                    column = int32((here << 5) + int32(cuda.ffs(near) - 1))
+                    near &= near - 1
+                    cost = matrix.cost[begin + column]
+                    owner_now, v_now = load_pair(held, int32(2 * column), matrix.top)
+                    value, where = cost - v_now, place_of(column, row, start, m)
+                    if int32(owner_now) >= 0:
+                        where = int32(where | TAKEN)
+                    if value < first or (value == first and where < place):
+                        second, first, place = first, value, where
+                        owner, v = int32(owner_now), v_now
+                    elif value < second:
+                        second = value
+        return first, second, place, owner, v
+
+    return look_at_marked
+
+
+def nearest_with(loads: int, floats: bool, marks: bool) -> Any:
+    """Make `two_nearest` with so many loads in flight a thread, by marks or without."""
     two_of_warp = two_of_warp_with(floats)
+    look_at_all, look_at_marked = all_with(loads), marked_with(loads)
+
+    @cuda.jit(device=True)
+    def two_of_group(first, place, second, shape, power):
+        """The two least of a group; a barrier of the block is within, and one has to follow."""
+        firsts, seconds, places = shape.firsts, shape.seconds, shape.places
+        thread = cuda.threadIdx.x
+        warp = int32(thread >> 5)
+        first, place, second = two_of_warp(first, place, second)
+        if thread & 31 == 0:
+            firsts[warp], places[warp], seconds[warp] = first, place, second
+        cuda.syncthreads()
+        for k in range(1, int32(1 << power)):
+            other = uint32(warp ^ k)
+            first, place, second = better(
+                first, place, second, firsts[other], places[other], seconds[other]
+            )
+        return first, place, second
 
     @cuda.jit(device=True)
     def two_nearest(shape, matrix, held, row, turn, power):
         """As `rows.two_least`, of columns that change meanwhile.
 
-        All threads of a block call it, those of a group with one row, or with NO_ROW; one barrier
-        of the block is within.
+        All threads of a block call it, those of a group with one row, or with NO_ROW; a barrier of
+        the block is within, where pairs are marked up to three.
 
         Returns
         -------
@@ -123,50 +227,21 @@ def nearest_with(loads: int, floats: bool) -> Any:
         owner : int32
         v : D
         """
-        firsts, seconds, places = shape.firsts, shape.seconds, shape.places
-        costs = cuda.local.array(loads, matrix.cost.dtype)
-        values = cuda.local.array(loads, firsts.dtype)
-        owners = cuda.local.array(loads, int32)
-        thread = cuda.threadIdx.x
-        lane, warp = int32(thread & 31), int32(thread >> 5)
-        warps = int32(1 << power)
-        m, tiles = shape.m, int32((shape.m + 31) >> 5)
         first, second, place = matrix.top, matrix.top, int32(NOWHERE)
-        owner, v = int32(NO_ROW), matrix.zero
-        if row >= 0:
-            begin, start = int64(row) * m, first_tile(row, turn, m)
-            for tile in range(warp & (warps - 1), tiles, int32(warps * loads)):
-                # Nothing is asked between the loads, so that all of them are on their way at once:
-                # what lies beyond the end looks at the last column, and is passed over below.
-                for k in range(loads):
-                    here = min(int32(tile + int32(k * warps)), int32(tiles - 1))
-                    column = column_at(int32((here << 5) + lane), row, start, m)
-                    column = min(column, int32(m - 1))
-                    costs[k] = load_ahead(matrix.cost, begin + column)
-                    owner_now, values[k] = load_pair(held, int32(2 * column), matrix.top)
-                    owners[k] = int32(owner_now)
-                for k in range(loads):
-                    here = int32(tile + int32(k * warps))
-                    where = int32((here << 5) + lane)
-                    if here < tiles and column_at(where, row, start, m) < m:
-                        value = costs[k] - values[k]
-                        if owners[k] >= 0:
-                            where = int32(where | TAKEN)
-                        if value < first or (value == first and where < place):
-                            second, first, place = first, value, where
-                            owner, v = owners[k], values[k]
-                        elif value < second:
-                            second = value
-        own = place
-        first, place, second = two_of_warp(first, place, second)
-        if lane == 0:
-            firsts[warp], places[warp], seconds[warp] = first, place, second
-        cuda.syncthreads()
-        for k in range(1, warps):
-            other_warp = uint32(warp ^ k)
-            first, place, second = better(
-                first, place, second, firsts[other_warp], places[other_warp], seconds[other_warp]
-            )
+        owner, v, own, looks = int32(NO_ROW), matrix.zero, int32(NOWHERE), row >= 0
+        if marks and shape.marked[MARKED] != 0:
+            if looks:
+                first, second, own, owner, v = look_at_marked(shape, matrix, held, row, turn, power)
+            first, place, second = two_of_group(first, own, second, shape, power)
+            looks = looks and second > matrix.bound[uint32(max(row, int32(0)))]
+            if cuda.syncthreads_or(int32(looks)) == 0:
+                return first, second, place, own == place and place != NOWHERE, owner, v
+        least, at, beside = first, place, second
+        if looks:
+            least, beside, own, owner, v = look_at_all(shape, matrix, held, row, turn, power)
+        least, at, beside = two_of_group(least, own, beside, shape, power)
+        if looks:
+            first, place, second = least, at, beside
         return first, second, place, own == place and place != NOWHERE, owner, v
 
     return two_nearest
@@ -303,9 +378,9 @@ def follow(row, won, owner, unchanged, stop, waits, free, half, lists, log):
     return next_row(free, half, lists, log)
 
 
-def chains_with(loads: int, floats: bool) -> Any:
-    """Make `auction`, which stands where one block has `rounds`."""
-    two_nearest = nearest_with(loads, floats)
+def chains_with(loads: int, floats: bool, marks: bool) -> Any:
+    """Make `auction`, which stands where one block has `rounds`; by marks of near pairs or not."""
+    two_nearest = nearest_with(loads, floats, marks)
 
     @cuda.jit(device=True)
     def chains(

@@ -27,6 +27,12 @@ from papers.synthesis.assignment.kernels.arguments import (
     SOLVED,
     STUCK,
 )
+from papers.synthesis.assignment.kernels.grid.near import (
+    by_marks,
+    column_of,
+    relax_near_with,
+    weighed_by_bound,
+)
 from papers.synthesis.assignment.kernels.grid.reports import (
     LATE,
     LOST,
@@ -72,7 +78,7 @@ def least_of_block(best, source, mine, shape):
     return best, source
 
 
-def relax_with(loads: int, floats: bool) -> Any:
+def relax_with(loads: int, floats: bool, marks: bool) -> Any:
     """Make `relax`: some threads share a column, and all blocks a front.
 
     A block has tiles of columns, and the parts of a column meet in its shared memory.
@@ -105,6 +111,7 @@ def relax_with(loads: int, floats: bool) -> Any:
         low, reach = matrix.top, nothing_reached(shape, matrix)
         begin, step = int32(shape.block * tile), int32(shape.workers * tile)
         v, row, distance, opened = known
+        marked = marks and by_marks(shape)
         first = begin
         while first < shape.m:
             column = int32(first + lane)
@@ -112,6 +119,9 @@ def relax_with(loads: int, floats: bool) -> Any:
             if first != begin:
                 v, row, distance, opened = known_of(inside, duals, matching, tree)
             dual = duals.u[uint32(max(row, int32(0)))]
+            gap = matrix.zero
+            if marked:
+                gap = matrix.bound[uint32(max(row, int32(0)))] - dual
             best, source = matrix.top, int32(-1)
             for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
                 size = min(int32(FRONT_CHUNK), int32(rows - chunk))
@@ -129,10 +139,16 @@ def relax_with(loads: int, floats: bool) -> Any:
                 taken = False
                 if thread < tile and column < shape.m:
                     distance, opened = lowered(column, row, best, source, distance, opened, tree)
-                    low, reach, unreached, taken = weighed(
-                        column, row, distance, opened, least, goal, delta, low, reach, shape,
-                        matrix, tree,
-                    )  # fmt: skip
+                    if marked:
+                        low, reach, unreached, taken, row = weighed_by_bound(
+                            column, row, distance, gap, opened, least, goal, delta, low, reach,
+                            shape, matrix, tree,
+                        )  # fmt: skip
+                    else:
+                        low, reach, unreached, taken = weighed(
+                            column, row, distance, opened, least, goal, delta, low, reach, shape,
+                            matrix, tree,
+                        )  # fmt: skip
                     if unreached:
                         flag = int32(flag | UNREACHED)
                 listed = take_rows(taken, row, distance, dual, listed, following, shape, front)
@@ -153,9 +169,9 @@ def late_flag(level, due, shape):
     return int32(0)
 
 
-def search_with(relax: Any, floats: bool) -> Any:
+def search_with(relax: Any, floats: bool, marks: bool) -> Any:
     """Make `search` for a grid; it ends behind a barrier of all blocks."""
-    gather = gather_with(floats)
+    gather, relax_near = gather_with(floats), relax_near_with(floats)
 
     @cuda.jit(device=True)
     def levels_of(
@@ -174,9 +190,16 @@ def search_with(relax: Any, floats: bool) -> Any:
         inside = uint32(min(column, int32(shape.m - 1)))
         rows, least, reach, flags = free, matrix.zero, matrix.top, int32(UNREACHED)
         done, relaxed, status = int32(0), int64(0), int32(STUCK)
-        # Every second level at least settles the nearest open column for good.
-        for _ in range(2 * shape.m + 8):
-            known = known_of(inside, duals, matching, tree)
+        marked = marks and by_marks(shape)
+        if marked:  # a warp has a tile
+            warp = int32(cuda.threadIdx.x >> 5)
+            column = column_of(warp, int32(cuda.threadIdx.x & 31), shape)
+        its_tile = uint32(min(column, int32(shape.m - 1)))
+        # Every second level at least settles the nearest open column for good, or what is near it.
+        for _ in range(4 * shape.m + 8):
+            if marked and done == 1:
+                cuda.syncthreads()  # the first warp had all tiles; from here on each has its own
+            known = known_of(inside if done == 0 else its_tile, duals, matching, tree)
             if done > 0:
                 rows, least, reach, flags = gather(level, half, shape, matrix, duals, lists, front)
             goal = reach
@@ -192,10 +215,16 @@ def search_with(relax: Any, floats: bool) -> Any:
             if flags & LATE != 0:
                 status = int32(EXPIRED)
                 break
-            relax(
-                done == 0, level, rows, least, goal, delta, late_flag(level, due, shape), known,
-                half, shape, matrix, duals, matching, lists, tree, front,
-            )  # fmt: skip
+            if marked and done > 0:
+                relax_near(
+                    level, rows, least, goal, delta, late_flag(level, due, shape), known, half,
+                    shape, matrix, duals, matching, lists, tree, front,
+                )  # fmt: skip
+            else:
+                relax(
+                    done == 0, level, rows, least, goal, delta, late_flag(level, due, shape),
+                    known, half, shape, matrix, duals, matching, lists, tree, front,
+                )  # fmt: skip
             done, level = int32(done + 1), int32(level + 1)
             relaxed += rows
         count(shape, log, ITERATIONS, done)

@@ -10,7 +10,7 @@ pair        lower half of the tag                 value
 0           rows taken, and flags                 the nearest open column's distance
 1           0                                     the farthest (a rectangle: nearest) free
                                                   column's distance that was reached
-2 and on    a row that was taken                  its ``base``, distance less dual; of floats
+2 and on    a row that was taken, or with `ALL`   its ``base``, distance less dual; of floats
                                                   its ``start``, the distance
 ==========  ====================================  =======================================
 
@@ -55,6 +55,12 @@ MOST = (1 << 24) - 1
 UNREACHED, LATE, MANY, LOST = 1 << 24, 1 << 25, 1 << 26, 1 << 27
 """Flags above the number of rows: a free column without a path, the time is over; and in a block:
 a report of more than AT_ONCE rows, a report or a row that did not come."""
+
+ALL = 2**30
+"""Set beside a row that looks at all columns, where pairs are marked (`near`)."""
+
+ROW = ALL - 1
+"""What of a row's word is its number."""
 
 LOST_ROW = 2 * READERS
 """The place in ``sums`` that says whether a row did not come."""
@@ -144,7 +150,7 @@ def hold_with(floats: bool) -> Any:
         def hold(place, row, value, shape, duals):
             here = uint32(place)
             shape.rows[here], shape.starts[here] = row, value
-            shape.bases[here] = value - duals.u[uint32(row)]
+            shape.bases[here] = value - duals.u[uint32(row & ROW)]
     else:
 
         @cuda.jit(device=True)

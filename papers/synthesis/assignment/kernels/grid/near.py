@@ -1,0 +1,385 @@
+"""Near pairs: a bit a pair says which costs of a row are worth a look.
+
+A search reads every cost of each row of its fronts, and a bid every cost of its row, though few of
+them are small enough to matter. One pass over the costs marks the pairs whose reduced cost is at
+most a threshold: a word of 32 bits for a row and a tile of 32 columns, an eighth of a byte a pair.
+From then on a row's words are read, and the costs that they mark alone.
+
+**Why nothing is overlooked.** Between two markings duals v only fall, so that ``c - v`` of a pair
+that is not marked stays above the row's ``bound``, u when it was marked and the threshold.
+
+- A bid needs the nearest column and the second nearest distance. If the marks show two that are
+  no farther than the bound, no other column can be nearer; else the row looks at all columns.
+- In a search, a row at distance d offers columns that are not marked at least
+  ``d + bound - u``. That is the distance at which the row looks at all columns: its column stays
+  open (`WAITS`) until the search has come so far. Most searches end before.
+
+Where marks are many, as with two different costs alone, they save nothing, and none are used
+(`marks_with`). Where free columns' duals rise again, in scales of eps, there are none (`dense`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import cuda, int32, int64, uint32
+
+from papers.common.gpu.memory_order import load_ahead
+from papers.common.gpu.reductions import FULL_WARP
+from papers.synthesis.assignment.kernels.arguments import FRONT_CHUNK, NEAR
+from papers.synthesis.assignment.kernels.grid.reports import (
+    ALL,
+    ROW,
+    UNREACHED,
+    parts_with,
+    row_at,
+    tell,
+    tell_head_with,
+)
+from papers.synthesis.assignment.kernels.search import (
+    farther,
+    farthest_with,
+    known_of,
+    least_with,
+    lowered,
+    nothing_reached,
+)
+from papers.synthesis.assignment.kernels.team import thread_of, threads_of
+from papers.synthesis.assignment.kernels.words import place_for
+from papers.synthesis.assignment.settings import LARGEST_BLOCK
+
+NOTHING, BIDS, SEARCHES = range(3)
+"""What of a kernel goes by marks; what does not need them has the registers that they take."""
+
+TILE = 32
+"""Columns of a word; a search's tiles have as many where pairs are marked."""
+
+MOST_TILES = LARGEST_BLOCK // TILE
+"""Tiles of a block that are looked at together, at most."""
+
+MARKED, LISTED = 0, 1
+"""Places in ``marked``: whether marks are used, and how many rows a block has taken."""
+
+SPARSE = 16
+"""One pair in so many may be marked at most."""
+
+CLOSED, OPEN, WAITS = 0, 1, 2
+"""A column: its row has looked; has to look at what is near; will have to look at the rest."""
+
+
+def words_for(n: int, m: int) -> int:
+    """Words that the marks of n rows and m columns take."""
+    return n * -(-m // TILE)
+
+
+@cuda.jit(device=True)
+def tiles_of(m):
+    """Words of a row."""
+    return int32((m + 31) >> 5)
+
+
+def mark_with(loads: int) -> Any:
+    """Make `mark` with so many loads in flight a thread."""
+
+    @cuda.jit(device=True)
+    def mark(threshold, shape, matrix, duals, log):
+        """Mark the near pairs, and count them; a barrier has to follow.
+
+        A thread has a column of a strip of rows; a warp's votes about a row are a word.
+        """
+        costs = cuda.local.array(loads, matrix.cost.dtype)
+        held = cuda.local.array(loads, duals.u.dtype)
+        n, m, tiles = shape.n, shape.m, tiles_of(shape.m)
+        thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+        chunks = int32((m + width - 1) // width)
+        strips = int32(max(1, min(n, shape.blocks // chunks)))
+        deep = int32((n + strips - 1) // strips)
+        marks = int64(0)
+        for item in range(shape.block, int32(chunks * strips), shape.blocks):
+            column = int32((item % chunks) * width + thread)
+            begin = int32(item // chunks * deep)
+            end = min(n, int32(begin + deep))
+            inside = min(column, int32(m - 1))
+            v, writes = duals.v[uint32(inside)], thread & 31 == 0 and column < m
+            for i in range(begin, end, loads):
+                for k in range(loads):
+                    row = min(int32(i + k), int32(end - 1))
+                    costs[k] = load_ahead(matrix.cost, int64(row) * m + inside)
+                    held[k] = duals.u[uint32(row)]
+                for k in range(loads):
+                    is_near = column < m and costs[k] - v - held[k] <= threshold
+                    word = int32(cuda.ballot_sync(FULL_WARP, is_near))
+                    if writes and i + k < end:
+                        matrix.near[int64(int32(i + k)) * tiles + (column >> 5)] = word
+                        marks += cuda.popc(word)
+        if marks > 0:
+            cuda.atomic.add(log.totals, NEAR, marks)
+        for i in range(thread_of(shape), n, threads_of(shape)):
+            matrix.bound[i] = duals.u[i] + threshold
+
+    return mark
+
+
+def marks_with(loads: int, divide: Any, meet: Any) -> Any:
+    """Make `marks` from `mark`, a device function that divides, and the grid's barrier."""
+    mark = mark_with(loads)
+
+    @cuda.jit(device=True)
+    def marks(wanted, mean, schedule, shape, matrix, duals, log):
+        """Mark near pairs, if it is wanted, and decide for the block whether they are used."""
+        if wanted:
+            mark(divide(mean * schedule.near, shape.n), shape, matrix, duals, log)
+            meet()
+        if cuda.threadIdx.x == 0:
+            use = int32(0)
+            if wanted and SPARSE * log.totals[NEAR] <= int64(shape.n) * shape.m:
+                use = int32(1)
+            shape.marked[MARKED] = use
+        cuda.syncthreads()
+
+    return marks
+
+
+@cuda.jit(device=True)
+def by_marks(shape):
+    """Whether a search goes by the marks: of one tile a block reads all costs as soon."""
+    return shape.marked[MARKED] != 0 and shape.workers < tiles_of(shape.m)
+
+
+@cuda.jit(device=True)
+def column_of(which, lane, shape):
+    """The column of a lane in one of the block's tiles; it may lie beyond m."""
+    return int32(int32(int32(shape.block + int32(which * shape.workers)) << 5) + lane)
+
+
+@cuda.jit(device=True)
+def offer(place, row, through, claims, shape):
+    """Lower a column's distance, or claim the column if its distance is what this row offers.
+
+    Returns
+    -------
+    bool
+        Whether it is lower.
+    """
+    lower = False
+    if claims != 0:
+        if through == shape.firsts[place]:
+            cuda.atomic.exch(shape.places, place, row)
+    elif through < shape.firsts[place]:
+        cuda.atomic.min(shape.firsts, place, through)
+        lower = True
+    return lower
+
+
+@cuda.jit(device=True)
+def word_of(row, which, size, whole, tiles, shape, matrix):
+    """What is marked of a row in one of the block's tiles; nothing if it looks at all columns."""
+    word = int64(0)
+    if which < size and not whole:
+        tile = int32(shape.block + int32(which * shape.workers))
+        word = int64(matrix.near[int64(row) * tiles + tile]) & FULL_WARP
+    return word
+
+
+def look_with(floats: bool) -> Any:
+    """Make `look`."""
+
+    @cuda.jit(device=True)
+    def offer_pair(k, which, lane, begin, claims, shape, matrix):
+        """What the row in place k of shared memory offers a column; see `offer`."""
+        row = int32(shape.rows[uint32(k)] & ROW)
+        column = min(column_of(which, lane, shape), int32(shape.m - 1))
+        place = uint32(int32(int32(which - begin) << 5) + lane)
+        slack = matrix.cost[int64(row) * shape.m + column] - shape.seconds[place]
+        through = shape.bases[uint32(k)] + slack
+        if floats:
+            through = max(through, shape.starts[uint32(k)])
+        return offer(place, row, through, claims, shape)
+
+    @cuda.jit(device=True)
+    def look_once(claims, size, begin, count, shape, matrix):
+        """One pass of `look`: of the distances, or of the rows that they come from.
+
+        A thread has a row, and looks at what is marked there in one tile after the other; rows
+        that look at all columns are taken by a warp.
+        """
+        thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+        lane, tiles = int32(thread & 31), tiles_of(shape.m)
+        end, lower = int32(begin + count), False
+        for start in range(int32(thread - lane), size, width):
+            k = int32(start + lane)
+            row, whole, last = int32(0), False, begin
+            if k < size:
+                row, last = shape.rows[uint32(k)], end
+                whole = row & ALL != 0
+                row = int32(row & ROW)
+            word = word_of(row, begin, last, whole, tiles, shape, matrix)
+            for which in range(begin, end):
+                # The next tile's word is on its way meanwhile.
+                ahead = word_of(row, int32(which + 1), last, whole, tiles, shape, matrix)
+                while word != 0:
+                    at = int32(cuda.ffs(word) - 1)
+                    word &= word - 1
+                    if offer_pair(k, which, at, begin, claims, shape, matrix):
+                        lower = True
+                word = ahead
+            waiting = int64(cuda.ballot_sync(FULL_WARP, whole)) & FULL_WARP
+            while waiting != 0:
+                at = int32(start + int32(cuda.ffs(waiting) - 1))
+                waiting &= waiting - 1
+                for which in range(begin, end):
+                    if offer_pair(at, which, lane, begin, claims, shape, matrix):
+                        lower = True
+        return lower
+
+    @cuda.jit(device=True)
+    def look(size, begin, count, shape, matrix):
+        """Lower the distances of so many of the block's tiles by the rows in shared memory.
+
+        ``firsts`` has the tiles' distances before and behind, ``seconds`` their duals v, and
+        ``places`` gets the rows. Barriers of the block stand on both sides.
+
+        Race: threads lower a distance by an atomic minimum, and read it before without one, to
+        see whether that is worth it; what they read is too large at most. Of several rows that
+        offer the same distance any may claim the column.
+        """
+        for claims in range(2):
+            lower = look_once(int32(claims), size, begin, count, shape, matrix)
+            if claims == 0:
+                cuda.syncthreads()
+                if not cuda.any_sync(FULL_WARP, lower):
+                    break
+
+    return look
+
+
+@cuda.jit(device=True)
+def weighed_by_bound(
+    column, row, distance, gap, opened, least, goal, delta, low, reach, shape, matrix, tree
+):
+    """As `search.weighed`, where a row first looks at what is near, and later at the rest.
+
+    Parameters
+    ----------
+    gap : D
+        What the row's bound is above its dual.
+
+    Returns
+    -------
+    low, reach : D
+    unreached, taken : bool
+    row : int32
+        With ALL set if it looks at all columns.
+    """
+    unreached, taken = False, False
+    if row < 0:
+        if distance == matrix.top:
+            unreached = True
+        else:
+            reach = farther(reach, distance, shape)
+    elif opened != CLOSED:
+        beyond = distance + gap
+        key = beyond
+        if opened == OPEN:
+            key = distance
+        low = min(low, key)
+        if key - least <= delta and key < goal:
+            taken = True
+            left = int32(WAITS)
+            if beyond - least <= delta and beyond < goal:
+                left = int32(CLOSED)
+                row = int32(row | ALL)
+            tree.opened[uint32(column)] = left
+    return low, reach, unreached, taken, row
+
+
+def relax_near_with(floats: bool) -> Any:
+    """Make `relax_near`."""
+    look, take_part, tell_head = look_with(floats), parts_with(floats), tell_head_with(floats)
+    least_of_warp, farthest_of_warp = least_with(floats), farthest_with(floats)
+
+    @cuda.jit(device=True)
+    def relax_near(
+        level, rows, least, goal, delta, flag, known, half, shape, matrix, duals, matching, lists,
+        tree, front,
+    ):  # fmt: skip
+        """As `levels.relax` of a front of matched rows, by marked pairs.
+
+        All tiles of the block are looked at together: a warp has a tile's columns before and
+        behind, and threads have rows of tiles between.
+
+        Parameters
+        ----------
+        known : (D, int32, D, int32)
+            `search.known_of` the lane's column in the tile of the warp's number.
+        """
+        thread = int32(cuda.threadIdx.x)
+        lane, warp, warps = int32(thread & 31), int32(thread >> 5), int32(cuda.blockDim.x >> 5)
+        tiles, following = tiles_of(shape.m), int32(level + 1)
+        own = int32(int32(int32(tiles - shape.block) + int32(shape.workers - 1)) // shape.workers)
+        low, reach = matrix.top, nothing_reached(shape, matrix)
+        if thread == 0:
+            shape.marked[LISTED] = 0
+        for begin in range(int32(0), own, int32(MOST_TILES)):
+            count = min(int32(MOST_TILES), int32(own - begin))
+            v, row, distance, opened = known
+            dual, gap = matrix.zero, matrix.zero
+            for which in range(warp, count, warps):
+                column = column_of(int32(begin + which), lane, shape)
+                inside = uint32(min(column, int32(shape.m - 1)))
+                v_here, distance_here = v, distance
+                if begin + which != warp:
+                    v_here, distance_here = duals.v[inside], tree.distance[inside]
+                place = uint32(int32(which << 5) + lane)
+                shape.firsts[place], shape.seconds[place] = distance_here, v_here
+                shape.places[place] = int32(-1)
+            if begin == 0:
+                dual = duals.u[uint32(max(row, int32(0)))]
+                gap = matrix.bound[uint32(max(row, int32(0)))] - dual
+            cuda.syncthreads()
+            for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
+                size = min(int32(FRONT_CHUNK), int32(rows - chunk))
+                if rows > FRONT_CHUNK:
+                    cuda.syncthreads()
+                    take_part(False, level, chunk, size, half, shape, matrix, duals, lists, front)
+                    cuda.syncthreads()
+                look(size, begin, count, shape, matrix)
+            cuda.syncthreads()
+            for which in range(warp, count, warps):
+                column = column_of(int32(begin + which), lane, shape)
+                inside = uint32(min(column, int32(shape.m - 1)))
+                if begin + which != warp:
+                    v, row, distance, opened = known_of(inside, duals, matching, tree)
+                    dual = duals.u[uint32(max(row, int32(0)))]
+                    gap = matrix.bound[uint32(max(row, int32(0)))] - dual
+                place = uint32(int32(which << 5) + lane)
+                best, source = shape.firsts[place], shape.places[place]
+                taken = False
+                if column < shape.m:
+                    distance, opened = lowered(column, row, best, source, distance, opened, tree)
+                    low, reach, unreached, taken, row = weighed_by_bound(
+                        column, row, distance, gap, opened, least, goal, delta, low, reach, shape,
+                        matrix, tree,
+                    )  # fmt: skip
+                    if unreached:
+                        flag = int32(flag | UNREACHED)
+                rank = place_for(taken, shape.marked, LISTED)
+                if taken:
+                    value = distance
+                    if not floats:
+                        value = distance - dual
+                    tell(row_at(rank, following, shape.block, shape), following, row, value, front)
+            cuda.syncthreads()  # the next tiles go to the same words
+        if cuda.any_sync(FULL_WARP, flag & UNREACHED != 0):
+            flag = int32(flag | UNREACHED)
+        low, reach = least_of_warp(low), farthest_of_warp(reach, shape)
+        if lane == 0:
+            shape.firsts[warp], shape.seconds[warp], shape.places[warp] = low, reach, flag
+        cuda.syncthreads()
+        if warp == 0:
+            other = min(lane, int32(warps - 1))
+            low, reach = shape.firsts[uint32(other)], shape.seconds[uint32(other)]
+            flag = shape.places[uint32(other)]
+            tell_head(following, shape.marked[LISTED], flag, low, reach, shape, front)
+
+    return relax_near
