@@ -12,6 +12,9 @@ LARGEST_BLOCK = 1024
 NEAR = 48
 """Where pairs are marked, see `Settings.near`."""
 
+SPARSE = 16
+"""One pair in so many may be marked at most, where marks are used."""
+
 ALONE = 64
 """The longest side of a problem that one block solves by default."""
 
@@ -69,6 +72,8 @@ class Settings:
     near : int
         A grid marks pairs whose reduced cost is at most this times ``mean / n`` and reads no other
         costs while those suffice (`kernels.grid.near`); 0: it reads all.
+    near_least : int
+        Marked pairs a row, in the mean, without which no mark is used.
 
     Raises
     ------
@@ -96,6 +101,7 @@ class Settings:
     tile: int = 32
     loads: int = 8
     near: int = 0
+    near_least: int = 16
 
     def __post_init__(self) -> None:
         least = {"divisor": 2, "lifts": 1, "stall_rounds": 1, "sampled_rows": 1, "threads": WARP,

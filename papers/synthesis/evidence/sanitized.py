@@ -81,7 +81,7 @@ def by_marks(n: int = 150) -> int:
     costs = (g.integers(0, 10 * n, (n, n)), g.integers(0, 2**50, (n, n)), g.normal(size=(n, n)))
     for cost in costs:
         for blocks in (2, -(-n // 32)):
-            marked = dataclasses.replace(few, near=6, blocks=blocks, start_rounds=2)
+            marked = dataclasses.replace(few, near=6, near_least=0, blocks=blocks, start_rounds=2)
             _proved(cost, solver.solve(cost, settings=marked), False)
     return 2 * len(costs)
 

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from papers.synthesis.assignment.kernels.grid import near
-from papers.synthesis.assignment.settings import Settings
+from papers.synthesis.assignment.settings import SPARSE, WARP, Settings
 
 COUNTERS = ("rounds", "iterations", "barriers", "bids", "relaxed", "rescalings", "near")
 """The counters that the floor is made of; the first three are shown."""
@@ -46,10 +45,10 @@ def bytes_read(n: int, m: int, size: int, counts: Mapping[str, float]) -> float:
     rows = float(n * counts["rescalings"] + columns + sampled)
     of_bid = of_relaxed = float(m * size)
     marked = counts["near"]
-    if 0 < near.SPARSE * marked <= n * m:
+    if n * Settings().near_least <= marked <= n * m / SPARSE:
         rows += n
         of_bid = m / 8 + size * marked / n
-        if m > BLOCKS * near.TILE:
+        if m > BLOCKS * WARP:
             of_relaxed = of_bid
     return float(rows * m * size + counts["bids"] * of_bid + counts["relaxed"] * of_relaxed)
 

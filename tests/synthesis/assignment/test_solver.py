@@ -16,8 +16,8 @@ from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment import reference, solver
 from papers.synthesis.assignment.costs import prepare
 from papers.synthesis.assignment.kernels import integers, words
-from papers.synthesis.assignment.kernels.grid import chains, near
-from papers.synthesis.assignment.settings import Settings
+from papers.synthesis.assignment.kernels.grid import chains
+from papers.synthesis.assignment.settings import SPARSE, Settings
 from papers.synthesis.solvers import SOLVERS
 
 SMALL = {"threads": 32, "blocks": 3, "loads": 2}
@@ -207,7 +207,15 @@ def test_large_matrices_have_large_blocks_narrow_buckets_and_marks(n, threads, d
 
 # ------------------------------------------------------------------------------- near pairs
 
-MARKS = {"threads": 64, "loads": 2, "warps_a_row": 2, "tile": 32, "near": 3, "start_rounds": 2}
+MARKS = {
+    "threads": 64,
+    "loads": 2,
+    "warps_a_row": 2,
+    "tile": 32,
+    "near": 3,
+    "near_least": 0,
+    "start_rounds": 2,
+}
 
 
 @pytest.mark.parametrize("scale_above", [80, 1000])
@@ -240,6 +248,17 @@ def test_marks_are_those_within_the_threshold():
     assert solver.download(state).counters["near"] == marked.sum()
 
 
+def test_few_marks_are_not_used(monkeypatch):
+    """Three a row are not worth it by default: the bids of `look_at_nothing` are not made."""
+    monkeypatch.setattr(chains, "marked_with", lambda loads: look_at_nothing)
+    assert integers.assign_with(5, False, 1) is integers.assign_with(5, False, 1)  # made of it
+    cost = KINDS["uniform"](np.random.default_rng(2), 70, 70)
+    settings = Settings(**MARKS | {"loads": 5, "near_least": 16}, blocks=3)
+    answer = solver.solve(cost, settings=settings)
+    assert_optimal(cost, answer)
+    assert 70 < answer.counters["near"] < 16 * 70
+
+
 @cuda.jit(device=True)
 def look_at_nothing(shape, matrix, held, row, turn, power):
     raise AssertionError
@@ -258,7 +277,7 @@ def test_many_marks_are_not_used(kind, used, monkeypatch):
     else:
         answer = solver.solve(cost, settings=settings)
         assert_optimal(cost, answer)
-        assert near.SPARSE * answer.counters["near"] > cost.size
+        assert SPARSE * answer.counters["near"] > cost.size
 
 
 def test_sums_of_wide_costs_do_not_overflow():

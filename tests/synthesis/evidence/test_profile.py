@@ -90,3 +90,22 @@ def test_the_parts_of_a_call_on_the_device_are_told_as_they_were():
         assert f"| {words} | {found[64, what]:.1f} | {found[256, what]:.1f} |" in page
     goal = calls.BESIDE[-1].most_us
     assert goal < found[64, "call"] - found[64, "run"] < 10 * goal
+
+
+def test_the_page_has_what_near_pairs_were_measured_to_save():
+    """Of several seeds the run in the middle; every optimum is the same with marks and without."""
+    found = pd.read_csv(HOME / "evidence/near.csv")
+    page = (HOME / "RESULTS.md").read_text()
+    assert (found.groupby(["n", "costs", "seed"])["cost"].nunique() == 1).all()
+    for (n, costs), runs in found.groupby(["n", "costs"]):
+        told = []
+        for near in (0, 48):
+            ways = runs[runs["near"] == near].sort_values("dense_ms")
+            middle = ways.iloc[(len(ways) - 1) // 2]
+            told += [f"{middle['dense_ms']:.4g}", str(middle["iterations"])]
+        told.append(f"{middle['marked'] / n:.3g}")
+        assert f"| {n} | {costs} | {' | '.join(told)} |" in page
+    times = found.pivot_table(values="dense_ms", index=["n", "costs"], columns="near")
+    ratio = times[48] / times[0]
+    assert (ratio.loc[20000] < 0.65).all()
+    assert ratio.loc[(8192, "normal")] > 4  # of less than two marks a row

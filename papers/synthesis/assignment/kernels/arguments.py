@@ -103,6 +103,7 @@ class Schedule(NamedTuple):
     repairs: Int32
     lifts: Int32
     near: Int32
+    near_least: Int32
 
 
 class Matrix(NamedTuple):

@@ -53,7 +53,15 @@ SCHEDULES = {
 }
 
 
-MARKED = {"threads": 32, "loads": 2, "tile": 32, "near": 1, "start_rounds": 2, "scale_above": 1000}
+MARKED = {
+    "threads": 32,
+    "loads": 2,
+    "tile": 32,
+    "near": 1,
+    "near_least": 0,
+    "start_rounds": 2,
+    "scale_above": 1000,
+}
 """Of marks a tile has a warp's columns, so that matrices are larger."""
 
 SCHEDULES |= {

@@ -14,8 +14,10 @@ that is not marked stays above the row's ``bound``, u when it was marked and the
   ``d + bound - u``. That is the distance at which the row looks at all columns: its column stays
   open (`WAITS`) until the search has come so far. Most searches end before.
 
-Where marks are many, as with two different costs alone, they save nothing, and none are used
-(`marks_with`). Where free columns' duals rise again, in scales of eps, there are none (`dense`).
+Where marks are many, as with two different costs alone, they save nothing; where they are few, as
+with normal costs, whose least lie far apart, most rows soon look at all columns. In both cases none
+are used (`marks_with`). Where free columns' duals rise again, in scales of eps, there are none
+(`dense`).
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from papers.synthesis.assignment.kernels.search import (
 )
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import place_for
-from papers.synthesis.assignment.settings import LARGEST_BLOCK
+from papers.synthesis.assignment.settings import LARGEST_BLOCK, SPARSE
 
 NOTHING, BIDS, SEARCHES = range(3)
 """What of a kernel goes by marks; what does not need them has the registers that they take."""
@@ -59,9 +61,6 @@ MOST_TILES = LARGEST_BLOCK // TILE
 
 MARKED, LISTED = 0, 1
 """Places in ``marked``: whether marks are used, and how many rows a block has taken."""
-
-SPARSE = 16
-"""One pair in so many may be marked at most."""
 
 CLOSED, OPEN, WAITS = 0, 1, 2
 """A column: its row has looked; has to look at what is near; will have to look at the rest."""
@@ -131,8 +130,12 @@ def marks_with(loads: int, divide: Any, meet: Any) -> Any:
             mark(divide(mean * schedule.near, shape.n), shape, matrix, duals, log)
             meet()
         if cuda.threadIdx.x == 0:
-            use = int32(0)
-            if wanted and SPARSE * log.totals[NEAR] <= int64(shape.n) * shape.m:
+            use, marked = int32(0), log.totals[NEAR]
+            if (
+                wanted
+                and SPARSE * marked <= int64(shape.n) * shape.m
+                and marked >= int64(shape.n) * schedule.near_least
+            ):
                 use = int32(1)
             shape.marked[MARKED] = use
         cuda.syncthreads()
