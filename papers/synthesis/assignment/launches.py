@@ -247,7 +247,7 @@ def held_words(m: int, settings: Settings) -> int:
 
 
 def marks_for(m: int, settings: Settings) -> int:
-    """What goes by marks of near pairs (`kernels.grid.near`).
+    """Choose what goes by marks of near pairs (`kernels.grid.near`).
 
     Bids do where any are made, and searches if some block has more than one tile of columns: with
     one, it reads all costs of a front as soon as those that are marked.

@@ -119,7 +119,7 @@ def finish(status, log):
 
 @cuda.jit(device=True)
 def mark_nothing(wanted, mean, schedule, shape, matrix, duals, log):
-    """What a kernel without marks has in place of `near.marks_with`."""
+    """Mark nothing: it stands in kernels without marks in place of `near.marks_with`'s."""
 
 
 def scales_with(

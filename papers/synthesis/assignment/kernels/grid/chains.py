@@ -109,7 +109,7 @@ def all_with(loads: int) -> Any:
 
     @cuda.jit(device=True)
     def look_at_all(shape, matrix, held, row, turn, power):
-        """What a thread sees of the nearest columns, of all of its group's: as `two_nearest`."""
+        """Find the nearest of all columns that are the thread's; as `two_nearest`."""
         costs = cuda.local.array(loads, matrix.cost.dtype)
         values = cuda.local.array(loads, shape.firsts.dtype)
         owners = cuda.local.array(loads, int32)

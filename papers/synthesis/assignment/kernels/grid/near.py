@@ -51,7 +51,7 @@ from papers.synthesis.assignment.kernels.words import place_for
 from papers.synthesis.assignment.settings import LARGEST_BLOCK, SPARSE
 
 NOTHING, BIDS, SEARCHES = range(3)
-"""What of a kernel goes by marks; what does not need them has the registers that they take."""
+"""Parts of a kernel that go by marks; without them the others have the registers they take."""
 
 TILE = 32
 """Columns of a word; a search's tiles have as many where pairs are marked."""
@@ -176,7 +176,7 @@ def offer(place, row, through, claims, shape):
 
 @cuda.jit(device=True)
 def word_of(row, which, size, whole, tiles, shape, matrix):
-    """What is marked of a row in one of the block's tiles; nothing if it looks at all columns."""
+    """Load a row's marks in one of the block's tiles; none if it looks at all columns."""
     word = int64(0)
     if which < size and not whole:
         tile = int32(shape.block + int32(which * shape.workers))
@@ -189,7 +189,7 @@ def look_with(floats: bool) -> Any:
 
     @cuda.jit(device=True)
     def offer_pair(k, which, lane, begin, claims, shape, matrix):
-        """What the row in place k of shared memory offers a column; see `offer`."""
+        """Offer a column what the row in place k of shared memory has; see `offer`."""
         row = int32(shape.rows[uint32(k)] & ROW)
         column = min(column_of(which, lane, shape), int32(shape.m - 1))
         place = uint32(int32(int32(which - begin) << 5) + lane)

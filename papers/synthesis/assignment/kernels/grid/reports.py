@@ -60,7 +60,7 @@ ALL = 2**30
 """Set beside a row that looks at all columns, where pairs are marked (`near`)."""
 
 ROW = ALL - 1
-"""What of a row's word is its number."""
+"""The bits of a row's word that are its number."""
 
 LOST_ROW = 2 * READERS
 """The place in ``sums`` that says whether a row did not come."""
