@@ -74,6 +74,11 @@ def _overwrite(flat: Any, source: np.ndarray) -> None:
     if not workers:
         return
     # Pinned memory and streams are made here; only the copies are the threads'.
+    if workers == 1:
+        room = _buffer(0)[: source.nbytes].view(source.dtype)
+        np.copyto(room, source)
+        device.overwrite(flat, room)  # a transfer on the default stream is awaited
+        return
     buffers = [_buffer(k)[: step * source.itemsize].view(source.dtype) for k in range(workers)]
     streams, gpu = [device.stream() for _ in range(workers)], device.number()
 

@@ -131,10 +131,19 @@ def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray
     shift, spread = (high if maximize else low), high - low
     if shift == 0 and not maximize and array.dtype == work:
         return array, 0, spread
-    left, right = (shift, array) if maximize else (array, shift)
-    moved = np.empty(array.shape, work)  # one pass in 64 bits, no array of 64 bits
-    np.subtract(left, right, out=moved, dtype=np.int64, casting="unsafe")
-    return moved, shift, spread
+    return moved(array, shift, work, maximize), shift, spread
+
+
+def moved(array: np.ndarray, shift: int, work: np.dtype, maximize: bool) -> np.ndarray:
+    """Return ``array - shift``, or ``shift - array`` when maximizing, in a type that holds it.
+
+    Both passes are in that type and wrap around: the difference fits, so it is what comes out.
+    """
+    found = array.astype(work)
+    wrapped = np.array(shift).astype(work)
+    if maximize:
+        return np.subtract(wrapped, found, out=found)
+    return np.subtract(found, wrapped, out=found)
 
 
 def integer_type(low: int, high: int, dtype: Any) -> np.dtype:

@@ -117,8 +117,7 @@ class Workspace(pool.Pooled):
         self.memory = device.empty(whole, np.uint8)
         self.host = device.staging(whole if self.staged else self.answer_bytes, np.uint8)
         self.arrays = {
-            name: self.memory[start : start + size * kind.itemsize].view(kind)
-            for name, (start, size, kind) in self.places.items()
+            name: device.part(self.memory, *place) for name, place in self.places.items()
         }
         if self.owns and not self.staged:
             self.arrays["cost"] = device.empty(costs.size, costs.dtype)

@@ -115,7 +115,7 @@ def adopt(array: Any, stream: int = device.DEFAULT_STREAM) -> DeviceMatrix:
     if not rows or not columns:
         return DeviceMatrix(np.empty(0, array.dtype), (rows, columns), False, stream)
     by_columns = not array.flags["C_CONTIGUOUS"]
-    flat = array.ravel(order="F") if by_columns else array.reshape(rows * columns)
+    flat = device.part(array, 0, rows * columns, array.dtype)
     return DeviceMatrix(flat, (rows, columns), by_columns, stream)
 
 
@@ -238,44 +238,45 @@ class Look(pool.Pooled):
 
 
 def extremes(flat: Any, stream: int = device.DEFAULT_STREAM) -> tuple[int, int]:
-    """Return the smallest and the largest of int64[total] in device memory; of none 0 and 0."""
+    """Return the smallest and the largest of int32[total] or int64[total]; of none 0 and 0.
+
+    They are in device memory.
+    """
     total = int(flat.shape[0])
     if not total:
         return 0, 0
     grid = grid_stride(total)
-    key = ("extremes", total, *pool.machine())
+    key = ("extremes", total, np.dtype(flat.dtype).name, *pool.machine())
+    kernel = k.bound if flat.dtype == np.int64 else k.bound_narrow
     with pool.borrowed(
-        key,
-        lambda: Look(key, k.bound, grid, np.int64, 2 * grid[0], (np.int64(total),), flat),
+        key, lambda: Look(key, kernel, grid, np.int64, 2 * grid[0], (np.int64(total),), flat)
     ) as look:
         found = look.at(flat, stream)
         return int(found[::2].min()), int(found[1::2].max())
 
 
-def judged(
-    shape: tuple[int, int], flat: Any, maximize: bool, stream: int = device.DEFAULT_STREAM
-) -> float:
-    """Check working costs of float64 in device memory, and return the slack that is let be.
+def lines_of(
+    shape: tuple[int, int], flat: Any, stream: int = device.DEFAULT_STREAM
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Check working costs of float64 in device memory, and return what bounds each row.
 
     Parameters
     ----------
     shape : tuple of int
         ``(n, m)``.
     flat : device float64[n * m]
-    maximize : bool
-        Whether they are the negated costs.
     stream : int
         Handle of the stream that writes them.
 
     Returns
     -------
-    float
-        As `papers.synthesis.assignment.costs.loose_slack`.
+    sizes, lows, highs : float64[n]
+        The least size, the lowest and the highest of each row's finite costs.
 
     Raises
     ------
     ValueError
-        As `papers.synthesis.assignment.costs.prepare`, for floats.
+        For NaN, an infinity of the wrong sign, and a row without finite costs.
     """
     n, m = shape
     block = grid_stride(m)[1]
@@ -287,12 +288,35 @@ def judged(
         found = look.at(flat, stream).reshape(4, n).copy()
     sizes, lows, highs, faults = (found[line] for line in (f.LEAST, f.LOW, f.HIGH, f.FAULT))
     check_floats(bool((faults == f.NOT_A_NUMBER).any()), bool((faults == f.INFINITE).any()))
-    low, high = float(lows.min()), float(highs.max())
-    if np.isinf(low):  # no finite cost at all
-        raise ValueError(INFEASIBLE)
-    if maximize:
-        low, high = -high, -low
-    loose = loose_slack(low, high, sizes, m)
     if np.isinf(sizes).any():
         raise ValueError(INFEASIBLE)
-    return loose
+    return sizes, lows, highs
+
+
+def judged(
+    shape: tuple[int, int], flat: Any, maximize: bool, stream: int = device.DEFAULT_STREAM
+) -> float:
+    """Check working costs of float64 in device memory, and return the slack that is let be.
+
+    Parameters
+    ----------
+    shape, flat, stream
+        See `lines_of`.
+    maximize : bool
+        Whether they are the negated costs.
+
+    Returns
+    -------
+    float
+        As `papers.synthesis.assignment.costs.loose_slack`.
+
+    Raises
+    ------
+    ValueError
+        As `papers.synthesis.assignment.costs.prepare`, for floats.
+    """
+    sizes, lows, highs = lines_of(shape, flat, stream)
+    low, high = float(lows.min()), float(highs.max())
+    if maximize:
+        low, high = -high, -low
+    return loose_slack(low, high, sizes, shape[1])

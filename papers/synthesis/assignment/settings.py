@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,6 +124,7 @@ class Settings:
         return {name: n * share // 1000 for name, share in shares.items()}
 
     @classmethod
+    @functools.lru_cache(maxsize=256)  # every run asks
     def for_shape(cls, n: int, m: int, cost_bytes: int = 4) -> Settings:
         """The settings for so many rows and columns, ``n <= m``, and bytes a cost.
 

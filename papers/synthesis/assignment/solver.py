@@ -13,7 +13,9 @@ from papers.common.deadline import check_seconds, in_words
 from papers.common.gpu import device
 from papers.common.gpu.state import DeviceState
 from papers.common.model import Assignment, GivenUpError
+from papers.common.problems.assignment import as_matrix
 from papers.common.problems.costs_on_device import ResidentCosts
+from papers.synthesis.assignment import sending
 from papers.synthesis.assignment.costs import INFEASIBLE, Costs, finish, prepare
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
@@ -89,7 +91,10 @@ def upload(
     if isinstance(cost, ResidentCosts):
         cost = adopt(cost.array)
     if not isinstance(cost, DeviceMatrix):
-        costs = prepare(cost, maximize, dtype)
+        array = as_matrix(cost)
+        if dtype is None and sending.goes(array):
+            return _upload_sent(array, maximize, settings, seconds)
+        costs = prepare(array, maximize, dtype)
         chosen = settings or default_settings(*costs.shape, costs.dtype.itemsize)
         state = State(costs, chosen, seconds)
         if costs.size:
@@ -99,9 +104,20 @@ def upload(
     elif not cost.flat.size:
         return upload(np.zeros(cost.shape, cost.dtype), maximize, dtype, settings, seconds)
     else:
-        state = _upload_resident(cost, maximize, dtype, settings, seconds)
+        return _upload_resident(cost, maximize, dtype, settings, seconds)
     if state.workspace is not None:
         state.workspace.set(state.costs, seconds)
+    return state
+
+
+def _upload_sent(
+    array: np.ndarray, maximize: bool, settings: Settings | None, seconds: float | None
+) -> State:
+    """Copy costs of the host to the device as they are, and go on there."""
+    given, room = sending.send(array)
+    state = _upload_resident(given, maximize, None, settings, seconds)
+    state.costs = replace(state.costs, cost=array)  # the answer's costs are the host's
+    sending.keep(room, state, state.workspace)
     return state
 
 
@@ -121,6 +137,7 @@ def _upload_resident(
         matrix = room.arrays["cost"]
     loose = judged(shape, matrix, maximize, given.stream) if way.work.kind == "f" else 0
     state.costs = replace(costs, matrix=matrix, loose=loose)
+    room.set(state.costs, seconds)
     return state
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numba import cuda
 
 from papers.common.gpu import device
+from papers.common.gpu.copying import to_device_by_chunks
 from papers.common.gpu.launch import Launch, bind, registers_for
 from papers.common.gpu.limits import largest
 from papers.common.gpu.signals import Mailbox
@@ -96,15 +97,12 @@ def group_of(
     lines[:, :2] = shapes
     lines[1:, 2:] = np.cumsum(shapes[:-1], axis=0)
     first = np.concatenate([[0], np.cumsum(sizes[:-1])]).astype(np.int64)
-    flat = (
-        matrices[0] if len(matrices) == 1 else np.concatenate([one.reshape(-1) for one in matrices])
-    )
     spread = max(stacks[number].spread for number in numbers)
     one_by_one = is_one_by_one(kind, width, spread)
     group = Group(numbers, len(shapes), COUNTS if one_by_one else arguments.TOTALS)
     group.mailbox = Mailbox()
     a = group.arrays
-    a["cost"] = device.to_device(flat.reshape(-1))
+    a["cost"] = _on_device([stacks[number] for number in numbers])
     a["first"], a["lines"] = device.to_device(first), device.to_device(lines.reshape(-1))
     loose = np.concatenate([stacks[number].loose for number in numbers])
     rows, columns = map(int, shapes.sum(axis=0))
@@ -119,6 +117,17 @@ def group_of(
         launch = _each(group, np.dtype(kind), width, loose, (rows, columns), limit, spread)
     group.launches["assign"] = launch
     return group
+
+
+def _on_device(stacks: list[Stack]) -> Any:
+    """Return all costs of some stacks in device memory, one after the other."""
+    matrices = [stack.matrices for stack in stacks]
+    if stacks[0].resident:  # then it is the only one
+        return matrices[0].reshape(matrices[0].size)
+    flat = (
+        matrices[0] if len(matrices) == 1 else np.concatenate([one.reshape(-1) for one in matrices])
+    )
+    return to_device_by_chunks(flat.reshape(-1))
 
 
 def is_one_by_one(kind: str, width: int, spread: int) -> bool:

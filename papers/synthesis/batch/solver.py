@@ -12,12 +12,14 @@ from papers.common.deadline import check_seconds, in_words
 from papers.common.gpu import device
 from papers.common.model import Assignment, GivenUpError, Solver
 from papers.common.problems.assignment import as_matrix, total_cost
+from papers.synthesis.assignment import sending
 from papers.synthesis.assignment.costs import INFEASIBLE as INFEASIBLE_COSTS
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.batch.costs import Stack, stack_of, stacks_of
 from papers.synthesis.batch.kernels import solve as kernels
 from papers.synthesis.batch.launches import Group, group_of
 from papers.synthesis.batch.reference import COUNTS
+from papers.synthesis.batch.resident import DeviceStack, stack_on_device, takes
 
 
 @dataclass
@@ -26,7 +28,7 @@ class State:
 
     Attributes
     ----------
-    costs : ndarray[k, n, m], or list of ndarray[n_i, m_i]
+    costs : ndarray[k, n, m], device array[k, n, m], or list of ndarray[n_i, m_i]
         The caller's.
     single : bool
         Whether the caller gave one matrix, and gets one answer.
@@ -39,6 +41,8 @@ class State:
     solved : bool
     settled : bool
         Whether the host has heard of the end of every launch.
+    sent : Pooled or None
+        Memory of a stack that went to the device as it was.
     """
 
     costs: Any
@@ -49,6 +53,7 @@ class State:
     groups: list[Group] = field(default_factory=list)
     solved: bool = False
     settled: bool = True
+    sent: Any = None
 
 
 class Answers(Sequence[Assignment]):
@@ -64,7 +69,7 @@ class Answers(Sequence[Assignment]):
 
     def __init__(self, state: State, parts: list[tuple[np.ndarray, ...]], counters: dict[str, int]):
         self._costs, self._maximize, self.counters = state.costs, state.maximize, counters
-        of_stack = isinstance(state.costs, np.ndarray)
+        of_stack = not isinstance(state.costs, list)
         lines = zip(*parts, strict=True) if parts else ((), (), (), ())
         self.row_ind, self.col_ind, self.row_duals, self.column_duals = (
             line[0] if of_stack else [one[0] for one in line] for line in map(list, lines)
@@ -100,7 +105,7 @@ def upload(costs: Any, maximize: bool = False, seconds: float | None = None) -> 
 
     Parameters
     ----------
-    costs : array_like[k, n, m], sequence of array_like[n_i, m_i], or array_like[n, m]
+    costs : array_like[k, n, m], DeviceStack, sequence of array_like[n_i, m_i], or array_like[n, m]
         A stack, matrices of any sizes, or one matrix; sides up to 1024. Integers, booleans or
         floats; ``inf`` (``-inf`` when maximizing) forbids a pair. Arrays are not copied: `download`
         reads the assigned costs from them.
@@ -114,17 +119,22 @@ def upload(costs: Any, maximize: bool = False, seconds: float | None = None) -> 
         Bad costs (`papers.synthesis.batch.costs`) or a bad limit of time.
     """
     check_seconds(seconds)
-    several = _are_several(costs)
-    if several and isinstance(costs, Sequence):
-        kept: Any = [as_matrix(one) for one in costs]
-        stacks = stacks_of(kept, maximize)
-    elif several:
-        kept = np.asarray(costs)
+    room = None
+    if isinstance(costs, DeviceStack):
+        several, kept = True, costs.array
+        flat = device.part(kept, 0, kept.size, kept.dtype)
+        stack = stack_on_device(flat, kept.shape, maximize)
+        stacks = [stack or stack_of(device.to_host(kept), maximize)]
+    elif _are_several(costs) and isinstance(costs, Sequence):
+        several, kept = True, [as_matrix(one) for one in costs]
         stacks = stacks_of(kept, maximize)
     else:
-        kept = as_matrix(costs)[None]
-        stacks = [stack_of(kept, maximize)]
-    state = State(kept, not several, bool(maximize), seconds, stacks)
+        several = _are_several(costs)
+        kept = np.asanyarray(costs) if several else as_matrix(costs)[None]
+        stacks, room = _stacks_of_host(kept, maximize)
+    state = State(kept, not several, bool(maximize), seconds, stacks, sent=room)
+    if room is not None:
+        sending.keep(room, state)
     by_group: dict[tuple[str, int], list[int]] = {}
     for number, stack in enumerate(stacks):
         if stack.matrices.size:
@@ -133,6 +143,26 @@ def upload(costs: Any, maximize: bool = False, seconds: float | None = None) -> 
         _check_count(sum(len(stacks[number].matrices) for number in numbers))
         state.groups.append(group_of(state.stacks, kind, width, numbers, state.seconds))
     return state
+
+
+def _stacks_of_host(costs: np.ndarray, maximize: bool) -> tuple[list[Stack], Any]:
+    """Bring matrices of one shape into working form: where they are, or, if they are many, there.
+
+    Returns
+    -------
+    list of Stack
+        One, and none for other dimensions than three.
+    Room or None
+        Device memory that the stack needs.
+    """
+    if type(costs) is np.ndarray and takes(costs):
+        lines = costs.reshape(-1, costs.shape[2])
+        if sending.goes(lines):
+            sent, room = sending.send(lines)
+            stack = stack_on_device(sent.flat, costs.shape, maximize)  # type: ignore[arg-type]
+            if stack is not None:
+                return [stack], room
+    return stacks_of(costs, maximize), None
 
 
 def _are_several(costs: Any) -> bool:
@@ -172,12 +202,16 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         if not state.settled:  # an interrupted run: its words are still to come
             group.forget()
     state.settled = False
+    if state.sent is not None:
+        state.sent.whole = False
     for group in state.groups:
         launch = group.launches["assign"]
         launch.reset()
         launch()
     told = [group.payload() for group in state.groups]
     state.settled = True
+    if state.sent is not None:
+        state.sent.whole = True
     if any(told):
         _raise(state)
     state.solved = True
@@ -249,9 +283,14 @@ def _in_callers_terms(
     k, n, _ = stack.matrices.shape
     wide = np.float64 if stack.matrices.dtype.kind == "f" else np.int64
     columns = column.astype(np.int64)
-    rows = np.broadcast_to(np.arange(n), (k, n)).copy()
-    sign = -1 if maximize else 1
-    mine, other = sign * u.astype(wide) + stack.shift, sign * v.astype(wide)
+    rows = np.empty((k, n), np.int64)
+    rows[:] = np.arange(n)
+    mine, other = u.astype(wide), v.astype(wide)
+    if maximize:
+        np.negative(mine, out=mine)
+        np.negative(other, out=other)
+    if stack.shift:
+        mine += stack.shift
     if stack.turned:
         order = np.argsort(columns, axis=1)
         rows, columns = np.take_along_axis(columns, order, 1), order

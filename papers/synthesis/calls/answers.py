@@ -40,7 +40,7 @@ class Shelf(pool.Pooled):
         found = []
         for part in parts:
             self.host[at : at + part.size] = part
-            found.append(self.there[at : at + part.size])
+            found.append(device.part(self.there, at * part.itemsize, part.size, part.dtype))
             at += aligned(part.size)
         self.used = at
         device.copy_words(self.host, self.there, begin, at - begin, down=False)

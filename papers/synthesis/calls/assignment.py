@@ -367,13 +367,23 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     if choice is not None:
         kind = placed.array.dtype.name
         wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
-        return _back(placed, by_solver(choice.solver, placed.on_host(), wishes), wishes)
+        return _back(placed, by_solver(choice.solver, _stack(placed, choice), wishes), wishes)
     host = placed.on_host()
     answers = []
     for each in host:
         answers.append(_solve(Placed(each, "host", placed.back), wishes))
         wishes.done += 1
     return _back(placed, _stacked(answers, host), wishes)
+
+
+def _stack(placed: Placed, choice: Choice) -> Any:
+    """A batch as the chosen solver takes it: in device memory, if it lies there."""
+    if placed.place == "device" and choice.solver == BATCH:
+        from papers.synthesis.batch.resident import DeviceStack, takes
+
+        if takes(placed.array):
+            return DeviceStack(placed.awaited())
+    return placed.on_host()
 
 
 def _choice_of_batch(arrays: list[Any], where: str, wishes: Wishes) -> Choice | None:

@@ -39,7 +39,7 @@ def test_a_buffer_is_not_filled_before_its_chunk_has_left(monkeypatch):
                 go()
             self.waiting.clear()
 
-    def later(target, array, stream):
+    def later(target, array, stream=None):
         stream.waiting.append(lambda: target.__setitem__(slice(None), array))
 
     monkeypatch.setattr(device, "stream", Late)

@@ -102,3 +102,15 @@ def test_the_executor_clears_memory():
     array = device.empty(5, np.int32)
     device.clear(array[1:3], 77)
     assert (array == 0).tolist() == [False, True, True, False, False]
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_parts_are_on_the_memory_of_the_whole(order):
+    device.select("cpu")
+    whole = np.array(np.arange(12, dtype=np.int32).reshape(3, 4), order=order)
+    addresses = whole.ravel(order="K")
+    found = device.part(whole, 8, 5, np.int32)
+    assert np.array_equal(found, addresses[2:7])
+    assert np.shares_memory(found, whole)
+    assert device.part(whole, 8, 2, np.int64).dtype == np.int64
+    assert device.part(whole, 8, 0, np.int32).shape == (0,)

@@ -14,7 +14,7 @@ from papers.common.gpu import device
 from papers.common.model import GivenUpError
 from papers.common.problems import assignment_proof
 from papers.common.problems.costs_on_device import adopt as adopt_square
-from papers.synthesis.assignment import pool, resident, solver
+from papers.synthesis.assignment import pool, resident, sending, solver
 from papers.synthesis.assignment.settings import Settings
 
 SETTINGS = Settings(threads=32, blocks=3, loads=2, tile=8)
@@ -304,3 +304,98 @@ def test_memory_with_work_under_way_is_not_used_again(moves, runs):
     assert not any(thing.key[0] == "assign" for thing in pool._idle)
     assert_optimal(cost, solver.solve(given, moves, settings=SETTINGS), moves)
     assert any(thing.key[0] == "assign" for thing in pool._idle)
+
+
+# ------------------------------------------------------------------------------- sent as they are
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """The costs of the host that have gone to the device as they are, however few they are."""
+    gone = []
+    send = sending.send
+    monkeypatch.setattr(sending, "LEAST_BYTES", 0)
+    monkeypatch.setattr(sending, "send", lambda array: gone.append(array) or send(array))
+    return gone
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", resident.SOURCES)
+@pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (1, 6), (1, 1)])
+def test_costs_go_as_they_are(shape, dtype, order, maximize, sent):
+    g = np.random.default_rng(4)
+    cost = np.array(g.integers(-50, 50, shape), dtype=dtype, order=order)
+    state = solver.upload(cost, maximize, settings=SETTINGS)
+    solver.run(state)
+    answer = solver.download(state)
+    assert [array is cost for array in sent] == [True]
+    assert state.costs.cost is cost  # the host has the assigned costs
+    assert_optimal(widened(cost), answer, maximize)
+    resident_answer = solver.solve(resident.adopt(cost), maximize, settings=SETTINGS)
+    assert answer.counters == resident_answer.counters
+    assert answer.cost == resident_answer.cost
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        np.arange(24).reshape(4, 6)[:, ::2],
+        np.arange(12, dtype=np.int8).reshape(3, 4),
+        np.arange(12, dtype=">i4").reshape(3, 4),
+        [[1, 2], [3, 5]],
+    ],
+    ids=["gaps", "int8", "other bytes", "list"],
+)
+def test_what_kernels_cannot_read_is_brought_into_form_by_the_host(cost, sent, monkeypatch):
+    assert_optimal(np.asarray(cost), solver.solve(cost, settings=SETTINGS))
+    assert len(sent) == isinstance(cost, list)
+
+
+def test_what_has_no_room_beside_its_working_form_is_brought_into_form_by_the_host(
+    sent, monkeypatch
+):
+    cost = np.arange(12).reshape(3, 4) % 5
+    monkeypatch.setattr(pool, "MOST_BYTES", 0)
+    monkeypatch.setattr(device, "free_bytes", lambda: 2 * cost.nbytes - 1)
+    assert_optimal(cost, solver.solve(cost, settings=SETTINGS))
+    assert not sent
+    monkeypatch.setattr(device, "free_bytes", lambda: 2 * cost.nbytes)
+    assert_optimal(cost, solver.solve(cost, settings=SETTINGS))
+    assert sent
+
+
+@pytest.mark.parametrize("name", [name for name in BAD if not BAD[name][1].get("dtype")])
+def test_bad_input_that_was_sent_is_refused_in_the_same_words(name, sent, monkeypatch):
+    cost, options, words = BAD[name]
+    with pytest.raises(ValueError, match=words) as told:
+        solver.upload(np.array(cost), **options)
+    assert sent
+    monkeypatch.setattr(sending, "LEAST_BYTES", 10**9)
+    with pytest.raises(ValueError, match=words) as hosts:
+        solver.upload(np.array(cost), **options)
+    assert str(told.value) == str(hosts.value)
+
+
+def test_the_memory_of_what_was_sent_serves_the_next(sent):
+    g = np.random.default_rng(5)
+    costs = [g.integers(0, 99, (6, 6)) for _ in range(3)]
+    first_state = solver.upload(costs[0], settings=SETTINGS)
+    solver.run(first_state)
+    assert_optimal(costs[0], solver.download(first_state))
+    del first_state
+    gc.collect()
+    assert sum(isinstance(thing, sending.Room) for thing in pool._idle) == 1
+    states = [solver.upload(cost, settings=SETTINGS) for cost in costs]
+    for cost, state in zip(costs, states, strict=True):
+        solver.run(state)
+        assert_optimal(cost, solver.download(state))
+
+
+def test_memory_that_a_lost_run_may_read_is_not_used_again(sent):
+    cost = np.arange(16, dtype=np.int32).reshape(4, 4) % 7
+    state = solver.upload(cost, settings=SETTINGS)
+    state.workspace.whole = False  # as `run` leaves it when it is interrupted
+    del state
+    gc.collect()
+    assert not any(isinstance(thing, sending.Room) for thing in pool._idle)

@@ -1,5 +1,6 @@
 """Batches: the reference's answers and counts, every kind, stacks and lists, in the executor."""
 
+import gc
 import itertools
 import re
 
@@ -15,6 +16,7 @@ from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.common.gpu.signatures import argument_types
 from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
+from papers.synthesis.assignment import pool, sending
 from papers.synthesis.assignment.costs import WIDEST
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.batch import launches, reference, solver
@@ -28,7 +30,21 @@ from papers.synthesis.batch.kernels import (
     warp,
     wide,
 )
+from papers.synthesis.batch.resident import DeviceStack, takes
 from papers.synthesis.solvers import SOLVERS
+
+
+@pytest.fixture(params=["host", "sent", "device"])
+def place(request, monkeypatch):
+    """Where a stack is checked: on the host, or on the device, sent there or there already."""
+    if request.param == "sent":
+        monkeypatch.setattr(sending, "LEAST_BYTES", 0)
+    return request.param
+
+
+def put(costs, place):
+    """A stack where it is to be; what the device does not take stays on the host."""
+    return DeviceStack(costs) if place == "device" and takes(costs) else costs
 
 
 def matrices(kind, seeds, most=9):
@@ -66,15 +82,51 @@ def test_a_list_of_any_sizes_is_one_launch(kind):
 
 @pytest.mark.parametrize("shape", [(3, 5, 5), (4, 3, 7), (2, 7, 3), (1, 1, 1), (2, 1, 6)])
 @pytest.mark.parametrize("maximize", [False, True])
-def test_a_stack_is_one_launch_and_has_lines(shape, maximize):
-    costs = np.random.default_rng(1).integers(-20, 20, shape)
-    answers = solver.solve(costs, maximize)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_a_stack_is_one_launch_and_has_lines(shape, maximize, dtype, place):
+    costs = np.random.default_rng(1).integers(-20, 20, shape).astype(dtype)
+    answers = solver.solve(put(costs, place), maximize)
     k, n, m = shape
     assert answers.row_ind.shape == answers.col_ind.shape == (k, min(n, m))
     assert (answers.row_duals.shape, answers.column_duals.shape) == ((k, n), (k, m))
     assert answers.counters["kernel_launches"] == 1
     for cost, answer in zip(costs, answers, strict=True):
-        assert_optimal(cost, answer, maximize)
+        assert_optimal(cost.astype(np.float64 if "float" in dtype else int), answer, maximize)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "wide", "floats", "forbidden", "twelve decades"])
+def test_a_stack_on_the_device_has_the_host_s_answers_and_counts(kind, place):
+    costs, maximize = draw(kind, 3, 6)
+    stack = np.asarray(costs)[None].repeat(3, 0)
+    stack = np.ascontiguousarray(stack if stack.shape[1] <= stack.shape[2] else stack.mT)
+    told = solver.solve(stack.copy(), maximize)
+    found = solver.solve(put(stack, place), maximize)
+    assert found.counters == told.counters
+    for name in ("row_ind", "col_ind", "row_duals", "column_duals"):
+        assert np.array_equal(getattr(found, name), getattr(told, name)), name
+    assert [one.cost for one in found] == [one.cost for one in told]
+
+
+def test_wide_integers_of_32_bits_are_brought_into_form_by_the_host(place):
+    stack = np.array([[[0, NARROW], [NARROW, 5]]], np.int32)
+    state = solver.upload(put(stack, place))
+    assert state.stacks[0].matrices.dtype == np.int64
+    assert not state.stacks[0].resident
+    assert state.sent is None
+
+
+def test_the_memory_of_a_stack_that_was_sent_waits_for_its_run(monkeypatch):
+    monkeypatch.setattr(sending, "LEAST_BYTES", 0)
+    pool.clear()
+    state = solver.upload(np.arange(8).reshape(2, 2, 2))
+    assert state.sent.whole
+    monkeypatch.setattr(type(state.groups[0]), "payload", lambda group: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        solver.run(state)
+    assert not state.sent.whole  # an interrupted run may still read it
+    del state
+    gc.collect()
+    assert not any(isinstance(thing, sending.Room) for thing in pool._idle)
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 3), (2, 0, 0), (2, 0, 4), (2, 4, 0)])
@@ -287,10 +339,10 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_refused(name):
+def test_bad_input_is_refused(name, place):
     costs, options, words = BAD[name]
     with pytest.raises(ValueError, match=words):
-        solver.upload(np.asarray(costs) if isinstance(costs, list) else costs, **options)
+        solver.upload(put(np.asarray(costs), place), **options)
 
 
 def test_the_call_takes_it_by_name(capsys):

@@ -450,3 +450,20 @@ def test_every_call_is_exported_and_its_example_runs():
         done = doctest.testmod(importlib.import_module(f"papers.synthesis.calls.{module}"))
         assert done.attempted > 1
         assert not done.failed
+
+
+def test_a_batch_of_the_device_stays_there(monkeypatch):
+    from papers.synthesis.batch import resident
+
+    stack = np.random.default_rng(8).integers(0, 99, (3, 4, 5))
+    usual = papers.linear_sum_assignment(stack)
+    looked = []
+    monkeypatch.setattr(Placed, "on_host", lambda placed: pytest.fail("it was copied to the host"))
+    look = resident.stack_on_device
+    monkeypatch.setattr(
+        "papers.synthesis.batch.solver.stack_on_device",
+        lambda *given: looked.append(given) or look(*given),
+    )
+    found = papers.linear_sum_assignment(OnDevice(stack), solver="synthesis:batch")
+    assert len(looked) == 1
+    np.testing.assert_array_equal(np.asarray(found[1]), usual[1])

@@ -17,19 +17,15 @@ BLOCK = 256
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 
-@cuda.jit
-def bound(total, source, extremes):
-    """Find the smallest and the largest entry that each block has seen.
-
-    Launch: grid-stride over the matrix, blocks of a power of two threads.
-    Reads/Writes: reads ``source`` int64[total] once; writes ``extremes`` int64[2 * blocks].
-    """
+@cuda.jit(device=True)
+def find_extremes(total, source, extremes):
+    """Set two words of each block to the smallest and the largest entry that it has seen."""
     lows = cuda.shared.array(BLOCK, np.int64)
     highs = cuda.shared.array(BLOCK, np.int64)
     thread = cuda.threadIdx.x
     low, high = int64(LARGEST), int64(SMALLEST)
     for k in range(cuda.grid(1), total, cuda.gridsize(1)):
-        value = source[k]
+        value = int64(source[k])
         low, high = min(low, value), max(high, value)
     lows[thread] = low
     highs[thread] = high
@@ -38,6 +34,26 @@ def bound(total, source, extremes):
     if thread == 0:
         extremes[2 * cuda.blockIdx.x] = lows[0]
         extremes[2 * cuda.blockIdx.x + 1] = highs[0]
+
+
+@cuda.jit
+def bound(total, source, extremes):
+    """Find the extremes of integers of 64 bits; see `find_extremes`.
+
+    Launch: grid-stride over the matrix, blocks of a power of two threads.
+    Reads/Writes: reads ``source`` int64[total] once; writes ``extremes`` int64[2 * blocks].
+    """
+    find_extremes(total, source, extremes)
+
+
+@cuda.jit
+def bound_narrow(total, source, extremes):
+    """Find the extremes of integers of 32 bits; see `find_extremes`.
+
+    Launch: grid-stride over the matrix, blocks of a power of two threads.
+    Reads/Writes: reads ``source`` int32[total] once; writes ``extremes`` int64[2 * blocks].
+    """
+    find_extremes(total, source, extremes)
 
 
 @cuda.jit(device=True)
@@ -83,6 +99,7 @@ def gather(n, m, cost, column, chosen):
 ELEMENT_TYPES = ("int32", "int64", "float64")
 SIGNATURES = {
     bound: "void(int64, int64[::1], int64[::1])",
+    bound_narrow: "void(int64, int32[::1], int64[::1])",
     move_alike: "void(int32, int32, int32, D, D, T[::1], T[::1])",
     move_narrower: "void(int32, int32, int32, int64, int64, int64[::1], int32[::1])",
     gather: "void(int32, int32, T[::1], int32[::1], D[::1])",
