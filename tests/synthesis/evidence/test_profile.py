@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import papers
+from papers.synthesis.assignment import sending
 from papers.synthesis.evidence import calls
 
 HOME = Path(papers.__file__).parent / "synthesis"
@@ -109,3 +111,54 @@ def test_the_page_has_what_near_pairs_were_measured_to_save():
     ratio = times[48] / times[0]
     assert (ratio.loc[20000] < 0.65).all()
     assert ratio.loc[(8192, "normal")] > 4  # of less than two marks a row
+
+
+def test_the_page_has_what_costs_that_go_as_they_are_save():
+    found = pd.read_csv(HOME / "evidence/sending.csv")
+    page = (HOME / "RESULTS.md").read_text()
+    for n, at in found.groupby("n"):
+        told = []
+        for dtype in ("int32", "int64", "float64"):
+            line = at[at["dtype"] == dtype]
+            ways = line[["host_ms", "sent_ms"]].to_numpy().ravel()
+            told += [f"{ms:.3g}" for ms in ways] if len(line) else ["", ""]
+        assert f"| {n} | {' | '.join(told)} |" in page
+    entry = found["dtype"].map(lambda name: np.dtype(name).itemsize)
+    goes = found["n"] ** 2 * entry > sending.LEAST_BYTES
+    ratio = found["sent_ms"] / found["host_ms"]
+    assert (ratio[goes] < 1.11).all()
+    assert ratio[goes].median() < 0.8
+    assert (ratio[~goes] > 1).all()
+
+
+def recorded(paper):
+    """All measurements of a paper's record."""
+    file = HOME.parent / paper / "results/nvidia-h200/measurements.csv.gz"
+    return pd.read_csv(file, low_memory=False)
+
+
+def test_the_page_says_how_far_apart_runs_of_100000_are():
+    runs = recorded("synthesis")
+    runs = runs[(runs["n"] == 100_000) & (runs["metric"] == "time_ms")]
+    runs = runs[runs["solver"] == "synthesis:dense"]
+    span = runs.groupby("label")["value"].agg(["min", "max", "size"])
+    assert (span["size"] == 5).all()
+    assert 4 < span.loc["n", "max"] / span.loc["n", "min"] < 5
+    others = span.drop(index="n")
+    assert (others["max"] < 1.25 * others["min"]).all()
+    page = (HOME / "RESULTS.md").read_text()
+    assert "With range n the slowest of the five runs took more than four times as long" in page
+
+
+def test_the_page_says_what_of_a_cut_is_the_run():
+    calls, runs = recorded("synthesis"), recorded("lupinska_costscale")
+    calls = calls[(calls["family"] == "grid_cut") & (calls["solver"] == "synthesis:call_cut")]
+    runs = runs[(runs["family"] == "grid_cut") & (runs["options"] == "answer=cut")]
+    middles = []
+    for part in (runs[runs["solver"] == "lupinska_costscale:gpu_relabel"], calls):
+        times = part[(part["metric"] == "time_ms") & (part["scope"] == "run")]
+        middles.append(times.groupby("label")["value"].median())
+    share = (middles[0] / middles[1]).dropna()
+    assert len(share) == 18
+    page = " ".join((HOME / "RESULTS.md").read_text().split())
+    assert f"The run itself is {share.min():.2f} to {share.max():.2f} of that" in page
