@@ -64,7 +64,8 @@ def take_bids(turn, free, shape, matrix, duals, matching, lists, tree, log):
     """Each column takes its lowest bid; losers and displaced rows make the next list.
 
     Race: of equal bids the one whose exchange comes first wins. Only a winner touches its column,
-    its own row and the displaced one, which does not bid.
+    its own row and the displaced one, which does not bid. The others have read the column's row,
+    before or after the winner's store, in vain.
     """
     half, other = int32((turn & 1) * shape.n), int32((turn + 1 & 1) * shape.n)
     width = int32(cuda.blockDim.x)

@@ -302,7 +302,11 @@ def relax_alone_with(loads: int, floats: bool) -> Any:
         level, rows, least, goal, delta, mine, known, shape, matrix, duals, matching, tree, front,
         log,
     ):  # fmt: skip
-        """One level: lower the columns' distances, then list the open ones that are near."""
+        """One level: lower the columns' distances, then list the open ones that are near.
+
+        Race: threads beyond the last column read what is known of that one, while its own thread
+        changes it, and do nothing with it.
+        """
         width = int32(cuda.blockDim.x)
         half, other = int32((level & 1) * shape.n), int32((level + 1 & 1) * shape.n)
         slot = int32((level + 1) % 3)
