@@ -261,6 +261,19 @@ def total_cost(chosen: np.ndarray) -> int | float:
 # ------------------------------------------------------------------------------- checking
 
 
+def refuse_sparse(cost: Any) -> None:
+    """Refuse a sparse array or matrix of SciPy's.
+
+    Raises
+    ------
+    ValueError
+        If it is one.
+    """
+    sparse = sys.modules.get("scipy.sparse")  # what is not loaded has made nothing
+    if sparse is not None and sparse.issparse(cost):
+        raise ValueError("sparse costs are not taken: make them dense, with inf for absent pairs")
+
+
 def as_matrix(cost: Any) -> np.ndarray:
     """Return the costs as an array (booleans as int8), not copied when it was one.
 
@@ -274,14 +287,12 @@ def as_matrix(cost: Any) -> np.ndarray:
         For masked or sparse costs, another dimension than two, and types that are neither integers
         nor floats of up to 64 bits.
     """
-    masked = sys.modules.get("numpy.ma")  # likewise below: what is not loaded has made nothing
+    masked = sys.modules.get("numpy.ma")  # what is not loaded has made nothing
     if masked is not None and isinstance(cost, masked.MaskedArray):
         raise ValueError(
             "masked costs are not taken: fill them, with inf where a pair is forbidden"
         )
-    sparse = sys.modules.get("scipy.sparse")
-    if sparse is not None and sparse.issparse(cost):
-        raise ValueError("sparse costs are not taken: make them dense, with inf for absent pairs")
+    refuse_sparse(cost)
     array = np.asarray(cost)
     if array.ndim != 2:
         raise ValueError(f"expected a cost matrix (2-D array), got a {array.ndim}-D array")

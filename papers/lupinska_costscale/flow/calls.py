@@ -7,7 +7,7 @@ Callers' arrays become a `Network` or a `Grid` (`forms`), one of the solvers mak
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ class MaximumFlow(_Answer):
     flow: csr_array
     arc_flow: np.ndarray
     source_side: np.ndarray
-    solved: Solved
+    solved: Solved = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class MinimumCut(_Answer):
     value: int
     source_side: np.ndarray
     arcs: np.ndarray
-    solved: Solved
+    solved: Solved = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class GridCut(_Answer):
 
     value: int
     mask: np.ndarray
-    solved: Solved
+    solved: Solved = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class LeastEnergy(_Answer):
 
     value: int
     labels: np.ndarray
-    solved: Solved
+    solved: Solved = field(repr=False)
 
 
 # ------------------------------------------------------------------------------- calls

@@ -12,6 +12,7 @@ import numpy as np
 
 from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError
+from papers.common.problems.assignment import refuse_sparse
 from papers.synthesis.calls.assignment_duals import duals_of
 from papers.synthesis.calls.choice import Choice, Machine, Question, choose, solver_of
 from papers.synthesis.calls.places import Placed, is_on_device, place
@@ -82,7 +83,8 @@ def linear_sum_assignment(
     Raises
     ------
     ValueError
-        As SciPy: for another dimension, NaN, an infinity of the wrong sign, an infeasible matrix.
+        As SciPy: for sparse costs, another dimension, NaN, an infinity of the wrong sign, an
+        infeasible matrix.
         Besides: an unknown `solver` or `device`; `seconds` that are none; 64-bit integers beyond
         2**60 in size, which SciPy would round.
     TypeError
@@ -113,6 +115,7 @@ def linear_sum_assignment(
         if choice is not None and choice.solver == BATCH:
             return _list(several, choice, wishes)
         return [_one(each, wishes) for each in several]
+    refuse_sparse(cost)
     placed = place(cost)
     return _batch(placed, wishes) if placed.array.ndim == 3 else _one(placed, wishes)
 

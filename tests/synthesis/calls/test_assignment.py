@@ -467,3 +467,8 @@ def test_a_batch_of_the_device_stays_there(monkeypatch):
     found = papers.linear_sum_assignment(OnDevice(stack), solver="synthesis:batch")
     assert len(looked) == 1
     np.testing.assert_array_equal(np.asarray(found[1]), usual[1])
+
+
+def test_sparse_costs_are_refused_by_name():
+    with pytest.raises(ValueError, match="sparse costs are not taken: make them dense"):
+        papers.linear_sum_assignment(csr_array(np.eye(3)))

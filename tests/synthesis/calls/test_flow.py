@@ -151,3 +151,17 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="solves no flow"):
         grid_cut(1, 2, np.ones((2, 2), int), solver="lopes2019:cpu_sp")
     assert minimum_cut(csr_array((3, 3), dtype=int), 0, 2).value == 0
+
+
+def test_answers_print_what_was_asked_for():
+    """And not the whole problem, which is in them for the proof."""
+    capacities = csr_array(np.array([[0, 3], [0, 0]], np.int32))
+    source, sink = np.array([[9, 0]]), np.array([[0, 9]])
+    for answer in (
+        maximum_flow(capacities, 0, 1),
+        minimum_cut(capacities, 0, 1),
+        grid_cut(source, sink, 2),
+    ):
+        assert "solved=" not in repr(answer)
+        assert "value=" in repr(answer)
+        assert answer.solved.solver
