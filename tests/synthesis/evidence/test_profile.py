@@ -161,4 +161,5 @@ def test_the_page_says_what_of_a_cut_is_the_run():
     share = (middles[0] / middles[1]).dropna()
     assert len(share) == 18
     page = " ".join((HOME / "RESULTS.md").read_text().split())
-    assert f"The run itself is {share.min():.2f} to {share.max():.2f} of that" in page
+    told = f"as Łupińska's record has it, is {share.min():.2f} to {share.max():.2f} of the call"
+    assert told in page
