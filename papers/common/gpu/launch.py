@@ -122,9 +122,38 @@ class Launch:
             raise TypeError(f"{self.name}: argument {place} is a {type(before).__name__}")
         self._keep(place, value)
 
+    def replace_field(self, place: int, field: int, value: Any) -> None:
+        """Bind another value in a field of a named tuple; see `replace`.
+
+        Parameters
+        ----------
+        place, field : int
+            The tuple's among the arguments, and the field's in it.
+        value : device array or NumPy scalar
+
+        Raises
+        ------
+        TypeError
+            If the value is of another type.
+        """
+        whole = self._with(place, field, value)
+        if self._parameters is not None and self._parameters.write_field(place, field, value):
+            self._keep(place, whole)
+        else:
+            self.replace(place, whole)
+
     def release(self, place: int) -> None:
         """Let go of an argument's arrays; `replace` has to follow before the next launch."""
         self._keep(place, None)
+
+    def release_field(self, place: int, field: int) -> None:
+        """Let go of a field's array; `replace_field` has to follow before the next launch."""
+        self._keep(place, self._with(place, field, None))
+
+    def _with(self, place: int, field: int, value: Any) -> Any:
+        """A named tuple of the arguments with another value in a field."""
+        before = self.arguments[place]
+        return before._make((*before[:field], value, *before[field + 1 :]))
 
     def _keep(self, place: int, value: Any) -> None:
         self.arguments = (*self.arguments[:place], value, *self.arguments[place + 1 :])

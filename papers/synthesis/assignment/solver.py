@@ -16,7 +16,7 @@ from papers.common.model import Assignment, GivenUpError
 from papers.common.problems.assignment import as_matrix
 from papers.common.problems.costs_on_device import ResidentCosts
 from papers.synthesis.assignment import sending
-from papers.synthesis.assignment.costs import INFEASIBLE, Costs, finish, prepare
+from papers.synthesis.assignment.costs import INFEASIBLE, Costs, as_they_are, finish, prepare
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
 from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
@@ -94,7 +94,7 @@ def upload(
         array = as_matrix(cost)
         if dtype is None and sending.goes(array):
             return _upload_sent(array, maximize, settings, seconds)
-        costs = prepare(array, maximize, dtype)
+        costs = as_they_are(array, maximize, dtype) or prepare(array, maximize, dtype)
         chosen = settings or default_settings(*costs.shape, costs.dtype.itemsize)
         state = State(costs, chosen, seconds)
         if costs.size:
@@ -135,8 +135,10 @@ def _upload_resident(
     if way.moves:
         room.move(given, way)
         matrix = room.arrays["cost"]
-    loose = judged(shape, matrix, maximize, given.stream) if way.work.kind == "f" else 0
-    state.costs = replace(costs, matrix=matrix, loose=loose)
+    floats = way.work.kind == "f"
+    if way.moves or floats:
+        loose = judged(shape, matrix, maximize, given.stream) if floats else 0
+        state.costs = replace(costs, matrix=matrix, loose=loose)
     room.set(state.costs, seconds)
     return state
 
@@ -167,15 +169,27 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     RuntimeError
         If a bound on the work was met, which is a fault.
     """
+    if state.workspace is not None:
+        start(state)
+        end(state)
+
+
+def start(state: State) -> None:
+    """Enqueue a run; `end` has to follow, and whatever else uses the device may before."""
     room = state.workspace
-    if room is None:
-        return
+    assert room is not None
     if room.running:  # a run was interrupted
         state.forget()
     else:  # without waiting: the stream may have much to do before
         state.begin()
     room.whole, room.running = False, True
     state.launches["assign"]()
+
+
+def end(state: State) -> None:
+    """Wait for a run that was started; its errors are those of `run`."""
+    room = state.workspace
+    assert room is not None
     status = state.payload()
     room.running = False
     if status != Status.SOLVED:
@@ -250,7 +264,7 @@ def download(state: State) -> Assignment:
         return finish(state.costs, np.zeros(0, int), np.zeros(n, dual), np.zeros(m, dual), {})
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    answer = state.workspace.answer(state.costs.resident)
+    answer = state.workspace.answer(state.costs)
     counts = dict(zip(TOTALS, answer["totals"].tolist(), strict=True))
     floats = state.costs.dual.kind == "f"
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0

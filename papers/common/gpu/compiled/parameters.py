@@ -190,6 +190,30 @@ class Parameters:
             slot.cells.pack_into(self._cells, slot.offset, *values)
         return True
 
+    def write_field(self, place: int, field: int, value: Any) -> bool:
+        """Write another value into a field of a tuple without tuples, if its type is seen at once.
+
+        Parameters
+        ----------
+        place, field : int
+            The argument's and the field's.
+        value : device array or NumPy scalar
+
+        Returns
+        -------
+        bool
+            False if nothing was written.
+        """
+        slots = self._parts[place]
+        start = slots[0].key
+        if not isinstance(start, tuple) or len(slots) != 1 + start[1]:
+            return False
+        slot = slots[1 + field]
+        if slot.key is None or key_of(value) != slot.key:
+            return False
+        slot.cells.pack_into(self._cells, slot.offset, *values_of(value))
+        return True
+
     def write_slowly(self, place: int, value: Any) -> None:
         """Write a value of the argument's type as Numba converts it."""
         kind, slots = self._compiled.argument_types[place], self._parts[place]
