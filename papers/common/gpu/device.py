@@ -296,7 +296,12 @@ def _array_at(
     numbas = _numbas()
     form, span = _form(shape, strides, kind.itemsize)
     array = numbas.Array.__new__(numbas.Array)
-    array.ndim, array._dummy, array.shape, array.strides = len(shape), form, form.shape, form.strides
+    array.ndim, array._dummy, array.shape, array.strides = (
+        len(shape),
+        form,
+        form.shape,
+        form.strides,
+    )
     array.dtype, array.size, array.alloc_size, array.stream = kind, form.size, span, 0
     array.gpu_data = numbas.Memory(context, numbas.Pointer(where), span, owner=owner)
     return array
@@ -480,6 +485,40 @@ def copy_words(
     copy = driver.cuMemcpyDtoHAsync if down else driver.cuMemcpyHtoDAsync
     _check(copy(*way, stream), "copying words")
     _check(driver.cuStreamSynchronize(stream), "copying words")
+
+
+class WayUp:
+    """A copy of the same bytes, again and again, from memory of `staging` to a device array.
+
+    `copy_words` finds both addresses anew each time, and always waits.
+
+    Parameters
+    ----------
+    host : uint8[size]
+    target : device uint8[size]
+    first, count : int
+        The bytes.
+    """
+
+    def __init__(self, host: np.ndarray, target: Any, first: int, count: int) -> None:
+        self._host, self._target, self._bytes = host, target, slice(first, first + count)
+        self._copy: Callable[[int], tuple[Any, ...]] | None = None
+        if not describe().is_gpu:
+            return
+        from cuda.bindings import driver
+
+        call = driver.cuMemcpyHtoDAsync
+        way = address(target) + first, host.ctypes.data + first, count
+        self._copy = lambda stream: call(*way, stream)
+
+    def __call__(self, stream: int, awaited: bool) -> None:
+        """Enqueue the copy on a stream, by its handle, and wait for it if so asked."""
+        if self._copy is None:
+            self._target[self._bytes] = self._host[self._bytes]
+            return
+        _check(self._copy(stream), "copying words")
+        if awaited:
+            synchronize(stream)
 
 
 def _check(answer: tuple[Any, ...], work: str) -> None:

@@ -142,6 +142,24 @@ class Launch:
         else:
             self.replace(place, whole)
 
+    def point(self, place: int, field: int, array: Any, flat: Callable[[], Any]) -> None:
+        """Bind the memory of another array in a field of a named tuple.
+
+        Parameters
+        ----------
+        place, field : int
+            As in `replace_field`. An array of one dimension is there.
+        array : device array
+            Without gaps, of the size and type of the one that is there: nobody checks that. Whoever
+            calls keeps it until the kernel has ended.
+        flat : callable() -> device array
+            Makes the same memory an array of one dimension, which only the executor needs.
+        """
+        if self._parameters is None:
+            self.replace_field(place, field, flat())
+        else:
+            self._parameters.write_address(place, field, device.address(array))
+
     def release(self, place: int) -> None:
         """Let go of an argument's arrays; `replace` has to follow before the next launch."""
         self._keep(place, None)

@@ -42,7 +42,8 @@ class Costs:
     Attributes
     ----------
     matrix : T[n, m]
-        C-contiguous, ``n <= m``, to be minimized; in device memory (`resident`) T[n * m].
+        C-contiguous, ``n <= m``, to be minimized; in device memory (`resident`) T[n * m], or what
+        has these as ``flat``, which is made where it is needed.
     shape : tuple of int
         ``(n, m)``.
     cost : ndarray or None

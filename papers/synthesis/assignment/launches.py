@@ -67,7 +67,9 @@ class Workspace(pool.Pooled):
     movers : dict
         Launches that bring costs of a kind into the working form.
     delivery : Delivery or None
-        The way out for the pairs alone, once somebody has asked (`papers.synthesis.assignment.pairs`).
+        The way out for the pairs alone, once somebody has asked (`pairs`).
+    reads : DeviceMatrix or None
+        The caller's costs, where their memory is read: kept as long as the problem is under way.
     stream : int
         Handle of the stream that all work of a problem is enqueued on; see `use`.
     running : bool
@@ -86,12 +88,13 @@ class Workspace(pool.Pooled):
         self.mailbox = Mailbox()
         self.movers: dict[Any, Launch] = {}
         self.delivery: Any = None
+        self.reads: DeviceMatrix | None = None
         self._carve(costs)
         device.clear(self.arrays["words"], stream)  # on the stream of the launch that reads them
         self.whole = False
         self.arrays["signal"] = self.mailbox.device_word
         if not owns:
-            self.arrays["cost"] = costs.matrix
+            self.arrays["cost"] = costs.matrix.flat
         self.shift = shift_of(costs, settings)
         self.launch = bind_assign(costs, self.arrays, settings, None)
         n, m = costs.shape
@@ -127,7 +130,10 @@ class Workspace(pool.Pooled):
         self.arrays = {
             name: device.part(self.memory, *place) for name, place in self.places.items()
         }
-        if self.owns and not self.staged:
+        if self.staged:
+            self._staged_costs = self._on_host("cost").reshape(costs.shape)
+            self._way_up = device.WayUp(self.host, self.memory, end, cost_bytes)
+        elif self.owns:
             self.arrays["cost"] = device.empty(costs.size, costs.dtype)
         self.nbytes = end + (cost_bytes if self.owns else 0)
 
@@ -140,15 +146,20 @@ class Workspace(pool.Pooled):
         device.synchronize(self.stream)
         self.whole = True
 
-    def fill(self, matrix: np.ndarray) -> None:
-        """Copy costs of the host into the memory for them; all have arrived on return."""
+    def fill(self, matrix: np.ndarray, awaited: bool = True) -> None:
+        """Copy costs of the host into the memory for them, from which they may change.
+
+        All have arrived on return, unless nobody is to wait for few costs: then what is enqueued
+        behind them finds them there.
+        """
         if self.staged:
-            start, size, kind = self.places["cost"]
-            np.copyto(self._on_host("cost").reshape(matrix.shape), matrix)
-            device.copy_words(self.host, self.memory, start, size * kind.itemsize, down=False)
+            np.copyto(self._staged_costs, matrix)
+            self.whole = False
+            self._way_up(self.stream, awaited)
+            self.whole = awaited
         else:
             overwrite_by_chunks(self.arrays["cost"], matrix.reshape(-1))
-        self.whole = True
+            self.whole = True
 
     def move(self, given: DeviceMatrix, plan: Plan) -> None:
         """Bring costs of the device into the memory for the working form."""
@@ -171,9 +182,9 @@ class Workspace(pool.Pooled):
             self.shift = shift
         if matrix.loose != costs.loose:
             self.launch.replace_field(MATRIX, LOOSE, costs.dual.type(costs.loose))
-        if not self.owns and matrix.cost is not costs.matrix:
-            self.arrays["cost"] = costs.matrix
-            self.launch.replace_field(MATRIX, COST, costs.matrix)
+        if not self.owns:
+            self.reads = given = costs.matrix
+            self.launch.point(MATRIX, COST, given.array, lambda: given.flat)
         limit = limit_of(seconds)
         if log.limit != limit:
             self.launch.replace_field(LOG, LIMIT, limit)
@@ -186,7 +197,7 @@ class Workspace(pool.Pooled):
         """
         if costs.resident:
             if not self.owns:
-                self.gather.replace(GATHERED, costs.matrix)
+                self.gather.replace(GATHERED, costs.matrix.flat)
             self.gather()
         device.copy_words(
             self.host, self.memory, 0, self.answer_bytes, down=True, stream=self.stream
@@ -201,10 +212,12 @@ class Workspace(pool.Pooled):
     def release(self) -> None:
         """Let go of the caller's memory, and go back to the pool."""
         if not self.owns:
-            self.launch.release_field(MATRIX, COST)
+            self.reads = None
+            if self.launch.arguments[MATRIX].cost is not None:  # the first problem's
+                self.launch.release_field(MATRIX, COST)
             if self.gather.arguments[GATHERED] is not None:
                 self.gather.release(GATHERED)
-            self.arrays["cost"] = None
+            self.arrays.pop("cost", None)
         pool.give(self)
 
 

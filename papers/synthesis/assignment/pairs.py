@@ -117,26 +117,35 @@ def solve(
     ValueError, GivenUpError, RuntimeError
         See `papers.synthesis.assignment.solver.upload` and `run`.
     """
-    state = solver.upload(cost, maximize, seconds=seconds)
+    state = solver.enqueued(cost, maximize, None, None, seconds, awaited=False)
     work = state.workspace
     if work is None:
         none = np.zeros(0, np.int64)
         return none, none.copy(), False
+    try:
+        return _delivered(state, work, room_for)
+    finally:
+        work.release()
+
+
+def _delivered(
+    state: solver.State, work: Workspace, room_for: Callable[[int], Room | None] | None
+) -> tuple[Any, Any, bool]:
     solver.start(state)  # from here on the device is at work
     if work.delivery is None:
         work.delivery = Delivery(work)
+    delivery: Delivery = work.delivery
     n, turned = state.costs.shape[0], state.costs.turned
     room = room_for(n) if room_for is not None and not turned else None
-    delivery: Delivery = work.delivery
     delivery.enqueue(work.stream, room)
-    rows = np.arange(n)
+    rows = np.arange(n) if room is None else room.rows
     delivery.mailbox.wait()
     work.whole = True  # the run is over, and so is all that the delivery reads and writes
     if room is not None:
         room.give()
     solver.end(state)
     if room is not None:
-        return room.rows, room.columns, True
+        return rows, room.columns, True
     columns = delivery.host.copy()
     if turned:
         order = np.argsort(columns)

@@ -48,8 +48,8 @@ class DeviceMatrix:
 
     Attributes
     ----------
-    flat : device T[rows * columns]
-        All entries in the order of their addresses.
+    array : device T[rows, columns] or T[rows * columns]
+        Without gaps.
     shape : tuple of int
         ``(rows, columns)``, as the caller has them.
     by_columns : bool
@@ -58,15 +58,22 @@ class DeviceMatrix:
         Handle of the stream that writes the entries: all work on them is enqueued there.
     """
 
-    flat: Any
+    array: Any
     shape: tuple[int, int]
     by_columns: bool
     stream: int = device.DEFAULT_STREAM
 
+    @functools.cached_property
+    def flat(self) -> Any:
+        """All entries in the order of their addresses: device T[rows * columns]."""
+        if len(self.array.shape) == 1:
+            return self.array
+        return device.part(self.array, 0, self.shape[0] * self.shape[1], self.array.dtype)
+
     @property
     def dtype(self) -> np.dtype:
         """The caller's type."""
-        kind: np.dtype = self.flat.dtype
+        kind: np.dtype = self.array.dtype
         return kind
 
     @property
@@ -130,8 +137,7 @@ def adopted(array: Any, stream: int = device.DEFAULT_STREAM) -> DeviceMatrix | N
     if not rows or not columns:
         return DeviceMatrix(np.empty(0, array.dtype), (rows, columns), False, stream)
     by_columns = not array.flags["C_CONTIGUOUS"]
-    flat = device.part(array, 0, rows * columns, array.dtype)
-    return DeviceMatrix(flat, (rows, columns), by_columns, stream)
+    return DeviceMatrix(array, (rows, columns), by_columns, stream)
 
 
 # ------------------------------------------------------------------------------- the plan

@@ -377,14 +377,22 @@ def by_scipy(array: np.ndarray, wishes: Wishes) -> Solved:
 
 
 def _pairs_by_dense(placed: Placed, data: Any, wishes: Wishes) -> Solved:
-    """Solve with `DENSE` for nothing but the pairs, and leave them on the device where that pays."""
-    from papers.synthesis.assignment import pairs
-
-    room_for = None
-    if placed.shelved:
-        from papers.synthesis.calls.answers import room_for
-    rows, columns, there = pairs.solve(data, room_for, wishes.maximize, wishes.left())
+    """Solve with `DENSE` for nothing but the pairs, which stay on the device where that pays."""
+    _, solve, room_for = _dense()
+    rows, columns, there = solve(
+        data, room_for if placed.shelved else None, wishes.maximize, wishes.left()
+    )
     return Solved(rows, columns, there=there)
+
+
+@functools.cache
+def _dense() -> tuple[Callable[..., Any], ...]:
+    """The functions for `DENSE`, which load Numba's compiler when they are needed first."""
+    from papers.synthesis.assignment.pairs import solve
+    from papers.synthesis.assignment.resident import adopted
+    from papers.synthesis.calls.answers import room_for
+
+    return adopted, solve, room_for
 
 
 def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
@@ -418,9 +426,7 @@ def _data(placed: Placed, choice: Choice, wishes: Wishes) -> Any:
 
         return adopt_square(placed.awaited())
     if placed.place == "device" and choice.solver == DENSE:
-        from papers.synthesis.assignment.resident import adopted
-
-        given = adopted(placed.array, placed.stream)
+        given = _dense()[0](placed.array, placed.stream)
         if given is not None:
             if wishes.seconds is not None:
                 placed.awaited()

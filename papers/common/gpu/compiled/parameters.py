@@ -25,6 +25,9 @@ import numpy as np
 CELL = 8
 """Bytes of a parameter's cell."""
 
+ADDRESS = 4
+"""The place of an array's address among its parameters (`values_of`)."""
+
 FORMATS = {
     int: "q", type(None): "q", bool: "?7x", np.bool_: "?7x", float: "d",
     ctypes.c_int8: "b7x", ctypes.c_int16: "h6x", ctypes.c_int32: "i4x", ctypes.c_int64: "q",
@@ -213,6 +216,18 @@ class Parameters:
             return False
         slot.cells.pack_into(self._cells, slot.offset, *values_of(value))
         return True
+
+    def write_address(self, place: int, field: int, address: int) -> None:
+        """Write another array's address into a field of a tuple without tuples.
+
+        Parameters
+        ----------
+        place, field : int
+            The argument's and the field's: a contiguous array of as many entries, of its type.
+        address : int
+        """
+        at = self._parts[place][1 + field].offset // CELL + ADDRESS
+        self._cells[at] = address
 
     def write_slowly(self, place: int, value: Any) -> None:
         """Write a value of the argument's type as Numba converts it."""
