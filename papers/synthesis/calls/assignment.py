@@ -244,7 +244,7 @@ def _choice(placed: Placed, wishes: Wishes) -> Choice:
     array, limited = placed.array, wishes.seconds is not None
     key = (
         array.shape, array.dtype, placed.place, wishes.maximize, limited, wishes.solver,
-        machines(wishes.device),
+        machines(wishes.device), choose,
     )  # fmt: skip
     known = _choices.get(key)
     if known is not None:
