@@ -507,7 +507,7 @@ class WayUp:
             return
         from cuda.bindings import driver
 
-        call = driver.cuMemcpyHtoDAsync
+        call, self._wait = driver.cuMemcpyHtoDAsync, driver.cuStreamSynchronize
         way = address(target) + first, host.ctypes.data + first, count
         self._copy = lambda stream: call(*way, stream)
 
@@ -518,7 +518,7 @@ class WayUp:
             return
         _check(self._copy(stream), "copying words")
         if awaited:
-            synchronize(stream)
+            _check(self._wait(stream), "copying words")
 
 
 def _check(answer: tuple[Any, ...], work: str) -> None:
