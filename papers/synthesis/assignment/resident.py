@@ -36,7 +36,7 @@ SOURCES = ("int32", "int64", "float32", "float64")
 """Types of costs in device memory; of others a copy on the host is solved."""
 
 SOURCE_TYPES = frozenset(map(np.dtype, SOURCES))
-"""Of this machine's order of bytes: NumPy's types of the other order are not equal."""
+"""NumPy's types of the other order of bytes are not equal to these."""
 
 AS_THEY_ARE = 2**51
 """Integers of 64 bits below this in size need no shift: sums with duals stay far from overflow."""

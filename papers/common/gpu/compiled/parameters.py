@@ -177,7 +177,10 @@ class Parameters:
         bool
             False if Numba has to find the type, with nothing written.
         """
-        slots, parts = self._parts[place], parts_of(value)
+        slots = self._parts[place]
+        if len(slots) == 1 and not isinstance(value, tuple):
+            return value is before or self._write_leaf(slots[0], value)
+        parts = parts_of(value)
         old = [None] * len(slots) if before is None else parts_of(before)
         if not len(parts) == len(slots) == len(old):
             return False
@@ -211,7 +214,10 @@ class Parameters:
         start = slots[0].key
         if not isinstance(start, tuple) or len(slots) != 1 + start[1]:
             return False
-        slot = slots[1 + field]
+        return self._write_leaf(slots[1 + field], value)
+
+    def _write_leaf(self, slot: Part, value: Any) -> bool:
+        """Write an array or a scalar, if its type is seen at once."""
         if slot.key is None or key_of(value) != slot.key:
             return False
         slot.cells.pack_into(self._cells, slot.offset, *values_of(value))
