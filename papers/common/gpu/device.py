@@ -11,10 +11,11 @@ import contextlib
 import ctypes
 import functools
 import re
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -186,7 +187,7 @@ def part(array: Any, start: int, size: int, dtype: Any) -> Any:
     """Return entries of a device array without gaps, as an array of one dimension on its memory.
 
     In the order of their addresses; Numba's slices and views of the same take several times as
-    long.
+    long. The part keeps the array.
 
     Parameters
     ----------
@@ -204,10 +205,106 @@ def part(array: Any, start: int, size: int, dtype: Any) -> Any:
     if not describe().is_gpu:
         flat = array if array.flags.c_contiguous else array.T
         return flat.reshape(-1).view(np.uint8)[start:stop].view(kind)
-    from numba.cuda.cudadrv.devicearray import DeviceNDArray
+    if not size:
+        return _numbas().Array((0,), (kind.itemsize,), kind)
+    context = array.gpu_data.context
+    return _array_at(address(array) + start, (size,), (kind.itemsize,), kind, array, context)
 
-    data = array.gpu_data.view(start, stop) if size else None
-    return DeviceNDArray((size,), (kind.itemsize,), kind, gpu_data=data)
+
+def address(array: Any) -> int:
+    """The address of a device array with entries; of Numba's without the dear interface."""
+    memory = getattr(array, "gpu_data", None)
+    if memory is None:
+        return int(array.__cuda_array_interface__["data"][0])
+    return int(memory.device_pointer)
+
+
+def is_numbas(array: Any) -> bool:
+    """Whether an array is one of Numba's on a GPU."""
+    module = sys.modules.get("numba.cuda.cudadrv.devicearray")  # else nothing is of its class
+    return module is not None and type(array) is getattr(module, "DeviceNDArray", None)
+
+
+def foreign(owner: Any, told: dict[str, Any]) -> Any:
+    """Return an array of Numba's on another library's memory, whatever stream that names.
+
+    As Numba's `as_cuda_array`, in a quarter of its time.
+
+    Parameters
+    ----------
+    owner : object
+        It is kept with the array.
+    told : dict
+        Its ``__cuda_array_interface__``.
+    """
+    from numba import cuda
+
+    kind, shape, strides = np.dtype(told["typestr"]), tuple(told["shape"]), told.get("strides")
+    if told.get("mask") is not None or 0 in shape or not all(type(one) is int for one in shape):
+        view = cuda.as_cuda_array(owner, sync=False)
+        view.stream = 0  # Numba's copies are on the default stream, and awaited
+        return view
+    strides = _without_gaps(shape, kind.itemsize) if strides is None else tuple(strides)
+    return _array_at(told["data"][0], shape, strides, kind, owner, cuda.current_context())
+
+
+def _without_gaps(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The strides of an array in C's order, with entries of so many bytes."""
+    found: list[int] = []
+    for length in reversed(shape):
+        found.insert(0, size)
+        size *= length
+    return tuple(found)
+
+
+class _Numbas(NamedTuple):
+    """Names of Numba's that `_array_at` needs."""
+
+    Array: Any
+    Memory: Any
+    Pointer: Any
+
+
+@functools.cache
+def _numbas() -> _Numbas:
+    from cuda.bindings.driver import CUdeviceptr
+    from numba.cuda.cudadrv.devicearray import DeviceNDArray
+    from numba.cuda.cudadrv.driver import MemoryPointer
+
+    return _Numbas(DeviceNDArray, MemoryPointer, CUdeviceptr)
+
+
+@functools.lru_cache(maxsize=1024)
+def _form(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[Any, int]:
+    """Numba's description of an array's form, and the bytes that it spans."""
+    from numba.cuda.cudadrv import driver, dummyarray
+
+    form = dummyarray.Array.from_desc(0, shape, strides, size)
+    return form, driver.memory_size_from_info(form.shape, form.strides, size)
+
+
+def _array_at(
+    where: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: np.dtype, owner: Any,
+    context: Any,
+) -> Any:  # fmt: skip
+    """Return an array of Numba's at an address, which keeps the memory's owner.
+
+    Numba's constructor describes the form anew each time, and its views of memory count references:
+    both take longer than all else that is done to an array of a small problem. Private names of
+    numba-cuda 0.30 (see its `DeviceNDArrayBase.__init__`): pyproject pins it.
+    """
+    numbas = _numbas()
+    form, span = _form(shape, strides, kind.itemsize)
+    array = numbas.Array.__new__(numbas.Array)
+    array.ndim, array._dummy, array.shape, array.strides = (
+        len(shape),
+        form,
+        form.shape,
+        form.strides,
+    )
+    array.dtype, array.size, array.alloc_size, array.stream = kind, form.size, span, 0
+    array.gpu_data = numbas.Memory(context, numbas.Pointer(where), span, owner=owner)
+    return array
 
 
 def to_device(array: np.ndarray) -> Any:
@@ -348,8 +445,7 @@ def clear(array: Any, stream: int = DEFAULT_STREAM) -> None:
         return
     from cuda.bindings import driver
 
-    address = array.__cuda_array_interface__["data"][0]
-    _check(driver.cuMemsetD8Async(address, 0, array.nbytes, stream), "clearing memory")
+    _check(driver.cuMemsetD8Async(address(array), 0, array.nbytes, stream), "clearing memory")
 
 
 def copy_words(
@@ -379,7 +475,7 @@ def copy_words(
     from cuda.bindings import driver
 
     here = host.ctypes.data + first * host.itemsize
-    there = target.__cuda_array_interface__["data"][0] + first * host.itemsize
+    there = address(target) + first * host.itemsize
     size = count * host.itemsize
     way = (here, there, size) if down else (there, here, size)
     if stream == DEFAULT_STREAM:
@@ -389,6 +485,40 @@ def copy_words(
     copy = driver.cuMemcpyDtoHAsync if down else driver.cuMemcpyHtoDAsync
     _check(copy(*way, stream), "copying words")
     _check(driver.cuStreamSynchronize(stream), "copying words")
+
+
+class WayUp:
+    """A copy of the same bytes, again and again, from memory of `staging` to a device array.
+
+    `copy_words` finds both addresses anew each time, and always waits.
+
+    Parameters
+    ----------
+    host : uint8[size]
+    target : device uint8[size]
+    first, count : int
+        The bytes.
+    """
+
+    def __init__(self, host: np.ndarray, target: Any, first: int, count: int) -> None:
+        self._host, self._target, self._bytes = host, target, slice(first, first + count)
+        self._copy: Callable[[int], tuple[Any, ...]] | None = None
+        if not describe().is_gpu:
+            return
+        from cuda.bindings import driver
+
+        call, self._wait = driver.cuMemcpyHtoDAsync, driver.cuStreamSynchronize
+        way = address(target) + first, host.ctypes.data + first, count
+        self._copy = lambda stream: call(*way, stream)
+
+    def __call__(self, stream: int, awaited: bool) -> None:
+        """Enqueue the copy on a stream, by its handle, and wait for it if so asked."""
+        if self._copy is None:
+            self._target[self._bytes] = self._host[self._bytes]
+            return
+        _check(self._copy(stream), "copying words")
+        if awaited:
+            _check(self._wait(stream), "copying words")
 
 
 def _check(answer: tuple[Any, ...], work: str) -> None:

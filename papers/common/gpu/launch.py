@@ -122,9 +122,56 @@ class Launch:
             raise TypeError(f"{self.name}: argument {place} is a {type(before).__name__}")
         self._keep(place, value)
 
+    def replace_field(self, place: int, field: int, value: Any) -> None:
+        """Bind another value in a field of a named tuple; see `replace`.
+
+        Parameters
+        ----------
+        place, field : int
+            The tuple's among the arguments, and the field's in it.
+        value : device array or NumPy scalar
+
+        Raises
+        ------
+        TypeError
+            If the value is of another type.
+        """
+        whole = self._with(place, field, value)
+        if self._parameters is not None and self._parameters.write_field(place, field, value):
+            self._keep(place, whole)
+        else:
+            self.replace(place, whole)
+
+    def point(self, place: int, field: int, array: Any, flat: Callable[[], Any]) -> None:
+        """Bind the memory of another array in a field of a named tuple.
+
+        Parameters
+        ----------
+        place, field : int
+            As in `replace_field`. An array of one dimension is there.
+        array : device array
+            Without gaps, of the size and type of the one that is there: nobody checks that. Whoever
+            calls keeps it until the kernel has ended.
+        flat : callable() -> device array
+            Makes the same memory an array of one dimension, which only the executor needs.
+        """
+        if self._parameters is None:
+            self.replace_field(place, field, flat())
+        else:
+            self._parameters.write_address(place, field, device.address(array))
+
     def release(self, place: int) -> None:
         """Let go of an argument's arrays; `replace` has to follow before the next launch."""
         self._keep(place, None)
+
+    def release_field(self, place: int, field: int) -> None:
+        """Let go of a field's array; `replace_field` has to follow before the next launch."""
+        self._keep(place, self._with(place, field, None))
+
+    def _with(self, place: int, field: int, value: Any) -> Any:
+        """A named tuple of the arguments with another value in a field."""
+        before = self.arguments[place]
+        return before._make((*before[:field], value, *before[field + 1 :]))
 
     def _keep(self, place: int, value: Any) -> None:
         self.arguments = (*self.arguments[:place], value, *self.arguments[place + 1 :])

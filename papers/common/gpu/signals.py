@@ -72,6 +72,10 @@ class Mailbox:
                     return word[place] & ((1 << PAYLOAD_BITS) - 1)
                 raise RuntimeError(f"no signal {expected} came (the word is {word[place]:#x})")
 
+    def expected(self) -> int:
+        """The word, of payload 0, that `wait` waits for next; for kernels that are told theirs."""
+        return (self._seen + 1) << PAYLOAD_BITS
+
     def forget(self) -> None:
         """Wait for the device and count from its last word: also after an interrupted run."""
         self._finish()

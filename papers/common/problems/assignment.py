@@ -269,6 +269,8 @@ def refuse_sparse(cost: Any) -> None:
     ValueError
         If it is one.
     """
+    if type(cost) is np.ndarray:
+        return
     sparse = sys.modules.get("scipy.sparse")  # what is not loaded has made nothing
     if sparse is not None and sparse.issparse(cost):
         raise ValueError("sparse costs are not taken: make them dense, with inf for absent pairs")
@@ -288,7 +290,7 @@ def as_matrix(cost: Any) -> np.ndarray:
         nor floats of up to 64 bits.
     """
     masked = sys.modules.get("numpy.ma")  # what is not loaded has made nothing
-    if masked is not None and isinstance(cost, masked.MaskedArray):
+    if type(cost) is not np.ndarray and masked and isinstance(cost, masked.MaskedArray):
         raise ValueError(
             "masked costs are not taken: fill them, with inf where a pair is forbidden"
         )

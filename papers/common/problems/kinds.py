@@ -7,8 +7,9 @@ reads.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -369,6 +370,15 @@ def with_proof(solver: Solver, state: Any, answer: Any) -> Any:
     return answer if solver.proof is None else solver.proof(state, answer)
 
 
+@functools.lru_cache(maxsize=256)  # every call with an option asks
+def _options_of(upload: Callable[..., Any]) -> frozenset[str] | None:
+    """Names that a solver's upload takes; None if it takes any."""
+    known = inspect.signature(upload).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        return None
+    return frozenset(known)
+
+
 def check_options(solver: Solver, options: Mapping[str, Any]) -> None:
     """Refuse options that a solver's upload does not take.
 
@@ -377,9 +387,9 @@ def check_options(solver: Solver, options: Mapping[str, Any]) -> None:
     OptionError
         Which names them.
     """
-    known = inspect.signature(solver.upload).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+    known = _options_of(solver.upload)
+    if known is None:
         return
-    unknown = sorted(set(options) - set(known))
+    unknown = sorted(set(options) - known)
     if unknown:
         raise OptionError(f"{solver.name} takes no option {', '.join(unknown)}")

@@ -28,6 +28,7 @@ WIDEST = 2**52
 """Integer costs differ by less than this."""
 
 DTYPES = ("int32", "int64", "float64")
+INT32, INT64, FLOAT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
 
 INFEASIBLE = "cost matrix is infeasible: every complete assignment has a forbidden pair"
 
@@ -41,7 +42,8 @@ class Costs:
     Attributes
     ----------
     matrix : T[n, m]
-        C-contiguous, ``n <= m``, to be minimized; in device memory (`resident`) T[n * m].
+        C-contiguous, ``n <= m``, to be minimized; in device memory (`resident`) T[n * m], or what
+        has these as ``flat``, which is made where it is needed.
     shape : tuple of int
         ``(n, m)``.
     cost : ndarray or None
@@ -79,12 +81,13 @@ class Costs:
     @property
     def dtype(self) -> np.dtype:
         """The working type."""
-        return np.dtype(self.matrix.dtype)
+        kind: np.dtype = self.matrix.dtype
+        return kind
 
     @property
     def dual(self) -> np.dtype:
         """The type of the duals and distances: float64 beside floats, else int64."""
-        return np.dtype(np.float64 if self.dtype.kind == "f" else np.int64)
+        return FLOAT64 if self.dtype.kind == "f" else INT64
 
 
 def prepare(cost: Any, maximize: bool = False, dtype: Any = None) -> Costs:
@@ -123,6 +126,35 @@ def prepare(cost: Any, maximize: bool = False, dtype: Any = None) -> Costs:
         raise ValueError(INFEASIBLE)
     shape = (int(matrix.shape[0]), int(matrix.shape[1]))
     return Costs(matrix, shape, array, turned, shift, maximize, loose, spread)
+
+
+ANY_INT32 = 2**32 - 1
+"""Two integers of 32 bits differ by no more."""
+
+
+def as_they_are(array: np.ndarray, maximize: bool, dtype: Any) -> Costs | None:
+    """Return costs that need no pass over them, since the kernel reads them as the caller has them.
+
+    Any int32 will do for it, and duals are int64, so that nobody looks for the extremes.
+
+    Parameters
+    ----------
+    array : ndarray[rows, columns]
+    maximize, dtype
+        As in `prepare`.
+
+    Returns
+    -------
+    Costs, or None
+        None for another type or order, to maximize, for more rows than columns, for no pair, and
+        where a working type is asked for.
+    """
+    if array.dtype != INT32 or maximize or dtype is not None or not array.flags.c_contiguous:
+        return None
+    rows, columns = array.shape
+    if not 0 < rows <= columns:
+        return None
+    return Costs(array, (rows, columns), array, False, 0, False, 0, ANY_INT32)
 
 
 def _integers(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray, int, int]:

@@ -14,7 +14,7 @@ from papers.common.gpu.launch import Launch, bind, registers_for, resident_block
 from papers.common.gpu.limits import grid_for, largest
 from papers.common.gpu.signals import Mailbox
 from papers.synthesis.assignment import pool
-from papers.synthesis.assignment.costs import Costs
+from papers.synthesis.assignment.costs import DTYPES, Costs
 from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
 from papers.synthesis.assignment.kernels import costs as costs_kernels
 from papers.synthesis.assignment.kernels.grid import near, reports
@@ -36,6 +36,10 @@ GATHER_BLOCK = 32
 
 EXECUTOR_BLOCKS = 3
 """Blocks in the CPU executor, where every thread costs time."""
+
+
+KINDS = {np.dtype(name): name for name in DTYPES}
+"""Names by type: NumPy makes a type's name anew each time."""
 
 
 @cache
@@ -62,6 +66,10 @@ class Workspace(pool.Pooled):
         Collects the assigned costs.
     movers : dict
         Launches that bring costs of a kind into the working form.
+    delivery : Delivery or None
+        The way out for the pairs alone, once somebody has asked (`pairs`).
+    reads : DeviceMatrix or None
+        The caller's costs, where their memory is read: kept as long as the problem is under way.
     stream : int
         Handle of the stream that all work of a problem is enqueued on; see `use`.
     running : bool
@@ -79,12 +87,15 @@ class Workspace(pool.Pooled):
         self.key, self.settings, self.owns, self.running = key, settings, owns, False
         self.mailbox = Mailbox()
         self.movers: dict[Any, Launch] = {}
+        self.delivery: Any = None
+        self.reads: DeviceMatrix | None = None
         self._carve(costs)
         device.clear(self.arrays["words"], stream)  # on the stream of the launch that reads them
         self.whole = False
         self.arrays["signal"] = self.mailbox.device_word
         if not owns:
-            self.arrays["cost"] = costs.matrix
+            self.arrays["cost"] = costs.matrix.flat
+        self.shift = shift_of(costs, settings)
         self.launch = bind_assign(costs, self.arrays, settings, None)
         n, m = costs.shape
         names = ("cost", "column", "chosen")
@@ -119,7 +130,10 @@ class Workspace(pool.Pooled):
         self.arrays = {
             name: device.part(self.memory, *place) for name, place in self.places.items()
         }
-        if self.owns and not self.staged:
+        if self.staged:
+            self._staged_costs = self._on_host("cost").reshape(costs.shape)
+            self._way_up = device.WayUp(self.host, self.memory, end, cost_bytes)
+        elif self.owns:
             self.arrays["cost"] = device.empty(costs.size, costs.dtype)
         self.nbytes = end + (cost_bytes if self.owns else 0)
 
@@ -132,15 +146,20 @@ class Workspace(pool.Pooled):
         device.synchronize(self.stream)
         self.whole = True
 
-    def fill(self, matrix: np.ndarray) -> None:
-        """Copy costs of the host into the memory for them; all have arrived on return."""
+    def fill(self, matrix: np.ndarray, awaited: bool = True) -> None:
+        """Copy costs of the host into the memory for them, from which they may change.
+
+        All have arrived on return, unless nobody is to wait for few costs: then what is enqueued
+        behind them finds them there.
+        """
         if self.staged:
-            start, size, kind = self.places["cost"]
-            np.copyto(self._on_host("cost"), matrix.reshape(-1))
-            device.copy_words(self.host, self.memory, start, size * kind.itemsize, down=False)
+            np.copyto(self._staged_costs, matrix)
+            self.whole = False
+            self._way_up(self.stream, awaited)
+            self.whole = awaited
         else:
             overwrite_by_chunks(self.arrays["cost"], matrix.reshape(-1))
-        self.whole = True
+            self.whole = True
 
     def move(self, given: DeviceMatrix, plan: Plan) -> None:
         """Bring costs of the device into the memory for the working form."""
@@ -156,26 +175,29 @@ class Workspace(pool.Pooled):
 
     def set(self, costs: Costs, seconds: float | None) -> None:
         """Give the launch what may differ between problems of one shape."""
-        _, shape, matrix, *_, log = self.launch.arguments
-        wanted = _shape(costs, self.settings)
-        if wanted != shape:
-            self.launch.replace(SHAPE, wanted)
-        loose, limit = costs.dual.type(costs.loose), limit_of(seconds)
-        if matrix is None or not self.owns or matrix.loose != loose:
-            self.arrays["cost"] = self.arrays["cost"] if self.owns else costs.matrix
-            self.launch.replace(MATRIX, _matrix(costs, self.arrays))
-            if not self.owns:
-                self.gather.replace(GATHERED, costs.matrix)
+        _, _, matrix, *_, log = self.launch.arguments
+        shift = shift_of(costs, self.settings)
+        if shift != self.shift:
+            self.launch.replace_field(SHAPE, SHIFT, np.int32(shift))
+            self.shift = shift
+        if matrix.loose != costs.loose:
+            self.launch.replace_field(MATRIX, LOOSE, costs.dual.type(costs.loose))
+        if not self.owns:
+            self.reads = given = costs.matrix
+            self.launch.point(MATRIX, COST, given.array, lambda: given.flat)
+        limit = limit_of(seconds)
         if log.limit != limit:
-            self.launch.replace(LOG, log._replace(limit=limit))
+            self.launch.replace_field(LOG, LIMIT, limit)
         self.launch.on_enqueue = None
 
-    def answer(self, resident: bool) -> dict[str, np.ndarray]:
+    def answer(self, costs: Costs) -> dict[str, np.ndarray]:
         """Copy the answer to the host: ``u``, ``v``, ``totals``, ``column``, and ``chosen``.
 
         The host waits for the copy, which is the last work on the stream.
         """
-        if resident:
+        if costs.resident:
+            if not self.owns:
+                self.gather.replace(GATHERED, costs.matrix.flat)
             self.gather()
         device.copy_words(
             self.host, self.memory, 0, self.answer_bytes, down=True, stream=self.stream
@@ -190,9 +212,12 @@ class Workspace(pool.Pooled):
     def release(self) -> None:
         """Let go of the caller's memory, and go back to the pool."""
         if not self.owns:
-            self.launch.release(MATRIX)
-            self.gather.release(GATHERED)
-            self.arrays["cost"] = None
+            self.reads = None
+            if self.launch.arguments[MATRIX].cost is not None:  # the first problem's
+                self.launch.release_field(MATRIX, COST)
+            if self.gather.arguments[GATHERED] is not None:
+                self.gather.release(GATHERED)
+            self.arrays.pop("cost", None)
         pool.give(self)
 
 
@@ -282,7 +307,7 @@ def workspace(
         If not even one block of the size of `settings` fits a multiprocessor.
     """
     kernel = _kernel(costs, settings)
-    key = ("assign", costs.shape, costs.dtype.name, owns, kernel, settings, *pool.machine())
+    key = ("assign", costs.shape, costs.dtype, owns, kernel, settings, *pool.machine())
     room = pool.take(key, lambda: Workspace(key, costs, settings, owns, stream))
     room.use(stream)
     return room
@@ -291,7 +316,7 @@ def workspace(
 def _kernel(costs: Costs, settings: Settings) -> Any:
     loads, threads = int(settings.loads), int(settings.threads)
     marks = marks_for(costs.shape[1], settings)
-    return kernel_for(costs.dtype.name, loads, threads, settings.blocks == 1, marks)
+    return kernel_for(KINDS[costs.dtype], loads, threads, settings.blocks == 1, marks)
 
 
 def bind_assign(
@@ -340,14 +365,22 @@ def tuples_of(a: dict[str, Any], limit: np.int64) -> tuple[Any, ...]:
 SHAPE, MATRIX, LOG = 1, 2, 8
 """Places of the arguments that may differ between problems of one shape."""
 
+SHIFT = arguments.Shape._fields.index("shift")
+COST, LOOSE = map(arguments.Matrix._fields.index, ("cost", "loose"))
+LIMIT = arguments.Log._fields.index("limit")
+"""Their fields that may."""
+
 GATHERED = 2
 """The place of the costs among the arguments of `gather`."""
+
+
+FOREVER = np.int64(dense.FOREVER)
 
 
 def limit_of(seconds: float | None) -> np.int64:
     """Nanoseconds that a run may take."""
     if seconds is None:
-        return np.int64(dense.FOREVER)
+        return FOREVER
     return np.int64(max(1, min(dense.FOREVER, int(1e9 * seconds))))
 
 
@@ -381,8 +414,15 @@ def shift_for(spread: int, entries: int) -> int:
 def _shape(costs: Costs, settings: Settings) -> arguments.Shape:
     n, m = costs.shape
     step = -(-n // int(settings.sampled_rows))
-    entries = -(-n // step) * m
-    shift = shift_for(costs.spread, entries) if costs.dual.kind == "i" else 0
     numbers = (n, m, int(n == m), min(settings.warps_a_row, settings.threads // WARP),
-               settings.tile, step, shift)  # fmt: skip
+               settings.tile, step, shift_of(costs, settings))  # fmt: skip
     return arguments.Shape(*map(np.int32, numbers))
+
+
+def shift_of(costs: Costs, settings: Settings) -> int:
+    """`shift_for` the sample of these costs; floats are not shifted."""
+    if not costs.spread:
+        return 0
+    n, m = costs.shape
+    step = -(-n // int(settings.sampled_rows))
+    return shift_for(costs.spread, -(-n // step) * m)

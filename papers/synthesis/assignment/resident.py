@@ -9,6 +9,7 @@ pass that looks for their extremes.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,10 @@ from papers.common.gpu.launch import Launch, bind
 from papers.common.problems.costs_on_device import grid_stride
 from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import (
+    ANY_INT32,
+    FLOAT64,
     INFEASIBLE,
+    INT32,
     check_float_type,
     check_floats,
     integer_type,
@@ -31,6 +35,9 @@ from papers.synthesis.assignment.kernels import costs_floats as f
 SOURCES = ("int32", "int64", "float32", "float64")
 """Types of costs in device memory; of others a copy on the host is solved."""
 
+SOURCE_TYPES = frozenset(map(np.dtype, SOURCES))
+"""NumPy's types of the other order of bytes are not equal to these."""
+
 AS_THEY_ARE = 2**51
 """Integers of 64 bits below this in size need no shift: sums with duals stay far from overflow."""
 
@@ -41,8 +48,8 @@ class DeviceMatrix:
 
     Attributes
     ----------
-    flat : device T[rows * columns]
-        All entries in the order of their addresses.
+    array : device T[rows, columns] or T[rows * columns]
+        Without gaps.
     shape : tuple of int
         ``(rows, columns)``, as the caller has them.
     by_columns : bool
@@ -51,15 +58,23 @@ class DeviceMatrix:
         Handle of the stream that writes the entries: all work on them is enqueued there.
     """
 
-    flat: Any
+    array: Any
     shape: tuple[int, int]
     by_columns: bool
     stream: int = device.DEFAULT_STREAM
 
+    @functools.cached_property
+    def flat(self) -> Any:
+        """All entries in the order of their addresses: device T[rows * columns]."""
+        if len(self.array.shape) == 1:
+            return self.array
+        return device.part(self.array, 0, self.shape[0] * self.shape[1], self.array.dtype)
+
     @property
     def dtype(self) -> np.dtype:
         """The caller's type."""
-        return np.dtype(self.flat.dtype)
+        kind: np.dtype = self.array.dtype
+        return kind
 
     @property
     def turned(self) -> bool:
@@ -82,8 +97,7 @@ def takes(array: Any) -> bool:
     flags = array.flags
     return (
         len(array.shape) == 2
-        and np.dtype(array.dtype).name in SOURCES
-        and np.dtype(array.dtype).isnative
+        and array.dtype in SOURCE_TYPES
         and bool(flags["C_CONTIGUOUS"] or flags["F_CONTIGUOUS"])
     )
 
@@ -108,15 +122,22 @@ def adopt(array: Any, stream: int = device.DEFAULT_STREAM) -> DeviceMatrix:
     ValueError
         If `takes` says no.
     """
-    if not takes(array):
+    given = adopted(array, stream)
+    if given is None:
         kind = f"a {len(array.shape)}-D array of {array.dtype}"
         raise ValueError(f"expected a contiguous matrix of {', '.join(SOURCES)}, not {kind}")
-    rows, columns = (int(length) for length in array.shape)
+    return given
+
+
+def adopted(array: Any, stream: int = device.DEFAULT_STREAM) -> DeviceMatrix | None:
+    """`adopt` an array; None where `takes` says no."""
+    if not takes(array):
+        return None
+    rows, columns = map(int, array.shape)
     if not rows or not columns:
         return DeviceMatrix(np.empty(0, array.dtype), (rows, columns), False, stream)
     by_columns = not array.flags["C_CONTIGUOUS"]
-    flat = device.part(array, 0, rows * columns, array.dtype)
-    return DeviceMatrix(flat, (rows, columns), by_columns, stream)
+    return DeviceMatrix(array, (rows, columns), by_columns, stream)
 
 
 # ------------------------------------------------------------------------------- the plan
@@ -158,22 +179,30 @@ def plan(given: DeviceMatrix, maximize: bool, dtype: Any = None) -> Plan:
         As `papers.synthesis.assignment.costs.prepare`, for integers; for a working type that does
         not hold these costs.
     """
-    sign = -1 if maximize else 1
     if given.dtype.kind == "f":
         check_float_type(dtype)
-        moves = maximize or given.across or given.dtype != np.float64
-        return Plan(np.dtype(np.float64), float(sign), 0.0, 0, moves)
-    if given.dtype == np.int32:
-        if dtype is not None and np.dtype(dtype) != np.int32:
+        return _plan(given.dtype, maximize, given.across)
+    if given.dtype == INT32:
+        if dtype is not None and np.dtype(dtype) != INT32:
             raise ValueError(f"int32 costs in device memory are solved as int32, not {dtype}")
-        # -1 - c holds for every c of 32 bits, where -c does not.
-        moves = maximize or given.across
-        return Plan(given.dtype, sign, -1 if maximize else 0, 2**32 - 1, moves)
+        return _plan(given.dtype, maximize, given.across)
+    sign = -1 if maximize else 1
     low, high = extremes(given.flat, given.stream)
     work = integer_type(low, high, dtype)
     alike = work == given.dtype and not maximize and max(-low, high) < AS_THEY_ARE
     shift = 0 if alike else high if maximize else -low
     return Plan(work, sign, shift, high - low, not alike or given.across)
+
+
+@functools.cache
+def _plan(kind: np.dtype, maximize: bool, across: bool) -> Plan:
+    """The plan for floats and for int32, which no cost can change."""
+    sign = -1 if maximize else 1
+    if kind == INT32:
+        # -1 - c holds for every c of 32 bits, where -c does not.
+        return Plan(INT32, sign, -1 if maximize else 0, ANY_INT32, maximize or across)
+    moves = maximize or across or kind != FLOAT64
+    return Plan(FLOAT64, float(sign), 0.0, 0, moves)
 
 
 def mover(given: DeviceMatrix, plan: Plan, target: Any) -> Launch:

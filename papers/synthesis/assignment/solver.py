@@ -16,7 +16,7 @@ from papers.common.model import Assignment, GivenUpError
 from papers.common.problems.assignment import as_matrix
 from papers.common.problems.costs_on_device import ResidentCosts
 from papers.synthesis.assignment import sending
-from papers.synthesis.assignment.costs import INFEASIBLE, Costs, finish, prepare
+from papers.synthesis.assignment.costs import INFEASIBLE, Costs, as_they_are, finish, prepare
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
 from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
@@ -87,65 +87,78 @@ def upload(
     RuntimeError
         If no block of that many threads can be resident.
     """
-    check_seconds(seconds)
-    if isinstance(cost, ResidentCosts):
-        cost = adopt(cost.array)
-    if not isinstance(cost, DeviceMatrix):
-        array = as_matrix(cost)
-        if dtype is None and sending.goes(array):
-            return _upload_sent(array, maximize, settings, seconds)
-        costs = prepare(array, maximize, dtype)
-        chosen = settings or default_settings(*costs.shape, costs.dtype.itemsize)
-        state = State(costs, chosen, seconds)
-        if costs.size:
-            room = workspace(costs, state.settings)
-            _use(state, room)
-            room.fill(costs.matrix)
-    elif not cost.flat.size:
-        return upload(np.zeros(cost.shape, cost.dtype), maximize, dtype, settings, seconds)
-    else:
-        return _upload_resident(cost, maximize, dtype, settings, seconds)
+    state = enqueued(cost, maximize, dtype, settings, seconds, awaited=True)
     if state.workspace is not None:
-        state.workspace.set(state.costs, seconds)
+        weakref.finalize(state, state.workspace.release).atexit = False
     return state
 
 
-def _upload_sent(
+def enqueued(
+    cost: Any, maximize: bool, dtype: Any, settings: Settings | None, seconds: float | None,
+    awaited: bool,
+) -> State:  # fmt: skip
+    """`upload`, but whoever calls has to release the workspace, and may not wait for the copy."""
+    check_seconds(seconds)
+    if isinstance(cost, ResidentCosts):
+        cost = adopt(cost.array)
+    if isinstance(cost, DeviceMatrix):
+        if all(cost.shape):
+            return _of_resident(cost, maximize, dtype, settings, seconds)
+        cost = np.zeros(cost.shape, cost.dtype)
+    array = as_matrix(cost)
+    if dtype is None and sending.goes(array):
+        return _of_sent(array, maximize, settings, seconds)
+    costs = as_they_are(array, maximize, dtype) or prepare(array, maximize, dtype)
+    state = State(costs, settings or default_settings(*costs.shape, costs.dtype.itemsize), seconds)
+    if costs.size:
+        room = workspace(costs, state.settings)
+        _use(state, room)
+        room.fill(costs.matrix, awaited)
+        room.set(costs, seconds)
+    return state
+
+
+def _of_sent(
     array: np.ndarray, maximize: bool, settings: Settings | None, seconds: float | None
 ) -> State:
     """Copy costs of the host to the device as they are, and go on there."""
     given, room = sending.send(array)
-    state = _upload_resident(given, maximize, None, settings, seconds)
+    state = _of_resident(given, maximize, None, settings, seconds)
     state.costs = replace(state.costs, cost=array)  # the answer's costs are the host's
     sending.keep(room, state, state.workspace)
     return state
 
 
-def _upload_resident(
+def _of_resident(
     given: DeviceMatrix, maximize: bool, dtype: Any, settings: Settings | None,
     seconds: float | None,
 ) -> State:  # fmt: skip
     """Check costs of the device there, and bring them into working form there."""
     way, shape = plan(given, maximize, dtype), given.working_shape
-    matrix = np.empty(0, way.work) if way.moves else given.flat
+    matrix: Any = np.empty(0, way.work) if way.moves else given
     costs = Costs(matrix, shape, None, given.turned, way.cost_shift, maximize, 0, way.spread)
     state = State(costs, settings or default_settings(*shape, way.work.itemsize), seconds)
     room = workspace(costs, state.settings, owns=way.moves, stream=given.stream)
     _use(state, room)
-    if way.moves:
-        room.move(given, way)
-        matrix = room.arrays["cost"]
-    loose = judged(shape, matrix, maximize, given.stream) if way.work.kind == "f" else 0
-    state.costs = replace(costs, matrix=matrix, loose=loose)
+    try:
+        if way.moves:
+            room.move(given, way)
+            state.costs = replace(costs, matrix=room.arrays["cost"])
+        if way.work.kind == "f":
+            flat = room.arrays["cost"] if way.moves else given.flat
+            loose = judged(shape, flat, maximize, given.stream)
+            state.costs = replace(state.costs, loose=loose)
+    except ValueError:
+        room.release()  # nobody has seen it
+        raise
     room.set(state.costs, seconds)
     return state
 
 
 def _use(state: State, room: Workspace) -> None:
-    """Let a state have a workspace for its own, as long as it lives."""
+    """Let a state have a workspace for its own, until somebody releases it."""
     state.workspace, state.mailbox, state.arrays = room, room.mailbox, room.arrays
     state.launches["assign"] = room.launch
-    weakref.finalize(state, room.release).atexit = False
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
@@ -167,15 +180,27 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     RuntimeError
         If a bound on the work was met, which is a fault.
     """
+    if state.workspace is not None:
+        start(state)
+        end(state)
+
+
+def start(state: State) -> None:
+    """Enqueue a run; `end` has to follow, and whatever else uses the device may before."""
     room = state.workspace
-    if room is None:
-        return
+    assert room is not None
     if room.running:  # a run was interrupted
         state.forget()
     else:  # without waiting: the stream may have much to do before
         state.begin()
     room.whole, room.running = False, True
     state.launches["assign"]()
+
+
+def end(state: State) -> None:
+    """Wait for a run that was started; its errors are those of `run`."""
+    room = state.workspace
+    assert room is not None
     status = state.payload()
     room.running = False
     if status != Status.SOLVED:
@@ -250,7 +275,7 @@ def download(state: State) -> Assignment:
         return finish(state.costs, np.zeros(0, int), np.zeros(n, dual), np.zeros(m, dual), {})
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    answer = state.workspace.answer(state.costs.resident)
+    answer = state.workspace.answer(state.costs)
     counts = dict(zip(TOTALS, answer["totals"].tolist(), strict=True))
     floats = state.costs.dual.kind == "f"
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0

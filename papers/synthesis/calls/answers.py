@@ -13,6 +13,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.synthesis.assignment import pool
+from papers.synthesis.assignment.pairs import Room
 
 WORDS = 1 << 17
 """Words of 64 bits on a shelf."""
@@ -34,17 +35,22 @@ class Shelf(pool.Pooled):
         self.nbytes = self.there.nbytes
         self.used = 0
 
+    def reserve(self, *sizes: int) -> list[tuple[int, Any]]:
+        """Return the place of each of the next parts, and the part."""
+        found = []
+        for size in sizes:
+            found.append((self.used, device.part(self.there, self.used * 8, size, np.int64)))
+            self.used += aligned(size)
+        return found
+
     def put(self, parts: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
         """Copy parts to the device, in one copy that the host waits for; return them there."""
-        begin = at = self.used
-        found = []
-        for part in parts:
+        begin = self.used
+        found = self.reserve(*(part.size for part in parts))
+        for (at, _), part in zip(found, parts, strict=True):
             self.host[at : at + part.size] = part
-            found.append(device.part(self.there, at * part.itemsize, part.size, part.dtype))
-            at += aligned(part.size)
-        self.used = at
-        device.copy_words(self.host, self.there, begin, at - begin, down=False)
-        return tuple(found)
+        device.copy_words(self.host, self.there, begin, self.used - begin, down=False)
+        return tuple(part for _, part in found)
 
 
 def aligned(words: int) -> int:
@@ -67,10 +73,24 @@ def on_device(*parts: np.ndarray) -> tuple[Any, ...]:
     words = sum(aligned(part.size) for part in parts)
     if words > MOST_WORDS:
         return tuple(device.to_device(part) for part in parts)
-    key = ("answers", *pool.machine())
-    shelf = pool.take(key, lambda: Shelf(key))
-    if shelf.used + words > WORDS:
-        shelf = Shelf(key)
+    shelf = _shelf_with(words)
     found = shelf.put(parts)
     pool.give(shelf)
     return found
+
+
+def room_for(n: int) -> Room | None:
+    """Room for the rows and the columns of n pairs, which the device writes; None for too many."""
+    words = 2 * aligned(n)
+    if words > MOST_WORDS:
+        return None
+    shelf = _shelf_with(words)
+    (first, rows), (second, columns) = shelf.reserve(n, n)
+    return Room(shelf.there, first, second, rows, columns, lambda: pool.give(shelf))
+
+
+def _shelf_with(words: int) -> Shelf:
+    """Take a shelf with so much room, which nobody else has meanwhile."""
+    key = ("answers", *pool.machine())
+    shelf = pool.take(key, lambda: Shelf(key))
+    return shelf if shelf.used + words <= WORDS else Shelf(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +15,14 @@ from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError
 from papers.common.problems.assignment import refuse_sparse
 from papers.synthesis.calls.assignment_duals import duals_of
-from papers.synthesis.calls.choice import Choice, Machine, Question, choose, solver_of
+from papers.synthesis.calls.choice import (
+    Choice,
+    Machine,
+    Question,
+    choose,
+    machines,
+    solver_of,
+)
 from papers.synthesis.calls.places import Placed, is_on_device, place
 
 EXACT_IN_FLOAT64 = 2**50
@@ -159,12 +167,16 @@ class Wishes:
 
 
 class Solved(NamedTuple):
-    """An assignment in arrays of the host; the duals may be None."""
+    """An assignment in arrays of the host; the duals may be None.
 
-    row_ind: np.ndarray
-    col_ind: np.ndarray
+    With `there` rows and columns are arrays of Numba's on the device instead.
+    """
+
+    row_ind: Any
+    col_ind: Any
     row_duals: np.ndarray | None = None
     column_duals: np.ndarray | None = None
+    there: bool = False
 
 
 def scipys(cost: Any, maximize: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -203,19 +215,48 @@ def _solve(placed: Placed, wishes: Wishes) -> Solved:
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         given = placed.on_host() if placed.given is None else placed.given
         return Solved(*scipys(given, wishes.maximize))  # its errors are the contract
-    question = question_of(placed, wishes.maximize, wishes.seconds is not None)
-    choice = choose(question, wishes.device, wishes.solver)
+    choice = _choice(placed, wishes)
     if wishes.explain:
         n, m = array.shape
         wishes.say(choice, f"{n} x {m} {array.dtype} on the {placed.place}")
     if choice.solver == "scipy":
         return by_scipy(placed.on_host(), wishes)
     try:
-        return by_solver(choice.solver, _data(placed, choice, wishes), wishes)
+        data = _data(placed, choice, wishes)
+        if choice.solver == DENSE and not wishes.duals:
+            return _pairs_by_dense(placed, data, wishes)
+        return by_solver(choice.solver, data, wishes)
     except (ValueError, TypeError) as refusal:
         if wishes.solver is not None:
             raise
+        question = question_of(placed, wishes.maximize, wishes.seconds is not None)
         return _second_choice(placed, question, wishes, choice.solver, refusal)
+
+
+MOST_CHOICES = 256
+"""Choices that are remembered; they are forgotten all at once."""
+
+_choices: dict[Any, Choice] = {}
+
+
+def _choice(placed: Placed, wishes: Wishes) -> Choice:
+    """The solver of one matrix; remembered where no rule has looked at its values."""
+    array, limited = placed.array, wishes.seconds is not None
+    key = (
+        array.shape, array.dtype, placed.place, wishes.maximize, limited, wishes.solver,
+        machines(wishes.device), choose,
+    )  # fmt: skip
+    known = _choices.get(key)
+    if known is not None:
+        return known
+    looked: list[bool] = []
+    question = question_of(placed, wishes.maximize, limited, looked)
+    choice = choose(question, wishes.device, wishes.solver)
+    if not looked:
+        if len(_choices) >= MOST_CHOICES:
+            _choices.clear()
+        _choices[key] = choice
+    return choice
 
 
 def _second_choice(
@@ -241,10 +282,24 @@ def _second_choice(
     return by_scipy(host, wishes)
 
 
-def question_of(placed: Placed, maximize: bool, limited: bool) -> Question:
-    """State all that the rules ask about a matrix; values are looked at only if a rule asks."""
+def question_of(
+    placed: Placed, maximize: bool, limited: bool, looked: list[bool] | None = None
+) -> Question:
+    """State all that the rules ask about a matrix; values are looked at only if a rule asks.
+
+    Each look adds an entry to the list `looked`, if there is one.
+    """
     n, m = placed.array.shape
     kind = _kind_of(placed.array.dtype)
+    seen: list[bool] = [] if looked is None else looked
+
+    def after_a_look(look: Callable[[Placed], Any]) -> Callable[[], Any]:
+        def asked() -> Any:
+            seen.append(True)
+            return look(placed)
+
+        return asked
+
     return Question(
         "assignment",
         "square" if n == m else "rectangle",
@@ -252,8 +307,8 @@ def question_of(placed: Placed, maximize: bool, limited: bool) -> Question:
         kind,
         placed.place,
         _TRAITS[maximize, limited],
-        lambda: _span(placed),
-        {"rounded": lambda: _is_rounded(placed)} if kind.endswith("64") else {},
+        after_a_look(_span),
+        {"rounded": after_a_look(_is_rounded)} if kind.endswith("64") else {},
     )
 
 
@@ -321,6 +376,25 @@ def by_scipy(array: np.ndarray, wishes: Wishes) -> Solved:
     return Solved(rows, columns, duals[0], duals[1])
 
 
+def _pairs_by_dense(placed: Placed, data: Any, wishes: Wishes) -> Solved:
+    """Solve with `DENSE` for nothing but the pairs, which stay on the device where that pays."""
+    _, solve, room_for = _dense()
+    rows, columns, there = solve(
+        data, room_for if placed.shelved else None, wishes.maximize, wishes.left()
+    )
+    return Solved(rows, columns, there=there)
+
+
+@functools.cache
+def _dense() -> tuple[Callable[..., Any], ...]:
+    """The functions for `DENSE`, which load Numba's compiler when they are needed first."""
+    from papers.synthesis.assignment.pairs import solve
+    from papers.synthesis.assignment.resident import adopted
+    from papers.synthesis.calls.answers import room_for
+
+    return adopted, solve, room_for
+
+
 def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
     """Solve with a paper's solver: upload, run, download."""
     from papers.common.problems import kinds
@@ -352,11 +426,11 @@ def _data(placed: Placed, choice: Choice, wishes: Wishes) -> Any:
 
         return adopt_square(placed.awaited())
     if placed.place == "device" and choice.solver == DENSE:
-        from papers.synthesis.assignment.resident import adopt, takes
-
-        if takes(placed.array):
-            array = placed.array if wishes.seconds is None else placed.awaited()
-            return adopt(array, placed.stream)
+        given = _dense()[0](placed.array, placed.stream)
+        if given is not None:
+            if wishes.seconds is not None:
+                placed.awaited()
+            return given
     return placed.on_host()
 
 
@@ -426,8 +500,10 @@ def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[A
 
 def _back(placed: Placed, solved: Solved, wishes: Wishes) -> tuple[Any, ...]:
     """Take an answer back to the place that the costs came from."""
+    if solved.there:
+        return solved.row_ind, solved.col_ind
     pairs = placed.back_both(solved.row_ind, solved.col_ind)
-    duals = solved[2:] if wishes.duals else ()
+    duals = solved[2:4] if wishes.duals else ()
     return (*pairs, *(placed.back(part) for part in duals if part is not None))
 
 

@@ -185,20 +185,26 @@ def choose(question: Question, device: Machine = "auto", solver: str | None = No
     RuntimeError
         For ``"gpu"`` where there is none.
     """
-    machines = _machines(device)
+    here = machines(device)
     if solver is not None:
         if solver != "scipy" and solver_of(solver).problem != question.problem:
             raise ValueError(f"solver={solver!r} solves no {question.problem}")
         return Choice(solver, "the caller has named it")
-    for rule in _rules_for(question.problem, machines):
+    for rule in _rules_for(question.problem, here):
         if rule.fits(question):
             record = f" [{rule.record}]" if rule.record else ""
             return Choice(rule.solver, rule.reason + record)
     raise ValueError(f"no rule of {TABLE.name} fits {question}")
 
 
-def _machines(device: Machine) -> tuple[str, ...]:
-    """The values of ``runs_on`` that rules may have here."""
+def machines(device: Machine) -> tuple[str, ...]:
+    """The values of ``runs_on`` that rules may have here.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        As `choose`, for a device.
+    """
     if device == "cpu":
         return ("cpu",)
     if device not in ("auto", "gpu"):

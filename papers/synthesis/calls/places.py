@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from papers.common.gpu import device
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -71,15 +73,11 @@ class Placed:
         What is enqueued on the default stream waits for that one by itself.
         """
         if self.stream:
-            from papers.common.gpu import device
-
             device.synchronize(self.stream)
         return self.array
 
     @functools.cached_property
     def _copy(self) -> np.ndarray:
-        from papers.common.gpu import device
-
         array = self.awaited()
         executors = isinstance(array, np.ndarray)
         return array if executors else device.to_host(array)
@@ -91,9 +89,18 @@ def _same(answer: np.ndarray) -> np.ndarray:
 
 def is_on_device(array: Any) -> bool:
     """Whether an array says that it lies in the memory of a CUDA device."""
+    return _told(array) is not None or _is_by_dlpack(array)
+
+
+def _told(array: Any) -> dict[str, Any] | None:
+    """The array's ``__cuda_array_interface__``, if it has one."""
     # PyTorch raises an error where others lack the attribute: for tensors on the host.
-    if getattr(array, "__cuda_array_interface__", None) is not None:
-        return True
+    told: dict[str, Any] | None = getattr(array, "__cuda_array_interface__", None)
+    return told
+
+
+def _is_by_dlpack(array: Any) -> bool:
+    """Whether an array says by DLPack that it lies in the memory of a CUDA device."""
     ask = getattr(array, "__dlpack_device__", None)
     if ask is None or isinstance(array, np.ndarray):
         return False
@@ -120,10 +127,14 @@ def place(array: Any) -> Placed:
     """
     if type(array) is np.ndarray:
         return Placed(array, "host", _same)
-    if is_on_device(array):
-        view, stream = _view_on_device(array)
-        shelved = _library_of(array) is None and not stream
-        return Placed(view, "device", _way_back(array, stream), None, stream, shelved)
+    if device.is_numbas(array) and not array.stream and device.gpu_present():
+        return Placed(array, "device", _to_numba_by_default, None, 0, True)
+    told = _told(array)
+    if told is not None or _is_by_dlpack(array):
+        view, stream = _view_on_device(array, told)
+        library = _library_of(array)
+        back = _way_back(array, library, stream)
+        return Placed(view, "device", back, None, stream, library is None and not stream)
     given = array if isinstance(array, list | tuple) else None
     return Placed(_view_on_host(array), "host", _same, given)
 
@@ -142,38 +153,30 @@ FIRST_WITH_STREAMS = 3
 JAX's, says nothing of the work that the array waits for; DLPack does."""
 
 
-def _view_on_device(array: Any) -> tuple[Any, int]:
+def _view_on_device(array: Any, told: dict[str, Any] | None) -> tuple[Any, int]:
     """Return a view of an array on a device, and the handle of the stream that writes it."""
-    from papers.common.gpu import device
-
-    array = _with_stream(array)
-    stream = _stream_of(array.__cuda_array_interface__)
+    array, told = _with_stream(array, told)
+    stream = _stream_of(told)
     if not device.gpu_present():
         return np.asarray(_InHostMemory(array)), stream
-    from numba import cuda
-
-    view = cuda.as_cuda_array(array, sync=False)
-    view.stream = 0  # Numba's copies are on the default stream, and awaited
-    return view, stream
+    return device.foreign(array, told), stream
 
 
-def _with_stream(array: Any) -> Any:
-    """Return the array, or one on the same memory whose interface tells what it waits for."""
-    told = getattr(array, "__cuda_array_interface__", None)
+def _with_stream(array: Any, told: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+    """Return an array on the same memory whose interface tells what it waits for, and that."""
     if told is not None and told.get("version", 0) >= FIRST_WITH_STREAMS:
-        return array
+        return array, told
     if told is None or hasattr(array, "__dlpack__"):
         from papers.synthesis.calls.dlpack import Capsule
 
         try:
-            return Capsule(array)
+            capsule = Capsule(array)
+            return capsule, capsule.__cuda_array_interface__
         except (BufferError, RuntimeError, TypeError, ValueError):
             if told is None:
                 raise
-    from papers.common.gpu import device
-
     device.synchronize()  # no DLPack, or a type that it lacks: nobody knows the stream
-    return array
+    return array, told
 
 
 def _stream_of(told: dict[str, Any]) -> int:
@@ -211,15 +214,20 @@ class _InHostMemory:
 # ------------------------------------------------------------------------------- the way back
 
 
-def _way_back(array: Any, stream: int) -> Callable[[np.ndarray], Any]:
+def _way_back(
+    array: Any, to_library: Callable[[np.ndarray, Any], Any] | None, stream: int
+) -> Callable[[np.ndarray], Any]:
     """A function that takes an answer to a device, in the library of `array` where it is known.
 
     The libraries copy on the stream that is theirs now, for all others the array's is taken.
     """
-    to_library = _library_of(array)
     if to_library is None:
         return lambda answer: _to_numba(answer, stream)
     return lambda answer: to_library(answer, array)
+
+
+def _to_numba_by_default(answer: np.ndarray) -> Any:
+    return _to_numba(answer, 0)
 
 
 def _library_of(array: Any) -> Callable[[np.ndarray, Any], Any] | None:
@@ -241,8 +249,6 @@ def _to_jax(answer: np.ndarray, like: Any) -> Any:
 
 
 def _to_numba(answer: np.ndarray, stream: int) -> Any:
-    from papers.common.gpu import device
-
     if not device.gpu_present():
         return answer.copy()
     from numba import cuda

@@ -334,3 +334,31 @@ def test_a_host_array_is_refused_on_a_gpu(enqueued, monkeypatch):
     monkeypatch.setattr(Compiled, "_prepare_args", copies_back)
     with pytest.raises(TypeError, match="add_one: a host array"):
         launch.bind(Kernel(), 1, 32, np.zeros(3))
+
+
+class Shifted(NamedTuple):
+    values: object
+    by: object
+
+
+@cuda.jit
+def shift(pair):
+    i = cuda.grid(1)
+    if i < pair.values.size:
+        pair.values[i] += pair.by
+
+
+def test_a_field_is_bound_anew_and_let_go():
+    device.select("cpu")
+    first, second = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    bound = launch.bind(shift, 1, 4, Shifted(first, np.int64(2)))
+    bound()
+    bound.replace_field(0, 1, np.int64(5))
+    bound.point(0, 0, "not asked for", lambda: second)
+    bound()
+    assert (first.tolist(), second.tolist()) == ([2, 2, 2], [5, 5, 5])
+    bound.release_field(0, 0)
+    assert bound.arguments == (Shifted(None, np.int64(5)),)
+    bound.replace_field(0, 0, first)
+    bound()
+    assert first.tolist() == [7, 7, 7]

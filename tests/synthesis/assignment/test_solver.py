@@ -9,12 +9,13 @@ from nightly import first
 from numba import cuda
 from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
 
+from papers.common.executor import scheduler
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment import reference, solver
-from papers.synthesis.assignment.costs import prepare
+from papers.synthesis.assignment.costs import as_they_are, prepare
 from papers.synthesis.assignment.kernels import integers, words
 from papers.synthesis.assignment.kernels.grid import chains
 from papers.synthesis.assignment.settings import SPARSE, Settings
@@ -299,3 +300,33 @@ def test_the_solver_is_declared():
     assert_optimal(cost, declared.download(state))
     with pytest.raises(ValueError, match=declared.limits["wide integers"]):
         declared.upload(np.array([[0, 2**53]]))
+
+
+@pytest.mark.parametrize("seed", first(2, range(8)))
+@pytest.mark.parametrize("kind", ["uniform", "narrow", "product", "line", "all equal"])
+def test_int32_is_solved_without_a_pass_as_after_one(kind, seed, monkeypatch):
+    """Neither answer nor counts change with a shift of all costs."""
+    monkeypatch.setattr(scheduler, "QUANTUM", 10**9)  # else a run's order depends on those before
+    g = np.random.default_rng(seed)
+    cost = (KINDS[kind](g, 5, 5 + seed % 2) - 30).astype(np.int32)
+    found = solver.solve(cost)
+    assert as_they_are(cost, False, None).matrix is cost
+    monkeypatch.setattr(solver, "as_they_are", lambda *given: None)
+    passed = solver.solve(cost)
+    assert_optimal(cost, found)
+    assert (found.cost, found.counters) == (passed.cost, passed.counters)
+    for name in ("row_ind", "col_ind", "row_duals", "column_duals"):
+        assert np.array_equal(getattr(found, name), getattr(passed, name))
+
+
+@pytest.mark.parametrize(
+    ("cost", "maximize", "dtype"),
+    [
+        (np.ones((3, 4), np.int64), False, None), (np.ones((3, 4), np.int32), True, None),
+        (np.ones((4, 3), np.int32), False, None), (np.ones((3, 4), np.int32), False, "int64"),
+        (np.ones((3, 4), np.int32).T.copy().T, False, None), (np.ones((3, 4), ">i4"), False, None),
+        (np.ones((0, 4), np.int32), False, None), (np.ones((3, 8), np.int32)[:, ::2], False, None),
+    ],
+)  # fmt: skip
+def test_other_costs_are_prepared(cost, maximize, dtype):
+    assert as_they_are(cost, maximize, dtype) is None

@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -472,3 +473,52 @@ def test_a_batch_of_the_device_stays_there(monkeypatch):
 def test_sparse_costs_are_refused_by_name():
     with pytest.raises(ValueError, match="sparse costs are not taken: make them dense"):
         papers.linear_sum_assignment(csr_array(np.eye(3)))
+
+
+def test_a_choice_is_remembered_where_no_rule_looked_at_a_value():
+    wishes = calls.Wishes(False, False, None, "cpu", None, False)
+    small, rounded = np.ones((5, 5), np.int64), np.full((5, 5), 2**55)
+    narrow = place(np.ones((5, 5), np.int32))
+    first = calls._choice(narrow, wishes)
+    assert calls._choice(narrow, wishes) is first
+    assert calls._choice(place(small), wishes).solver == "scipy"
+    assert calls._choice(place(rounded), wishes).solver == "lopes2019:cpu_sp"
+    assert calls._choice(place(small), wishes).solver == "scipy"
+    for other in ({"maximize": True}, {"seconds": 1.0}, {"solver": "synthesis:dense"}):
+        wished = replace(wishes, **other)
+        question = calls.question_of(narrow, wished.maximize, wished.seconds is not None)
+        assert calls._choice(narrow, wished) == calls.choose(question, "cpu", wished.solver)
+
+
+def test_planted_a_memory_of_choices_by_value_is_noticed(monkeypatch):
+    """Without the list of looks the choice for small integers would serve large ones."""
+    whole = calls.question_of
+    monkeypatch.setattr(calls, "question_of", lambda *args: whole(*args[:3]))
+    monkeypatch.setattr(calls, "_choices", {})
+    wishes = calls.Wishes(False, False, None, "cpu", None, False)
+    small, rounded = np.ones((5, 5), np.int64), np.full((5, 5), 2**55)
+    assert calls._choice(place(small), wishes).solver == "scipy"
+    assert calls._choice(place(rounded), wishes).solver == "scipy"
+
+
+def test_few_choices_are_remembered(monkeypatch):
+    monkeypatch.setattr(calls, "_choices", {})
+    monkeypatch.setattr(calls, "MOST_CHOICES", 3)
+    wishes = calls.Wishes(False, False, None, "cpu", None, False)
+    for n in range(1, 9):
+        calls._choice(place(np.eye(n)), wishes)
+        assert len(calls._choices) <= 3
+
+
+def test_the_pairs_stay_on_the_device_and_the_costs_are_not_looked_at(monkeypatch):
+    """A launch and its delivery, whatever the side; the answer is that with duals."""
+    costs = np.random.default_rng(6).integers(-50, 50, (5, 6)).astype(np.int32)
+    for given, on in ((OnDevice(costs), 0), (OnDevice(costs, 77), 77), (costs, 0)):
+        wanted = linear_sum_assignment(given, return_duals=True, solver="synthesis:dense")
+        linear_sum_assignment(given, solver="synthesis:dense")
+        with monkeypatch.context() as noted:
+            seen = note(noted)
+            found = linear_sum_assignment(given, solver="synthesis:dense")
+        assert seen == [("assign", on), ("deliver", on)]
+        assert_proved(costs, False, wanted)
+        assert all(map(np.array_equal, found, wanted[:2]))

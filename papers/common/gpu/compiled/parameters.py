@@ -25,6 +25,9 @@ import numpy as np
 CELL = 8
 """Bytes of a parameter's cell."""
 
+ADDRESS = 4
+"""The place of an array's address among its parameters (`values_of`)."""
+
 FORMATS = {
     int: "q", type(None): "q", bool: "?7x", np.bool_: "?7x", float: "d",
     ctypes.c_int8: "b7x", ctypes.c_int16: "h6x", ctypes.c_int32: "i4x", ctypes.c_int64: "q",
@@ -174,7 +177,10 @@ class Parameters:
         bool
             False if Numba has to find the type, with nothing written.
         """
-        slots, parts = self._parts[place], parts_of(value)
+        slots = self._parts[place]
+        if len(slots) == 1 and not isinstance(value, tuple):
+            return value is before or self._write_leaf(slots[0], value)
+        parts = parts_of(value)
         old = [None] * len(slots) if before is None else parts_of(before)
         if not len(parts) == len(slots) == len(old):
             return False
@@ -189,6 +195,45 @@ class Parameters:
         for slot, values in changed:
             slot.cells.pack_into(self._cells, slot.offset, *values)
         return True
+
+    def write_field(self, place: int, field: int, value: Any) -> bool:
+        """Write another value into a field of a tuple without tuples, if its type is seen at once.
+
+        Parameters
+        ----------
+        place, field : int
+            The argument's and the field's.
+        value : device array or NumPy scalar
+
+        Returns
+        -------
+        bool
+            False if nothing was written.
+        """
+        slots = self._parts[place]
+        start = slots[0].key
+        if not isinstance(start, tuple) or len(slots) != 1 + start[1]:
+            return False
+        return self._write_leaf(slots[1 + field], value)
+
+    def _write_leaf(self, slot: Part, value: Any) -> bool:
+        """Write an array or a scalar, if its type is seen at once."""
+        if slot.key is None or key_of(value) != slot.key:
+            return False
+        slot.cells.pack_into(self._cells, slot.offset, *values_of(value))
+        return True
+
+    def write_address(self, place: int, field: int, address: int) -> None:
+        """Write another array's address into a field of a tuple without tuples.
+
+        Parameters
+        ----------
+        place, field : int
+            The argument's and the field's: a contiguous array of as many entries, of its type.
+        address : int
+        """
+        at = self._parts[place][1 + field].offset // CELL + ADDRESS
+        self._cells[at] = address
 
     def write_slowly(self, place: int, value: Any) -> None:
         """Write a value of the argument's type as Numba converts it."""

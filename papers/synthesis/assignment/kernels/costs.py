@@ -1,5 +1,7 @@
 """Costs in device memory: their range and working form before a run, the assigned ones after it.
 
+And the way out for who asks for the pairs alone, `deliver`.
+
 ``source`` is the caller's matrix as it lies in memory, ``target`` the solver's, row after row: n
 rows of m columns, ``n <= m``. Where ``across`` is 1, the solver's rows are the source's columns.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, int32, int64
 
+from papers.common.gpu.memory_order import store_release_system
 from papers.common.gpu.reductions import block_max, block_min
 
 BLOCK = 256
@@ -96,6 +99,23 @@ def gather(n, m, cost, column, chosen):
         chosen[row] = cost[int64(row) * m + column[row]]
 
 
+@cuda.jit
+def deliver(n, rows, columns, word, column, target, signal):
+    """Write each row's column, and the rows where ``rows`` is a place, into ``target``; then tell.
+
+    Launch: one block.
+    Reads/Writes: reads ``column`` int32[n]; writes n words of ``target``, int64, from ``columns``
+    on and from ``rows`` on, which is -1 for none, and ``word`` to the host's ``signal``.
+    """
+    for i in range(cuda.threadIdx.x, n, cuda.blockDim.x):
+        if rows >= 0:
+            target[rows + i] = i
+        target[columns + i] = column[i]
+    cuda.syncthreads()  # the release below carries what all threads of the block have written
+    if cuda.threadIdx.x == 0:
+        store_release_system(signal, 0, word)
+
+
 ELEMENT_TYPES = ("int32", "int64", "float64")
 SIGNATURES = {
     bound: "void(int64, int64[::1], int64[::1])",
@@ -103,5 +123,6 @@ SIGNATURES = {
     move_alike: "void(int32, int32, int32, D, D, T[::1], T[::1])",
     move_narrower: "void(int32, int32, int32, int64, int64, int64[::1], int32[::1])",
     gather: "void(int32, int32, T[::1], int32[::1], D[::1])",
+    deliver: "void(int32, int64, int64, int64, int32[::1], int64[::1], int64[::1])",
 }
 """The signature of each kernel."""

@@ -185,3 +185,26 @@ def test_a_value_whose_type_numba_finds_is_written_slowly():
     parameters.write_slowly(1, 5)
     assert read(parameters)[-1] == (5).to_bytes(8, "little")
     assert parameters.write(0, array(3, np.int32), None)
+
+
+def test_a_field_and_an_address_are_written_in_place():
+    costs, other = array((6,), np.int32), array((6,), np.int32, 0x7F00_0000_2000)
+    parameters = packed(np.int64(1), Pair(costs, np.int32(6)))
+    assert parameters.write_field(1, 0, other)
+    wanted = packed(np.int64(1), Pair(other, np.int32(6)))
+    assert read(parameters) == read(wanted)
+    assert parameters.write_field(1, 1, np.int32(5))
+    assert read(parameters) == read(packed(np.int64(1), Pair(other, np.int32(5))))
+    parameters.write_address(1, 0, 0x7F00_0000_1000)
+    assert read(parameters) == read(packed(np.int64(1), Pair(costs, np.int32(5))))
+
+
+def test_a_field_of_another_type_or_of_nested_tuples_is_left_to_numba():
+    costs = array((6,), np.int32)
+    parameters = packed(Pair(costs, np.int32(6)), Whole(Pair(costs, np.int32(1)), costs, costs))
+    before = read(parameters)
+    assert not parameters.write_field(0, 0, array((6,), np.int64))
+    assert not parameters.write_field(0, 0, array((2, 3), np.int32))
+    assert not parameters.write_field(0, 1, np.int64(6))
+    assert not parameters.write_field(1, 1, costs)
+    assert read(parameters) == before
