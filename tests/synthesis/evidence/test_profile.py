@@ -163,3 +163,28 @@ def test_the_page_says_what_of_a_cut_is_the_run():
     page = " ".join((HOME / "RESULTS.md").read_text().split())
     told = f"as Łupińska's record has it, is {share.min():.2f} to {share.max():.2f} of the call"
     assert told in page
+
+
+def test_the_page_has_what_a_search_by_one_block_was_measured_to_take():
+    """The last run of each way: medians, levels and rows; and where one block's cycles go."""
+    found = pd.read_csv(HOME / "evidence/by_lists.csv")
+    page = (HOME / "RESULTS.md").read_text()
+    ours = found[(found["search"] == "lists") & (found["bits"] == 32) & (found["delta"] == 4)]
+    ratio = {}
+    for row in ours.itertuples():
+        beside = found[(found["search"] == "grid") & (found["n"] == row.n)]
+        grid = beside[beside["costs"] == row.costs].iloc[-1]
+        told = [
+            f"{way.dense_ms:.3g} | {way.iterations} | {way.relaxed / way.iterations:.0f}"
+            for way in (grid, row)
+        ]
+        assert f"| {row.n} | {row.costs} | {' | '.join(told)} |" in page
+        ratio[row.n, row.costs] = row.dense_ms / grid.dense_ms
+    wide = [ratio[n, costs] for n, costs in ratio if costs == "0.1n"]
+    narrow = [ratio[n, costs] for n, costs in ratio if costs != "0.1n"]
+    assert f"{min(narrow):.2g} to {max(narrow):.2g} of the grid's time" in page
+    assert f"whose fronts are wide, {min(wide):.2g} to {max(wide):.2g}" in page
+    parts = pd.read_csv(HOME / "evidence/by_lists_parts.csv")
+    level = parts[(parts["bits"] == 32) & (parts["rows_a_level"] == 40)].set_index("part")["cycles"]
+    assert 4500 < level.sum() < 5500
+    assert 0.6 < level["read lists, lower distances"] / level.sum() < 0.72
