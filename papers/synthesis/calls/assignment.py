@@ -169,7 +169,7 @@ class Wishes:
 class Solved(NamedTuple):
     """An assignment in arrays of the host; the duals may be None.
 
-    With `there` rows and columns are arrays of Numba's on the device instead.
+    With `there` rows and columns are arrays on the device instead, of Numba or the input's library.
     """
 
     row_ind: Any
@@ -379,9 +379,8 @@ def by_scipy(array: np.ndarray, wishes: Wishes) -> Solved:
 def _pairs_by_dense(placed: Placed, data: Any, wishes: Wishes) -> Solved:
     """Solve with `DENSE` for nothing but the pairs, which stay on the device where that pays."""
     _, solve, room_for = _dense()
-    rows, columns, there = solve(
-        data, room_for if placed.shelved else None, wishes.maximize, wishes.left()
-    )
+    room_in = room_for if placed.shelved else placed.room_in
+    rows, columns, there = solve(data, room_in, wishes.maximize, wishes.left())
     return Solved(rows, columns, there=there)
 
 

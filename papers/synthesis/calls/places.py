@@ -43,6 +43,9 @@ class Placed:
         it written. 0, the default stream, if none is named (`papers.common.gpu.device`).
     shelved : bool
         Whether rows and columns become parts of one array of Numba's (`answers`).
+    room_in : callable(n), optional
+        Room for n pairs in memory of the input's library (`papers.synthesis.assignment.pairs`), or
+        None; it is asked while a run is on the device.
     """
 
     array: Any
@@ -51,6 +54,7 @@ class Placed:
     given: Any = None
     stream: int = 0
     shelved: bool = False
+    room_in: Callable[[int], Any] | None = None
 
     def back_both(self, rows: np.ndarray, columns: np.ndarray) -> tuple[Any, ...]:
         """Take the rows and the columns of an answer back; to a device in one copy."""
@@ -132,9 +136,11 @@ def place(array: Any) -> Placed:
     told = _told(array)
     if told is not None or _is_by_dlpack(array):
         view, stream = _view_on_device(array, told)
-        library = _library_of(array)
-        back = _way_back(array, library, stream)
-        return Placed(view, "device", back, None, stream, library is None and not stream)
+        library = _name_of_library(array)
+        back = _way_back(array, LIBRARIES.get(library), stream)
+        room, shelved = ROOMS.get(library), library not in LIBRARIES and not stream
+        room_in = None if room is None else functools.partial(room, array, stream)
+        return Placed(view, "device", back, None, stream, shelved, room_in)
     given = array if isinstance(array, list | tuple) else None
     return Placed(_view_on_host(array), "host", _same, given)
 
@@ -230,8 +236,8 @@ def _to_numba_by_default(answer: np.ndarray) -> Any:
     return _to_numba(answer, 0)
 
 
-def _library_of(array: Any) -> Callable[[np.ndarray, Any], Any] | None:
-    return LIBRARIES.get(type(array).__module__.partition(".")[0])
+def _name_of_library(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
 
 
 def _to_cupy(answer: np.ndarray, like: Any) -> Any:
@@ -268,3 +274,48 @@ LIBRARIES: dict[str, Callable[[np.ndarray, Any], Any]] = {
     "jaxlib": _to_jax,
 }
 """The ways back by the library of the input; all others get arrays of Numba's."""
+
+
+# ------------------------------------------------------------------------------- room for answers
+
+
+def _room_in_cupy(like: Any, stream: int, n: int) -> Any:
+    """Room in CuPy's memory; None if CuPy's present stream is not the one of the work.
+
+    A library hands out memory that work on its present stream may still use: on that stream alone
+    whatever writes there comes later.
+    """
+    cupy = sys.modules["cupy"]
+    if not _is_one_stream(cupy.cuda.get_current_stream().ptr, stream):
+        return None
+    with like.device:
+        return _room_of(cupy.empty(2 * n, np.int64), n)
+
+
+def _room_in_torch(like: Any, stream: int, n: int) -> Any:
+    """Room in PyTorch's memory; see `_room_in_cupy`."""
+    torch = sys.modules["torch"]
+    if not _is_one_stream(torch.cuda.current_stream(like.device).cuda_stream, stream):
+        return None
+    return _room_of(torch.empty(2 * n, dtype=torch.int64, device=like.device), n)
+
+
+def _is_one_stream(one: int, other: int) -> bool:
+    """Whether two handles mean one stream: the default one is 0, and by its own handle 1."""
+    return max(one, 1) == max(other, 1)
+
+
+def _room_of(memory: Any, n: int) -> Any:
+    """Room in a vector of 2 n words of 64 bits, which is the caller's from here on."""
+    from papers.synthesis.assignment.pairs import Room
+
+    view, _ = _view_on_device(memory, {**memory.__cuda_array_interface__, "version": 3})
+    return Room(view, 0, n, memory[:n], memory[n:], _nothing)
+
+
+def _nothing() -> None:
+    """Nobody else wants the rest of the memory."""
+
+
+ROOMS: dict[str, Callable[[Any, int, int], Any]] = {"cupy": _room_in_cupy, "torch": _room_in_torch}
+"""Room for an answer by the library of the input."""

@@ -1,11 +1,17 @@
 """Arrays stay where they are: no copy on either side, and answers go back."""
 
+import contextlib
 import importlib.util
+import sys
+import types
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 from synthesis.calls.arrays import ByDlpack, LikeTorch, LikeTorchOnDevice, OnDevice
 
+import papers
+from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.synthesis.calls import places
 from papers.synthesis.calls.dlpack import AGREED_STREAM, Capsule
@@ -142,8 +148,6 @@ def test_an_array_of_a_library_comes_back_as_one(library):
         pytest.skip(f"{library} is not installed")
     if not device.gpu_present():
         pytest.skip("there is no GPU")
-    import papers
-
     device.select("gpu")
     module = importlib.import_module(library)
     costs = np.random.default_rng(1).integers(0, 99, (1200, 1200), dtype=np.int32)
@@ -162,3 +166,55 @@ def test_an_interface_that_names_no_stream_is_waited_for_with_all_work(monkeypat
     monkeypatch.setattr(device, "synchronize", lambda: waited.append(True))
     places.place(OnDevice(np.eye(3), version=version))
     assert len(waited) == waits
+
+
+class OfLibrary(OnDevice):
+    """An array as CuPy's and PyTorch's, of a library that stands in for them."""
+
+    def __init__(self, array, stream=None):
+        super().__init__(array, stream)
+        self.device = contextlib.nullcontext()
+
+    def __getitem__(self, which):
+        return OfLibrary(self.memory[which])
+
+
+def stand_in(monkeypatch, library, stream):
+    """Put a module in a library's place whose present stream has that handle."""
+    module, kind = types.ModuleType(library), type("Array", (OfLibrary,), {"__module__": library})
+
+    def empty(size, dtype=None, device=None):
+        module.made.append(size)
+        return kind(np.full(size, -7, np.int64))
+
+    module.made, module.empty, module.int64 = [], empty, np.int64
+    now = types.SimpleNamespace(ptr=stream, cuda_stream=stream)
+    module.cuda = types.SimpleNamespace(
+        get_current_stream=lambda: now, current_stream=lambda device: now
+    )
+    module.asarray = lambda answer: kind(np.array(answer))
+    module.as_tensor = lambda answer, device: kind(np.array(answer))
+    monkeypatch.setitem(sys.modules, library, module)
+    return module, kind
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+@pytest.mark.parametrize(("its", "now", "room"), [
+    (None, 0, True), (1, 0, True), (1, 1, True), (77, 77, True), (77, 0, False), (1, 77, False),
+])  # fmt: skip
+def test_an_answer_is_written_into_its_library_s_memory_on_its_stream_alone(
+    monkeypatch, library, its, now, room
+):
+    """On another stream the memory may still be in use; the answer is copied there then."""
+    module, kind = stand_in(monkeypatch, library, now)
+    device.select("cpu")
+    costs = np.random.default_rng(3).integers(0, 50, (9, 12), dtype=np.int32)
+    monkeypatch.setattr(device, "synchronize", lambda stream=0: None)
+    with device.executing(Executor(1)):
+        rows, columns = papers.linear_sum_assignment(kind(costs, its), solver="synthesis:dense")
+    assert module.made == ([18] if room else [])
+    assert isinstance(rows, OfLibrary)
+    best_rows, best = linear_sum_assignment(costs)
+    assert rows.memory.tolist() == best_rows.tolist()
+    assert costs[rows.memory, columns.memory].sum() == costs[best_rows, best].sum()
+    assert not np.shares_memory(rows.memory, columns.memory)
