@@ -20,10 +20,10 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.problems import assignment_proof
-from papers.synthesis.assignment import solver
+from papers.synthesis.assignment import pairs, solver
 from papers.synthesis.assignment.resident import adopt
 from papers.synthesis.batch import solver as batch
-from papers.synthesis.calls import expansion
+from papers.synthesis.calls import answers, expansion
 
 SIDES, BATCHES = (20, 70, 130), (12, 40, 100, 270)
 """Sides of matrices, of which the first is one block's; and of batches, for each of its kernels."""
@@ -63,6 +63,22 @@ def on_device(n: int = SIDES[-1]) -> int:
         answer = solver.solve(adopt(device.to_device(cost.astype(kind))))
         _proved(cost, answer, False)
     return len(kinds)
+
+
+def delivered(sides: Sequence[int] = (SIDES[0], SIDES[-1])) -> int:
+    """Ask for the pairs alone, which a launch of their own delivers to the host or stays there."""
+    g, done = np.random.default_rng(11), 0
+    for n in sides:
+        cost = g.integers(0, 10 * n, (n, n), dtype=np.int32)
+        best = solver.solve(cost).cost
+        for given in (cost, adopt(device.to_device(cost))):
+            for room in (None, answers.room_for):
+                _, columns, _ = pairs.solve(given, room)
+                chosen = cost[np.arange(n), np.asarray(device.to_host(columns))].sum()
+                if chosen != best:
+                    raise RuntimeError(f"{n} x {n}: pairs of {chosen}, the least is {best}")
+                done += 1
+    return done
 
 
 def in_turns(n: int = 270) -> int:
@@ -126,7 +142,8 @@ def _proved(cost: np.ndarray, answer: Any, maximize: bool) -> None:
 def main() -> None:
     """Solve small problems by every kernel."""
     device.select("gpu")
-    done = assignments() + on_device() + in_turns() + by_marks() + batches() + expansions()
+    done = assignments() + on_device() + delivered() + in_turns() + by_marks()
+    done += batches() + expansions()
     print(f"{done} answers, every one proved")
 
 

@@ -24,6 +24,7 @@ def _in_the_executor():
 def test_all_ways_are_taken_and_proved():
     assert sanitized.assignments((5, 9)) == 9
     assert sanitized.on_device(6) == 4
+    assert sanitized.delivered((5, 7)) == 8
     assert sanitized.in_turns(8) == 3
     assert sanitized.by_marks(40) == 6
     assert sanitized.batches((4, 6), problems=2) == 2 * (2 + 2 + 3)
