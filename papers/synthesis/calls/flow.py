@@ -172,6 +172,7 @@ def grid_cut(
     papers.lupinska_costscale.flow.calls.GridCut
         ``value``; ``mask`` bool[height, width], True on the source's side, of all minimum cuts the
         one with the most pixels there; an array of the library of `source` if that is on a device.
+        ``solved.instance``, where no proof was asked for, is made of the arrays when it is read.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from papers.common.problems.network import EIGHT, FOUR
 from papers.lupinska_costscale.flow import solver
 from papers.lupinska_costscale.flow.forms import grid_of
 from papers.synthesis.assignment import pool
-from papers.synthesis.calls.cuts import layout, pooled
+from papers.synthesis.calls.cuts import pooled
 from papers.synthesis.calls.cuts.pooled import Room, filled, is_kept, room_for
 from papers.synthesis.calls.flow import CUTTER, grid_cut
 
@@ -130,7 +130,7 @@ def test_images_whose_memory_is_not_kept_are_left_alone(monkeypatch):
     assert not is_kept((4096, 4096), 4)
     image = next(images((5, 9), 4))
     monkeypatch.setattr(pool, "MOST_BYTES", 1000)
-    monkeypatch.setattr(layout, "image_of", lambda *given: pytest.fail("it was looked at"))
+    monkeypatch.setattr(pooled, "image_of", lambda *given: pytest.fail("it was looked at"))
     found = grid_cut(*image, solver=CUTTER)
     assert not pool._idle
     assert found.value == grid_cut(*image, solver=PUSH).value
