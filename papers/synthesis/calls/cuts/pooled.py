@@ -43,7 +43,8 @@ class Room(pool.Pooled):
     def __init__(self, key: Any, shape: tuple[int, int], names: tuple[str, ...]) -> None:
         self.key = key
         self.state = state = upload_blank(shape, names, np.int32)
-        distinct = {id(array): array for array in (state.arrays | state.again).values()}
+        both = (*state.arrays.values(), *state.again.values())
+        distinct = {id(array): array for array in both}
         self.nbytes = sum(array.nbytes for array in distinct.values())
         padded = state.prepared.image
         assert padded is not None
