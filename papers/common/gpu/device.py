@@ -521,6 +521,23 @@ class WayUp:
             _check(self._wait(stream), "copying words")
 
 
+def send_words(host: np.ndarray, target: Any, first: int, count: int) -> None:
+    """Copy some elements up as `copy_words` does, on the default stream; nobody waits.
+
+    All that is enqueued there later finds them. `host` stays as it is until the host has waited for
+    something of that.
+    """
+    if not describe().is_gpu:
+        target[first : first + count] = host[first : first + count]
+        return
+    from cuda.bindings import driver
+
+    here = host.ctypes.data + first * host.itemsize
+    there = target.__cuda_array_interface__["data"][0] + first * host.itemsize
+    copy = driver.cuMemcpyHtoDAsync(there, here, count * host.itemsize, DEFAULT_STREAM)
+    _check(copy, "sending words")
+
+
 def _check(answer: tuple[Any, ...], work: str) -> None:
     """Raise an error for a call of the driver that was refused."""
     if answer[0]:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from papers.common.problems.network import (
     EIGHT,
     FOUR,
+    STEP,
     ArcList,
     Grid,
     Network,
@@ -118,17 +119,30 @@ def grid_of(source: Any, sink: Any, arcs: Any, connectivity: int = 4) -> Grid:
     NetworkError
         See `papers.lupinska_costscale.grid_cut`.
     """
-    if isinstance(connectivity, bool) or connectivity not in (4, 8):
-        raise NetworkError(f"connectivity={connectivity!r} is neither 4 nor 8")
-    names = FOUR if connectivity == 4 else EIGHT
-    arrays = {"source": source, "sink": sink, **_by_direction(arcs, names)}
-    checked = {name: _capacities(values, name) for name, values in arrays.items()}
-    shape = _common_shape(checked)
+    checked = {
+        name: _capacities(values, name)
+        for name, values in by_name(source, sink, arcs, connectivity).items()
+    }
+    shape = common_shape(checked)
     whole = {name: _filled(array, shape) for name, array in checked.items()}
-    for name in names:
+    for name in whole.keys() & STEP.keys():
         for part in leaving(whole[name], name):
             part[...] = 0
     return grid_of_whole_numbers(whole)
+
+
+def by_name(source: Any, sink: Any, arcs: Any, connectivity: int = 4) -> dict[str, Any]:
+    """Return what a caller gave, unchecked: ``source``, ``sink`` and the directions, in this order.
+
+    Raises
+    ------
+    NetworkError
+        For another `connectivity`, and for directions that are missing or unknown.
+    """
+    if isinstance(connectivity, bool) or connectivity not in (4, 8):
+        raise NetworkError(f"connectivity={connectivity!r} is neither 4 nor 8")
+    names = FOUR if connectivity == 4 else EIGHT
+    return {"source": source, "sink": sink, **_by_direction(arcs, names)}
 
 
 def _filled(array: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
@@ -155,8 +169,14 @@ def _capacities(values: Any, name: str) -> np.ndarray:
     return whole_numbers(array, name)
 
 
-def _common_shape(arrays: Mapping[str, np.ndarray]) -> tuple[int, int]:
-    """Return the height and width that all arrays broadcast to."""
+def common_shape(arrays: Mapping[str, np.ndarray]) -> tuple[int, int]:
+    """Return the height and width that all arrays broadcast to.
+
+    Raises
+    ------
+    NetworkError
+        If there are none.
+    """
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError:

@@ -305,7 +305,7 @@ def answer(prepared: Prepared, arrays: dict[str, Any], counters: dict[str, int])
 
 
 def settled_answer(
-    prepared: Prepared, arrays: dict[str, Any], side: np.ndarray, counters: dict[str, int]
+    prepared: Prepared, arrays: dict[str, Any], bits: np.ndarray, counters: dict[str, int]
 ) -> Flow:
     """Copy a maximum flow to the host, whose excess the device has sent back.
 
@@ -313,21 +313,37 @@ def settled_answer(
     ----------
     prepared : Prepared
     arrays : dict of str to device array
-    side : bool[n]
-        The nodes that the sink cannot be reached from.
+    bits : uint8[bytes]
+        The nodes that the sink cannot be reached from; see `side_of`.
     counters : dict of str to int
     """
     residual, value = _residual(prepared, arrays)
-    return Flow(value, residual, side_of(prepared, side), counters)
+    return Flow(value, residual, side_of(prepared, bits), counters)
 
 
-def side_of(prepared: Prepared, side: np.ndarray) -> np.ndarray:
-    """Return the source's side in the caller's form: of a grid without the pixels that pad it."""
+def side_of(prepared: Prepared, bits: np.ndarray) -> np.ndarray:
+    """Return the source's side in the caller's form: of a grid without the pixels that pad it.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    bits : uint8[bytes]
+        A bit a node, the lowest first; set on the source's side.
+    """
     image = image_of(prepared.instance)
     if image is None or prepared.image is None:
-        return side_in_form(prepared.instance, side.copy())
-    height, width = image.shape
-    return side.reshape(prepared.image.shape)[:height, :width].copy()
+        return side_in_form(prepared.instance, _unpacked(bits, prepared.n))
+    (height, width), (padded, pitch) = image.shape, prepared.image.shape
+    if pitch % 8:
+        side = _unpacked(bits, prepared.n).reshape(padded, pitch)
+        return side[:height, :width].copy()
+    rows = bits[: prepared.n // 8].reshape(padded, pitch // 8)
+    return _unpacked(rows[:height], width)  # without those that pad it, in one pass
+
+
+def _unpacked(bits: np.ndarray, count: int) -> np.ndarray:
+    """Return the first bits of each row as booleans, bool[..., count]."""
+    return np.unpackbits(bits, axis=-1, count=count, bitorder="little").view(bool)
 
 
 def _residual(prepared: Prepared, arrays: dict[str, Any]) -> tuple[Any, int]:

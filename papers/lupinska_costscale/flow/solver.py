@@ -219,20 +219,19 @@ def settle_on_device(state: State) -> None:
         As `run_gpu_relabel`, but for the time.
     """
     control, counted = state.again["control"], (state.pushes, state.relabels)
-    device.overwrite(control, np.zeros(control.size, np.int32))
+    device.clear(control)
     state.stretch = Stretch()
     _until_done(state, "settle", state.again, lambda: None)
     state.pushes, state.relabels = counted  # those of the run
 
 
 def read_cut(state: State) -> tuple[int, np.ndarray]:
-    """Bring the flow's value and the source's side from the device, a bit a node."""
-    arrays, n = state.arrays, state.prepared.n
-    device.overwrite(arrays["told"], np.zeros(1, np.int64))
+    """Bring the flow's value and the source's side from the device, a bit a node; uint8[bytes]."""
+    arrays = state.arrays
+    device.clear(arrays["told"])
     state.launches["cut"]()
     bits = device.to_host(arrays["bits"]).view(np.uint8)
-    side = np.unpackbits(bits, count=n, bitorder="little").astype(bool)
-    return int(device.to_host(arrays["told"])[0]), side
+    return int(device.to_host(arrays["told"])[0]), bits
 
 
 def relabel_on_host(state: State, total: global_relabeling.Total) -> None:
@@ -280,26 +279,26 @@ def download(state: State) -> Flow:
     if "cut" not in state.launches:
         whole = answer(state.prepared, _arrays(state), counters)
         return replace(whole, residual=None) if state.cut_only else whole
-    value, side = _cut(state)
+    value, bits = _cut(state)
     if state.cut_only:
         value += state.prepared.parts.direct
-        return Flow(value, None, side_of(state.prepared, side), counters)
-    return _whole(state, side, counters)
+        return Flow(value, None, side_of(state.prepared, bits), counters)
+    return _whole(state, bits, counters)
 
 
 def _cut(state: State) -> tuple[int, np.ndarray]:
-    """The value and the side; the side as it was before excess was sent back."""
-    if state.side is None:
-        state.value, state.side = read_cut(state)
-    return state.value, state.side
+    """The value and the side's bits, as they were before excess was sent back."""
+    if state.bits is None:
+        state.value, state.bits = read_cut(state)
+    return state.value, state.bits
 
 
-def _whole(state: State, side: np.ndarray, counters: dict[str, int]) -> Flow:
+def _whole(state: State, bits: np.ndarray, counters: dict[str, int]) -> Flow:
     """The answer with residual capacities, its excess sent back."""
     if not state.settled:
         settle_on_device(state)
         state.settled = True
-    return settled_answer(known(state.prepared, state.arrays), state.arrays, side, counters)
+    return settled_answer(known(state.prepared, state.arrays), state.arrays, bits, counters)
 
 
 def prove(state: State, found: Flow) -> Flow:
@@ -308,8 +307,8 @@ def prove(state: State, found: Flow) -> Flow:
         return found
     if "cut" not in state.launches:
         return answer(state.prepared, _arrays(state), dict(found.counters))
-    _, side = _cut(state)
-    return replace(found, residual=_whole(state, side, {}).residual)
+    _, bits = _cut(state)
+    return replace(found, residual=_whole(state, bits, {}).residual)
 
 
 def _arrays(state: State) -> dict[str, Any]:

@@ -54,8 +54,8 @@ class State:
         Whether `download` brings the cut alone.
     again : dict of str to device array
         The arrays of the launch that sends stranded excess back; of `gpu_relabel` alone.
-    side : bool[n] or None
-        The source's side, once it was read off the last search.
+    bits : uint8[bytes] or None
+        The source's side, a bit a node, once it was read off the last search.
     value : int
         The units at the sink, as of then.
     settled : bool
@@ -84,7 +84,7 @@ class State:
     redraw_every: int = 0
     cut_only: bool = False
     again: dict[str, Any] = field(default_factory=dict)
-    side: np.ndarray | None = None
+    bits: np.ndarray | None = None
     value: int = 0
     settled: bool = False
     solved: bool = False
@@ -93,7 +93,7 @@ class State:
         """Restore the start, on the device and of the counters."""
         mark("init")
         self.solved, self.host_relabels, self.bfs_levels = False, 0, 0
-        self.side, self.settled = None, False
+        self.bits, self.settled = None, False
         self.pushes = self.relabels = self.arrived = 0
         self.deadline = Deadline(self.seconds)
         self.stretch = bounds.Stretch()
@@ -101,8 +101,7 @@ class State:
             launch.reset()
         self.launches["restore"]()
         if "control" in self.arrays:
-            size = self.arrays["control"].size
-            device.overwrite(self.arrays["control"], np.zeros(size, np.int32))
+            device.clear(self.arrays["control"])
 
     @property
     def done(self) -> int:

@@ -101,7 +101,7 @@ class Question:
         The range of the costs over the shorter side; asked only if a rule needs it.
     also : mapping of str to callable() -> bool
         Traits that take a pass over the values; asked only if a rule needs them: ``wide`` and
-        ``seeded``, of `papers.synthesis.calls.flow`.
+        ``seeded``, of `papers.synthesis.calls.cuts.choosing`.
     """
 
     problem: str

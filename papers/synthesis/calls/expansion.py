@@ -17,8 +17,9 @@ from papers.common.deadline import Deadline, check_seconds
 from papers.common.problems.network import Grid, NetworkError
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls.choice import Machine
+from papers.synthesis.calls.cuts.choosing import CUTTER, Wishes, choice_for
 from papers.synthesis.calls.energies import Energy, energy_of, labels_of
-from papers.synthesis.calls.flow import CUTTER, Wishes, choice_for, run
+from papers.synthesis.calls.flow import run
 from papers.synthesis.calls.places import place
 from papers.synthesis.calls.recycling import carried_over
 

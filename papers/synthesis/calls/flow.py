@@ -6,46 +6,29 @@ and a flow only where the answer holds one: PyMaxflow, the fastest on a CPU, tel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from papers.common.deadline import check_seconds
-from papers.common.model import Flow, Proof
+from papers.common.model import Flow
 from papers.common.problems import flow_proof, kinds
-from papers.common.problems.network import flow_on_arcs, image_of
-from papers.lupinska_costscale.flow.calls import GridCut, MaximumFlow, MinimumCut, Solved
+from papers.common.problems.network import flow_on_arcs
+from papers.lupinska_costscale.flow.calls import (
+    NO_PROOF,
+    GridCut,
+    MaximumFlow,
+    MinimumCut,
+    Solved,
+)
 from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
 from papers.lupinska_costscale.flow.settle import FlowError
-from papers.synthesis.calls.choice import Choice, Machine, Question, choose, solver_of
+from papers.synthesis.calls.choice import Machine, solver_of
+from papers.synthesis.calls.cuts.choosing import CUTTER, Wishes, choice_for
+from papers.synthesis.calls.cuts.there import solve_there
 from papers.synthesis.calls.places import place
 
-WIDE = 2**31
-"""Flows and capacities from this on are beyond SciPy's 32 bits."""
-
-SEEDED = 0.1
-"""A grid of which fewer pixels, as a share of all, have an arc to or from a terminal is ``seeded``:
-flow may have far to go, which takes a GPU a level a pixel. Real grids have 0.47 and more; a channel
-of 100,000 columns, with terminals at its ends alone, takes a GPU 170 times PyMaxflow's time. What
-lies between was not measured and is left to the CPU."""
-
 TELLS_NO_CUT = ("lupinska_costscale:scipy_flow",)
-
-CUTTER = "lupinska_costscale:gpu_relabel"
-"""The solver that brings the cut alone from the device where that is all that is asked for."""
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """The wishes of a caller besides the instance; ``flow`` says that the answer holds one."""
-
-    seconds: float | None = None
-    device: Machine = "auto"
-    solver: str | None = None
-    prove: bool = False
-    explain: bool = False
-    flow: bool = False
 
 
 def maximum_flow(
@@ -189,6 +172,7 @@ def grid_cut(
     papers.lupinska_costscale.flow.calls.GridCut
         ``value``; ``mask`` bool[height, width], True on the source's side, of all minimum cuts the
         one with the most pixels there; an array of the library of `source` if that is on a device.
+        ``solved.instance``, where no proof was asked for, is made of the arrays when it is read.
 
     Raises
     ------
@@ -209,46 +193,15 @@ def grid_cut(
         if hasattr(arcs, "items")
         else place(arcs).on_host()
     )
-    instance = grid_of(placed.on_host(), place(sink).on_host(), by_direction, connectivity)
-    solved = solve(instance, Wishes(seconds, device, solver, prove, explain), placed.place)
+    given = placed.on_host(), place(sink).on_host(), by_direction, connectivity
+    wishes = Wishes(seconds, device, solver, prove, explain)
+    solved = solve_there(given, wishes, placed.place)
+    if solved is None:
+        solved = solve(grid_of(*given), wishes, placed.place)
     return GridCut(solved.flow.value, placed.back(solved.flow.source_side), solved)
 
 
 # ------------------------------------------------------------------------------- the work
-
-
-def choice_for(instance: Any, wishes: Wishes, lies: str = "host") -> Choice:
-    """Return the solver of an instance; see `papers.synthesis.calls.choice`."""
-    wanted = {"limited": wishes.seconds is not None, "flow": wishes.flow or wishes.prove}
-    question = Question(
-        "flow",
-        "network" if image_of(instance) is None else "grid",
-        instance.nodes,
-        place=lies,
-        traits=frozenset(name for name, so in wanted.items() if so),
-        also={"wide": lambda: _is_wide(instance), "seeded": lambda: _is_seeded(instance)},
-    )
-    return choose(question, wishes.device, wishes.solver)
-
-
-def _is_wide(instance: Any) -> bool:
-    """Whether a flow, or the capacities between two nodes, may exceed 32 bits."""
-    image = image_of(instance)
-    if image is not None:
-        most = max(int(arcs.max()) for arcs in (image.sink, *image.arcs.values()))
-        return max(int(image.source.sum()), 2 * most) >= WIDE
-    begin, end = instance.first[instance.source : instance.source + 2]
-    most = int(instance.capacity.max(initial=0))
-    return max(int(instance.capacity[begin:end].sum()), 2 * most) >= WIDE
-
-
-def _is_seeded(instance: Any) -> bool:
-    """Whether so few pixels have an arc to or from a terminal that flow may have far to go."""
-    image = image_of(instance)
-    if image is None:
-        return False
-    tied = np.count_nonzero((image.source > 0) | (image.sink > 0))
-    return bool(tied < SEEDED * image.source.size)
 
 
 def solve(instance: Any, wishes: Wishes, lies: str = "host") -> Solved:
@@ -268,7 +221,7 @@ def solve(instance: Any, wishes: Wishes, lies: str = "host") -> Solved:
     if wishes.explain:
         print(choice.line(f"{instance.nodes} nodes on the {lies}"))
     flow = run(choice.solver, instance, wishes)
-    proof = Proof(False, "none", "no proof was asked for")
+    proof = NO_PROOF
     if wishes.prove:
         proof = flow_proof.flow(instance, flow)
         if not proof.ok:

@@ -78,6 +78,15 @@ def test_words_are_copied_on_a_stream_and_waited_for(driver, down, name):
             device.copy_words(host, There(), 2, 3, down, stream)
 
 
+def test_words_are_sent_and_nobody_waits(driver):
+    host = np.zeros(10, np.int32)
+    device.send_words(host, There(), 2, 3)
+    assert driver.seen == [("MemcpyHtoDAsync", 5008, host.ctypes.data + 8, 12, 0)]
+    driver.error = driver.refuse
+    with pytest.raises(RuntimeError, match=r"sending words failed: .*INVALID_VALUE"):
+        device.send_words(host, There(), 2, 3)
+
+
 def test_memory_is_cleared_on_a_stream(driver):
     device.clear(There())
     device.clear(There(), 77)

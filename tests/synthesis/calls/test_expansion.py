@@ -11,7 +11,8 @@ from papers.common.model import GivenUpError
 from papers.common.problems.network import EIGHT, FOUR, Grid, NetworkError, inner
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls import expansion as calls
-from papers.synthesis.calls import flow, recycling
+from papers.synthesis.calls import recycling
+from papers.synthesis.calls.cuts import choosing
 from papers.synthesis.calls.expansion import alpha_expansion, energy_of
 from papers.synthesis.calls.flow import grid_cut
 
@@ -66,7 +67,7 @@ def test_the_rules_are_asked_about_a_move_that_ties_pixels_to_terminals(monkeypa
     unary, arcs, metric = energy(1, (9, 9))
     alpha_expansion(unary, arcs, metric, connectivity=8, solver=PUSH)
     idle = energy_of(unary, arcs, metric, 8).move(np.zeros((9, 9), np.int64), 0)
-    assert [flow._is_seeded(grid) for grid in (*asked, idle)] == [False, True]
+    assert [choosing.is_seeded(grid) for grid in (*asked, idle)] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_every_code_cuts_alike(code):
 
 @pytest.mark.parametrize(("wish", "brought"), [({}, "cut"), ({"prove": True}, "flow")])
 def test_a_cut_alone_leaves_the_device_unless_it_is_to_be_proved(wish, brought, monkeypatch):
-    expected = grid_cut(*image(4), solver="lupinska_costscale:push_relabel")
+    """Of a network, and of a grid whose capacities are wide; others: see `cuts`."""
     asked = []
     whole = choice.solver_of(calls.CUTTER)
 
@@ -80,10 +80,15 @@ def test_a_cut_alone_leaves_the_device_unless_it_is_to_be_proved(wish, brought, 
         asked.append(options.get("answer", "flow"))
         return whole.upload(instance, **options)
 
-    monkeypatch.setattr(calls, "solver_of", lambda name: dataclasses.replace(whole, upload=upload))
-    found = grid_cut(*image(4), solver=calls.CUTTER, **wish)
-    assert (asked, found.value) == ([brought], expected.value)
-    assert found.proof.ok == bool(wish)
+    wide = [2**32 * array for array in image(4)]
+    for call, given in ((grid_cut, wide), (minimum_cut, (graph(4), 0, 8))):
+        expected = call(*given, solver="lupinska_costscale:push_relabel")
+        with monkeypatch.context() as patch:
+            found = dataclasses.replace(whole, upload=upload)
+            patch.setattr(calls, "solver_of", lambda name, found=found: found)
+            found = call(*given, solver=calls.CUTTER, **wish)
+        assert (asked.pop(), found.value) == (brought, expected.value)
+        assert found.proof.ok == bool(wish)
 
 
 def test_images_on_a_device_are_cut(capsys):

@@ -144,7 +144,7 @@ class Resident:
         offer, keep = self.launches["offer"], self.launches["keep"]
         for place, value in ((ALPHA, np.int32(alpha)), (BEGUN, np.int32(begun)), (FLOW, flow)):
             offer.replace(place, value)
-        device.overwrite(self.offered, np.zeros(1, np.int64))
+        device.clear(self.offered)
         offer()
         self.state.seconds = seconds
         solver.run_gpu_relabel(self.state)
