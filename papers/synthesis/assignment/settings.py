@@ -10,8 +10,13 @@ import numpy as np
 WARP = 32
 LARGEST_BLOCK = 1024
 
-NEAR = 48
+NEAR, NEAR_OF_LARGE = 48, 96
 """Where pairs are marked, see `Settings.near`."""
+
+LARGE = 32_768
+"""A longer side has `NEAR_OF_LARGE`. With 48 searches go beyond what is marked at n = 100,000, and
+rows have to look at all columns: 1.3 to 4.8 s at range n, with 96 at most 0.9; at 20,000 and below
+more marks save nothing (`evidence/near_large.csv`)."""
 
 SPARSE = 16
 """One pair in so many may be marked at most, where marks are used."""
@@ -150,5 +155,5 @@ class Settings:
             threads=256 if small or cost_bytes > 4 else 512,
             delta=32 if small else 4,
             loads=loads,
-            near=0 if tile < WARP else NEAR,
+            near=0 if tile < WARP else NEAR_OF_LARGE if m > LARGE else NEAR,
         )

@@ -8,6 +8,7 @@ import pytest
 
 import papers
 from papers.synthesis.assignment import sending
+from papers.synthesis.assignment.settings import Settings
 from papers.synthesis.evidence import calls
 
 HOME = Path(papers.__file__).parent / "synthesis"
@@ -188,3 +189,56 @@ def test_the_page_has_what_a_search_by_one_block_was_measured_to_take():
     level = parts[(parts["bits"] == 32) & (parts["rows_a_level"] == 40)].set_index("part")["cycles"]
     assert 4500 < level.sum() < 5500
     assert 0.6 < level["read lists, lower distances"] / level.sum() < 0.72
+
+
+def in_ms(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def test_the_page_has_what_more_marks_were_measured_to_save_at_large_orders():
+    """And the threshold of each order is one that was no slower there."""
+    found = pd.read_csv(HOME / "evidence/near_large.csv")
+    page = (HOME / "RESULTS.md").read_text()
+    for (n, costs), runs in found.groupby(["n", "costs"]):
+        told = []
+        for near in (0, 48, 96, 192):
+            ms = runs.loc[runs["near"] == near, "dense_ms"]
+            span = f"{in_ms(ms.median())} ({in_ms(ms.min())} to {in_ms(ms.max())})"
+            told.append(span if len(ms) else "")
+        assert f"| {n} | {costs} | {' | '.join(told)} |" in page
+        middle = runs.groupby("near")["dense_ms"].median()
+        assert middle[Settings.for_shape(n, n).near] < 1.1 * middle.min()
+    large = found[(found["n"] == 100_000) & (found["costs"] == "n")].groupby("near")["dense_ms"]
+    assert large.median()[96] < large.median()[48] / 5
+    assert large.max()[96] < 1.21 * large.min()[96]
+
+
+def test_the_page_has_what_the_short_way_out_was_measured_to_save():
+    found = pd.read_csv(HOME / "evidence/calls_before_after.csv")
+    found["adds"] = found["call_us"] - found["run_us"]
+    page = (HOME / "RESULTS.md").read_text()
+    now = found[found["code"] == "a8665b7"].set_index(["n", "place"])
+    for (n, place), row in now.iterrows():
+        same = (found["n"] == n) & (found["place"] == place) & (found["code"] == "93f19f4")
+        before = found.loc[same, "adds"]
+        told = f"{before.min():.0f} to {before.max():.0f}" if len(before) else ""
+        ends = f"| {told} | {row['adds']:.0f} | {row['call_us']:.0f} | {row['run_us']:.0f} |"
+        name = {"numba": "Numba", "cupy": "CuPy", "torch": "PyTorch", "host": "NumPy"}[place]
+        assert any(
+            line.startswith(f"| {n} | {name}") and line.endswith(ends) for line in page.split("\n")
+        )
+    goals = {"host": 300, "numba": 100, "cupy": 100, "torch": 100}
+    missed = [place for place, most in goals.items() if now.loc[(64, place), "adds"] > most]
+    assert missed == ["torch"]
+
+
+def test_the_page_has_what_one_pass_over_an_image_was_measured_to_save():
+    found = pd.read_csv(HOME / "evidence/graphs/one_pass.csv").drop(columns="card")
+    page = (HOME / "RESULTS.md").read_text()
+    assert len(found) == 18
+    for row in found.itertuples(index=False):
+        assert f"| {row[0]} | {' | '.join(f'{ms:.2f}' for ms in row[1:])} |" in page
+    whole = found.drop(columns="instance").sum()
+    assert f"| all | {' | '.join(f'{ms:.1f}' for ms in whole)} |" in page
+    assert 0.7 < whole["run_ms"] / whole["call_ms"] < 0.8
+    assert (found["call_ms"] < found["before_ms"] / 1.8).all()
