@@ -46,6 +46,11 @@ PATIENCE = 3 * 2**19
 """Looks at most where a GPU waits: five to twenty milliseconds, about what its whole way takes. The
 largest real graphs that searches finish soon need 1.3 million (``evidence/graphs/looks.csv``)."""
 
+LARGE, LITTLE_PATIENCE = 2**20, 2**19
+"""Edges, and looks at most where a GPU waits and there are more of them. Searches in large graphs
+end with less than half a look an edge, or need about one and more (``evidence/graphs/looks.csv``):
+of so many edges most of the second kind would not end before `PATIENCE`."""
+
 BRIEF = 2**24
 """Looks at most where a call has a limit of time: some tenths of a second on a large graph."""
 
@@ -87,11 +92,12 @@ class Looked:
         briefly : bool
             Whether the caller has little time: `BRIEF` looks at most, then.
         gpu_waits : bool
-            Whether a GPU gets what is left: `PATIENCE` looks at most, then.
+            Whether a GPU gets what is left: `PATIENCE` looks at most, then, or `LITTLE_PATIENCE`.
         """
         limit = LOOKS * self.indices.size
         limit = min(limit, BRIEF) if briefly else limit
-        limit = min(limit, PATIENCE) if gpu_waits else limit
+        if gpu_waits:
+            limit = min(limit, PATIENCE if self.indices.size <= LARGE else LITTLE_PATIENCE)
         left, _ = enlarge(self.indptr, self.indices, self.match, self.across_match, limit)
         return not left
 

@@ -15,19 +15,20 @@ from papers.deveci_matching.baselines.pfp import JIT
 from papers.deveci_matching.beyond.lines import Lines
 
 MANY = 2**16
-"""Lines from which one is not matched greedily first if they are scattered. The pass takes some 20
-to 30 ns a line there, so as long as this many lines take, two milliseconds, the GPU's way takes
-before it begins to search: so long is its call on the smallest graphs
-(``evidence/graphs/solvers.csv``)."""
+"""Lines from which a scattered graph is not looked at first. The pass takes 24 to 42 ns a line in
+random graphs (the start within the clock, less the run, in `deveci_matching`'s record): for so many
+lines about the two milliseconds that a GPU's call takes on the smallest graphs
+(``evidence/graphs/solvers.csv``). From there on the pass would double the call."""
 
 FAR = 4096
 """Distance of two partners, 16 KiB of the array of partners, half of a core's nearest cache."""
 
 MOST = 0.5
-"""Share of steps from a line to the next that are far in a scattered graph. It was 0.7 and more in
-random graphs, and 0.5 and more in all real ones of so many lines that were permuted, but for one of
-9643 columns; 0.2 and less in meshes, roads and webs in their own order, 0.4 on the one matrix that
-the pass nearly matches (``soc-Slashdot0902``)."""
+"""Share of steps from a line to the next that are far in a scattered graph. It is over 0.6 in real
+matrices of so many lines that were permuted, but for one of 9643 columns; in their own order it is
+under 0.2 in meshes, roads and webs, 0.4 in the one that the pass nearly matches
+(``soc-Slashdot0902``). A core is done with none of those above in the time of a GPU's call on the
+smallest graphs (``far`` in ``evidence/graphs/looks.csv``)."""
 
 SAMPLES = 256
 """Steps that are looked at: the share is then within 0.1 of the true one, but for a case in 700."""

@@ -128,6 +128,11 @@ def test_searches_are_short_where_a_gpu_waits(monkeypatch):
     monkeypatch.setattr(direct, "PATIENCE", 0)
     assert not direct.look(blocks()).enlarge(gpu_waits=True)
     assert direct.look(blocks()).enlarge()
+    monkeypatch.setattr(direct, "PATIENCE", 1000)
+    assert direct.look(blocks()).enlarge(gpu_waits=True)
+    monkeypatch.setattr(direct, "LARGE", blocks().nnz - 1)
+    monkeypatch.setattr(direct, "LITTLE_PATIENCE", 0)
+    assert not direct.look(blocks()).enlarge(gpu_waits=True)
     told = []
     monkeypatch.setattr(
         direct.Looked, "enlarge", lambda self, briefly, gpu_waits: told.append(gpu_waits) or True
