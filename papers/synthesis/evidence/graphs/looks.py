@@ -34,8 +34,8 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
     """Yield a row a graph, of CSR and of all its edges.
 
     ``after_greedy`` and ``maximum`` are sizes of matchings, ``looks`` looks an edge if the searches
-    are not stopped, ``ended`` whether `direct.LOOKS` were enough, ``far`` the share of steps between
-    sampled lines that are far (`papers.synthesis.calls.scattered`). Times are medians, microseconds:
+    are not stopped, ``ended`` whether `direct.LOOKS` were enough, ``far`` the share of far steps
+    between sampled lines (`papers.synthesis.calls.scattered`). Times are medians, microseconds:
     ``us`` of the pass and the searches, and where SciPy's call ends, ``call_us`` of our whole call
     without a GPU, with the solver where one is needed, and ``scipy_us``.
     """
