@@ -1,6 +1,6 @@
 """Ours, past the paper: a maximum matching in one launch.
 
-Reading order: `kernels` (the idea, its arrays and its parts), `solver` (memory and the launch),
+Reading order: `kernels` (the idea, its arrays and its parts), `solver` (the launch), `memory`,
 `configuration` (each idea switched off), `lines` (a caller's matrix turned around on the device).
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from papers.common.gpu import device
-from papers.common.gpu.copying import CHUNK_BYTES, to_device_by_chunks
+from papers.common.gpu.copying import CHUNK_BYTES, overwrite_by_chunks
 from papers.common.problems.graph import EDGE_LIMIT, GraphError, bipartite
 
 BLOCKS_EACH = 2
@@ -103,33 +103,34 @@ class Lines:
         """
         return bipartite((self.indptr, self.indices, self.shape), by=self.by)
 
-    def needed_bytes(self) -> int:
-        """Return the bytes of device memory that `both_ways` takes, and gives back."""
+    def scratch(self) -> dict[str, int]:
+        """Return the entries of what `fill` needs beside the graph's own arrays, by name."""
         from papers.deveci_matching.beyond.kernels.turning import TALLY
 
-        return 4 * (self.across + TALLY)
+        return {"filled": max(1, self.across), "tally": TALLY}
 
-    def both_ways(self) -> dict[str, Any]:
+    def fill(self, arrays: dict[str, Any]) -> None:
         """Copy the graph to the device, check it there, and turn it around.
 
-        Returns
-        -------
-        dict of str to device array
-            ``cxadj``, ``cadj``, ``rxadj``, ``radj`` of the table in `beyond.kernels`. The order
-            within a part of the turned direction is another one each time (`kernels.turning.turn`).
+        Parameters
+        ----------
+        arrays : dict of str to device array
+            ``cxadj``, ``cadj``, ``rxadj``, ``radj`` of the table in `beyond.kernels`, which are
+            filled, and what `scratch` names. The order within a part of the turned direction is
+            another one each time (`kernels.turning.turn`).
 
         Raises
         ------
         GraphError
             For a broken graph; the message names the fault.
         """
-        there = _to_device(self.indptr), _to_device(self.indices)
-        turned = device.empty(self.across + 1, np.int32), device.empty(self.edges, np.int32)
-        if _is_broken(self, there, turned):
+        rows, columns = (arrays["rxadj"], arrays["radj"]), (arrays["cxadj"], arrays["cadj"])
+        there, turned = (rows, columns) if self.by == "rows" else (columns, rows)
+        copy_over(there[0], self.indptr)
+        copy_over(there[1], self.indices)
+        if _is_broken(self, there, turned, (arrays["filled"], arrays["tally"])):
             self.checked()
             raise GraphError("the device found a fault in a graph's lines")  # a core finds it first
-        rows, columns = (there, turned) if self.by == "rows" else (turned, there)
-        return {"cxadj": columns[0], "cadj": columns[1], "rxadj": rows[0], "radj": rows[1]}
 
 
 def narrow(part: Any) -> np.ndarray | None:
@@ -153,18 +154,22 @@ def _narrowed(part):
     return found, strange == 0
 
 
-def _to_device(array: np.ndarray) -> Any:
-    """Copy an array to the device; a large one goes in chunks, by several threads."""
-    return to_device_by_chunks(array) if array.nbytes > CHUNK_BYTES else device.to_device(array)
+def copy_over(target: Any, array: np.ndarray) -> None:
+    """Copy an array over a device array; a large one goes in chunks, by several threads."""
+    if array.nbytes > CHUNK_BYTES:
+        overwrite_by_chunks(target, array)
+    else:
+        device.overwrite(target, array)
 
 
-def _is_broken(lines: Lines, there: tuple[Any, Any], turned: tuple[Any, Any]) -> bool:
+def _is_broken(
+    lines: Lines, there: tuple[Any, Any], turned: tuple[Any, Any], scratch: tuple[Any, Any]
+) -> bool:
     """Launch `turn`, wait for it, and tell whether it has found a fault."""
     from papers.common.gpu.launch import bind, resident_blocks
     from papers.deveci_matching.beyond.kernels.turning import (
         FAULT,
         MOST_BLOCKS,
-        TALLY,
         Given,
         Turned,
         turn,
@@ -173,12 +178,8 @@ def _is_broken(lines: Lines, there: tuple[Any, Any], turned: tuple[Any, Any]) ->
     machine = device.describe()
     threads = 512 if machine.is_gpu else 32
     count, across, edges = map(np.int32, (lines.indptr.size - 1, lines.across, lines.edges))
-    tally = device.empty(TALLY, np.int32)
-    arguments = (
-        Given(count, across, edges, *there), Turned(*turned),
-        device.empty(max(1, lines.across), np.int32), tally,
-    )  # fmt: skip
+    arguments = Given(count, across, edges, *there), Turned(*turned), *scratch
     wanted = BLOCKS_EACH * machine.multiprocessors if machine.is_gpu else 3
     blocks = min(wanted, MOST_BLOCKS, resident_blocks(turn, arguments, threads))
     bind(turn, blocks, threads, *arguments)()
-    return bool(device.to_host(tally)[FAULT])
+    return bool(device.to_host(scratch[1])[FAULT])

@@ -29,6 +29,7 @@ from papers.deveci_matching.beyond.kernels.arguments import (
 )
 from papers.deveci_matching.beyond.kernels.grafting import maximum_matching
 from papers.deveci_matching.beyond.lines import Lines
+from papers.deveci_matching.beyond.memory import allocate, needed_bytes
 from papers.deveci_matching.launches import check_size
 
 SHARE = 8
@@ -168,40 +169,6 @@ def jump_wait(rows: int) -> int:
     of all rows; a level of one block is a barrier of its own and a chain of five loads.
     """
     return 32 + (rows >> 13)
-
-
-def needed_bytes(graph: Graph | Lines) -> int:
-    """Return the bytes of device memory that `allocate` takes."""
-    kept = 4 * (2 * graph.edges + 9 * graph.columns + 7 * graph.rows + control.CONTROL + 2)
-    return kept + (graph.needed_bytes() if isinstance(graph, Lines) else 0)
-
-
-def allocate(graph: Graph | Lines, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, Any]:
-    """Allocate the device memory of a run, and copy graph and start into it.
-
-    Returns
-    -------
-    dict of str to device array
-        Named as in the table of `beyond.kernels`.
-
-    Raises
-    ------
-    GraphError
-        For lines that the device finds broken.
-    """
-    given = {"rstart": rmatch, "cstart": cmatch}
-    if isinstance(graph, Lines):
-        both = graph.both_ways()
-    else:
-        rxadj, radj = graph.by_rows
-        both = {}
-        given |= {"cxadj": graph.cxadj, "cadj": graph.cadj, "rxadj": rxadj, "radj": radj}
-    sizes = {"rmatch": graph.rows, "cmatch": graph.columns, "parent": graph.rows}
-    sizes |= dict.fromkeys(("root", "end_of_root", "level_of"), graph.columns)
-    sizes |= {"queue": 2 * graph.columns, "ends": graph.columns, "renewable": graph.rows}
-    sizes |= {"hops": 2 * graph.rows, "control": control.CONTROL}
-    both |= {name: device.to_device(array) for name, array in given.items()}
-    return both | {name: device.empty(size, np.int32) for name, size in sizes.items()}
 
 
 def _bind(

@@ -40,16 +40,10 @@ CLOSED = np.int32(2**31 - 1)
 """The mark of a partner that no augmenting path can reach any more."""
 
 LOOKS = 3
-"""Looks an edge that `search` is given in all."""
-
-PATIENCE = 3 * 2**19
-"""Looks at most where a GPU waits: five to twenty milliseconds, about what its whole way takes. The
-largest real graphs that searches finish soon need 1.3 million (``evidence/graphs/looks.csv``)."""
-
-LARGE, LITTLE_PATIENCE = 2**20, 2**19
-"""Edges, and looks at most where a GPU waits and there are more of them. Searches in large graphs
-end with less than half a look an edge, or need about one and more (``evidence/graphs/looks.csv``):
-of so many edges most of the second kind would not end before `PATIENCE`."""
+"""Looks an edge that `search` is given in all. They are no fewer where a GPU waits: on graphs of
+points in the plane, some of the lines that stopped searches leave are several times as far from
+free partners as any that the greedy pass leaves (a test shows it), and a GPU's search takes a level
+for each step of that way."""
 
 BRIEF = 2**24
 """Looks at most where a call has a limit of time: some tenths of a second on a large graph."""
@@ -84,20 +78,16 @@ class Looked:
         pairs = int(np.count_nonzero(self.match >= 0))
         return min(self.possible, self.across) - pairs
 
-    def enlarge(self, briefly: bool = False, gpu_waits: bool = False) -> bool:
+    def enlarge(self, briefly: bool = False) -> bool:
         """Search from the free lines; return whether the matching is maximum.
 
         Parameters
         ----------
         briefly : bool
             Whether the caller has little time: `BRIEF` looks at most, then.
-        gpu_waits : bool
-            Whether a GPU gets what is left: `PATIENCE` looks at most, then, or `LITTLE_PATIENCE`.
         """
         limit = LOOKS * self.indices.size
         limit = min(limit, BRIEF) if briefly else limit
-        if gpu_waits:
-            limit = min(limit, PATIENCE if self.indices.size <= LARGE else LITTLE_PATIENCE)
         left, _ = enlarge(self.indptr, self.indices, self.match, self.across_match, limit)
         return not left
 

@@ -322,7 +322,7 @@ def _enlarged(looked: Looked, name: str, briefly: bool) -> bool:
     missing = looked.missing
     if name == ON_GPU and missing > NEARLY * min(looked.possible, looked.across):
         return False
-    return not missing or looked.enlarge(briefly, name == ON_GPU)
+    return not missing or looked.enlarge(briefly)
 
 
 def _on_host(array: Any) -> np.ndarray:

@@ -20,7 +20,7 @@ from papers.common.problems import matching_proof
 from papers.common.problems.graph import GraphError, bipartite
 from papers.deveci_matching import beyond
 from papers.deveci_matching.beyond import lines as lines_module
-from papers.deveci_matching.beyond import solver
+from papers.deveci_matching.beyond import memory, solver
 from papers.deveci_matching.beyond.kernels import grafting, turning
 from papers.deveci_matching.beyond.lines import Lines
 from papers.deveci_matching.start import Known, start
@@ -277,24 +277,48 @@ def test_bound_arguments_are_what_the_kernels_are_compiled_for(monkeypatch):
 
 
 def test_memory_is_counted_before_it_is_taken(monkeypatch):
-    lines, taken = Lines.of(random_graph(7).matrix().tocsr()), []
-    empty, to_device = device.empty, device.to_device
+    graph = random_graph(7)
+    lines, taken = Lines.of(graph.matrix().tocsr()), []
+    empty = device.empty
 
-    def noted(make):
-        def made(*given):
-            array = make(*given)
-            taken.append(array.nbytes)
-            return array
+    def noted(*given):
+        array = empty(*given)
+        taken.append(array.nbytes)
+        return array
 
-        return made
-
-    monkeypatch.setattr(device, "empty", noted(empty))
-    monkeypatch.setattr(device, "to_device", noted(to_device))
-    solver.upload(lines, Known(*start(random_graph(7))))
-    assert sum(taken) == solver.needed_bytes(lines)
+    monkeypatch.setattr(device, "empty", noted)
+    monkeypatch.setattr(device, "to_device", lambda array: pytest.fail("allocated beside"))
+    for one in (lines, graph):
+        taken.clear()
+        solver.upload(one, Known(*start(graph)))
+        assert taken == [solver.needed_bytes(one)]
     monkeypatch.setattr(device, "free_bytes", lambda: solver.needed_bytes(lines) - 1)
     with pytest.raises(GraphError, match="device memory"):
         solver.upload(lines, "device")
+
+
+@pytest.mark.parametrize("by", [None, "rows", "columns"])
+def test_the_arrays_of_a_run_share_one_allocation_and_no_byte(by):
+    """They begin where single allocations would, and nobody but their owner has written them."""
+    graph = random_graph(7)
+    given = (
+        graph
+        if by is None
+        else Lines.of(graph.matrix().asformat({"rows": "csr", "columns": "csc"}[by]))
+    )
+    arrays = memory.allocate(given, *start(graph))
+    sizes = memory.sizes_of(given, (graph.rows, graph.columns))
+    assert {name: array.size for name, array in arrays.items()} == sizes
+    found = sorted((array.ctypes.data, array.nbytes) for array in arrays.values())
+    first = found[0][0]
+    assert all((at - first) % memory.ALIGNMENT == 0 for at, _ in found)
+    assert all(at + size <= after for (at, size), (after, _) in pairwise(found))
+    assert found[-1][0] + found[-1][1] <= first + memory.needed_bytes(given)
+    written = {"cxadj", "cadj", "rxadj", "radj", "rstart", "cstart", "filled", "tally"}
+    for name in set(arrays) - written:
+        assert (arrays[name] == POISON).all()
+    assert np.array_equal(arrays["cxadj"], graph.cxadj)
+    assert np.array_equal(arrays["rxadj"], graph.by_rows[0])
 
 
 @pytest.mark.parametrize("large", [False, True])

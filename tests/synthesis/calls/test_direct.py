@@ -8,7 +8,8 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 
-from papers.common.model import GivenUpError
+from papers.common.instances.drawing import draw
+from papers.common.model import GivenUpError, Instance
 from papers.common.problems.graph import bipartite
 from papers.deveci_matching.beyond import solver as beyond
 from papers.deveci_matching.beyond.lines import Lines
@@ -100,9 +101,7 @@ def test_a_bound_on_the_looks_leaves_a_matching():
 def test_a_call_with_a_limit_of_time_searches_briefly(monkeypatch):
     """The searches take their share of the time from the solver."""
     given = []
-    monkeypatch.setattr(
-        direct.Looked, "enlarge", lambda self, briefly, gpu_waits: given.append(briefly)
-    )
+    monkeypatch.setattr(direct.Looked, "enlarge", lambda self, briefly: given.append(briefly))
     solved = direct.Looked.solved
 
     def noted(self, solver, seconds):
@@ -123,24 +122,43 @@ def test_a_call_with_a_limit_of_time_searches_briefly(monkeypatch):
     assert not looked.enlarge(briefly=True)
 
 
-def test_searches_are_short_where_a_gpu_waits(monkeypatch):
-    """Where none waits, as many looks as before."""
-    monkeypatch.setattr(direct, "PATIENCE", 0)
-    assert not direct.look(blocks()).enlarge(gpu_waits=True)
-    assert direct.look(blocks()).enlarge()
-    monkeypatch.setattr(direct, "PATIENCE", 1000)
-    assert direct.look(blocks()).enlarge(gpu_waits=True)
-    monkeypatch.setattr(direct, "LARGE", blocks().nnz - 1)
-    monkeypatch.setattr(direct, "LITTLE_PATIENCE", 0)
-    assert not direct.look(blocks()).enlarge(gpu_waits=True)
-    told = []
+@pytest.mark.parametrize("name", [matching.ON_GPU, "deveci_matching:hk"])
+def test_searches_are_as_long_where_a_gpu_waits(name, monkeypatch):
+    """All the looks that `LOOKS` allows; the planted limit stops them."""
+    limits, enlarge = [], direct.enlarge
     monkeypatch.setattr(
-        direct.Looked, "enlarge", lambda self, briefly, gpu_waits: told.append(gpu_waits) or True
+        direct, "enlarge", lambda *given: limits.append(given[-1]) or enlarge(*given)
     )
-    for name in (matching.ON_GPU, "deveci_matching:hk"):
-        monkeypatch.setattr(matching, "NEARLY", 1.0)
-        assert matching._enlarged(direct.look(blocks()), name, False)
-    assert told == [True, False]
+    monkeypatch.setattr(matching, "NEARLY", 1.0)
+    assert matching._enlarged(direct.look(blocks()), name, False)
+    assert limits == [direct.LOOKS * blocks().nnz]
+    monkeypatch.setattr(direct, "LOOKS", 0)
+    assert not matching._enlarged(direct.look(blocks()), name, False)
+
+
+def furthest_free_partner(looked):
+    """The last level at which a search from all free lines together meets a free partner."""
+    line, seen, level, last = np.flatnonzero(looked.match < 0), set(), 0, 0
+    while len(line):
+        ends = [looked.indices[looked.indptr[k] : looked.indptr[k + 1]] for k in line]
+        there = np.array(sorted(set(np.concatenate(ends).tolist()) - seen), int)
+        free = looked.across_match[there] < 0
+        last = level if free.any() else last
+        seen.update(there.tolist())
+        line, level = looked.across_match[there[~free]], level + 1
+    return last
+
+
+@pytest.mark.parametrize(("family", "label"), [("delaunay", "n12"), ("rgg", "n_2_12_s0")])
+def test_lines_that_stopped_searches_leave_are_further_from_free_partners(family, label):
+    """Why a GPU, which takes a level a step, gets no graph in the midst of the searches."""
+    looked = direct.look(draw(Instance(family, 2**12, label)).matrix().tocsr())
+    arrays = looked.indptr, looked.indices, looked.match, looked.across_match
+    near = furthest_free_partner(looked)
+    _, looks = direct.enlarge(*arrays[:2], *(side.copy() for side in arrays[2:]), WITHOUT_END)
+    left, _ = direct.enlarge(*arrays, looks // 2)
+    assert left
+    assert furthest_free_partner(looked) >= 3 * near > 0
 
 
 def test_missing_is_no_less_than_what_is_missing():
@@ -244,6 +262,18 @@ def test_a_graph_is_matched_without_a_look(form, shape, monkeypatch, capsys):
 
 
 @pytest.mark.usefixtures("_all_at_once")
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_neither_form_is_turned_around_on_the_host(form, monkeypatch):
+    matrix = csr_array((np.random.default_rng(3).random((30, 20)) < 0.1).astype(np.int8))
+    expected, given = size_of(matrix), matrix.asformat(form)
+    for way in ("tocsr", "tocsc", "tocoo", "transpose", "asformat"):
+        monkeypatch.setattr(type(given), way, lambda *none, **named: pytest.fail("turned"))
+    monkeypatch.setattr(Lines, "checked", lambda lines: pytest.fail("turned"))
+    found = maximum_bipartite_matching(given, solver=matching.ON_GPU)
+    assert np.count_nonzero(found >= 0) == expected
+
+
+@pytest.mark.usefixtures("_all_at_once")
 def test_a_graph_that_is_sent_at_once_is_given_up_in_time(monkeypatch):
     graph = csr_array((np.random.default_rng(0).random((60, 60)) < 0.06).astype(np.int8))
     monkeypatch.setattr(beyond, "SHARE", 1)
@@ -316,7 +346,7 @@ def test_other_formats_are_left_to_the_general_way():
 @pytest.mark.parametrize("needed", [False, True])
 def test_explain_says_whether_the_solver_was_needed(needed, capsys, monkeypatch):
     if needed:
-        monkeypatch.setattr(direct.Looked, "enlarge", lambda self, briefly, gpu_waits: False)
+        monkeypatch.setattr(direct.Looked, "enlarge", lambda self, briefly: False)
     assert direct.look(blocks()).missing == 50
     found = maximum_bipartite_matching(blocks(), device="cpu", explain=True)
     assert np.count_nonzero(found >= 0) == 100

@@ -7,7 +7,7 @@ import pytest
 
 import papers
 from papers.synthesis.assignment.kernels.grid import chains
-from papers.synthesis.calls import direct, scattered
+from papers.synthesis.calls import scattered
 from papers.synthesis.calls.matching import NEARLY, ON_GPU
 from papers.synthesis.evidence.graphs import looks
 
@@ -95,17 +95,6 @@ def test_graphs_that_go_at_once_are_those_that_keep_a_core_busy(matrices):
     assert 2 < least < 2.5
     assert many.loc[at_once, "us"].min() > 1000 * least
     assert many.loc[~at_once & many["ended"], "us"].min() < 1000 * least
-
-
-def test_searches_of_large_graphs_are_short_or_long(matrices):
-    """As `direct.PATIENCE` and `direct.LITTLE_PATIENCE` say."""
-    large = matrices[(matrices["edges"] >= 200_000) & (matrices["looks"] > 0)]
-    short = large["looks"] < 0.5
-    assert short.sum() >= 3
-    assert large.loc[~short, "looks"].min() > 0.9
-    soon = matrices[matrices["ended"] & (matrices["us"] < 6000)]
-    looks = soon["looks"] * soon["edges"]
-    assert 1.3e6 < looks.max() < direct.PATIENCE
 
 
 def test_few_of_the_matrices_that_lack_more_end_by_searches(matrices):
