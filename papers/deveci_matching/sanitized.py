@@ -24,6 +24,7 @@ from papers.common.problems import matching_proof
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import beyond, solver
 from papers.deveci_matching.beyond import configuration as ideas
+from papers.deveci_matching.beyond.lines import Lines
 from papers.deveci_matching.configuration import CONFIGURATIONS
 from papers.deveci_matching.launches import ALGORITHMS, BFS, WIDTHS
 
@@ -72,6 +73,9 @@ def beyonds(n: int = 40, heavy: int = 2100) -> int:
             done += _proved(graph, answer, (initial, name))
         for options in OPTIONS:
             done += _proved(graph, beyond.solve(graph, initial, **options), (initial, options))
+    for graph, turn in itertools.product(given.values(), ("csr", "csc")):
+        lines = Lines.of(graph.matrix().asformat(turn))
+        done += _proved(graph, beyond.solve(lines, "device"), ("turned on the device", turn))
     return done
 
 

@@ -6,6 +6,7 @@ chooses the start: that heuristic, the empty matching, or any other matching.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,20 @@ from papers.deveci_matching.baselines.karp_sipser import karp_sipser
 
 FREE = -1
 STARTS = ("cheap", "empty", "karp_sipser")
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A matching by code that has made it from the graph's own edges: it is not checked.
+
+    Attributes
+    ----------
+    row_match, column_match : int32[rows], int32[columns]
+        Inverse to each other, -1 for unmatched; every pair is an edge.
+    """
+
+    row_match: np.ndarray
+    column_match: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -46,12 +61,12 @@ def cheap_matching(cxadj, cadj, rows):
 
 
 def start(graph: Graph, initial: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matching to start from, as new arrays.
+    """Return the matching to start from, as new arrays, or those of a `Known` one.
 
     Parameters
     ----------
     graph : Graph
-    initial : {None, "cheap", "empty", "karp_sipser"} or (row_match, column_match)
+    initial : {None, "cheap", "empty", "karp_sipser"}, (row_match, column_match) or Known
         None is the paper's choice, ``"cheap"``; for Karp and Sipser's see
         `papers.deveci_matching.baselines.karp_sipser`. Arrays hold int[rows] and int[columns] with
         -1 for unmatched.
@@ -66,6 +81,8 @@ def start(graph: Graph, initial: Any = None) -> tuple[np.ndarray, np.ndarray]:
         If the arrays have other lengths, hold no integers, name vertices that do not exist, are not
         inverse to each other, or match a pair that is no edge.
     """
+    if isinstance(initial, Known):
+        return initial.row_match, initial.column_match
     if initial is None or (isinstance(initial, str) and initial == "cheap"):
         return cheap_matching(graph.cxadj, graph.cadj, graph.rows)
     if isinstance(initial, str) and initial == "karp_sipser":

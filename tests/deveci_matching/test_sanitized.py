@@ -5,7 +5,7 @@ import pytest
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch
 from papers.deveci_matching import sanitized
-from papers.deveci_matching.beyond.kernels import grafting
+from papers.deveci_matching.beyond.kernels import grafting, turning
 from papers.deveci_matching.kernels import bfs, fix_matching
 
 
@@ -26,10 +26,10 @@ def test_every_kernel_is_run(monkeypatch, only_written):
     monkeypatch.setattr(Launch, "__call__", noted)
     monkeypatch.setattr(sanitized.matching_proof, "matching", counted)
     assert sanitized.variants(5) == 4 * 2 * 26
-    assert sanitized.beyonds(5, 6) == 5 * 3 * 10
+    assert sanitized.beyonds(5, 6) == 5 * 3 * 10 + 5 * 2
     kernels = {
         kernel.py_func.__name__
-        for module in (bfs, fix_matching, grafting)
+        for module in (bfs, fix_matching, grafting, turning)
         for kernel in module.SIGNATURES
     }
     assert kernels <= run, kernels - run

@@ -18,27 +18,33 @@ ITEMS = 4
 
 
 @cuda.jit(device=True)
-def scan_by_block(n, values, sums, totals):
-    """Scan with one block of whole warps, whose threads all call it; ``sums`` may be ``values``.
+def scan_share(first, last, carry, values, sums, totals):
+    """Scan entries ``first .. last - 1``, before which the sum is ``carry``, with one block.
 
-    The block walks over the array in tiles of ``ITEMS`` entries a thread and carries the sum from
-    tile to tile; ``totals`` is shared int32[32]. Returns the sum of all.
+    All threads of the block, which is of whole warps, call it; ``sums`` may be ``values``. The
+    block walks over the entries in tiles of ``ITEMS`` a thread and carries the sum from tile to
+    tile; ``totals`` is shared int32[32]. Returns the sum of all, with ``carry``.
     """
-    carry = int32(0)
-    for start in range(0, n, ITEMS * cuda.blockDim.x):
-        first = start + ITEMS * cuda.threadIdx.x
-        last = min(first + ITEMS, n)
+    for start in range(first, last, ITEMS * cuda.blockDim.x):
+        begin = start + ITEMS * cuda.threadIdx.x
+        end = min(begin + ITEMS, last)
         own = int32(0)
-        for k in range(first, last):
+        for k in range(begin, end):
             own = int32(own + values[k])
         before, total = block_scan(own, totals)
         running = int32(carry + before)
-        for k in range(first, last):
+        for k in range(begin, end):
             value = values[k]
             sums[k] = running
             running = int32(running + value)
         carry = int32(carry + total)
     return carry
+
+
+@cuda.jit(device=True)
+def scan_by_block(n, values, sums, totals):
+    """Scan the first ``n`` entries with one block; see `scan_share`. Returns their sum."""
+    return scan_share(int32(0), n, int32(0), values, sums, totals)
 
 
 @cuda.jit

@@ -1,7 +1,7 @@
 """Ours, past the paper: a maximum matching in one launch.
 
-Reading order: `kernels` (the idea, its arrays and its parts), `solver` (memory and the launch),
-`configuration` (each idea switched off).
+Reading order: `kernels` (the idea, its arrays and its parts), `solver` (the launch), `memory`,
+`configuration` (each idea switched off), `lines` (a caller's matrix turned around on the device).
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ def solve(
 
     Parameters
     ----------
-    graph : scipy sparse array or matrix, array_like[rows, columns], Graph, or tuple
+    graph : scipy sparse array or matrix, array_like[rows, columns], Graph, Lines, or tuple
         Structure counts: every stored entry of a sparse matrix is an edge, zeros too, except in BSR
         and DIA, where a stored zero cannot be told from padding and is none; of a dense one every
-        entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``.
-    initial : {None, "cheap", "empty", "device"} or (row_match, column_match), optional
+        entry that is not zero. A tuple is CSR: ``(indptr, indices, shape)``. On a GPU the device
+        turns a CSR or CSC matrix around, unless the start needs its edges on the host.
+    initial : {None, "cheap", "empty", "device"}, (row_match, column_match) or Known, optional
         The matching to start from. None is ``"cheap"``, the paper's start; ``"device"`` is the
         same made by the kernel, columns of one edge first; a pair holds int[rows] and int[columns]
         with -1 for unmatched.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numba import cuda
@@ -28,10 +28,15 @@ from papers.deveci_matching.beyond.kernels.arguments import (
     Ways,
 )
 from papers.deveci_matching.beyond.kernels.grafting import maximum_matching
+from papers.deveci_matching.beyond.lines import Lines
+from papers.deveci_matching.beyond.memory import allocate, needed_bytes
 from papers.deveci_matching.launches import check_size
 
 SHARE = 8
 """Phases of a launch where the time is limited. A phase looks at each edge a few times."""
+
+NO_START = np.full(1, -1, np.int32), np.full(1, -1, np.int32)
+"""Bound in place of a start that the kernel makes itself: it reads none then."""
 
 NEVER = 2**31 - 1
 """`jump_after` of a run that does not jump."""
@@ -48,9 +53,9 @@ class State(DeviceState):
 
     Attributes
     ----------
-    graph : Graph
-        The checked graph.
-    initial : None, str or (row_match, column_match)
+    graph : Graph or Lines
+        The checked graph, or the lines that the device has checked.
+    initial : None, str, (row_match, column_match) or Known
         The matching to start from.
     timed_start : bool
         Whether `run` computes the start anew, on the host.
@@ -60,7 +65,7 @@ class State(DeviceState):
         Time that a run may take.
     """
 
-    graph: Graph
+    graph: Any
     initial: Any
     timed_start: bool
     initial_cardinality: int
@@ -81,8 +86,10 @@ def upload(
 
     Parameters
     ----------
-    graph : Graph or anything that `papers.common.problems.graph.bipartite` takes
-    initial : {None, "cheap", "empty", "device"} or (row_match, column_match)
+    graph : Graph, Lines, or anything that `papers.common.problems.graph.bipartite` takes
+        Lines are turned around on the device, and so is SciPy's CSR or CSC matrix on a GPU, where
+        the start asks for no edges; all else is turned on one core.
+    initial : {None, "cheap", "empty", "device"}, (row_match, column_match) or Known
         ``"device"``: a greedy start made by the kernel, as part of `run`. For the others see
         `papers.deveci_matching.start.start`.
     timed_start : bool
@@ -115,7 +122,7 @@ def upload(
     """
     check_seconds(seconds)
     ideas = find(configuration)
-    checked = bipartite(graph)
+    checked = _prepared(graph, initial)
     machine = device.describe()
     width = threads if threads is not None else (512 if machine.is_gpu else 32)
     if width not in (32, 64, 128, 256, 512, 1024):
@@ -126,7 +133,7 @@ def upload(
         raise ValueError(f"jump_after={jump_after!r} is not within 1 .. {NEVER}")
     check_size(checked, needed_bytes(checked))
     on_device = isinstance(initial, str) and initial == "device"
-    rmatch, cmatch = start.start(checked, "empty" if on_device else initial)
+    rmatch, cmatch = NO_START if on_device else start.start(checked, initial)
     paired = -1 if on_device else int(np.count_nonzero(cmatch >= 0))
     state = State(checked, initial, timed_start and not on_device, paired, seconds)
     if checked.edges:
@@ -144,6 +151,17 @@ def upload(
     return state
 
 
+def _prepared(graph: Any, initial: Any) -> Any:
+    """Return lines for the device to turn, where these do and the start asks for no edges."""
+    blind = isinstance(initial, start.Known) or (
+        isinstance(initial, str) and initial in ("device", "empty")
+    )
+    if isinstance(graph, Lines):
+        return graph if blind and graph.edges else graph.checked()
+    lines = Lines.of(graph) if blind and device.describe().is_gpu else None
+    return lines if lines is not None and lines.edges else bipartite(graph)
+
+
 def jump_wait(rows: int) -> int:
     """Return the levels that cost about as much as a jump: the wait before the first of a phase.
 
@@ -153,33 +171,8 @@ def jump_wait(rows: int) -> int:
     return 32 + (rows >> 13)
 
 
-def needed_bytes(graph: Graph) -> int:
-    """Return the bytes of device memory that `allocate` takes."""
-    return 4 * (2 * graph.edges + 9 * graph.columns + 7 * graph.rows + control.CONTROL + 2)
-
-
-def allocate(graph: Graph, rmatch: np.ndarray, cmatch: np.ndarray) -> dict[str, Any]:
-    """Allocate the device memory of a run, and copy graph and start into it.
-
-    Returns
-    -------
-    dict of str to device array
-        Named as in the table of `beyond.kernels`.
-    """
-    rxadj, radj = graph.by_rows
-    given = {"cxadj": graph.cxadj, "cadj": graph.cadj, "rxadj": rxadj, "radj": radj}
-    given |= {"rstart": rmatch, "cstart": cmatch}
-    sizes = {"rmatch": graph.rows, "cmatch": graph.columns, "parent": graph.rows}
-    sizes |= dict.fromkeys(("root", "end_of_root", "level_of"), graph.columns)
-    sizes |= {"queue": 2 * graph.columns, "ends": graph.columns, "renewable": graph.rows}
-    sizes |= {"hops": 2 * graph.rows, "control": control.CONTROL}
-    return {name: device.to_device(array) for name, array in given.items()} | {
-        name: device.empty(size, np.int32) for name, size in sizes.items()
-    }
-
-
 def _bind(
-    graph: Graph,
+    graph: Graph | Lines,
     arrays: dict[str, Any],
     ways: tuple[int, int, int],
     ideas: Configuration,
@@ -208,14 +201,14 @@ def _bind(
     return bind(kernel, min(wanted, most), threads, *arguments)
 
 
-def _pull_factor(graph: Graph, ideas: Configuration) -> int:
+def _pull_factor(graph: Graph | Lines, ideas: Configuration) -> int:
     """Return how many edges of the frontier there must be a row that is not found; 0: never pull.
 
     A row that looks for its column stops at the first that fits, but where rows are long it may
     look at many. ``evidence/causes/pull_factor.csv`` has the times by factor that this rule was
     chosen from.
     """
-    return max(4, graph.cadj.size // max(1, graph.rows) // 16) if ideas.pulls else 0
+    return max(4, graph.edges // max(1, graph.rows) // 16) if ideas.pulls else 0
 
 
 def _default_blocks() -> int:
@@ -286,15 +279,10 @@ def download(state: State) -> Matching:
         If a bound on the kernel's work was passed, which no right one does: see `FAILURES`.
     """
     graph = state.graph
-    if not state.solved:
-        raise RuntimeError("nothing to download: no run has ended")
-    if not state.launches:
+    words = _ended(state)
+    if words is None:
         empty = np.full(graph.rows, -1, np.int32), np.full(graph.columns, -1, np.int32)
         return Matching(*empty, 0, {"initial_cardinality": 0, "augmenting_paths": 0})
-    words = device.to_host(state.arrays["control"])
-    if words[control.STATUS] != control.SOLVED:
-        failure = FAILURES.get(int(words[control.STATUS]), "the run did not end")
-        raise GivenUpError(failure, reached=_reached(words))
     rmatch, cmatch = (device.to_host(state.arrays[name]) for name in ("rmatch", "cmatch"))
     cardinality = int(np.count_nonzero(cmatch >= 0))
     paths = int(words[control.PATHS])
@@ -313,6 +301,38 @@ def download(state: State) -> Matching:
         "kernel_launches": sum(launch.count for launch in state.launches.values()),
     }
     return Matching(rmatch, cmatch, cardinality, counters)
+
+
+def partners(state: State, of: Literal["rows", "columns"]) -> np.ndarray:
+    """Copy the partners of one side to the host, for a caller who asks for no more.
+
+    Returns
+    -------
+    int32[rows] or int32[columns]
+        -1 for unmatched.
+
+    Raises
+    ------
+    RuntimeError, GivenUpError
+        As `download`.
+    """
+    if _ended(state) is None:
+        size = state.graph.rows if of == "rows" else state.graph.columns
+        return np.full(size, -1, np.int32)
+    return device.to_host(state.arrays["rmatch" if of == "rows" else "cmatch"])
+
+
+def _ended(state: State) -> np.ndarray | None:
+    """Return the words of a run that has ended well, None where there was nothing to do."""
+    if not state.solved:
+        raise RuntimeError("nothing to download: no run has ended")
+    if not state.launches:
+        return None
+    words = device.to_host(state.arrays["control"])
+    if words[control.STATUS] != control.SOLVED:
+        failure = FAILURES.get(int(words[control.STATUS]), "the run did not end")
+        raise GivenUpError(failure, reached=_reached(words))
+    return words
 
 
 def solve(

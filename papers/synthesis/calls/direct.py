@@ -12,27 +12,38 @@ call where that is easy. So a call looks at the arrays as they are (`look`) befo
 
 What is still free then is left to the solver of the table, which goes on from there. Three in four
 of the real matrices are done before that (``evidence/graphs/looks.csv``).
+
+A GPU gets the arrays as they are and turns the graph around itself; a large graph that one core
+would be slow on goes there before any pass (`papers.synthesis.calls.scattered`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numba import njit
 
 from papers.common.problems.graph import Graph
 from papers.deveci_matching.baselines.pfp import JIT, augment
+from papers.deveci_matching.beyond.lines import Lines
+from papers.deveci_matching.start import Known
 
 BROKEN = -1
 """The answer of `greedy` to arrays that are not strictly increasing lines within the shape."""
+
+TURNS = "beyond"
+"""The solver that takes a graph in lines, and a matching of it that is known to be one."""
 
 CLOSED = np.int32(2**31 - 1)
 """The mark of a partner that no augmenting path can reach any more."""
 
 LOOKS = 3
-"""Looks an edge that `search` is given in all."""
+"""Looks an edge that `search` is given in all. They are no fewer where a GPU waits: on graphs of
+points in the plane, some of the lines that stopped searches leave are several times as far from
+free partners as any that the greedy pass leaves (a test shows it), and a GPU's search takes a level
+for each step of that way."""
 
 BRIEF = 2**24
 """Looks at most where a call has a limit of time: some tenths of a second on a large graph."""
@@ -97,20 +108,63 @@ class Looked:
         match, across_match : int32[lines], int32[across]
         """
         lines = self.match.size
-        there = self.indptr, self.indices
-        back = turned(*there, self.across)
+        few = lines <= self.across
+        mine = (self.across_match, self.match) if few else (self.match, self.across_match)
         limit = {} if seconds is None else {"seconds": seconds}
-        if lines <= self.across:
-            graph = Graph.of_both(self.across, lines, there, back)
-            initial = self.across_match, self.match
+        if solver.name == TURNS:
+            state = solver.upload(self._as_lines(few), initial=Known(*mine), **limit)
         else:
-            graph = Graph.of_both(lines, self.across, back, there)
-            initial = self.match, self.across_match
-        state = solver.upload(graph, initial=initial, **limit)
+            state = solver.upload(self._as_graph(few), initial=mine, **limit)
         solver.run(state)
         answer = solver.download(state)
         found = answer.column_match, answer.row_match
-        return found if lines <= self.across else found[::-1]
+        return found if few else found[::-1]
+
+    def _as_lines(self, few: bool) -> Lines:
+        """Return the lines as columns if they are few, else as rows, for a device to turn."""
+        sides = (self.across, self.match.size) if few else (self.match.size, self.across)
+        return Lines(*sides, self.indptr, self.indices, "columns" if few else "rows")
+
+    def _as_graph(self, few: bool) -> Graph:
+        """Return the same with both directions."""
+        lines, there = self.match.size, (self.indptr, self.indices)
+        back = turned(*there, self.across)
+        if few:
+            return Graph.of_both(self.across, lines, there, back)
+        return Graph.of_both(lines, self.across, back, there)
+
+
+def at_once(
+    lines: Lines, side: Literal["rows", "columns"], solver: Any, seconds: float | None
+) -> np.ndarray:
+    """Return the partners of one side in a maximum matching that a GPU finds from nothing.
+
+    It searches from the shorter side (see `Looked.solved`), with a greedy start of its own.
+
+    Parameters
+    ----------
+    lines : Lines
+    side : {"rows", "columns"}
+    solver : solver of a registry
+        The one called `TURNS`.
+    seconds : float, optional
+
+    Returns
+    -------
+    int32[rows] or int32[columns]
+
+    Raises
+    ------
+    papers.common.problems.graph.GraphError
+        For a broken graph; the message names the fault.
+    """
+    from papers.deveci_matching.beyond.solver import partners
+
+    over = lines.columns > lines.rows
+    graph = lines.transposed() if over else lines
+    state = solver.upload(graph, "device", **({} if seconds is None else {"seconds": seconds}))
+    solver.run(state)
+    return partners(state, side if not over else "rows" if side == "columns" else "columns")
 
 
 def look(matrix: Any) -> Looked | None:
@@ -118,7 +172,7 @@ def look(matrix: Any) -> Looked | None:
 
     Parameters
     ----------
-    matrix : sparse array or matrix
+    matrix : sparse array or matrix, or Lines
 
     Returns
     -------
@@ -126,29 +180,15 @@ def look(matrix: Any) -> Looked | None:
         None for another format than CSR and CSC, for lines that do not increase strictly, for more
         entries than 32 bits count, and for broken arrays, whose fault `bipartite` names.
     """
-    if matrix.format not in ("csr", "csc"):
+    given = matrix if isinstance(matrix, Lines) else Lines.of(matrix)
+    if given is None:
         return None
-    lines, across = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
-    indptr, indices = (_narrow(part) for part in (matrix.indptr, matrix.indices))
-    if indptr is None or indices is None or indptr.size != lines + 1:
-        return None
-    match, across_match = np.empty(lines, np.int32), np.empty(across, np.int32)
-    pairs, possible = greedy(indptr, indices, match, across_match)
+    match = np.empty(given.indptr.size - 1, np.int32)
+    across_match = np.empty(given.across, np.int32)
+    pairs, possible = greedy(given.indptr, given.indices, match, across_match)
     if pairs == BROKEN:
         return None
-    indices = indices[: indptr[-1]]  # SciPy allows room behind the last entry
-    return Looked(indptr, indices, across, match, across_match, possible)
-
-
-def _narrow(part: Any) -> np.ndarray | None:
-    """Return whole numbers as contiguous int32, None if they are others or larger."""
-    if type(part) is not np.ndarray or part.ndim != 1 or part.dtype not in (np.int32, np.int64):
-        return None
-    if part.dtype == np.int64 and part.size:
-        limits = np.iinfo(np.int32)
-        if part.min() < limits.min or part.max() > limits.max:
-            return None
-    return np.ascontiguousarray(part, np.int32)
+    return Looked(given.indptr, given.indices, given.across, match, across_match, possible)
 
 
 @njit(**JIT)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("csr", "csc", "coo")
 
+Side = Literal["rows", "columns"]
+
 ON_GPU = "deveci_matching:beyond"
 """The solver that runs on the GPU."""
 
@@ -33,6 +35,9 @@ vain; so would they on most of the real matrices that lack more (``evidence/grap
 
 EARLY = "papers: matched before that, by a greedy pass and searches from what it left, on one core"
 """The line that ``explain=True`` adds where the solver is not needed."""
+
+AT_ONCE = "papers: sent to the GPU at once: its lines are many, and their partners scattered"
+"""The line that ``explain=True`` adds where no core looks at the graph."""
 
 DENSE = 100
 """Edges a line from which a graph counts as dense: more than in the recorded graphs on which the
@@ -97,7 +102,8 @@ def maximum_bipartite_matching(
 
     Where several matchings are maximum, it may be another one than SciPy's. Most real matrices are
     matched on one core before a solver is needed (`papers.synthesis.calls.direct`); a solver that
-    is named runs, and so does the GPU's if a GPU is asked for.
+    is named runs, and so does the GPU's if a GPU is asked for. It may return another matching each
+    time, of the same size.
 
     Parameters
     ----------
@@ -149,8 +155,8 @@ def maximum_bipartite_matching(
     if choice.solver == "scipy":
         return placed.back(_by_scipy(matrix, perm_type, seconds))
     asked = solver is not None or device == "gpu"
-    row_match, column_match = _by_solver(choice.solver, matrix, seconds, asked, explain)
-    return placed.back(column_match if perm_type == "row" else row_match)
+    side: Side = "columns" if perm_type == "row" else "rows"
+    return placed.back(_by_solver(choice.solver, matrix, seconds, asked, explain, side))
 
 
 def structural_rank(graph: Any, **options: Any) -> int:
@@ -281,18 +287,24 @@ def _by_scipy(matrix: Any, perm_type: str, seconds: float | None) -> np.ndarray:
 
 
 def _by_solver(
-    name: str, matrix: Any, seconds: float | None, asked: bool, explain: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the partners of rows and of columns; the solver runs if it was asked for."""
-    from papers.synthesis.calls.direct import look
+    name: str, matrix: Any, seconds: float | None, asked: bool, explain: bool, side: Side
+) -> np.ndarray:
+    """Return the partners of the rows or of the columns; the solver runs if it was asked for."""
+    from papers.deveci_matching.beyond.lines import Lines
+    from papers.synthesis.calls import direct, scattered
 
     began = time.perf_counter()
-    solver, looked = solver_of(name), look(matrix)
+    solver, lines = solver_of(name), Lines.of(matrix)
+    if name == ON_GPU and lines is not None and scattered.at_once(lines):
+        if explain:
+            print(AT_ONCE)
+        return direct.at_once(lines, side, solver, seconds)
+    looked = None if lines is None else direct.look(lines)
     if looked is None:
         state = solver.upload(matrix, **({} if seconds is None else {"seconds": seconds}))
         solver.run(state)
         answer = solver.download(state)
-        return answer.row_match, answer.column_match
+        return answer.row_match if side == "rows" else answer.column_match
     if not asked and _enlarged(looked, name, seconds is not None):
         if explain:
             print(EARLY)
@@ -301,7 +313,8 @@ def _by_solver(
         if seconds is not None:
             seconds = max(1e-9, seconds - (time.perf_counter() - began))
         matches = looked.solved(solver, seconds)
-    return matches if matrix.format == "csr" else matches[::-1]
+    of_lines = (side == "rows") == (matrix.format == "csr")
+    return matches[0] if of_lines else matches[1]
 
 
 def _enlarged(looked: Looked, name: str, briefly: bool) -> bool:

@@ -1,5 +1,6 @@
 """One core's greedy pass and searches over the caller's own arrays, beside SciPy's matching."""
 
+import dataclasses
 import inspect
 
 import numpy as np
@@ -7,7 +8,13 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 
-from papers.synthesis.calls import direct
+from papers.common.instances.drawing import draw
+from papers.common.model import GivenUpError, Instance
+from papers.common.problems.graph import bipartite
+from papers.deveci_matching.beyond import solver as beyond
+from papers.deveci_matching.beyond.lines import Lines
+from papers.synthesis.calls import direct, matching, scattered
+from papers.synthesis.calls.choice import solver_of
 from papers.synthesis.calls.matching import maximum_bipartite_matching
 
 WITHOUT_END = 2**62
@@ -115,6 +122,45 @@ def test_a_call_with_a_limit_of_time_searches_briefly(monkeypatch):
     assert not looked.enlarge(briefly=True)
 
 
+@pytest.mark.parametrize("name", [matching.ON_GPU, "deveci_matching:hk"])
+def test_searches_are_as_long_where_a_gpu_waits(name, monkeypatch):
+    """All the looks that `LOOKS` allows; the planted limit stops them."""
+    limits, enlarge = [], direct.enlarge
+    monkeypatch.setattr(
+        direct, "enlarge", lambda *given: limits.append(given[-1]) or enlarge(*given)
+    )
+    monkeypatch.setattr(matching, "NEARLY", 1.0)
+    assert matching._enlarged(direct.look(blocks()), name, False)
+    assert limits == [direct.LOOKS * blocks().nnz]
+    monkeypatch.setattr(direct, "LOOKS", 0)
+    assert not matching._enlarged(direct.look(blocks()), name, False)
+
+
+def furthest_free_partner(looked):
+    """The last level at which a search from all free lines together meets a free partner."""
+    line, seen, level, last = np.flatnonzero(looked.match < 0), set(), 0, 0
+    while len(line):
+        ends = [looked.indices[looked.indptr[k] : looked.indptr[k + 1]] for k in line]
+        there = np.array(sorted(set(np.concatenate(ends).tolist()) - seen), int)
+        free = looked.across_match[there] < 0
+        last = level if free.any() else last
+        seen.update(there.tolist())
+        line, level = looked.across_match[there[~free]], level + 1
+    return last
+
+
+@pytest.mark.parametrize(("family", "label"), [("delaunay", "n12"), ("rgg", "n_2_12_s0")])
+def test_lines_that_stopped_searches_leave_are_further_from_free_partners(family, label):
+    """Why a GPU, which takes a level a step, gets no graph in the midst of the searches."""
+    looked = direct.look(draw(Instance(family, 2**12, label)).matrix().tocsr())
+    arrays = looked.indptr, looked.indices, looked.match, looked.across_match
+    near = furthest_free_partner(looked)
+    _, looks = direct.enlarge(*arrays[:2], *(side.copy() for side in arrays[2:]), WITHOUT_END)
+    left, _ = direct.enlarge(*arrays, looks // 2)
+    assert left
+    assert furthest_free_partner(looked) >= 3 * near > 0
+
+
 def test_missing_is_no_less_than_what_is_missing():
     for seed in range(200):
         matrix = drawn(seed)
@@ -122,16 +168,17 @@ def test_missing_is_no_less_than_what_is_missing():
         assert looked.missing >= size_of(matrix) - assert_matching(matrix, looked) >= 0
 
 
+@pytest.mark.parametrize(
+    ("name", "seeds"), [("deveci_matching:hk", 20), ("deveci_matching:beyond", 4)]
+)
 @pytest.mark.parametrize("form", ["csr", "csc"])
 @pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (0, 4), (4, 0)])
-def test_the_way_by_a_solver_gives_both_sides(form, shape):
-    from papers.synthesis.calls.choice import solver_of
-
-    for seed in range(20):
+def test_the_way_by_a_solver_gives_both_sides(form, shape, name, seeds):
+    for seed in range(seeds):
         g = np.random.default_rng(seed)
         matrix = csr_array((g.random(shape) < 0.4).astype(np.int8)).asformat(form)
         looked = direct.look(matrix)
-        match, across_match = looked.solved(solver_of("deveci_matching:hk"), None)
+        match, across_match = looked.solved(solver_of(name), None)
         rows, columns = (match, across_match) if form == "csr" else (across_match, match)
         assert (rows.size, columns.size) == shape
         there = np.flatnonzero(rows >= 0)
@@ -146,6 +193,114 @@ def test_turned_is_the_transposed_matrix():
         other = matrix.tocsc()
         assert np.array_equal(indptr, other.indptr)
         assert np.array_equal(indices, other.indices)
+
+
+def test_the_device_turns_what_one_core_has_looked_at(monkeypatch):
+    """The solver gets the lines with the matching that is there, and nothing turned around."""
+    monkeypatch.setattr(direct, "turned", lambda *given: pytest.fail("turned on one core"))
+    given = []
+    upload = beyond.upload
+
+    def noted(graph, initial, **limits):
+        given.append((graph, initial))
+        return upload(graph, initial, **limits)
+
+    looked = direct.look(blocks())
+    before = int(np.count_nonzero(looked.match >= 0))
+    solver = dataclasses.replace(solver_of("deveci_matching:beyond"), upload=noted)
+    found, _ = looked.solved(solver, None)
+    (graph, start), *rest = given
+    assert isinstance(graph, Lines)
+    assert not rest
+    assert np.count_nonzero(start.row_match >= 0) == before == 50
+    assert np.count_nonzero(found >= 0) == 100
+
+
+# ------------------------------------------------------------------------------- at once
+
+
+@pytest.fixture
+def _all_at_once(monkeypatch):
+    """Every graph is sent to the device at once, and no core looks at it."""
+    monkeypatch.setattr(scattered, "at_once", lambda lines: True)
+    monkeypatch.setattr(direct, "look", lambda lines: pytest.fail("looked at before"))
+
+
+@pytest.mark.usefixtures("_all_at_once")
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("shape", [(9, 9), (4, 11), (11, 4), (0, 4), (4, 0)])
+def test_a_graph_is_matched_without_a_look(form, shape, monkeypatch, capsys):
+    """It is searched from the shorter side, and one side of the answer comes back."""
+    sizes = []
+    upload = beyond.upload
+
+    def noted(graph, *given, **limits):
+        sizes.append((graph.columns, graph.rows))
+        return upload(graph, *given, **limits)
+
+    monkeypatch.setattr(
+        matching, "solver_of",
+        lambda name: dataclasses.replace(solver_of(name), upload=noted),
+    )  # fmt: skip
+    for seed in range(4):
+        g = np.random.default_rng(seed)
+        matrix = csr_array((g.random(shape) < 0.3).astype(np.int8)).asformat(form)
+        for perm_type in ("row", "column"):
+            found = maximum_bipartite_matching(
+                matrix, perm_type, solver=matching.ON_GPU, explain=True
+            )
+            expected = scipys(matrix.tocsr(), perm_type)
+            assert found.dtype == expected.dtype
+            assert found.shape == expected.shape
+            there = np.flatnonzero(found >= 0)
+            assert len(set(found[there].tolist())) == there.size
+            assert there.size == np.count_nonzero(expected >= 0)
+            dense = matrix.toarray() if perm_type == "row" else matrix.toarray().T
+            assert dense[found[there], there].all()
+            assert matching.AT_ONCE in capsys.readouterr().out
+    assert set(sizes) == {(min(shape), max(shape))}
+
+
+@pytest.mark.usefixtures("_all_at_once")
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_neither_form_is_turned_around_on_the_host(form, monkeypatch):
+    matrix = csr_array((np.random.default_rng(3).random((30, 20)) < 0.1).astype(np.int8))
+    expected, given = size_of(matrix), matrix.asformat(form)
+    for way in ("tocsr", "tocsc", "tocoo", "transpose", "asformat"):
+        monkeypatch.setattr(type(given), way, lambda *none, **named: pytest.fail("turned"))
+    monkeypatch.setattr(Lines, "checked", lambda lines: pytest.fail("turned"))
+    found = maximum_bipartite_matching(given, solver=matching.ON_GPU)
+    assert np.count_nonzero(found >= 0) == expected
+
+
+@pytest.mark.usefixtures("_all_at_once")
+def test_a_graph_that_is_sent_at_once_is_given_up_in_time(monkeypatch):
+    graph = csr_array((np.random.default_rng(0).random((60, 60)) < 0.06).astype(np.int8))
+    monkeypatch.setattr(beyond, "SHARE", 1)
+    with pytest.raises(GivenUpError):
+        maximum_bipartite_matching(graph, seconds=1e-9, solver=matching.ON_GPU)
+    found = maximum_bipartite_matching(graph, seconds=600, solver=matching.ON_GPU)
+    assert np.count_nonzero(found >= 0) == size_of(graph)
+
+
+@pytest.mark.usefixtures("_all_at_once")
+def test_only_the_gpus_solver_gets_a_graph_at_once(monkeypatch):
+    monkeypatch.setattr(direct, "look", lambda lines: None)
+    monkeypatch.setattr(direct, "at_once", lambda *given: pytest.fail("sent at once"))
+    assert maximum_bipartite_matching(csr_array(np.eye(3)), solver="deveci_matching:hk").size == 3
+
+
+@pytest.mark.usefixtures("_all_at_once")
+@pytest.mark.parametrize(
+    ("name", "place", "value"), [("indices", 0, -1), ("indices", 2, 3), ("indptr", 1, 7)]
+)
+def test_a_broken_graph_that_is_sent_at_once_is_refused_as_any(name, place, value):
+    matrix = broken(set_at(name, place, value))
+    with pytest.raises(ValueError, match=r"outside|decreases") as told:
+        maximum_bipartite_matching(matrix, solver=matching.ON_GPU)
+    with pytest.raises(ValueError, match=r"outside|decreases") as usual:
+        bipartite(matrix)
+    assert str(told.value) == str(usual.value)
 
 
 def broken(change):
@@ -202,9 +357,7 @@ def test_explain_says_whether_the_solver_was_needed(needed, capsys, monkeypatch)
 
 def test_a_solver_that_is_named_runs(monkeypatch):
     ran = []
-    monkeypatch.setattr(
-        direct.Looked, "enlarge", lambda self, briefly: pytest.fail("searched before")
-    )
+    monkeypatch.setattr(direct.Looked, "enlarge", lambda *given: pytest.fail("searched before"))
     solved = direct.Looked.solved
     monkeypatch.setattr(direct.Looked, "solved", lambda *given: ran.append(1) or solved(*given))
     maximum_bipartite_matching(csr_array(np.eye(3)), solver="deveci_matching:hk")

@@ -33,8 +33,8 @@ from papers.synthesis.evidence.codes import SOLVERS
 CARD = "NVIDIA H200"
 NUMBERS = published.loader("synthesis")
 EXPERIMENTS = registry.experiments("synthesis")
-OF_PAPERS = ("scipy", "pymaxflow", "push_relabel", "scipy_flow")
-"""CPU codes of the papers, beside the calls on graphs."""
+OF_PAPERS = ("scipy", "beyond", "pymaxflow", "push_relabel", "scipy_flow")
+"""Codes of the papers, beside the calls on graphs."""
 
 
 def rows_of(cells, value, device=CARD):

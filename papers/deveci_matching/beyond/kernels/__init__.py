@@ -21,7 +21,8 @@ found a free row stops at once [D13 Alg.4]. New are:
   goes on alone with barriers of its own.
 
 Reading order: `arguments` (arrays and numbers that go together), `control` (the counters),
-`frontier`, `directions`, `jumping`, `greedy` (the start), `grafting`, which ends with the kernel.
+`frontier`, `directions`, `jumping`, `greedy` (the start), `grafting`, which ends with the kernel;
+`turning` is a launch before it, where a caller has the graph by rows or by columns alone.
 
 ======================  ===============  ========================================================
 name                    array            dtype, shape

@@ -21,7 +21,7 @@ from papers.common.instances.files import MissingInstanceError
 from papers.common.model import Instance
 from papers.common.problems.graph import Graph
 from papers.deveci_matching.evidence import sets
-from papers.synthesis.calls import direct
+from papers.synthesis.calls import direct, scattered
 from papers.synthesis.calls.matching import maximum_bipartite_matching as call
 from papers.synthesis.evidence.graphs.matchings import scipy_can
 
@@ -34,7 +34,8 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
     """Yield a row a graph, of CSR and of all its edges.
 
     ``after_greedy`` and ``maximum`` are sizes of matchings, ``looks`` looks an edge if the searches
-    are not stopped, ``ended`` whether `direct.LOOKS` were enough. Times are medians, microseconds:
+    are not stopped, ``ended`` whether `direct.LOOKS` were enough, ``far`` the share of far steps
+    between sampled lines (`papers.synthesis.calls.scattered`). Times are medians, microseconds:
     ``us`` of the pass and the searches, and where SciPy's call ends, ``call_us`` of our whole call
     without a GPU, with the solver where one is needed, and ``scipy_us``.
     """
@@ -58,10 +59,17 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
             "after_greedy": begun, "possible": min(first.possible, first.across),
             "maximum": int(np.count_nonzero(first.match >= 0)),
             "looks": round(looks / max(1, matrix.nnz), 3),
-            "ended": _ended(matrix), "us": _median(partial(_ended, matrix)),
+            "far": _far(matrix), "ended": _ended(matrix), "us": _median(partial(_ended, matrix)),
             "call_us": _median(partial(call, matrix, device="cpu")) if scipy_can(graph) else "",
             "scipy_us": _median(partial(scipys, matrix)) if scipy_can(graph) else "",
         }  # fmt: skip
+
+
+def _far(matrix: Any) -> float:
+    if matrix.shape[0] < 2:
+        return 0.0
+    steps = scattered.far_steps(matrix.indptr, matrix.indices, scattered.SAMPLES)
+    return round(int(steps) / scattered.SAMPLES, 3)
 
 
 def _ended(matrix: Any) -> bool:

@@ -1,7 +1,10 @@
 """`maximum_bipartite_matching` as a whole, beside SciPy's call and ECL-MM.
 
 Both calls go from the same CSR matrix to an array, a start within. ECL-MM, the fastest published
-GPU code, was timed by others on the device alone, without upload and start, which favours it.
+GPU code, was timed by others on the device alone, without upload and start. Like stands beside like
+in the run of `RUN` by itself, on a graph and with a start that are on the device before its clock
+begins: the goal beside ECL-MM is judged on that. The whole call's share of ECL-MM's time is in the
+table, too, but no goal: the call's clock has the upload, and ECL-MM's does not.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ from papers.synthesis.evidence import peers
 from papers.synthesis.evidence.graphs import rows
 
 CALL, SCIPY = "synthesis:call_matching", "deveci_matching:scipy"
+RUN = "deveci_matching:beyond"
+"""The solver on the GPU, whose clock `run` has neither upload nor start."""
+
 PEERS = "matching_peers"
 """The CSV of ECL-MM's times, by card."""
 
@@ -59,7 +65,7 @@ SCIPY_HARD_PERMUTED = ("grid_graph", "triangle")
 """Families whose permuted graphs SciPy's call does not finish in 8 s at preset paper's sizes."""
 
 SHARE_OF_ECL, OVER_SCIPY = 0.2, 2.0
-"""Our goals: so much of ECL-MM's time at most, and never over so many times SciPy's."""
+"""Our goals: at most so much of ECL-MM's time for a run, and so many times SciPy's for a call."""
 
 GROUPS = {
     "matrix": "real matrices", "path": "paths", "grid_graph": "meshes", "triangle": "triangles",
@@ -92,11 +98,13 @@ def scipy_can(graph: Instance) -> bool:
 
 
 def cells(plan: Plan) -> list[Cell]:
-    """Return the call on all graphs, and SciPy's where it ends."""
+    """Return the call on all graphs, SciPy's where it ends, and the run alone beside ECL-MM."""
     found = []
     for graph in graphs(plan):
         found.append(Cell(CALL, graph, repeats=rows.REPEATS))
         found += [Cell(SCIPY, graph)] if scipy_can(graph) else []
+        beside_ecl = plan.gpu and (graph.family, graph.n, graph.label) in ECL_GRAPHS
+        found += [Cell(RUN, graph, repeats=rows.REPEATS)] if beside_ecl else []
     return found
 
 
@@ -104,11 +112,15 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return both calls' times by graph, the solver that ours chose, and ECL-MM's on its card."""
+    """Return both calls' times by graph, the solver that ours chose, and ECL-MM's on its card.
+
+    ``run_ms`` stands beside ECL-MM's times alone, and is missing where no record has the run.
+    """
     found = rows.values(summary, CALL, "call_ms")
     found = rows.beside(found, rows.values(summary, SCIPY, "scipy_ms"))
     matched = rows.values(summary, CALL, "matched", "cardinality", "answer")
     found = rows.beside(found, matched)
+    found = rows.beside(found, rows.values(summary, RUN, "run_ms"))
     found = found.merge(rows.chosen(summary, CALL), on=rows.INSTANCE, how="left")
     keys = list(zip(found["family"], found["n"], found["label"], found["seed"], strict=True))
     found = found.assign(
@@ -127,15 +139,18 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     elsewhere = found["permuted"].to_numpy(bool)
     found.loc[elsewhere, ["published_ecl_mm_ms", "published_matched"]] = float("nan")
     found = found.assign(
+        run_ms=found["run_ms"].where(found["published_ecl_mm_ms"].notna()),
         known=found["known"].fillna(found["published_matched"]),
         over_scipy=found["call_ms"] / found["scipy_ms"],
         over_ecl_mm=found["call_ms"] / found["published_ecl_mm_ms"],
+        run_over_ecl_mm=found["run_ms"] / found["published_ecl_mm_ms"],
     )
     ranked = {"kind": list(dict.fromkeys(GROUPS.values()))}
     found = tables.order(found, by=("kind", "n", "graph", "ordering"), ranked=ranked)
     return found[
         ["graph", "kind", "ordering", "n", "source", "device", "chosen", "call_ms", "scipy_ms",
-         "over_scipy", "published_ecl_mm_ms", "over_ecl_mm", "matched", "known"]
+         "over_scipy", "published_ecl_mm_ms", "over_ecl_mm", "run_ms", "run_over_ecl_mm", "matched",
+         "known"]
     ]  # fmt: skip
 
 
@@ -155,7 +170,7 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
     """Check the matchings' sizes, and our goals where a GPU was there to choose."""
     judged = list(_sizes(found)) if len(found) else []
     goals = list(_goals(peers.on_gpu(found)))
-    return judged + (goals or not_measured("the call over SciPy's and ECL-MM, on a GPU", "goal"))
+    return judged + (goals or not_measured("a run over ECL-MM's, the call over SciPy's", "goal"))
 
 
 def _sizes(found: pd.DataFrame) -> Iterator[Comparison]:
@@ -167,10 +182,11 @@ def _sizes(found: pd.DataFrame) -> Iterator[Comparison]:
 
 
 def _goals(mine: pd.DataFrame) -> Iterator[Comparison]:
-    for row in mine.dropna(subset=["over_ecl_mm"]).itertuples(index=False) if len(mine) else ():
-        value = round(float(row.over_ecl_mm), 4)
-        note = f"by {row.chosen}; upload and start are in the call's time alone"
-        yield goal(f"the call over ECL-MM, {row.graph}", value, at_most=SHARE_OF_ECL, note=note)
+    ran = mine.dropna(subset=["run_over_ecl_mm"]) if len(mine) else mine
+    for row in ran.itertuples(index=False):
+        value = round(float(row.run_over_ecl_mm), 4)
+        note = f"by {RUN}; upload and start are in neither time"
+        yield goal(f"a run over ECL-MM's, {row.graph}", value, at_most=SHARE_OF_ECL, note=note)
     for (kind, ordering), group in mine.groupby(["kind", "ordering"], sort=False):
         what = f"the call over SciPy's, worst of {kind}, {ordering}"
         yield from rows.worst(what, group, "over_scipy", ("graph", "chosen"), OVER_SCIPY)

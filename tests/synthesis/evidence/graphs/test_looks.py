@@ -7,7 +7,8 @@ import pytest
 
 import papers
 from papers.synthesis.assignment.kernels.grid import chains
-from papers.synthesis.calls.matching import NEARLY
+from papers.synthesis.calls import scattered
+from papers.synthesis.calls.matching import NEARLY, ON_GPU
 from papers.synthesis.evidence.graphs import looks
 
 HOME = Path(papers.__file__).parent / "synthesis"
@@ -76,6 +77,24 @@ def test_the_rule_for_a_gpu_tells_the_calls_that_were_timed(matrices):
     assert 0.35 < left.iloc[0] <= left.iloc[-3] < 0.95
     assert "0.4 to 0.9" in reason
     assert f"took {left.iloc[-1]:.1f} times as long" in reason
+
+
+def test_graphs_that_go_at_once_are_those_that_keep_a_core_busy(matrices):
+    """As `calls.scattered` says, where its thresholds stand."""
+    many = matrices[matrices["rows"] >= scattered.MANY]
+    at_once = many["far"] > scattered.MOST
+    permuted, wide = many["ordering"] == "permuted", many["columns"] > 10_000
+    assert (many.loc[permuted & wide, "far"] > 0.6).all()
+    assert (permuted & ~wide).sum() == 1
+    assert many.loc[~permuted & ~at_once, "far"].max() < 0.4
+    assert many.loc[~permuted & ~at_once, "far"].median() < 0.2
+    assert at_once.sum() == 17
+    assert f"On {at_once.sum()} of the 166 the sample says so" in PAGE
+    gpus = pd.read_csv(HOME / "evidence/graphs/solvers.csv")
+    least = gpus.loc[gpus["solver"] == ON_GPU, "ms"].min()
+    assert 2 < least < 2.5
+    assert many.loc[at_once, "us"].min() > 1000 * least
+    assert many.loc[~at_once & many["ended"], "us"].min() < 1000 * least
 
 
 def test_few_of_the_matrices_that_lack_more_end_by_searches(matrices):

@@ -31,24 +31,29 @@ def made(ms, device=CARD, sizes=size_of, plan=PAPER):
     return rows_of(matchings.cells(plan), ms, device, chosen, "cardinality", sizes)
 
 
-def table_of(call_ms, scipy_ms=1.0, **more):
-    summary = made(lambda cell: call_ms if cell.solver == matchings.CALL else scipy_ms, **more)
-    return matchings.table(summary, NUMBERS)
+def table_of(call_ms, scipy_ms=1.0, run_ms=1.0, **more):
+    times = {matchings.CALL: call_ms, matchings.SCIPY: scipy_ms, matchings.RUN: run_ms}
+    return matchings.table(made(lambda cell: times[cell.solver], **more), NUMBERS)
 
 
 @pytest.mark.parametrize(
-    ("call_ms", "ecl", "scipy"),
-    [(1.5, ["holds"] * 3, "holds"), (2.5, ["fails", "holds", "holds"], "fails"),
-     (20.0, ["fails"] * 3, "fails")],
+    ("call_ms", "run_ms", "ecl", "scipy"),
+    [(1.5, 1.5, ["holds"] * 3, "holds"), (2.5, 2.0, ["fails", "holds", "holds"], "fails"),
+     (1.5, 20.0, ["fails"] * 3, "holds"), (20.0, 1.0, ["holds"] * 3, "fails")],
 )  # fmt: skip
-def test_goals_beside_ecl_mm_and_scipy(call_ms, ecl, scipy):
-    goals = [i for i in by_origin(matchings.compare, table_of(call_ms)) if i.kind == "goal"]
+def test_goals_beside_ecl_mm_and_scipy(call_ms, run_ms, ecl, scipy):
+    """Beside ECL-MM a run is judged, and not the call."""
+    table = table_of(call_ms, run_ms=run_ms)
+    goals = [i for i in by_origin(matchings.compare, table) if i.kind == "goal"]
     beside = {i.quantity: i for i in goals if "ECL-MM" in i.quantity}
     assert sorted(i.verdict for i in beside.values()) == sorted(ecl)
     for graph, theirs in ECL.items():
-        item = beside[f"the call over ECL-MM, {graph}"]
-        assert item.measured == pytest.approx(call_ms / theirs, abs=1e-4)
+        item = beside[f"a run over ECL-MM's, {graph}"]
+        assert item.measured == pytest.approx(run_ms / theirs, abs=1e-4)
         assert item.note.startswith("by deveci_matching:beyond")
+    shares = table.dropna(subset=["over_ecl_mm"])
+    assert table["run_ms"].notna().sum() == len(shares) == 3
+    assert sorted(shares["over_ecl_mm"]) == pytest.approx(sorted(call_ms / t for t in ECL.values()))
     others = {i.quantity: i.verdict for i in goals if "ECL-MM" not in i.quantity}
     start = "the call over SciPy's, worst of "
     assert set(others) == {
@@ -90,8 +95,31 @@ def test_ecl_mm_stands_beside_its_own_card_alone(device):
     table = table_of(1.0, device=device)
     assert table["published_ecl_mm_ms"].isna().all()
     goals = [item for item in matchings.compare(table) if item.kind == "goal"]
-    assert not any("over ECL-MM," in item.quantity for item in goals)
+    assert not any("over ECL-MM" in item.quantity for item in goals[device == "CPU executor" :])
     assert (device == "CPU executor") == (goals[0].verdict == "not measured")
+
+
+def test_the_run_alone_is_timed_where_ecl_mm_was_and_on_a_gpu():
+    cells = [cell for cell in matchings.cells(PAPER) if cell.solver == matchings.RUN]
+    assert [(c.instance.family, c.instance.n, c.instance.label) for c in cells] == list(
+        matchings.ECL_GRAPHS
+    )
+    assert {(cell.scopes, cell.options, cell.instance.permuted) for cell in cells} == {
+        (("run",), (), False)
+    }
+    for preset in ("smoke", "quick", "paper"):
+        solvers = {cell.solver for cell in matchings.cells(Plan(preset, False))}
+        assert matchings.RUN not in solvers
+
+
+def test_a_record_without_runs_makes_its_table_and_judges_none_of_them():
+    summary = made(lambda cell: 1.0)
+    table = matchings.table(summary[summary["solver"] != matchings.RUN], NUMBERS)
+    assert table[["run_ms", "run_over_ecl_mm"]].isna().all(axis=None)
+    assert table["over_ecl_mm"].notna().sum() == 3
+    goals = [item for item in matchings.compare(table) if item.kind == "goal"]
+    assert len(goals) == 7
+    assert not any("ECL-MM" in item.quantity for item in goals)
 
 
 def test_graphs_of_a_run_are_told_apart():
