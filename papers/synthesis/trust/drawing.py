@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.model import ProblemName
+from papers.synthesis.batch.costs import WIDTHS
 
 Stream = np.random.Generator
 
@@ -229,6 +230,8 @@ def task_of(seed: int, number: int, largest: int, gpu: bool) -> Task:
     # The class is part of the stream's name: data of two classes never have equal draws.
     g = np.random.default_rng([seed, number, zlib.crc32(repr(astuple(of)).encode())])
     most = largest if gpu or not call.kernels else min(largest, EXECUTOR)
+    if "synthesis:batch" in call.name:
+        most = min(most, WIDTHS[-1])  # by name it refuses longer sides
     n, m = _sides(g, of.shape, most)
     maximize = call.problem == "assignment" and bool(g.integers(2))
     if call.problem == "assignment":

@@ -216,3 +216,30 @@ def test_wrong_words_are_refused(words):
 
 def test_every_problem_of_a_call_has_a_proof():
     assert set(solving._PROVED) == set(solving._CALLED) == {call.problem for call in CALLS}
+
+
+def test_a_batch_that_is_asked_for_by_name_has_sides_that_it_takes():
+    """Of long problems, too: what it refuses would count as wrong."""
+    of_batch = [number for number in range(600) if "synthesis:batch" in class_of(8, number)[1].name]
+    for number in of_batch[:12]:
+        data = task_of(8, number, 3000, gpu=True).data
+        each = data if isinstance(data, list) else [data]
+        assert max(max(matrix.shape[-2:]) for matrix in each) <= 1024
+
+
+def test_the_page_counts_the_solves_of_the_present_code():
+    home = Path(papers.__file__).parent / "synthesis"
+    with (home / "trust/solves_h100.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    page = (home / "README.md").read_text()
+    made = {
+        largest: [
+            sum(int(row[what]) for row in rows if row["largest"] in largest)
+            for what in ("solved", "wrong", "hung")
+        ]
+        for largest in (("512", "2600"), ("2600",))
+    }
+    assert f"the present code made {sum(made['512', '2600']):,} " in page
+    assert f"{sum(made[('2600',)])} of them" in page
+    assert made["512", "2600"][1:] == [7, 0]
+    assert all("synthesis:batch" in row["call"] for row in rows if row["wrong"] != "0")

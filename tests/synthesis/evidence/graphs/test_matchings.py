@@ -1,9 +1,12 @@
 """The call for matchings beside SciPy's and ECL-MM, from a made-up summary."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from synthesis.evidence.graphs.made_up import CARD, PAPER, rows_of
 
+import papers
 from papers.common.evidence import published
 from papers.common.evidence.judges import by_origin
 from papers.common.model import Plan
@@ -145,3 +148,16 @@ def test_without_a_gpu_files_are_left_alone():
     for preset in ("smoke", "quick", "paper"):
         families = {one.family for one in matchings.graphs(Plan(preset, False))}
         assert "matrix" not in families
+
+
+def test_the_page_has_what_turning_on_the_device_was_measured_to_save():
+    home = Path(papers.__file__).parent / "synthesis"
+    found = pd.read_csv(home / "evidence/graphs/turned.csv", dtype=str, keep_default_na=False)
+    page = (home / "RESULTS.md").read_text()
+    for row in found.itertuples():
+        told = [f"{row.family} {row.label}", row.n, row.ordering, row.before_ms, row.call_ms,
+                row.way, row.upload_ms, row.turn_ms, row.run_ms]  # fmt: skip
+        assert f"| {' | '.join(told)} |" in page
+    ratio = found["call_ms"].astype(float) / found["before_ms"].astype(float)
+    assert ratio.max() < 1.1  # what one core looks at first takes what it took
+    assert (ratio[(found["way"] == "at once") & (found["n"] == "1000000")] < 0.15).all()
