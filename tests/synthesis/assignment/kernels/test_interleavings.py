@@ -9,6 +9,7 @@ a word that is taken unseen.
 import inspect
 from unittest import mock
 
+import numpy as np
 import pytest
 from memory_sites import noticed, sites_below
 from nightly import first
@@ -18,8 +19,10 @@ from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignme
 from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
+from papers.common.gpu.memory_order import load_acquire_system, pause
 from papers.synthesis.assignment import launches, solver
 from papers.synthesis.assignment.kernels import floats, integers, rounds, search
+from papers.synthesis.assignment.kernels.costs import deliver
 from papers.synthesis.assignment.kernels.grid import chains, levels, near, reports
 from papers.synthesis.assignment.settings import Settings
 
@@ -83,6 +86,9 @@ NOT_NEEDED = {
 }
 """Left out, nothing that is right becomes wrong: the reason why."""
 
+NEEDED = ("costs.deliver: store_release_system",)
+"""The host reads the pairs as soon as it has seen this word."""
+
 
 def solve(kind, seed, schedule, weak, without=()):
     """One small matrix, solved and proved; the memory, if there was something to solve."""
@@ -108,8 +114,41 @@ def test_any_order_of_the_threads_is_right(kind, seed):
 
 
 def test_every_site_is_needed_or_says_why_not():
-    """The launch has barriers of the grid and atomics, and one release."""
-    assert set(SITES) == set(NOT_NEEDED)
+    """The launch has barriers of the grid and atomics, and one release; its delivery another."""
+    assert set(SITES) == {*NOT_NEEDED, *NEEDED}
+
+
+@cuda.jit
+def delivered_and_read(n, column, target, signal, found):
+    """The first block delivers; the second stands for the host, which looks at the word."""
+    if cuda.blockIdx.x == 0:
+        deliver(n, 0, n, 7, column, target, signal)
+    elif cuda.threadIdx.x == 0:
+        for _ in range(100_000):
+            if load_acquire_system(signal, 0) == 7:
+                break
+            pause()
+        for k in range(2 * n):
+            found[k] = target[k]
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_without_the_release_the_host_finds_old_words(name):
+    n = 40
+
+    def run(seed, without=()):
+        column = np.random.default_rng(seed).permutation(n).astype(np.int32)
+        target, found = np.full(2 * n, -7), np.full(2 * n, -9)
+        memory = WeakMemory(seed, without=without)
+        with device.executing(Executor(seed, 0.2, memory=memory)) as executor:
+            given = np.int32(n), column, target, np.zeros(1, np.int64), found
+            executor.launch(delivered_and_read, 2, 32, given, 0)
+        assert found.tolist() == [*range(n), *column.tolist()]
+        return memory
+
+    for seed in range(12):
+        run(seed)
+    assert noticed(run, range(12), SITES[name]) is not None
 
 
 @pytest.mark.parametrize("name", NOT_NEEDED)
