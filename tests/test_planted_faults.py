@@ -133,6 +133,7 @@ UNSEEN = {
     "synthesis": {
         "lupinska_costscale:push_relabel": SLOWER,
         "lupinska_costscale:scipy_flow": SLOWER,
+        "deveci_matching:beyond": MISSED,
         "synthesis:call_dense": MISSED,
         "synthesis:call_dense_device": MISSED,
     },
