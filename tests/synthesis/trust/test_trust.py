@@ -221,6 +221,7 @@ def test_every_problem_of_a_call_has_a_proof():
 def test_a_batch_that_is_asked_for_by_name_has_sides_that_it_takes():
     """Of long problems, too: what it refuses would count as wrong."""
     of_batch = [number for number in range(600) if "synthesis:batch" in class_of(8, number)[1].name]
+    assert len(of_batch) > 12
     for number in of_batch[:12]:
         data = task_of(8, number, 3000, gpu=True).data
         each = data if isinstance(data, list) else [data]
