@@ -98,9 +98,49 @@ def is_on_device(array: Any) -> bool:
 
 def _told(array: Any) -> dict[str, Any] | None:
     """The array's ``__cuda_array_interface__``, if it has one."""
-    # PyTorch raises an error where others lack the attribute: for tensors on the host.
-    told: dict[str, Any] | None = getattr(array, "__cuda_array_interface__", None)
+    teller = TELLERS.get(_name_of_library(array))
+    told: dict[str, Any] | None = None if teller is None else teller(array)
+    if told is None:
+        # PyTorch raises an error where others lack the attribute: for tensors on the host.
+        told = getattr(array, "__cuda_array_interface__", None)
     return told
+
+
+def _told_by_torch(tensor: Any) -> dict[str, Any] | None:
+    """What PyTorch's own property says of a plain tensor on a device, and its present stream.
+
+    The property takes longer than all of this, and names no stream. What is unusual about a tensor
+    (it wants gradients, is sparse, a subclass, or of a type that NumPy lacks) is left to it.
+    """
+    torch = sys.modules["torch"]
+    if type(tensor) is not getattr(torch, "Tensor", None) or not tensor.is_cuda:
+        return None
+    kind = _kinds_of_torch(torch).get(tensor.dtype)
+    unusual = tensor.requires_grad or tensor.layout is not torch.strided or tensor.is_neg()
+    if kind is None or unusual:
+        return None
+    size = kind.itemsize
+    stream = torch.cuda.current_stream(tensor.device).cuda_stream
+    return {
+        "shape": tuple(tensor.shape),
+        "strides": tuple(size * step for step in tensor.stride()),
+        "typestr": kind.str,
+        "data": (tensor.data_ptr(), False),
+        "stream": max(stream, LEGACY_STREAM),  # PyTorch's handle of the default stream is 0
+        "version": FIRST_WITH_STREAMS,
+    }
+
+
+@functools.cache
+def _kinds_of_torch(torch: Any) -> dict[Any, np.dtype]:
+    """NumPy's types by PyTorch's."""
+    names = ("int8", "uint8", "int16", "int32", "int64", "float32", "float64", "bool")
+    return {getattr(torch, name): np.dtype(name) for name in names}
+
+
+TELLERS: dict[str, Callable[[Any], dict[str, Any] | None]] = {"torch": _told_by_torch}
+"""What tells an array's interface, by its library, in place of the library's own property; None
+for an array that is left to that."""
 
 
 def _is_by_dlpack(array: Any) -> bool:
@@ -158,13 +198,16 @@ FIRST_WITH_STREAMS = 3
 """The first version of ``__cuda_array_interface__`` that names a stream. Version 2, PyTorch's and
 JAX's, says nothing of the work that the array waits for; DLPack does."""
 
+LEGACY_STREAM = 1
+"""The handle by which an interface names CUDA's legacy default stream."""
+
 
 def _view_on_device(array: Any, told: dict[str, Any] | None) -> tuple[Any, int]:
     """Return a view of an array on a device, and the handle of the stream that writes it."""
     array, told = _with_stream(array, told)
     stream = _stream_of(told)
     if not device.gpu_present():
-        return np.asarray(_InHostMemory(array)), stream
+        return np.asarray(_InHostMemory(array, told)), stream
     return device.foreign(array, told), stream
 
 
@@ -207,9 +250,8 @@ def _stream_of(told: dict[str, Any]) -> int:
 class _InHostMemory:
     """The executor's memory behind a ``__cuda_array_interface__``, for NumPy."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, told: dict[str, Any]) -> None:
         self.owner = array
-        told = array.__cuda_array_interface__
         self.__array_interface__ = {
             **{key: told[key] for key in ("shape", "typestr", "data")},
             "strides": told.get("strides"),
@@ -302,14 +344,14 @@ def _room_in_torch(like: Any, stream: int, n: int) -> Any:
 
 def _is_one_stream(one: int, other: int) -> bool:
     """Whether two handles mean one stream: the default one is 0, and by its own handle 1."""
-    return max(one, 1) == max(other, 1)
+    return max(one, LEGACY_STREAM) == max(other, LEGACY_STREAM)
 
 
 def _room_of(memory: Any, n: int) -> Any:
     """Room in a vector of 2 n words of 64 bits, which is the caller's from here on."""
     from papers.synthesis.assignment.pairs import Room
 
-    view, _ = _view_on_device(memory, {**memory.__cuda_array_interface__, "version": 3})
+    view, _ = _view_on_device(memory, {**(_told(memory) or {}), "version": FIRST_WITH_STREAMS})
     return Room(view, 0, n, memory[:n], memory[n:], _nothing)
 
 

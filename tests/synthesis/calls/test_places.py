@@ -218,3 +218,57 @@ def test_an_answer_is_written_into_its_library_s_memory_on_its_stream_alone(
     assert rows.memory.tolist() == best_rows.tolist()
     assert costs[rows.memory, columns.memory].sum() == costs[best_rows, best].sum()
     assert not np.shares_memory(rows.memory, columns.memory)
+
+
+class Tensor(OnDevice):
+    """A tensor as PyTorch's on a device, whose own property must not be asked."""
+
+    def __init__(self, array, asked, **unusual):
+        self.asked, self.dtype, self.shape = [], f"torch.{array.dtype}", array.shape
+        super().__init__(array)
+        self.asked = asked
+        self.is_cuda, self.requires_grad, self.layout, self.device = True, False, "strided", 0
+        self.__dict__.update(unusual)
+
+    @property
+    def __cuda_array_interface__(self):
+        self.asked.append(True)
+        return self.told
+
+    @__cuda_array_interface__.setter
+    def __cuda_array_interface__(self, told):
+        self.told = {**told, "version": 2}
+
+    def stride(self):
+        return tuple(step // self.memory.itemsize for step in self.memory.strides)
+
+    def data_ptr(self):
+        return self.memory.ctypes.data
+
+    def is_neg(self):
+        return False
+
+
+@pytest.mark.parametrize(("now", "stream"), [(0, 1), (1, 1), (77, 77)])
+@pytest.mark.parametrize(("unusual", "asked"), [
+    ({}, False), ({"requires_grad": True}, True), ({"layout": "sparse"}, True),
+    ({"is_neg": lambda: True}, True), ({"dtype": "torch.bfloat16"}, True),
+    ({"is_cuda": False}, True),
+])  # fmt: skip
+def test_a_plain_tensor_is_taken_on_its_library_s_present_stream(
+    monkeypatch, now, stream, unusual, asked
+):
+    """What is unusual about it is left to the library's own property, with a wait for all work."""
+    module, questions = stand_in(monkeypatch, "torch", now)[0], []
+    module.Tensor, module.strided = Tensor, "strided"
+    monkeypatch.setattr(Tensor, "__module__", "torch")
+    for kind in ("int8", "uint8", "int16", "int32", "int64", "float32", "float64", "bool"):
+        setattr(module, kind, f"torch.{kind}")
+    monkeypatch.setattr(device, "synchronize", lambda stream=0: None)
+    for array in (np.arange(12.0).reshape(3, 4)[:, ::2], np.arange(6, dtype=np.int32)):
+        placed = places.place(Tensor(array, questions, **unusual))
+        assert np.shares_memory(placed.array, array)
+        assert placed.array.tolist() == array.tolist()
+        assert placed.array.dtype == array.dtype
+        assert placed.stream == (0 if asked else stream)
+    assert bool(questions) == asked
