@@ -53,8 +53,8 @@ SHARED_BYTES = 44 * 1024
 TOP = 2**31 - 1
 """The distance of a column that is none; sums of costs stay below (`costs.NARROW`)."""
 
-AHEAD = 8
-"""Rows that are on their way from device memory at the same time."""
+AHEAD, AHEAD_OF_WIDE = 20, 10
+"""Rows that are on their way from device memory at the same time, up to 64 columns and beyond."""
 
 PATHS_A_LOOK = 8
 """Paths from one look at the clock to the next: they take microseconds."""
@@ -90,14 +90,15 @@ def next_free(start, work):
 
 def load_with(columns: int, inside: bool) -> Any:
     """Make `load` for so many columns a lane, and costs in shared memory or not."""
-    slots = AHEAD * columns
+    ahead = AHEAD if columns <= 2 else AHEAD_OF_WIDE
+    slots = ahead * columns
 
     @cuda.jit(device=True)
     def load(first, batch, work):
         """Bring the costs to the warp, with the columns' first duals: their minima in a square.
 
-        `AHEAD` rows are read before the first is looked at. What is beyond an edge is read as
-        the edge, which changes no minimum.
+        Some rows (`AHEAD`) are read before the first is looked at. What is beyond an edge is read
+        as the edge, which changes no minimum.
         """
         n, m, lane = work.n, work.m, int32(cuda.threadIdx.x)
         least = cuda.local.array(columns, int32)
@@ -107,13 +108,13 @@ def load_with(columns: int, inside: bool) -> Any:
         if inside or n == m:
             start = int32(0)
             while start < n:
-                for r in range(AHEAD):
+                for r in range(ahead):
                     line = first + int32(min(int32(start + r), int32(n - 1)) * m)
                     for k in range(columns):
                         got[r * columns + k] = batch.cost[
                             line + min(int32(lane + 32 * k), int32(m - 1))
                         ]
-                for r in range(AHEAD):
+                for r in range(ahead):
                     i = int32(start + r)
                     for k in range(columns):
                         j = int32(lane + 32 * k)
@@ -121,7 +122,7 @@ def load_with(columns: int, inside: bool) -> Any:
                         least[k] = min(least[k], cost)
                         if inside and i < n and j < m:
                             work.cost[uint32(i * work.pitch + j)] = cost
-                start = int32(start + AHEAD)
+                start = int32(start + ahead)
         for k in range(columns):
             j = int32(lane + 32 * k)
             if j < m:
