@@ -6,8 +6,8 @@ kernel's `fingerprint`, and a later process loads it instead. Whatever goes wron
 folder, a damaged file, another version of Numba) means that the kernel is compiled, as if there
 were no cache.
 
-It is off unless `VARIABLE` in the environment switches it on or names a folder: no GPU has tried it
-yet.
+`VARIABLE` in the environment names another folder, or switches it off. What a process waits for
+with and without it is measured (`papers/synthesis/evidence/first_call.csv`).
 
 An entry is one line of JSON, which says how the cubin is entered and what its hash is, and then the
 cubin. It is written under a name of its own and renamed, so that other processes see all of it or
@@ -31,10 +31,10 @@ from typing import Any
 from papers.common.gpu.compiled.fingerprint import fingerprint, toolkit_is_known
 
 VARIABLE = "PAPERS_KERNEL_CACHE"
-"""Variable of the environment: a folder, one of `ON`, or nothing."""
+"""Variable of the environment: a folder, one of `OFF`, or one of `ON` as if it were not there."""
 
-ON = ("1", "on", "yes", "true")
-OFF = ("", "0", "off", "no", "false")
+ON = ("", "1", "on", "yes", "true")
+OFF = ("0", "off", "no", "false")
 
 MOST_ENTRIES = 1000
 """Kernels that are kept; behind that the ones that were not used for the longest time go."""
@@ -56,7 +56,7 @@ def folder() -> Path | None:
     Returns
     -------
     Path or None
-        What `VARIABLE` names; for one of `ON` ``gpu-papers/kernels`` in the user's cache folder:
+        What `VARIABLE` names; without a name ``gpu-papers/kernels`` in the user's cache folder:
         ``$XDG_CACHE_HOME`` or ``~/.cache``, on Windows ``%LOCALAPPDATA%``, on macOS
         ``~/Library/Caches``.
     """

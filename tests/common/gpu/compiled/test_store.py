@@ -250,8 +250,10 @@ def test_the_folder_is_by_the_rule_of_the_platform(monkeypatch, tmp_path):
     assert store.folder() == tmp_path / ".cache/gpu-papers/kernels"
     monkeypatch.setenv(store.VARIABLE, "~/mine")
     assert store.folder() == tmp_path / "mine"
+    monkeypatch.setenv(store.VARIABLE, "")
+    assert store.folder() == tmp_path / ".cache/gpu-papers/kernels"
     monkeypatch.delenv(store.VARIABLE)
-    assert store.folder() is None, "off until it is asked for"
+    assert store.folder() == tmp_path / ".cache/gpu-papers/kernels"
 
 
 @pytest.mark.skipif(not device.gpu_present(), reason="there is no GPU")
