@@ -35,14 +35,14 @@ The arrays are those of `flow.kernels.tiles`; `tile_search` and `tile_discharge`
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64
+from numba import cuda, int32
 
 from papers.common.gpu.memory_order import load_relaxed
 from papers.lupinska_costscale.flow.kernels.arguments import Pixels, Queues, Tiling
 from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 from papers.lupinska_costscale.flow.kernels.lock_free import report_block
-from papers.lupinska_costscale.flow.kernels.tile_discharge import make_discharge
-from papers.lupinska_costscale.flow.kernels.tile_search import make_relax
+from papers.lupinska_costscale.flow.kernels.tile_discharge import LINES, make_discharge
+from papers.lupinska_costscale.flow.kernels.tile_search import PASSES, make_relax
 from papers.lupinska_costscale.flow.kernels.tiles import (
     DONE,
     GOING,
@@ -64,15 +64,15 @@ from papers.lupinska_costscale.flow.kernels.tiles import (
 REGISTERS = 64
 """A thread's, at most: of 1024 threads to a multiprocessor (without a limit it takes 170)."""
 
-MOVED = 2 * MAX_TILE
-"""Words of shared memory for flow in transit."""
+LEVELS, MOVED = 2 * MAX_TILE, LINES * MAX_TILE
+"""Words of shared memory for heights, in two lines, and for flow in transit."""
 
 
-def make_relabel_tiles(directions):
-    """Build the kernel for 4 or 8 neighbours."""
+def make_relabel_tiles(directions, together=None, passes=PASSES, registers=None):
+    """Build the kernel for 4 or 8 neighbours; see `make_discharge` and `make_relax`."""
     colors = colors_of(directions)
     color_of, _ = make_colors(directions)
-    relax, discharge = make_relax(directions), make_discharge(directions)
+    relax, discharge = make_relax(directions, passes), make_discharge(directions, together)
 
     def relabel_tiles(rounds, sweeps, inner, tiling, pixels, queues, tally):
         """At most `rounds` rounds of search and sweeps, until no pixel is active.
@@ -85,8 +85,9 @@ def make_relabel_tiles(directions):
         because it is the whole loop.
         """
         grid = cuda.cg.this_grid()
-        level = cuda.shared.array(MAX_TILE, int32)
-        moved = cuda.shared.array(MOVED, int64)
+        level = cuda.shared.array(LEVELS, int32)
+        moved = cuda.shared.array(MOVED, pixels.residual.dtype)
+        woken = cuda.shared.array(1, int32)
         thread = cuda.threadIdx.x
         tiles, shift, control = tiling.tiles, tiling.shift, queues.control
         width, tile_rows = 1 << shift, cuda.blockDim.x >> shift
@@ -150,7 +151,7 @@ def make_relabel_tiles(directions):
                         tile = take(2 + 4 * parity + color, place, tiles, queues)
                         p, r = discharge(
                             tile, inner, int32(color), int32(parity), tiling, pixels, queues,
-                            level, moved,
+                            level, moved, woken,
                         )  # fmt: skip
                         pushes += p
                         relabels += r
@@ -164,7 +165,7 @@ def make_relabel_tiles(directions):
         report_block(pushes, relabels, level, tally)
 
     relabel_tiles.__name__ = relabel_tiles.__qualname__ = f"relabel_tiles_{directions}"
-    return cuda.jit(max_registers=REGISTERS)(relabel_tiles)
+    return cuda.jit(max_registers=registers or REGISTERS)(relabel_tiles)
 
 
 relabel_tiles_4 = make_relabel_tiles(4)
