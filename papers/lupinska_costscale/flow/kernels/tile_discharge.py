@@ -37,16 +37,9 @@ def cell_of(row, column, rows, width):
     return cell
 
 
-def make_discharge(directions, together=None):
-    """Build `discharge` for 4 or 8 neighbours.
-
-    Parameters
-    ----------
-    directions : {4, 8}
-    together : {2, 4}, optional
-        Directions that flow takes between two barriers; 4 only where that is all.
-    """
-    together = together or (4 if directions == 4 else 2)
+def make_discharge(directions):
+    """Build `discharge` for 4 or 8 neighbours."""
+    together = 4 if directions == 4 else 2  # of four all may go at once: `LINES` has room
     color_of, _ = make_colors(directions)
 
     @cuda.jit(device=True)

@@ -18,8 +18,8 @@ PASSES = 4
 """Looks at its neighbours that a warp takes between two barriers of its block."""
 
 
-def make_relax(directions, passes=PASSES):
-    """Build `relax` for 4 or 8 neighbours, and for so many passes between two barriers."""
+def make_relax(directions):
+    """Build `relax` for 4 or 8 neighbours."""
 
     @cuda.jit(device=True)
     def relax(tile, fresh, length, line, tiling, pixels, queues, level):
@@ -59,7 +59,7 @@ def make_relax(directions, passes=PASSES):
             cuda.syncthreads()
             for _ in range(cuda.blockDim.x + 1):
                 before = h
-                for _ in range(passes):
+                for _ in range(PASSES):
                     low = h
                     for d in range(directions):
                         down, right = row + DOWN[d], column + RIGHT[d]
