@@ -102,7 +102,7 @@ def bind_tiles(
     count = across * (image.shape[0] // tile.rows)
     sizes = {"waiting": count, "queue": tiles.QUEUES * count, "control": tiles.CONTROL}
     arrays |= {name: device.to_device(np.zeros(size, np.int32)) for name, size in sizes.items()}
-    kernel = one_launch.RELABEL_TILES[len(image.arcs)]
+    kernel = one_launch.relabel_tiles_for(len(image.arcs), tile.threads)
     tiling = Tiling(*map(np.int32, (prepared.n, prepared.nodes, across, count, tile.shift)))
     queues = Queues(*named(arrays, Queues._fields))
     arguments = (*map(np.int32, limits), tiling, pixels_of(arrays), queues, arrays["tally"])

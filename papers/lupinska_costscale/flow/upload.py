@@ -113,7 +113,7 @@ def upload_gpu_relabel(
     inner : int
         Pushes and lifts of a tile's visit (grids), operations of a node in a sweep (networks).
     tile : Tile, optional
-        By default 16 x 32 pixels, and 4 x 8 in the CPU executor; for grids.
+        By default 8 x 32 pixels, and 4 x 8 in the CPU executor; for grids.
     blocks : int, optional
         At most so many blocks.
     operations, seconds
@@ -134,7 +134,7 @@ def upload_gpu_relabel(
         check_count("blocks", blocks)
     if answer not in ("flow", "cut"):
         raise ValueError(f"answer={answer!r} is neither flow nor cut")
-    tile = tile or Tile.for_device(16, 32)
+    tile = tile or Tile.for_device(8, 32)
     state = _begin_upload(instance, tile, operations, seconds)
     return _bound(state, tile, (rounds, sweeps, inner), blocks, answer == "cut")
 
@@ -158,7 +158,7 @@ def upload_blank(shape: tuple[int, int], names: tuple[str, ...], dtype: Any) -> 
     NetworkError
         As `upload_gpu_relabel`, for the size.
     """
-    tile = Tile.for_device(16, 32)
+    tile = Tile.for_device(8, 32)
     state = _allocated(blank(shape, names, dtype, tile), None)
     return _bound(state, tile, (ROUNDS, GRID_SWEEPS, INNER), None, True)
 

@@ -22,9 +22,9 @@ one search to the next, and no residual capacity needs an atomic. e(t) is not ke
 **Prediction** (H100, not measured when written). A pixel is 4 bytes each of height, sink and every
 direction, and 8 of excess: 32 with 4 neighbours. A sweep over everything moves twice that: for
 2048 x 2048 pixels 270 MB, 80 us at 3.3 TB/s. A visit has two such trips to memory, 1 us each, and
-`inner` turns of six block barriers, about 0.3 us a turn. 64 registers a thread let two blocks of
-16 x 32 pixels reside on a multiprocessor, 264 in all; of 4096 tiles of a colour each gets 16 in
-sequence, 4 us each at 8 turns: 130 us for all of both colours, so barriers count as much as bytes.
+`inner` turns of two block barriers with 4 neighbours (`tile_discharge`), predicted at half the time
+of the six that they had before. 128 registers a thread let two blocks of 8 x 32 pixels reside on a
+multiprocessor, 264 in all, so barriers count as much as bytes.
 A search begins with one visit of everything (24 bytes a pixel: 30 us of memory, as much again of
 barriers) and goes on with few tiles at a time, a grid barrier (2 us) and a visit (3 to 5 us) each;
 at a distance of 1000 that is some 60 steps, 0.4 ms. Most sweeps touch few tiles: two barriers and
@@ -35,13 +35,16 @@ The arrays are those of `flow.kernels.tiles`; `tile_search` and `tile_discharge`
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64
+from functools import cache
+from typing import Any
+
+from numba import cuda, int32
 
 from papers.common.gpu.memory_order import load_relaxed
 from papers.lupinska_costscale.flow.kernels.arguments import Pixels, Queues, Tiling
 from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as ELEMENT_TYPES
 from papers.lupinska_costscale.flow.kernels.lock_free import report_block
-from papers.lupinska_costscale.flow.kernels.tile_discharge import make_discharge
+from papers.lupinska_costscale.flow.kernels.tile_discharge import LINES, make_discharge
 from papers.lupinska_costscale.flow.kernels.tile_search import make_relax
 from papers.lupinska_costscale.flow.kernels.tiles import (
     DONE,
@@ -61,15 +64,16 @@ from papers.lupinska_costscale.flow.kernels.tiles import (
     wake,
 )
 
-REGISTERS = 64
-"""A thread's, at most: of 1024 threads to a multiprocessor (without a limit it takes 170)."""
+WIDE, REGISTERS = 512, 128
+"""The most threads of a block that have so many registers each; those of a larger block have half,
+so that it starts (without a limit a thread takes 170)."""
 
-MOVED = 2 * MAX_TILE
-"""Words of shared memory for flow in transit."""
+LEVELS, MOVED = 2 * MAX_TILE, LINES * MAX_TILE
+"""Words of shared memory for heights, in two lines, and for flow in transit."""
 
 
-def make_relabel_tiles(directions):
-    """Build the kernel for 4 or 8 neighbours."""
+def make_relabel_tiles(directions, registers=REGISTERS):
+    """Build the kernel for 4 or 8 neighbours and so many registers a thread."""
     colors = colors_of(directions)
     color_of, _ = make_colors(directions)
     relax, discharge = make_relax(directions), make_discharge(directions)
@@ -85,8 +89,9 @@ def make_relabel_tiles(directions):
         because it is the whole loop.
         """
         grid = cuda.cg.this_grid()
-        level = cuda.shared.array(MAX_TILE, int32)
-        moved = cuda.shared.array(MOVED, int64)
+        level = cuda.shared.array(LEVELS, int32)
+        moved = cuda.shared.array(MOVED, pixels.residual.dtype)
+        woken = cuda.shared.array(1, int32)
         thread = cuda.threadIdx.x
         tiles, shift, control = tiling.tiles, tiling.shift, queues.control
         width, tile_rows = 1 << shift, cuda.blockDim.x >> shift
@@ -150,7 +155,7 @@ def make_relabel_tiles(directions):
                         tile = take(2 + 4 * parity + color, place, tiles, queues)
                         p, r = discharge(
                             tile, inner, int32(color), int32(parity), tiling, pixels, queues,
-                            level, moved,
+                            level, moved, woken,
                         )  # fmt: skip
                         pushes += p
                         relabels += r
@@ -164,13 +169,20 @@ def make_relabel_tiles(directions):
         report_block(pushes, relabels, level, tally)
 
     relabel_tiles.__name__ = relabel_tiles.__qualname__ = f"relabel_tiles_{directions}"
-    return cuda.jit(max_registers=REGISTERS)(relabel_tiles)
+    return cuda.jit(max_registers=registers)(relabel_tiles)
 
 
 relabel_tiles_4 = make_relabel_tiles(4)
 relabel_tiles_8 = make_relabel_tiles(8)
-RELABEL_TILES = {4: relabel_tiles_4, 8: relabel_tiles_8}
-"""The kernel by the number of a pixel's neighbours."""
+
+
+@cache
+def relabel_tiles_for(directions: int, threads: int) -> Any:
+    """The kernel for so many neighbours, with the registers that a block's threads may have."""
+    if threads > WIDE:
+        return make_relabel_tiles(directions, REGISTERS // 2)
+    return {4: relabel_tiles_4, 8: relabel_tiles_8}[directions]
+
 
 _TILES = ("int32", "int32", "int32", Tiling, Pixels, Queues, "int64[::1]")
 SIGNATURES = {relabel_tiles_4: _TILES, relabel_tiles_8: _TILES}

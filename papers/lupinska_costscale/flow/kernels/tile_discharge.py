@@ -12,23 +12,45 @@ from papers.lupinska_costscale.flow.kernels.tiles import (
     inside,
     make_colors,
     pixel_of,
-    tile_beside,
     wake,
 )
+
+LINES = 4
+"""Lines of flow in transit, of a word a pixel: directions that follow each other have two each."""
+
+CELLS, ITSELF = 9, 4
+"""A tile and those around it, row by row, and its own place among them."""
+
+
+@cuda.jit(device=True)
+def cell_of(row, column, rows, width):
+    """Number among `CELLS` of the tile that a place is in, which is in this tile or just beside."""
+    cell = int32(ITSELF)
+    if row < 0:
+        cell -= 3
+    elif row >= rows:
+        cell += 3
+    if column < 0:
+        cell -= 1
+    elif column >= width:
+        cell += 1
+    return cell
 
 
 def make_discharge(directions):
     """Build `discharge` for 4 or 8 neighbours."""
-    _, color_beside = make_colors(directions)
+    together = 4 if directions == 4 else 2  # of four all may go at once: `LINES` has room
+    color_of, _ = make_colors(directions)
 
     @cuda.jit(device=True)
-    def discharge(tile, inner, color, parity, tiling, pixels, queues, level, moved):
+    def discharge(tile, inner, color, parity, tiling, pixels, queues, level, moved, woken):
         """Push and lift a tile's pixels, at most `inner` times; return (pushes, relabels).
 
-        Direction after direction, a pixel pushes to the one neighbour there and takes from the one
-        opposite. Flow in transit is double-buffered in `moved`, so one barrier per direction is
-        enough. Beyond the edge no tile works: heights stand, and only other tiles of this colour
-        may add to the excess there too. Long because a pixel's state is in registers throughout.
+        A pixel pushes to the neighbours in `together` directions and takes from those opposite,
+        after a barrier; heights have two lines in `level`, so that a lift needs but the barrier
+        that asks for active pixels. Beyond the edge no tile works: heights stand, and only other
+        tiles of this colour may add to the excess there too. So flow crosses the edge, in one sum,
+        when the visit ends. Long because a pixel's state is in registers throughout.
         """
         thread = cuda.threadIdx.x
         n, nodes, shift = tiling.n, tiling.nodes, tiling.shift
@@ -38,79 +60,91 @@ def make_discharge(directions):
         x, _ = pixel_of(tile, row, column, rows, width, tiling.columns)
         pitch = int64(tiling.columns) << shift
         left = cuda.local.array(directions, residual.dtype)
+        beyond = cuda.local.array(directions, int32)
         for d in range(directions):
             left[d] = residual[int64(d) * n + x]
         sink = int64(pixels.to_sink[x])
         amount = pixels.excess[x]
         h = height[x]
+        for d in range(directions):
+            beyond[d] = nodes
+            if left[d] > 0 and not inside(row + DOWN[d], column + RIGHT[d], rows, width):
+                beyond[d] = height[x + DOWN[d] * pitch + RIGHT[d]]
+        here = int32(0)
         level[thread] = h
+        if thread == 0:
+            woken[0] = 0
         pushes, relabels = int32(0), int32(0)
+        going = cuda.syncthreads_or(int32(amount > 0 and h < nodes))
         for _ in range(inner):
-            if cuda.syncthreads_or(int32(amount > 0 and h < nodes)) == 0:
+            if going == 0:
                 break
             if amount > 0 and sink > 0:  # then h = 1
                 sent = min(amount, sink)
                 amount -= sent
                 sink -= sent
                 pushes += 1
-            for d in range(directions):
-                down, right = row + DOWN[d], column + RIGHT[d]
-                within = inside(down, right, rows, width)
-                line = MAX_TILE * (d & 1)
-                sent = int64(0)
-                if amount > 0 and h < nodes and left[d] > 0:
-                    y = int64(0)
-                    if within:
-                        other = level[(down << shift) | right]
-                    else:
-                        y = x + DOWN[d] * pitch + RIGHT[d]
-                        other = height[y]
-                    if h == other + 1:
-                        sent = min(amount, int64(left[d]))
-                        amount -= sent
-                        left[d] -= sent
-                        pushes += 1
-                        if not within:
-                            residual[int64(d ^ 1) * n + y] += sent
-                            cuda.atomic.add(pixels.excess, y, sent)
-                            beside = tile_beside(tile, down, right, rows, width, tiling.columns)
-                            hue = color_beside(color, down, right, rows, width)
-                            turn = parity if hue > color else parity ^ 1
-                            wake(
-                                beside, SWEEP + 4 * turn + hue, 2 + 4 * turn + hue,
-                                tiling.tiles, queues,
-                            )  # fmt: skip
-                            sent = int64(0)
-                moved[line + thread] = sent
+            for first in range(0, directions, together):
+                for d in range(first, first + together):
+                    sent = int64(0)
+                    if amount > 0 and h < nodes and left[d] > 0:
+                        down, right = row + DOWN[d], column + RIGHT[d]
+                        other = beyond[d]
+                        if inside(down, right, rows, width):
+                            other = level[here + ((down << shift) | right)]
+                        if h == other + 1:
+                            sent = min(amount, int64(left[d]))
+                            amount -= sent
+                            left[d] -= sent
+                            pushes += 1
+                    moved[MAX_TILE * (d % LINES) + thread] = sent
                 cuda.syncthreads()
-                back, before = row - DOWN[d], column - RIGHT[d]
-                if inside(back, before, rows, width):
-                    taken = moved[line + ((back << shift) | before)]
-                    amount += taken
-                    left[d ^ 1] += taken
+                for d in range(first, first + together):
+                    back, before = row - DOWN[d], column - RIGHT[d]
+                    if inside(back, before, rows, width):
+                        taken = moved[MAX_TILE * (d % LINES) + ((back << shift) | before)]
+                        amount += taken
+                        left[d ^ 1] += taken
             if amount > 0 and sink == 0 and h < nodes:
                 low = int32(nodes)
                 for d in range(directions):
                     if left[d] > 0:
                         down, right = row + DOWN[d], column + RIGHT[d]
+                        other = beyond[d]
                         if inside(down, right, rows, width):
-                            low = min(low, level[(down << shift) | right])
-                        else:
-                            y = x + DOWN[d] * pitch + RIGHT[d]
-                            low = min(low, height[y])
+                            other = level[here + ((down << shift) | right)]
+                        low = min(low, other)
                 if low >= h:
                     h = min(int32(low + 1), int32(nodes))
                     relabels += 1
-            cuda.syncthreads()
-            level[thread] = h
+            here ^= MAX_TILE
+            level[here + thread] = h
+            going = cuda.syncthreads_or(int32(amount > 0 and h < nodes))
+        cells = int32(0)
         for d in range(directions):
+            down, right = row + DOWN[d], column + RIGHT[d]
+            if not inside(down, right, rows, width):
+                crossed = int64(residual[int64(d) * n + x]) - left[d]
+                if crossed > 0:
+                    y = x + DOWN[d] * pitch + RIGHT[d]
+                    residual[int64(d ^ 1) * n + y] += crossed
+                    cuda.atomic.add(pixels.excess, y, crossed)
+                    cells |= int32(1 << cell_of(down, right, rows, width))
             residual[int64(d) * n + x] = left[d]
         pixels.to_sink[x] = sink
         pixels.excess[x] = amount
         height[x] = h
-        if cuda.syncthreads_or(int32(amount > 0 and h < nodes)) != 0 and thread == 0:
-            turn = parity ^ 1
-            wake(tile, SWEEP + 4 * turn + color, 2 + 4 * turn + color, tiling.tiles, queues)
+        if amount > 0 and h < nodes:
+            cells |= int32(1 << ITSELF)
+        if cells != 0:
+            cuda.atomic.or_(woken, 0, cells)
+        cuda.syncthreads()
+        for cell in range(thread, CELLS, cuda.blockDim.x):
+            if (woken[0] >> cell) & 1:
+                beside = int32(tile + (cell // 3 - 1) * tiling.columns + cell % 3 - 1)
+                hue = color_of(beside, tiling.columns)
+                turn = parity if hue > color else parity ^ 1
+                wake(beside, SWEEP + 4 * turn + hue, 2 + 4 * turn + hue, tiling.tiles, queues)
         return pushes, relabels
 
     return discharge

@@ -14,6 +14,9 @@ from papers.lupinska_costscale.flow.kernels.tiles import (
     wake,
 )
 
+PASSES = 4
+"""Looks at its neighbours that a warp takes between two barriers of its block."""
+
 
 def make_relax(directions):
     """Build `relax` for 4 or 8 neighbours."""
@@ -24,6 +27,8 @@ def make_relax(directions):
 
         With `fresh` distances begin anew: 1 beside the sink, elsewhere |V|, and what is beyond the
         edge is not looked at. Long because the loops over directions share the pixel's place.
+        Race: passes go on in place, and a warp may be ahead of others: what it reads has fallen
+        already or not. Distances only fall; a tile rests when no thread's has since a barrier.
         """
         thread = cuda.threadIdx.x
         n, nodes, shift = tiling.n, tiling.nodes, tiling.shift
@@ -50,17 +55,21 @@ def make_relax(directions):
                     y = x + DOWN[d] * pitch + RIGHT[d]
                     h = min(h, int32(load_relaxed(height, y) + 1))
         if cuda.syncthreads_or(int32(h < start)) != 0:
+            level[thread] = h
+            cuda.syncthreads()
             for _ in range(cuda.blockDim.x + 1):
-                level[thread] = h
-                cuda.syncthreads()
-                low = h
-                for d in range(directions):
-                    down, right = row + DOWN[d], column + RIGHT[d]
-                    if (arcs >> d) & 1 and inside(down, right, rows, width):
-                        low = min(low, int32(level[(down << shift) | right] + 1))
-                changed = low < h
-                h = low
-                if cuda.syncthreads_or(int32(changed)) == 0:
+                before = h
+                for _ in range(PASSES):
+                    low = h
+                    for d in range(directions):
+                        down, right = row + DOWN[d], column + RIGHT[d]
+                        if (arcs >> d) & 1 and inside(down, right, rows, width):
+                            low = min(low, int32(level[(down << shift) | right] + 1))
+                    if low < h:
+                        h = low
+                        level[thread] = h
+                    cuda.syncwarp()
+                if cuda.syncthreads_or(int32(h < before)) == 0:
                     break
         if fresh or h < start:
             store_relaxed(height, x, h)
