@@ -278,3 +278,43 @@ def test_the_page_has_what_one_pass_over_an_image_was_measured_to_save():
     assert f"| all | {' | '.join(f'{ms:.1f}' for ms in whole)} |" in page
     assert 0.7 < whole["run_ms"] / whole["call_ms"] < 0.8
     assert (found["call_ms"] < found["before_ms"] / 1.8).all()
+
+
+def test_the_page_has_what_fewer_barriers_in_a_turn_were_measured_to_save():
+    found = pd.read_csv(HOME / "evidence/graphs/turns.csv")
+    page = (HOME / "RESULTS.md").read_text()
+    times = ["call_before_ms", "call_ms", "run_before_ms", "run_ms"]
+    for row in found.itertuples(index=False):
+        shown = [getattr(row, name) for name in times]
+        told = " | ".join("" if np.isnan(ms) else f"{ms:.2f}" for ms in shown)
+        assert f"| {row.instance} | {told} |" in page
+    grids = found[found["run_ms"].notna()]
+    assert len(grids) == 18
+    whole = grids[times].sum()
+    assert f"| all | {' | '.join(f'{ms:.1f}' for ms in whole)} |" in page
+    assert 0.75 < whole["run_ms"] / whole["run_before_ms"] < 0.79
+    assert (found["call_ms"] < 1.1 * found["call_before_ms"]).all()
+
+
+def test_the_page_has_what_a_first_call_waits_for():
+    found = pd.read_csv(HOME / "evidence/first_call.csv")
+    page = (HOME / "RESULTS.md").read_text()
+    for _, runs in found.groupby("call"):
+        compiled, loaded = (
+            runs.loc[runs["kernels"] == how, "seconds"] for how in ("compiled", "loaded")
+        )
+        told = f"| {compiled.item():.1f} | {loaded.min():.1f} to {loaded.max():.1f} |"
+        assert told in page
+        assert loaded.min() > 1, "the page says that the goal is missed"
+
+
+def test_the_page_has_what_a_gpu_straight_after_the_pass_would_take():
+    found = pd.read_csv(HOME / "evidence/graphs/after_the_pass.csv")
+    page = (HOME / "RESULTS.md").read_text()
+    for row in found.itertuples(index=False):
+        times = (row.today_ms, row.after_pass_ms, row.at_once_ms)
+        told = " | ".join(f"{ms:.2f}" for ms in times)
+        assert f"| {row.n} | {row.edges} | {row.missing} | {told} |" in page
+    ratio = found["after_pass_ms"] / found["today_ms"]
+    assert ratio.min() < 1 / 3
+    assert ratio.max() > 2
