@@ -107,7 +107,7 @@ def _told(array: Any) -> dict[str, Any] | None:
 
 
 def _told_by_torch(tensor: Any) -> dict[str, Any] | None:
-    """What PyTorch's own property says of a plain tensor on a device, and its present stream.
+    """Tell a plain tensor's interface as PyTorch's own property does, and PyTorch's present stream.
 
     The property takes longer than all of this, and names no stream. What is unusual about a tensor
     (it wants gradients, is sparse, a subclass, or of a type that NumPy lacks) is left to it.
@@ -139,8 +139,8 @@ def _kinds_of_torch(torch: Any) -> dict[Any, np.dtype]:
 
 
 TELLERS: dict[str, Callable[[Any], dict[str, Any] | None]] = {"torch": _told_by_torch}
-"""What tells an array's interface, by its library, in place of the library's own property; None
-for an array that is left to that."""
+"""Functions that tell an array's interface in place of its library's own property, by the library;
+they return None for an array that is left to that."""
 
 
 def _is_by_dlpack(array: Any) -> bool:
