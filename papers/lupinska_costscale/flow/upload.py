@@ -19,6 +19,9 @@ SWEEPS = 100_000
 """Sweeps of `gpu_relabel` after a search of a network, if |V| relabels do not end them before."""
 
 ROUNDS, GRID_SWEEPS, INNER = 64, 4, 16
+
+LARGE = 1 << 20
+"""Pixels from which on tiles have 16 rows instead of 8 (`evidence/tiles.csv`)."""
 """Searches of a launch of `gpu_relabel`, sweeps after each on a grid, operations of a visit."""
 
 
@@ -113,7 +116,7 @@ def upload_gpu_relabel(
     inner : int
         Pushes and lifts of a tile's visit (grids), operations of a node in a sweep (networks).
     tile : Tile, optional
-        By default 8 x 32 pixels, and 4 x 8 in the CPU executor; for grids.
+        By default 8 x 32 pixels, of large images 16 x 32, and 4 x 8 in the CPU executor; for grids.
     blocks : int, optional
         At most so many blocks.
     operations, seconds
@@ -134,9 +137,16 @@ def upload_gpu_relabel(
         check_count("blocks", blocks)
     if answer not in ("flow", "cut"):
         raise ValueError(f"answer={answer!r} is neither flow nor cut")
-    tile = tile or Tile.for_device(8, 32)
+    if tile is None:
+        image = image_of(instance)
+        tile = tile_for(0 if image is None else image.shape[0] * image.shape[1])
     state = _begin_upload(instance, tile, operations, seconds)
     return _bound(state, tile, (rounds, sweeps, inner), blocks, answer == "cut")
+
+
+def tile_for(pixels: int) -> Tile:
+    """The tile of `gpu_relabel` for an image of so many pixels."""
+    return Tile.for_device(16 if pixels >= LARGE else 8, 32)
 
 
 def upload_blank(shape: tuple[int, int], names: tuple[str, ...], dtype: Any) -> State:
@@ -158,7 +168,7 @@ def upload_blank(shape: tuple[int, int], names: tuple[str, ...], dtype: Any) -> 
     NetworkError
         As `upload_gpu_relabel`, for the size.
     """
-    tile = Tile.for_device(8, 32)
+    tile = tile_for(shape[0] * shape[1])
     state = _allocated(blank(shape, names, dtype, tile), None)
     return _bound(state, tile, (ROUNDS, GRID_SWEEPS, INNER), None, True)
 

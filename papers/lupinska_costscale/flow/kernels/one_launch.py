@@ -58,7 +58,7 @@ from papers.lupinska_costscale.flow.kernels.tiles import (
     SWEEP,
     VISITS,
     colors_of,
-    make_colors,
+    make_color,
     pixel_of,
     take,
     wake,
@@ -75,7 +75,7 @@ LEVELS, MOVED = 2 * MAX_TILE, LINES * MAX_TILE
 def make_relabel_tiles(directions, registers=REGISTERS):
     """Build the kernel for 4 or 8 neighbours and so many registers a thread."""
     colors = colors_of(directions)
-    color_of, _ = make_colors(directions)
+    color_of = make_color(directions)
     relax, discharge = make_relax(directions), make_discharge(directions)
 
     def relabel_tiles(rounds, sweeps, inner, tiling, pixels, queues, tally):

@@ -10,13 +10,13 @@ from papers.lupinska_costscale.flow.kernels.tiles import (
     RIGHT,
     SWEEP,
     inside,
-    make_colors,
+    make_color,
     pixel_of,
     wake,
 )
 
 LINES = 4
-"""Lines of flow in transit, of a word a pixel: directions that follow each other have two each."""
+"""Lines of flow in transit, a word a pixel: one for each of four directions, of eight by turns."""
 
 CELLS, ITSELF = 9, 4
 """A tile and those around it, row by row, and its own place among them."""
@@ -40,7 +40,7 @@ def cell_of(row, column, rows, width):
 def make_discharge(directions):
     """Build `discharge` for 4 or 8 neighbours."""
     together = 4 if directions == 4 else 2  # of four all may go at once: `LINES` has room
-    color_of, _ = make_colors(directions)
+    color_of = make_color(directions)
 
     @cuda.jit(device=True)
     def discharge(tile, inner, color, parity, tiling, pixels, queues, level, moved, woken):

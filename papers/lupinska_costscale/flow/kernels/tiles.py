@@ -100,8 +100,8 @@ def colors_of(directions):
     return 2 if directions == 4 else 4
 
 
-def make_colors(directions):
-    """Build the functions that colour tiles, for 4 or 8 neighbours of a pixel."""
+def make_color(directions):
+    """Build the function that colours tiles, for 4 or 8 neighbours of a pixel."""
 
     @cuda.jit(device=True)
     def color_of(tile, tile_columns):
@@ -111,15 +111,4 @@ def make_colors(directions):
             return int32((row + column) & 1)
         return int32((row & 1) * 2 + (column & 1))
 
-    @cuda.jit(device=True)
-    def color_beside(color, row, column, rows, width):
-        """Colour of the tile of a place just outside a tile of this colour."""
-        if directions == 4:
-            return int32(color ^ 1)
-        if not 0 <= row < rows:
-            color ^= 2
-        if not 0 <= column < width:
-            color ^= 1
-        return int32(color)
-
-    return color_of, color_beside
+    return color_of
