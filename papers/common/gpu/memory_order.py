@@ -105,7 +105,17 @@ load_ahead.__weak__ = load_ahead.__executor__
 """``load_ahead(array, i)``: read what nobody writes during the launch.
 
 The compiler moves a plain load down to the first use of its value. Several of these, one behind the
-other, are on their way at the same time: each stays in front of the loads that follow.
+other, are on their way at the same time: each stays in front of the loads that follow, and, where a
+``cuda.syncwarp()`` stands between the last of them and the first use, all of them in front of every
+use. Without it the assembler is free to put each use in front of the next load, and in a kernel
+that is short of registers it does.
+"""
+
+load_once = _make_load("ld.global.nc.L1::no_allocate")
+load_once.__weak__ = load_once.__executor__
+"""``load_once(array, i)``: as `load_ahead`, of what no thread of this multiprocessor reads again.
+
+It leaves the first-level cache to others.
 """
 
 load_relaxed = _make_ordered_load("relaxed")

@@ -6,8 +6,8 @@ from typing import Any
 
 from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.memory_order import load_ahead
-from papers.common.gpu.reductions import warp_sum
+from papers.common.gpu.memory_order import load_once
+from papers.common.gpu.reductions import FULL_WARP, warp_sum
 from papers.synthesis.assignment.kernels.arguments import NUMBER, SUM
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 
@@ -25,7 +25,7 @@ def least_with(loads: int) -> Any:
         Race: blocks take strips of rows, and their minima meet in atomics, in any order.
         """
         costs = cuda.local.array(loads, matrix.cost.dtype)
-        held = cuda.local.array(loads, u.dtype)
+        ahead = cuda.local.array(loads, matrix.cost.dtype)
         n, m = shape.n, shape.m
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         chunks = int32((m + width - 1) // width)
@@ -35,21 +35,30 @@ def least_with(loads: int) -> Any:
             column = int32((item % chunks) * width + thread)
             begin = int32(item // chunks * deep)
             end = min(n, int32(begin + deep))
-            if column < m and not (which == FREE_ONLY and row_of[column] >= 0):
-                own = int32(-1)
-                if which == OTHERS:
-                    own = row_of[column]
+            inside = min(column, int32(m - 1))
+            owner = row_of[uint32(inside)]
+            wanted = column < m and not (which == FREE_ONLY and owner >= 0)
+            own = int32(-1)
+            if which == OTHERS:
+                own = owner
+            if cuda.any_sync(FULL_WARP, wanted):
                 nearest = matrix.top
+                # The last row may be looked at again: that changes no minimum.
+                for k in range(loads):
+                    row = max(min(int32(begin + k), int32(end - 1)), int32(0))
+                    costs[k] = load_once(matrix.cost, int64(row) * m + inside)
                 for i in range(begin, end, loads):
-                    # Nothing is asked between the loads; rows beyond the end are passed over below.
+                    following = int32(i + loads)
+                    for k in range(loads):  # on their way while those before are looked at
+                        row = min(int32(following + k), int32(end - 1))
+                        ahead[k] = load_once(matrix.cost, int64(row) * m + inside)
+                    cuda.syncwarp()  # see `memory_order.load_ahead`
                     for k in range(loads):
                         row = min(int32(i + k), int32(end - 1))
-                        costs[k] = load_ahead(matrix.cost, int64(row) * m + column)
-                        held[k] = u[uint32(row)]
-                    for k in range(loads):
-                        if i + k < end and i + k != own:
-                            nearest = min(nearest, costs[k] - held[k])
-                if nearest < matrix.top:
+                        if row != own:
+                            nearest = min(nearest, costs[k] - u[uint32(row)])
+                        costs[k] = ahead[k]
+                if wanted and nearest < matrix.top:
                     cuda.atomic.min(least, column, nearest)
 
     return least_in_columns

@@ -147,7 +147,9 @@ def scales_with(
             marks = schedule.near > 0 and (stage == 0 or last)
             if thread_of(shape) == 0:
                 log.totals[NEAR] = 0
-            turn = rescale(eps, turn, due, shape, matrix, duals, matching, lists, tree, log)
+            turn = rescale(
+                stage == 0, eps, turn, due, shape, matrix, duals, matching, lists, tree, log
+            )
             if stage == 0:
                 sum_of_sample(matrix.zero, shape, matrix, duals, log.levels)
                 meet()
@@ -197,8 +199,8 @@ def lifts_with(new_row_duals: Any, least_in_columns: Any, meet: Any) -> Any:
             if last:
                 slack = matrix.loose
             new_row_duals(
-                slack, not (last and may_part), turn, shape, matrix, duals, matching, lists, log,
-                loose_at,
+                slack, not (last and may_part), True, turn, shape, matrix, duals, matching, lists,
+                log, loose_at,
             )  # fmt: skip
             prepare_turn(shape, log, turn, due)
             count(shape, log, RESCALINGS, 1)
@@ -235,7 +237,7 @@ def solve_with(
     meet = team.meet_with(alone)
     two_least = rows.two_least_with(loads, floats)
     least_in_columns = columns.least_with(2 * loads)
-    new_row_duals = rounds.row_duals_with(two_least, loads)
+    new_row_duals = rounds.row_duals_with(rows.least_with(2 * loads, floats), 2 * loads)
     if alone:
         auction = rounds.rounds_with(rounds.bids_with(two_least, loads), meet)
     else:

@@ -133,11 +133,13 @@ def rounds_with(make_bids: Any, meet: Any) -> Any:
     return rounds
 
 
-def row_duals_with(two_least: Any, loads: int) -> Any:
-    """Make `new_row_duals` from `rows.two_least`."""
+def row_duals_with(least_of_row: Any, loads: int) -> Any:
+    """Make `new_row_duals` from `rows.least_of_row`."""
 
     @cuda.jit(device=True)
-    def new_row_duals(eps, keep_all, turn, shape, matrix, duals, matching, lists, log, loose_at):
+    def new_row_duals(
+        eps, keep_all, v_counts, turn, shape, matrix, duals, matching, lists, log, loose_at
+    ):
         """Row duals from the column duals; pairs with a larger slack than eps go.
 
         A pair that stays lends its row the dual that makes it tight (unless `keep_all`, of floats:
@@ -154,9 +156,9 @@ def row_duals_with(two_least: Any, loads: int) -> Any:
             row = int32(base + group)
             if row >= shape.n:
                 row = int32(-1)
-            first, _, _ = two_least(shape, matrix, duals.v, matching.row, row, turn, power)
+            least = least_of_row(v_counts, shape, matrix, duals.v, row, power)
             if row >= 0 and leads(power):
-                dual = row_dual(first, matrix.top)
+                dual = row_dual(least, matrix.top)
                 column = matching.column[row]
                 if column >= 0:
                     tight = matrix.cost[int64(row) * shape.m + column] - duals.v[column]
@@ -181,10 +183,15 @@ def rescale_with(new_row_duals: Any, least_in_columns: Any, meet: Any) -> Any:
     """Make `rescale` from the passes over rows and columns, and the team's barrier."""
 
     @cuda.jit(device=True)
-    def rescale(eps, turn, due, shape, matrix, duals, matching, lists, tree, log):
-        """New row duals, pairs that are no longer near go, free columns rise; the next turn."""
+    def rescale(first, eps, turn, due, shape, matrix, duals, matching, lists, tree, log):
+        """New row duals, pairs that are no longer near go, free columns rise; the next turn.
+
+        The `first` one meets duals v that are all 0.
+        """
         fill(tree.distance, shape.m, matrix.top, shape)
-        new_row_duals(eps, False, turn, shape, matrix, duals, matching, lists, log, int32(-1))
+        new_row_duals(
+            eps, False, not first, turn, shape, matrix, duals, matching, lists, log, int32(-1)
+        )
         prepare_turn(shape, log, turn, due)
         count(shape, log, RESCALINGS, 1)
         meet()

@@ -6,8 +6,8 @@ from typing import Any
 
 from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.memory_order import load_ahead
-from papers.common.gpu.reductions import FULL_WARP, warp_min_int32, warp_min_int64
+from papers.common.gpu.memory_order import load_ahead, load_once
+from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_min_int32, warp_min_int64
 from papers.synthesis.assignment.kernels.team import threads_of
 
 TAKEN = 2**30
@@ -168,6 +168,60 @@ def two_least_with(loads: int, floats: bool) -> Any:
         return first, place, second
 
     return two_least
+
+
+def least_with(loads: int, floats: bool) -> Any:
+    """Make `least_of_row` with so many loads in flight a thread."""
+    least_of_warp = warp_min if floats else warp_min_int64
+
+    @cuda.jit(device=True)
+    def least_of_row(v_counts, shape, matrix, v, row, power):
+        """The least ``c - v`` of a row, or top of no row: `two_least` for who asks no more.
+
+        All threads of a block call it, those of a group of ``2**power`` warps with one row, or
+        with -1, and all of them get the result. Single warps wait for nobody, and a row's next
+        costs are on their way while these are looked at.
+
+        Parameters
+        ----------
+        v_counts : bool
+            Whether to look at `v`, which is 0 in all columns else.
+        """
+        costs = cuda.local.array(loads, matrix.cost.dtype)
+        ahead = cuda.local.array(loads, matrix.cost.dtype)
+        thread = int32(cuda.threadIdx.x)
+        lane, warp, warps = int32(thread & 31), int32(thread >> 5), int32(1 << power)
+        last, least = int32(shape.m - 1), matrix.top
+        if row >= 0:
+            begin, wide = int64(row) * shape.m, int32(loads << 5)
+            first, step = int32(int32(warp & (warps - 1)) * wide), int32(wide << power)
+            # The last column may be looked at again: that changes no minimum.
+            for k in range(loads):
+                column = min(int32(int32(first + int32(k << 5)) + lane), last)
+                costs[k] = load_once(matrix.cost, begin + column)
+            for start in range(first, shape.m, step):
+                following = int32(int32(start + step) + lane)
+                for k in range(loads):
+                    column = min(int32(following + int32(k << 5)), last)
+                    ahead[k] = load_once(matrix.cost, begin + column)
+                cuda.syncwarp()  # see `memory_order.load_ahead`
+                for k in range(loads):
+                    value = costs[k] + matrix.zero
+                    if v_counts:
+                        column = min(int32(int32(start + int32(k << 5)) + lane), last)
+                        value -= v[uint32(column)]
+                    least = min(least, value)
+                    costs[k] = ahead[k]
+        least = least_of_warp(least)
+        if power > 0:
+            shape.firsts[uint32(warp)] = least
+            cuda.syncthreads()
+            for k in range(1, warps):
+                least = min(least, shape.firsts[uint32(warp ^ k)])
+            cuda.syncthreads()  # the next row's results go to the same words
+        return least
+
+    return least_of_row
 
 
 @cuda.jit(device=True)

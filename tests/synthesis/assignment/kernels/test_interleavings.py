@@ -247,7 +247,7 @@ FAULTS = {
     ),
     "the duals of matched rows are old": (
         chains, "end_chains", "duals.u[row] = matrix.cost", "_ = matrix.cost",
-        "uniform", "phases",
+        "uniform", "groups",
     ),
     "a group decides before all its warps have looked": (
         chains, "nearest_with", "cuda.syncthreads()", "pass", "uniform", "groups",

@@ -26,7 +26,7 @@ from typing import Any
 
 from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.memory_order import load_ahead
+from papers.common.gpu.memory_order import load_once
 from papers.common.gpu.reductions import FULL_WARP
 from papers.synthesis.assignment.kernels.arguments import FRONT_CHUNK, NEAR
 from papers.synthesis.assignment.kernels.grid.reports import (
@@ -87,10 +87,10 @@ def mark_with(loads: int) -> Any:
         A thread has a column of a strip of rows; a warp's votes about a row are a word.
         """
         costs = cuda.local.array(loads, matrix.cost.dtype)
-        held = cuda.local.array(loads, duals.u.dtype)
+        ahead = cuda.local.array(loads, matrix.cost.dtype)
         n, m, tiles = shape.n, shape.m, tiles_of(shape.m)
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
-        chunks = int32((m + width - 1) // width)
+        lane, chunks = int32(thread & 31), int32((m + width - 1) // width)
         strips = int32(max(1, min(n, shape.blocks // chunks)))
         deep = int32((n + strips - 1) // strips)
         marks = int64(0)
@@ -99,18 +99,27 @@ def mark_with(loads: int) -> Any:
             begin = int32(item // chunks * deep)
             end = min(n, int32(begin + deep))
             inside = min(column, int32(m - 1))
-            v, writes = duals.v[uint32(inside)], thread & 31 == 0 and column < m
+            v, writes = duals.v[uint32(inside)], lane == 0 and column < m
+            for k in range(loads):
+                row = min(int32(begin + k), int32(n - 1))
+                costs[k] = load_once(matrix.cost, int64(row) * m + inside)
             for i in range(begin, end, loads):
+                following = int32(i + loads)
+                # A lane has the dual of a row, and all costs below are on their way with it.
+                held = duals.u[uint32(min(int32(i + lane), int32(n - 1)))]
                 for k in range(loads):
-                    row = min(int32(i + k), int32(end - 1))
-                    costs[k] = load_ahead(matrix.cost, int64(row) * m + inside)
-                    held[k] = duals.u[uint32(row)]
+                    row = min(int32(following + k), int32(end - 1))
+                    ahead[k] = load_once(matrix.cost, int64(row) * m + inside)
+                cuda.syncwarp()  # see `memory_order.load_ahead`
+                held += threshold
                 for k in range(loads):
-                    is_near = column < m and costs[k] - v - held[k] <= threshold
+                    most = cuda.shfl_sync(FULL_WARP, held, k)
+                    is_near = column < m and costs[k] - v <= most
                     word = int32(cuda.ballot_sync(FULL_WARP, is_near))
                     if writes and i + k < end:
                         matrix.near[int64(int32(i + k)) * tiles + (column >> 5)] = word
                         marks += cuda.popc(word)
+                    costs[k] = ahead[k]
         if marks > 0:
             cuda.atomic.add(log.totals, NEAR, marks)
         for i in range(thread_of(shape), n, threads_of(shape)):
@@ -175,25 +184,45 @@ def offer(place, row, through, claims, shape):
 
 
 @cuda.jit(device=True)
-def word_of(row, which, size, whole, tiles, shape, matrix):
-    """Load a row's marks in one of the block's tiles; none if it looks at all columns."""
-    word = int64(0)
-    if which < size and not whole:
-        tile = int32(shape.block + int32(which * shape.workers))
-        word = int64(matrix.near[int64(row) * tiles + tile]) & FULL_WARP
-    return word
+def pair_of(t, size, begin, count, shape, matrix):
+    """A row in shared memory and one of the block's tiles: pair `t` of so many rows and tiles.
+
+    Returns
+    -------
+    k, which : int32
+        The row's place and the tile; they are of no use if nothing is marked.
+    row : int32
+    whole : bool
+        Whether the row looks at all columns.
+    word : int64
+        What is marked else.
+    """
+    k, which, row, whole, word = int32(0), begin, int32(0), False, int64(0)
+    if t < int32(size * count):
+        beyond = int32(uint32(t) // uint32(size))
+        k, which = int32(t - int32(beyond * size)), int32(begin + beyond)
+        row = shape.rows[uint32(k)]
+        whole = row & ALL != 0
+        row = int32(row & ROW)
+        if not whole:
+            tile = int32(shape.block + int32(which * shape.workers))
+            word = int64(matrix.near[int64(row) * tiles_of(shape.m) + tile]) & FULL_WARP
+    return k, which, row, whole, word
 
 
 def look_with(floats: bool) -> Any:
     """Make `look`."""
 
     @cuda.jit(device=True)
-    def offer_pair(k, which, lane, begin, claims, shape, matrix):
-        """Offer a column what the row in place k of shared memory has; see `offer`."""
-        row = int32(shape.rows[uint32(k)] & ROW)
+    def slack_of(row, which, lane, begin, shape, matrix):
+        """A lane's column in a tile: its place in shared memory, and the row's ``c - v`` there."""
         column = min(column_of(which, lane, shape), int32(shape.m - 1))
         place = uint32(int32(int32(which - begin) << 5) + lane)
-        slack = matrix.cost[int64(row) * shape.m + column] - shape.seconds[place]
+        return place, matrix.cost[int64(row) * shape.m + column] - shape.seconds[place]
+
+    @cuda.jit(device=True)
+    def offer_slack(k, row, place, slack, claims, shape):
+        """Offer a column what the row in place k of shared memory has; see `offer`."""
         through = shape.bases[uint32(k)] + slack
         if floats:
             through = max(through, shape.starts[uint32(k)])
@@ -203,36 +232,37 @@ def look_with(floats: bool) -> Any:
     def look_once(claims, size, begin, count, shape, matrix):
         """One pass of `look`: of the distances, or of the rows that they come from.
 
-        A thread has a row, and looks at what is marked there in one tile after the other; rows
-        that look at all columns are taken by a warp.
+        A thread has a row and a tile, and looks at what is marked there; rows that look at all
+        columns are taken by a warp.
         """
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
-        lane, tiles = int32(thread & 31), tiles_of(shape.m)
-        end, lower = int32(begin + count), False
-        for start in range(int32(thread - lane), size, width):
-            k = int32(start + lane)
-            row, whole, last = int32(0), False, begin
-            if k < size:
-                row, last = shape.rows[uint32(k)], end
-                whole = row & ALL != 0
-                row = int32(row & ROW)
-            word = word_of(row, begin, last, whole, tiles, shape, matrix)
-            for which in range(begin, end):
-                # The next tile's word is on its way meanwhile.
-                ahead = word_of(row, int32(which + 1), last, whole, tiles, shape, matrix)
-                while word != 0:
-                    at = int32(cuda.ffs(word) - 1)
+        lane, lower = int32(thread & 31), False
+        for start in range(int32(thread - lane), int32(size * count), width):
+            k, which, row, whole, word = pair_of(
+                int32(start + lane), size, begin, count, shape, matrix
+            )
+            while word != 0:  # two marks at a time, so that their costs are on their way together
+                at = int32(cuda.ffs(word) - 1)
+                word &= word - 1
+                other = at
+                if word != 0:
+                    other = int32(cuda.ffs(word) - 1)
                     word &= word - 1
-                    if offer_pair(k, which, at, begin, claims, shape, matrix):
-                        lower = True
-                word = ahead
+                place, slack = slack_of(row, which, at, begin, shape, matrix)
+                beside, slack_beside = slack_of(row, which, other, begin, shape, matrix)
+                if offer_slack(k, row, place, slack, claims, shape):
+                    lower = True
+                if other != at and offer_slack(k, row, beside, slack_beside, claims, shape):
+                    lower = True
             waiting = int64(cuda.ballot_sync(FULL_WARP, whole)) & FULL_WARP
             while waiting != 0:
-                at = int32(start + int32(cuda.ffs(waiting) - 1))
+                at = int32(cuda.ffs(waiting) - 1)
                 waiting &= waiting - 1
-                for which in range(begin, end):
-                    if offer_pair(at, which, lane, begin, claims, shape, matrix):
-                        lower = True
+                its, tile = cuda.shfl_sync(FULL_WARP, k, at), cuda.shfl_sync(FULL_WARP, which, at)
+                source = cuda.shfl_sync(FULL_WARP, row, at)
+                place, slack = slack_of(source, tile, lane, begin, shape, matrix)
+                if offer_slack(its, source, place, slack, claims, shape):
+                    lower = True
         return lower
 
     @cuda.jit(device=True)
