@@ -15,8 +15,37 @@ FREE_ONLY, OTHERS = 0, 1
 """Which pairs count: those of free columns, or those that are not matched."""
 
 
+def fetch_with(loads: int) -> Any:
+    """Make `fetch` with so many loads in flight a thread."""
+
+    @cuda.jit(device=True)
+    def fetch(costs, begin, end, column, m, cost):
+        """Load a column's costs in rows from `begin` on, of the last one where there are fewer.
+
+        The warp's barrier keeps these loads in front of whatever follows
+        (see `memory_order.load_ahead`).
+        """
+        for k in range(loads):
+            row = max(min(int32(begin + k), int32(end - 1)), int32(0))
+            costs[k] = load_once(cost, int64(row) * m + column)
+        cuda.syncwarp()
+
+    return fetch
+
+
 def least_with(loads: int) -> Any:
-    """Make `least_in_columns` with so many loads in flight a thread."""
+    """Make `least_in_columns` with so many loads in flight a thread, and as many behind them."""
+    fetch = fetch_with(loads)
+
+    @cuda.jit(device=True)
+    def least_of(costs, nearest, begin, end, own, u):
+        """Lower the nearest ``c - u`` by fetched costs; `own` is a row that does not count."""
+        for k in range(loads):
+            # The last row may be looked at again: that changes no minimum.
+            row = min(int32(begin + k), int32(end - 1))
+            if row != own:
+                nearest = min(nearest, costs[k] - u[uint32(row)])
+        return nearest
 
     @cuda.jit(device=True)
     def least_in_columns(which, shape, matrix, u, row_of, least):
@@ -41,23 +70,16 @@ def least_with(loads: int) -> Any:
             own = int32(-1)
             if which == OTHERS:
                 own = owner
-            if cuda.any_sync(FULL_WARP, wanted):
+            if cuda.any_sync(FULL_WARP, wanted) and begin < end:
                 nearest = matrix.top
-                # The last row may be looked at again: that changes no minimum.
-                for k in range(loads):
-                    row = max(min(int32(begin + k), int32(end - 1)), int32(0))
-                    costs[k] = load_once(matrix.cost, int64(row) * m + inside)
-                for i in range(begin, end, loads):
-                    following = int32(i + loads)
-                    for k in range(loads):  # on their way while those before are looked at
-                        row = min(int32(following + k), int32(end - 1))
-                        ahead[k] = load_once(matrix.cost, int64(row) * m + inside)
-                    cuda.syncwarp()  # see `memory_order.load_ahead`
-                    for k in range(loads):
-                        row = min(int32(i + k), int32(end - 1))
-                        if row != own:
-                            nearest = min(nearest, costs[k] - u[uint32(row)])
-                        costs[k] = ahead[k]
+                fetch(costs, begin, end, inside, m, matrix.cost)
+                # Two batches by turns: one is on its way while the other is looked at.
+                for i in range(begin, end, 2 * loads):
+                    middle = int32(i + loads)
+                    fetch(ahead, middle, end, inside, m, matrix.cost)
+                    nearest = least_of(costs, nearest, int32(i), end, own, u)
+                    fetch(costs, int32(middle + loads), end, inside, m, matrix.cost)
+                    nearest = least_of(ahead, nearest, middle, end, own, u)
                 if wanted and nearest < matrix.top:
                     cuda.atomic.min(least, column, nearest)
 

@@ -171,16 +171,33 @@ def two_least_with(loads: int, floats: bool) -> Any:
 
 
 def least_with(loads: int, floats: bool) -> Any:
-    """Make `least_of_row` with so many loads in flight a thread."""
+    """Make `least_of_row` with so many loads in flight a thread, and as many behind them."""
     least_of_warp = warp_min if floats else warp_min_int64
+
+    @cuda.jit(device=True)
+    def fetch_of_row(costs, start, begin, last, cost):
+        """Load every 32nd cost of a row from a column on, of the last one where there are fewer."""
+        for k in range(loads):
+            costs[k] = load_once(cost, begin + min(int32(start + int32(k << 5)), last))
+        cuda.syncwarp()  # see `memory_order.load_ahead`
+
+    @cuda.jit(device=True)
+    def least_of(costs, least, v_counts, start, last, v, zero):
+        """Lower the least ``c - v`` by fetched costs."""
+        for k in range(loads):
+            # The last column may be looked at again: that changes no minimum.
+            value = costs[k] + zero
+            if v_counts:
+                value -= v[uint32(min(int32(start + int32(k << 5)), last))]
+            least = min(least, value)
+        return least
 
     @cuda.jit(device=True)
     def least_of_row(v_counts, shape, matrix, v, row, power):
         """The least ``c - v`` of a row, or top of no row: `two_least` for who asks no more.
 
         All threads of a block call it, those of a group of ``2**power`` warps with one row, or
-        with -1, and all of them get the result. Single warps wait for nobody, and a row's next
-        costs are on their way while these are looked at.
+        with -1, and all of them get the result. Single warps wait for nobody.
 
         Parameters
         ----------
@@ -195,23 +212,15 @@ def least_with(loads: int, floats: bool) -> Any:
         if row >= 0:
             begin, wide = int64(row) * shape.m, int32(loads << 5)
             first, step = int32(int32(warp & (warps - 1)) * wide), int32(wide << power)
-            # The last column may be looked at again: that changes no minimum.
-            for k in range(loads):
-                column = min(int32(int32(first + int32(k << 5)) + lane), last)
-                costs[k] = load_once(matrix.cost, begin + column)
-            for start in range(first, shape.m, step):
-                following = int32(int32(start + step) + lane)
-                for k in range(loads):
-                    column = min(int32(following + int32(k << 5)), last)
-                    ahead[k] = load_once(matrix.cost, begin + column)
-                cuda.syncwarp()  # see `memory_order.load_ahead`
-                for k in range(loads):
-                    value = costs[k] + matrix.zero
-                    if v_counts:
-                        column = min(int32(int32(start + int32(k << 5)) + lane), last)
-                        value -= v[uint32(column)]
-                    least = min(least, value)
-                    costs[k] = ahead[k]
+            fetch_of_row(costs, int32(first + lane), begin, last, matrix.cost)
+            # Two batches by turns: one is on its way while the other is looked at.
+            for start in range(first, shape.m, int32(2 * step)):
+                mine = int32(start + lane)
+                middle = int32(mine + step)
+                fetch_of_row(ahead, middle, begin, last, matrix.cost)
+                least = least_of(costs, least, v_counts, mine, last, v, matrix.zero)
+                fetch_of_row(costs, int32(middle + step), begin, last, matrix.cost)
+                least = least_of(ahead, least, v_counts, middle, last, v, matrix.zero)
         least = least_of_warp(least)
         if power > 0:
             shape.firsts[uint32(warp)] = least

@@ -26,9 +26,9 @@ from typing import Any
 
 from numba import cuda, int32, int64, uint32
 
-from papers.common.gpu.memory_order import load_once
-from papers.common.gpu.reductions import FULL_WARP
+from papers.common.gpu.reductions import FULL_WARP, warp_sum
 from papers.synthesis.assignment.kernels.arguments import FRONT_CHUNK, NEAR
+from papers.synthesis.assignment.kernels.columns import fetch_with
 from papers.synthesis.assignment.kernels.grid.reports import (
     ALL,
     ROW,
@@ -78,7 +78,29 @@ def tiles_of(m):
 
 
 def mark_with(loads: int) -> Any:
-    """Make `mark` with so many loads in flight a thread."""
+    """Make `mark` with so many loads in flight a thread, and as many behind them."""
+    fetch = fetch_with(loads)
+
+    @cuda.jit(device=True)
+    def words_of(costs, begin, end, column, v, held, shape, matrix):
+        """The words of fetched costs, a row's in the lane of its number; how many they mark.
+
+        Parameters
+        ----------
+        held : D
+            A row's dual and the threshold, in the lane of its number.
+        """
+        lane, mine = int32(cuda.threadIdx.x & 31), int32(0)
+        for k in range(loads):
+            most = cuda.shfl_sync(FULL_WARP, held, k)
+            word = int32(cuda.ballot_sync(FULL_WARP, column < shape.m and costs[k] - v <= most))
+            if lane == k:
+                mine = word
+        tile = int32(int32(column - lane) >> 5)
+        if lane < min(loads, int32(end - begin)) and tile < tiles_of(shape.m):
+            matrix.near[int64(int32(begin + lane)) * tiles_of(shape.m) + tile] = mine
+            return int64(cuda.popc(mine))
+        return int64(0)
 
     @cuda.jit(device=True)
     def mark(threshold, shape, matrix, duals, log):
@@ -88,7 +110,7 @@ def mark_with(loads: int) -> Any:
         """
         costs = cuda.local.array(loads, matrix.cost.dtype)
         ahead = cuda.local.array(loads, matrix.cost.dtype)
-        n, m, tiles = shape.n, shape.m, tiles_of(shape.m)
+        n, m = shape.n, shape.m
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         lane, chunks = int32(thread & 31), int32((m + width - 1) // width)
         strips = int32(max(1, min(n, shape.blocks // chunks)))
@@ -99,28 +121,19 @@ def mark_with(loads: int) -> Any:
             begin = int32(item // chunks * deep)
             end = min(n, int32(begin + deep))
             inside = min(column, int32(m - 1))
-            v, writes = duals.v[uint32(inside)], lane == 0 and column < m
-            for k in range(loads):
-                row = min(int32(begin + k), int32(n - 1))
-                costs[k] = load_once(matrix.cost, int64(row) * m + inside)
-            for i in range(begin, end, loads):
-                following = int32(i + loads)
-                # A lane has the dual of a row, and all costs below are on their way with it.
-                held = duals.u[uint32(min(int32(i + lane), int32(n - 1)))]
-                for k in range(loads):
-                    row = min(int32(following + k), int32(end - 1))
-                    ahead[k] = load_once(matrix.cost, int64(row) * m + inside)
-                cuda.syncwarp()  # see `memory_order.load_ahead`
-                held += threshold
-                for k in range(loads):
-                    most = cuda.shfl_sync(FULL_WARP, held, k)
-                    is_near = column < m and costs[k] - v <= most
-                    word = int32(cuda.ballot_sync(FULL_WARP, is_near))
-                    if writes and i + k < end:
-                        matrix.near[int64(int32(i + k)) * tiles + (column >> 5)] = word
-                        marks += cuda.popc(word)
-                    costs[k] = ahead[k]
-        if marks > 0:
+            v = duals.v[uint32(inside)]
+            fetch(costs, begin, end, inside, m, matrix.cost)
+            # Two batches by turns: one is on its way while the other is looked at.
+            for i in range(begin, end, 2 * loads):
+                middle = int32(i + loads)
+                held = duals.u[uint32(min(int32(i + lane), int32(n - 1)))] + threshold
+                beside = duals.u[uint32(min(int32(middle + lane), int32(n - 1)))] + threshold
+                fetch(ahead, middle, end, inside, m, matrix.cost)
+                marks += words_of(costs, int32(i), end, column, v, held, shape, matrix)
+                fetch(costs, int32(middle + loads), end, inside, m, matrix.cost)
+                marks += words_of(ahead, middle, end, column, v, beside, shape, matrix)
+        marks = warp_sum(marks)
+        if lane == 0 and marks > 0:
             cuda.atomic.add(log.totals, NEAR, marks)
         for i in range(thread_of(shape), n, threads_of(shape)):
             matrix.bound[i] = duals.u[i] + threshold
