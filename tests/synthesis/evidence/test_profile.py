@@ -318,3 +318,70 @@ def test_the_page_has_what_a_gpu_straight_after_the_pass_would_take():
     ratio = found["after_pass_ms"] / found["today_ms"]
     assert ratio.min() < 1 / 3
     assert ratio.max() > 2
+
+
+def test_the_page_has_what_loads_on_their_way_were_measured_to_save():
+    page = (HOME / "RESULTS.md").read_text()
+    found = pd.read_csv(HOME / "evidence/passes.csv")
+    assert (found.groupby(["family", "n", "costs", "seed"])["cost"].agg(np.ptp) < 1e-9).all()
+    rival = pd.read_csv(HOME / "evidence/beside_hylac.csv")
+    both = found.merge(rival, on=["n", "costs", "seed"], suffixes=("", "_theirs"))
+    assert (both["cost"] == both["cost_theirs"]).all()
+    theirs = rival.groupby(["n", "costs"])["ms"].median()
+    times = found.groupby(["code", "family", "n", "costs"])[["ms", "levels"]].median()
+    before, now = (times.loc[code] for code in ("0931046", "99dd9ef"))
+    ratios = []
+    for (n, costs), ours in now.loc["uniform"].iterrows():
+        was = before.loc[("uniform", n, costs)]
+        told = [f"{was['ms']:.3g}", f"{was['levels']:.0f}", f"{ours['ms']:.3g}"]
+        told += [f"{ours['levels']:.0f}"]
+        if (n, costs) in theirs.index:
+            ratios.append(theirs[n, costs] / ours["ms"])
+            told += [f"{theirs[n, costs]:.3g}", f"{ratios[-1]:.3g}"]
+        else:
+            told += ["", ""]
+        assert f"| {n} | {costs} | {' | '.join(told)} |" in page
+    assert len(ratios) == 15
+    mean = np.exp(np.log(ratios).mean())
+    prose = " ".join(page.split())
+    assert f"HyLAC is {mean:.2f} in the 15 cells, and the worst {min(ratios):.2f}" in prose
+    share = (now["ms"] / before["ms"]).unstack("family")
+    large = share["uniform"].dropna().loc[8192:]
+    assert f"{large.min():.2f} to {large.max():.2f} of the time; below" in prose
+    others = share.drop(columns="uniform").stack()
+    assert f"take {others.min():.2f} to {others.max():.2f} of the time, again" in prose
+
+
+def test_the_page_has_how_long_a_pass_over_all_costs_takes():
+    page = (HOME / "RESULTS.md").read_text()
+    found = pd.read_csv(HOME / "evidence/stages.csv")
+    codes = ("0931046", "99dd9ef")
+    for n, at in found[(found["costs"] == "0.1n") & (found["n"] > 1024)].groupby("n"):
+        us = at.set_index(["part", "code"])["microseconds"]
+        told = [
+            f"{us[part, code]:.0f}" if us[part, code] > 1 else ""
+            for part in ("row minima", "column minima", "marks")
+            for code in codes
+        ]
+        told += [f"{us[part, codes[1]]:.0f}" for part in ("auction", "searches")]
+        told += [f"{at.loc[at['code'] == code, 'run_ms'].iloc[0]:.2f}" for code in codes]
+        assert f"| {n} | {' | '.join(told)} |" in page
+
+
+def test_the_page_sets_cuts_beside_the_better_codes():
+    page = (HOME / "RESULTS.md").read_text()
+    found = pd.read_csv(HOME / "evidence/graphs/better_codes.csv")
+    found["ms"] = found[["build_ms", "solve_ms", "mask_ms"]].sum(axis=1)
+    theirs = found.pivot_table(values="ms", index="instance", columns="peer")
+    calls_of = pd.read_csv(HOME / "evidence/graphs/turns.csv").dropna(subset=["run_ms"])
+    ours = calls_of.set_index("instance")["call_ms"]
+    assert set(ours.index) == set(theirs.index)
+    better = theirs.min(axis=1)
+    for grid, ms in ours.items():
+        told = f"{theirs.loc[grid, 'eibfs_i']:.1f} | {theirs.loc[grid, 'mbk_r']:.1f} | {ms:.2f}"
+        assert f"| {grid} | {told} | {ms / better[grid]:.3f} |" in page
+    whole = theirs.sum()
+    told = f"{whole['eibfs_i']:.1f} | {whole['mbk_r']:.1f} | {ours.sum():.1f}"
+    assert f"| all | {told} | {ours.sum() / better.sum():.3f} |" in page
+    assert (ours / better).max() < 0.2
+    assert ours.sum() / better.sum() < 0.05
