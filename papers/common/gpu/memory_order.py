@@ -115,7 +115,7 @@ load_once = _make_load("ld.global.nc.L1::no_allocate")
 load_once.__weak__ = load_once.__executor__
 """``load_once(array, i)``: as `load_ahead`, of what no thread of this multiprocessor reads again.
 
-It leaves the first-level cache to others.
+It leaves the first-level cache to others; what that is worth by itself was not measured.
 """
 
 load_relaxed = _make_ordered_load("relaxed")

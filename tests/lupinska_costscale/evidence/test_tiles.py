@@ -12,7 +12,7 @@ HOME = Path(papers.__file__).parent / "lupinska_costscale"
 
 def test_the_page_has_the_tiles_times_and_a_default_one_is_near_the_fastest():
     found = pd.read_csv(HOME / "evidence/tiles.csv", dtype={"code": str})
-    page = (HOME / "README.md").read_text()
+    page = (HOME / "RESULTS.md").read_text()
     for side, runs in found.groupby("side"):
         before = runs.loc[runs["code"] == "6bacc69", "run_ms"].item()
         now = runs[runs["code"] == "0aade22"].set_index("tile")["run_ms"]

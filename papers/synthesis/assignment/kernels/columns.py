@@ -73,7 +73,7 @@ def least_with(loads: int) -> Any:
             if cuda.any_sync(FULL_WARP, wanted) and begin < end:
                 nearest = matrix.top
                 fetch(costs, begin, end, inside, m, matrix.cost)
-                # Two batches by turns: one is on its way while the other is looked at.
+                # By turns: one set of costs is on its way while the other is looked at.
                 for i in range(begin, end, 2 * loads):
                     middle = int32(i + loads)
                     fetch(ahead, middle, end, inside, m, matrix.cost)

@@ -7,7 +7,8 @@ from typing import Any
 from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.memory_order import load_ahead, load_once
-from papers.common.gpu.reductions import FULL_WARP, warp_min, warp_min_int32, warp_min_int64
+from papers.common.gpu.reductions import FULL_WARP, warp_min_int32, warp_min_int64
+from papers.synthesis.assignment.kernels import search
 from papers.synthesis.assignment.kernels.team import threads_of
 
 TAKEN = 2**30
@@ -172,7 +173,7 @@ def two_least_with(loads: int, floats: bool) -> Any:
 
 def least_with(loads: int, floats: bool) -> Any:
     """Make `least_of_row` with so many loads in flight a thread, and as many behind them."""
-    least_of_warp = warp_min if floats else warp_min_int64
+    least_of_warp = search.least_with(floats)
 
     @cuda.jit(device=True)
     def fetch_of_row(costs, start, begin, last, cost):
@@ -213,7 +214,7 @@ def least_with(loads: int, floats: bool) -> Any:
             begin, wide = int64(row) * shape.m, int32(loads << 5)
             first, step = int32(int32(warp & (warps - 1)) * wide), int32(wide << power)
             fetch_of_row(costs, int32(first + lane), begin, last, matrix.cost)
-            # Two batches by turns: one is on its way while the other is looked at.
+            # By turns: one set of costs is on its way while the other is looked at.
             for start in range(first, shape.m, int32(2 * step)):
                 mine = int32(start + lane)
                 middle = int32(mine + step)

@@ -123,7 +123,7 @@ def mark_with(loads: int) -> Any:
             inside = min(column, int32(m - 1))
             v = duals.v[uint32(inside)]
             fetch(costs, begin, end, inside, m, matrix.cost)
-            # Two batches by turns: one is on its way while the other is looked at.
+            # By turns: one set of costs is on its way while the other is looked at.
             for i in range(begin, end, 2 * loads):
                 middle = int32(i + loads)
                 held = duals.u[uint32(min(int32(i + lane), int32(n - 1)))] + threshold
