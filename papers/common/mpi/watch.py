@@ -19,14 +19,23 @@ PATIENCE = "PAPERS_MPI_TIMEOUT_S"
 PATIENCE_S = 600.0
 """Its default. A rank that draws or proves a large instance keeps the others waiting."""
 
+HEARD_S = 0.3
+"""Seconds between a rank's last line and the abort: the launcher has to have read the line by then.
+Without them a job on a busy machine once ended with no line at all."""
+
+TURN_S = 0.5
+"""Seconds by which a rank speaks after the rank below it: longer than `HEARD_S`, so that where
+several fail at once, the lowest has ended the job before another speaks."""
+
 
 def end_job(message: str, code: int = FAILED) -> NoReturn:
     """Say in one line what is wrong, and end every rank."""
     rank = rank_of_job()
-    time.sleep(0.1 * min(rank, 20))  # where several fail at once, the lowest speaks and ends all
+    time.sleep(TURN_S * min(rank, 10))
     # One write: the launcher mixes the ranks' lines.
     sys.stderr.write(f"rank {rank}: {' '.join(message.split())}\n")
     sys.stderr.flush()
+    time.sleep(HEARD_S)
     threading.Timer(5.0, os._exit, (code,)).start()  # if the abort itself cannot get through
     from mpi4py import MPI  # it runs by now
 
