@@ -355,6 +355,34 @@ def test_the_page_has_what_loads_on_their_way_were_measured_to_save():
     assert f"take {others.min():.2f} to {others.max():.2f} of the time, again" in prose
 
 
+def test_the_page_sets_structured_costs_beside_other_programs():
+    page = (HOME / "RESULTS.md").read_text()
+    now = pd.read_csv(HOME / "evidence/passes.csv").set_index("code").loc["99dd9ef"]
+    ours = now[now["family"] == "structured"].set_index(["costs", "n"])
+    found = pd.read_csv(HOME / "evidence/beside_structured.csv")
+    theirs = found.pivot_table(values="ms", index=["costs", "n"], columns="peer")
+    costs = found.groupby(["costs", "n"])["cost"].agg(["min", "max"])
+    assert set(ours.index) == set(theirs.index) == set(costs.index)
+    best = theirs.min(axis=1)
+    for which, run in ours.iterrows():
+        assert run["cost"] == costs.loc[which, "min"] == costs.loc[which, "max"]
+        told = [f"{run['ms']:.2f}"]
+        for peer in (
+            "hylac-classical", "guthe-int-eps", "guthe-cpu-float-eps", "guthe-cpu-float-noeps",
+        ):  # fmt: skip
+            ms = theirs.loc[which, peer]
+            told.append(f"{ms:.3g}" if ms < 1000 else f"{ms:.0f}")
+        told.append(f"{run['ms'] / best[which]:.3f}")
+        assert f"| {which[0]} | {which[1]} | {' | '.join(told)} |" in page
+    over = ours["ms"] / best
+    prose = " ".join(page.split())
+    assert f"at most {over[best > 50].max():.3f} of it; below, it is ahead but on" in prose
+    behind = over[over > 1]
+    assert list(behind.index) == [("product", 300)]
+    assert f"is ahead by {behind.item():.1f} on a CPU" in prose
+    assert theirs.loc[("product", 300)].idxmin() == "guthe-cpu-float-eps"
+
+
 def test_the_page_has_how_long_a_pass_over_all_costs_takes():
     page = (HOME / "RESULTS.md").read_text()
     found = pd.read_csv(HOME / "evidence/stages.csv")
