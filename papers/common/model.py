@@ -144,7 +144,7 @@ class Flow:
 # --------------------------------------------------------------------------- papers and solvers
 
 ProblemName = Literal["assignment", "matching", "flow"]
-"""The keys of `papers.common.problems.PROBLEMS`."""
+"""The keys of `papers.common.problems.kinds.PROBLEMS`."""
 
 
 Limit = Literal[

@@ -1,8 +1,9 @@
 """The ``reproduce`` command.
 
 Nothing heavy is imported at the top: ``reproduce --help`` and ``reproduce list`` are instant.
-Exit codes: 0 all ran and were certified, 1 something was not certified, 2 usage or a limit that
-`solve` has reached, 3 cells failed or nothing was measured; 128 and its number for a signal.
+Exit codes: 0 all ran and were certified, 1 something was not certified or a check of the answers
+failed, 2 usage or a limit that `solve` has reached, 3 cells failed or nothing was measured; 128 and
+its number for a signal.
 """
 
 from __future__ import annotations

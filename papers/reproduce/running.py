@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.mpi import job as launcher
 from papers.reproduce import registry, stopping, targets
 from papers.reproduce.plan.cells import Job
@@ -135,7 +136,7 @@ def _measure(current: Run, worker: Measurer, telling: Telling, retry: Sequence[s
 
 def finish(current: Run, problems: Sequence[str], telling: Telling) -> int:
     """Write the report, print the answer, and return the exit code."""
-    from papers.reproduce.report import report
+    from papers.reproduce.report import report, two_runs
     from papers.reproduce.screen import answer, tables
     from papers.reproduce.screen.answer import Answer, End
 
@@ -146,13 +147,23 @@ def finish(current: Run, problems: Sequence[str], telling: Telling) -> int:
         for part in sections:
             tables.section(out, part)
         out.print()
-    told = [*problems, *(f"{s.name}: {s.problem}" for s in sections if s.problem)]
+    doubts = [
+        f"different costs: {line}"
+        for line in two_runs.different_costs(runner.summarize(current.measured()))
+    ]
+    told = [*doubts, *problems, *(f"{s.name}: {s.problem}" for s in sections if s.problem)]
+    doubts += [
+        f"{part.name}: {item.quantity}"
+        for part in sections
+        for item in part.comparisons
+        if (item.origin, item.kind, item.verdict) == (THIS_RUN, "correctness", "fails")
+    ]
     ends = [
         End(job.key, tuple(dict.fromkeys(map(registry.owner, job.experiments))), status, reason)
         for job, status, reason in runner.ends(current)
     ]
     made = any(part.pictures for part in sections)
-    code, why = runner.exit_code([end.status for end in ends], told, made)
+    code, why = runner.exit_code([end.status for end in ends], told, made, doubts)
     device, preset = current.meta["device"]["name"], current.preset
     found = Answer(current.folder, device, preset, ends, sections, told, code, why)
     if telling.volume is Volume.quiet:

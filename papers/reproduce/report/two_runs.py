@@ -74,13 +74,13 @@ def _verdict_on_costs(first: float, second: float) -> str:
     return "equal" if np.isclose(first, second, rtol=1e-9, atol=0.0) else "DIFFERENT"
 
 
-def different_costs(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
-    """Return the instances, a line each, whose optimum is not the same everywhere in two runs.
+def different_costs(*summaries: pd.DataFrame) -> list[str]:
+    """Return the instances, a line each, whose optimum is not the same everywhere in these runs.
 
     All certified costs of one instance must agree, whichever solver and run they come from.
     """
-    both = pd.concat([first, second])
-    costs = both[both["metric"].isin(_OBJECTIVES) & (both["status"] == "ok")]
+    rows = pd.concat(summaries)
+    costs = rows[rows["metric"].isin(_OBJECTIVES) & (rows["status"] == "ok")]
     costs = costs.assign(maximize=costs["options"].str.contains("maximize=True"))
     found = []
     for key, group in costs.groupby(["family", "n", "label", "seed", "maximize"], sort=True):

@@ -83,7 +83,7 @@ class Choice:
 
 
 class Listener(Protocol):
-    """Who watches a run; see `papers.reproduce.terminal.Live`."""
+    """Who watches a run; see `papers.reproduce.screen.live.Live`."""
 
     def begins(self, job: Job) -> None:
         """A cell begins."""
@@ -581,7 +581,10 @@ def statuses(run: Run) -> list[str]:
 
 
 def exit_code(
-    found: Sequence[str], problems: Sequence[str] = (), pictures: bool = False
+    found: Sequence[str],
+    problems: Sequence[str] = (),
+    pictures: bool = False,
+    doubts: Sequence[str] = (),
 ) -> tuple[int, str]:
     """Return the exit code and its meaning.
 
@@ -593,16 +596,20 @@ def exit_code(
         What could not be made.
     pictures : bool
         Whether an experiment made pictures, which are a result without a cell.
+    doubts : sequence of str
+        Proved answers of this run that contradict one another, or an experiment's check.
 
     Returns
     -------
     int
-        1 if a status is ``not-certified``, else 3 for any failure or gap, or if nothing was
-        measured, else 0.
+        1 if a status is ``not-certified`` or there are doubts, else 3 for any failure or gap, or if
+        nothing was measured, else 0.
     str
     """
     if "not-certified" in found:
         return 1, "an answer was not proved"
+    if doubts:
+        return 1, f"checks of the answers failed: {len(doubts)}"
     if bad := [status for status in found if status not in ("ok", "skipped")]:
         return 3, f"{len(bad)} of {len(found)} cells failed or are missing"
     if problems:

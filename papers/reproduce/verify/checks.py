@@ -229,7 +229,7 @@ def check_cells(record: Record) -> Check:
 def check_objectives(record: Record) -> Check:
     """Check that all certified solvers of one instance have one objective."""
     summary = measurements.summarize(record.table)
-    different = two_runs.different_costs(summary, summary.iloc[:0])
+    different = two_runs.different_costs(summary)
     if different:
         return Check("objectives", "failed", _listed(different))
     return Check("objectives", "ok", "all certified solvers of an instance have one objective")

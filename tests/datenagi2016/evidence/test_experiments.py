@@ -187,6 +187,40 @@ def test_the_resident_instance_is_not_mixed_with_others_drawn_on_the_device():
     assert (row.n, row.run_s) == (RESIDENT_SIZE, 0.005)
 
 
+DOUBLES = {"source": "this run", "device": "A", "n": 9, "cost_range": "[0, 2)"}
+
+
+def doubles(*answers):
+    """The table of doubles: (seed, variant, cost) an answer."""
+    return pd.DataFrame(
+        [
+            {**DOUBLES, "seed": seed, "solver": f"tuned {name}", "cost": cost,
+             "certificate": "lp-duals"}
+            for seed, name, cost in answers
+        ]
+    )  # fmt: skip
+
+
+def test_costs_of_two_seeds_are_not_compared_with_each_other():
+    """Planted: three seeds of one size once failed the check that both variants agree."""
+    right = doubles((1, "CU-CLASS", 3.4), (1, "CU-TREE", 3.4), (2, "CU-CLASS", 3.3),
+                    (2, "CU-TREE", 3.3), (3, "CU-TREE", 3.5))  # fmt: skip
+    found = BY_NAME["doubles"].compare(right)
+    assert {c.verdict for c in found} == {"holds"}
+    about_costs = [c.quantity for c in found if c.quantity.startswith("costs of the two")]
+    assert [quantity[-len("seed 1") :] for quantity in about_costs] == ["seed 1", "seed 2"]
+    quantities = [c.quantity for c in found]
+    assert len(set(quantities)) == len(quantities)
+
+
+def test_costs_of_two_variants_that_differ_on_one_matrix_fail():
+    wrong = doubles((1, "CU-CLASS", 3.4), (1, "CU-TREE", 3.4), (2, "CU-CLASS", 3.3),
+                    (2, "CU-TREE", 3.4))  # fmt: skip
+    failed = [c.quantity for c in BY_NAME["doubles"].compare(wrong) if c.verdict == "fails"]
+    assert len(failed) == 1
+    assert failed[0].endswith("seed 2")
+
+
 @pytest.mark.parametrize("name", ["table2", "initial", "fig02", "table3", "fig03", "counts"])
 def test_print_agrees_with_itself(name, as_printed):
     """A claim of print about itself is open only where print contradicts itself."""

@@ -6,9 +6,11 @@ import pytest
 from nightly import first
 
 from papers import PAPERS
+from papers.common.evidence import published
 from papers.reproduce import registry
 from papers.reproduce.registry import UsageError
 from papers.reproduce.report import front
+from papers.reproduce.run import measurements, records
 
 COMPLETE = [name for name in PAPERS if registry.card(name).status == "complete"]
 PAGE = "# x\n\n<!-- answers -->\nstale\n<!-- end -->\nrest\n"
@@ -27,6 +29,23 @@ def test_a_row_is_of_the_records_that_are_there(name):
 @pytest.mark.parametrize("name", first(0, COMPLETE))
 def test_a_row_says_what_its_records_say(name):
     assert front.rows(text())[name] == front.row(name)
+
+
+@pytest.mark.parametrize("name", [*COMPLETE, "synthesis"])
+def test_no_check_of_correctness_fails_on_the_records(name):
+    """Planted: costs of three seeds were compared with one another, and four checks failed."""
+    summary = records.seen_by(name, records.summaries(records.owners(name)))
+    rows = measurements.usable(summary)
+    numbers = published.loader(registry.MODULES[name])
+    found = [
+        (experiment.name, item.quantity, item.verdict)
+        for experiment in registry.experiments(name).values()
+        if experiment.compare is not None and not experiment.unavailable
+        for item in experiment.compare(experiment.table(rows, numbers))
+        if item.kind == "correctness"
+    ]
+    assert found
+    assert [item for item in found if item[2] == "fails"] == []
 
 
 def test_the_answers_stand_before_the_first_heading_with_verdict_sense_and_machine():

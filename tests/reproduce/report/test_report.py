@@ -59,6 +59,28 @@ def test_a_number_changed_in_the_csv_shows(reproduce, finished):
     assert after["tables/toy_steps.csv"] == before["tables/toy_steps.csv"]
 
 
+def test_two_optima_of_one_instance_are_told_and_end_in_their_exit_code(
+    reproduce, smoke_run, tmp_path
+):
+    """Planted: the report said of such answers that they were proved."""
+    folder = tmp_path / "run"
+    shutil.copytree(smoke_run[0], folder)
+    assert reproduce("report", folder).code == 0
+    path = folder / "measurements.csv"
+    table = pd.read_csv(path, keep_default_na=False, dtype=str)
+    costs = table[table["metric"] == "cost"]
+    one = costs[costs.duplicated(["family", "n", "label", "seed"])]["cell"].iloc[0]
+    hit = (table["cell"] == one) & (table["metric"] == "cost")
+    table.loc[hit, "value"] = "98765.0"
+    table.to_csv(path, index=False)
+    again = reproduce("report", folder)
+    assert again.code == 1
+    told = " ".join(again.out.split())
+    assert "problem: different costs: " in told
+    assert "98765" in told
+    assert "exit code 1: checks of the answers failed: 1" in told
+
+
 def test_no_picture_is_made_that_no_page_shows(finished_run):
     """Planted: pictures of tables, which took half of a report's time and of its room."""
     folder = finished_run[0]

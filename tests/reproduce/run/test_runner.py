@@ -106,6 +106,11 @@ def test_exit_codes(found, problems, code):
     assert runner.exit_code(found, problems)[0] == code
 
 
+def test_doubts_are_no_proof():
+    assert runner.exit_code(["ok"], [], doubts=["two costs"])[0] == 1
+    assert runner.exit_code(["failed"], ["a table"], doubts=["two costs"])[0] == 1
+
+
 def test_pictures_are_a_result_without_a_cell():
     assert runner.exit_code([], [], pictures=True)[0] == 0
 
