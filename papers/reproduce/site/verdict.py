@@ -23,8 +23,8 @@ WORDS = (
     (0.95, "hold"),
     (0.75, "mostly hold"),
     (0.4, "hold in part"),
-    (0.1, "mostly do not hold"),
-    (0.0, "do not hold"),
+    (0.1, "are mostly not confirmed"),
+    (0.0, "are not confirmed"),
 )
 """The least share of the comparisons of one kind that agree, and what is then said of the kind."""
 
@@ -136,13 +136,15 @@ def altogether(ruling: Ruling) -> str:
 
 
 def _figures(judged: Sequence[Comparison]) -> str:
-    """Return e.g. ``" (print 3.96, ours 3.561, 3.1 to 4)"`` where there is one figure of each."""
+    """Return e.g. ``" (print 3.9, ours 3.6, 3.1 to 4; within 10 %)"`` of a single figure."""
     pair = (judged[0].published, judged[0].measured)
     if len(judged) > 1 or any(isinstance(value, str) for value in pair):
         return ""
     low, high = judged[0].low, judged[0].high
     spread = "" if low is None or low == high else f", {low:.3g} to {high:.3g}"
-    return f" (print {show_number(pair[0])}, ours {show_number(pair[1])}{spread})"
+    told = f"print {show_number(pair[0])}, ours {show_number(pair[1])}{spread}"
+    tolerance = judged[0].tolerance
+    return f" ({told}; {tolerance})" if tolerance else f" ({told})"
 
 
 def rulings(items: Iterable[tuple[str, Comparison]]) -> list[Ruling]:
@@ -178,7 +180,7 @@ def _ruling(
     ]  # fmt: skip
     for look, number, meaning, short in (
         ("differs", verdicts["differs"], "differ for a cause that was measured", "differ"),
-        ("open", verdicts["open"], "differ, and nobody knows why yet", "open"),
+        ("open", verdicts["open"], "do not agree, and nobody knows why yet", "open"),
         ("not-run", len(known - run), "were not run on this machine", "not run"),
     ):
         if number:

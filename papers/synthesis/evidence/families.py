@@ -95,17 +95,17 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     values = [name for name in rows if name not in (*at, "seed")]
     rows = rows.groupby(at, sort=False)[values].median().reset_index()
     theirs = published(peers.FAMILIES).rename(columns={"label": "cost_range"})
-    optimum = theirs.groupby(["n", "cost_range"])["cost"].median().rename("published_cost")
+    optimum = theirs.groupby(["n", "cost_range"])["cost"].median().rename("peer_cost")
     best = peers.best(theirs, ["n", "cost_range"]).merge(
         optimum.reset_index(), on=["n", "cost_range"]
     )
     best = best.assign(family=np.where(best["cost_range"].isin(FILES), "file", "structured"))
     rows = rows.merge(best, on=["family", "n", "cost_range"], how="left")
     elsewhere = ~rows.index.isin(peers.here(rows).index)
-    rows.loc[elsewhere, "published_best_ms"] = np.nan
+    rows.loc[elsewhere, "best_peer_ms"] = np.nan
     rows["best_peer"] = rows["best_peer"].where(~elsewhere, None)
     measured = [f"{name}_ms" for name in CPU]
-    rows = rows.assign(best_ms=rows[[*measured, "published_best_ms"]].min(axis=1))
+    rows = rows.assign(best_ms=rows[[*measured, "best_peer_ms"]].min(axis=1))
     rows = rows.assign(dense_over_best=rows["dense_ms"] / rows["best_ms"])
     rows = tables.order(
         rows, by=("family", "cost_range", "n"),
@@ -113,8 +113,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     ).rename(columns={"cost_range": "costs"})  # fmt: skip
     return rows[
         ["family", "costs", "n", "source", "device", "dense_ms", "end_to_end_ms", "opt4_ms",
-         *measured, "best_peer", "published_best_ms", "best_ms", "dense_over_best", "barriers",
-         "cost", "published_cost"]
+         *measured, "best_peer", "best_peer_ms", "best_ms", "dense_over_best", "barriers",
+         "cost", "peer_cost"]
     ]  # fmt: skip
 
 
@@ -122,10 +122,10 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
     """Check the optima of the structured instances, and our goals beside the best peer."""
     rows = found[found["family"].isin(("structured", "file"))] if len(found) else found
     judged = []
-    for row in rows.dropna(subset=["published_cost"]).itertuples(index=False) if len(rows) else ():
+    for row in rows.dropna(subset=["peer_cost"]).itertuples(index=False) if len(rows) else ():
         judged.append(
-            correct(f"cost of {row.costs} n={row.n}", float(row.published_cost), float(row.cost),
-                    row.published_cost == row.cost)
+            correct(f"cost of {row.costs} n={row.n}", float(row.peer_cost), float(row.cost),
+                    row.peer_cost == row.cost)
         )  # fmt: skip
     goals = []
     mine = peers.here(rows).dropna(subset=["best_ms"]) if len(rows) else rows

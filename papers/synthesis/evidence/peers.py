@@ -15,8 +15,8 @@ import pandas as pd
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 
-CARD = "H200"
-"""The card of all recorded times, a part of its name."""
+CARD = "NVIDIA H200"
+"""The card of all recorded times. Times of no other card are set beside them."""
 
 RIVAL = "hylac-classical"
 """The fastest of others' GPU codes on uniform costs."""
@@ -27,7 +27,7 @@ UNIFORM, FAMILIES, PRICES = "lap_h200", "families_h200", "prices"
 
 def here(measured: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of kernels that were measured on the peers' card."""
-    return measured[measured["device"].astype(str).str.contains(CARD)]
+    return measured[measured["device"] == CARD]
 
 
 def on_gpu(table: pd.DataFrame) -> pd.DataFrame:
@@ -52,12 +52,12 @@ def best(times: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `by`, ``best_peer`` and ``published_best_ms``.
+        `by`, ``best_peer`` and ``best_peer_ms``.
     """
     medians = times.dropna(subset=["solve_ms"]).groupby([*by, "peer"])["solve_ms"].median()
     rows = medians.reset_index().sort_values([*by, "solve_ms"], kind="stable")
     rows = rows.drop_duplicates(by)
-    return rows.rename(columns={"peer": "best_peer", "solve_ms": "published_best_ms"})
+    return rows.rename(columns={"peer": "best_peer", "solve_ms": "best_peer_ms"})
 
 
 def prices(published: Published) -> dict[str, float]:

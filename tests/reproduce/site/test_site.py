@@ -195,7 +195,10 @@ def test_a_verdict_says_in_which_sense_a_paper_holds():
         *of(["not comparable"] * 9, "time"),
     ]  # fmt: skip
     first, here = verdict.rulings(items)
-    assert first.head == "Counts hold; curve shapes hold in part; speed ratios mostly do not hold"
+    assert (
+        first.head
+        == "Counts hold; curve shapes hold in part; speed ratios are mostly not confirmed"
+    )
     assert first.numbers == "7 of 14 agree, 1 differs, 6 open"
     assert [(part.look, part.number) for part in first.parts] == [
         ("count", 4), ("ratio", 1), ("shape", 2), ("claim", 0), ("differs", 1), ("open", 6),
@@ -230,7 +233,7 @@ def test_main_claims_are_judged_by_the_first_machine_that_can_and_by_the_worst_o
 @pytest.mark.parametrize(
     ("agree", "of_all", "said"),
     [(20, 20, "hold"), (19, 20, "hold"), (18, 20, "mostly hold"), (8, 20, "hold in part"),
-     (7, 20, "mostly do not hold"), (1, 20, "do not hold")],
+     (7, 20, "are mostly not confirmed"), (1, 20, "are not confirmed")],
 )  # fmt: skip
 def test_a_share_has_one_word(agree, of_all, said):
     ruling = verdict.rulings(of(["agrees"] * agree + ["open"] * (of_all - agree)))[0]

@@ -1,9 +1,9 @@
 """`grid_cut` and `minimum_cut` as a whole, from host arrays to the mask, beside CPU codes.
 
 The codes for a CPU are timed end to end: they build their graph of the same arrays, solve it and
-tell the cut. Better codes for one core than PyMaxflow cannot be installed beside it. They were
-measured once on the 18 real grids (`published/cut_peers.csv`): their share of PyMaxflow's time
-there is taken of its time here, of building the graph as of solving.
+tell the cut. Better codes for one core than PyMaxflow are no Python packages, and stand in no
+record. They were measured beside PyMaxflow on the 18 real grids (`published/cut_peers.csv`): their
+share of its time there is taken of its time here, of building the graph as of solving.
 """
 
 from __future__ import annotations

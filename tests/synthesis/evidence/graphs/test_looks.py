@@ -28,8 +28,9 @@ def matrices(table):
 def test_how_many_matrices_one_core_is_done_with(matrices):
     done = int(matrices["ended"].sum())
     alone = int((matrices["looks"] == 0).sum())
-    assert f"Of {matrices['graph'].nunique()} real matrices" in PAGE
-    assert f"{done} of {len(matrices)} are done" in PAGE
+    assert f"{matrices['graph'].nunique()} real matrices, each in its own and in random" in PAGE
+    assert f"are {len(matrices)} graphs" in PAGE
+    assert f"{done} are done before a solver" in PAGE
     assert f"{alone} of them by the greedy pass alone" in PAGE
     assert 0.74 < done / len(matrices) < 0.78  # "three in four"
     assert matrices.loc[matrices["ended"], "looks"].quantile(0.95) < 3  # the last search may exceed
@@ -89,7 +90,7 @@ def test_graphs_that_go_at_once_are_those_that_keep_a_core_busy(matrices):
     assert many.loc[~permuted & ~at_once, "far"].max() < 0.4
     assert many.loc[~permuted & ~at_once, "far"].median() < 0.2
     assert at_once.sum() == 17
-    assert f"On {at_once.sum()} of the 166 the sample says so" in PAGE
+    assert f"are 166 graphs. On {at_once.sum()} of them the sample says so" in PAGE
     gpus = pd.read_csv(HOME / "evidence/graphs/solvers.csv")
     least = gpus.loc[gpus["solver"] == ON_GPU, "ms"].min()
     assert 2 < least < 2.5

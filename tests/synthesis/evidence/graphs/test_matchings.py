@@ -96,7 +96,7 @@ def test_a_matching_that_is_too_small_is_told():
 @pytest.mark.parametrize("device", ["NVIDIA A100", "CPU executor"])
 def test_ecl_mm_stands_beside_its_own_card_alone(device):
     table = table_of(1.0, device=device)
-    assert table["published_ecl_mm_ms"].isna().all()
+    assert table["ecl_mm_ms"].isna().all()
     goals = [item for item in matchings.compare(table) if item.kind == "goal"]
     assert not any("over ECL-MM" in item.quantity for item in goals[device == "CPU executor" :])
     assert (device == "CPU executor") == (goals[0].verdict == "not measured")
