@@ -6,6 +6,7 @@
 | an auction by scales of eps, each ended while rows are free | structured costs |
 | loose pairs are parted, rows take columns in turn again | an optimum needs eps 0 |
 | shortest augmenting paths from the rows that are left | exact |
+| floats: the same paths alone, from the beginning | duals that have outgrown the costs |
 
 The scales are of D. Bertsekas, the turns and the paths Jonker and Volgenant's; to end each scale
 while rows are free is what `papers.synthesis.assignment` does, too (its `Settings.left_free`).
@@ -22,6 +23,8 @@ import numpy as np
 from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu.limits import largest
 from papers.common.model import Assignment, Solver
+from papers.common.problems import assignment_proof
+from papers.common.problems.duals import EPS
 from papers.synthesis.assignment.costs import (
     INFEASIBLE,
     SHARE_OF_OPTIMUM,
@@ -126,8 +129,9 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     Raises
     ------
     ValueError
-        If every complete assignment has a forbidden pair, or if rounding leaves pairs of floats
-        farther above the duals than a proof accepts. The calls then go on to SciPy.
+        If every complete assignment has a forbidden pair, or if float64 does not resolve the costs:
+        the duals prove less than `papers.common.problems.assignment_proof` asks for. The calls then
+        go on to SciPy.
     GivenUpError
         After ``state.seconds``.
     RuntimeError
@@ -135,14 +139,30 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     """
     state.solved = False
     costs, deadline = state.costs, Deadline(state.seconds)
+    n = costs.shape[0]
+    free = np.arange(n, dtype=np.int64)
+    state.column[:], state.row[:], state.v[:] = -1, -1, 0
+    counts = ("bids", "scales", "left_free", "repairs", "scans", "restarts")
+    state.counters = dict.fromkeys(counts, 0)
+    left = _begin(state, free, deadline)
+    if not _end(state, free, left, deadline):
+        if costs.dual.kind == "i":
+            raise RuntimeError(f"pairs are still loose after {state.counters['repairs']} repairs")
+        # A bid of a large cost lowers a dual by as much, and small costs are lost beside it.
+        state.counters["restarts"] = 1
+        state.column[:], state.row[:], state.v[:] = -1, -1, 0
+        free[:] = np.arange(n)
+        if not _end(state, free, n, deadline):
+            raise ValueError("float64 does not resolve these costs: the duals prove too little")
+    state.solved = True
+
+
+def _begin(state: State, free: np.ndarray, deadline: Deadline) -> int:
+    """Match most rows; `free` begins with the others, whose number is returned."""
+    costs, counts = state.costs, state.counters
     n, m = costs.shape
     matrix, v, column, row = costs.matrix, state.v, state.column, state.row
     top = largest(costs.dual)
-    away = top if costs.dual.kind == "f" else costs.dual.type(AWAY)
-    free = np.arange(n, dtype=np.int64)
-    column[:], row[:], v[:] = -1, -1, 0
-    counts = dict.fromkeys(("bids", "scales", "left_free", "repairs", "scans"), 0)
-    state.counters = counts
     if n and n == m:
         steps.column_minima(matrix, v, top)
     left, counts["bids"] = steps.take_in_turn(matrix, v, column, row, free, n, 4 * n, top)
@@ -152,8 +172,22 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         left, bids = steps.take_in_turn(matrix, v, column, row, free, left, 4 * n, top)
         counts["bids"] += bids
     counts["left_free"] = left
-    for counts["repairs"] in range(REPAIRS + 1):
-        share = max(1, LOOKED_AT // max(1, costs.size))
+    return left
+
+
+def _end(state: State, free: np.ndarray, left: int, deadline: Deadline) -> bool:
+    """Match the rows that are left by shortest paths; whether the duals prove the answer.
+
+    Pairs of a square that rounding has left loose are parted and matched anew. A rectangle's are
+    not: a column without a row has to keep the dual that it began with.
+    """
+    costs, counts = state.costs, state.counters
+    n, m = costs.shape
+    matrix, v, column, row = costs.matrix, state.v, state.column, state.row
+    top = largest(costs.dual)
+    away = top if costs.dual.kind == "f" else costs.dual.type(AWAY)
+    share = max(1, LOOKED_AT // max(1, costs.size))
+    for counts["repairs"] in range((REPAIRS if n == m else 0) + 1):
         for begin in range(0, left, share):
             deadline.check(f"{n - left + begin} rows of {n}", reached=counts)
             end = min(left, begin + share)
@@ -162,21 +196,17 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
                 raise ValueError(INFEASIBLE)
             counts["scans"] += scans
         if _is_tight(state, top):
-            break
+            return costs.dual.kind == "i" or _is_proved(state)
         left = steps.keep_tight(matrix, v, state.u, column, row, free, costs.loose, top)
-    else:
-        message = f"{left} pairs are still loose after {REPAIRS} repairs"
-        if costs.dual.kind == "f":
-            raise ValueError(f"{message}: float64 does not resolve these costs")
-        raise RuntimeError(message)
-    state.solved = True
+    return False
 
 
 def _is_tight(state: State, top: Any) -> bool:
     """Set the rows' duals; whether the pairs lie above them by no more than a proof allows.
 
     Integers leave nothing. Floats may leave each pair `Costs.loose`, or all of them a share of
-    their sum, which is a seventh of what proofs accept (`costs.loose_slack`).
+    their sum, which is a seventh of what proofs accept (`costs.loose_slack`). This is their
+    distance as float64 computes it: `_is_proved` says what it is worth.
     """
     costs = state.costs
     if not costs.size:
@@ -184,6 +214,30 @@ def _is_tight(state: State, top: Any) -> bool:
     slack, total = steps.slack_of(costs.matrix, state.v, state.u, state.column, top)
     return bool(slack <= max(costs.loose * costs.shape[0], SHARE_OF_OPTIMUM * abs(total))
                 if costs.dual.kind == "f" else slack == 0)  # fmt: skip
+
+
+def _is_proved(state: State) -> bool:
+    """Whether the duals of floats prove the answer, whatever was rounded on the way to them.
+
+    A row's dual is its least distance, rounded once, so no pair undercuts it by more than its last
+    digit; and all sums here are off by no more than a last digit of all terms for each of them.
+    Where these bounds do not suffice, the proof looks at all costs.
+    """
+    costs, u, v = state.costs, state.u, state.v
+    n, m = costs.shape
+    if not costs.size:
+        return True
+    chosen = costs.matrix[np.arange(n), state.column]
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes, share = np.abs(u).sum() + np.abs(v).sum(), np.abs(chosen).sum()
+        gap = abs(chosen.sum() - u.sum() - v.sum()) + (2 * n + m) * EPS * (sizes + share)
+        if n < m:  # no column's dual may be positive, and 0 where it has no row
+            gap += np.abs(v[(state.row < 0) | (v > 0)]).sum()
+    if gap <= assignment_proof.FLOAT_TOLERANCE * share:
+        return True
+    assert costs.cost is not None  # on this side costs are the caller's
+    answer = finish(costs, state.column, u, v, {})
+    return assignment_proof.assignment(costs.cost, answer).ok
 
 
 def _scale(state: State, free: np.ndarray, deadline: Deadline) -> None:
@@ -215,7 +269,8 @@ def download(state: State) -> Assignment:
     """Return the assignment with its duals.
 
     Its counters: ``bids``, ``scales``, ``left_free`` (rows that the paths began with),
-    ``repairs``, ``scans`` (rows that paths have looked at).
+    ``repairs``, ``scans`` (rows that paths have looked at), ``restarts`` (1 if paths alone have
+    matched all rows in the end).
 
     Raises
     ------
