@@ -32,6 +32,11 @@ INT32, INT64, FLOAT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.floa
 
 INFEASIBLE = "cost matrix is infeasible: every complete assignment has a forbidden pair"
 
+
+class UnresolvedError(ValueError):
+    """Floats whose sizes are so far apart that float64 does not resolve them, by this solver."""
+
+
 SHARE_OF_OPTIMUM, SHARE_OF_RANGE = 2.0**-36, 2.0**-46
 
 

@@ -16,7 +16,14 @@ from papers.common.model import Assignment, GivenUpError
 from papers.common.problems.assignment import as_matrix
 from papers.common.problems.costs_on_device import ResidentCosts
 from papers.synthesis.assignment import sending
-from papers.synthesis.assignment.costs import INFEASIBLE, Costs, as_they_are, finish, prepare
+from papers.synthesis.assignment.costs import (
+    INFEASIBLE,
+    Costs,
+    UnresolvedError,
+    as_they_are,
+    finish,
+    prepare,
+)
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
 from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
@@ -177,8 +184,10 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         If every complete assignment has a forbidden pair.
     GivenUpError
         If the time is over.
+    papers.synthesis.assignment.costs.UnresolvedError
+        If a bound on the work was met because floats are rounded. The calls then go on to SciPy.
     RuntimeError
-        If a bound on the work was met, which is a fault.
+        If one was met with integers, which is a fault.
     """
     if state.workspace is not None:
         start(state)
@@ -213,7 +222,10 @@ def end(state: State) -> None:
         message = f"gave up after {state.seconds:.1f} s and {in_words(reached)}"
         raise GivenUpError(message, 1000 * state.seconds, reached)
     if status != Status.SOLVED:
-        raise RuntimeError(f"the search has not ended within its bounds: {_reached(state)}")
+        message = f"the search has not ended within its bounds: {_reached(state)}"
+        if state.costs.dual.kind == "f":
+            raise UnresolvedError(f"{message}: float64 does not resolve these costs")
+        raise RuntimeError(message)
     state.solved = True
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError
 from papers.common.problems.assignment import refuse_sparse
-from papers.synthesis.calls.assignment_duals import duals_of
+from papers.synthesis.assignment.costs import UnresolvedError
+from papers.synthesis.calls.assignment_duals import are_small, duals_of, hold
 from papers.synthesis.calls.choice import (
     Choice,
     Machine,
@@ -220,12 +221,12 @@ def _solve(placed: Placed, wishes: Wishes) -> Solved:
         n, m = array.shape
         wishes.say(choice, f"{n} x {m} {array.dtype} on the {placed.place}")
     if choice.solver == "scipy":
-        return by_scipy(placed.on_host(), wishes)
+        return _with_duals_that_hold(placed, by_scipy(placed.on_host(), wishes), wishes)
     try:
         data = _data(placed, choice, wishes)
         if choice.solver == DENSE and not wishes.duals:
             return _pairs_by_dense(placed, data, wishes)
-        return by_solver(choice.solver, data, wishes)
+        return _with_duals_that_hold(placed, by_solver(choice.solver, data, wishes), wishes)
     except (ValueError, TypeError) as refusal:
         if wishes.solver is not None:
             raise
@@ -272,14 +273,70 @@ def _second_choice(
     if choice.solver not in (first, "scipy"):
         wishes.say(choice, f"{first} refuses ({refusal}), so instead")
         try:
-            return by_solver(choice.solver, host, wishes)
+            return _with_duals_that_hold(placed, by_solver(choice.solver, host, wishes), wishes)
         except ValueError as other:
             refusal = other
     if question.has("rounded") or question.has("limited"):
         raise refusal
     last = Choice("scipy", "its answers and its errors are the contract")
     wishes.say(last, f"that refuses ({refusal}), so instead")
-    return by_scipy(host, wishes)
+    return _with_duals_that_hold(placed, by_scipy(host, wishes), wishes)
+
+
+UNRESOLVED = (
+    "float64 does not resolve duals of these costs: none that were found prove the assignment; "
+    "without return_duals it can be had"
+)
+
+
+def _with_duals_that_hold(placed: Placed, solved: Solved, wishes: Wishes) -> Solved:
+    """Return the answer, with duals derived from its pairs if its own prove too little.
+
+    Raises
+    ------
+    ValueError
+        If the derived ones do so, too.
+    """
+    u, v = solved.row_duals, solved.column_duals
+    if not wishes.duals or placed.array.dtype.kind != "f" or u is None or v is None:
+        return solved
+    if are_small(u, v):
+        return solved
+    host, pairs = placed.on_host(), (solved.row_ind, solved.col_ind)
+    if hold(host, pairs, (u, v), wishes.maximize):
+        return solved
+    derived = duals_of(host, *pairs, wishes.maximize)
+    if derived is None or not hold(host, pairs, derived, wishes.maximize):
+        raise ValueError(UNRESOLVED)
+    return Solved(*pairs, *derived)
+
+
+def _unless_unresolved(choice: Choice, data: Any, wishes: Wishes) -> Solved | None:
+    """Solve many matrices at once; None where each has to be solved by itself."""
+    try:
+        return by_solver(choice.solver, data, wishes)
+    except UnresolvedError:
+        if wishes.solver is not None:
+            raise
+        return None
+
+
+def _is_sure(solved: Solved, dtype: np.dtype, wishes: Wishes) -> bool:
+    """Whether the duals of a batch, if they are asked for, are small beside all optima."""
+    u, v = solved.row_duals, solved.column_duals
+    if not wishes.duals or dtype.kind != "f" or u is None or v is None:
+        return True
+    return bool(are_small(u, v).all())
+
+
+def _one_of_batch(placed: Placed, solved: Solved, wishes: Wishes) -> Solved:
+    """Return an answer of a batch; the matrix is solved by itself if its duals prove too little."""
+    try:
+        return _with_duals_that_hold(placed, solved, wishes)
+    except ValueError:
+        if wishes.solver is not None:
+            raise
+        return _solve(placed, wishes)
 
 
 def question_of(
@@ -443,7 +500,16 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     if choice is not None:
         kind = placed.array.dtype.name
         wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
-        return _back(placed, by_solver(choice.solver, _stack(placed, choice), wishes), wishes)
+        found = _unless_unresolved(choice, _stack(placed, choice), wishes)
+        if found is not None and _is_sure(found, placed.array.dtype, wishes):
+            return _back(placed, found, wishes)
+        if found is not None:
+            lines = zip(placed.on_host(), *found[:4], strict=True)  # type: ignore[arg-type]
+            each = [
+                _one_of_batch(Placed(matrix, "host", placed.back), Solved(*line), wishes)
+                for matrix, *line in lines
+            ]
+            return _back(placed, _stacked(each, placed.on_host()), wishes)
     host = placed.on_host()
     answers = []
     for each in host:
@@ -491,10 +557,15 @@ def _choice_of_batch(arrays: list[Any], where: str, wishes: Wishes) -> Choice | 
 def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[Any, ...]]:
     """Solve matrices of any sizes by `BATCH`, and take each answer back to its place."""
     wishes.say(choice, f"{len(several)} matrices")
-    found = by_solver(BATCH, [placed.on_host() for placed in several], wishes)
+    found = _unless_unresolved(choice, [placed.on_host() for placed in several], wishes)
+    if found is None:
+        return [_one(each, wishes) for each in several]
     duals = found.row_duals, found.column_duals
     lines: Any = zip(found.row_ind, found.col_ind, *duals, strict=True)  # type: ignore[arg-type]
-    return [_back(p, Solved(*line), wishes) for p, line in zip(several, lines, strict=True)]
+    return [
+        _back(placed, _one_of_batch(placed, Solved(*line), wishes), wishes)
+        for placed, line in zip(several, lines, strict=True)
+    ]
 
 
 def _back(placed: Placed, solved: Solved, wishes: Wishes) -> tuple[Any, ...]:

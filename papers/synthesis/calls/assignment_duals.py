@@ -1,4 +1,4 @@
-"""Duals of an optimal assignment that came without any.
+"""Duals of an optimal assignment that came without any, or with some that prove nothing.
 
 With the rows and columns of an optimal assignment, `v[j]` is the length of the shortest exchange
 that gets column j its row's place elsewhere: the distances of a graph with one arc for every pair,
@@ -9,9 +9,56 @@ from __future__ import annotations
 
 import numpy as np
 
+from papers.common.model import Assignment
+from papers.common.problems.assignment import total_cost
+
+OUTGROWN = 2.0**9
+"""Float duals whose sizes add up to at most so many times their sum, which is the optimum, are
+taken at their solver's word: a thousand roundings of each stay below what a proof tolerates."""
+
 SHARE_OF_COST, SHARE_OF_DUALS = 2.0**-40, 2.0**-50
 """Floats: a dual is lowered only by more than this share of the mean assigned cost, or of the
 largest dual. Over all rows that is a hundredth of what the proof tolerates."""
+
+
+def are_small(row_duals: np.ndarray, column_duals: np.ndarray) -> np.ndarray:
+    """Return of one or of many problems whether their duals are beside the optimum (`OUTGROWN`).
+
+    Parameters
+    ----------
+    row_duals, column_duals : float64[..., n] and float64[..., m]
+
+    Returns
+    -------
+    bool[...]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        optimum = np.abs(row_duals.sum(axis=-1) + column_duals.sum(axis=-1))
+        sizes = np.abs(row_duals).sum(axis=-1) + np.abs(column_duals).sum(axis=-1)
+        return np.asarray((sizes <= OUTGROWN * optimum) & np.isfinite(sizes) & (optimum > 0))
+
+
+def hold(
+    cost: np.ndarray, pairs: tuple[np.ndarray, ...], duals: tuple[np.ndarray, ...], maximize: bool
+) -> bool:
+    """Return whether duals prove an assignment.
+
+    Large costs in the place of forbidden pairs may have made float duals so large that their solver
+    has not seen what it rounded.
+
+    Parameters
+    ----------
+    cost : float[n, m]
+    pairs : (int64[k], int64[k])
+        Rows and columns.
+    duals : (float64[n], float64[m])
+    maximize : bool
+    """
+    from papers.common.problems import assignment_proof  # Numba's compiler, which few calls need
+
+    total = total_cost(cost[pairs])
+    answer = Assignment(pairs[0], pairs[1], total, duals[0], duals[1], maximize)
+    return assignment_proof.assignment(cost, answer).ok
 
 
 def duals_of(
@@ -55,6 +102,9 @@ def _of_rows(cost: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """Return the duals where every row is assigned, ``n <= m``; `column` is each row's."""
     n, m = cost.shape
     chosen = cost[np.arange(n), column]
+    with np.errstate(over="ignore"):
+        if cost.dtype.kind == "f" and not np.abs(chosen).sum() < np.inf:
+            return None  # nothing would be small beside it
     row = np.full(m, -1)
     row[column] = np.arange(n)
     v = np.zeros(m, cost.dtype)

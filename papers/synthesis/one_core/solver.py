@@ -29,6 +29,7 @@ from papers.synthesis.assignment.costs import (
     INFEASIBLE,
     SHARE_OF_OPTIMUM,
     Costs,
+    UnresolvedError,
     finish,
     prepare,
 )
@@ -129,9 +130,10 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     Raises
     ------
     ValueError
-        If every complete assignment has a forbidden pair, or if float64 does not resolve the costs:
-        the duals prove less than `papers.common.problems.assignment_proof` asks for. The calls then
-        go on to SciPy.
+        If every complete assignment has a forbidden pair.
+    papers.synthesis.assignment.costs.UnresolvedError
+        If the duals prove less than `papers.common.problems.assignment_proof` asks for. The calls
+        then go on to SciPy.
     GivenUpError
         After ``state.seconds``.
     RuntimeError
@@ -153,7 +155,9 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         state.column[:], state.row[:], state.v[:] = -1, -1, 0
         free[:] = np.arange(n)
         if not _end(state, free, n, deadline):
-            raise ValueError("float64 does not resolve these costs: the duals prove too little")
+            raise UnresolvedError(
+                "float64 does not resolve these costs: the duals prove too little"
+            )
     state.solved = True
 
 

@@ -131,13 +131,9 @@ def test_large_costs_in_the_place_of_forbidden_pairs(shape, large):
         cost = stand_ins(shape, seed, large)
         rows, columns = scipys(cost)
         expected = cost[rows, columns].sum()
-        try:
-            answer = solve(cost)
-        except ValueError as error:
-            assert "prove too little" in str(error)
-        else:
-            assert assignment_proof.assignment(cost, answer, False).ok
-            assert answer.cost == pytest.approx(expected, rel=1e-9)
+        answer = solve(cost)
+        assert assignment_proof.assignment(cost, answer, False).ok
+        assert answer.cost == pytest.approx(expected, rel=1e-9)
         rows, columns, u, v = linear_sum_assignment(cost, device="cpu", return_duals=True)
         assert cost[rows, columns].sum() == pytest.approx(expected, rel=1e-9)
         slack = cost - u[:, None] - v
@@ -151,11 +147,7 @@ def test_costs_of_many_sizes():
     for seed in range(50, 70):
         cost = 10.0 ** np.random.default_rng(seed).integers(-10, 10, (128, 128))
         rows, columns = scipys(cost)
-        try:
-            answer = solve(cost)
-        except ValueError as error:
-            assert "prove too little" in str(error)
-            continue
+        answer = solve(cost)
         restarted += answer.counters["restarts"]
         assert assignment_proof.assignment(cost, answer, False).ok
         assert answer.cost == pytest.approx(cost[rows, columns].sum(), rel=1e-9)

@@ -1,0 +1,113 @@
+"""Duals of floats whose sizes are far apart: they prove the answer, or a named error says why."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment as scipys
+
+from papers import linear_sum_assignment
+from papers.common.model import Assignment
+from papers.common.problems import assignment_proof
+from papers.synthesis.assignment.costs import UnresolvedError
+from papers.synthesis.calls import assignment as calls
+from papers.synthesis.calls.assignment_duals import are_small
+
+NAMED = ("lopes2019:cpu_sp", "synthesis:dense", "synthesis:batch", "lupinska_costscale:batch", None)
+
+
+def proof_of(cost, answer, maximize=False):
+    rows, columns, u, v = answer
+    total = float(cost[rows, columns].sum())
+    return assignment_proof.assignment(cost, Assignment(rows, columns, total, u, v, maximize))
+
+
+@pytest.mark.parametrize("solver", NAMED)
+@pytest.mark.parametrize(
+    "cost", [[[1e17], [0.16]], [[1e17, 0.5], [0.4, 1e17]], [[0.5, 1e15, 3.0], [1e15, 0.25, 1e15]]]
+)
+def test_large_costs_in_the_place_of_forbidden_pairs(solver, cost):
+    cost = np.array(cost)
+    answer = linear_sum_assignment(cost, solver=solver, return_duals=True)
+    proof = proof_of(cost, answer)
+    assert proof.ok, proof.reason
+    expected = scipys(cost)
+    assert cost[answer[0], answer[1]].sum() == pytest.approx(cost[expected].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["synthesis:batch", None])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_batches_of_them(solver, as_list):
+    g = np.random.default_rng(4)
+    costs = np.where(g.random((5, 6, 6)) < 0.8, 1e16, g.random((5, 6, 6)))
+    costs[:, np.arange(6), np.arange(6)] = g.random((5, 6))
+    given = list(costs) if as_list else costs
+    answers = linear_sum_assignment(given, solver=solver, return_duals=True)
+    each = answers if as_list else zip(*answers, strict=True)
+    for cost, answer in zip(costs, each, strict=True):
+        proof = proof_of(cost, answer)
+        assert proof.ok, proof.reason
+
+
+def spoilt(right):
+    """The planted fault: a solver's row duals are off by a unit, and all duals are large."""
+
+    def by_solver(name, data, wishes):
+        found = right(name, data, wishes)
+        if found.row_duals is None:
+            return found
+        u, v = found.row_duals + 1e15 + 1, found.column_duals - 1e15
+        return found._replace(row_duals=u, column_duals=v)
+
+    return by_solver
+
+
+def test_duals_that_prove_nothing_are_replaced(monkeypatch):
+    cost = np.random.default_rng(2).random((150, 150))
+    monkeypatch.setattr(calls, "by_solver", spoilt(calls.by_solver))
+    answer = linear_sum_assignment(cost, device="cpu", return_duals=True)
+    assert np.abs(answer[2]).max() < 2
+    assert proof_of(cost, answer).ok
+
+
+def test_duals_that_nobody_finds_are_an_error_by_name(monkeypatch):
+    cost = np.random.default_rng(2).random((150, 150))
+    monkeypatch.setattr(calls, "by_solver", spoilt(calls.by_solver))
+    monkeypatch.setattr(calls, "duals_of", lambda *_: None)
+    with pytest.raises(ValueError, match="without return_duals it can be had"):
+        linear_sum_assignment(cost, solver="synthesis:one_core", return_duals=True)
+    monkeypatch.setattr(calls, "by_solver", refusing)
+    rows, columns = linear_sum_assignment(cost, device="cpu")
+    assert cost[rows, columns].sum() == pytest.approx(cost[scipys(cost)].sum())
+
+
+def refusing(name, data, wishes):
+    """A solver whose bound was met."""
+    raise UnresolvedError("float64 does not resolve these costs")
+
+
+def test_a_batch_that_is_refused_is_solved_one_by_one(monkeypatch):
+    """What a bound on the work ends goes on by a slower way, unless the solver was named."""
+    costs = np.random.default_rng(3).random((4, 7, 7))
+    monkeypatch.setattr(calls, "by_solver", refusing)
+    monkeypatch.setattr(
+        calls, "_choice_of_batch", lambda *_: calls.Choice("synthesis:batch", "planted")
+    )
+    _, columns = linear_sum_assignment(costs)
+    answers = linear_sum_assignment(list(costs))
+    for cost, line, (_, other) in zip(costs, columns, answers, strict=True):
+        expected = scipys(cost)[1]
+        assert line.tolist() == other.tolist() == expected.tolist()
+    with pytest.raises(UnresolvedError):
+        linear_sum_assignment(costs, solver="synthesis:batch")
+
+
+def test_an_overflow_of_duals_is_named():
+    cost = np.array([[-1.05e308, 6.7e307], [-1.69e308, 9.65e307]])
+    with pytest.raises(ValueError, match="overflow"):
+        linear_sum_assignment(cost, return_duals=True)
+
+
+def test_duals_are_small_beside_their_optimum_or_not():
+    u = np.array([[1.0, 2.0], [1e9, 1.0], [0.0, 0.0]])
+    v = np.array([[0.5, 0.0], [-1e9, 0.0], [0.0, 0.0]])
+    assert are_small(u, v).tolist() == [True, False, False]
+    assert not are_small(np.array([np.inf]), np.array([1.0]))
