@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def check_seconds(seconds: Any) -> None:
     ValueError
         If it is neither None nor a positive number.
     """
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    number = isinstance(seconds, Real) and not isinstance(seconds, bool | np.bool_)
     if seconds is not None and not (number and seconds > 0):
         raise ValueError(f"seconds={seconds!r} is no positive number")
 

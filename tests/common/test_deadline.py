@@ -31,13 +31,13 @@ def test_no_deadline_never_does(clock):
     limit.check("nothing")
 
 
-@pytest.mark.parametrize("seconds", [0, -1, True, "1", float("nan")])
+@pytest.mark.parametrize("seconds", [0, -1, True, np.True_, "1", float("nan"), 1j])
 def test_what_is_no_time(seconds):
     with pytest.raises(ValueError, match="seconds="):
         deadline.check_seconds(seconds)
 
 
-@pytest.mark.parametrize("seconds", [None, 1, 0.25])
+@pytest.mark.parametrize("seconds", [None, 1, 0.25, np.int64(2), np.float32(0.5)])
 def test_what_is_a_time(seconds):
     deadline.check_seconds(seconds)
 

@@ -177,11 +177,7 @@ def _of_sparse(graph: Any) -> Any:
     if graph.ndim != 2:
         raise GraphError(f"a graph is a matrix of two dimensions, not {graph.ndim}")
     if graph.format in ("csr", "csc"):
-        by = "rows" if graph.format == "csr" else "columns"
-        # SciPy allows room behind the last entry.
-        indices = graph.indices[: max(0, int(graph.indptr[-1]))] if graph.indptr.size else []
-        indices = np.asarray(indices)
-        _check(graph.indptr, indices, graph.shape, by)
+        indices = check_sparse(graph)
         make = csr_array if graph.format == "csr" else csc_array
         return make((np.ones(indices.size, np.int8), indices, graph.indptr), shape=graph.shape)
     if graph.format == "lil":
@@ -192,14 +188,38 @@ def _of_sparse(graph: Any) -> Any:
             other.eliminate_zeros()
     except (ValueError, IndexError) as error:
         raise GraphError(f"a broken {graph.format} matrix: {error}") from error
-    if other.row.size:
-        for name, places, size in (
-            ("row", other.row, other.shape[0]),
-            ("column", other.col, other.shape[1]),
-        ):
-            if places.min() < 0 or places.max() >= size:
-                raise GraphError(f"a {name} index lies outside 0 .. {size - 1}")
+    check_sparse(other)
     return coo_array((np.ones(other.row.size, np.int8), (other.row, other.col)), shape=other.shape)
+
+
+def check_sparse(graph: Any) -> np.ndarray:
+    """Check the index arrays of SciPy's matrix, which SciPy's own codes follow unseen.
+
+    Parameters
+    ----------
+    graph : sparse array or matrix [rows, columns] in CSR, CSC or COO format
+
+    Returns
+    -------
+    int[nnz]
+        Its column indices (CSC: row indices), without the room that SciPy allows behind the last.
+
+    Raises
+    ------
+    GraphError
+    """
+    if graph.format == "coo":
+        for name, places, size in zip(
+            ("row", "column"), (graph.row, graph.col), graph.shape, strict=True
+        ):
+            if places.size and (places.min() < 0 or places.max() >= size):
+                raise GraphError(f"a {name} index lies outside 0 .. {size - 1}")
+        return np.asarray(graph.col)
+    indices = graph.indices[: max(0, int(graph.indptr[-1]))] if graph.indptr.size else []
+    indices = np.asarray(indices)
+    by = "rows" if graph.format == "csr" else "columns"
+    _check(graph.indptr, indices, graph.shape, by)
+    return indices
 
 
 def _check_lists(graph: Any) -> None:

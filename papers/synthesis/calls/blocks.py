@@ -67,8 +67,13 @@ def blocks_of(
     columns = np.zeros(graph.columns, np.int64)  # free ones are in the wide block
     matched = np.flatnonzero(column_match >= 0)
     columns[matched] = rows[column_match[matched]]
+    row_order = np.argsort(rows, kind="stable")
+    place = np.empty(graph.rows, np.int64)
+    place[row_order] = np.arange(graph.rows)
+    behind = np.full(graph.columns, -1)  # matched columns follow their rows, free ones stand first
+    behind[matched] = place[column_match[matched]]
     return (
-        np.argsort(rows, kind="stable"), np.argsort(columns, kind="stable"),
+        row_order, np.lexsort((behind, columns)),
         _ends(rows, blocks + 2), _ends(columns, blocks + 2),
     )  # fmt: skip
 

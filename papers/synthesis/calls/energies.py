@@ -90,14 +90,19 @@ def energy_of(unary: np.ndarray, arcs: Any, metric: Any, connectivity: int) -> E
     names = (FOUR if connectivity == 4 else EIGHT)[::2]
     weights = {name: _weights(arcs, name, names, shape) for name in names}
     heaviest = int(distances.max(initial=0)) * sum(int(w.max()) for w in weights.values())
-    if 4 * unary[:, :, 0].size * (2 * heaviest + int(np.abs(unary).max())) >= CAPACITY_LIMIT:
+    dearest = max(int(unary.max()), -int(unary.min()))
+    if 4 * unary[:, :, 0].size * (2 * heaviest + dearest) >= CAPACITY_LIMIT:
         raise NetworkError("the energies add up to 2**60 or more")
     return Energy(unary, weights, distances)
 
 
 def _whole(values: Any, name: str) -> np.ndarray:
-    """Return whole numbers of either sign as int64."""
+    """Return whole numbers of either sign as int64; none is as large as an energy may be."""
     array = np.asarray(values)
+    if array.size and array.dtype.kind in "iuf":
+        most, least = array.max(), array.min()
+        if np.isfinite([most, least]).all() and max(int(most), -int(least)) >= CAPACITY_LIMIT:
+            raise NetworkError(f"{name} holds a value of 2**62 or more in size: energies overflow")
     if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
         array = array.astype(np.int64)
     if array.dtype.kind not in "biu":

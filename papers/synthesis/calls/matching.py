@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from papers.common.deadline import check_seconds
+from papers.common.problems.graph import check_sparse
 from papers.synthesis.calls.choice import Choice, Machine, Question, choose, solver_of
 from papers.synthesis.calls.places import Placed, is_on_device, place
 
@@ -283,6 +284,7 @@ def _by_scipy(matrix: Any, perm_type: str, seconds: float | None) -> np.ndarray:
 
     if seconds is not None:
         raise ValueError("solver='scipy' takes no seconds: its code cannot be stopped")
+    check_sparse(matrix)
     return scipys(matrix, perm_type)
 
 

@@ -212,3 +212,17 @@ def test_bad_input_is_named(message):
     given = {"unary": np.zeros((2, 2, 2), int), "arcs": 1, **WRONG[message]}
     with pytest.raises(NetworkError, match=message):
         alpha_expansion(**given)
+
+
+@pytest.mark.parametrize(
+    "unary",
+    [np.array([[[2**63, 5]]], np.uint64), np.array([[[1e300, 5]]]), np.full((2, 2, 2), -(2**63)),
+     np.array([[[2.0**64, 2.0**63]]])],
+    ids=["uint64", "float", "int64", "both"],
+)  # fmt: skip
+def test_costs_that_wrap_are_named(unary):
+    """Planted: they became other numbers, and the dearer label was taken."""
+    with pytest.raises(NetworkError, match=r"unary .* 2\*\*62 or more"):
+        alpha_expansion(unary, 1)
+    with pytest.raises(NetworkError, match=r"metric .* 2\*\*62 or more"):
+        alpha_expansion(np.zeros((2, 2, 2), int), 1, np.array([[0, 1e19], [1e19, 0]]))

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csc_array, csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 from scipy.sparse.csgraph import structural_rank as scipys_rank
 from synthesis.calls.arrays import SparseOnDevice
@@ -56,6 +56,7 @@ def assert_blocks(dense, blocks):
             assert high > wide or wide == high == 0
         else:
             assert high == wide > 0
+            assert block.diagonal().all()
             assert is_irreducible(block)
 
 
@@ -142,6 +143,31 @@ def test_cover_rank_and_blocks_of_random_graphs():
         assert_blocks(dense, dulmage_mendelsohn(graph, matching))
 
 
+def test_square_blocks_have_a_matched_diagonal():
+    """Planted: rows and columns of a block each stood in an order of their own."""
+    dense = ~np.eye(3, dtype=bool)
+    assert_blocks(dense, dulmage_mendelsohn(csr_array(dense.astype(int))))
+
+
+@pytest.mark.parametrize("solver", ["scipy", None])
+@pytest.mark.parametrize("make", [csr_array, csc_array, coo_array])
+def test_a_broken_graph_is_an_error_by_name(solver, make):
+    """Planted: SciPy follows an index as it is, into memory of others."""
+    graph = make(np.eye(3, dtype=int))
+    for wrong in (-1, 3, 10**9):
+        broken = graph.copy()
+        if make is coo_array:
+            broken.coords[1][0] = wrong
+        else:
+            broken.indices[0] = wrong
+        with pytest.raises(ValueError, match="outside"):
+            maximum_bipartite_matching(broken, solver=solver)
+    if make is not coo_array:
+        graph.indptr[1] = 3
+        with pytest.raises(ValueError, match="decreases"):
+            maximum_bipartite_matching(graph, solver=solver)
+
+
 def test_a_long_chain_of_blocks_needs_no_recursion():
     n = 3000
     places = np.arange(n)
@@ -166,8 +192,14 @@ def test_planted_blocks_are_found():
     dense = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], bool)
     blocks = dulmage_mendelsohn(csr_array(dense.astype(int)))
     assert_blocks(dense, blocks)
-    blocks.row_order[:2] = blocks.row_order[1::-1]  # the same block, so nothing is wrong
+    for order in (blocks.row_order, blocks.column_order):  # the same block, so nothing is wrong
+        order[:2] = order[1::-1].copy()
     assert_blocks(dense, blocks)
+    skew = blocks.row_order.copy()
+    blocks.row_order[:] = np.roll(skew, 1)
+    with pytest.raises(AssertionError):  # rows that stand beside others' columns
+        assert_blocks(dense, blocks)
+    blocks.row_order[:] = skew
     with pytest.raises(AssertionError):  # two blocks of one
         assert_blocks(np.triu(dense), blocks)
     with pytest.raises(AssertionError):  # an entry below
