@@ -40,6 +40,24 @@ class Deadline:
         self.unit = unit
         self.began = time.perf_counter()
 
+    def left(self, progress: str) -> float | None:
+        """Return the seconds that are left for what comes next; None where time is no limit.
+
+        Parameters
+        ----------
+        progress : str
+            As of `check`.
+
+        Raises
+        ------
+        GivenUpError
+            If none are.
+        """
+        self.check(progress)
+        if self.seconds is None:
+            return None
+        return max(1e-9, self.seconds - (time.perf_counter() - self.began))
+
     def check(self, progress: str, done: int = 0, reached: Mapping[str, int] | None = None) -> None:
         """Give up if the time is over, or if more work is done than the bound allows.
 

@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from numba import njit
 
+from papers.common.deadline import Deadline
 from papers.common.problems.graph import Graph
 from papers.deveci_matching.baselines.pfp import JIT, augment
 from papers.deveci_matching.beyond.lines import Lines
@@ -91,7 +92,7 @@ class Looked:
         left, _ = enlarge(self.indptr, self.indices, self.match, self.across_match, limit)
         return not left
 
-    def solved(self, solver: Any, seconds: float | None) -> tuple[np.ndarray, np.ndarray]:
+    def solved(self, solver: Any, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
         """Return a maximum matching, by a solver that goes on from the one that is there.
 
         The solver's columns, from which it searches, are the shorter side: of the longer one many
@@ -101,7 +102,8 @@ class Looked:
         ----------
         solver : solver of a registry
             With ``upload``, ``run`` and ``download``.
-        seconds : float, optional
+        deadline : Deadline
+            Of the call; what brings the graph into the solver's form takes its time, too.
 
         Returns
         -------
@@ -110,11 +112,11 @@ class Looked:
         lines = self.match.size
         few = lines <= self.across
         mine = (self.across_match, self.match) if few else (self.match, self.across_match)
-        limit = {} if seconds is None else {"seconds": seconds}
-        if solver.name == TURNS:
-            state = solver.upload(self._as_lines(few), initial=Known(*mine), **limit)
-        else:
-            state = solver.upload(self._as_graph(few), initial=mine, **limit)
+        turns = solver.name == TURNS
+        graph = self._as_lines(few) if turns else self._as_graph(few)
+        left = deadline.left("a greedy pass over the graph")
+        limit = {} if left is None else {"seconds": left}
+        state = solver.upload(graph, initial=Known(*mine) if turns else mine, **limit)
         solver.run(state)
         answer = solver.download(state)
         found = answer.column_match, answer.row_match
@@ -135,7 +137,7 @@ class Looked:
 
 
 def at_once(
-    lines: Lines, side: Literal["rows", "columns"], solver: Any, seconds: float | None
+    lines: Lines, side: Literal["rows", "columns"], solver: Any, deadline: Deadline
 ) -> np.ndarray:
     """Return the partners of one side in a maximum matching that a GPU finds from nothing.
 
@@ -147,7 +149,8 @@ def at_once(
     side : {"rows", "columns"}
     solver : solver of a registry
         The one called `TURNS`.
-    seconds : float, optional
+    deadline : Deadline
+        Of the call.
 
     Returns
     -------
@@ -162,7 +165,8 @@ def at_once(
 
     over = lines.columns > lines.rows
     graph = lines.transposed() if over else lines
-    state = solver.upload(graph, "device", **({} if seconds is None else {"seconds": seconds}))
+    left = deadline.left("a look at a sample")
+    state = solver.upload(graph, "device", **({} if left is None else {"seconds": left}))
     solver.run(state)
     return partners(state, side if not over else "rows" if side == "columns" else "columns")
 

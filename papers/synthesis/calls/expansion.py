@@ -7,7 +7,6 @@ round the labels until none lowers the energy. Source: Y. Boykov, O. Veksler, R.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -119,12 +118,15 @@ def alpha_expansion(
     [[0, 0, 2]]
     """
     check_seconds(seconds)
-    if sweeps is not None and sweeps < 1:
+    deadline = Deadline(seconds)
+    whole = isinstance(sweeps, int | np.integer) and not isinstance(sweeps, bool)
+    if sweeps is not None and not (whole and sweeps >= 1):
         raise NetworkError(f"sweeps={sweeps!r} is no number of rounds")
     placed = place(unary)
     energy = energy_of(placed.on_host(), arcs, metric, connectivity)
     start = labels_of(energy, labels)
-    found = _Moves(energy, start, Wishes(seconds, device, solver, explain=explain))
+    wishes = Wishes(seconds, device, solver, explain=explain)
+    found = _Moves(energy, start, wishes, deadline)
     rounds = found.until_still(sweeps)
     return Expansion(
         placed.back(start), energy.of(start), found.moves, rounds,
@@ -135,9 +137,11 @@ def alpha_expansion(
 class _Moves:
     """The moves of a call, which changes its labels in place."""
 
-    def __init__(self, energy: Energy, labels: np.ndarray, wishes: Wishes) -> None:
+    def __init__(
+        self, energy: Energy, labels: np.ndarray, wishes: Wishes, deadline: Deadline
+    ) -> None:
         self.energy, self.labels, self.now = energy, labels, energy.of(labels)
-        self.deadline, self.moves = Deadline(wishes.seconds), 0
+        self.deadline, self.moves = deadline, 0
         # The rules look at a move to another label: one to the label they have ties no pixel.
         another = energy.unary.shape[2] - 1
         choice = choice_for(energy.move(np.zeros(energy.shape, np.int64), another), wishes)
@@ -173,7 +177,7 @@ class _Moves:
         solver's word here.
         """
         self.deadline.check(f"{self.moves} moves", reached={"moves": self.moves})
-        takes, lowered = self.way.cut(alpha, self.left())
+        takes, lowered = self.way.cut(alpha, self.deadline.left(f"{self.moves} moves"))
         self.moves += 1
         moved = np.where(takes, alpha, self.labels)
         after = self.energy.of(moved) if takes.any() else self.now
@@ -184,12 +188,6 @@ class _Moves:
             self.labels[...], self.now = moved, after
             self.way.give(alpha)
         return lowered > 0
-
-    def left(self) -> float | None:
-        """Seconds that are left of a limit; `expand` has checked that some are."""
-        if self.deadline.seconds is None:
-            return None
-        return max(1e-9, self.deadline.seconds - (time.perf_counter() - self.deadline.began))
 
 
 class _OnHost:

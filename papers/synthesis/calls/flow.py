@@ -6,11 +6,12 @@ and a flow only where the answer holds one: PyMaxflow, the fastest on a CPU, tel
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from papers.common.deadline import check_seconds
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.model import Flow
 from papers.common.problems import flow_proof, kinds
 from papers.common.problems.network import flow_on_arcs
@@ -86,8 +87,9 @@ def maximum_flow(
     >>> maximum_flow(csr_array([[0, 3, 1], [0, 0, 2], [0, 0, 0]]), 0, 2).flow_value
     3
     """
+    deadline = _begun(seconds)
     net, arcs = network_of(csgraph, source, sink)
-    solved = solve(net, Wishes(seconds, device, solver, prove, explain, flow=True))
+    solved = solve(net, Wishes(seconds, device, solver, prove, explain, flow=True), deadline)
     residual = solved.flow.residual
     flow, by_arc = antisymmetric(net, residual), flow_on_arcs(net, residual, arcs)
     return MaximumFlow(solved.flow.value, flow, by_arc, solved.flow.source_side, solved)
@@ -129,8 +131,9 @@ def minimum_cut(
     >>> minimum_cut(csr_array([[0, 3, 1], [0, 0, 2], [0, 0, 0]]), 0, 2).arcs.tolist()
     [1, 2]
     """
+    deadline = _begun(seconds)
     net, arcs = network_of(csgraph, source, sink)
-    solved = solve(net, Wishes(seconds, device, solver, prove, explain))
+    solved = solve(net, Wishes(seconds, device, solver, prove, explain), deadline)
     side = solved.flow.source_side
     crossing = side[arcs.tail] & ~side[arcs.head] & (arcs.capacity > 0)
     return MinimumCut(solved.flow.value, side, np.flatnonzero(crossing), solved)
@@ -187,6 +190,7 @@ def grid_cut(
     >>> grid_cut(bright, 9 - bright, arcs=2).mask.astype(int).tolist()
     [[1, 1, 0], [1, 0, 0]]
     """
+    deadline = _begun(seconds)
     placed = place(source)
     by_direction = (
         {name: place(each).on_host() for name, each in arcs.items()}
@@ -195,16 +199,22 @@ def grid_cut(
     )
     given = placed.on_host(), place(sink).on_host(), by_direction, connectivity
     wishes = Wishes(seconds, device, solver, prove, explain)
-    solved = solve_there(given, wishes, placed.place)
+    solved = solve_there(given, wishes, deadline, placed.place)
     if solved is None:
-        solved = solve(grid_of(*given), wishes, placed.place)
+        solved = solve(grid_of(*given), wishes, deadline, placed.place)
     return GridCut(solved.flow.value, placed.back(solved.flow.source_side), solved)
 
 
 # ------------------------------------------------------------------------------- the work
 
 
-def solve(instance: Any, wishes: Wishes, lies: str = "host") -> Solved:
+def _begun(seconds: float | None) -> Deadline:
+    """Return the limit of a call that begins now, what is done before a solver runs included."""
+    check_seconds(seconds)
+    return Deadline(seconds)
+
+
+def solve(instance: Any, wishes: Wishes, deadline: Deadline, lies: str = "host") -> Solved:
     """Solve a network or a grid, with all that the answer is to hold.
 
     Raises
@@ -212,15 +222,15 @@ def solve(instance: Any, wishes: Wishes, lies: str = "host") -> Solved:
     ValueError
         For limits and solvers that are none.
     GivenUpError
-        After ``wishes.seconds``.
+        After the `deadline`.
     FlowError
         If a proof fails.
     """
-    check_seconds(wishes.seconds)
     choice = choice_for(instance, wishes, lies)
     if wishes.explain:
         print(choice.line(f"{instance.nodes} nodes on the {lies}"))
-    flow = run(choice.solver, instance, wishes)
+    left = deadline.left(f"{instance.nodes} nodes were laid out")
+    flow = run(choice.solver, instance, replace(wishes, seconds=left))
     proof = NO_PROOF
     if wishes.prove:
         proof = flow_proof.flow(instance, flow)

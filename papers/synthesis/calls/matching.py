@@ -7,14 +7,13 @@ the blocks of Dulmage and Mendelsohn (`papers.synthesis.calls.blocks`).
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from papers.common.deadline import check_seconds
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.problems.graph import check_sparse
 from papers.synthesis.calls.choice import Choice, Machine, Question, choose, solver_of
 from papers.synthesis.calls.places import Placed, is_on_device, place
@@ -149,6 +148,7 @@ def maximum_bipartite_matching(
         raise ValueError(f"perm_type={perm_type!r} is neither 'row' nor 'column'")
     if seconds is not None:
         check_seconds(seconds)
+    deadline = Deadline(seconds)
     matrix, placed = _matrix_of(graph)
     choice = choice_for(matrix, seconds, device, solver, placed.place)
     if explain:
@@ -157,7 +157,7 @@ def maximum_bipartite_matching(
         return placed.back(_by_scipy(matrix, perm_type, seconds))
     asked = solver is not None or device == "gpu"
     side: Side = "columns" if perm_type == "row" else "rows"
-    return placed.back(_by_solver(choice.solver, matrix, seconds, asked, explain, side))
+    return placed.back(_by_solver(choice.solver, matrix, deadline, asked, explain, side))
 
 
 def structural_rank(graph: Any, **options: Any) -> int:
@@ -289,32 +289,31 @@ def _by_scipy(matrix: Any, perm_type: str, seconds: float | None) -> np.ndarray:
 
 
 def _by_solver(
-    name: str, matrix: Any, seconds: float | None, asked: bool, explain: bool, side: Side
+    name: str, matrix: Any, deadline: Deadline, asked: bool, explain: bool, side: Side
 ) -> np.ndarray:
     """Return the partners of the rows or of the columns; the solver runs if it was asked for."""
     from papers.deveci_matching.beyond.lines import Lines
     from papers.synthesis.calls import direct, scattered
 
-    began = time.perf_counter()
     solver, lines = solver_of(name), Lines.of(matrix)
     if name == ON_GPU and lines is not None and scattered.at_once(lines):
         if explain:
             print(AT_ONCE)
-        return direct.at_once(lines, side, solver, seconds)
+        return direct.at_once(lines, side, solver, deadline)
     looked = None if lines is None else direct.look(lines)
     if looked is None:
-        state = solver.upload(matrix, **({} if seconds is None else {"seconds": seconds}))
+        left = deadline.left("the graph was not looked at yet")
+        state = solver.upload(matrix, **({} if left is None else {"seconds": left}))
         solver.run(state)
         answer = solver.download(state)
         return answer.row_match if side == "rows" else answer.column_match
-    if not asked and _enlarged(looked, name, seconds is not None):
+    deadline.check("a greedy pass over the graph")
+    if not asked and _enlarged(looked, name, deadline.seconds is not None):
         if explain:
             print(EARLY)
         matches = looked.match, looked.across_match
     else:
-        if seconds is not None:
-            seconds = max(1e-9, seconds - (time.perf_counter() - began))
-        matches = looked.solved(solver, seconds)
+        matches = looked.solved(solver, deadline)
     of_lines = (side == "rows") == (matrix.format == "csr")
     return matches[0] if of_lines else matches[1]
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 
+from papers.common.deadline import Deadline
 from papers.common.instances.drawing import draw
 from papers.common.model import GivenUpError, Instance
 from papers.common.problems.graph import bipartite
@@ -104,9 +105,9 @@ def test_a_call_with_a_limit_of_time_searches_briefly(monkeypatch):
     monkeypatch.setattr(direct.Looked, "enlarge", lambda self, briefly: given.append(briefly))
     solved = direct.Looked.solved
 
-    def noted(self, solver, seconds):
-        given.append(seconds)
-        return solved(self, solver, seconds)
+    def noted(self, solver, deadline):
+        given.append(deadline.left("a look"))
+        return solved(self, solver, deadline)
 
     monkeypatch.setattr(direct.Looked, "solved", noted)
     graph = blocks()
@@ -178,7 +179,7 @@ def test_the_way_by_a_solver_gives_both_sides(form, shape, name, seeds):
         g = np.random.default_rng(seed)
         matrix = csr_array((g.random(shape) < 0.4).astype(np.int8)).asformat(form)
         looked = direct.look(matrix)
-        match, across_match = looked.solved(solver_of(name), None)
+        match, across_match = looked.solved(solver_of(name), Deadline(None))
         rows, columns = (match, across_match) if form == "csr" else (across_match, match)
         assert (rows.size, columns.size) == shape
         there = np.flatnonzero(rows >= 0)
@@ -208,7 +209,7 @@ def test_the_device_turns_what_one_core_has_looked_at(monkeypatch):
     looked = direct.look(blocks())
     before = int(np.count_nonzero(looked.match >= 0))
     solver = dataclasses.replace(solver_of("deveci_matching:beyond"), upload=noted)
-    found, _ = looked.solved(solver, None)
+    found, _ = looked.solved(solver, Deadline(None))
     (graph, start), *rest = given
     assert isinstance(graph, Lines)
     assert not rest

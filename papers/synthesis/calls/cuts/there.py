@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from papers.common.deadline import check_seconds
-from papers.common.model import Flow
+from papers.common.deadline import Deadline
+from papers.common.model import Flow, GivenUpError
 from papers.common.problems.network import Grid
 from papers.lupinska_costscale.flow.calls import NO_PROOF, Solved
 from papers.lupinska_costscale.flow.forms import grid_of
@@ -38,7 +38,9 @@ class SolvedThere(Solved):
         return grid_of(*self.given)
 
 
-def solve_there(given: tuple[Any, Any, Any, int], wishes: Wishes, lies: str) -> Solved | None:
+def solve_there(
+    given: tuple[Any, Any, Any, int], wishes: Wishes, deadline: Deadline, lies: str
+) -> Solved | None:
     """Solve a grid whose capacities are checked and laid out on their way to the device.
 
     Parameters
@@ -46,6 +48,8 @@ def solve_there(given: tuple[Any, Any, Any, int], wishes: Wishes, lies: str) -> 
     given : tuple
         Arguments of `papers.lupinska_costscale.flow.forms.grid_of`, in host memory.
     wishes : Wishes
+    deadline : Deadline
+        Of the call.
     lies : {"host", "device"}
         Where they came from.
 
@@ -68,7 +72,6 @@ def solve_there(given: tuple[Any, Any, Any, int], wishes: Wishes, lies: str) -> 
     choice = choice_in_advance(nodes, wishes, lies)
     if choice.solver != CUTTER:
         return None
-    check_seconds(wishes.seconds)
     from papers.synthesis.calls.cuts import pooled  # loads numba.cuda
 
     room = pooled.filled(given, shape)
@@ -81,6 +84,11 @@ def solve_there(given: tuple[Any, Any, Any, int], wishes: Wishes, lies: str) -> 
         return None
     if wishes.explain:
         print(choice.line(f"{nodes} nodes on the {lies}"))
-    flow = room.cut(wishes.seconds)
+    try:
+        left = deadline.left(f"{nodes} nodes were laid out")
+    except GivenUpError:
+        room.give_back()
+        raise
+    flow = room.cut(left)
     room.give_back()
     return SolvedThere(given, flow, choice.solver)
