@@ -259,7 +259,7 @@ def solver_of(name: str) -> Any:
     ValueError
         If there is none.
     """
-    home, _, short = name.partition(":")
+    home, _, short = str(name).partition(":")
     try:
         if home == "synthesis":
             return importlib.import_module("papers.synthesis.solvers").SOLVERS[short]

@@ -17,10 +17,10 @@ from papers.common.problems.network import Grid, NetworkError
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls.choice import Machine
 from papers.synthesis.calls.cuts.choosing import CUTTER, Wishes, choice_for
-from papers.synthesis.calls.energies import Energy, energy_of, labels_of
 from papers.synthesis.calls.flow import run
+from papers.synthesis.calls.moves.energies import Energy, energy_of, labels_of
+from papers.synthesis.calls.moves.recycling import carried_over
 from papers.synthesis.calls.places import place
-from papers.synthesis.calls.recycling import carried_over
 
 TELLS_A_FLOW = (CUTTER, "lupinska_costscale:push_relabel")
 """Solvers whose residual capacities cost nothing more: the next move of the label starts there."""

@@ -21,8 +21,8 @@ import papers
 from papers.common.model import Assignment, GivenUpError
 from papers.common.problems import assignment_proof
 from papers.common.problems.assignment import total_cost
-from papers.synthesis.calls import assignment as calls
-from papers.synthesis.calls import choice
+from papers.synthesis.calls import assignment, choice
+from papers.synthesis.calls import one_matrix as calls
 from papers.synthesis.calls.assignment import linear_sum_assignment
 from papers.synthesis.calls.dlpack import AGREED_STREAM
 from papers.synthesis.calls.places import Placed, place
@@ -361,7 +361,7 @@ def test_a_solver_can_be_named(solver, capsys):
 
 def test_a_batch_in_one_launch_is_that_of_the_loop():
     costs = np.random.default_rng(7).integers(0, 50, (3, 4, 5))
-    answer = linear_sum_assignment(costs, return_duals=True, solver=calls.OTHER_BATCH)
+    answer = linear_sum_assignment(costs, return_duals=True, solver=assignment.OTHER_BATCH)
     for k, cost in enumerate(costs):
         assert_proved(cost, False, tuple(part[k] for part in answer))
 

@@ -11,10 +11,10 @@ from papers.common.model import GivenUpError
 from papers.common.problems.network import EIGHT, FOUR, Grid, NetworkError, inner
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls import expansion as calls
-from papers.synthesis.calls import recycling
 from papers.synthesis.calls.cuts import choosing
 from papers.synthesis.calls.expansion import alpha_expansion, energy_of
 from papers.synthesis.calls.flow import grid_cut
+from papers.synthesis.calls.moves import recycling
 
 PUSH = "lupinska_costscale:push_relabel"
 

@@ -8,7 +8,8 @@ from papers import linear_sum_assignment
 from papers.common.model import Assignment
 from papers.common.problems import assignment_proof
 from papers.synthesis.assignment.costs import UnresolvedError
-from papers.synthesis.calls import assignment as calls
+from papers.synthesis.calls import assignment
+from papers.synthesis.calls import one_matrix as calls
 from papers.synthesis.calls.assignment_duals import are_small
 
 NAMED = ("lopes2019:cpu_sp", "synthesis:dense", "synthesis:batch", "lupinska_costscale:batch", None)
@@ -87,10 +88,9 @@ def refusing(name, data, wishes):
 def test_a_batch_that_is_refused_is_solved_one_by_one(monkeypatch):
     """What a bound on the work ends goes on by a slower way, unless the solver was named."""
     costs = np.random.default_rng(3).random((4, 7, 7))
-    monkeypatch.setattr(calls, "by_solver", refusing)
-    monkeypatch.setattr(
-        calls, "_choice_of_batch", lambda *_: calls.Choice("synthesis:batch", "planted")
-    )
+    monkeypatch.setattr(assignment, "by_solver", refusing)
+    chosen = assignment.Choice("synthesis:batch", "planted")
+    monkeypatch.setattr(assignment, "_choice_of_batch", lambda *_: chosen)
     _, columns = linear_sum_assignment(costs)
     answers = linear_sum_assignment(list(costs))
     for cost, line, (_, other) in zip(costs, columns, answers, strict=True):

@@ -21,11 +21,11 @@ A pair is a pixel and its neighbour in a forward direction; there are 2 or 4 of 
 
 **How a flow is carried over.** With the energies ``a`` (both keep their labels), ``b`` (the second
 takes the move's), ``c`` (the first does) and 0, the arc of a pair has the capacity ``b + c - a``,
-and the opposite one 0 (`papers.synthesis.calls.energies`). A flow of k along the pair leaves
+and the opposite one 0 (`papers.synthesis.calls.moves.energies`). A flow of k along the pair leaves
 ``b + c - a - k`` and k, takes k from the first pixel's surplus, which is ``source - sink``, and
 adds it to the second's: every cut weighs as before, but for a constant, whatever k is. So the next
 move of the label may begin with *any* k from 0 to its own capacity, and it takes the last one, cut
-off there. This is what `papers.synthesis.calls.recycling` does with residual capacities: the
+off there. This is what `papers.synthesis.calls.moves.recycling` does with residual capacities: the
 opposite arc's is k, cutting off is its mending, and the surplus is what is left of the two
 terminals once their smaller one is taken from both. Nothing else has to be kept, and no excess that
 is stranded behind the cut has to be sent back: it is its pixel's surplus.

@@ -18,8 +18,8 @@ from papers.common.problems.network import EIGHT, FOUR
 from papers.lupinska_costscale.flow import solver
 from papers.lupinska_costscale.flow.state import State
 from papers.lupinska_costscale.flow.upload import upload_blank
-from papers.synthesis.calls.energies import Energy
 from papers.synthesis.calls.moves import kernels
+from papers.synthesis.calls.moves.energies import Energy
 from papers.synthesis.calls.moves.kernels import Padded, Scene
 
 MOST_BYTES = 1 << 30

@@ -13,9 +13,9 @@ from papers.common.gpu.launch import bind
 from papers.common.problems import flow_proof
 from papers.lupinska_costscale.flow import solver
 from papers.lupinska_costscale.flow.prepare import known
-from papers.synthesis.calls.energies import energy_of
 from papers.synthesis.calls.moves import kernels, resident
-from papers.synthesis.calls.recycling import carried_over
+from papers.synthesis.calls.moves.energies import energy_of
+from papers.synthesis.calls.moves.recycling import carried_over
 
 
 def adopted(seed, shape=(2, 3), connectivity=8):

@@ -13,9 +13,9 @@ from papers.lupinska_costscale.flow import solver
 from papers.lupinska_costscale.flow.prepare import known
 from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls import expansion
-from papers.synthesis.calls.energies import energy_of
 from papers.synthesis.calls.expansion import alpha_expansion
 from papers.synthesis.calls.moves import resident
+from papers.synthesis.calls.moves.energies import energy_of
 from papers.synthesis.calls.moves.resident import bytes_of, element_type
 
 GPU = "lupinska_costscale:gpu_relabel"

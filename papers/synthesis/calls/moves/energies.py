@@ -19,8 +19,8 @@ from papers.common.problems.network import (
     NetworkError,
     whole_numbers,
 )
+from papers.synthesis.calls.moves.recycling import ends
 from papers.synthesis.calls.places import place
-from papers.synthesis.calls.recycling import ends
 
 
 @dataclass(frozen=True)

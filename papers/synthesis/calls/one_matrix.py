@@ -1,0 +1,354 @@
+"""One matrix: who solves it, who solves it if that solver refuses, and the duals of the answer."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from papers.common.model import GivenUpError
+from papers.synthesis.calls.assignment_duals import are_small, duals_of, hold
+from papers.synthesis.calls.choice import (
+    Choice,
+    Machine,
+    Question,
+    choose,
+    machines,
+    solver_of,
+)
+from papers.synthesis.calls.places import Placed
+
+EXACT_IN_FLOAT64 = 2**50
+"""Whole numbers up to this leave SciPy's float64 room for exact sums of some of them."""
+
+DENSE, TREE = "synthesis:dense", "datenagi2016:tree"
+"""Solvers that take costs in device memory; all others get a copy in host memory."""
+
+
+@dataclass
+class Wishes:
+    """The wishes of a caller besides the costs, and when the call began."""
+
+    maximize: bool
+    duals: bool
+    seconds: float | None
+    device: Machine
+    solver: str | None
+    explain: bool
+    began: float = field(default_factory=lambda: time.perf_counter())
+    done: int = 0
+    said: set[str] = field(default_factory=set)
+
+    def left(self) -> float | None:
+        """Seconds that are left.
+
+        Raises
+        ------
+        GivenUpError
+            If none are.
+        """
+        if self.seconds is None:
+            return None
+        passed = time.perf_counter() - self.began
+        if passed >= self.seconds:
+            message = f"gave up after {passed:.1f} s and {self.done} matrices"
+            raise GivenUpError(message, 1000 * passed, {"matrices": self.done})
+        return self.seconds - passed
+
+    def say(self, choice: Choice, subject: str) -> None:
+        """Print a choice, if that was asked for; each line once a call."""
+        line = choice.line(subject)
+        if self.explain and line not in self.said:
+            self.said.add(line)
+            print(line)
+
+
+class Solved(NamedTuple):
+    """An assignment in arrays of the host; the duals may be None.
+
+    With `there` rows and columns are arrays on the device instead, of Numba or the input's library.
+    """
+
+    row_ind: Any
+    col_ind: Any
+    row_duals: np.ndarray | None = None
+    column_duals: np.ndarray | None = None
+    there: bool = False
+
+
+def scipys(cost: Any, maximize: bool) -> tuple[np.ndarray, np.ndarray]:
+    """SciPy's call; its module is loaded when it is needed, which takes a fifth of a second."""
+    from scipy.optimize import linear_sum_assignment as call
+
+    return call(cost, maximize)
+
+
+# ------------------------------------------------------------------------------- the choice
+
+
+def solve(placed: Placed, wishes: Wishes) -> Solved:
+    """Solve a matrix by the solver of the table, or by another one if that refuses it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        SciPy's, or the named solver's.
+    GivenUpError
+    """
+    array = placed.array
+    if array.ndim != 2:
+        raise ValueError(f"expected a matrix (2-D array), got a {array.ndim}-D array")
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        given = placed.on_host() if placed.given is None else placed.given
+        return Solved(*scipys(given, wishes.maximize))  # its errors are the contract
+    choice = _choice(placed, wishes)
+    if wishes.explain:
+        n, m = array.shape
+        wishes.say(choice, f"{n} x {m} {array.dtype} on the {placed.place}")
+    if choice.solver == "scipy":
+        return with_duals_that_hold(placed, by_scipy(placed.on_host(), wishes), wishes)
+    try:
+        data = _data(placed, choice, wishes)
+        if choice.solver == DENSE and not wishes.duals:
+            return _pairs_by_dense(placed, data, wishes)
+        return with_duals_that_hold(placed, by_solver(choice.solver, data, wishes), wishes)
+    except (ValueError, TypeError) as refusal:
+        if wishes.solver is not None:
+            raise
+        question = question_of(placed, wishes.maximize, wishes.seconds is not None)
+        return _second_choice(placed, question, wishes, choice.solver, refusal)
+
+
+MOST_CHOICES = 256
+"""Choices that are remembered; they are forgotten all at once."""
+
+_choices: dict[Any, Choice] = {}
+
+
+def _choice(placed: Placed, wishes: Wishes) -> Choice:
+    """The solver of one matrix; remembered where no rule has looked at its values."""
+    array, limited = placed.array, wishes.seconds is not None
+    key = (
+        array.shape, array.dtype, placed.place, wishes.maximize, limited, wishes.solver,
+        machines(wishes.device), choose,
+    )  # fmt: skip
+    known = _choices.get(key)
+    if known is not None:
+        return known
+    looked: list[bool] = []
+    question = question_of(placed, wishes.maximize, limited, looked)
+    choice = choose(question, wishes.device, wishes.solver)
+    if not looked:
+        if len(_choices) >= MOST_CHOICES:
+            _choices.clear()
+        _choices[key] = choice
+    return choice
+
+
+def _second_choice(
+    placed: Placed, question: Question, wishes: Wishes, first: str, refusal: Exception
+) -> Solved:
+    """Solve on the CPU what a solver has refused: bad input, or more than it takes.
+
+    SciPy has the last word, since its errors are the contract. It is asked nothing that it would
+    round, and nothing that has a limit of time.
+    """
+    host = placed.on_host()
+    choice = choose(replace(question, place="host"), "cpu")
+    if choice.solver not in (first, "scipy"):
+        wishes.say(choice, f"{first} refuses ({refusal}), so instead")
+        try:
+            return with_duals_that_hold(placed, by_solver(choice.solver, host, wishes), wishes)
+        except ValueError as other:
+            refusal = other
+    if question.has("rounded") or question.has("limited"):
+        raise refusal
+    last = Choice("scipy", "its answers and its errors are the contract")
+    wishes.say(last, f"that refuses ({refusal}), so instead")
+    return with_duals_that_hold(placed, by_scipy(host, wishes), wishes)
+
+
+def question_of(
+    placed: Placed, maximize: bool, limited: bool, looked: list[bool] | None = None
+) -> Question:
+    """State all that the rules ask about a matrix; values are looked at only if a rule asks.
+
+    Each look adds an entry to the list `looked`, if there is one.
+    """
+    n, m = placed.array.shape
+    kind = _kind_of(placed.array.dtype)
+    seen: list[bool] = [] if looked is None else looked
+
+    def after_a_look(look: Callable[[Placed], Any]) -> Callable[[], Any]:
+        def asked() -> Any:
+            seen.append(True)
+            return look(placed)
+
+        return asked
+
+    return Question(
+        "assignment",
+        "square" if n == m else "rectangle",
+        min(n, m),
+        kind,
+        placed.place,
+        _TRAITS[maximize, limited],
+        after_a_look(_span),
+        {"rounded": after_a_look(_is_rounded)} if kind.endswith("64") else {},
+    )
+
+
+_TRAITS = {
+    (maximize, limited): frozenset(
+        name for name, so in (("maximize", maximize), ("limited", limited)) if so
+    )
+    for maximize in (False, True)
+    for limited in (False, True)
+}
+
+
+@functools.cache
+def _kind_of(dtype: np.dtype) -> str:
+    """The type's name; of booleans and numbers without a sign "int" with the bits."""
+    return dtype.name if dtype.kind in "if" else f"int of {8 * dtype.itemsize}"
+
+
+def _extremes(placed: Placed) -> tuple[int, int]:
+    if placed.place == "device" and placed.array.dtype == np.int64:
+        from papers.synthesis.assignment.resident import adopt, extremes, takes
+
+        if takes(placed.array):
+            given = adopt(placed.array, placed.stream)
+            return extremes(given.flat, given.stream)
+    array = placed.on_host()
+    return (int(array.min()), int(array.max())) if array.size else (0, 0)
+
+
+def _span(placed: Placed) -> float:
+    """The range of integer costs over the shorter side."""
+    if placed.array.dtype.kind == "f":
+        return float("inf")
+    low, high = _extremes(placed)
+    return (high - low) / max(1, min(placed.array.shape))
+
+
+def _is_rounded(placed: Placed) -> bool:
+    """Whether SciPy's float64 may round these costs or their sums."""
+    if placed.array.dtype.kind == "f":
+        return False
+    low, high = _extremes(placed)
+    return max(-low, high) > EXACT_IN_FLOAT64
+
+
+# ------------------------------------------------------------------------------- by whom
+
+
+def by_scipy(array: np.ndarray, wishes: Wishes) -> Solved:
+    """Solve with SciPy, and derive the duals if they are asked for.
+
+    Raises
+    ------
+    ValueError
+        From SciPy; with a limit of time.
+    """
+    if wishes.seconds is not None:
+        raise ValueError("solver='scipy' takes no seconds: its code cannot be stopped")
+    rows, columns = scipys(array, wishes.maximize)
+    if not wishes.duals:
+        return Solved(rows, columns)
+    duals = duals_of(array, rows, columns, wishes.maximize)
+    if duals is None:  # SciPy's float64 has lost digits that a proof would need
+        return by_solver("lopes2019:cpu_o4", array, wishes)
+    return Solved(rows, columns, duals[0], duals[1])
+
+
+def _pairs_by_dense(placed: Placed, data: Any, wishes: Wishes) -> Solved:
+    """Solve with `DENSE` for nothing but the pairs, which stay on the device where that pays."""
+    _, solve, room_for = _dense()
+    room_in = room_for if placed.shelved else placed.room_in
+    rows, columns, there = solve(data, room_in, wishes.maximize, wishes.left())
+    return Solved(rows, columns, there=there)
+
+
+@functools.cache
+def _dense() -> tuple[Callable[..., Any], ...]:
+    """The functions for `DENSE`, which load Numba's compiler when they are needed first."""
+    from papers.synthesis.assignment.pairs import solve
+    from papers.synthesis.assignment.resident import adopted
+    from papers.synthesis.calls.answers import room_for
+
+    return adopted, solve, room_for
+
+
+def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
+    """Solve with a paper's solver: upload, run, download."""
+    from papers.common.problems import kinds
+
+    options: dict[str, Any] = {"maximize": True} if wishes.maximize else {}
+    left = wishes.left()
+    if left is not None:
+        options["seconds"] = left
+    solver = solver_of(name)
+    if options:
+        kinds.check_options(solver, options)
+    state = solver.upload(data, **options)
+    solver.run(state)
+    answer = solver.download(state)
+    if wishes.duals:
+        answer = kinds.with_proof(solver, state, answer)
+    return Solved(answer.row_ind, answer.col_ind, answer.row_duals, answer.column_duals)
+
+
+def _data(placed: Placed, choice: Choice, wishes: Wishes) -> Any:
+    """The costs as the chosen solver takes them.
+
+    `DENSE` launches on the stream that the costs are written on, so that nobody waits for them. A
+    limit of time counts from the call's beginning, and a run's from its launch: then the host waits
+    first.
+    """
+    if placed.place == "device" and choice.solver == TREE:
+        from papers.common.problems.costs_on_device import adopt as adopt_square
+
+        return adopt_square(placed.awaited())
+    if placed.place == "device" and choice.solver == DENSE:
+        given = _dense()[0](placed.array, placed.stream)
+        if given is not None:
+            if wishes.seconds is not None:
+                placed.awaited()
+            return given
+    return placed.on_host()
+
+
+# ------------------------------------------------------------------------------- duals
+
+
+UNRESOLVED = (
+    "float64 does not resolve duals of these costs: none that were found prove the assignment; "
+    "without return_duals it can be had"
+)
+
+
+def with_duals_that_hold(placed: Placed, solved: Solved, wishes: Wishes) -> Solved:
+    """Return the answer, with duals derived from its pairs if its own prove too little.
+
+    Raises
+    ------
+    ValueError
+        If the derived ones do so, too.
+    """
+    u, v = solved.row_duals, solved.column_duals
+    if not wishes.duals or placed.array.dtype.kind != "f" or u is None or v is None:
+        return solved
+    if are_small(u, v):
+        return solved
+    host, pairs = placed.on_host(), (solved.row_ind, solved.col_ind)
+    if hold(host, pairs, (u, v), wishes.maximize):
+        return solved
+    derived = duals_of(host, *pairs, wishes.maximize)
+    if derived is None or not hold(host, pairs, derived, wishes.maximize):
+        raise ValueError(UNRESOLVED)
+    return Solved(*pairs, *derived)
