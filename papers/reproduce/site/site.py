@@ -94,6 +94,17 @@ class PaperPage:
         return sum(ruling.judged for ruling in self.rulings if ruling.origin == THIS_RUN)
 
     @property
+    def goals(self) -> list[tuple[str, int, int]]:
+        """Each machine that judges goals of ours, how many of them hold there, and how many are."""
+        judged = Counter[str]()
+        held = Counter[str]()
+        for _, item in self._items():
+            if item.kind == "goal" and item.verdict in ("holds", "fails"):
+                judged[item.origin] += 1
+                held[item.origin] += item.verdict == "holds"
+        return [(origin, held[origin], judged[origin]) for origin in self.origins if judged[origin]]
+
+    @property
     def origins(self) -> list[str]:
         """The machines that have measured it, this run first."""
         told = [o for section in self.sections for o in [*section.charts, *section.origins]]
@@ -141,6 +152,7 @@ def write(folder: Path, context: Context) -> Path:
         stepping.copy(folder, target, page.card.name)
         for path in stepping.code(folder, page.card.name):
             code[sources.page_of(path)] = path
+    _copy_pictures(made, target)
     plan = list(_plan(made, code))
     executor = any(state["device"] == EXECUTOR_NAME for state in context["states"])
     shared = {**context, "papers": made, "machines": _machines(context), "executor": executor,
@@ -153,6 +165,15 @@ def write(folder: Path, context: Context) -> Path:
         (target / name).parent.mkdir(exist_ok=True)
         write_atomically(target / name, text)
     return target / "index.html"
+
+
+def _copy_pictures(made: Sequence[PaperPage], target: Path) -> None:
+    """Copy the pictures of the papers' pages."""
+    for page in made:
+        readme = registry.folder(page.card.name) / "README.md"
+        for _, path, place in sources.pictures(readme) if readme.is_file() else ():
+            (target / place).parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, target / place)
 
 
 def _plan(
@@ -239,18 +260,26 @@ def _templates() -> jinja2.Environment:
     environment.filters.update(
         number=show_number, numeric=numeric_columns, json=_json, alternative=_alternative,
         compared=_compared, tally=_tally, marks=charts.marks, altogether=verdict.altogether,
+        machines_in_turn=_machines_in_turn,
     )  # fmt: skip
     environment.globals.update(
         sorts=SORTS, kinds=words.KINDS, this_run=THIS_RUN, experiment_name=words.experiment,
         in_print=words.in_print, own_rows=_own_rows, away=_away, places=_places,
         step_page=stepping.page_of, step_command=stepping.command,
         code_of=lambda page: [
-            (path.name if path.parent.name != "kernels" else f"kernels/{path.name}",
-             sources.page_of(path))
+            (path.relative_to(registry.folder(page.card.name)).as_posix(), sources.page_of(path))
             for path in sources.of_paper(registry.folder(page.card.name))
         ],
     )  # fmt: skip
     return environment
+
+
+def _machines_in_turn(found: Mapping[str, Any], executor: bool) -> list[tuple[str, Any]]:
+    """Return what each machine drew, this run's first; behind the records if an executor made it.
+
+    Times of an executor say nothing about a GPU.
+    """
+    return sorted(found.items(), key=lambda pair: executor and pair[0] == THIS_RUN)
 
 
 def _tally(section: Section) -> str:

@@ -26,6 +26,7 @@ ROLES = {
 
 _DEVIATION = re.compile(r"<td>(D\d+)</td>")
 _HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.DOTALL)
+_IMAGE = re.compile(r'<img src="([^"]*)"')
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 
 
@@ -82,8 +83,9 @@ def deviations(readme: Path) -> set[str]:
 def rendered(readme: Path, results: str, pages: Collection[str]) -> str:
     """Return a paper's README as HTML, with ids for its headings and deviations.
 
-    A link into `RESULTS.md` leads to the paper's page of the site, one to a source file to its
-    copy; what is not in the site keeps its words and loses its link.
+    Its pictures are those of `pictures`. A link into `RESULTS.md` leads to the paper's page of the
+    site, one to a source file to its copy; what is not in the site keeps its words and loses its
+    link.
 
     Parameters
     ----------
@@ -98,7 +100,18 @@ def rendered(readme: Path, results: str, pages: Collection[str]) -> str:
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     html = _DEVIATION.sub(r'<td id="\1">\1</td>', html)
     html = _HEADING.sub(lambda found: _heading(found[1], found[2]), html)
+    shown = {name: place for name, _, place in pictures(readme)}
+    html = _IMAGE.sub(lambda found: f'<img src="{shown.get(found[1], found[1])}"', html)
     return _LINK.sub(lambda found: _link(readme, results, pages, found[1], found[2]), html)
+
+
+def pictures(readme: Path) -> Iterator[tuple[str, Path, str]]:
+    """Yield the pictures of a page: the link to it, its file, and its place in the site."""
+    text = readme.read_text(encoding="utf-8")
+    for name in dict.fromkeys(re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)):
+        path = readme.parent / name
+        if path.is_file():
+            yield name, path, f"pictures/{readme.parent.name}-{name.replace('/', '-')}"
 
 
 def _heading(level: str, words: str) -> str:

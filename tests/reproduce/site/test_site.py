@@ -14,7 +14,7 @@ from papers.common.evidence import comparisons as compare
 from papers.common.evidence.comparisons import THIS_RUN
 from papers.common.model import Comparison, Experiment, MainClaim
 from papers.reproduce.report import report
-from papers.reproduce.site import files, rows, sources, stepping, verdict, words
+from papers.reproduce.site import files, rows, site, sources, stepping, verdict, words
 from papers.reproduce.site.links import Linker
 
 
@@ -117,8 +117,25 @@ def test_charts_hold_the_numbers_of_each_machine(pages):
     parts = re.findall(r'<script type="application/json">(.*?)</script>', text)
     drawn = [json.loads(part) for part in parts]
     ours = [trace["y"] for panel in drawn for trace in panel["data"] if trace["meta"] == "measured"]
-    assert ours[1] == [1.0, 2.2, 50.0, 0.5]
-    assert ours[0][:4] == [1.1, 2.0, 40.0, 8.1]
+    assert "Kernels ran in the CPU executor" in text  # so this run's stand behind the record's
+    assert ours[0] == [1.0, 2.2, 50.0, 0.5]
+    assert ours[1][:4] == [1.1, 2.0, 40.0, 8.1]
+
+
+def test_a_papers_page_has_its_pictures():
+    """Planted: the link led out of the site, to where no picture was."""
+    readme = sources.PACKAGE / "lopes2019/README.md"
+    ((name, path, place),) = sources.pictures(readme)
+    assert path.is_file()
+    body = sources.rendered(readme, "lopes2019.html", ())
+    assert f'<img src="{place}"' in body
+    assert name not in body
+
+
+def test_a_gpus_own_run_stands_before_the_records():
+    charts = {"this run": "here", "recorded a": "there", "recorded b": "elsewhere"}
+    assert list(dict(site._machines_in_turn(charts, False))) == list(charts)
+    assert list(dict(site._machines_in_turn(charts, True)))[-1] == "this run"
 
 
 def test_the_script_of_the_charts_is_its_packages_own():

@@ -110,6 +110,18 @@ reveal();
 
 // ------------------------------------------------------------------------------ charts
 
+// A title in as many lines as it needs: Plotly cuts what does not fit.
+function wrapped(text, width) {
+  const most = Math.max(20, Math.floor(width / 6.5));
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last && last.length + 1 + word.length > most) lines.push(word);
+    else lines[lines.length - 1] = last ? `${last} ${word}` : word;
+  }
+  return lines;
+}
+
 function draw(chart) {
   const style = getComputedStyle(root);
   const [ink, line, paper] = ["--ink", "--line", "--page"].map((key) => style.getPropertyValue(key).trim());
@@ -126,14 +138,15 @@ function draw(chart) {
       delete shown.layout[key].tickvals;
     }
   }
+  const title = wrapped(shown.title, chart.clientWidth - 60);
   themed.forEach((trace) => (trace.visible = !chart.hiddenSeries.has(trace.legendgroup)));
   Plotly.react(chart.plot, themed, {
     ...shown.layout,
     hiddenlabels: [...chart.hiddenSeries],
-    title: { text: shown.title, font: { size: 13 }, x: 0, xref: "paper" },
+    title: { text: title.join("<br>"), font: { size: 13 }, x: 0, xref: "paper" },
     font: { color: ink, family: style.fontFamily, size: 12 },
     paper_bgcolor: paper, plot_bgcolor: paper, hoverlabel: { namelength: -1 },
-    margin: { l: 50, r: 10, t: 40, b: 50 }, showlegend: false, height: 340, dragmode: false,
+    margin: { l: 50, r: 10, t: 22 + 18 * title.length, b: 50 }, showlegend: false, height: 322 + 18 * title.length, dragmode: false,
   }, { displayModeBar: false, responsive: true });
   chart.classList.add("drawn");
 }
@@ -148,10 +161,18 @@ function legend(figure) {
       if (trace.type === "pie") trace.labels.forEach((label, place) => colours.set(label, trace.marker.colors[place]));
       else if (!["model", "reference"].includes(trace.meta) && !colours.has(trace.legendgroup))
         colours.set(trace.legendgroup, trace.type === "bar" ? trace.marker.line.color : trace.line.color);
+  const dashes = (series) => new Set(charts.flatMap((chart) => chart.panel.data)
+    .filter((trace) => trace.legendgroup === series && trace.line && trace.type !== "bar").map((trace) => trace.line.dash));
   for (const [series, colour] of colours) {
     const check = make("input", { type: "checkbox", checked: true });
     const swatch = make("span", { className: "swatch" });
-    swatch.style.background = colour === "#000000" ? "var(--ink)" : colour;
+    const shade = colour === "#000000" ? "var(--ink)" : colour;
+    const dash = [...dashes(series)];
+    // Curves of one colour are told apart by their dashes.
+    if (dash.length === 1 && dash[0] && dash[0] !== "solid") {
+      swatch.classList.add("line");
+      swatch.style.borderTop = `3px ${dash[0] === "dash" ? "dashed" : "dotted"} ${shade}`;
+    } else swatch.style.background = shade;
     check.addEventListener("change", () => {
       charts.forEach((chart) => chart.hiddenSeries[check.checked ? "delete" : "add"](series));
       charts.filter((chart) => chart.plot).forEach(draw);
