@@ -192,6 +192,7 @@ class Declared:
                 shown, x="n", y_published=f"published_{measured}", y_measured=measured,
                 series=self.series, xscale="log2", yscale=yscale, xlabel="matrix size n",
                 ylabel=ylabel, title=f"{title}\n{measured_by(shown)}",
+                known=self.instances.labels if self.series == "cost_range" else (),
             )  # fmt: skip
 
         return draw

@@ -162,6 +162,23 @@ def test_an_experiment_has_cells_table_plot_and_verdicts():
 # ------------------------------------------------------------------------------- times
 
 
+def test_a_range_has_one_colour_whichever_row_comes_first():
+    """Planted: panels side by side gave blue to the range of their first row."""
+    summary = measured(*(
+        row for n in (512, 1024) for label in ("n", "10n") for code in ("gpu", "cpu")
+        for row in runs(HERE, code, n, 2.0, label=label)
+    ))  # fmt: skip
+    fig1 = SPEEDUP.experiment("fig1", "x", plot="Speedup")
+    table = fig1.table(summary, PRINT.__getitem__)
+    colours = []
+    for rows in (table, table[::-1]):
+        (axes,) = fig1.figure(rows).axes
+        named = axes.get_legend().get_lines()
+        colours.append({line.get_label(): line.get_color() for line in named})
+    assert colours[0] == colours[1]
+    assert len({colours[0]["n"], colours[0]["10n"]}) == 2
+
+
 def test_times_of_several_codes_stand_side_by_side():
     declared = Times((GPU, CPU), TIMES, instances=INSTANCES)
     summary = measured(
