@@ -98,6 +98,8 @@ def solve(
         dimension or type, an infeasible matrix, costs that would overflow the working type, a
         matrix too large for the card; on several ranks more ranks than lines, or other costs or
         options than rank 0's.
+    TypeError
+        A `comm` that is no communicator.
     OSError
         A file that cannot be read.
     MissingPackageError
@@ -115,6 +117,8 @@ def solve(
     5
     """
     if comm is not None:
+        if not all(hasattr(comm, name) for name in ("Get_size", "Get_rank", "bcast")):
+            raise TypeError(f"comm={comm!r} is no communicator of mpi4py, as MPI.COMM_WORLD is")
         if configuration != "tuned":
             raise ValueError("several GPUs have one configuration, tuned")
         from papers.datenagi2016.several_gpus import solver as mpi_solver
