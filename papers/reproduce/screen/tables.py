@@ -156,7 +156,9 @@ def unused_seeds(jobs: Sequence[Job], seeds: Sequence[int]) -> None:
     unused = cells.unused_seeds(jobs, seeds)
     if unused:
         listed = ", ".join(map(str, unused))
-        warn(f"no cell of this plan has seed {listed}: it draws by its first seed alone, or by none")
+        warn(
+            f"no cell of this plan has seed {listed}: it draws by its first seed alone, or by none"
+        )
 
 
 def _family(instance: Instance) -> str:

@@ -23,6 +23,7 @@ from papers.common.problems import assignment_proof
 from papers.synthesis.assignment import pairs, solver
 from papers.synthesis.assignment.resident import adopt
 from papers.synthesis.batch import solver as batch
+from papers.synthesis.batch.resident import DeviceStack
 from papers.synthesis.calls import answers, expansion
 
 SIDES, BATCHES = (20, 70, 130), (12, 40, 100, 270)
@@ -59,10 +60,12 @@ def on_device(n: int = SIDES[-1]) -> int:
     """Solve costs in device memory: those that are read as they lie, and those that are moved."""
     cost = np.random.default_rng(6).integers(0, 10 * n, (n, n))
     kinds: tuple[Any, ...] = (np.int32, np.int64, np.float32, np.float64)
-    for kind in kinds:
-        answer = solver.solve(adopt(device.to_device(cost.astype(kind))))
-        _proved(cost, answer, False)
-    return len(kinds)
+    given = [cost.astype(kind) for kind in kinds] + [cost.astype(np.int64) << 30]
+    for costs in given:
+        for maximize in (False, True):  # which no kernel reads as they lie
+            answer = solver.solve(adopt(device.to_device(costs)), maximize)
+            _proved(costs, answer, maximize)
+    return 2 * len(given)
 
 
 def delivered(sides: Sequence[int] = (SIDES[0], SIDES[-1])) -> int:
@@ -106,18 +109,21 @@ def expansions(side: int = 12, labels: int = 3) -> int:
     """Expand labels on a grid, residuals kept between moves; a CPU's energy is the proof."""
     g = np.random.default_rng(9)
     points = np.arange(labels)
-    given = g.integers(0, 30, (side, side, labels)), 6, np.abs(points[:, None] - points)
+    unary, metric = g.integers(0, 30, (side, side, labels)), np.abs(points[:, None] - points)
     neighbours: tuple[Literal[4, 8], ...] = (4, 8)
+    scales = (1, 2**31)  # capacities of 32 bits, and of 64
     for connectivity in neighbours:
-        energies = {
-            name: expansion.alpha_expansion(
-                *given, connectivity=connectivity, solver=f"lupinska_costscale:{name}"
-            ).energy
-            for name in CUTTERS
-        }  # fmt: skip
-        if len(set(energies.values())) > 1:
-            raise RuntimeError(f"{connectivity} neighbours: energies {energies}")
-    return len(neighbours)
+        for scale in scales:
+            energies = {
+                name: expansion.alpha_expansion(
+                    unary * scale, 6 * scale, metric, connectivity=connectivity,
+                    solver=f"lupinska_costscale:{name}",
+                ).energy
+                for name in CUTTERS
+            }  # fmt: skip
+            if len(set(energies.values())) > 1:
+                raise RuntimeError(f"{connectivity} neighbours: energies {energies}")
+    return len(neighbours) * len(scales)
 
 
 def batches(sides: Sequence[int] = BATCHES, problems: int = 5) -> int:
@@ -125,11 +131,26 @@ def batches(sides: Sequence[int] = BATCHES, problems: int = 5) -> int:
     g, done = np.random.default_rng(7), 0
     for n in sides:
         whole = g.integers(0, 9 * n, (problems, n, n))
-        for costs in (whole, g.normal(size=whole.shape), [*whole, whole[0, : n // 2]]):
+        wide = g.integers(0, 2**40, whole.shape)
+        for costs in (whole, wide, g.normal(size=whole.shape), [*whole, whole[0, : n // 2]]):
             answers: Any = batch.solve(costs)
             for cost, answer in zip(costs, answers, strict=True):
                 _proved(cost, answer, False)
                 done += 1
+    return done
+
+
+def stacks_on_device(n: int = BATCHES[0], problems: int = 5) -> int:
+    """Solve batches that lie in device memory; the number of answers."""
+    g, done = np.random.default_rng(12), 0
+    whole = g.integers(0, 9 * n, (problems, n, n))
+    kinds: tuple[Any, ...] = (np.int32, np.int64, np.float32, np.float64)
+    for kind in kinds:
+        costs = whole.astype(kind)
+        answers: Any = batch.solve(DeviceStack(device.to_device(costs)))
+        for cost, answer in zip(costs, answers, strict=True):
+            _proved(cost, answer, False)
+            done += 1
     return done
 
 
@@ -143,7 +164,7 @@ def main() -> None:
     """Solve small problems by every kernel."""
     device.select("gpu")
     done = assignments() + on_device() + delivered() + in_turns() + by_marks()
-    done += batches() + expansions()
+    done += batches() + stacks_on_device() + expansions()
     print(f"{done} answers, every one proved")
 
 

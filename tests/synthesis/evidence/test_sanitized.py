@@ -1,14 +1,17 @@
 """What the sanitizer runs: every kernel, every answer proved, in the executor."""
 
 import csv
+import importlib
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
 import papers
-from papers.common.gpu import device
+from papers.common.gpu import device, launch
+from papers.common.gpu.signatures import argument_types, names_element
 from papers.synthesis.assignment.kernels import rounds, search
 from papers.synthesis.evidence import sanitized
 
@@ -23,12 +26,51 @@ def _in_the_executor():
 
 def test_all_ways_are_taken_and_proved():
     assert sanitized.assignments((5, 9)) == 9
-    assert sanitized.on_device(6) == 4
+    assert sanitized.on_device(6) == 10
     assert sanitized.delivered((5, 7)) == 8
     assert sanitized.in_turns(8) == 3
     assert sanitized.by_marks(40) == 6
-    assert sanitized.batches((4, 6), problems=2) == 2 * (2 + 2 + 3)
-    assert sanitized.expansions(4, 2) == 2
+    assert sanitized.batches((4, 6), problems=2) == 2 * (2 + 2 + 2 + 3)
+    assert sanitized.stacks_on_device(4, problems=2) == 8
+    assert sanitized.expansions(4, 2) == 4
+
+
+def kernels_in_their_types():
+    """Every kernel of the synthesis as (module, name, argument types)."""
+    for found in pkgutil.walk_packages(papers.__path__, "papers."):
+        parts = found.name.replace(".", "_").split("_")
+        if found.name.startswith("papers.synthesis") and "kernels" in parts and not found.ispkg:
+            module = importlib.import_module(found.name)
+            for kernel, signature in getattr(module, "SIGNATURES", {}).items():
+                kinds = module.ELEMENT_TYPES if names_element(signature) else ("int32",)
+                for kind in kinds:
+                    yield (*named(kernel), tuple(argument_types(signature, kind)))
+
+
+def named(kernel):
+    return kernel.py_func.__module__, kernel.py_func.__name__
+
+
+def test_every_kernel_runs_in_every_type(monkeypatch):
+    """Planted: batches of 64-bit integers, and costs that are moved as they are, never ran."""
+    launched, right = set(), launch.Launch.__init__
+
+    def noted(self, kernel, grid, block, args, *more):
+        args = tuple(args)
+        launched.add((*named(kernel), tuple(map(kernel.typeof_pyval, args))))
+        right(self, kernel, grid, block, args, *more)
+
+    monkeypatch.setattr(launch.Launch, "__init__", noted)
+    sanitized.assignments((5, 9))
+    sanitized.on_device(6)
+    sanitized.delivered((5,))
+    sanitized.batches((4,), problems=2)
+    sanitized.batches((70, 130), problems=1)  # beyond a warp's width, of integers and of floats
+    sanitized.stacks_on_device(4, problems=2)
+    sanitized.expansions(4, 2)
+    asked = set(kernels_in_their_types())
+    assert len(asked) > 25
+    assert {one[:2] for one in asked - launched} == set()
 
 
 def test_an_answer_that_is_not_proved_ends_the_run(monkeypatch):
