@@ -117,6 +117,12 @@ def _allow_one(g: Stream, cost: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     return np.where(allowed, cost, np.inf)
 
 
+def _stand_ins(g: Stream, n: int, m: int) -> np.ndarray:
+    """A large cost, of any size, for all pairs but few: duals may grow beyond what is small."""
+    few = _allow_one(g, g.random((n, m)), g.random((n, m)) < 1 / m)
+    return np.where(np.isinf(few), 10.0 ** g.integers(6, 17), few)
+
+
 def _infeasible(g: Stream, n: int, m: int) -> np.ndarray:
     """Some lines of the shorter side share one column (row) too few."""
     turned = n > m
@@ -151,6 +157,8 @@ MATRICES: dict[str, tuple[tuple[str, ...], Callable[[Stream, int, int], np.ndarr
     "big M": (
         ("float64",), lambda g, n, m: np.where(g.random((n, m)) < 0.5, 1e9, g.random((n, m)))
     ),
+    "stand-ins": (FLOATS, lambda g, n, m: _stand_ins(g, n, m)),
+    "powers": (("float64",), lambda g, n, m: 10.0 ** g.integers(-10, 10, (n, m))),
     "forbidden": (
         FLOATS, lambda g, n, m: _allow_one(g, g.random((n, m)), g.random((n, m)) < 0.6)
     ),
