@@ -260,7 +260,7 @@ def _templates() -> jinja2.Environment:
     environment.filters.update(
         number=show_number, numeric=numeric_columns, json=_json, alternative=_alternative,
         compared=_compared, tally=_tally, marks=charts.marks, altogether=verdict.altogether,
-        machines_in_turn=_machines_in_turn,
+        machines_in_turn=_machines_in_turn, plain=lambda text: text.replace("`", ""),
     )  # fmt: skip
     environment.globals.update(
         sorts=SORTS, kinds=words.KINDS, this_run=THIS_RUN, experiment_name=words.experiment,
@@ -283,8 +283,12 @@ def _machines_in_turn(found: Mapping[str, Any], executor: bool) -> list[tuple[st
 
 
 def _tally(section: Section) -> str:
-    """Return e.g. ``": 12 agree, 3 open"`` of an experiment's comparisons on all machines."""
-    found = Counter[str](row.item.verdict for row in section.judged if sort_of(row.item) == "")
+    """Return e.g. ``": 12 agree, 3 open"`` by the machine that judges most of an experiment."""
+    by_machine: dict[str, Counter[str]] = {}
+    for row in section.judged:
+        if sort_of(row.item) == "" and row.item.verdict in verdict.JUDGED:
+            by_machine.setdefault(row.item.origin, Counter())[row.item.verdict] += 1
+    found = max(by_machine.values(), key=Counter.total, default=Counter())
     told = (("agrees", "agree"), ("differs", "differ"), ("open", "open"))
     listed = ", ".join(f"{found[name]} {word}" for name, word in told if found[name])
     return f": {listed}" if listed else ""
