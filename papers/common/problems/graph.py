@@ -18,6 +18,9 @@ EDGE_LIMIT = 2**31 - 1
 """Edges are counted in 32 bits, as in the papers."""
 
 
+FEW = 64
+"""Lines and entries up to which lists are looked through sooner than arrays."""
+
 FILLED = ("dia", "bsr")
 """Sparse formats that fill diagonals or blocks up with zeros. A stored zero cannot be told from
 these, so that zeros are no edges there; SciPy's matching takes neither format."""
@@ -215,11 +218,23 @@ def check_sparse(graph: Any) -> np.ndarray:
             if places.size and (places.min() < 0 or places.max() >= size):
                 raise GraphError(f"a {name} index lies outside 0 .. {size - 1}")
         return np.asarray(graph.col)
+    if graph.indices.size <= FEW and _are_lists(graph):
+        return np.asarray(graph.indices[: graph.indptr[-1]])
     indices = graph.indices[: max(0, int(graph.indptr[-1]))] if graph.indptr.size else []
     indices = np.asarray(indices)
     by = "rows" if graph.format == "csr" else "columns"
     _check(graph.indptr, indices, graph.shape, by)
     return indices
+
+
+def _are_lists(graph: Any) -> bool:
+    """Whether the few arrays of a CSR or CSC matrix are right, as far as lists of Python tell."""
+    lines, across = graph.shape if graph.format == "csr" else graph.shape[::-1]
+    if graph.indptr.size != lines + 1 or lines > FEW:
+        return False
+    starts, indices = graph.indptr.tolist(), graph.indices.tolist()
+    ordered = starts[0] == 0 and starts == sorted(starts) and starts[-1] <= len(indices)
+    return ordered and (not indices or (min(indices) >= 0 and max(indices) < across))
 
 
 def _check_lists(graph: Any) -> None:
