@@ -302,7 +302,8 @@ def solve(
     is finer than their last digits, within 2**-49 of the sum of the duals' sizes. Less is not
     resolved: a block of 1e-3 beside assigned costs of 1e12, the last digit of
     ``[[-1e12, 0], [0, 1e12 - 2**-13]]``.
-    Costs of too many orders of magnitude for int64 prices are refused.
+    Costs of too many orders of magnitude for int64 prices are refused, before the run where their
+    median tells it, else behind it, where the answer's duals prove too little.
 
     Parameters
     ----------

@@ -25,8 +25,9 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.model import Assignment
+from papers.common.problems import assignment_proof
 from papers.common.problems.assignment import INTEGER_LIMIT, Problem, finish, prepare
-from papers.common.problems.duals import row_duals
+from papers.common.problems.duals import EPS, row_duals
 
 HEADROOM = 8
 """Prices stay within this many times n * largest scaled cost C (see `price_limit`).
@@ -309,6 +310,8 @@ def answer(
 
     Raises
     ------
+    ValueError
+        If floats are so far apart that the steps they are counted in leave the answer unproved.
     RuntimeError
         If `flow` is no perfect matching, or not an optimal one.
     """
@@ -325,9 +328,41 @@ def answer(
     done = settle_duals(costs.n, costs.tail, costs.tip, whole, whole[chosen], columns, u, v)
     if done < 0:
         raise RuntimeError("the matching is not optimal: a residual cycle has negative cost")
-    if costs.step is not None:
-        u, v = _float_duals(costs, v * costs.step)
-    return finish(_sized(costs), columns, u, v, counters)
+    if costs.step is None:
+        return finish(_sized(costs), columns, u, v, counters)
+    u, v = _float_duals(costs, v * costs.step)
+    found = finish(_sized(costs), columns, u, v, counters)
+    if not _is_proved(costs, chosen, found, u, v):
+        raise ValueError(
+            "costs span too many orders of magnitude: counted in steps of "
+            f"{costs.step:.3g}, the answer's duals prove too little"
+        )
+    return found
+
+
+def _is_proved(
+    costs: Costs, chosen: np.ndarray, found: Assignment, u: np.ndarray, v: np.ndarray
+) -> bool:
+    """Whether the duals of floats prove an answer, in spite of the steps that costs are counted in.
+
+    By sums alone where their bounds suffice, else by the proof, and of a sparse matrix, of which
+    that would want all pairs, by the proof's measure for the last digits of large duals. Costs that
+    are whole numbers of steps are exact.
+    """
+    values = _values(costs)
+    value, proof = values[chosen], assignment_proof
+    with np.errstate(over="ignore", invalid="ignore"):
+        share, sizes = np.abs(value).sum(), np.abs(u).sum() + np.abs(v).sum()
+        gap = abs(value.sum() - u.sum() - v.sum()) + (2 * costs.n + 8) * EPS * (sizes + share)
+    if gap <= proof.FLOAT_TOLERANCE * abs(found.cost):
+        return True
+    if np.array_equal((costs.cost // costs.factor) * costs.step, values - values.min()):
+        return True
+    if not isinstance(costs.problem.cost, _Stored):
+        return proof.assignment(costs.problem.cost, found).ok
+    digits, smallest = 8 * EPS * sizes, np.abs(values[values != 0]).min(initial=np.inf)
+    allowed = max(proof.FLOAT_TOLERANCE * share, digits if digits <= 1e-3 * smallest else 0.0)
+    return bool(gap <= allowed)
 
 
 def _empty(costs: Costs, counters: Mapping[str, int]) -> Assignment:
