@@ -6,12 +6,20 @@ experiment NAME that come from recorded runs, and makes the page where there is 
 and in every `README.md` of the paper it fills the numbers in sentences, too, see
 `papers.reproduce.report.values`, and it makes the paper's row of the front page
 (`papers.reproduce.report.front`). A test keeps pages and recorded runs equal.
+
+Measurements that no recorded run has may lie in files beside a paper's code. Where the paper has a
+module `evidence.measured`, a table between ``<!-- measured: NAME -->`` and ``<!-- end -->`` is made
+from such files, by the function that the module's ``TABLES`` has under that name; the function
+returns rows of text, the header first.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import re
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -28,9 +36,13 @@ from papers.reproduce.run import measurements, packed, records
 PAGE = "RESULTS.md"
 """The page's name in a paper's folder."""
 
-_OPENING = re.compile(r"<!-- results:")
+_OPENING = re.compile(r"<!-- (?:results|measured):[^\n]*")
 # A block ends at its own end mark: what stands up to the next block's mark must never be lost.
-BLOCK = re.compile(r"(<!-- results: (\S+) -->\n)(?:(?!<!-- results:).)*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(
+    r"(?P<opening><!-- (?P<kind>results|measured): (?P<name>\S+) -->\n)"
+    r"(?:(?!<!-- (?:results|measured):).)*?(?P<end><!-- end -->)",
+    re.DOTALL,
+)
 _NO_ROWS = "No recorded rows.\n"
 
 
@@ -73,9 +85,7 @@ class _Recorded:
         if table.empty:
             return _NO_ROWS
         header, *body = shown(table, self._made(experiment)[1])
-        rows = [[column.replace("_", " ") for column in header], ["---"] * len(header), *body]
-        lines = ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows]
-        return "\n".join(lines) + "\n"
+        return _markdown([[column.replace("_", " ") for column in header], *body])
 
     def first(self) -> str:
         """Return a new page: a heading and an empty block for each experiment with rows."""
@@ -98,6 +108,15 @@ def _whose(card: Paper) -> str:
     return f"{card.authors}, {card.year}" if card.is_printed else card.title
 
 
+def _markdown(rows: list[list[str]]) -> str:
+    header, *body = rows
+    lines = [
+        "| " + " | ".join(text.replace("|", "\\|") for text in row) + " |"
+        for row in (header, ["---"] * len(header), *body)
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _of_records(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a table that are of recorded runs, without what is the same in all."""
     if "source" not in table:
@@ -110,14 +129,45 @@ def _of_records(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def measured_tables(name: str) -> Mapping[str, Callable[[], list[list[str]]]]:
+    """Return the functions that make a paper's tables from its own files, by the tables' names.
+
+    They are ``TABLES`` of the paper's module `evidence.measured`; none where it has no such module.
+    """
+    module = f"{registry.MODULES[name]}.evidence.measured"
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise  # It lacks a package that the paper's code asks for.
+        found = None
+    return importlib.import_module(module).TABLES if found else {}
+
+
+def measured(name: str, table: str) -> str:
+    """Return a table that comes from a paper's own files, in Markdown.
+
+    Raises
+    ------
+    UsageError
+        For a table that the paper does not have.
+    """
+    known = measured_tables(name)
+    if table not in known:
+        listed = f"; there are: {', '.join(known)}" if known else ""
+        hint = registry.meant(table, known)
+        raise UsageError(f"{name}/{PAGE}: there is no measured table {table!r}{listed}{hint}")
+    return _markdown(known[table]())
+
+
 def filled(name: str) -> str:
     """Return the results page of a paper with every block and every value made anew.
 
     Raises
     ------
     UsageError
-        For an unknown paper, one without recorded runs, a mark that names no experiment of the
-        paper, or a mark without its end.
+        For an unknown paper, one without recorded runs, a mark that names no experiment or no
+        measured table of the paper, or a mark without its end.
     """
     return _results(_Recorded(name))
 
@@ -125,12 +175,21 @@ def filled(name: str) -> str:
 def _results(recorded: _Recorded) -> str:
     path = recorded.folder / PAGE
     text = path.read_text(encoding="utf-8") if path.is_file() else recorded.first()
-    if len(_OPENING.findall(text)) != len(BLOCK.findall(text)):
-        raise UsageError(
-            f"{recorded.name}/{PAGE}: a results block lacks its name or its <!-- end -->"
-        )
-    text = BLOCK.sub(lambda found: found[1] + recorded.block(found[2]) + found[3], text)
-    return values.filled(text, recorded.table)
+    begun = {found.start() for found in BLOCK.finditer(text)}
+    for found in _OPENING.finditer(text):
+        if found.start() not in begun:
+            raise UsageError(
+                f"{recorded.name}/{PAGE}: {found[0]} lacks its name or its <!-- end -->"
+            )
+
+    def made(found: re.Match[str]) -> str:
+        if found["kind"] == "results":
+            table = recorded.block(found["name"])
+        else:
+            table = measured(recorded.name, found["name"])
+        return found["opening"] + table + found["end"]
+
+    return values.filled(BLOCK.sub(made, text), recorded.table)
 
 
 def pages(name: str) -> dict[Path, str]:

@@ -89,15 +89,70 @@ def test_recorded_runs_of_another_papers_solvers_count_too():
             "<!-- results: steps -->\ntext of mine\n<!-- results: table1 -->\n<!-- end -->\n",
             "lacks",
         ),
-        ("<!-- results: steps -->\ntext of mine\n", "lacks"),
+        (
+            "<!-- results: steps -->\ntext of mine\n",
+            "toy/RESULTS.md: <!-- results: steps --> lacks",
+        ),
+        ("<!-- results: -->\n<!-- end -->\n", "toy/RESULTS.md: <!-- results: --> lacks"),
+        (
+            "<!-- measured: x -->\n<!-- end -->\n",
+            "toy/RESULTS.md: .* no measured table 'x'; .* one",
+        ),
+        ("<!-- measured: one -->\nmine\n", "toy/RESULTS.md: <!-- measured: one --> lacks"),
+        (
+            "<!-- measured: one -->\nmine\n<!-- results: steps -->\n<!-- end -->\n",
+            "<!-- measured: one --> lacks",
+        ),
     ],
 )
-def test_a_wrong_mark_changes_nothing(paper, page, message):
+def test_a_wrong_mark_changes_nothing(paper, measured, page, message):
     path = paper / "RESULTS.md"
     path.write_text(page)
     with pytest.raises(UsageError, match=message):
         readme.fill("toy")
     assert path.read_text() == page
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The toy paper has one table of a file of its own."""
+    tables = {"one": lambda: [["n", "way"], ["8", "a|b"]]}
+    monkeypatch.setattr(readme, "measured_tables", lambda name: tables)
+
+
+def test_a_table_of_a_papers_own_file_is_filled_beside_those_of_its_records(paper, measured):
+    page = "<!-- measured: one -->\n| n | way |\n| --- | --- |\n| 9 | wrong |\n<!-- end -->\n"
+    right = page.replace("| 9 | wrong |", "| 8 | a\\|b |")
+    (paper / "RESULTS.md").write_text(f"{PAGE}{page}tail\n")
+    text = readme.filled("toy")
+    assert text.endswith(f"last\n{right}tail\n")
+    assert "| 8 | 1 | prepare_ms | " in text
+    assert readme.fill("toy").read_text() == text == readme.filled("toy")
+
+
+def test_a_paper_may_have_a_module_of_such_tables(tmp_path, monkeypatch):
+    from papers.reproduce import registry
+
+    # Each state is a package of its own: Python keeps the names of a folder that it has listed.
+    states = {
+        "without_a_folder": {},
+        "without_a_module": {"evidence/__init__.py": ""},
+        "with_a_module": {
+            "evidence/__init__.py": "", "evidence/measured.py": "TABLES = {'one': list}"
+        },
+        "without_a_package": {"evidence/__init__.py": "import no_such_package"},
+    }  # fmt: skip
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, files in states.items():
+        for file, text in {"__init__.py": "", **files}.items():
+            (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / file).write_text(text)
+        monkeypatch.setitem(registry.MODULES, name, name)
+    assert readme.measured_tables("without_a_folder") == {}
+    assert readme.measured_tables("without_a_module") == {}
+    assert readme.measured_tables("with_a_module") == {"one": list}
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        readme.measured_tables("without_a_package")
 
 
 def test_the_command_writes_the_page(paper, reproduce):
@@ -119,5 +174,5 @@ def test_a_page_that_is_not_there_is_made_of_the_experiments_with_recorded_rows(
     (paper / "RESULTS.md").unlink()
     text = readme.fill("toy").read_text()
     assert text.startswith("# Results: ")
-    assert [name for _, name, _ in readme.BLOCK.findall(text)] == ["table1", "steps"]
+    assert [block["name"] for block in readme.BLOCK.finditer(text)] == ["table1", "steps"]
     assert readme.filled("toy") == text

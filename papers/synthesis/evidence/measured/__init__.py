@@ -1,0 +1,39 @@
+"""The tables of RESULTS.md that come from the files of `papers/synthesis/evidence`.
+
+``reproduce readme synthesis`` writes them between ``<!-- measured: NAME -->`` and ``<!-- end -->``.
+Each function of `TABLES` reads its files and returns rows of text, the header first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from papers.synthesis.evidence.measured import calls, graphs, solving
+from papers.synthesis.evidence.measured.rows import Rows
+
+TABLES: dict[str, Callable[[], Rows]] = {
+    function.__name__: function
+    for function in (
+        solving.profile,
+        solving.openings,
+        solving.by_lists,
+        solving.near,
+        solving.stages,
+        solving.passes,
+        solving.near_large,
+        solving.beside_structured,
+        calls.sending,
+        calls.batch_ahead,
+        calls.beside_triton,
+        calls.calls_before_after,
+        calls.first_call,
+        calls.crossover,
+        calls.device_call,
+        graphs.turned,
+        graphs.after_the_pass,
+        graphs.one_pass,
+        graphs.turns,
+        graphs.better_codes,
+    )
+}
+"""The tables by the names of their marks, in the order of the page."""

@@ -1,0 +1,189 @@
+"""Tables of calls from host to host, and of batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from papers.synthesis.evidence.measured.rows import Rows, beside, read, rows
+
+PLACES = {
+    "host": "NumPy, in host memory",
+    "numba": "Numba, on the device",
+    "cupy": "CuPy",
+    "torch": "PyTorch",
+}
+"""The places of a call's costs in `calls_before_after.csv`, and their words on the page."""
+
+FIRST_CALLS = {
+    "int32": "`linear_sum_assignment`, int32, n = 1000",
+    "float64": "the same, float64",
+    "large": "the same, int32, n = 4096",
+    "batch": "the same, 1000 of 64 x 64",
+    "matching": "`maximum_bipartite_matching`, 100,000 a side",
+    "cut": "`grid_cut`, 300 x 300",
+}
+"""The calls of `first_call.csv` in the page's order, and their words there."""
+
+PARTS = {
+    "call": "the call",
+    "upload, run and download": "the solver alone: upload, run and download",
+    "run": "its run",
+    "copy of the answer": "Numba's copy of the answer to the device",
+    "copy and one slice": "the same and one slice of it",
+    "view of the costs": "a view of the costs",
+}
+"""The parts of a call in `device_call.csv`, and their words on the page."""
+
+
+def sending() -> Rows:
+    """Return the times of calls whose costs the host looks at, and of those that go as they are."""
+    found = beside(read("sending"), ["n"], "dtype", ["host_ms", "sent_ms"])
+    return rows(
+        found,
+        [
+            ("n", "n", ""),
+            ("int32, by the host, ms", "host_ms int32", ".3g"),
+            ("as it is", "sent_ms int32", ".3g"),
+            ("int64, by the host", "host_ms int64", ".3g"),
+            ("as it is", "sent_ms int64", ".3g"),
+            ("float64, by the host", "host_ms float64", ".3g"),
+            ("as it is", "sent_ms float64", ".3g"),
+        ],
+    )
+
+
+def batch_ahead() -> Rows:
+    """Return the times of batches by the number of rows that are on their way to a warp."""
+    found = beside(read("batch_ahead"), ["problems", "n", "costs"], "ahead", ["run_ms"])
+    return rows(
+        found,
+        [
+            ("problems", "problems", ""),
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("8 rows", "run_ms 8", ".3f"),
+            *((f"{ahead}", f"run_ms {ahead}", ".3f") for ahead in (10, 16, 20, 24)),
+        ],
+    )
+
+
+def batches() -> pd.DataFrame:
+    """Return the batches with the rows ahead that the kernel uses, ours and Triton's times."""
+    from papers.synthesis.batch.kernels import warp
+
+    found = read("batch_ahead")
+    used = np.where(found["n"] <= 64, warp.AHEAD, warp.AHEAD_OF_WIDE)
+    key = ["problems", "n", "costs"]
+    theirs = read("beside_triton")[[*key, "ms"]]
+    found = found[found["ahead"] == used].merge(theirs, on=key, validate="one_to_one")
+    found["ratio"] = found["run_ms"] / found["ms"]
+    return found.sort_values(["problems", "n"], kind="stable")
+
+
+def beside_triton() -> Rows:
+    """Return the times of batches beside those of torch-linear-assignment's Triton kernel."""
+    return rows(
+        batches(),
+        [
+            ("problems", "problems", ""),
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("ours, ms", "run_ms", ".3f"),
+            ("Triton, ms", "ms", ".3f"),
+            ("ours over Triton", "ratio", ".3f"),
+        ],
+    )
+
+
+def short_way_out() -> pd.DataFrame:
+    """Return a row for each place of the costs: the call and its run now, and what a call adds.
+
+    ``adds`` is of the code now, ``least`` and ``most`` of the code before, over two ranges of
+    costs.
+    """
+    found = read("calls_before_after")
+    found["adds"] = found["call_us"] - found["run_us"]
+    key = ["n", "place"]
+    before = found[found["code"] == "93f19f4"].groupby(key)["adds"]
+    before = before.agg(least="min", most="max").reset_index()
+    return found[found["code"] == "eb2a888"].merge(before, on=key, how="left")
+
+
+def calls_before_after() -> Rows:
+    """Return what a call adds to its run, before and after it had a short way out."""
+    found = short_way_out()
+    found["before"] = [
+        None if np.isnan(least) else f"{least:.0f} to {most:.0f}"
+        for least, most in zip(found["least"], found["most"], strict=True)
+    ]
+    return rows(
+        found,
+        [
+            ("n", "n", ""),
+            ("costs", "place", PLACES.__getitem__),
+            ("the call adds, before", "before", ""),
+            ("now", "adds", ".0f"),
+            ("the call", "call_us", ".0f"),
+            ("its run", "run_us", ".0f"),
+        ],
+    )
+
+
+def first_call() -> Rows:
+    """Return the seconds of a process' first call, with kernels to compile and with kept ones."""
+    found = read("first_call").groupby(["call", "kernels"])["seconds"].agg(["min", "max"])
+    body = []
+    for call, words in FIRST_CALLS.items():
+        compiled, loaded = (found.loc[call, how] for how in ("compiled", "loaded"))
+        span = f"{loaded['min']:.1f} to {loaded['max']:.1f}"
+        body.append([words, f"{compiled['max']:.1f}", span])
+    return [["first call", "compiled, s", "loaded, s"], *body]
+
+
+def over_one_core() -> pd.DataFrame:
+    """Return the time of a call with `synthesis:dense` over the faster of two on one core.
+
+    Returns
+    -------
+    DataFrame
+        ``costs``, ``place``, ``n`` and ``ratio``, the geometric mean over all matrices of an order.
+    """
+    found = read("crossover")
+    ways = found.pivot(
+        index=["family", "costs", "n", "m", "place"], columns="solver", values="us"
+    )  # fmt: skip
+    ways["ratio"] = ways["synthesis:dense"] / ways[["synthesis:one_core", "scipy"]].min(axis=1)
+    ways = ways["ratio"].reset_index()
+    ways["costs"] = np.where(ways["family"] == "floats", "floats", "integers")
+    logs = np.log(ways["ratio"]).groupby([ways["costs"], ways["place"], ways["n"]])
+    return np.exp(logs.mean()).reset_index()
+
+
+def crossover() -> Rows:
+    """Return the ratios of `over_one_core` by the kind of costs and the place where they lie."""
+    found = beside(over_one_core(), ["costs", "place"], "n", ["ratio"])
+    words = {"host": "host memory", "numba": "the device, Numba", "cupy": "the device, CuPy"}
+    found["rank"] = found["place"].map(list(words).index)
+    return rows(
+        found.sort_values(["costs", "rank"], ascending=[False, True]),
+        [
+            ("costs", "costs", ""),
+            ("place", "place", words.__getitem__),
+            ("n = 32", "ratio 32", ".2f"),
+            *((f"{n}", f"ratio {n}", ".2f") for n in (64, 128, 192, 256, 384, 512)),
+        ],
+    )
+
+
+def device_call() -> Rows:
+    """Return the microseconds of a call's parts, for costs in device memory."""
+    found = beside(read("device_call"), ["what"], "n", ["us"])
+    return rows(
+        found,
+        [
+            ("microseconds, costs in device memory, before", "what", PARTS.__getitem__),
+            ("n = 64", "us 64", ".1f"),
+            ("n = 256", "us 256", ".1f"),
+        ],
+    )

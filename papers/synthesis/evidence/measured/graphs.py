@@ -1,0 +1,108 @@
+"""Tables of matchings and of cuts."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from papers.synthesis.evidence.measured.rows import Rows, beside, read, rows
+
+CALLS = ["call_before_ms", "call_ms", "run_before_ms", "run_ms"]
+"""The times of `graphs/turns.csv`."""
+
+
+def turned() -> Rows:
+    """Return the times of calls for matchings, before and after the device turned graphs."""
+    found = read("graphs/turned")
+    found["graph"] = found["family"] + " " + found["label"]
+    return rows(
+        found,
+        [
+            ("graph", "graph", ""),
+            ("n", "n", ""),
+            ("order", "ordering", ""),
+            ("before", "before_ms", ".2f"),
+            ("now", "call_ms", ".2f"),
+            ("way", "way", ""),
+            ("upload", "upload_ms", ".2f"),
+            ("of it: turn", "turn_ms", ".2f"),
+            ("run", "run_ms", ".2f"),
+        ],
+    )
+
+
+def after_the_pass() -> Rows:
+    """Return the times of calls that give a graph to the GPU earlier than the rules do."""
+    return rows(
+        read("graphs/after_the_pass"),
+        [
+            ("graph", "graph", ""),
+            ("order", "order", ""),
+            ("n", "n", ""),
+            ("edges", "edges", ""),
+            ("pairs missing", "missing", ""),
+            ("today", "today_ms", ".2f"),
+            ("straight after the pass", "after_pass_ms", ".2f"),
+            ("at once", "at_once_ms", ".2f"),
+        ],
+    )
+
+
+def one_pass() -> Rows:
+    """Return the times of calls for cuts, before and after one pass over an image's capacities."""
+    found = read("graphs/one_pass")
+    times = ["before_ms", "call_ms", "fill_ms", "run_ms", "down_ms"]
+    headings = ["before", "now", "up", "run", "down"]
+    columns = [(heading, name, ".2f") for heading, name in zip(headings, times, strict=True)]
+    whole = [f"{ms:.1f}" for ms in found[times].sum()]
+    return [*rows(found, [("instance", "instance", ""), *columns]), ["all", *whole]]
+
+
+def turns() -> Rows:
+    """Return the times of calls for cuts and of their runs, before and after two barriers a turn.
+
+    Below the 18 real grids stands their sum, and then images of noise, whose runs were not timed by
+    themselves.
+    """
+    found = read("graphs/turns")
+    headings = ["call before", "now", "run before", "now"]
+    columns = [(heading, name, ".2f") for heading, name in zip(headings, CALLS, strict=True)]
+    header, *body = rows(found, [("grid", "instance", ""), *columns])
+    real = found["run_ms"].notna()
+    whole = ["all", *(f"{ms:.1f}" for ms in found.loc[real, CALLS].sum())]
+    last = int(real.sum())
+    return [header, *body[:last], whole, *body[last:]]
+
+
+def better() -> pd.DataFrame:
+    """Return a row a grid: the ``call_ms`` of ours, the better codes' times, and our ``ratio``.
+
+    ``better`` is the time of the better one, from arrays in memory to the mask.
+    """
+    found = read("graphs/better_codes")
+    found["ms"] = found[["build_ms", "solve_ms", "mask_ms"]].sum(axis=1)
+    theirs = beside(found, ["instance"], "peer", ["ms"])
+    ours = read("graphs/turns").dropna(subset=["run_ms"])
+    found = ours.merge(theirs, on="instance", how="left", validate="one_to_one")
+    found["better"] = found[["ms eibfs_i", "ms mbk_r"]].min(axis=1)
+    found["ratio"] = found["call_ms"] / found["better"]
+    return found
+
+
+def better_codes() -> Rows:
+    """Return the times of calls for cuts beside those of EIBFS-I and MBK-R on one core."""
+    found = better()
+    whole = found[["ms eibfs_i", "ms mbk_r", "call_ms", "better"]].sum()
+    times = [f"{ms:.1f}" for ms in whole[:3]]
+    return [
+        *rows(
+            found,
+            [
+                ("grid", "instance", ""),
+                ("EIBFS-I, ms", "ms eibfs_i", ".1f"),
+                ("MBK-R, ms", "ms mbk_r", ".1f"),
+                ("call, ms", "call_ms", ".2f"),
+                ("over the better", "ratio", ".3f"),
+            ],
+        ),
+        ["all", *times, f"{whole['call_ms'] / whole['better']:.3f}"],
+    ]

@@ -1,0 +1,243 @@
+"""Tables of the dense solver: what its parts take, what was tried, and others' programs."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from papers.synthesis.evidence.measured.rows import RANGES, Rows, beside, in_page_order, read, rows
+
+PROFILED = (
+    (1024, "n"), (4096, "10n"), (1000, "euclid"), (1000, "lowrank"), (2000, "clustered"),
+    (300, "product"),
+)  # fmt: skip
+"""The matrices of `profile.csv` that the page has, in its order."""
+
+BEFORE, NOW = "0931046", "99dd9ef"
+"""The commits before and after the passes over all costs had their loads on their way together."""
+
+PEERS = {
+    "HyLAC": "hylac-classical",
+    "LAP1015, GPU": "guthe-int-eps",
+    "LAP1015, CPU, epsilon scaling": "guthe-cpu-float-eps",
+    "without it": "guthe-cpu-float-noeps",
+}
+"""Headings of others' programs on structured costs, and their names in the file."""
+
+
+def _us(found: pd.DataFrame, sections: str, a_visit_of: str) -> float:
+    """Return microseconds of some sections for each visit of one of them."""
+    visits = found.loc[found["section"] == a_visit_of, "visits"].item()
+    return found.loc[found["section"].str.contains(sections), "microseconds"].sum() / visits
+
+
+def profile() -> Rows:
+    """Return the microseconds of a level and of a bid by the clocks in the kernel.
+
+    A round is told of the code before alone, and a chain of the code after, which has no rounds in
+    a grid.
+    """
+    found = read("profile").set_index(["n", "costs", "code"]).sort_index()
+    told = []
+    for n, costs in PROFILED:
+        before, now = (found.loc[(n, costs, code)] for code in ("95bb302", "211d721"))
+        us = [
+            *(_us(code, "^level:", "level: head told") for code in (before, now)),
+            *(_us(code, "report|^level: rows held", "level: head told") for code in (before, now)),
+            _us(before, "^round:", "round: bids"),
+            _us(now, "^chain:", "chain: bid and next row"),
+        ]
+        name = f"uniform, {costs}" if costs in RANGES else costs
+        told.append([f"{name}, n = {n}", *(f"{value:.1f}" for value in us)])
+    header = [
+        "costs", "a level, us before", "now", "of it reports, before", "now", "a round, us before",
+        "a bid of a chain, now",
+    ]  # fmt: skip
+    return [header, *told]
+
+
+def openings() -> Rows:
+    """Return the times and levels of a run by how its auction goes on with displaced rows."""
+    found = beside(read("openings"), ["n", "costs"], "auction", ["dense_ms", "iterations"])
+    return rows(
+        in_page_order(found),
+        [
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("rounds, ms", "dense_ms rounds", "g"),
+            ("levels", "iterations rounds", ".0f"),
+            ("chains, ms", "dense_ms chains", "g"),
+            ("levels", "iterations chains", ".0f"),
+            ("with turns, ms", "dense_ms chains with turns", "g"),
+            ("levels", "iterations chains with turns", ".0f"),
+        ],
+    )
+
+
+def searches() -> pd.DataFrame:
+    """Return the last run of the grid's search and of one block's by lists, on each matrix.
+
+    The lists have distances of 32 bits and a bucket of 4 mean / n.
+    """
+    found = read("by_lists")
+    by_lists = (found["search"] == "lists") & (found["bits"] == 32) & (found["delta"] == 4)
+    found = found[by_lists | (found["search"] == "grid")]
+    found = found.drop_duplicates(["n", "costs", "search"], keep="last")
+    found["rows"] = found["relaxed"] / found["iterations"]
+    found = beside(found, ["n", "costs"], "search", ["dense_ms", "iterations", "rows"])
+    return found.dropna(subset=["dense_ms lists"])
+
+
+def by_lists() -> Rows:
+    """Return the times, levels and rows a level of a search by the grid and of one by lists."""
+    return rows(
+        searches(),
+        [
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("grid, ms", "dense_ms grid", ".3g"),
+            ("levels", "iterations grid", ".0f"),
+            ("rows a level", "rows grid", ".0f"),
+            ("by lists, ms", "dense_ms lists", ".3g"),
+            ("levels", "iterations lists", ".0f"),
+            ("rows a level", "rows lists", ".0f"),
+        ],
+    )
+
+
+def near() -> Rows:
+    """Return the times and levels of a run with marks of near pairs and without.
+
+    Of several seeds the one in the middle is shown, of two the faster one.
+    """
+    found = read("near").sort_values("dense_ms", kind="stable")
+    groups = found.groupby(["n", "costs", "near"])["dense_ms"]
+    middle = found[groups.cumcount() == (groups.transform("size") - 1) // 2].sort_index()
+    middle = beside(middle, ["n", "costs"], "near", ["dense_ms", "iterations", "marked"])
+    middle["marks"] = middle["marked 48"] / middle["n"]
+    return rows(
+        middle,
+        [
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("all costs, ms", "dense_ms 0", ".4g"),
+            ("levels", "iterations 0", ".0f"),
+            ("by marks, ms", "dense_ms 48", ".4g"),
+            ("levels", "iterations 48", ".0f"),
+            ("marks a row", "marks", ".3g"),
+        ],
+    )
+
+
+def _in_ms(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def near_large() -> Rows:
+    """Return the median, the least and the longest time of runs by the threshold of the marks."""
+    times = read("near_large").groupby(["n", "costs", "near"])["dense_ms"]
+    found = times.agg(["median", "min", "max"]).map(_in_ms).reset_index()
+    found["span"] = found["median"] + " (" + found["min"] + " to " + found["max"] + ")"
+    return rows(
+        in_page_order(beside(found, ["n", "costs"], "near", ["span"])),
+        [
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("near = 0", "span 0", ""),
+            *((f"{near}", f"span {near}", "") for near in (48, 96, 192)),
+        ],
+    )
+
+
+def stages() -> Rows:
+    """Return what each pass over all costs takes, before and after, on range n / 10."""
+    found = read("stages")
+    found = found[(found["costs"] == "0.1n") & (found["n"] > 1024)]
+    found = found[found["microseconds"] > 1]  # no marks were made there
+    parts = beside(
+        found.assign(which=found["part"] + ", " + found["code"]), ["n"], "which", ["microseconds"]
+    )
+    runs = beside(found.drop_duplicates(["n", "code"]), ["n"], "code", ["run_ms"])
+
+    def column(heading: str, part: str, code: str) -> tuple[str, str, str]:
+        return heading, f"microseconds {part}, {code}", ".0f"
+
+    return rows(
+        parts.merge(runs, on="n"),
+        [
+            ("n", "n", ""),
+            column("row minima, us before", "row minima", BEFORE),
+            column("now", "row minima", NOW),
+            column("column minima, before", "column minima", BEFORE),
+            column("now", "column minima", NOW),
+            column("marks, before", "marks", BEFORE),
+            column("now", "marks", NOW),
+            column("auction, now", "auction", NOW),
+            column("searches, now", "searches", NOW),
+            ("run, ms before", f"run_ms {BEFORE}", ".2f"),
+            ("now", f"run_ms {NOW}", ".2f"),
+        ],
+    )
+
+
+def medians() -> pd.DataFrame:
+    """Return the medians over the seeds of `passes.csv`, both commits' beside each other."""
+    found = read("passes")
+    key = ["family", "n", "costs"]
+    found = found.groupby([*key, "code"], sort=False)[["ms", "levels"]].median().reset_index()
+    return beside(found, key, "code", ["ms", "levels"])
+
+
+def beside_hylac() -> pd.DataFrame:
+    """Return `medians` of uniform costs, HyLAC's (``theirs``) and theirs over ours (``ratio``)."""
+    found = medians()
+    theirs = read("beside_hylac").groupby(["n", "costs"])["ms"].median().rename("theirs")
+    found = found[found["family"] == "uniform"].merge(theirs, on=["n", "costs"], how="left")
+    found["ratio"] = found["theirs"] / found[f"ms {NOW}"]
+    return in_page_order(found)
+
+
+def passes() -> Rows:
+    """Return the times and levels of a run before and after, and HyLAC's on the same matrices."""
+    return rows(
+        beside_hylac(),
+        [
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("before, ms", f"ms {BEFORE}", ".3g"),
+            ("levels", f"levels {BEFORE}", ".0f"),
+            ("now, ms", f"ms {NOW}", ".3g"),
+            ("levels", f"levels {NOW}", ".0f"),
+            ("HyLAC, ms", "theirs", ".3g"),
+            ("over ours", "ratio", ".3g"),
+        ],
+    )
+
+
+def structured() -> pd.DataFrame:
+    """Return a run and a column for each of `PEERS`, and ``best`` of these and our ``ratio``."""
+    found = read("passes")
+    ours = found[(found["code"] == NOW) & (found["family"] == "structured")]
+    key = ["costs", "n"]
+    theirs = beside(read("beside_structured"), key, "peer", ["ms"])
+    found = ours.merge(theirs, on=key, how="left", validate="one_to_one")
+    found["best"] = found[[f"ms {peer}" for peer in PEERS.values()]].min(axis=1)
+    found["ratio"] = found["ms"] / found["best"]
+    return found
+
+
+def beside_structured() -> Rows:
+    """Return the times of a run and of others' programs on structured costs."""
+
+    def form(ms: float) -> str:
+        return f"{ms:.3g}" if ms < 1000 else f"{ms:.0f}"
+
+    return rows(
+        structured(),
+        [
+            ("costs", "costs", ""),
+            ("n", "n", ""),
+            ("ours", "ms", ".2f"),
+            *((heading, f"ms {peer}", form) for heading, peer in PEERS.items()),
+            ("ours over the best", "ratio", ".3f"),
+        ],
+    )
