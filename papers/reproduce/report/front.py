@@ -89,6 +89,28 @@ def row(name: str) -> str:
     return "| " + " | ".join(part.replace("|", "\\|") for part in parts) + " |"
 
 
+def answer(name: str) -> str:
+    """Return a paper's answer for the head of its own pages, from its row of the front page.
+
+    Returns
+    -------
+    str
+        Markdown: the verdict on all comparisons and their numbers, then a line a main claim; ""
+        where the front page has no row of the paper.
+    """
+    line = rows(PAGE.read_text(encoding="utf-8")).get(name)
+    if line is None:
+        return ""
+    _, holds, numbers = (part.split("<br>") for part in re.split(r"(?<!\\) \| ", line.strip("| ")))
+    by_machine = [number.partition(": ") for number in numbers]
+    told = "; ".join(
+        f"{machine}: {counts.replace(' agree', ' comparisons with print agree', 1)}"
+        for counts, _, machine in by_machine
+    )
+    claims = "".join(f"- {claim}\n" for claim in holds[:-1])
+    return f"**Does it hold?** {holds[-1]} {told}.\n\n{claims}"
+
+
 def digest(name: str) -> str:
     """Return the hash of what a row is made of: the records that the paper sees, and its print."""
     found = hashlib.sha256()

@@ -5,7 +5,8 @@ what stands between ``<!-- results: NAME -->`` and ``<!-- end -->`` in `RESULTS.
 experiment NAME that come from recorded runs, and makes the page where there is none. In that page
 and in every `README.md` of the paper it fills the numbers in sentences, too, see
 `papers.reproduce.report.values`, and it makes the paper's row of the front page
-(`papers.reproduce.report.front`). A test keeps pages and recorded runs equal.
+(`papers.reproduce.report.front`), which the page repeats at its head, between ``<!-- answer -->``
+and ``<!-- end -->``. A test keeps pages and recorded runs equal.
 
 Measurements that no recorded run has may lie in files beside a paper's code. Where the paper has a
 module `evidence.measured`, a table between ``<!-- measured: NAME -->`` and ``<!-- end -->`` is made
@@ -43,6 +44,9 @@ BLOCK = re.compile(
     r"(?:(?!<!-- (?:results|measured):).)*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
+ANSWER = re.compile(r"(<!-- answer -->\n).*?(<!-- end -->)", re.DOTALL)
+"""The paper's answer at the head of the page: that of the front page."""
+
 _NO_ROWS = "No recorded rows.\n"
 
 
@@ -189,6 +193,8 @@ def _results(recorded: _Recorded) -> str:
             table = measured(recorded.name, found["name"])
         return found["opening"] + table + found["end"]
 
+    told = front.answer(recorded.name)
+    text = ANSWER.sub(lambda found: found[1] + told + found[2], text)
     return values.filled(BLOCK.sub(made, text), recorded.table)
 
 
@@ -217,9 +223,9 @@ def fill(name: str) -> Path:
     Path
         That of `RESULTS.md`.
     """
+    front.fill(name)
     for path, text in pages(name).items():
         store.write_atomically(path, text)
-    front.fill(name)
     return registry.folder(name) / PAGE
 
 
