@@ -58,6 +58,9 @@ OLD_NAMES = "papers.reproduce.plan.old_names"
 HEADLESS = ("What ", "How ", "Of ")
 """Beginnings of a docstring without a subject."""
 
+SAID_OF_A_KERNEL = ("Paper:", "Launch:", "Reads/Writes:")
+"""Words of a kernel's docstring, each with a sentence behind it."""
+
 KNOWN: dict[str, set[str]] = {}
 """Faults by rule that are still to be mended. Empty is the aim."""
 
@@ -272,6 +275,43 @@ def headless_docstrings(root):
     return faults
 
 
+def makes_kernels(node):
+    """Whether an expression is `cuda.jit`, with arguments or without, and not for the device."""
+    text = ast.unparse(node)
+    return text == "cuda.jit" or (text.startswith("cuda.jit(") and "device=True" not in text)
+
+
+def kernels_of(module):
+    """Functions that are decorated by `cuda.jit` or handed to it, inside of functions too."""
+    calls = [node for node in module.nodes if isinstance(node, ast.Call) and node.args]
+    handed = {ast.unparse(call.args[0]) for call in calls if makes_kernels(call.func)}
+    for node in module.nodes:
+        if isinstance(node, ast.FunctionDef) and (
+            node.name in handed or any(map(makes_kernels, node.decorator_list))
+        ):
+            yield node
+
+
+def silent_kernels(root):
+    """Kernels whose docstrings do not say `SAID_OF_A_KERNEL`, or no reason why no paper has them.
+
+    Device functions are exempt: they are launched by nobody, and their kernels say the rest. So are
+    kernels of exercises and of their solutions: the exercise's own docstring says what a reader's
+    kernel reads and that any launch must do, and some of the kernels are wrong on purpose.
+    """
+    faults = []
+    for name, module in modules_of(root).items():
+        if "exercises" in module.parts:
+            continue
+        for kernel in kernels_of(module):
+            said, where = ast.get_docstring(kernel) or "", f"{name}.{kernel.name}"
+            missing = [word for word in SAID_OF_A_KERNEL if not re.search(rf"{word}\s+\S", said)]
+            faults += [f"{where} does not say {word}" for word in missing]
+            if re.search(r"Paper: none(?!;)", said):
+                faults.append(f"{where} does not say why no paper")
+    return faults
+
+
 def folders_without_a_model(root):
     """Folders of tests that mirror no folder of `papers`."""
     tests = root / "tests"
@@ -289,6 +329,7 @@ RULES = (
     endings_of_families,
     retired_words,
     headless_docstrings,
+    silent_kernels,
     folders_without_a_model,
 )
 
@@ -389,6 +430,26 @@ PLANTED = {
             "papers/a/three.py": 'LIMIT = 3\n"""Of a block."""',
         },
         ["papers.a.one: What it is.", "papers.a.three: Of a block.", "papers.a.two: How so."],
+    ),
+    "silent_kernels": (
+        {
+            "papers/a/kernels.py": '@cuda.jit\ndef right(x):\n    """Paper: none; ours.'
+            '  Launch: any.\n    Reads/Writes: reads ``x``."""\n'
+            "@cuda.jit(device=True)\ndef part(x): pass",
+            "papers/a/one.py": '@cuda.jit\ndef one(x):\n    """Paper: [A Alg.1].  Launch:"""',
+            "papers/a/two.py": "def make():\n    @cuda.jit(max_registers=64)\n    def two(x):\n"
+            '        """Paper: none.  Launch: any.  Reads/Writes: nothing."""',
+            "papers/a/three.py": "def three(x): pass\nkernel = cuda.jit(max_registers=9)(three)",
+            "papers/a/exercises/exercise_1.py": "@cuda.jit\ndef asked(x): pass",
+        },
+        [
+            "papers.a.one.one does not say Launch:",
+            "papers.a.one.one does not say Reads/Writes:",
+            "papers.a.three.three does not say Launch:",
+            "papers.a.three.three does not say Paper:",
+            "papers.a.three.three does not say Reads/Writes:",
+            "papers.a.two.two does not say why no paper",
+        ],
     ),
     "folders_without_a_model": (
         {

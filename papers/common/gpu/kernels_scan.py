@@ -51,7 +51,8 @@ def scan_by_block(n, values, sums, totals):
 def exclusive_scan(n, values, sums):
     """``sums[k] = values[0] + ... + values[k - 1]`` for k = 0 .. n; the total must fit int32.
 
-    Launch: one block of whole warps; see `scan_by_block`.
+    Paper: none; in place of a library's scan, see the module.  Launch: one block of whole warps;
+    see `scan_by_block`.
     Reads/Writes: reads ``values``, writes ``sums[0 .. n]``, once each.
     """
     totals = cuda.shared.array(32, int32)

@@ -22,7 +22,8 @@ SMALLEST, LARGEST = -(2**31), 2**31 - 1
 def bound_costs(total, costs, bounds):
     """Smallest and largest entry.
 
-    Launch: grid-stride over the matrix, blocks of a power of two threads.
+    Paper: none; before a run.  Launch: grid-stride over the matrix, blocks of a power of two
+    threads.
     Reads/Writes: reads ``costs`` once; lowers ``bounds[0]`` and raises ``bounds[1]`` by one atomic
     each a block, so they must hold the largest and the smallest int32 at the start.
     Race: minimum and maximum do not depend on the blocks' order.
@@ -52,7 +53,8 @@ def bound_costs(total, costs, bounds):
 def gather_chosen(n, costs, column_of_row, chosen):
     """Collect the entry that is assigned to each row.
 
-    Launch: one thread a row.  Reads/Writes: reads one entry a row; writes ``chosen``.
+    Paper: none; after a run.  Launch: one thread a row.
+    Reads/Writes: reads ``column_of_row`` and one entry a row; writes ``chosen``.
     """
     row = cuda.grid(1)
     if row < n:

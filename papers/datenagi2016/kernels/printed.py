@@ -109,6 +109,8 @@ def reset(lines, top, covers, predecessors, successors, marks, slack, flags):
     """Uncover all lines, forget the last search, set the slacks to infinity.
 
     Paper: [DN16 sec.4.2], what comes before and after Algorithm 2.  Launch: one thread a line.
+    Reads/Writes: writes covers, marks, predecessors, successors and ``slack``, once each; clears
+    the three counts in ``flags``.
     """
     i = cuda.grid(1)
     if i == 0:
@@ -153,6 +155,7 @@ def mark_predicate(size, mark, wanted, addresses):
     """R[k] = 1 where line k bears the mark.
 
     Paper: [DN16 sec.3.3] [DN16 Fig.1(a)], the predicate.  Launch: one thread a line.
+    Reads/Writes: reads ``mark``, writes ``addresses[0 .. size - 1]``, once each.
     """
     k = cuda.grid(1)
     if k < size:
@@ -165,6 +168,8 @@ def mark_scatter(size, addresses, found, flags, place):
 
     Paper: [DN16 sec.3.3] [DN16 Fig.1(a)], the scatter; R[n] is the size.  Launch: one thread a
     line.
+    Reads/Writes: reads ``addresses``; writes ``found``, a word a line that bears the mark, and the
+    size into ``flags[place]``.
     """
     k = cuda.grid(1)
     if k == 0:
@@ -178,6 +183,7 @@ def edge_predicate(shape, negligible, matrix, addresses):
     """R[i, j] = 1 where the edge has no slack.
 
     Paper: [DN16 sec.3.3] [DN16 Fig.1(b)], the predicate.  Launch: one thread an entry.
+    Reads/Writes: reads ``cost`` once, and the duals; writes ``addresses``, a word an entry.
     """
     e = cuda.grid(1)
     if e >= shape.rows * shape.columns:
@@ -193,6 +199,7 @@ def chunk_sums(entries, chunk, addresses, totals):
     """Add up each chunk of R: the first third of a prefix sum over many blocks.
 
     Paper: Thrust's prefix sum [DN16 sec.3.3].  Launch: one block a chunk.
+    Reads/Writes: reads ``addresses`` once; writes ``totals``, a word a block.
     """
     shared = cuda.shared.array(1, int32)
     thread = cuda.threadIdx.x
@@ -214,6 +221,7 @@ def chunk_scan(entries, chunk, starts, addresses):
     """Scan each chunk of R in place from the sum of the chunks before it: the last third.
 
     Paper: Thrust's prefix sum [DN16 sec.3.3].  Launch: one block of whole warps a chunk.
+    Reads/Writes: reads ``starts``; ``addresses`` in place, and the sum of all behind the last.
     """
     totals = cuda.shared.array(32, int32)
     first = cuda.blockIdx.x * chunk
@@ -234,6 +242,7 @@ def edge_scatter(shape, addresses, edges):
     """Scatter the columns of the edges to their addresses, and take the rows' pointers from R.
 
     Paper: [DN16 sec.3.3] [DN16 Fig.1(b)], the scatter.  Launch: one thread an entry.
+    Reads/Writes: reads ``addresses``; writes ``adjacency``, a word an edge, and ``pointers``.
     """
     e = cuda.grid(1)
     entries = shape.rows * shape.columns
@@ -257,6 +266,8 @@ def activate(n, pointers, row_cover, row_mark, flags):
     """Mark the uncovered rows "active", or "visited" if they have no edge.
 
     Paper: [DN16 sec.4.3.1], the classical variant, item 1.  Launch: one thread a row.
+    Reads/Writes: reads ``pointers`` and ``row_cover``; writes ``row_mark``, once each, and clears
+    the size of F_out in ``flags``.
     """
     i = cuda.grid(1)
     if i == 0:
@@ -276,6 +287,8 @@ def room(pointers, gathered, flags):
     """The degrees of F_in's rows, and by their prefix sum the room of each in F_out.
 
     Paper: [DN16 sec.3.4], "allocation".  Launch: one block of whole warps.
+    Reads/Writes: reads F_in and ``pointers``; writes ``places``, which the sum changes in place,
+    and the size of F_out into ``flags``.
     """
     totals = cuda.shared.array(32, int32)
     size = flags[IN]
@@ -294,6 +307,10 @@ def expansion(edges, column_assignment, covers, predecessors, marks, gathered, r
 
     Paper: [DN16 Alg.3].  Launch: one thread an element of F_in, n at most; its size stands in
     ``flags``.
+    Reads/Writes: reads F_in, Z and the columns' assignments; writes predecessors, covers and marks.
+    Where ``rules.racing`` is 1 it reads ``places`` and writes F_out and ``slots``, else it sets the
+    size of F_out to 1 once a row is reached. A free column is marked and, unless F_rev is to be
+    compressed, appended to it; ``flags`` tell.
     Race: several rows may find a column uncovered. Each stores itself as predecessor, the last
     store survives [DN16 Prop.1]; whatever else they store is the same. Each gathers the column's
     row, and the last place that is noted for it is the one that the contraction keeps: Algorithm 3
@@ -346,6 +363,7 @@ def contraction(row_mark, gathered, addresses, flags):
 
     Paper: [DN16 sec.4.3.1], item 3, the predicate.  Launch: a thread each for n elements of F_out
     at a time.
+    Reads/Writes: reads F_out, ``row_mark`` and ``slots``; writes ``addresses``, a word an element.
     """
     for k in range(cuda.grid(1), flags[OUT], cuda.gridsize(1)):
         i = gathered.f_out[k]
@@ -355,7 +373,13 @@ def contraction(row_mark, gathered, addresses, flags):
 
 @cuda.jit
 def contraction_scan(addresses, flags):
-    """Scan R over F_out in place.  Launch: one block of whole warps."""
+    """Scan R over F_out in place.
+
+    Paper: [DN16 sec.4.3.1], item 3, the prefix sum [DN16 sec.3.3].  Launch: one block of whole
+    warps.
+    Reads/Writes: ``addresses`` in place, and the sum of all behind the last; writes it as the size
+    of F_in into ``flags``, too.
+    """
     totals = cuda.shared.array(32, int32)
     total = scan_by_block(flags[OUT], addresses, addresses, totals)
     if cuda.threadIdx.x == 0:
@@ -368,6 +392,7 @@ def contraction_scatter(gathered, addresses, flags):
     """Copy what is left of F_out into F_in.
 
     Paper: [DN16 sec.4.3.1], item 3.  Launch: as `contraction`.
+    Reads/Writes: reads ``addresses``, and F_out where they say so; writes F_in.
     """
     for k in range(cuda.grid(1), flags[OUT], cuda.gridsize(1)):
         if addresses[k + 1] != addresses[k]:
@@ -420,7 +445,8 @@ def expansion_of_columns(lines, limits, matrix, column_assignment, forest, gathe
 def reverse_pass(n, frontier_reverse, predecessors, successors, row_mark, flags):
     """From every free column walk back to the root, note the way, and mark the root "augment".
 
-    Paper: [DN16 Alg.5].  Launch: one thread an element of F_rev, n at most.
+    Paper: [DN16 Alg.5].  Launch: one thread an element of F_rev, at most as many as columns.
+    Reads/Writes: reads F_rev and predecessors; writes successors, and the marks of roots.
     Race: as `kernels.shared.reverse_pass`; all threads of a tree store the same mark.
     """
     k = cuda.grid(1)
@@ -446,6 +472,8 @@ def dual_update_stage_1(shape, top, matrix, covers, slack):
     """U[i] = the smallest slack of row i over the uncovered columns, if the row is uncovered.
 
     Paper: [DN16 Alg.7], but for its last loop.  Launch: one thread a row.
+    Reads/Writes: reads covers, duals and, of uncovered rows, the uncovered columns of ``cost``;
+    writes U, whose array is ``slack``, at every turn of the loop.
     """
     i = cuda.grid(1)
     if i >= shape.rows:
@@ -466,6 +494,8 @@ def minimum(n, top, zero, values, theta):
 
     Paper: [DN16 Alg.7], "executed by a single thread": in print in the same kernel as U, whose
     blocks nothing makes wait for one another; so it is a launch of its own.
+    Launch: one block, whose first thread does it all.
+    Reads/Writes: reads ``values``, writes ``theta[0]``.
     """
     if cuda.grid(1) == 0:
         least = top

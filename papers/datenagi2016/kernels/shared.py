@@ -249,8 +249,8 @@ def send_signal(found, flags, signal):
 def reverse_pass(n, frontier_reverse, predecessors, successors, row_mark, frontier_augment, flags):
     """From every free column walk back to the root and note the way in the successor arrays.
 
-    Paper: [DN16 Alg.5] [DN16 sec.4.3.2].  Launch: one thread an element of F_rev, n at most; its
-    size stands in ``flags``.
+    Paper: [DN16 Alg.5] [DN16 sec.4.3.2].  Launch: one thread an element of F_rev, at most as
+    many as columns; its size stands in ``flags``.
     Reads/Writes: reads predecessors, writes successors; appends the root to F_aug.
     Race: two threads of one tree meet at a row and store different successors; one word, the
     last store wins. Above that row both walk the same way and store the same words. So from the

@@ -68,6 +68,13 @@ def kernel_of(check: Any, process: Any) -> Any:
 
     @cuda.jit
     def check_zeros(zeros, covers, marks, flags, processed):
+        """Check each zero until it was uncovered, and process it then.
+
+        Paper: [L19 Table A.5].  Launch: a block of one thread a zero, in the executor alone.
+        Reads/Writes: reads ``zeros``; covers, marks and flags as `check` and `process` do; sets
+        ``processed`` of the zeros that were.
+        Race: the one that is on trial.
+        """
         thread = cuda.blockIdx.x
         for _ in range(LOOKS):
             if check(covers, zeros[2 * thread], zeros[2 * thread + 1]):

@@ -72,6 +72,8 @@ def step_1_max_in_rows(n, rows_a_block, cost, bottom, max_in_row):
 
     Paper: [L19 Alg.8] [L19 Fig.3].  Otherwise as `step_1_min_in_rows`; `bottom` is the smallest
     value of the type.
+    Launch: ceil(n / rows_a_block) blocks of a power of two threads.
+    Reads/Writes: reads ``cost`` once; writes ``max_in_row``.
     """
     shared = cuda.shared.array(MAX_BLOCK, cost.dtype)
     thread = cuda.threadIdx.x
@@ -93,6 +95,7 @@ def step_1_max_slack(n, cost, max_in_row, slack, row_dual):
 
     Paper: [L19 Alg.9].  Launch: grid-stride over the matrix.  As `step_1_row_sub`; the duals are
     those of minimizing ``-cost``.
+    Reads/Writes: reads ``cost`` once, and ``max_in_row``; writes ``slack`` and ``row_dual``.
     """
     stride = cuda.gridsize(1)
     i = cuda.grid(1)

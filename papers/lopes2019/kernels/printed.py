@@ -94,6 +94,7 @@ def step_3_init(n, covered_row, covered_column, flags):
     """Uncover everything and forget the count of stars.
 
     Paper: [L19 sec.4.3]; `step_4_init` erases the marks.  Launch: one thread a line, n in all.
+    Reads/Writes: writes both covers, once each; clears ``flags[MATCHES]``.
     """
     i = cuda.grid(1)
     if i == 0:
@@ -108,6 +109,7 @@ def step_3(n, row_of_star_at_column, covered_column, flags):
     """Cover each column that has a starred zero; one atomic addition a star.
 
     Paper: [L19 sec.4.3].  Launch: one thread a column, n in all.
+    Reads/Writes: reads stars; writes the covers of starred columns; adds to ``flags[MATCHES]``.
     """
     i = cuda.grid(1)
     if i < n and row_of_star_at_column[i] >= 0:
@@ -121,6 +123,7 @@ def step_4_init(n, column_of_prime_at_row, row_of_green_at_column):
 
     Paper: [L19 sec.2.1], step 5's last sentence; a kernel in the release.  Launch: one thread a
     line, n in all.
+    Reads/Writes: writes both arrays, once each.
     """
     i = cuda.grid(1)
     if i < n:
@@ -183,6 +186,7 @@ def step_1_row_sub(n, cost, min_in_row, slack, row_dual):
     """Slack = cost minus the minimum of its row.
 
     Paper: [L19 Alg.9] for a minimization.  Launch: one thread an entry.
+    Reads/Writes: reads ``cost`` once, and ``min_in_row``; writes ``slack`` and ``row_dual``.
     """
     i = cuda.grid(1)
     if i < n:
@@ -196,6 +200,7 @@ def step_1_max_slack(n, cost, max_in_row, slack, row_dual):
     """Slack = the maximum of its row minus cost.
 
     Paper: [L19 Alg.9].  Launch: one thread an entry.
+    Reads/Writes: reads ``cost`` once, and ``max_in_row``; writes ``slack`` and ``row_dual``.
     """
     i = cuda.grid(1)
     if i < n:
@@ -211,6 +216,7 @@ def step_1_min_in_columns(n, columns_a_block, slack, top, min_in_column):
 
     Paper: [L19 sec.4.7], "exchange rows and columns" of [L19 Alg.8].  Launch:
     ceil(n / columns_a_block) blocks of a power of two threads.
+    Reads/Writes: reads ``slack`` once; writes ``min_in_column``.
     """
     shared = cuda.shared.array(MAX_BLOCK, slack.dtype)
     thread = cuda.threadIdx.x
@@ -231,6 +237,7 @@ def step_1_column_sub(n, slack, min_in_column, column_dual):
     """Subtract the minimum of its column from every slack.
 
     Paper: [L19 sec.4.7], last sentence.  Launch: one thread an entry.
+    Reads/Writes: reads ``min_in_column``; ``slack`` in place, every entry; writes ``column_dual``.
     """
     i = cuda.grid(1)
     if i < n:
@@ -245,6 +252,8 @@ def compress_matrix(n, lines, by_row, slack, zeros, zeros_size, flags, one_count
 
     Paper: [L19 Alg.7] [L19 sec.4.6].  ``one_counter``: count them on one word, too, as the paper's
     "zero_vector_size" and the release do.  Launch: one thread an entry.
+    Reads/Writes: reads ``slack`` once; appends to ``zeros`` by an atomic increment of the bin's
+    size, which must be 0 at the start; adds to ``flags[ALL_ZEROS]`` where it counts there, too.
     """
     i = cuda.grid(1)
     if i < n * n and slack[i] == 0:
@@ -263,6 +272,8 @@ def step_6_add_sub(
     """Add the minimum where both lines are covered, subtract it where neither is.
 
     Paper: [L19 Alg.6].  Launch: one thread an entry.
+    Reads/Writes: reads the covers and ``minimum``; ``slack`` in place, only where it changes; moves
+    the duals; clears ``zeros_size`` and ``flags[ALL_ZEROS]`` for the compression that follows.
     """
     i = cuda.grid(1)
     least = minimum[0]

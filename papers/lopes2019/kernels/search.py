@@ -93,7 +93,7 @@ def init(n, zeros_size, row_of_star_at_column, column_of_star_at_row, covered_ro
 def star_padding(n, searched, row_of_star_at_column, covered_column):
     """Count the columns from `searched` on as starred: the padding of a rectangle.
 
-    Ours, after `init`, where the costs are no square: see `papers.lopes2019.rectangle`.
+    Paper: none; after `init`, where the costs are no square: see `papers.lopes2019.rectangle`.
     Launch: one thread a line, n in all.
     Reads/Writes: writes the two arrays. No row has its star there, so that nothing follows it.
     """

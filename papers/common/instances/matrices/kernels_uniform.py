@@ -33,7 +33,8 @@ def mix(x):
 def draw_uniform(total, key, cost_range, costs):
     """Draw every entry: ``(high * cost_range) >> 32`` of the upper half of ``mix(key + k)``.
 
-    Launch: grid-stride over the matrix.  Reads/Writes: writes ``costs``.
+    Paper: none; draws an instance.  Launch: grid-stride over the matrix.
+    Reads/Writes: writes ``costs``, once each.
     """
     k = cuda.grid(1)
     stride = cuda.gridsize(1)
@@ -47,8 +48,8 @@ def draw_uniform(total, key, cost_range, costs):
 def draw_uniform_block(rows, columns, key, stride, cost_range, costs):
     """Draw a block of the matrix: entry (i, j) is that of counter ``key + i stride + j``.
 
-    Launch: a block a row, in turn; its threads pass along the row.  Reads/Writes: writes
-    ``costs``, int32[rows * columns].
+    Paper: none; draws an instance.  Launch: a block a row, in turn; its threads pass along the row.
+    Reads/Writes: writes ``costs``, int32[rows * columns], once each.
     """
     i = cuda.blockIdx.x
     while i < rows:

@@ -45,7 +45,10 @@ def value_at(words, place, patience, flags):
 
 @cuda.jit
 def clear(words):
-    """Forget a window's words.  Launch: any grid.  Reads/Writes: ``words``, once each."""
+    """Forget a window's words.
+
+    Paper: none; print has no windows.  Launch: any grid.  Reads/Writes: ``words``, once each.
+    """
     for k in range(cuda.grid(1), words.size, cuda.gridsize(1)):
         words[k] = 0
 
@@ -69,9 +72,8 @@ def send_trees(
     """Send the predecessors of this rank's columns to the root.
 
     Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
-    Launch: one thread a column.
-    Reads/Writes: one word of the root's part for each column, -1 outside the trees; the root's
-    frontiers are empty again.
+    Launch: one thread a column.  Reads/Writes: one word of the root's part for each column, -1
+    outside the trees; the root's frontiers are empty again.
     """
     empty_frontiers(root_flags)
     j = cuda.grid(1)

@@ -87,9 +87,10 @@ def send_rows(first, last, row_mark, message, flags, tell, signal):
 
 @cuda.jit
 def copy_message(source, target):
-    """Copy a message that came, from the host's memory or, of one rank alone, from its own.
+    """Copy the rows that all ranks have sent, as one message, from the host's memory.
 
-    Launch: few blocks, for each read may cross the bus.  Reads/Writes: each word once.
+    Paper: none; MPI leaves the rows there.  Launch: few blocks, for each read crosses the bus.
+    Reads/Writes: reads ``source``, writes ``target``: the header, and as many rows as it counts.
     """
     for k in range(cuda.grid(1), HEADER + source[0], cuda.gridsize(1)):
         target[k] = source[k]
@@ -143,14 +144,12 @@ def search_level(
     """One level of the search on this rank's columns.
 
     Paper: [DN16 Alg.4] [DN16 sec.5] (4b); the columns are shared out as in
-    `kernels.tree.forward_pass`.
-    Launch: blocks of a power of two of warps.
+    `kernels.tree.forward_pass`.  Launch: blocks of a power of two of warps.
     Reads/Writes: reads the messages ``came[part * stride ...]``, the frontier's rows of the strip
     and the duals; slacks, predecessors, covers and marks of columns, each by the one warp that
     holds the column; appends rows to the message that goes and free columns to
-    ``frontier_reverse``.
-    Rows that came become visited and uncovered on every rank. Where the device sends the
-    messages, the host hears at once how many rows came.
+    ``frontier_reverse``. Rows that came become visited and uncovered on every rank. Where the
+    device sends the messages, the host hears at once how many rows came.
     Race: none on columns; a row comes once, but for those that several ranks woke, which are
     written alike.
     """
@@ -229,8 +228,7 @@ def predecessors_of_trees(
     """Make this rank's part of the predecessors: those of columns in the trees, else -1.
 
     Paper: [DN16 sec.5], "the partial column predecessor arrays are gathered at the root node".
-    Launch: one thread a column.
-    Reads/Writes: writes ``sent``; the root's frontiers are empty again.
+    Launch: one thread a column.  Reads/Writes: writes ``sent``; empties the root's frontiers.
     """
     empty_frontiers(root_flags)
     j = cuda.grid(1)

@@ -105,7 +105,7 @@ def scatter(given, line_of, filled):
 def turn(given, turned, filled, tally):
     """Check a graph by lines, and turn it around.
 
-    Paper: none.
+    Paper: none; see the module.
     Launch: cooperative; whole warps, at most `MOST_BLOCKS` blocks.
     Reads/Writes: reads ``given``, writes everything else; after a fault only ``filled`` and
     ``tally``, and ``tally[FAULT]`` is 1.

@@ -50,10 +50,10 @@ FAR = 2**62
 
 @cuda.jit
 def start(nodes, whole, last, head, arc, price, flow, flags, tally):
-    """The whole residual graph again, prices 0, no flow [LU11 Alg.5.0] 3-4.
+    """The whole residual graph again, prices 0, no flow.
 
-    Launch: grid-stride over the arcs of both lists.  Reads/Writes: reads ``whole``; writes all
-    others.
+    Paper: [LU11 Alg.5.0] 3-4.  Launch: grid-stride over the arcs of both lists.
+    Reads/Writes: reads ``whole``; writes all others, but of ``flags`` only ``STUCK``.
     """
     thread = cuda.grid(1)
     stride = cuda.gridsize(1)

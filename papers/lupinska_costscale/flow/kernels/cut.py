@@ -23,7 +23,7 @@ from papers.lupinska_costscale.flow.kernels.lock_free import ELEMENT_TYPES as EL
 def tell_cut(n, nodes, sink, to_sink, height, bits, told):
     """Pack the source's side into bits, and add up what the sink has got.
 
-    Paper: none.  Launch: whole warps, which stride over the words.
+    Paper: none; see the module.  Launch: whole warps, which stride over the words.
     Reads/Writes: reads ``sink``, ``to_sink`` and ``height``; writes ``bits``, adds to ``told``. No
     race: a word is one warp's.
     """

@@ -43,7 +43,8 @@ def find_extremes(total, source, extremes):
 def bound(total, source, extremes):
     """Find the extremes of integers of 64 bits; see `find_extremes`.
 
-    Launch: grid-stride over the matrix, blocks of a power of two threads.
+    Paper: none; before a run.  Launch: grid-stride over the matrix, blocks of a power of two
+    threads.
     Reads/Writes: reads ``source`` int64[total] once; writes ``extremes`` int64[2 * blocks].
     """
     find_extremes(total, source, extremes)
@@ -53,7 +54,8 @@ def bound(total, source, extremes):
 def bound_narrow(total, source, extremes):
     """Find the extremes of integers of 32 bits; see `find_extremes`.
 
-    Launch: grid-stride over the matrix, blocks of a power of two threads.
+    Paper: none; before a run.  Launch: grid-stride over the matrix, blocks of a power of two
+    threads.
     Reads/Writes: reads ``source`` int32[total] once; writes ``extremes`` int64[2 * blocks].
     """
     find_extremes(total, source, extremes)
@@ -74,7 +76,8 @@ def move(n, m, across, sign, shift, source, target):
 def move_alike(n, m, across, sign, shift, source, target):
     """Move costs of the working type; see `move`.
 
-    Launch: grid-stride over the matrix.  Reads/Writes: reads ``source``; writes ``target``.
+    Paper: none; before a run.  Launch: grid-stride over the matrix.
+    Reads/Writes: reads ``source``; writes ``target``, once each.
     """
     move(n, m, across, sign, shift, source, target)
 
@@ -83,7 +86,8 @@ def move_alike(n, m, across, sign, shift, source, target):
 def move_narrower(n, m, across, sign, shift, source, target):
     """Move integers of 64 bits whose range 32 bits hold; see `move`.
 
-    Launch: grid-stride over the matrix.  Reads/Writes: reads ``source``; writes ``target``.
+    Paper: none; before a run.  Launch: grid-stride over the matrix.
+    Reads/Writes: reads ``source``; writes ``target``, once each.
     """
     move(n, m, across, sign, shift, source, target)
 
@@ -92,7 +96,8 @@ def move_narrower(n, m, across, sign, shift, source, target):
 def gather(n, m, cost, column, chosen):
     """Collect the entry that is assigned to each row.
 
-    Launch: one thread a row.  Reads/Writes: reads one entry a row; writes ``chosen``.
+    Paper: none; after a run.  Launch: one thread a row.
+    Reads/Writes: reads ``column`` and one entry a row; writes ``chosen``.
     """
     row = int32(cuda.grid(1))
     if row < n:
@@ -103,7 +108,7 @@ def gather(n, m, cost, column, chosen):
 def deliver(n, rows, columns, word, column, target, signal):
     """Write each row's column, and the rows where ``rows`` is a place, into ``target``; then tell.
 
-    Launch: one block.
+    Paper: none; after a run, for who asks for the pairs alone.  Launch: one block.
     Reads/Writes: reads ``column`` int32[n]; writes n words of ``target``, int64, from ``columns``
     on and from ``rows`` on, which is -1 for none, and ``word`` to the host's ``signal``.
     """

@@ -22,7 +22,8 @@ A row without finite costs has infinity, infinity and minus infinity.
 def move_wider(n, m, across, sign, shift, source, target):
     """Move floats of 32 bits; see `papers.synthesis.assignment.kernels.costs.move`.
 
-    Launch: grid-stride over the matrix.  Reads/Writes: reads ``source``; writes ``target``.
+    Paper: none; before a run.  Launch: grid-stride over the matrix.
+    Reads/Writes: reads ``source``; writes ``target``, once each.
     """
     move(n, m, across, sign, shift, source, target)
 
@@ -31,7 +32,7 @@ def move_wider(n, m, across, sign, shift, source, target):
 def judge(n, m, top, cost, found):
     """Find each row's extremes and faults.
 
-    Launch: a block takes every gridsize-th row; blocks of a power of two threads.
+    Paper: none; before a run.  Launch: a block a row, in turn; blocks of a power of two threads.
     Reads/Writes: reads ``cost`` once; writes ``found`` float64[4 * n], the lines of `LEAST` to
     `FAULT` one after the other.
     """

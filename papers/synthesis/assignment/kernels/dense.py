@@ -323,6 +323,7 @@ def assign_with(
     def assign(schedule, shape, matrix, duals, matching, lists, tree, front, log):
         """Solve an assignment problem whose costs lie in device memory.
 
+        Paper: none; as `papers.synthesis.assignment.reference`.
         Launch: cooperative, or one block; blocks of a power of two threads, at least a warp.
         Reads/Writes: reads ``cost``, writes everything else.
         Race: those of the stages; barriers of the team stand between them.

@@ -87,6 +87,7 @@ def assign_each_with(
         The schedule's shares are in per mille of the rows, ``shape.sample_step`` is the number of
         sampled rows; of ``shape`` only the numbers that all problems share are read.
 
+        Paper: none; by the steps of `papers.synthesis.assignment.kernels.dense`.
         Launch: a block a problem, of a power of two threads, at least a warp.
         Reads/Writes: reads ``problems`` and ``cost``, writes everything else; small problems live
         in shared memory, and only their answers are written.

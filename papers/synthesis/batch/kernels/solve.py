@@ -500,6 +500,7 @@ def assign_with(width: int, columns: int, kind: Any) -> Any:
     def assign(batch, out):
         """Solve many assignment problems whose costs lie in device memory.
 
+        Paper: none; as `papers.synthesis.batch.reference`.
         Launch: a block a problem, a whole number of warps.
         Reads/Writes: reads ``batch``, writes ``out``.
         Race: within a block that of `choose`; blocks share two counters alone.

@@ -376,6 +376,7 @@ def assign_with(width: int, inside: bool) -> Any:
     def assign(batch, out):
         """Solve many assignment problems whose costs lie in device memory.
 
+        Paper: none; as `papers.synthesis.batch.reference`.
         Launch: a block of one warp a problem.
         Reads/Writes: reads ``batch``, writes ``out``; it parts no pairs.
         Race: within a warp that of `choose`; blocks share two counters alone.

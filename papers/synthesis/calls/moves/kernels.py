@@ -169,7 +169,7 @@ def keep(scene, pitch, residual, flow):
 def give(alpha, scene, pitch, bits):
     """Give the move's label to the pixels on the sink's side.
 
-    Paper: none.  Launch: any grid, grid-stride over pixels.
+    Paper: none; see the module.  Launch: any grid, grid-stride over pixels.
     Reads/Writes: reads ``bits``, writes ``labels``. No race: a pixel writes its own.
     """
     for i in range(cuda.grid(1), scene.labels.size, cuda.gridsize(1)):
