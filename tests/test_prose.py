@@ -70,7 +70,7 @@ ALLOWED: dict[str, dict[str, str]] = {
 
 def prose(text):
     """A page's sentences and tables without what is made from records, code and links."""
-    text = front.BLOCK.sub("", readme.BLOCK.sub("", text))
+    text = front.BLOCK.sub("", readme.ANSWER.sub("", readme.BLOCK.sub("", text)))
     text = values.MARK.sub("(a value)", text)
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", "", text)
