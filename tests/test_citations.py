@@ -1,5 +1,7 @@
 """READMEs and code keep together: citations, headings, recorded results."""
 
+import functools
+import importlib
 import re
 from pathlib import Path
 
@@ -143,3 +145,40 @@ def test_every_table_and_figure_has_an_entry(name):
     published = {p.stem for p in (ROOT / name / "published").glob("*.csv")}
     wanted = {stem for stem in published if re.fullmatch(r"(table|fig)\d+", stem)}
     assert wanted <= set(registry.experiments(name))
+
+
+NAME = re.compile(r"`(papers(?:\.\w+)+)`")
+"""A name of this package in a docstring or on a page."""
+
+
+@functools.cache
+def leads_somewhere(name):
+    """Whether a name is a module of the package, or something in one; fields count, too."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:count]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[count:]:
+            if not hasattr(found, part):
+                return part == parts[-1] and part in getattr(found, "__annotations__", {})
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def test_names_of_the_package_lead_somewhere():
+    """Planted: two docstrings named what had moved away long before."""
+    pages = [*ROOT.parent.glob("*.md"), *ROOT.glob("**/*.md"), *ROOT.glob("**/*.py")]
+    named = {
+        (path.relative_to(ROOT.parent).as_posix(), name)
+        for path in pages
+        if path.name != "CHANGELOG.md"
+        for name in NAME.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 200
+    assert [pair for pair in sorted(named) if not leads_somewhere(pair[1])] == []
+    assert not leads_somewhere("papers.reproduce.terminal.Live")
+    assert not leads_somewhere("papers.common.problems.PROBLEMS")
+    assert leads_somewhere("papers.synthesis.assignment.settings.Settings.left_free")
