@@ -85,9 +85,10 @@ def linear_sum_assignment(
     ------
     ValueError
         As SciPy: for sparse costs, another dimension, NaN, an infinity of the wrong sign, an
-        infeasible matrix.
+        infeasible matrix; of many matrices the message begins with the number of the first.
         Besides: an unknown `solver` or `device`; `seconds` that are none; 64-bit integers beyond
-        2**60 in size, which SciPy would round.
+        2**60 in size, which SciPy would round; with `return_duals` floats whose sizes are so far
+        apart that no duals in float64 prove an answer.
     TypeError
         As SciPy: for types that are no numbers of up to 64 bits.
     papers.common.model.GivenUpError
