@@ -40,12 +40,12 @@ class Deadline:
         self.unit = unit
         self.began = time.perf_counter()
 
-    def left(self, progress: str) -> float | None:
+    def left(self, progress: str, reached: Mapping[str, int] | None = None) -> float | None:
         """Return the seconds that are left for what comes next; None where time is no limit.
 
         Parameters
         ----------
-        progress : str
+        progress, reached
             As of `check`.
 
         Raises
@@ -53,7 +53,7 @@ class Deadline:
         GivenUpError
             If none are.
         """
-        self.check(progress)
+        self.check(progress, reached=reached)
         if self.seconds is None:
             return None
         return max(1e-9, self.seconds - (time.perf_counter() - self.began))

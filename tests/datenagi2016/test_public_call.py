@@ -77,6 +77,12 @@ def test_an_unknown_variant_is_refused_before_anything_is_read(comm):
             solve(given, variant="oak", comm=comm())
 
 
+@pytest.mark.parametrize("comm", [4, "MPI.COMM_WORLD", object()])
+def test_what_is_no_communicator_is_refused_by_name(comm):
+    with pytest.raises(TypeError, match="is no communicator of mpi4py"):
+        solve(np.eye(4), comm=comm)
+
+
 @with_and_without
 def test_a_missing_file_is_named(comm, tmp_path):
     with pytest.raises(FileNotFoundError, match="absent"):

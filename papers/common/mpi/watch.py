@@ -27,11 +27,14 @@ TURN_S = 0.5
 """Seconds by which a rank speaks after the rank below it: longer than `HEARD_S`, so that where
 several fail at once, the lowest has ended the job before another speaks."""
 
+MOST_TURNS = 10
+"""Ranks beyond it speak together: nobody waits longer than these turns for a job's end."""
+
 
 def end_job(message: str, code: int = FAILED) -> NoReturn:
     """Say in one line what is wrong, and end every rank."""
     rank = rank_of_job()
-    time.sleep(TURN_S * min(rank, 10))
+    time.sleep(TURN_S * min(rank, MOST_TURNS))
     # One write: the launcher mixes the ranks' lines.
     sys.stderr.write(f"rank {rank}: {' '.join(message.split())}\n")
     sys.stderr.flush()

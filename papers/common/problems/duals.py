@@ -18,6 +18,26 @@ EPS = float(np.finfo(np.float64).eps)
 """Twice the largest relative error of one float64 operation."""
 
 
+def gap_by_sums(chosen: np.ndarray, u: np.ndarray, v: np.ndarray) -> float:
+    """Return a bound on how far assigned pairs are from the optimum, by sums of float64 alone.
+
+    It holds for row duals that are the rows' least ``cost - v``, each rounded once: no pair
+    undercuts such a dual by more than its last digit. No sum here is off by more than a last digit
+    of all terms for each of them.
+
+    Parameters
+    ----------
+    chosen : float64[k]
+        The assigned costs.
+    u, v : float64[n], float64[m]
+        The duals; that those of lines without a partner are 0 is the caller's to check.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.abs(chosen).sum() + np.abs(u).sum() + np.abs(v).sum()
+        apart = abs(chosen.sum() - u.sum() - v.sum())
+        return float(apart + (chosen.size + u.size + v.size) * EPS * sizes)
+
+
 @njit(cache=True, nogil=True)
 def row_duals(cost: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the largest row duals that these column duals allow: ``min(cost[i] - v)`` a row.

@@ -17,9 +17,8 @@ import numpy as np
 EDGE_LIMIT = 2**31 - 1
 """Edges are counted in 32 bits, as in the papers."""
 
-
 FEW = 64
-"""Lines and entries up to which lists are looked through sooner than arrays."""
+"""Lines, and entries, up to which a matrix is looked through faster as lists of Python."""
 
 FILLED = ("dia", "bsr")
 """Sparse formats that fill diagonals or blocks up with zeros. A stored zero cannot be told from
@@ -218,7 +217,7 @@ def check_sparse(graph: Any) -> np.ndarray:
             if places.size and (places.min() < 0 or places.max() >= size):
                 raise GraphError(f"a {name} index lies outside 0 .. {size - 1}")
         return np.asarray(graph.col)
-    if graph.indices.size <= FEW and _are_lists(graph):
+    if _is_right_and_small(graph):
         return np.asarray(graph.indices[: graph.indptr[-1]])
     indices = graph.indices[: max(0, int(graph.indptr[-1]))] if graph.indptr.size else []
     indices = np.asarray(indices)
@@ -227,10 +226,13 @@ def check_sparse(graph: Any) -> np.ndarray:
     return indices
 
 
-def _are_lists(graph: Any) -> bool:
-    """Whether the few arrays of a CSR or CSC matrix are right, as far as lists of Python tell."""
+def _is_right_and_small(graph: Any) -> bool:
+    """Whether a CSR or CSC matrix has few entries, and index arrays that form one.
+
+    A matrix that fails goes on to `_check`, which looks at every matrix and names the fault.
+    """
     lines, across = graph.shape if graph.format == "csr" else graph.shape[::-1]
-    if graph.indptr.size != lines + 1 or lines > FEW:
+    if graph.indptr.size != lines + 1 or max(lines, graph.indices.size) > FEW:
         return False
     starts, indices = graph.indptr.tolist(), graph.indices.tolist()
     ordered = starts[0] == 0 and starts == sorted(starts) and starts[-1] <= len(indices)

@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from papers.common.model import Assignment
 from papers.common.problems import assignment_proof
 from papers.common.problems.assignment import INTEGER_LIMIT, Problem, finish, prepare
-from papers.common.problems.duals import EPS, row_duals
+from papers.common.problems.duals import EPS, gap_by_sums, row_duals
 
 HEADROOM = 8
 """Prices stay within this many times n * largest scaled cost C (see `price_limit`).
@@ -351,17 +351,18 @@ def _is_proved(
     """
     values = _values(costs)
     value, proof = values[chosen], assignment_proof
-    with np.errstate(over="ignore", invalid="ignore"):
-        share, sizes = np.abs(value).sum(), np.abs(u).sum() + np.abs(v).sum()
-        gap = abs(value.sum() - u.sum() - v.sum()) + (2 * costs.n + 8) * EPS * (sizes + share)
+    gap = gap_by_sums(value, u, v)
     if gap <= proof.FLOAT_TOLERANCE * abs(found.cost):
         return True
     if np.array_equal((costs.cost // costs.factor) * costs.step, values - values.min()):
         return True
     if not isinstance(costs.problem.cost, _Stored):
         return proof.assignment(costs.problem.cost, found).ok
-    digits, smallest = 8 * EPS * sizes, np.abs(values[values != 0]).min(initial=np.inf)
-    allowed = max(proof.FLOAT_TOLERANCE * share, digits if digits <= 1e-3 * smallest else 0.0)
+    digits = 8 * EPS * (np.abs(u).sum() + np.abs(v).sum())
+    smallest = np.abs(values[values != 0]).min(initial=np.inf)
+    allowed = max(
+        proof.FLOAT_TOLERANCE * np.abs(value).sum(), digits if digits <= 1e-3 * smallest else 0.0
+    )
     return bool(gap <= allowed)
 
 

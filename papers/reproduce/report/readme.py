@@ -37,14 +37,16 @@ from papers.reproduce.run import measurements, packed, records
 PAGE = "RESULTS.md"
 """The page's name in a paper's folder."""
 
-_OPENING = re.compile(r"<!-- (?:results|measured):[^\n]*")
+_OPENING = re.compile(r"<!-- (?:(?:results|measured):|answer)[^\n]*")
 # A block ends at its own end mark: what stands up to the next block's mark must never be lost.
 BLOCK = re.compile(
     r"(?P<opening><!-- (?P<kind>results|measured): (?P<name>\S+) -->\n)"
     r"(?:(?!<!-- (?:results|measured):).)*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
-ANSWER = re.compile(r"(<!-- answer -->\n).*?(<!-- end -->)", re.DOTALL)
+ANSWER = re.compile(
+    r"(<!-- answer -->\n)(?:(?!<!-- (?:results|measured):).)*?(<!-- end -->)", re.DOTALL
+)
 """The paper's answer at the head of the page: that of the front page."""
 
 _NO_ROWS = "No recorded rows.\n"
@@ -179,7 +181,7 @@ def filled(name: str) -> str:
 def _results(recorded: _Recorded) -> str:
     path = recorded.folder / PAGE
     text = path.read_text(encoding="utf-8") if path.is_file() else recorded.first()
-    begun = {found.start() for found in BLOCK.finditer(text)}
+    begun = {found.start() for mark in (BLOCK, ANSWER) for found in mark.finditer(text)}
     for found in _OPENING.finditer(text):
         if found.start() not in begun:
             raise UsageError(

@@ -35,7 +35,7 @@ JSON_FORMAT = "reproduce run, format 1"
 LEGEND = (
     "agrees: the interval of our figure meets the tolerance that its row states.",
     "differs: it does not, and a recorded experiment bounds the cause.",
-    "open: it does not, or a claim in words not wholly, and nobody knows why yet.",
+    "open: it does not (a claim in words: not with its whole interval), and nobody knows why yet.",
 )
 _TOLD = ("fails", "open", "differs")
 """Verdicts that are told by name, the worst first."""

@@ -156,9 +156,8 @@ def unused_seeds(jobs: Sequence[Job], seeds: Sequence[int]) -> None:
     unused = cells.unused_seeds(jobs, seeds)
     if unused:
         listed = ", ".join(map(str, unused))
-        warn(
-            f"no cell of this plan has seed {listed}: it draws by its first seed alone, or by none"
-        )
+        why = "its instances are drawn with the first seed, or without one"
+        warn(f"no cell of this plan has seed {listed}: {why}")
 
 
 def _family(instance: Instance) -> str:

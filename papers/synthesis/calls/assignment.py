@@ -165,8 +165,8 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
         if found is not None:
             lines = zip(placed.on_host(), *found[:4], strict=True)  # type: ignore[arg-type]
             each = [
-                _one_of_batch(Placed(matrix, "host", placed.back), Solved(*line), wishes)
-                for matrix, *line in lines
+                _one_of_batch(k, Placed(matrix, "host", placed.back), Solved(*line), wishes)
+                for k, (matrix, *line) in enumerate(lines)
             ]
             return _back(placed, _stacked(each, placed.on_host()), wishes)
     host = placed.on_host()
@@ -258,8 +258,8 @@ def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[A
     duals = found.row_duals, found.column_duals
     lines: Any = zip(found.row_ind, found.col_ind, *duals, strict=True)  # type: ignore[arg-type]
     return [
-        _back(placed, _one_of_batch(placed, Solved(*line), wishes), wishes)
-        for placed, line in zip(several, lines, strict=True)
+        _back(placed, _one_of_batch(k, placed, Solved(*line), wishes), wishes)
+        for k, (placed, line) in enumerate(zip(several, lines, strict=True))
     ]
 
 
@@ -271,14 +271,15 @@ def _is_sure(solved: Solved, dtype: np.dtype, wishes: Wishes) -> bool:
     return bool(are_small(u, v).all())
 
 
-def _one_of_batch(placed: Placed, solved: Solved, wishes: Wishes) -> Solved:
+def _one_of_batch(number: int, placed: Placed, solved: Solved, wishes: Wishes) -> Solved:
     """Return an answer of a batch; the matrix is solved by itself if its duals prove too little."""
-    try:
-        return with_duals_that_hold(placed, solved, wishes)
-    except ValueError:
-        if wishes.solver is not None:
-            raise
-        return solve(placed, wishes)
+    with _numbered(number):
+        try:
+            return with_duals_that_hold(placed, solved, wishes)
+        except ValueError:
+            if wishes.solver is not None:
+                raise
+            return solve(placed, wishes)
 
 
 def _stacked(answers: list[Solved], host: np.ndarray) -> Solved:

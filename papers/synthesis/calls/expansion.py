@@ -176,8 +176,8 @@ class _Moves:
         as the flow's value says, the move is the best one; that the flow fits its capacities is the
         solver's word here.
         """
-        self.deadline.check(f"{self.moves} moves", reached={"moves": self.moves})
-        takes, lowered = self.way.cut(alpha, self.deadline.left(f"{self.moves} moves"))
+        left = self.deadline.left(f"{self.moves} moves", {"moves": self.moves})
+        takes, lowered = self.way.cut(alpha, left)
         self.moves += 1
         moved = np.where(takes, alpha, self.labels)
         after = self.energy.of(moved) if takes.any() else self.now

@@ -24,7 +24,7 @@ from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu.limits import largest
 from papers.common.model import Assignment, Solver
 from papers.common.problems import assignment_proof
-from papers.common.problems.duals import EPS
+from papers.common.problems.duals import gap_by_sums
 from papers.synthesis.assignment.costs import (
     INFEASIBLE,
     SHARE_OF_OPTIMUM,
@@ -223,21 +223,17 @@ def _is_tight(state: State, top: Any) -> bool:
 def _is_proved(state: State) -> bool:
     """Whether the duals of floats prove the answer, whatever was rounded on the way to them.
 
-    A row's dual is its least distance, rounded once, so no pair undercuts it by more than its last
-    digit; and all sums here are off by no more than a last digit of all terms for each of them.
-    Where these bounds do not suffice, the proof looks at all costs.
+    By sums, or where their bound does not suffice by the proof, which looks at all costs.
     """
     costs, u, v = state.costs, state.u, state.v
     n, m = costs.shape
     if not costs.size:
         return True
     chosen = costs.matrix[np.arange(n), state.column]
-    with np.errstate(over="ignore", invalid="ignore"):
-        sizes, share = np.abs(u).sum() + np.abs(v).sum(), np.abs(chosen).sum()
-        gap = abs(chosen.sum() - u.sum() - v.sum()) + (2 * n + m) * EPS * (sizes + share)
-        if n < m:  # no column's dual may be positive, and 0 where it has no row
-            gap += np.abs(v[(state.row < 0) | (v > 0)]).sum()
-    if gap <= assignment_proof.FLOAT_TOLERANCE * share:
+    gap = gap_by_sums(chosen, u, v)
+    if n < m:  # no column's dual may be positive, and 0 where it has no row
+        gap += np.abs(v[(state.row < 0) | (v > 0)]).sum()
+    if gap <= assignment_proof.FLOAT_TOLERANCE * np.abs(chosen).sum():
         return True
     assert costs.cost is not None  # on this side costs are the caller's
     answer = finish(costs, state.column, u, v, {})

@@ -97,3 +97,33 @@ def test_row_duals_are_the_largest():
     rng = np.random.default_rng(3)
     cost, v = rng.normal(size=(5, 5)), rng.normal(size=5)
     assert np.array_equal(duals.row_duals(cost, v), (cost - v).min(axis=1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_a_gap_by_sums_is_no_smaller_than_the_exact_one(n):
+    """Whatever the column duals and the assignment, with row duals that are least distances."""
+    rng = np.random.default_rng(n)
+    small = 0
+    for draw in range(150):
+        scales = rng.choice([1e-9, 1.0, 1e12, 1e15], (n + 1, n))
+        cost = rng.random((n, n)) * scales[:n]
+        v = rng.choice([0.0, -1.0, 1 / 3], n) * scales[n]
+        columns = rng.permutation(n)
+        if draw % 2:  # an optimum, but for rounding
+            cost += v - v.min()
+            cost[np.arange(n), columns] = (v - v.min())[columns]
+        u = (cost - v).min(axis=1)
+        chosen = cost[np.arange(n), columns]
+        gap = duals.gap_by_sums(chosen, u, v)
+        violated = sum(
+            max(0, *(exactly(u[i], v[j], -cost[i, j]) for j in range(n))) for i in range(n)
+        )
+        apart = abs(exactly(*chosen) - exactly(*u, *v))
+        assert Fraction(gap) >= apart + violated
+        small += gap < 1e-6 * (np.abs(chosen).sum() + np.abs(u).sum() + np.abs(v).sum())
+    assert small > 0, "a bound that is always large would bound anything"
+
+
+def test_a_gap_of_sums_that_overflow_proves_nothing():
+    huge = np.array([1.5e308, 1.5e308])
+    assert not duals.gap_by_sums(huge, huge, -huge) < np.inf

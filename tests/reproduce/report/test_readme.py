@@ -99,6 +99,11 @@ def test_recorded_runs_of_another_papers_solvers_count_too():
             "toy/RESULTS.md: .* no measured table 'x'; .* one",
         ),
         ("<!-- measured: one -->\nmine\n", "toy/RESULTS.md: <!-- measured: one --> lacks"),
+        ("<!-- answer -->\nmine\n", "toy/RESULTS.md: <!-- answer --> lacks"),
+        (
+            "<!-- answer -->\nmine\n<!-- results: steps -->\n<!-- end -->\n",
+            "<!-- answer --> lacks",
+        ),
         (
             "<!-- measured: one -->\nmine\n<!-- results: steps -->\n<!-- end -->\n",
             "<!-- measured: one --> lacks",

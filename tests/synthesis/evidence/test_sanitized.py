@@ -12,7 +12,10 @@ import pytest
 import papers
 from papers.common.gpu import device, launch
 from papers.common.gpu.signatures import argument_types, names_element
+from papers.synthesis.assignment import launches, pool
 from papers.synthesis.assignment.kernels import rounds, search
+from papers.synthesis.assignment.kernels.grid import near
+from papers.synthesis.assignment.settings import Settings
 from papers.synthesis.evidence import sanitized
 
 LOGS = Path(papers.__file__).parent / "synthesis/results/sanitizer"
@@ -71,6 +74,26 @@ def test_every_kernel_runs_in_every_type(monkeypatch):
     asked = set(kernels_in_their_types())
     assert len(asked) > 25
     assert {one[:2] for one in asked - launched} == set()
+
+
+def test_the_dense_solver_runs_by_a_grid_by_one_block_and_by_marks(monkeypatch):
+    """Its kernel has one name for all of these, so that the count above cannot tell them apart."""
+    built, right = set(), launches.kernel_for
+
+    def noted(kind, loads, threads, alone=False, marks=near.NOTHING):
+        built.add((kind, alone, marks))
+        return right(kind, loads, threads, alone, marks)
+
+    monkeypatch.setattr(launches, "kernel_for", noted)
+    pool.clear()  # what a launch was bound for before is bound anew
+    sanitized.assignments((5, 70))
+    sanitized.by_marks(70)  # more columns than two blocks have in a tile each
+    kinds = ("int32", "int64", "float64")
+    assert {(kind, False, near.SEARCHES) for kind in kinds} <= built
+    assert {(kind, False, near.NOTHING) for kind in kinds} <= built
+    # In the executor no order has one block by default; on a GPU the first side has.
+    assert Settings.for_shape(sanitized.SIDES[0], sanitized.SIDES[0]).blocks == 1
+    assert Settings.for_shape(sanitized.SIDES[1], sanitized.SIDES[1]).blocks != 1
 
 
 def test_an_answer_that_is_not_proved_ends_the_run(monkeypatch):
