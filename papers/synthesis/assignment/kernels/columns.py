@@ -26,7 +26,7 @@ def fetch_with(loads: int) -> Any:
         (see `memory_order.load_ahead`).
         """
         for k in range(loads):
-            row = max(min(int32(begin + k), int32(end - 1)), int32(0))
+            row = min(int32(begin + k), int32(end - 1))
             costs[k] = load_once(cost, int64(row) * m + column)
         cuda.syncwarp()
 

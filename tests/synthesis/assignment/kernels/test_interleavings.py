@@ -208,11 +208,10 @@ FAULTS = {
         "if head >> 32 == level", "uniform", "warps",
     ),
     "a row is taken before it is there": (
-        reports, "read_report", "head & MOST == 0 or third >> 32 == level", "True",
-        "uniform", "warps",
+        reports, "there", "listed <= behind or tag >> 32 == level", "True", "uniform", "warps",
     ),
     "a later row is taken before it is there": (
-        levels, "gather_with", "if tag >> 32 != level:", "if False:", "uniform", "many",
+        reports, "hear_row", "tag >> 32 != level", "False", "uniform", "many",
     ),
     "a later row is not told": (
         levels, "take_rows_with", "if taken:", "if taken and rank == 0:", "uniform", "many",
@@ -227,7 +226,7 @@ FAULTS = {
         reports, "parts_with", "<= wanted:", "< wanted:", "uniform", "many",
     ),
     "a chain takes a column that has changed": (
-        chains, "bid", "if found == owner and value == v:", "if True:", "two values", "phases",
+        chains, "bid", "if found == owner and value == v:", "if True:", "uniform", "phases",
     ),
     "a chain bids too much": (
         chains, "chains_with", "fall = second - first", "fall = second - first + 9",

@@ -16,8 +16,9 @@ pair        lower half of the tag                 value
 
 **Heads side by side.** All blocks wait for all reports, so that what a look costs decides what a
 level costs. The first `HEAD` pairs of all blocks lie together by kind, and a warp that looks at 32
-reports asks for 12 lines of memory; each report by itself would be a line or two for every lane,
-and the profile of a level then was mostly waiting. Later rows lie by block.
+reports asks for 24 lines of memory; each report by itself would be a line or two for every lane,
+and the profile of a level then was mostly waiting. The head has the first `AT_ONCE` rows, so that
+most levels ask once and not twice. Later rows lie by block.
 
 **Two slots, by turns.** A block writes a slot anew after it has seen all reports of the level
 between, and each of those was written when its author had read all of the slot.
@@ -42,14 +43,14 @@ from papers.synthesis.assignment.kernels.search import (
 )
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 
-HEAD = 3
-"""Pairs that a reader always looks at: the flags, the farthest column, and the first row."""
-
-FLAGS, FARTHEST, FIRST_ROW = range(HEAD)
-"""Kinds of pairs of a head."""
-
 AT_ONCE = 4
 """Rows of a report that its reader takes by itself; a block shares the reading of longer ones."""
+
+FLAGS, FARTHEST, FIRST_ROW = range(3)
+"""Kinds of pairs of a head; rows are the last."""
+
+HEAD = FIRST_ROW + AT_ONCE
+"""Pairs that a reader always looks at: the flags, the farthest column, and the first rows."""
 
 MOST = (1 << 24) - 1
 UNREACHED, LATE, MANY, LOST = 1 << 24, 1 << 25, 1 << 26, 1 << 27
@@ -111,9 +112,9 @@ def head_at(kind, level, block, shape):
 
 @cuda.jit(device=True)
 def row_at(behind, level, block, shape):
-    """The place of the first word of a row of a report; the first one belongs to the head."""
-    if behind == 0:
-        return head_at(FIRST_ROW, level, block, shape)
+    """The place of the first word of a row of a report; the first ones belong to the head."""
+    if behind < AT_ONCE:
+        return head_at(int32(FIRST_ROW + behind), level, block, shape)
     slot = int32(int32(int32(level & 1) * shape.workers) + block)
     heads = int32(2 * int32(HEAD * shape.workers))
     return int32(2 * int32(int32(heads + int32(slot * shape.stride)) + behind))
@@ -193,36 +194,36 @@ def parts_with(floats: bool) -> Any:
 
 
 @cuda.jit(device=True)
-def read_later(mine, level, block, shape, matrix, front):
-    """Look at the next three rows of a report, all at once: their tags and values, as they are."""
-    a, b, c, at_a, at_b, at_c = int64(0), int64(0), int64(0), matrix.zero, matrix.zero, matrix.zero
-    if mine > 1:
-        place = row_at(int32(1), level, block, shape)
-        last = int32(place + int32(2 * int32(min(mine, int32(AT_ONCE)) - 2)))
-        a, at_a = load_pair(front.reports, place, matrix.top)
-        b, at_b = load_pair(front.reports, min(int32(place + 2), last), matrix.top)
-        c, at_c = load_pair(front.reports, last, matrix.top)
-    return a, at_a, b, at_b, c, at_c
+def there(listed, behind, tag, level):
+    """Whether a row of a report is there, or there is no such row."""
+    return listed <= behind or tag >> 32 == level
 
 
 @cuda.jit(device=True)
 def read_report(block, level, shape, matrix, front):
-    """Wait for a block's report: its word, nearest, farthest, and first row with its value."""
+    """Wait for a block's report: its word, nearest, farthest, and first rows with their values."""
     at, beside = head_at(FLAGS, level, block, shape), int32(2 * shape.workers)
-    word, near, far = int32(LOST), matrix.top, matrix.top
-    row, value, looks = int32(0), matrix.zero, int32(0)
+    word, near, far, looks = int32(LOST), matrix.top, matrix.top, int32(0)
+    a, b, c, d = int64(0), int64(0), int64(0), int64(0)
+    at_a, at_b, at_c, at_d = matrix.zero, matrix.zero, matrix.zero, matrix.zero
     while looks < PATIENCE:
         # All are on their way together, as no answer is looked at between.
         head, near = load_pair(front.reports, at, matrix.top)
         second, far = load_pair(front.reports, int32(at + beside), matrix.top)
-        third, value = load_pair(front.reports, int32(at + int32(2 * beside)), matrix.top)
-        complete = head & MOST == 0 or third >> 32 == level
+        place = int32(at + int32(2 * beside))
+        a, at_a = load_pair(front.reports, place, matrix.top)
+        b, at_b = load_pair(front.reports, int32(place + beside), matrix.top)
+        c, at_c = load_pair(front.reports, int32(place + int32(2 * beside)), matrix.top)
+        d, at_d = load_pair(front.reports, int32(place + int32(3 * beside)), matrix.top)
+        listed = int32(head & MOST)
+        complete = there(listed, 0, a, level) and there(listed, 1, b, level)
+        complete = complete and there(listed, 2, c, level) and there(listed, 3, d, level)
         if head >> 32 == level and second >> 32 == level and complete:
-            word, row = int32(head & 0x7FFFFFFF), int32(third & 0x7FFFFFFF)
+            word = int32(head & 0x7FFFFFFF)
             looks = int32(PATIENCE)
         looks = int32(looks + 1)
         pause()
-    return word, near, far, row, value
+    return word, near, far, a, at_a, b, at_b, c, at_c, d, at_d
 
 
 @cuda.jit(device=True)
@@ -246,15 +247,6 @@ def gather_with(floats: bool) -> Any:
     least_of_warp, farthest_of_warp = least_with(floats), farthest_with(floats)
 
     @cuda.jit(device=True)
-    def hold_later(behind, offset, tag, value, level, shape, matrix, duals, front):
-        """Hold a row that was looked at early; wait for it if it was not there."""
-        row = int32(tag & 0x7FFFFFFF)
-        if tag >> 32 != level:
-            block = int32(cuda.threadIdx.x)
-            row, value = hear_row(behind, level, block, shape, matrix, front)
-        hold(int32(offset + behind), row, value, shape, duals)
-
-    @cuda.jit(device=True)
     def gather(level, half, shape, matrix, duals, lists, front):
         """Wait for all reports to a level; as much of the front as fits goes to shared memory.
 
@@ -269,17 +261,16 @@ def gather_with(floats: bool) -> Any:
         """
         thread = int32(cuda.threadIdx.x)
         lane, warp = int32(thread & 31), int32(thread >> 5)
-        mine, inclusive, row, value = int32(0), int32(0), int32(0), matrix.zero
-        a, at_a, b, at_b, c, at_c = (
-            int64(0), matrix.zero, int64(0), matrix.zero, int64(0), matrix.zero
-        )  # fmt: skip
+        mine, inclusive = int32(0), int32(0)
+        a, b, c, d = int64(0), int64(0), int64(0), int64(0)
+        at_a, at_b, at_c, at_d = matrix.zero, matrix.zero, matrix.zero, matrix.zero
         if int32(warp << 5) < shape.workers:
             word, near, far = int32(0), matrix.top, nothing_reached(shape, matrix)
             if thread < shape.workers:
-                word, near, far, row, value = read_report(thread, level, shape, matrix, front)
+                word, near, far, a, at_a, b, at_b, c, at_c, d, at_d = read_report(
+                    thread, level, shape, matrix, front
+                )
             mine = int32(word & MOST)
-            # They come while the counts are added up.
-            a, at_a, b, at_b, c, at_c = read_later(mine, level, thread, shape, matrix, front)
             inclusive, flags = warp_scan(mine), flags_of(word, mine)
             near, far = least_of_warp(near), farthest_of_warp(far, shape)
             if lane == 31:
@@ -298,15 +289,15 @@ def gather_with(floats: bool) -> Any:
         if thread < shape.workers:
             offset = int32(int32(before + inclusive) - mine)
             shape.offsets[thread] = offset
-            if mine > 0 and offset < FRONT_CHUNK:
-                hold(offset, row, value, shape, duals)
             known = min(mine, int32(FRONT_CHUNK - offset))
+            if known > 0:
+                hold(offset, int32(a & 0x7FFFFFFF), at_a, shape, duals)
             if known > 1:
-                hold_later(int32(1), offset, a, at_a, level, shape, matrix, duals, front)
+                hold(int32(offset + 1), int32(b & 0x7FFFFFFF), at_b, shape, duals)
             if known > 2:
-                hold_later(int32(2), offset, b, at_b, level, shape, matrix, duals, front)
+                hold(int32(offset + 2), int32(c & 0x7FFFFFFF), at_c, shape, duals)
             if known > 3:
-                hold_later(int32(3), offset, c, at_c, level, shape, matrix, duals, front)
+                hold(int32(offset + 3), int32(d & 0x7FFFFFFF), at_d, shape, duals)
         cuda.syncthreads()
         if flags & MANY != 0:
             size = min(rows, int32(FRONT_CHUNK))
