@@ -62,6 +62,8 @@ class State:
         The matching: the column of each row and the row of each column, or -1.
     mean : D
         Mean reduced cost.
+    scaled : bool
+        Whether there were scales.
     counts : dict of str to int
         See `COUNTS`.
     """
@@ -73,6 +75,7 @@ class State:
     column: np.ndarray = field(init=False)
     row: np.ndarray = field(init=False)
     mean: Any = 0
+    scaled: bool = False
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
 
     def __post_init__(self) -> None:
@@ -219,7 +222,7 @@ def rescale(state: State, eps: Any) -> None:
 
 def scales(state: State) -> None:
     """Rescale and bid for falling eps, then at eps 0."""
-    n, settings = len(state.u), state.settings
+    n, settings, state.scaled = len(state.u), state.settings, True
     eps, least = state.mean, state.portion(state.mean, n * n)
     for _ in range(settings.most_scales):
         if eps <= 0 or eps < least:
@@ -317,7 +320,8 @@ def path_to(state: State, before: np.ndarray, column: int) -> list[tuple[int, in
 
 def phases(state: State) -> None:
     """Phases until no row is free: each matches at least one."""
-    delta = state.portion(state.settings.delta * state.mean, len(state.u))
+    width = state.settings.delta_scaled if state.scaled else state.settings.delta
+    delta = state.portion(width * state.mean, len(state.u))
     for _ in range(len(state.u)):
         if not state.free().size:
             return
@@ -409,5 +413,5 @@ def solve(
         As `prepare`, and if every complete assignment has a forbidden pair.
     """
     costs = prepare(cost, maximize, dtype)
-    state = match(costs, settings or Settings.for_shape(*costs.matrix.shape))
+    state = match(costs, settings or Settings.for_shape(*costs.matrix.shape, costs.matrix.dtype))
     return finish(costs, state.column, state.u, state.v, state.counts)

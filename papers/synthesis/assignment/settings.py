@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,8 +56,9 @@ class Settings:
         in per mille, over so many rounds.
     last_rounds : int
         Auction rounds at eps 0 behind the last scale, at most.
-    delta : int
-        The width of a search's bucket, times ``mean / n``.
+    delta, delta_scaled : int
+        The width of a search's bucket, times ``mean / n``: where costs were not scaled, and where
+        they were.
     sampled_rows : int
         Rows, evenly spread, that the mean reduced cost is taken over.
     repairs : int
@@ -98,6 +100,7 @@ class Settings:
     stall_share: int = 20
     last_rounds: int = 16
     delta: int = 32
+    delta_scaled: int = 32
     sampled_rows: int = 128
     repairs: int = 4
     lifts: int = 1
@@ -130,16 +133,19 @@ class Settings:
 
     @classmethod
     @functools.lru_cache(maxsize=256)  # every run asks
-    def for_shape(cls, n: int, m: int, cost_bytes: int = 4) -> Settings:
-        """The settings for so many rows and columns, ``n <= m``, and bytes a cost.
+    def for_shape(cls, n: int, m: int, kind: Any = np.int32) -> Settings:
+        """The settings for so many rows and columns, ``n <= m``, and costs of a dtype.
 
         Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks
         have one each. Where the bytes of a level are few, smaller blocks meet sooner at its
         barriers, and the smallest problems are one block's; where they are many, a narrow bucket
-        reads fewer rows twice. Of wide costs half as many are as many bytes in flight, and small
-        blocks have the registers that these take.
+        reads fewer rows twice. So it does where integers were not scaled, as uniform ones are not
+        (`evidence/buckets.csv`); floats, whose least costs may lie far apart, take longer by it. Of
+        wide costs half as many are as many bytes in flight, and small blocks have the registers
+        that these take.
         """
-        loads = 8 if cost_bytes <= 4 else 4
+        kind = np.dtype(kind)
+        loads = 8 if kind.itemsize <= 4 else 4
         if m <= ALONE:
             return cls(
                 scale_above=max(80, min(1000, 8000 // max(1, n))), blocks=1, threads=256,
@@ -149,11 +155,15 @@ class Settings:
         while tile < WARP and 128 * tile < m:
             tile *= 2
         small = n <= 2048
+        delta = delta_scaled = 32 if small else 4
+        if kind.kind == "i" and n == m:
+            delta, delta_scaled = (4, 16) if small else (1, 4)
         return cls(
             scale_above=max(80, min(1000, 8000 // max(1, n))),
             tile=tile,
-            threads=256 if small or cost_bytes > 4 else 512,
-            delta=32 if small else 4,
+            threads=256 if small or kind.itemsize > 4 else 512,
+            delta=delta,
+            delta_scaled=delta_scaled,
             loads=loads,
             near=0 if tile < WARP else NEAR_OF_LARGE if m > LARGE else NEAR,
         )

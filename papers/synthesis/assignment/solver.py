@@ -51,12 +51,12 @@ class State(DeviceState):
     workspace: Workspace | None = None
 
 
-def default_settings(n: int, m: int, cost_bytes: int = 4) -> Settings:
-    """The settings for so many rows and columns, and bytes a cost, on the selected device."""
-    chosen = Settings.for_shape(n, m, cost_bytes)
+def default_settings(n: int, m: int, kind: Any = np.int32) -> Settings:
+    """The settings for so many rows and columns, and costs of a dtype, on the selected device."""
+    chosen = Settings.for_shape(n, m, np.dtype(kind))
     if device.describe().is_gpu:
         return chosen
-    return replace(chosen, blocks=0, threads=WARP, tile=8, loads=2, delta=Settings.delta)
+    return replace(chosen, blocks=0, threads=WARP, tile=8, loads=2)
 
 
 def upload(
@@ -116,7 +116,7 @@ def enqueued(
     if dtype is None and sending.goes(array):
         return _of_sent(array, maximize, settings, seconds)
     costs = as_they_are(array, maximize, dtype) or prepare(array, maximize, dtype)
-    state = State(costs, settings or default_settings(*costs.shape, costs.dtype.itemsize), seconds)
+    state = State(costs, settings or default_settings(*costs.shape, costs.dtype), seconds)
     if costs.size:
         room = workspace(costs, state.settings)
         _use(state, room)
@@ -144,7 +144,7 @@ def _of_resident(
     way, shape = plan(given, maximize, dtype), given.working_shape
     matrix: Any = np.empty(0, way.work) if way.moves else given
     costs = Costs(matrix, shape, None, given.turned, way.cost_shift, maximize, 0, way.spread)
-    state = State(costs, settings or default_settings(*shape, way.work.itemsize), seconds)
+    state = State(costs, settings or default_settings(*shape, way.work), seconds)
     room = workspace(costs, state.settings, owns=way.moves, stream=given.stream)
     _use(state, room)
     try:

@@ -8,7 +8,7 @@ its auction has room for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -220,7 +220,8 @@ def _each(
             a[name] = device.empty(size, of)
     a["signal"] = group.mailbox.device_word  # type: ignore[union-attr]
     threads = threads_for(width)
-    settings = Settings.for_shape(width, width, kind.itemsize)
+    usual = Settings.for_shape(width, width, kind)
+    settings = replace(usual, delta=Settings.delta, delta_scaled=Settings.delta_scaled)
     shift = shift_for(spread, width * width) if dual.kind == "i" else 0
     shared = (0, 0, 0, min(WARPS_A_ROW, threads // WARP), 1, settings.sampled_rows, shift)
     return bind(

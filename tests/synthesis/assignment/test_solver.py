@@ -199,11 +199,18 @@ def test_the_smallest_problems_are_one_blocks(m, blocks):
 
 
 @pytest.mark.parametrize(
-    ("n", "threads", "delta", "near"), [(2048, 256, 32, 0), (2049, 512, 4, 48)]
+    ("n", "threads", "deltas", "near"), [(2048, 256, (4, 16), 0), (2049, 512, (1, 4), 48)]
 )
-def test_large_matrices_have_large_blocks_narrow_buckets_and_marks(n, threads, delta, near):
+def test_large_matrices_have_large_blocks_narrow_buckets_and_marks(n, threads, deltas, near):
     chosen = Settings.for_shape(n, n)
-    assert (chosen.threads, chosen.delta, chosen.near) == (threads, delta, near)
+    assert (chosen.threads, chosen.near) == (threads, near)
+    assert (chosen.delta, chosen.delta_scaled) == deltas
+
+
+@pytest.mark.parametrize(("n", "delta"), [(2048, 32), (2049, 4)])
+def test_buckets_of_floats_and_of_rectangles_are_wide(n, delta):
+    for chosen in (Settings.for_shape(n, n, np.float64), Settings.for_shape(n, n + 1)):
+        assert (chosen.delta, chosen.delta_scaled) == (delta, delta)
 
 
 # ------------------------------------------------------------------------------- near pairs

@@ -100,6 +100,7 @@ class Schedule(NamedTuple):
     stall_share: Int32
     last_rounds: Int32
     delta: Int32
+    delta_scaled: Int32
     repairs: Int32
     lifts: Int32
     near: Int32

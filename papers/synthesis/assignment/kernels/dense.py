@@ -137,12 +137,12 @@ def scales_with(
         Returns
         -------
         turn : int32
-        mean : D
-            The mean reduced cost.
+        delta : D
+            The width of a search's bucket.
         """
         turn, last = int32(0), False
         eps, mean, floor = matrix.zero, matrix.zero, matrix.zero
-        stop, most = schedule.start_stop, schedule.start_rounds
+        stop, most, width = schedule.start_stop, schedule.start_rounds, schedule.delta
         for stage in range(schedule.most_scales + 2):
             marks = schedule.near > 0 and (stage == 0 or last)
             if thread_of(shape) == 0:
@@ -167,7 +167,7 @@ def scales_with(
                 if shape.square == 0 or free_rows(log, turn) <= schedule.many:
                     break
                 eps, floor = mean, divide(divide(mean, shape.n), shape.n)
-                stop, most = schedule.stop, schedule.most_rounds
+                stop, most, width = schedule.stop, schedule.most_rounds, schedule.delta_scaled
             elif last:
                 break
             else:
@@ -176,7 +176,7 @@ def scales_with(
             if eps <= 0 or eps < floor or stage == schedule.most_scales or is_late(log, turn):
                 last, eps = True, matrix.zero
                 stop, most = int32(0), schedule.last_rounds
-        return turn, mean
+        return turn, divide(mean * width, shape.n)
 
     return start_and_scales
 
@@ -289,10 +289,9 @@ def solve_with(
         if not alone:
             reports.clear_reports(shape, matrix, front)
         meet()
-        turn, mean = start_and_scales(
+        turn, delta = start_and_scales(
             due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )
-        delta = divide(mean * schedule.delta, shape.n)
         return match_and_repair(
             turn, delta, due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )

@@ -115,8 +115,8 @@ def assign_each_with(
             schedule.start_rounds, int32(n * schedule.start_stop // 1000),
             int32(n * schedule.many // 1000), int32(n * schedule.stop // 1000), schedule.divisor,
             schedule.most_scales, schedule.most_rounds, schedule.stall_rounds,
-            schedule.stall_share, schedule.last_rounds, schedule.delta, schedule.repairs,
-            schedule.lifts, schedule.near, schedule.near_least,
+            schedule.stall_share, schedule.last_rounds, schedule.delta, schedule.delta_scaled,
+            schedule.repairs, schedule.lifts, schedule.near, schedule.near_least,
         )  # fmt: skip
         costs = Matrix(
             matrix.cost[first : first + int64(n) * m], matrix.top, matrix.none, matrix.zero,

@@ -69,7 +69,9 @@ MARKED = {
 
 SCHEDULES |= {
     "bids by marks": Settings(**MARKED, blocks=3),
-    "searches by marks": Settings(**MARKED | {"threads": 64, "start_rounds": 0}, delta=0, blocks=2),
+    "searches by marks": Settings(
+        **MARKED | {"threads": 64, "start_rounds": 0}, delta=0, delta_scaled=0, blocks=2
+    ),
 }
 
 LARGER = {"many": 12, "groups": 40, "queue": 12, "bids by marks": 40, "searches by marks": 72}
