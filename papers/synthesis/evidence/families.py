@@ -11,7 +11,7 @@ from papers.common.evidence.tables import KEY, Published, by_seed, named
 from papers.common.instances.structured import FLOATS, PEERS_SEED, STRUCTURED
 from papers.common.model import Cell, Comparison, Instance, Plan
 from papers.synthesis.evidence import peers
-from papers.synthesis.evidence.uniform import CPU, DENSE, OPT4
+from papers.synthesis.evidence.uniform import CPU, DENSE, ONE_CORE, OPT4
 
 SHAPES = ("200x2000", "2000x200", "3x7000", "1000x3000")
 SMALL_SHAPES = ("4x12", "12x4")
@@ -66,7 +66,7 @@ def cells(plan: Plan) -> list[Cell]:
     return [
         Cell(solver, one, ("run", "end_to_end") if solver == DENSE else ("run",))
         for one in instances(plan)
-        for solver in (DENSE, OPT4, *CPU.values())
+        for solver in (DENSE, OPT4, ONE_CORE, *CPU.values())
         if not (one.label == NOT_FINITE and "lapjv" in solver)
         and not (solver == OPT4 and one.label not in OPT4_TAKES)
     ]
@@ -79,6 +79,7 @@ def _of(summary: pd.DataFrame, family: str) -> pd.DataFrame:
     columns = {
         "end_to_end_ms": by_seed(summary, DENSE, scope="end_to_end", family=drawn),
         "opt4_ms": by_seed(summary, OPT4, family=drawn),
+        "one_core_ms": by_seed(summary, ONE_CORE, family=drawn),
         **{f"{name}_ms": by_seed(summary, code, family=drawn) for name, code in CPU.items()},
         "barriers": by_seed(summary, DENSE, "barriers", "answer", family=drawn),
         "cost": by_seed(summary, DENSE, "cost", "answer", family=drawn),
@@ -113,8 +114,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     ).rename(columns={"cost_range": "costs"})  # fmt: skip
     return rows[
         ["family", "costs", "n", "source", "device", "dense_ms", "end_to_end_ms", "opt4_ms",
-         *measured, "best_peer", "best_peer_ms", "best_ms", "dense_over_best", "barriers",
-         "cost", "peer_cost"]
+         "one_core_ms", *measured, "best_peer", "best_peer_ms", "best_ms", "dense_over_best",
+         "barriers", "cost", "peer_cost"]
     ]  # fmt: skip
 
 
