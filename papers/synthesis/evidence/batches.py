@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from papers.common.evidence import tables
@@ -77,11 +76,10 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         for label in LABELS[1:]
     ]
     rows = pd.concat(found, ignore_index=True)
-    theirs = published("batch_h200").rename(columns={"solve_ms": "peer_ms", "cost": "peer_cost"})
+    theirs = published(peers.BATCHES).rename(columns={"solve_ms": "peer_ms", "cost": "peer_cost"})
     at = ["problems", "n", "cost_range"]
-    rows = rows.merge(theirs[[*at, "peer_ms", "peer_cost"]], on=at, how="left")
-    elsewhere = ~rows.index.isin(peers.here(rows).index)
-    rows.loc[elsewhere, "peer_ms"] = np.nan
+    rows = rows.merge(theirs[[*at, "device", "peer_ms"]], on=[*at, "device"], how="left")
+    rows = rows.merge(theirs[[*at, "peer_cost"]].drop_duplicates(at), on=at, how="left")
     rows = rows.assign(
         peer_over_batch=rows["peer_ms"] / rows["batch_ms"],
         loop_over_batch=rows["scipy_loop_ms"] / rows["batch_ms"],
@@ -95,9 +93,10 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def compare(found: pd.DataFrame) -> list[Comparison]:
-    """Check the sums of the costs, and our goals on the peers' card."""
+    """Check the sums of the costs, and our goals on a GPU."""
     judged, goals = [], []
-    for row in found.itertuples(index=False):
+    on_gpu = set(peers.on_gpu(found).index)
+    for row in found.itertuples():
         what = f"{row.problems} of {row.n} a side, range {row.cost_range}"
         for who, cost in (("SciPy's", row.scipys_cost), ("the peer's", row.peer_cost)):
             if pd.notna(cost):
@@ -111,7 +110,7 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
             goals.append(
                 goal(f"the peer's time over a run's, {what}", ratio, at_least=TIMES_FASTER)
             )
-        if row.device == peers.CARD and (row.problems, row.n) == MANY:
+        if row.Index in on_gpu and (row.problems, row.n) == MANY:
             most = MOST_END_TO_END_MS
             goals.append(goal(f"ms end to end, {what}", float(row.end_to_end_ms), at_most=most))
     return judged + (goals or not_measured("the peer's time over a run's, on its card", "goal"))

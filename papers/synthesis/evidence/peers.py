@@ -1,7 +1,7 @@
 """Times of others' programs on the same instances and the same card: data with a provenance.
 
 The README of the synthesis says which program each is, and how it was timed. Times of two cards
-never stand in one comparison: `here` keeps the measurements of the card that the peers ran on.
+never stand in one comparison: tables are put together by card.
 """
 
 from __future__ import annotations
@@ -15,19 +15,11 @@ import pandas as pd
 from papers.common.evidence.tables import Published
 from papers.common.gpu.device import EXECUTOR_NAME
 
-CARD = "NVIDIA H200"
-"""The card of all recorded times. Times of no other card are set beside them."""
-
 RIVAL = "hylac-classical"
 """The fastest of others' GPU codes on uniform costs."""
 
-UNIFORM, FAMILIES, PRICES = "lap_h200", "families_h200", "prices"
-"""Names of the CSV files."""
-
-
-def here(measured: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of kernels that were measured on the peers' card."""
-    return measured[measured["device"] == CARD]
+UNIFORM, FAMILIES, BATCHES, PRICES = "lap_peers", "families_peers", "batch_peers", "prices"
+"""Names of the CSV files; each says in its column ``device`` on which card a peer ran."""
 
 
 def on_gpu(table: pd.DataFrame) -> pd.DataFrame:
@@ -39,32 +31,35 @@ def on_gpu(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(times: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return the fastest peer of each instance: its name and its median over the seeds.
+    """Return the fastest peer of each instance on each card: its name, its median over the seeds.
 
     Parameters
     ----------
     times : DataFrame
-        ``peer``, ``solve_ms`` and the columns `by`; a peer without a time (it was stopped) counts
-        for nothing.
+        ``peer``, ``device``, ``solve_ms`` and the columns `by`; a peer without a time (it was
+        stopped) counts for nothing.
     by : list of str
         The columns that tell instances apart.
 
     Returns
     -------
     DataFrame
-        `by`, ``best_peer`` and ``best_peer_ms``.
+        `by`, ``device``, ``best_peer`` and ``best_peer_ms``.
     """
+    by = [*by, "device"]
     medians = times.dropna(subset=["solve_ms"]).groupby([*by, "peer"])["solve_ms"].median()
     rows = medians.reset_index().sort_values([*by, "solve_ms"], kind="stable")
     rows = rows.drop_duplicates(by)
     return rows.rename(columns={"peer": "best_peer", "solve_ms": "best_peer_ms"})
 
 
-def prices(published: Published) -> dict[str, float]:
-    """Return what a barrier of the grid (ms) and a byte read (ms) cost on the peers' card."""
-    rows = published(PRICES)
-    of = {row.what: float(row.price) for row in rows.itertuples(index=False)}
-    return {"barrier": of["barrier"] / 1e3, "byte": 1e3 / (of["reading"] * 1e12)}
+def prices(published: Published) -> dict[str, dict[str, float]]:
+    """Return what a barrier of the grid (ms) and a byte read (ms) cost, by card."""
+    found = {}
+    for card, rows in published(PRICES).groupby("device"):
+        of = {row.what: float(row.price) for row in rows.itertuples(index=False)}
+        found[str(card)] = {"barrier": of["barrier"] / 1e3, "byte": 1e3 / (of["reading"] * 1e12)}
+    return found
 
 
 def geometric_mean(values: Iterable[float]) -> float:

@@ -70,13 +70,9 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     rows = _beside_peers(rows, published)
     values = [name for name in rows if name not in (*KEY, "device", "seed")]
     grouped = rows.groupby([*KEY, "device"], sort=False)[values].median().reset_index()
-    grouped = grouped.merge(
-        peers.best(published(peers.UNIFORM), ["n", "cost_range"]), on=["n", "cost_range"],
-        how="left",
-    )  # fmt: skip
-    elsewhere = ~grouped.index.isin(peers.here(grouped).index)
-    grouped.loc[elsewhere, "best_peer_ms"] = np.nan
-    grouped["best_peer"] = grouped["best_peer"].where(~elsewhere, None)
+    best = peers.best(published(peers.UNIFORM), ["n", "cost_range"])
+    grouped = grouped.merge(best, on=["n", "cost_range", "device"], how="left")
+    grouped["best_peer"] = grouped["best_peer"].where(grouped["best_peer_ms"].notna(), None)
     grouped = grouped.assign(
         best_over_dense=grouped["best_peer_ms"] / grouped["dense_ms"],
         opt4_over_dense=grouped["opt4_ms"] / grouped["dense_ms"],
@@ -94,23 +90,22 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 def _beside_peers(rows: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Add the fastest GPU rival's time by seed, the bytes that were read, and the floor."""
     theirs = published(peers.UNIFORM)
-    theirs = theirs[theirs["peer"] == peers.RIVAL][["n", "cost_range", "seed", "solve_ms"]]
-    rows = rows.merge(
-        theirs.rename(columns={"solve_ms": "hylac_ms"}),
-        on=["n", "cost_range", "seed"], how="left",
-    )  # fmt: skip
-    on_card = rows.index.isin(peers.here(rows).index)
-    rows.loc[~on_card, "hylac_ms"] = np.nan
+    at = ["n", "cost_range", "seed", "device"]
+    theirs = theirs[theirs["peer"] == peers.RIVAL][[*at, "solve_ms"]]
+    rows = rows.merge(theirs.rename(columns={"solve_ms": "hylac_ms"}), on=at, how="left")
     prices = peers.prices(published)
     counted = [
-        (int(row["n"]), {name: float(row[name]) for name in work.COUNTERS})
-        for row in rows[["n", *work.COUNTERS]].to_dict("records")
+        (int(row["n"]), prices.get(row["device"]), {c: float(row[c]) for c in work.COUNTERS})
+        for row in rows[["n", "device", *work.COUNTERS]].to_dict("records")
     ]
-    floor = [work.floor_ms(n, n, 4, counts, prices) for n, counts in counted]
+    floor = [
+        work.floor_ms(n, n, 4, counts, of_card) if of_card else np.nan
+        for n, of_card, counts in counted
+    ]
     return rows.assign(
         hylac_over_dense=rows["hylac_ms"] / rows["dense_ms"],
-        mib_read=[work.bytes_read(n, n, 4, counts) / 2**20 for n, counts in counted],
-        floor_ms=np.where(on_card, np.array(floor, np.float64), np.nan),
+        mib_read=[work.bytes_read(n, n, 4, counts) / 2**20 for n, _, counts in counted],
+        floor_ms=np.array(floor, np.float64),
     )
 
 

@@ -68,34 +68,6 @@ def batch_ahead() -> Rows:
     )
 
 
-def batches() -> pd.DataFrame:
-    """Return the batches with the rows ahead that the kernel uses, ours and Triton's times."""
-    from papers.synthesis.batch.kernels import warp
-
-    found = read("batch_ahead")
-    used = np.where(found["n"] <= 64, warp.AHEAD, warp.AHEAD_OF_WIDE)
-    key = ["problems", "n", "costs"]
-    theirs = read("beside_triton")[[*key, "ms"]]
-    found = found[found["ahead"] == used].merge(theirs, on=key, validate="one_to_one")
-    found["ratio"] = found["run_ms"] / found["ms"]
-    return found.sort_values(["problems", "n"], kind="stable")
-
-
-def beside_triton() -> Rows:
-    """Return the times of batches beside those of torch-linear-assignment's Triton kernel."""
-    return rows(
-        batches(),
-        [
-            ("problems", "problems", ""),
-            ("n", "n", ""),
-            ("costs", "costs", ""),
-            ("ours, ms", "run_ms", ".3f"),
-            ("Triton, ms", "ms", ".3f"),
-            ("ours over Triton", "ratio", ".3f"),
-        ],
-    )
-
-
 def short_way_out() -> pd.DataFrame:
     """Return a row for each place of the costs: the call and its run now, and what a call adds.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from papers.synthesis.evidence.measured.rows import RANGES, Rows, beside, in_page_order, read, rows
@@ -15,13 +16,8 @@ PROFILED = (
 BEFORE, NOW = "0931046", "99dd9ef"
 """The commits before and after the passes over all costs had their loads on their way together."""
 
-PEERS = {
-    "HyLAC": "hylac-classical",
-    "LAP1015, GPU": "guthe-int-eps",
-    "LAP1015, CPU, epsilon scaling": "guthe-cpu-float-eps",
-    "without it": "guthe-cpu-float-noeps",
-}
-"""Headings of others' programs on structured costs, and their names in the file."""
+BEFORE_HEADS, WITH_HEADS = "bc43e95", "77c5483"
+"""The commits before and after heads of reports had four rows and buckets were narrowed."""
 
 
 def _us(found: pd.DataFrame, sections: str, a_visit_of: str) -> float:
@@ -179,9 +175,9 @@ def stages() -> Rows:
     )
 
 
-def medians() -> pd.DataFrame:
-    """Return the medians over the seeds of `passes.csv`, both commits' beside each other."""
-    found = read("passes")
+def medians(name: str = "passes") -> pd.DataFrame:
+    """Return the medians over the seeds of a file, both commits' beside each other."""
+    found = read(name)
     key = ["family", "n", "costs"]
     found = found.groupby([*key, "code"], sort=False)[["ms", "levels"]].median().reset_index()
     return beside(found, key, "code", ["ms", "levels"])
@@ -213,31 +209,55 @@ def passes() -> Rows:
     )
 
 
-def structured() -> pd.DataFrame:
-    """Return a run and a column for each of `PEERS`, and ``best`` of these and our ``ratio``."""
-    found = read("passes")
-    ours = found[(found["code"] == NOW) & (found["family"] == "structured")]
-    key = ["costs", "n"]
-    theirs = beside(read("beside_structured"), key, "peer", ["ms"])
-    found = ours.merge(theirs, on=key, how="left", validate="one_to_one")
-    found["best"] = found[[f"ms {peer}" for peer in PEERS.values()]].min(axis=1)
-    found["ratio"] = found["ms"] / found["best"]
-    return found
-
-
-def beside_structured() -> Rows:
-    """Return the times of a run and of others' programs on structured costs."""
-
-    def form(ms: float) -> str:
-        return f"{ms:.3g}" if ms < 1000 else f"{ms:.0f}"
-
+def heads() -> Rows:
+    """Return the times and levels of a run before and after heads had four rows."""
+    found = medians("heads")
+    found["over"] = found[f"ms {WITH_HEADS}"] / found[f"ms {BEFORE_HEADS}"]
     return rows(
-        structured(),
+        found,
         [
             ("costs", "costs", ""),
             ("n", "n", ""),
-            ("ours", "ms", ".2f"),
-            *((heading, f"ms {peer}", form) for heading, peer in PEERS.items()),
-            ("ours over the best", "ratio", ".3f"),
+            ("before, ms", f"ms {BEFORE_HEADS}", ".3g"),
+            ("levels", f"levels {BEFORE_HEADS}", ".0f"),
+            ("now, ms", f"ms {WITH_HEADS}", ".3g"),
+            ("levels", f"levels {WITH_HEADS}", ".0f"),
+            ("now over before", "over", ".2f"),
+        ],
+    )
+
+
+WIDTHS = (1, 2, 4, 8, 16, 32)
+"""The widths of buckets in `buckets.csv`, times ``mean / n``."""
+
+
+def by_width() -> pd.DataFrame:
+    """Return each width's time over that of the width before, geometric means over the seeds.
+
+    The width before was 32 up to n = 2048 and 4 beyond.
+    """
+    found = read("buckets")
+    one = ["family", "n", "costs", "seed"]
+    usual = found[found["width"] == np.where(found["n"] <= 2048, 32, 4)]
+    found = found.merge(usual[[*one, "ms"]], on=one, suffixes=("", "_usual"))
+    found["over"] = np.log(found["ms"] / found["ms_usual"])
+    key = one[:-1]
+    means = np.exp(found.groupby([*key, "width"], sort=False)["over"].mean()).reset_index()
+    counted = found.groupby(key)["seed"].nunique().rename("matrices").reset_index()
+    return beside(means, key, "width", ["over"]).merge(counted, on=key)
+
+
+def buckets() -> Rows:
+    """Return the table of `by_width`."""
+    found = by_width()
+    floats = found["family"] == "floats"
+    found["costs"] = found["costs"].where(~floats, found["costs"] + ", floats")
+    return rows(
+        found,
+        [
+            ("costs", "costs", ""),
+            ("n", "n", ""),
+            ("matrices", "matrices", ""),
+            *((f"{width}", f"over {width}", ".2f") for width in WIDTHS),
         ],
     )
