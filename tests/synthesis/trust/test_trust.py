@@ -33,7 +33,7 @@ def task_with(call="linear_sum_assignment", **wanted):
     raise AssertionError(wanted)
 
 
-@pytest.mark.parametrize("machine", ["h200", "cpu"])
+@pytest.mark.parametrize("machine", ["h100_record", "h200", "cpu"])
 def test_the_page_tells_what_the_recorded_solves_were(machine):
     home = Path(papers.__file__).parent / "synthesis"
     with (home / f"trust/solves_{machine}.csv").open(newline="") as file:
