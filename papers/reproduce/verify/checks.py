@@ -107,9 +107,8 @@ def found(name: str | None) -> list[Path]:
 
 
 def _holds_logs(folder: Path) -> bool:
-    """Whether a folder has logs alone, as the sanitizer's: it is no record that has lost files."""
-    files = list(folder.iterdir())
-    return bool(files) and all(file.suffix == ".log" for file in files)
+    """Whether a folder has logs, as the sanitizer's, and no file of a record: it has lost none."""
+    return any(file.suffix == ".log" for file in folder.iterdir()) and not _holds_a_record(folder)
 
 
 def _holds_a_record(folder: Path) -> bool:

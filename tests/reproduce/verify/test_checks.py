@@ -90,6 +90,7 @@ def test_logs_beside_the_records_are_no_record(monkeypatch, tmp_path):
         (tmp_path / "results" / name).mkdir(parents=True)
         if file:
             (tmp_path / "results" / name / file).write_text("")
+    (tmp_path / "results/sanitizer/racecheck_pairs.csv").write_text("")
     monkeypatch.setattr(checks.registry, "MODULES", {"toy": "toy"})
     monkeypatch.setattr(checks.registry, "folder", lambda paper: tmp_path)
     assert [path.name for path in checks.found(None)] == ["card", "emptied"]
