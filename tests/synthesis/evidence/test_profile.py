@@ -258,3 +258,20 @@ def test_cuts_beside_the_better_codes_meet_the_goals():
     assert set(ours["instance"]) == set(found["instance"])
     assert ours["ratio"].max() < 0.2
     assert ours["call_ms"].sum() / ours["better"].sum() < 0.05
+
+
+def test_the_pages_say_where_opt4_is_ahead():
+    runs = recorded("synthesis")
+    runs = runs[(runs["metric"] == "time_ms") & (runs["scope"] == "run")]
+    runs = runs[runs["solver"].isin(["synthesis:dense", "kawtikwar_opts:opt4"])]
+    runs = runs[runs["options"].isna() & (runs["storage"] == "host")]
+    by_seed = runs.groupby(["family", "label", "n", "seed", "solver"])["value"].median()
+    times = by_seed.groupby(["family", "label", "n", "solver"]).median().unstack().dropna()
+    ahead = times[times["kawtikwar_opts:opt4"] < times["synthesis:dense"]].index
+    assert set(ahead) == {
+        ("uniform", "0.1n", 256), ("uniform", "0.1n", 512),
+        ("structured", "hidden", 1000), ("structured", "hidden", 2000),
+    }  # fmt: skip
+    assert "ahead of it at range n / 10 up to n = 512 alone" in PAGE
+    readme = " ".join((HOME / "README.md").read_text().split())
+    assert "on uniform costs of range n / 10 up to n = 512 and on a `hidden` optimum" in readme
