@@ -124,3 +124,29 @@ def test_every_race_of_the_log_is_told(tmp_path):
             assert line["what_is_read"] in code
             assert line["what_is_written"] in code
         assert code.count("Race:") == 1
+
+
+def test_the_page_says_what_racecheck_names_on_the_card_of_the_record():
+    reports = (LOGS / "racecheck_h100.log").read_text().split("========= \n")
+    reports = [text for text in reports if "Race reported" in text]
+    named = {name for text in reports for name in re.findall(r"kernels::(\w+)::\w+", text)}
+    assert named == {"each_floats", "each_integers", "integers", "one_launch"}
+    flows = [text for text in reports if "one_launch" in text]
+    looks = [
+        re.findall(r"(Read|Write) access at \S*tiles_(\d)\S*\+0x(\w+)", text) for text in flows
+    ]
+    loads = [
+        (len(found) - 1, int(found[0][1]))
+        for found in looks
+        if found[0][0] == "Write"
+        and all(kind == "Read" and int(at, 16) < int(found[0][2], 16) for kind, _, at in found[1:])
+    ]
+    assert len(loads) == len(flows) == 18
+    assert all(number <= most for number, most in loads)
+    assert len([text for text in flows if not re.search(r"\+0x6[45]\w\w\b", text)]) == 16
+    page = " ".join((LOGS.parents[1] / "README.md").read_text().split())
+    assert "sixteen of its eighteen reports set one store beside at most four loads" in page
+    for tool in ("memcheck", "synccheck"):
+        assert "ERROR SUMMARY: 0 errors" in (LOGS / f"{tool}_h100.log").read_text()
+        assert "147 answers, every one proved" in (LOGS / f"{tool}_h100.log").read_text()
+    assert "147 proved answers" in page
