@@ -139,10 +139,9 @@ class Settings:
         Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks
         have one each. Where the bytes of a level are few, smaller blocks meet sooner at its
         barriers, and the smallest problems are one block's; where they are many, a narrow bucket
-        reads fewer rows twice. So it does where integers were not scaled, as uniform ones are not
-        (`evidence/buckets.csv`); floats, whose least costs may lie far apart, take longer by it. Of
-        wide costs half as many are as many bytes in flight, and small blocks have the registers
-        that these take.
+        reads fewer rows twice. So it does where integers were not scaled, as uniform ones are not;
+        floats have more levels by it, and take longer (`evidence/buckets.csv`). Of wide costs half
+        as many are as many bytes in flight, and small blocks have the registers that these take.
         """
         kind = np.dtype(kind)
         loads = 8 if kind.itemsize <= 4 else 4

@@ -221,6 +221,7 @@ def _each(
     a["signal"] = group.mailbox.device_word  # type: ignore[union-attr]
     threads = threads_for(width)
     usual = Settings.for_shape(width, width, kind)
+    # Narrower buckets were measured in a grid alone.
     settings = replace(usual, delta=Settings.delta, delta_scaled=Settings.delta_scaled)
     shift = shift_for(spread, width * width) if dual.kind == "i" else 0
     shared = (0, 0, 0, min(WARPS_A_ROW, threads // WARP), 1, settings.sampled_rows, shift)

@@ -229,6 +229,16 @@ def test_the_widths_of_buckets_are_those_that_were_fastest():
         assert uniform[f"over {settings.delta}"] < min(0.96, 1.02 * uniform.min())
     scaled = means.loc[("structured", True)]
     assert scaled[f"over {Settings.for_shape(1000, 1000).delta_scaled}"] < 0.99
+    relaxed, levels = (
+        solving.by_width(what).set_index(["family", "n"])["over 4"]
+        for what in ("relaxed", "levels")
+    )
+    assert relaxed["uniform"].groupby("n").mean().loc[:2048].between(0.45, 0.6).all()
+    uniform = np.exp(np.log(levels["uniform"].loc[:2048]).groupby("n").mean())
+    assert uniform.between(0.9, 1.1).all()
+    assert relaxed["floats"].mean() < 0.55
+    assert levels["floats"].mean() > 1.9
+    assert "relax about half of the rows, and their levels are as many within a tenth" in PAGE
     floats = means.loc[("floats", True)].dropna()
     assert floats.idxmin() == f"over {Settings.for_shape(1000, 1000, np.float64).delta}"
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from papers.synthesis.evidence.measured.rows import RANGES, Rows, beside, in_page_order, read, rows
+from papers.synthesis.evidence.measured.rows import (
+    RANGES,
+    Column,
+    Rows,
+    beside,
+    in_page_order,
+    read,
+    rows,
+)
 
 PROFILED = (
     (1024, "n"), (4096, "10n"), (1000, "euclid"), (1000, "lowrank"), (2000, "clustered"),
@@ -175,6 +183,15 @@ def stages() -> Rows:
     )
 
 
+def _times_and_levels(before: str, now: str) -> list[Column]:
+    """Return the columns of two commits whose `medians` stand beside each other."""
+    return [
+        (heading, f"{value} {code}", form)
+        for when, code in (("before", before), ("now", now))
+        for heading, value, form in ((f"{when}, ms", "ms", ".3g"), ("levels", "levels", ".0f"))
+    ]
+
+
 def medians(name: str = "passes") -> pd.DataFrame:
     """Return the medians over the seeds of a file, both commits' beside each other."""
     found = read(name)
@@ -199,10 +216,7 @@ def passes() -> Rows:
         [
             ("n", "n", ""),
             ("costs", "costs", ""),
-            ("before, ms", f"ms {BEFORE}", ".3g"),
-            ("levels", f"levels {BEFORE}", ".0f"),
-            ("now, ms", f"ms {NOW}", ".3g"),
-            ("levels", f"levels {NOW}", ".0f"),
+            *_times_and_levels(BEFORE, NOW),
             ("HyLAC, ms", "theirs", ".3g"),
             ("over ours", "ratio", ".3g"),
         ],
@@ -218,10 +232,7 @@ def heads() -> Rows:
         [
             ("costs", "costs", ""),
             ("n", "n", ""),
-            ("before, ms", f"ms {BEFORE_HEADS}", ".3g"),
-            ("levels", f"levels {BEFORE_HEADS}", ".0f"),
-            ("now, ms", f"ms {WITH_HEADS}", ".3g"),
-            ("levels", f"levels {WITH_HEADS}", ".0f"),
+            *_times_and_levels(BEFORE_HEADS, WITH_HEADS),
             ("now over before", "over", ".2f"),
         ],
     )
@@ -231,16 +242,16 @@ WIDTHS = (1, 2, 4, 8, 16, 32)
 """The widths of buckets in `buckets.csv`, times ``mean / n``."""
 
 
-def by_width() -> pd.DataFrame:
-    """Return each width's time over that of the width before, geometric means over the seeds.
+def by_width(what: str = "ms") -> pd.DataFrame:
+    """Return each width's time (or levels, or relaxed rows) over that of the width before.
 
-    The width before was 32 up to n = 2048 and 4 beyond.
+    Geometric means over the seeds. The width before was 32 up to n = 2048 and 4 beyond.
     """
     found = read("buckets")
     one = ["family", "n", "costs", "seed"]
     usual = found[found["width"] == np.where(found["n"] <= 2048, 32, 4)]
-    found = found.merge(usual[[*one, "ms"]], on=one, suffixes=("", "_usual"))
-    found["over"] = np.log(found["ms"] / found["ms_usual"])
+    found = found.merge(usual[[*one, what]], on=one, suffixes=("", "_usual"))
+    found["over"] = np.log(found[what] / found[f"{what}_usual"])
     key = one[:-1]
     means = np.exp(found.groupby([*key, "width"], sort=False)["over"].mean()).reset_index()
     counted = found.groupby(key)["seed"].nunique().rename("matrices").reset_index()

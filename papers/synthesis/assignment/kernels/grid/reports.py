@@ -17,8 +17,8 @@ pair        lower half of the tag                 value
 **Heads side by side.** All blocks wait for all reports, so that what a look costs decides what a
 level costs. The first `HEAD` pairs of all blocks lie together by kind, and a warp that looks at 32
 reports asks for 24 lines of memory; each report by itself would be a line or two for every lane,
-and the profile of a level then was mostly waiting. The head has the first `AT_ONCE` rows, so that
-most levels ask once and not twice. Later rows lie by block.
+and the profile of a level then was mostly waiting. The head has the first `AT_ONCE` rows, so
+that nobody asks twice where no block tells more. Later rows lie by block.
 
 **Two slots, by turns.** A block writes a slot anew after it has seen all reports of the level
 between, and each of those was written when its author had read all of the slot.
@@ -44,7 +44,8 @@ from papers.synthesis.assignment.kernels.search import (
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 
 AT_ONCE = 4
-"""Rows of a report that its reader takes by itself; a block shares the reading of longer ones."""
+"""Rows of a report that its reader takes by itself, `a` to `d` of `read_report`; a block shares the
+reading of longer ones."""
 
 FLAGS, FARTHEST, FIRST_ROW = range(3)
 """Kinds of pairs of a head; rows are the last."""
@@ -87,7 +88,7 @@ def workers_of(m, tile, blocks, threads):
 
 @cuda.jit(device=True)
 def pairs_of(m, tile, workers):
-    """Pairs for a block's rows: one for each column that it may have (the first stays unused)."""
+    """Pairs for a block's rows: one for each column that it may have (the head has the first)."""
     tiles = int32((m + tile - 1) // tile)
     held = int32((tiles + workers - 1) // workers)
     return int32(held * tile)
