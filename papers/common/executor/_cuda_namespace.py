@@ -246,6 +246,12 @@ class SimulatedCuda:
         release = release and not self._scheduler.memory.left_out(sys._getframe(2))
         array.store(index, value, scope, release)
 
+    def shared_of(self, array: Any, block: int) -> ArrayView:
+        """The array that a block of the grid has, where the running one has this."""
+        own = self._scheduler.current.block.shared
+        site = next(site for site, one in own.items() if one is array)
+        return self._scheduler.blocks[block].shared[site]
+
     # In a strong memory as well: two words that are one access.
     def load_pair(self, array: Any, index: Any) -> tuple[int, int]:
         return array.load_pair(index)

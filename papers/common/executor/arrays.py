@@ -47,6 +47,8 @@ class Turns(Meter, Protocol):
     ----------
     current : Thread
         The running thread.
+    blocks : list of Block
+        The launch's, by number.
     warp_size : int
         Lanes to a warp.
     memory : WeakMemory or None
@@ -58,6 +60,7 @@ class Turns(Meter, Protocol):
     """
 
     current: Any
+    blocks: Any
     warp_size: int
     memory: Any
     recorder: Any

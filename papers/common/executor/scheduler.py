@@ -81,6 +81,7 @@ class Scheduler:
         self.switch, self.log_stay = switch, math.log(1.0 - switch) if 0 < switch < 1 else 0.0
         self.on_access: Callable | None = None
         self.memory: WeakMemory | None = None
+        self.blocks: list[Block] = []
         self.recorder: Any = None  # a `papers.common.executor.recorder.Recorder`
         self.rank = 0
         self.elsewhere: Callable[[], None] = lambda: None  # lets other ranks of the process run
@@ -129,6 +130,7 @@ class Scheduler:
             if self.memory is not None:
                 self.memory.end(self.threads, self.rank)
             self.current, self.threads, self.ready, self.at_grid = None, [], [], []
+            self.blocks = []
 
     def _drive(self, kernel: Any, args: Sequence) -> None:
         """The hub's loop."""
@@ -153,9 +155,11 @@ class Scheduler:
     def _make_threads(self, grid: Dim3, block: Dim3, shared_bytes: int) -> list[Thread]:
         indices = positions(block)
         threads = []
+        self.blocks = []
         for number, block_index in enumerate(positions(grid)):
             memory = poisoned(shared_bytes, np.dtype(np.uint8))
             home = Block(block_index, number, len(indices), memory)
+            self.blocks.append(home)
             for k, index in enumerate(indices):
                 lane = k % self.warp_size
                 if lane == 0:

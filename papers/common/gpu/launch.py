@@ -32,6 +32,8 @@ class Launch:
     kernel : numba.cuda dispatcher
     config : (int, int, int)
         Blocks, threads a block, and bytes of dynamic shared memory.
+    cluster : bool
+        Whether its blocks are one cluster.
     arguments : tuple
         Device arrays, scalars and named tuples of these, as they were bound.
     count : int
@@ -43,7 +45,7 @@ class Launch:
 
     __slots__ = (
         "_compiled", "_driver_config", "_enqueue", "_go", "_on_enqueue", "_parameters", "_stream",
-        "arguments", "config", "count", "kernel", "name",
+        "arguments", "cluster", "config", "count", "kernel", "name",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +55,7 @@ class Launch:
         block: int,
         args: Iterable[Any],
         shared_bytes: int = 0,
+        cluster: bool = False,
     ):
         # The packed parameters hold bare addresses: this keeps their arrays alive.
         self.arguments: tuple[Any, ...] = tuple(args)
@@ -61,6 +64,7 @@ class Launch:
         self._on_enqueue: Hook | None = None
         self.kernel: Any = kernel
         self.config = (grid, block, shared_bytes)
+        self.cluster = cluster
         self._compiled: Any = None
         self._parameters: Any = None
         self._driver_config: Any = None  # the driver's form of `config`, with the stream
@@ -94,6 +98,8 @@ class Launch:
             together.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
             together.value.cooperative = 1
             config.attrs, config.numAttrs = [together], 1
+        elif self.cluster:
+            _as_cluster(config, self._compiled)
         function = driver.CUfunction(int(self._compiled._codelibrary.get_cufunc().kernel.handle))
         self._driver_config = config
         self._enqueue = _on_gpu(self.name, config, function, self._parameters)
@@ -261,7 +267,48 @@ class _InExecutor:
         self.launch(self.kernel, grid, block, self.arguments, shared_bytes)
 
 
-def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) -> Launch:
+PORTABLE_CLUSTER = 8
+"""Blocks of a cluster that every card has that has clusters; more have to be allowed."""
+
+
+def _as_cluster(config: Any, compiled: Any) -> None:
+    """Make a launch's configuration one of a single cluster of all its blocks."""
+    from cuda.bindings import driver
+
+    near = driver.CUlaunchAttribute()
+    near.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    near.value.clusterDim.x = config.gridDimX
+    near.value.clusterDim.y = near.value.clusterDim.z = 1
+    config.attrs, config.numAttrs = [near], 1
+    if config.gridDimX > PORTABLE_CLUSTER:
+        name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+        kernel = driver.CUkernel(int(compiled._codelibrary.get_cufunc().kernel.handle))
+        (error,) = driver.cuKernelSetAttribute(name, 1, kernel, driver.CUdevice(device.number()))
+        if error:
+            raise RuntimeError(f"the driver refused a cluster: {error.name}")
+
+
+def cluster_fits(launch: Launch) -> bool:
+    """Whether the device holds the cluster of a bound launch: with fewer multiprocessors near
+    to one another than it has blocks, it does not.
+    """
+    if launch._driver_config is None:
+        return True  # the executor holds them all
+    from cuda.bindings import driver
+
+    function = driver.CUfunction(int(launch._compiled._codelibrary.get_cufunc().kernel.handle))
+    error, clusters = driver.cuOccupancyMaxActiveClusters(function, launch._driver_config)
+    return not error and clusters > 0
+
+
+def bind(
+    kernel: Any,
+    grid: int,
+    block: int,
+    *args: Any,
+    shared_bytes: int = 0,
+    cluster: bool = False,
+) -> Launch:
     """Bind a kernel to a one-dimensional grid and its arguments.
 
     Parameters
@@ -276,12 +323,14 @@ def bind(kernel: Any, grid: int, block: int, *args: Any, shared_bytes: int = 0) 
         tuple arrives in the kernel with its fields' names; it costs no more than its fields.
     shared_bytes : int
         Dynamic shared memory.
+    cluster : bool
+        Whether the blocks are one cluster, of compute capability 9.0 on.
 
     Returns
     -------
     Launch
     """
-    return Launch(kernel, grid, block, args, shared_bytes)
+    return Launch(kernel, grid, block, args, shared_bytes, cluster)
 
 
 def registers_for(threads: int, blocks: int = 1) -> int:

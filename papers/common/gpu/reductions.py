@@ -11,29 +11,44 @@ from numba.cuda.extending import intrinsic
 FULL_WARP = 0xFFFFFFFF
 
 
-@intrinsic
-def warp_min_int32(typingctx: Any, value: Any) -> Any:
-    """Minimum of an int32 over the 32 lanes of a full warp, in one instruction; all get it."""
-    if value != types.int32:
-        raise TypeError("an int32 is needed")
+def _make_reduction(operation: str) -> Any:
+    @intrinsic
+    def reduction(typingctx: Any, value: Any) -> Any:
+        if value != types.int32:
+            raise TypeError("an int32 is needed")
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = ir.IntType(32)
-        text = "redux.sync.min.s32 $0, $1, 0xffffffff;"
-        asm = ir.InlineAsm(ir.FunctionType(word, [word]), text, "=r,r,~{memory}", side_effect=True)
-        # All lanes meet in it: the optimizer may not copy it into the branches before it.
-        return builder.call(asm, args, attrs=("convergent",))
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            word = ir.IntType(32)
+            text = f"redux.sync.{operation} $0, $1, 0xffffffff;"
+            kind = ir.FunctionType(word, [word])
+            asm = ir.InlineAsm(kind, text, "=r,r,~{memory}", side_effect=True)
+            # All lanes meet in it: the optimizer may not copy it into the branches before it.
+            return builder.call(asm, args, attrs=("convergent",))
 
-    return types.int32(value), codegen
+        return types.int32(value), codegen
+
+    return reduction
 
 
-def _by_shuffles(value: Any) -> Any:
+def _min_by_shuffles(value: Any) -> Any:
     for distance in (16, 8, 4, 2, 1):
         value = min(value, cuda.shfl_xor_sync(FULL_WARP, value, distance))
     return value
 
 
-warp_min_int32.__executor__ = _by_shuffles
+def _or_by_shuffles(value: Any) -> Any:
+    for distance in (16, 8, 4, 2, 1):
+        value = value | cuda.shfl_xor_sync(FULL_WARP, value, distance)
+    return value
+
+
+warp_min_int32 = _make_reduction("min.s32")
+"""Minimum of an int32 over the 32 lanes of a full warp, in one instruction; all get it."""
+
+warp_or = _make_reduction("or.b32")
+"""All bits that are set in an int32 of some lane of a full warp, in one instruction."""
+
+warp_min_int32.__executor__, warp_or.__executor__ = _min_by_shuffles, _or_by_shuffles
 
 
 @cuda.jit(device=True)

@@ -35,12 +35,14 @@ CHANGES: dict[str, tuple[str, dict[str, int]]] = {
     "threads_256": ("256 threads a block", {"threads": 256}),
     "threads_512": ("512 threads a block", {"threads": 512}),
     "threads_1024": ("1024 threads a block", {"threads": 1024}),
+    "no_cluster": ("the grid makes the phases, too, and no cluster", {"cluster": 0}),
+    "cluster_8": ("a cluster of 8 blocks makes the phases", {"cluster": 8}),
     "one_block": ("one block: no barrier of the grid costs anything", {"blocks": 1}),
 }  # fmt: skip
 """The change in words, and the settings that it sets."""
 
 LAUNCH = (
     "one_warp", "one_load", "four_loads", "tile_32", "threads_128", "threads_256", "threads_512",
-    "threads_1024", "one_block",
+    "threads_1024", "no_cluster", "cluster_8", "one_block",
 )  # fmt: skip
 """Changes of the launch's shape alone: in the CPU executor they say nothing."""

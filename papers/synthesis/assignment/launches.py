@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -10,13 +11,20 @@ from numba import cuda
 
 from papers.common.gpu import device
 from papers.common.gpu.copying import CHUNK_BYTES, overwrite_by_chunks
-from papers.common.gpu.launch import Launch, bind, registers_for, resident_blocks
+from papers.common.gpu.launch import (
+    Launch,
+    bind,
+    cluster_fits,
+    registers_for,
+    resident_blocks,
+)
 from papers.common.gpu.limits import grid_for, largest
 from papers.common.gpu.signals import Mailbox
 from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import DTYPES, Costs
 from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
 from papers.synthesis.assignment.kernels import costs as costs_kernels
+from papers.synthesis.assignment.kernels.cluster.distributed import CAPABILITY
 from papers.synthesis.assignment.kernels.grid import near, reports
 from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
 from papers.synthesis.assignment.settings import WARP, Settings
@@ -34,8 +42,11 @@ LAST_OF_ANSWER = ANSWER[-1]
 GATHER_BLOCK = 32
 """Threads a block that gathers; in the executor every thread costs time."""
 
-EXECUTOR_BLOCKS = 3
-"""Blocks in the CPU executor, where every thread costs time."""
+EXECUTOR_BLOCKS, EXECUTOR_CLUSTER = 3, 2
+"""Blocks in the CPU executor, where every thread costs time, and those of a cluster."""
+
+FEW_COLUMNS = 512
+"""Up to so many columns a cluster's blocks have half their threads."""
 
 
 KINDS = {np.dtype(name): name for name in DTYPES}
@@ -51,6 +62,13 @@ def kernel_for(
     return cuda.jit(max_registers=limit)(module.assign_with(loads, alone, marks).py_func)
 
 
+@cache
+def conclusion_for(kind: str, loads: int, threads: int) -> Any:
+    """As `kernel_for`, the kernel by which a cluster ends a run."""
+    module, limit = floats if kind == "float64" else integers, registers_for(threads)
+    return cuda.jit(max_registers=limit)(module.conclude_with(loads).py_func)
+
+
 class Workspace(pool.Pooled):
     """Device memory and the bound launch for problems of one shape, type and settings.
 
@@ -62,6 +80,8 @@ class Workspace(pool.Pooled):
     mailbox : Mailbox
     launch : Launch
         The solver.
+    conclusion : Launch or None
+        What ends a run behind it, if that is a cluster's.
     gather : Launch
         Collects the assigned costs.
     movers : dict
@@ -96,7 +116,7 @@ class Workspace(pool.Pooled):
         if not owns:
             self.arrays["cost"] = costs.matrix.flat
         self.shift = shift_of(costs, settings)
-        self.launch = bind_assign(costs, self.arrays, settings, None)
+        self.launch, self.conclusion = bind_assign(costs, self.arrays, settings, None)
         n, m = costs.shape
         names = ("cost", "column", "chosen")
         self.gather = bind(
@@ -139,7 +159,15 @@ class Workspace(pool.Pooled):
 
     def use(self, stream: int) -> None:
         """Enqueue all that follows on a stream; nothing is under way on another."""
-        self.stream = self.launch.stream = self.gather.stream = self.mailbox.stream = stream
+        self.stream = self.gather.stream = self.mailbox.stream = stream
+        for launch in self.solver():
+            launch.stream = stream
+
+    def solver(self) -> Iterator[Launch]:
+        """The launches of a run, in their order; their arguments are the same."""
+        yield self.launch
+        if self.conclusion is not None:
+            yield self.conclusion
 
     def settle(self) -> None:
         """Wait for all work that was enqueued."""
@@ -177,18 +205,19 @@ class Workspace(pool.Pooled):
         """Give the launch what may differ between problems of one shape."""
         _, _, matrix, *_, log = self.launch.arguments
         shift = shift_of(costs, self.settings)
-        if shift != self.shift:
-            self.launch.replace_field(SHAPE, SHIFT, np.int32(shift))
-            self.shift = shift
-        if matrix.loose != costs.loose:
-            self.launch.replace_field(MATRIX, LOOSE, costs.dual.type(costs.loose))
-        if not self.owns:
-            self.reads = given = costs.matrix
-            self.launch.point(MATRIX, COST, given.array, lambda: given.flat)
         limit = limit_of(seconds)
-        if log.limit != limit:
-            self.launch.replace_field(LOG, LIMIT, limit)
-        self.launch.on_enqueue = None
+        self.reads = given = None if self.owns else costs.matrix
+        for launch in self.solver():
+            if shift != self.shift:
+                launch.replace_field(SHAPE, SHIFT, np.int32(shift))
+            if matrix.loose != costs.loose:
+                launch.replace_field(MATRIX, LOOSE, costs.dual.type(costs.loose))
+            if given is not None:
+                launch.point(MATRIX, COST, given.array, lambda: given.flat)
+            if log.limit != limit:
+                launch.replace_field(LOG, LIMIT, limit)
+            launch.on_enqueue = None
+        self.shift = shift
 
     def answer(self, costs: Costs) -> dict[str, np.ndarray]:
         """Copy the answer to the host: ``u``, ``v``, ``totals``, ``column``, and ``chosen``.
@@ -213,8 +242,9 @@ class Workspace(pool.Pooled):
         """Let go of the caller's memory, and go back to the pool."""
         if not self.owns:
             self.reads = None
-            if self.launch.arguments[MATRIX].cost is not None:  # the first problem's
-                self.launch.release_field(MATRIX, COST)
+            for launch in self.solver():
+                if launch.arguments[MATRIX].cost is not None:  # the first problem's
+                    launch.release_field(MATRIX, COST)
             if self.gather.arguments[GATHERED] is not None:
                 self.gather.release(GATHERED)
             self.arrays.pop("cost", None)
@@ -281,6 +311,22 @@ def marks_for(m: int, settings: Settings) -> int:
     return near.SEARCHES if m > most_blocks(settings) * near.TILE else near.BIDS
 
 
+def cluster_for(m: int, settings: Settings) -> tuple[int, int]:
+    """Blocks of the cluster that ends a run, and their threads; 0 blocks: the grid ends it.
+
+    A thread has one column. Few columns have blocks of half the size: they meet sooner.
+    """
+    machine, blocks = device.describe(), int(settings.cluster)
+    threads = arguments.CREW_THREADS // (2 if m <= FEW_COLUMNS else 1)
+    if machine.is_gpu and machine.compute_capability < CAPABILITY:
+        blocks = 0
+    if not machine.is_gpu:
+        threads, blocks = min(threads, int(settings.threads)), min(blocks, EXECUTOR_CLUSTER)
+    if settings.blocks == 1 or m > blocks * threads or threads <= WARP:
+        blocks = 0
+    return blocks, threads
+
+
 def near_words(n: int, m: int, settings: Settings) -> int:
     """Words of the marks of near pairs, if any are made."""
     return max(2, near.words_for(n, m)) if marks_for(m, settings) else 1
@@ -321,29 +367,54 @@ def _kernel(costs: Costs, settings: Settings) -> Any:
 
 def bind_assign(
     costs: Costs, arrays: dict[str, Any], settings: Settings, seconds: float | None
-) -> Launch:
+) -> tuple[Launch, Launch | None]:
     """Bind the launch, with as many blocks as asked for, or as are resident at once.
+
+    Returns
+    -------
+    launch : Launch
+    conclusion : Launch or None
+        A cluster's, which has to be enqueued behind it.
 
     Raises
     ------
     RuntimeError
         If not even one block of that size fits a multiprocessor.
     """
-    kernel = _kernel(costs, settings)
-    given = _arguments(costs, arrays, settings, seconds)
     threads = int(settings.threads)
+    conclusion = _bind_conclusion(costs, arrays, settings, seconds)
+    kernel = _kernel(costs, settings)
+    if conclusion is not None:
+        given = conclusion.arguments
+    else:
+        given = _arguments(costs, arrays, settings, seconds, 0)
     if settings.blocks == 1:
-        return bind(kernel, 1, threads, *given)
+        return bind(kernel, 1, threads, *given), None
     blocks = min(most_blocks(settings), resident_blocks(kernel, given, threads))
-    return bind(kernel, blocks, threads, *given)
+    return bind(kernel, blocks, threads, *given), conclusion
+
+
+def _bind_conclusion(
+    costs: Costs, arrays: dict[str, Any], settings: Settings, seconds: float | None
+) -> Launch | None:
+    """Bind a cluster's launch, if there is to be one, and the device holds it."""
+    blocks, threads = cluster_for(costs.shape[1], settings)
+    if not blocks:
+        return None
+    kind, loads = KINDS[costs.dtype], int(settings.loads)
+    kernel = conclusion_for(kind, loads, threads)
+    given = _arguments(costs, arrays, settings, seconds, blocks)
+    launch = bind(kernel, blocks, threads, *given, cluster=True)
+    return launch if cluster_fits(launch) else None
 
 
 def _arguments(
-    costs: Costs, a: dict[str, Any], settings: Settings, seconds: float | None
+    costs: Costs, a: dict[str, Any], settings: Settings, seconds: float | None, cluster: int
 ) -> tuple[Any, ...]:
     """The kernel's named tuples."""
+    schedule = schedule_of(settings, costs.shape[0])
     return (
-        schedule_of(settings, costs.shape[0]), _shape(costs, settings), _matrix(costs, a),
+        schedule._replace(cluster=np.int32(cluster)), _shape(costs, settings), _matrix(costs, a),
         *tuples_of(a, limit_of(seconds)),
     )  # fmt: skip
 

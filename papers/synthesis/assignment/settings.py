@@ -11,6 +11,9 @@ import numpy as np
 WARP = 32
 LARGEST_BLOCK = 1024
 
+MOST_BLOCKS = 16
+"""Blocks of a cluster, at most."""
+
 NEAR, NEAR_OF_LARGE = 48, 96
 """Where pairs are marked, see `Settings.near`."""
 
@@ -24,6 +27,9 @@ SPARSE = 16
 
 ALONE = 64
 """The longest side of a problem that one block solves by default."""
+
+CLUSTERED = 1024
+"""The longest side of a problem whose phases one cluster makes by default."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,9 @@ class Settings:
         costs while those suffice (`kernels.grid.near`); 0: it reads all.
     near_least : int
         Marked pairs a row, in the mean, without which no mark is used.
+    cluster : int
+        Blocks of the cluster that makes a grid's phases, in a launch of its own
+        (`kernels.cluster`); 0: the grid makes them. Cards without clusters ignore it.
 
     Raises
     ------
@@ -111,11 +120,13 @@ class Settings:
     loads: int = 8
     near: int = 0
     near_least: int = 16
+    cluster: int = 0
 
     def __post_init__(self) -> None:
         least = {"divisor": 2, "lifts": 1, "stall_rounds": 1, "sampled_rows": 1, "threads": WARP,
                  "warps_a_row": 1, "tile": 1, "loads": 1}  # fmt: skip
-        most = {"threads": LARGEST_BLOCK, "warps_a_row": WARP, "tile": WARP, "loads": 32}
+        most = {"threads": LARGEST_BLOCK, "warps_a_row": WARP, "tile": WARP, "loads": 32,
+                "cluster": MOST_BLOCKS}  # fmt: skip
         for name, value in vars(self).items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool):
                 raise ValueError(f"{name}={value!r} is no whole number")
@@ -165,4 +176,5 @@ class Settings:
             delta_scaled=delta_scaled,
             loads=loads,
             near=0 if tile < WARP else NEAR_OF_LARGE if m > LARGE else NEAR,
+            cluster=16 if m <= CLUSTERED else 0,
         )

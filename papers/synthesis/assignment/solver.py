@@ -165,11 +165,11 @@ def _of_resident(
 def _use(state: State, room: Workspace) -> None:
     """Let a state have a workspace for its own, until somebody releases it."""
     state.workspace, state.mailbox, state.arrays = room, room.mailbox, room.arrays
-    state.launches["assign"] = room.launch
+    state.launches.update((launch.name, launch) for launch in room.solver())
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
-    """Solve on resident costs, in one launch.
+    """Solve on resident costs, in one launch, or in two (`launches.cluster_for`).
 
     Parameters
     ----------
@@ -203,7 +203,8 @@ def start(state: State) -> None:
     else:  # without waiting: the stream may have much to do before
         state.begin()
     room.whole, room.running = False, True
-    state.launches["assign"]()
+    for launch in room.solver():
+        launch()
 
 
 def end(state: State) -> None:
@@ -239,7 +240,7 @@ def _reached(state: State) -> dict[str, int]:
 def barriers(
     counts: dict[str, int], square: bool, lifts: int, alone: bool = False, marks: bool = False
 ) -> int:
-    """Barriers of the grid in a run, and exchanges of reports; see `kernels.dense`.
+    """Barriers in a run, and exchanges of reports; see `kernels.dense`.
 
     Parameters
     ----------
@@ -258,13 +259,14 @@ def barriers(
         2
         + (2 * counts["rounds"] if alone else 4 * counts["auctions"])
         + (3 if square else 1) * (counts["rescalings"] - lifts)
-        + 4 * lifts
-        + counts["iterations"]
-        + 3 * counts["phases"]
-        + counts["repairs"]
         + (1 + (counts["rescalings"] > lifts + 1) if marks else 0)
-        + 1
+        + barriers_of_phases(counts, lifts)
     )
+
+
+def barriers_of_phases(counts: dict[str, int], lifts: int) -> int:
+    """Those of `barriers` behind the scales, which are a cluster's if there is one."""
+    return 4 * lifts + counts["iterations"] + 3 * counts["phases"] + counts["repairs"] + 1
 
 
 def download(state: State) -> Assignment:
@@ -274,7 +276,8 @@ def download(state: State) -> Assignment:
     -------
     Assignment
         Its counters are the reference's (`papers.synthesis.assignment.reference.COUNTS`), with
-        ``barriers`` of the grid and ``kernel_launches``.
+        ``barriers``, those of them that were a cluster's, ``cluster_barriers``, and
+        ``kernel_launches``.
 
     Raises
     ------
@@ -293,7 +296,9 @@ def download(state: State) -> Assignment:
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0
     alone, marks = state.settings.blocks == 1, marks_for(max(n, m), state.settings) > 0
     counts["barriers"] = barriers(counts, n == m, lifts, alone, marks)
-    counts["kernel_launches"] = state.launches["assign"].count
+    ended = state.workspace.conclusion is not None
+    counts["cluster_barriers"] = barriers_of_phases(counts, lifts) if ended else 0
+    counts["kernel_launches"] = sum(launch.count for launch in state.launches.values())
     return finish(state.costs, answer["column"], answer["u"], answer["v"], counts, answer["chosen"])
 
 

@@ -54,11 +54,15 @@ def best(times: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def prices(published: Published) -> dict[str, dict[str, float]]:
-    """Return what a barrier of the grid (ms) and a byte read (ms) cost, by card."""
+    """Return what a barrier of the grid, one of a cluster and a byte read cost (ms), by card."""
     found = {}
     for card, rows in published(PRICES).groupby("device"):
         of = {row.what: float(row.price) for row in rows.itertuples(index=False)}
-        found[str(card)] = {"barrier": of["barrier"] / 1e3, "byte": 1e3 / (of["reading"] * 1e12)}
+        found[str(card)] = {
+            "barrier": of["barrier"] / 1e3,
+            "cluster_barrier": of["cluster barrier"] / 1e3,
+            "byte": 1e3 / (of["reading"] * 1e12),
+        }
     return found
 
 

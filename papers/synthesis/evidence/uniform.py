@@ -83,7 +83,7 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         ["n", "cost_range", "source", "device", "dense_ms", "end_to_end_ms", "opt4_ms",
          "one_core_ms", *(f"{name}_ms" for name in CPU), "hylac_ms", "best_peer", "best_peer_ms",
          "opt4_over_dense", "hylac_over_dense", "best_over_dense", "rounds", "iterations",
-         "barriers", "mib_read", "floor_ms", "dense_over_floor"]
+         "barriers", "cluster_barriers", "mib_read", "floor_ms", "dense_over_floor"]
     ]  # fmt: skip
 
 

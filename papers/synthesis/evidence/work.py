@@ -8,7 +8,8 @@ and the costs that they mark. It meets at the barriers that it counts. Neither c
 for less than its price on the card, so that their sum is a floor: waits for memory between
 barriers, the duals' traffic and the threads' unequal shares come on top. The exchange of reports
 between two levels of a search is counted as a barrier and priced as one; its own price has not been
-measured.
+measured. Barriers of a cluster (`papers.synthesis.assignment.kernels.cluster`) have a price of
+their own.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from collections.abc import Mapping
 
 from papers.synthesis.assignment.settings import SPARSE, WARP, Settings
 
-COUNTERS = ("rounds", "iterations", "barriers", "bids", "relaxed", "rescalings", "near")
-"""The counters that the floor is made of; the first three are shown."""
+COUNTERS = (
+    "rounds", "iterations", "barriers", "cluster_barriers", "bids", "relaxed", "rescalings", "near",
+)  # fmt: skip
+"""The counters that the floor is made of; the first four are shown."""
 
 BLOCKS = 132
 """Blocks of the card whose prices are known; a search goes by marks if it has more tiles."""
@@ -60,4 +63,6 @@ def floor_ms(
     read = bytes_read(n, m, size, counts)
     if n * m * size <= KEPT_BYTES:
         read = n * m * size
-    return counts["barriers"] * prices["barrier"] + read * prices["byte"]
+    near = counts["cluster_barriers"]
+    waits = (counts["barriers"] - near) * prices["barrier"] + near * prices["cluster_barrier"]
+    return waits + read * prices["byte"]

@@ -25,6 +25,12 @@ SUMS = 2 * READERS + 1
 """Words in which what they read meets: rows and flags of each, and whether a row is lost."""
 
 
+CREW_THREADS = 512
+"""Threads of a block of a cluster, at most; a block has no more columns."""
+
+NUMBERS = 4
+"""Words in which a block of a cluster adds up what all have told (`cluster.boxes`)."""
+
 MARKS = 2
 """Words of a block about near pairs (`grid.near`)."""
 
@@ -82,11 +88,56 @@ class Work(NamedTuple):
     marked: Int32s
 
 
+class Crew(NamedTuple):
+    """`Shape`, the blocks of a cluster that end a run together, and a block's shared memory.
+
+    ``block`` is the number of a thread's block in its cluster of ``blocks``. Each has two to the
+    power ``bits`` columns (`cluster.levels`), and two to the power ``share`` threads read the rows
+    of 32 columns (`cluster.boxes`). ``firsts`` D[CREW_THREADS] and ``places`` int32[CREW_THREADS]
+    are the threads'. A part of the front is in ``rows``, ``bases``, ``starts`` (D[1] for integers),
+    and ``spots``, int64: where a row's costs begin; each of FRONT_CHUNK. ``sums`` int32[2 *
+    NUMBERS] and ``ends`` D[2] are what all blocks have told.
+
+    The rest is what other blocks read, in two halves by turns: of sixteen groups of 32 columns the
+    ``heads``, ``nears`` and ``fars``, int32[32], and ``lows`` and ``reaches`` D[32]; and the rows
+    that were taken, ``taken`` int32[2 * CREW_THREADS], with their ``values`` of D. ``marked`` is as
+    in `Work`.
+    """
+
+    n: Int32
+    m: Int32
+    square: Int32
+    warps_a_row: Int32
+    tile: Int32
+    sample_step: Int32
+    shift: Int32
+    block: Int32
+    blocks: Int32
+    bits: Int32
+    share: Int32
+    firsts: typed.Duals
+    places: Int32s
+    rows: Int32s
+    bases: typed.Duals
+    starts: typed.Duals
+    spots: Int64s
+    sums: Int32s
+    ends: typed.Duals
+    heads: Int32s
+    nears: Int32s
+    fars: Int32s
+    lows: typed.Duals
+    reaches: typed.Duals
+    taken: Int32s
+    values: typed.Duals
+    marked: Int32s
+
+
 class Schedule(NamedTuple):
     """`papers.synthesis.assignment.settings.Settings`, its shares of the rows as numbers of rows.
 
     ``start_stop`` rows the start may leave, ``many`` free rows ask for scales, and ``stop`` rows a
-    scale may leave.
+    scale may leave; ``cluster`` blocks of another launch make the phases, or none.
     """
 
     start_rounds: Int32
@@ -105,6 +156,7 @@ class Schedule(NamedTuple):
     lifts: Int32
     near: Int32
     near_least: Int32
+    cluster: Int32
 
 
 class Matrix(NamedTuple):
@@ -223,13 +275,19 @@ class Word:
     LAST = 22
     """Place behind the last row that waits for an auction's chains."""
 
+    TURN = 23
+    """The turn at which a cluster takes over."""
+    DUE = 24
+    """The time at which it has to end, in nanoseconds: two words (`words.hand_over`)."""
 
-WORDS = 23
+
+WORDS = 26
 FREE, LATE, FRONT, UNREACHED, LATE_LEVEL, SIGNALS, LEVEL, END = (
     Word.FREE, Word.LATE, Word.FRONT, Word.UNREACHED, Word.LATE_LEVEL, Word.SIGNALS, Word.LEVEL,
     Word.END,
 )  # fmt: skip
 NEXT, LEFT, HALT, LONGEST, LAST = Word.NEXT, Word.LEFT, Word.HALT, Word.LONGEST, Word.LAST
+TURN, DUE = Word.TURN, Word.DUE
 
 
 class Level:
@@ -245,11 +303,13 @@ class Level:
     """Allowed pairs of these rows."""
     FOUND = 8
     """By how much a grid's search lets the free rows' duals rise."""
+    WIDTH = 9
+    """The width of a bucket, for a cluster that takes over."""
 
 
-LEVELS = 9
-LEAST, REACH, SUM, NUMBER, FOUND = (
-    Level.LEAST, Level.REACH, Level.SUM, Level.NUMBER, Level.FOUND,
+LEVELS = 10
+LEAST, REACH, SUM, NUMBER, FOUND, WIDTH = (
+    Level.LEAST, Level.REACH, Level.SUM, Level.NUMBER, Level.FOUND, Level.WIDTH,
 )  # fmt: skip
 
 TOTALS = (
@@ -265,6 +325,8 @@ TOTALS = (
 class Status:
     """The end of a run."""
 
+    UNDER_WAY = 0
+    """Another launch goes on."""
     SOLVED = 1
     LATE = 2
     """The time was over."""
@@ -275,3 +337,4 @@ class Status:
 
 
 SOLVED, EXPIRED, NO_WAY, STUCK = Status.SOLVED, Status.LATE, Status.INFEASIBLE, Status.STUCK
+UNDER_WAY = Status.UNDER_WAY

@@ -61,6 +61,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     SUM,
     SUMS,
     TEAM,
+    UNDER_WAY,
     UNREACHED,
     Duals,
     Front,
@@ -76,7 +77,13 @@ from papers.synthesis.assignment.kernels.arguments import (
 from papers.synthesis.assignment.kernels.columns import OTHERS, fill, lift_columns
 from papers.synthesis.assignment.kernels.grid import chains, levels, near, reports
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
-from papers.synthesis.assignment.kernels.words import count, free_rows, is_late, prepare_turn
+from papers.synthesis.assignment.kernels.words import (
+    count,
+    free_rows,
+    hand_over,
+    is_late,
+    prepare_turn,
+)
 from papers.synthesis.assignment.settings import LARGEST_BLOCK, WARP
 
 FOREVER = 2**62
@@ -211,6 +218,38 @@ def lifts_with(new_row_duals: Any, least_in_columns: Any, meet: Any) -> Any:
     return lifts
 
 
+def repair_with(
+    phases: Any, new_row_duals: Any, least_in_columns: Any, meet: Any, floats: bool
+) -> Any:
+    """Make `match_and_repair`."""
+    lifts = lifts_with(new_row_duals, least_in_columns, meet)
+
+    @cuda.jit(device=True)
+    def match_and_repair(
+        turn, delta, due, schedule, shape, matrix, duals, matching, lists, tree, front, log
+    ):
+        """Exact phases; of floats small duals, and phases anew for pairs that are loose."""
+        level, status = int32(0), int32(SOLVED)
+        for attempt in range(schedule.repairs + 1):
+            turn, level, status = phases(
+                turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log
+            )
+            if status != SOLVED or not floats:
+                break
+            may_part = attempt < schedule.repairs and shape.square != 0
+            if cuda.threadIdx.x == 0:  # the columns' duals may rise; barriers are within
+                shape.marked[near.MARKED] = 0
+            turn = lifts(
+                may_part, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log
+            )
+            if free_rows(log, turn) == 0:
+                break
+            count(shape, log, REPAIRS, 1)
+        return status
+
+    return match_and_repair
+
+
 def solve_with(
     loads: int, floats: bool, divide: Callable, scaled: Callable, alone: bool, marks: int
 ) -> Any:
@@ -257,30 +296,7 @@ def solve_with(
         searches = marks >= near.SEARCHES
         relax = levels.relax_with(loads, floats, searches)
         phases = search.phases_with(levels.search_with(relax, floats, searches), meet)
-    lifts = lifts_with(new_row_duals, least_in_columns, meet)
-
-    @cuda.jit(device=True)
-    def match_and_repair(
-        turn, delta, due, schedule, shape, matrix, duals, matching, lists, tree, front, log
-    ):
-        """Exact phases; of floats small duals, and phases anew for pairs that are loose."""
-        level, status = int32(0), int32(SOLVED)
-        for attempt in range(schedule.repairs + 1):
-            turn, level, status = phases(
-                turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log
-            )
-            if status != SOLVED or not floats:
-                break
-            may_part = attempt < schedule.repairs and shape.square != 0
-            if cuda.threadIdx.x == 0:  # the columns' duals may rise; barriers are within
-                shape.marked[near.MARKED] = 0
-            turn = lifts(
-                may_part, turn, due, schedule, shape, matrix, duals, matching, lists, tree, log
-            )
-            if free_rows(log, turn) == 0:
-                break
-            count(shape, log, REPAIRS, 1)
-        return status
+    match_and_repair = repair_with(phases, new_row_duals, least_in_columns, meet, floats)
 
     @cuda.jit(device=True)
     def solve(due, schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -292,6 +308,9 @@ def solve_with(
         turn, delta = start_and_scales(
             due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )
+        if not alone and schedule.cluster != 0:
+            hand_over(turn, delta, due, shape, log)
+            return int32(UNDER_WAY)
         return match_and_repair(
             turn, delta, due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )
@@ -344,7 +363,8 @@ def assign_with(
         )  # fmt: skip
         due = globaltimer() + log.limit
         status = solve(due, schedule, work, matrix, duals, matching, lists, tree, front, log)
-        finish(status, log)
+        if status != UNDER_WAY:
+            finish(status, log)
 
     return assign
 

@@ -8,6 +8,7 @@ from typing import Any
 from numba import cuda
 
 from papers.synthesis.assignment.kernels import dense
+from papers.synthesis.assignment.kernels.cluster import conclusion
 from papers.synthesis.assignment.kernels.grid import near
 
 
@@ -34,9 +35,18 @@ def assign_with(loads: int, alone: bool = False, marks: int = near.NOTHING) -> A
     return kernel
 
 
+@cache
+def conclude_with(loads: int) -> Any:
+    """The kernel by which a cluster ends what a grid has begun (`cluster.conclusion`)."""
+    kernel = conclusion.conclude_with(loads, True)
+    kernel.py_func.__module__ = __name__
+    return kernel
+
+
 assign = assign_with(8)
 alone = assign_with(8, True)
 marked = assign_with(8, marks=near.SEARCHES)
+conclude = conclude_with(8)
 
 ELEMENT_TYPES = ("float64",)
-SIGNATURES = {assign: dense.SIGNATURE, alone: dense.SIGNATURE, marked: dense.SIGNATURE}
+SIGNATURES = dict.fromkeys((assign, alone, marked, conclude), dense.SIGNATURE)

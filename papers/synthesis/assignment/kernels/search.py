@@ -238,7 +238,7 @@ def farthest_with(floats: bool) -> Any:
 
 
 @cuda.jit(device=True)
-def weighed(column, row, distance, opened, least, goal, delta, low, reach, shape, matrix, tree):
+def judged(row, distance, opened, least, goal, delta, low, reach, shape, matrix):
     """Decide about a column after its distance was lowered.
 
     Returns
@@ -248,7 +248,7 @@ def weighed(column, row, distance, opened, least, goal, delta, low, reach, shape
     unreached : bool
         Whether it is free and no path leads to it.
     taken : bool
-        Whether its row comes into the next front; the column is closed then.
+        Whether its row comes into the next front; the column has to be closed then.
     """
     unreached, taken = False, False
     if row < 0:
@@ -258,9 +258,18 @@ def weighed(column, row, distance, opened, least, goal, delta, low, reach, shape
             reach = farther(reach, distance, shape)
     elif opened != 0:
         low = min(low, distance)
-        if distance - least <= delta and distance < goal:
-            taken = True
-            tree.opened[uint32(column)] = 0
+        taken = distance - least <= delta and distance < goal
+    return low, reach, unreached, taken
+
+
+@cuda.jit(device=True)
+def weighed(column, row, distance, opened, least, goal, delta, low, reach, shape, matrix, tree):
+    """As `judged`; a column whose row is taken is closed."""
+    low, reach, unreached, taken = judged(
+        row, distance, opened, least, goal, delta, low, reach, shape, matrix
+    )
+    if taken:
+        tree.opened[uint32(column)] = 0
     return low, reach, unreached, taken
 
 

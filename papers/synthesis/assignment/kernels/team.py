@@ -1,4 +1,4 @@
-"""Who works on a problem together: all blocks of the grid, or one block alone.
+"""Who works on a problem together: all blocks of the grid, those of a cluster, or one block alone.
 
 `Work` says which block of its team a thread is in, and how many blocks the team has. What the
 threads of a team share lies in device memory either way; only the barrier differs.

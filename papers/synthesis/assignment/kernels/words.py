@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numba import cuda, int32
+from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed_anywhere, store_relaxed_anywhere
 from papers.common.gpu.reductions import FULL_WARP, warp_rank
 from papers.kawtikwar_opts.kernels.clock import globaltimer
-from papers.synthesis.assignment.kernels.arguments import FREE, LATE
+from papers.synthesis.assignment.kernels.arguments import DUE, FREE, LATE, TURN, WIDTH
 from papers.synthesis.assignment.kernels.team import thread_of
 
 CLOCK_EVERY = 16
@@ -70,3 +70,30 @@ def place_for(wanted, words, word):
             first = cuda.atomic.add(words, word, total)
         first = cuda.shfl_sync(FULL_WARP, first, 0)
     return int32(first + rank)
+
+
+@cuda.jit(device=True)
+def hand_over(turn, delta, due, shape, log):
+    """Leave to the launch behind this one what it needs: the first thread of the team.
+
+    Parameters
+    ----------
+    turn : int32
+    delta : D
+        A bucket's width.
+    due : int64
+        When the time is over, in nanoseconds; the launch behind has it to the even one.
+    """
+    if thread_of(shape) == 0:
+        log.levels[WIDTH] = delta
+        store_relaxed_anywhere(log.words, TURN, turn)
+        store_relaxed_anywhere(log.words, DUE, int32(due >> 32))
+        store_relaxed_anywhere(log.words, DUE + 1, int32(due >> 1 & 0x7FFFFFFF))
+
+
+@cuda.jit(device=True)
+def taken_over(log):
+    """The turn, the width and the time that another launch has left (`hand_over`)."""
+    due = int64(load_relaxed_anywhere(log.words, DUE)) << 32
+    due |= int64(load_relaxed_anywhere(log.words, DUE + 1)) << 1
+    return load_relaxed_anywhere(log.words, TURN), log.levels[WIDTH], due

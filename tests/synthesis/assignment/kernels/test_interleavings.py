@@ -6,6 +6,7 @@ harmless race (`rounds.row_duals_with`). What these tests notice is a barrier th
 a word that is taken unseen.
 """
 
+import contextlib
 import inspect
 from unittest import mock
 
@@ -22,6 +23,8 @@ from papers.common.gpu import device
 from papers.common.gpu.memory_order import load_acquire_system, pause
 from papers.synthesis.assignment import launches, solver
 from papers.synthesis.assignment.kernels import floats, integers, rounds, search
+from papers.synthesis.assignment.kernels.cluster import boxes
+from papers.synthesis.assignment.kernels.cluster import levels as crew
 from papers.synthesis.assignment.kernels.costs import deliver
 from papers.synthesis.assignment.kernels.grid import chains, levels, near, reports
 from papers.synthesis.assignment.settings import Settings
@@ -74,11 +77,31 @@ SCHEDULES |= {
     ),
 }
 
-LARGER = {"many": 12, "groups": 40, "queue": 12, "bids by marks": 40, "searches by marks": 72}
+CLUSTER = {"threads": 64, "loads": 2, "blocks": 2, "cluster": 2, "scale_above": 1000}
+
+SCHEDULES |= {
+    "cluster": Settings(**CLUSTER, start_rounds=0),
+    "groups of a cluster": Settings(**CLUSTER, start_rounds=0, delta=10_000),
+    "long fronts of a cluster": Settings(**CLUSTER, start_rounds=0, delta=10_000),
+    "whole ends of a cluster": Settings(**CLUSTER, start_rounds=0),
+}
+"""A cluster of two blocks ends what two of a grid have begun."""
+
+PATCHED = {
+    "queue": ((chains, "DEEP", 2),),
+    "long fronts of a cluster": ((boxes, "FRONT_CHUNK", 32), (crew, "FRONT_CHUNK", 32)),
+    "whole ends of a cluster": ((boxes, "NEVER", 3),),
+}
+"""Constants of kernels that small matrices would never reach."""
+
+LARGER = {
+    "many": 12, "groups": 40, "queue": 12, "bids by marks": 40, "searches by marks": 72,
+    "cluster": 24, "groups of a cluster": 100, "long fronts of a cluster": 100,
+}  # fmt: skip
 """The longest side, for lists and rows that small matrices do not have."""
 
-LEAST = {"searches by marks": 66}
-"""The shortest side: two blocks have three tiles of columns."""
+LEAST = {"searches by marks": 66, "groups of a cluster": 66, "long fronts of a cluster": 66}
+"""The shortest side: two blocks have three tiles of columns, or groups."""
 
 SITES = sites_below("synthesis/assignment")
 
@@ -98,13 +121,13 @@ def solve(kind, seed, schedule, weak, without=()):
     if not has_assignment(cost, maximize):
         return None
     memory = WeakMemory(seed, without=without) if weak else None
-    deep = 2 if schedule == "queue" else chains.DEEP
-    with (
-        mock.patch.object(chains, "DEEP", deep),
-        device.executing(Executor(seed, 0.2, memory=memory)),
-    ):
+    with contextlib.ExitStack() as patched:
+        for patch in PATCHED.get(schedule, ()):
+            patched.enter_context(mock.patch.object(*patch))
+        patched.enter_context(device.executing(Executor(seed, 0.2, memory=memory)))
         answer = solver.solve(cost, maximize, settings=SCHEDULES[schedule])
     assert_optimal(cost, answer, maximize)
+    assert (answer.counters["cluster_barriers"] > 0) == ("cluster" in schedule)
     return memory
 
 
@@ -309,8 +332,45 @@ FAULTS = {
         chains, "nearest_with", "second > matrix.bound[uint32(max(row, int32(0)))]", "False",
         "uniform", "bids by marks",
     ),
+    "a level of a cluster begins before all have told": (
+        crew, "search_with",
+        "            meet_in_cluster()\n        if decides", "        if decides",
+        "uniform", "cluster",
+    ),
+    "a phase of a cluster goes on before its search has ended": (
+        crew, "search_with", "relaxed)\n        meet_in_cluster()", "relaxed)",
+        "uniform", "groups of a cluster",
+    ),
+    "what a level has told is not cleared": (
+        boxes, "clear_numbers",
+        "shape.sums[at + NEAR], shape.sums[at + FAR] = NEVER, NEVER", "pass",
+        "uniform", "groups of a cluster",
+    ),
+    "a short distance is not from the nearest column": (
+        crew, "tell_with", "near = short_of(low - least)", "near = short_of(low)",
+        "uniform", "groups of a cluster",
+    ),
+    "a group's later rows are left out": (
+        boxes, "rows_with", "behind = int32(behind + step)", "behind = int32(behind + 99)",
+        "uniform", "groups of a cluster",
+    ),
+    "a row is taken before it is in the block's memory": (
+        crew, "gather_with", "duals)\n        cuda.syncthreads()", "duals)",
+        "uniform", "cluster",
+    ),
+    "a part of a long front is left out": (
+        crew, "fronts_with", "more = first < groups_of(shape)", "more = False",
+        "uniform", "long fronts of a cluster",
+    ),
+    "the parts of a column do not meet": (
+        crew, "least_of_parts", "if step >= apart:", "if step > 99:", "uniform", "cluster",
+    ),
+    "a part of a front is looked at by nobody": (
+        crew, "nearest_with", "first, last, left = int32(part * each)",
+        "first, last, left = int32(0 * each)", "uniform", "cluster",
+    ),
     "a block alone opens no column": (
-        search, "weighed", "distance < goal:", "False:", "uniform", "alone",
+        search, "judged", "distance < goal", "False", "uniform", "alone",
     ),
 }  # fmt: skip
 
@@ -318,7 +378,10 @@ FAULTS = {
 @pytest.fixture
 def _kernels_are_made_anew(monkeypatch):
     """Kernels are kept: those with a fault are made for one test, and thrown away."""
-    made = (integers.assign_with, floats.assign_with, launches.kernel_for)
+    made = (
+        integers.assign_with, floats.assign_with, launches.kernel_for,
+        integers.conclude_with, floats.conclude_with, launches.conclusion_for,
+    )  # fmt: skip
     monkeypatch.setattr(reports, "PATIENCE", 2000)  # a report that does not come ends the run soon
     for cache in made:
         cache.cache_clear()
@@ -378,6 +441,24 @@ def test_a_slow_reader_still_finds_the_report_and_with_one_slot_it_would_not(slo
             solve_many("uniform", "warps")
     else:
         solve_many("uniform", "warps", seeds=6)
+
+
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize("half", ["level & 1", "0"])
+def test_a_slow_reader_still_finds_the_box_and_with_one_half_it_would_not(half, monkeypatch):
+    """As above: the first block goes on up to the barrier behind its next box."""
+    begin = "            word = load_from_block(shape.heads"
+    sleep = "            for _ in range(900 * shape.block):\n                pause()\n"
+    monkeypatch.setattr(boxes, "pause", pause, raising=False)
+    monkeypatch.setattr(boxes, "rows_with", spoiled(boxes, "rows_with", begin, sleep + begin))
+    for places in ("head_of", "row_of"):
+        one_of = spoiled(boxes, places, "int32(level & 1)", f"int32({half})")
+        monkeypatch.setattr(boxes, places, one_of)
+    if half == "0":
+        with pytest.raises((AssertionError, RuntimeError)):
+            solve_many("uniform", "groups of a cluster")
+    else:
+        solve_many("uniform", "groups of a cluster", seeds=2)
 
 
 def test_a_circle_ends_the_trace_and_the_run(monkeypatch):

@@ -1,0 +1,90 @@
+"""The launch of one cluster that ends what a grid has begun: phases, and the repair of floats.
+
+A grid has the many costs of the start to read, and waits long for its blocks to meet; searches
+of short sides have few costs to read, and meet at every level. So the grid makes the start and the
+scales (`dense`), and this launch, enqueued behind it, all that follows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import cuda, int32, int64
+
+from papers.synthesis.assignment.kernels import columns, dense, rounds, rows, search
+from papers.synthesis.assignment.kernels.arguments import (
+    CREW_THREADS,
+    FRONT_CHUNK,
+    MARKS,
+    NUMBERS,
+    Crew,
+)
+from papers.synthesis.assignment.kernels.cluster import boxes, levels
+from papers.synthesis.assignment.kernels.cluster.distributed import meet_in_cluster
+from papers.synthesis.assignment.kernels.words import taken_over
+
+HEADS, BOXES = 2 * boxes.GROUPS, 2 * CREW_THREADS
+"""Places of heads, and of rows, in a box of two halves."""
+
+SUMS = 2 * NUMBERS
+"""Words in which the heads of two levels meet."""
+
+
+@cuda.jit(device=True)
+def sharing_bits(m):
+    """Threads that read the rows of a group, as a power of two: a warp at most."""
+    bits, groups = int32(0), int32((m + 31) >> boxes.GROUP_BITS)
+    while bits < boxes.GROUP_BITS and int32(groups << int32(bits + 1)) <= int32(cuda.blockDim.x):
+        bits = int32(bits + 1)
+    return bits
+
+
+def conclude_with(loads: int, floats: bool) -> Any:
+    """Make the kernel ``conclude``; `loads` and `floats` as for `dense.solve_with`.
+
+    Returns
+    -------
+    numba.cuda dispatcher
+    """
+    match_and_repair = dense.repair_with(
+        search.phases_with(levels.search_with(loads, floats), meet_in_cluster),
+        rounds.row_duals_with(rows.least_with(2 * loads, floats), 2 * loads),
+        columns.least_with(2 * loads),
+        meet_in_cluster,
+        floats,
+    )
+    started = FRONT_CHUNK if floats else 1
+
+    @cuda.jit
+    def conclude(schedule, shape, matrix, duals, matching, lists, tree, front, log):
+        """End an assignment problem that a grid has begun.
+
+        Paper: none; as `papers.synthesis.assignment.reference`.
+        Launch: one cluster, behind `dense`'s kernel; blocks of a power of two threads, two warps
+        at least, and together no fewer threads than columns.
+        Reads/Writes: reads ``cost``, writes everything else.
+        Race: those of the stages; barriers of the cluster stand between them.
+        """
+        turn, delta, due = taken_over(log)
+        blocks = int32(cuda.gridDim.x)
+        bits = boxes.column_bits(shape.m, blocks)
+        crew = Crew(
+            shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
+            shape.shift, int32(cuda.blockIdx.x), blocks, bits, sharing_bits(shape.m),
+            cuda.shared.array(CREW_THREADS, duals.v.dtype), cuda.shared.array(CREW_THREADS, int32),
+            cuda.shared.array(FRONT_CHUNK, int32), cuda.shared.array(FRONT_CHUNK, duals.v.dtype),
+            cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int64),
+            cuda.shared.array(SUMS, int32), cuda.shared.array(2, duals.v.dtype),
+            cuda.shared.array(HEADS, int32), cuda.shared.array(HEADS, int32),
+            cuda.shared.array(HEADS, int32), cuda.shared.array(HEADS, duals.v.dtype),
+            cuda.shared.array(HEADS, duals.v.dtype),
+            cuda.shared.array(BOXES, int32), cuda.shared.array(BOXES, duals.v.dtype),
+            cuda.shared.array(MARKS, int32),
+        )  # fmt: skip
+        status = match_and_repair(
+            turn, delta, due, schedule, crew, matrix, duals, matching, lists, tree, front, log
+        )
+        dense.finish(status, log)
+        meet_in_cluster()  # nobody leaves while another may read its memory
+
+    return conclude
