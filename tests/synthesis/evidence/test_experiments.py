@@ -156,6 +156,7 @@ def test_a_wrong_optimum_is_told():
 
 def test_the_floor_counts_bytes_and_barriers():
     counts = {"rescalings": 1, "bids": 100, "relaxed": 50, "barriers": 1000, "near": 0}
+    counts["cluster_barriers"] = 0
     read = work.bytes_read(4096, 4096, 4, counts)
     assert read == 4 * 4096 * (4096 + 4096 + 128 + 150)
     prices = peers.prices(NUMBERS)[CARD]
@@ -163,6 +164,9 @@ def test_the_floor_counts_bytes_and_barriers():
     assert work.floor_ms(4096, 4096, 4, counts, prices) == pytest.approx(1.6 + 1e3 * read / 3.81e12)
     small = work.floor_ms(1024, 1024, 4, counts, prices)
     assert small == pytest.approx(1.6 + 1e3 * 2**22 / 3.81e12)
+    counts["cluster_barriers"] = 500
+    small = work.floor_ms(1024, 1024, 4, counts, prices)
+    assert small == pytest.approx(0.8 + 500 * prices["cluster_barrier"] + 1e3 * 2**22 / 3.81e12)
 
 
 def test_marked_pairs_are_read_in_place_of_rows():

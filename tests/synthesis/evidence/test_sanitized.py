@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import papers
 from papers.common.gpu import device, launch
 from papers.common.gpu.signatures import argument_types, names_element
-from papers.synthesis.assignment import launches, pool
+from papers.synthesis.assignment import launches, pool, solver
 from papers.synthesis.assignment.kernels import rounds, search
 from papers.synthesis.assignment.kernels.grid import near
 from papers.synthesis.assignment.settings import Settings
@@ -54,6 +55,10 @@ def named(kernel):
     return kernel.py_func.__module__, kernel.py_func.__name__
 
 
+def as_on_a_card(n, m, kind):
+    return replace(Settings.for_shape(n, m, kind), threads=64, loads=2)
+
+
 def test_every_kernel_runs_in_every_type(monkeypatch):
     """Planted: batches of 64-bit integers, and costs that are moved as they are, never ran."""
     launched, right = set(), launch.Launch.__init__
@@ -64,7 +69,10 @@ def test_every_kernel_runs_in_every_type(monkeypatch):
         right(self, kernel, grid, block, args, *more)
 
     monkeypatch.setattr(launch.Launch, "__init__", noted)
-    sanitized.assignments((5, 9))
+    pool.clear()  # what a launch was bound for before is bound anew
+    with monkeypatch.context() as wide:  # in the executor a cluster needs more than a warp a block
+        wide.setattr(solver, "default_settings", as_on_a_card)
+        sanitized.assignments((5, 70))
     sanitized.on_device(6)
     sanitized.delivered((5,))
     sanitized.batches((4,), problems=2)
@@ -94,6 +102,7 @@ def test_the_dense_solver_runs_by_a_grid_by_one_block_and_by_marks(monkeypatch):
     # In the executor no order has one block by default; on a GPU the first side has.
     assert Settings.for_shape(sanitized.SIDES[0], sanitized.SIDES[0]).blocks == 1
     assert Settings.for_shape(sanitized.SIDES[1], sanitized.SIDES[1]).blocks != 1
+    assert Settings.for_shape(sanitized.SIDES[1], sanitized.SIDES[1]).cluster != 0
 
 
 def test_an_answer_that_is_not_proved_ends_the_run(monkeypatch):
@@ -146,6 +155,9 @@ def test_the_page_says_what_racecheck_names_on_the_card_of_the_record():
     assert len([text for text in flows if not re.search(r"\+0x6[45]\w\w\b", text)]) == 16
     page = " ".join((LOGS.parents[1] / "README.md").read_text().split())
     assert "sixteen of its eighteen reports set one store beside at most four loads" in page
+    stopped = (LOGS / "racecheck_h100_cluster.log").read_text()
+    assert set(re.findall(r"kernels::(\w+)::\w+", stopped)) == {"integers"}
+    assert "conclude" not in stopped
     for tool in ("memcheck", "synccheck"):
         assert "ERROR SUMMARY: 0 errors" in (LOGS / f"{tool}_h100.log").read_text()
         assert "147 answers, every one proved" in (LOGS / f"{tool}_h100.log").read_text()

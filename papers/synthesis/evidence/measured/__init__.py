@@ -22,6 +22,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
         solving.passes,
         solving.buckets,
         solving.heads,
+        solving.cluster,
+        solving.cluster_parts,
         solving.near_large,
         calls.sending,
         calls.batch_ahead,

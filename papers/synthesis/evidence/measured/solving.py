@@ -272,3 +272,46 @@ def buckets() -> Rows:
             *((f"{width}", f"over {width}", ".2f") for width in WIDTHS),
         ],
     )
+
+
+def cluster() -> Rows:
+    """Return the times and levels of a run whose phases are a grid's, and a cluster's."""
+    found = read("cluster")
+    key = ["family", "n", "costs"]
+    found["lists"] = found.groupby(key)["lists"].transform("max")
+    key.append("lists")
+    found = found.groupby([*key, "blocks"], sort=False)[["ms", "levels"]].median().reset_index()
+    found = beside(found, key, "blocks", ["ms", "levels"])
+    found["by"] = np.where(found["lists"] == 1, "lists", "all costs")
+    found["over"] = found["ms 16"] / found["ms 0"]
+    return rows(
+        found,
+        [
+            ("costs", "costs", ""),
+            ("n", "n", ""),
+            ("the cluster reads", "by", ""),
+            ("grid, ms", "ms 0", ".3g"),
+            ("levels", "levels 0", ".0f"),
+            ("cluster, ms", "ms 16", ".3g"),
+            ("levels", "levels 16", ".0f"),
+            ("cluster over grid", "over", ".2f"),
+        ],
+    )
+
+
+def cluster_parts() -> Rows:
+    """Return the cycles of a level of a cluster, by its parts, as first written and as it is."""
+    return rows(
+        read("cluster_parts").sort_values(["n", "costs"], kind="stable"),
+        [
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("search", "search", ""),
+            ("levels", "levels", ""),
+            ("boxes read", "gather", ""),
+            ("costs looked at", "rows", ""),
+            ("parts met", "parts", ""),
+            ("decided and told", "tell", ""),
+            ("barrier", "meet", ""),
+        ],
+    )
