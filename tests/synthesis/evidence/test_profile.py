@@ -86,8 +86,8 @@ def test_the_page_says_how_far_apart_runs_of_100000_are():
     runs = runs[runs["solver"] == "synthesis:dense"]
     span = runs.groupby("label")["value"].agg(["min", "max", "size"])
     assert (span["size"] == 5).all()
-    assert (span["max"] < 1.2 * span["min"]).all()
-    assert "In the record no two of five runs differ by more than a fifth." in PAGE
+    assert (span["max"] < 1.4 * span["min"]).all()
+    assert "In the record no two of five runs differ by more than two fifths." in PAGE
     tried = rows.read("near_large")
     tried = tried[(tried["n"] == 100_000) & (tried["costs"] == "n") & (tried["near"] == 48)]
     assert tried["dense_ms"].max() > 3 * tried["dense_ms"].min()
@@ -293,9 +293,9 @@ def test_the_pages_say_where_opt4_is_ahead():
     times = by_seed.groupby(["family", "label", "n", "solver"]).median().unstack().dropna()
     ahead = times[times["kawtikwar_opts:opt4"] < times["synthesis:dense"]].index
     assert set(ahead) == {
-        ("uniform", "0.1n", 256), ("uniform", "0.1n", 512),
+        ("uniform", "0.1n", 256),
         ("structured", "hidden", 1000), ("structured", "hidden", 2000),
     }  # fmt: skip
-    assert "ahead of it at range n / 10 up to n = 512 alone" in PAGE
+    assert "ahead of it at range n / 10 at n = 256 alone" in PAGE
     readme = " ".join((HOME / "README.md").read_text().split())
-    assert "on uniform costs of range n / 10 up to n = 512 and on a `hidden` optimum" in readme
+    assert "on uniform costs of range n / 10 at n = 256 and on a `hidden` optimum" in readme
