@@ -339,7 +339,7 @@ FAULTS = {
     ),
     "a phase of a cluster goes on before its search has ended": (
         crew, "search_with", "relaxed)\n        meet_in_cluster()", "relaxed)",
-        "uniform", "groups of a cluster",
+        "low rank", "cluster",
     ),
     "what a level has told is not cleared": (
         boxes, "clear_numbers",
@@ -448,8 +448,7 @@ def test_a_slow_reader_still_finds_the_report_and_with_one_slot_it_would_not(slo
 def test_a_slow_reader_still_finds_the_box_and_with_one_half_it_would_not(half, monkeypatch):
     """As above: the first block goes on up to the barrier behind its next box."""
     begin = "            word = load_from_block(shape.heads"
-    sleep = "            for _ in range(900 * shape.block):\n                pause()\n"
-    monkeypatch.setattr(boxes, "pause", pause, raising=False)
+    sleep = "            for _ in range(300 * shape.block):\n                cuda.nanosleep(1)\n"
     monkeypatch.setattr(boxes, "rows_with", spoiled(boxes, "rows_with", begin, sleep + begin))
     for places in ("head_of", "row_of"):
         one_of = spoiled(boxes, places, "int32(level & 1)", f"int32({half})")
