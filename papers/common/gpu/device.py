@@ -19,6 +19,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from papers.common.gpu import waking
+
 Kind = Literal["auto", "gpu", "cpu"]
 
 EXECUTOR_NAME = "CPU executor"
@@ -62,13 +64,10 @@ _executor: Any = None
 @functools.cache
 def gpu_present() -> bool:
     """True if the CUDA driver is there and sees a GPU (asked once, without importing Numba)."""
-    for library in ("libcuda.so.1", "nvcuda.dll"):
-        with contextlib.suppress(OSError):
-            driver = ctypes.CDLL(library)
-            count = ctypes.c_int(0)
-            if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
-                return count.value > 0
-    return False
+    count, driver = ctypes.c_int(0), waking.driver()
+    return (
+        driver is not None and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    )
 
 
 def select(kind: Kind = "auto", place: int | None = None) -> Device:
@@ -129,6 +128,7 @@ def _describe_gpu() -> Device:
     gpu = cuda.get_current_device()
     name = gpu.name.decode() if isinstance(gpu.name, bytes) else str(gpu.name)
     memory = cuda.current_context().get_memory_info().total
+    waking.end()
     capability = gpu.compute_capability
     return Device(
         name, True, gpu.MULTIPROCESSOR_COUNT, memory, (int(capability[0]), int(capability[1]))

@@ -28,6 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from papers.common.gpu import waking
+
 Machine = Literal["auto", "gpu", "cpu"]
 
 TABLE = Path(__file__).with_name("choices.csv")
@@ -192,6 +194,8 @@ def choose(question: Question, device: Machine = "auto", solver: str | None = No
         return Choice(solver, "the caller has named it")
     for rule in _rules_for(question.problem, here):
         if rule.fits(question):
+            if rule.runs_on != "cpu":
+                waking.begin()
             record = f" [{rule.record}]" if rule.record else ""
             return Choice(rule.solver, rule.reason + record)
     raise ValueError(f"no rule of {TABLE.name} fits {question}")

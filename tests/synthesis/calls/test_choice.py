@@ -119,6 +119,16 @@ def test_the_table_decides_on_a_gpu(monkeypatch, question, solver):
     assert choose(question).solver == solver
 
 
+def test_a_gpu_is_woken_for_its_solvers_alone(monkeypatch):
+    monkeypatch.setattr(choice, "_has_gpu", lambda: True)
+    woken = []
+    monkeypatch.setattr(choice.waking, "begin", lambda: woken.append(1))
+    assert choose(Question("matching", "graph", 10**5 - 1)).solver == "deveci_matching:hk"
+    assert woken == []
+    assert choose(Question("matching", "graph", 10**5)).solver == "deveci_matching:beyond"
+    assert woken == [1]
+
+
 def test_unknown_devices_and_solvers_are_named():
     question = Question("assignment", "square", 9)
     with pytest.raises(ValueError, match="device='tpu'"):

@@ -7,7 +7,7 @@ import pytest
 
 import papers
 from papers.common.model import Instance
-from papers.synthesis.evidence import one_core
+from papers.synthesis.evidence.programs import one_core
 
 HOME = Path(papers.__file__).parent / "synthesis"
 PAGE = " ".join((HOME / "README.md").read_text().split())

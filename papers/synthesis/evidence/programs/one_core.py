@@ -1,7 +1,7 @@
 """The times of `synthesis:one_core` beside other codes on one core: ``one_core.csv``.
 
-``python -m papers.synthesis.evidence.one_core FILE [REPEATS]`` measures anew: whole calls, from the
-caller's matrix to the answer, medians. lapx takes part where it is installed.
+``python -m papers.synthesis.evidence.programs.one_core FILE [REPEATS]`` measures anew: whole calls,
+from the caller's matrix to the answer, medians. lapx takes part where it is installed.
 """
 
 from __future__ import annotations
