@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from papers.common.gpu import waking
+from papers.common.gpu.compiled import waking
 
 Kind = Literal["auto", "gpu", "cpu"]
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from papers.common.gpu import waking
+from papers.common.gpu.compiled import waking
 
 Machine = Literal["auto", "gpu", "cpu"]
 

@@ -29,6 +29,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         calls.batch_ahead,
         calls.calls_before_after,
         calls.first_call,
+        calls.first_call_parts,
         calls.crossover,
         calls.device_call,
         graphs.turned,

@@ -113,6 +113,25 @@ def first_call() -> Rows:
     return [["first call", "compiled, s", "loaded, s"], *body]
 
 
+def first_call_parts() -> Rows:
+    """Return the seconds of a first call's parts, with the context made beside and behind Numba."""
+    found = read("first_call_parts")
+    spans = found.groupby(["part", "context"], sort=False)["seconds"].agg(["min", "max"])
+    sums = found.groupby(["context", "process"])["seconds"].sum().groupby("context")
+    orders = list(dict.fromkeys(found["context"]))
+    body = [
+        [part, *(_span(*spans.loc[(part, order), ["min", "max"]]) for order in orders)]
+        for part in dict.fromkeys(found["part"])
+    ]
+    total = ["all", *(_span(sums.min()[order], sums.max()[order]) for order in orders)]
+    return [["part, s", *(f"the context made {order}" for order in orders)], *body, total]
+
+
+def _span(least: float, most: float) -> str:
+    one, other = f"{least:.2f}", f"{most:.2f}"
+    return one if one == other else f"{one} to {other}"
+
+
 def over_one_core() -> pd.DataFrame:
     """Return the time of a call with `synthesis:dense` over the faster of two on one core.
 

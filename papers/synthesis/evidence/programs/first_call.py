@@ -1,11 +1,11 @@
-"""What the first call of a process waits for: ``first_call.csv``.
+"""The time that the first call of a process takes: ``first_call.csv``.
 
 ``python -m papers.synthesis.evidence.programs.first_call FILE [REPEATS]`` measures anew, on a
 machine with a GPU. Each time is of a process of its own, from the call to its answer, with nothing
 imported but NumPy, `papers` and, for a graph, SciPy. The first process of a call finds no kept
 kernels and compiles, all calls at once; the later ones, one after the other, load them. Half of
 these, by turns, begin with the device's context only when Numba is there, as all did before
-`papers.common.gpu.waking`.
+`papers.common.gpu.compiled.waking`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ print(time.perf_counter() - begin)
 
 ORDERS = {
     "with Numba": "",
-    "behind Numba": "from papers.common.gpu import waking\nwaking.begin = lambda: None",
+    "behind Numba": "from papers.common.gpu.compiled import waking\nwaking.begin = lambda: None",
 }
 """When the device's context is made, and what is to be said for that."""
 

@@ -3,15 +3,15 @@
 import re
 import subprocess
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import papers
-from papers.common.gpu import waking
-from papers.common.gpu.compiled import store
-from papers.synthesis.evidence.programs import first_call
+from papers.common.gpu.compiled import store, waking
+from papers.synthesis.evidence.programs import first_call, first_call_parts
 
 TINY = {"small": ("costs = draw.integers(0, 9, (3, 3))", first_call.ASSIGN)}
 
@@ -44,7 +44,7 @@ def test_the_table_is_written_row_by_row(tmp_path, monkeypatch):
 def test_what_is_replaced_is_what_the_calls_use():
     """Else both orders would be the same."""
     order = first_call.ORDERS["behind Numba"]
-    assert order.startswith("from papers.common.gpu import waking\n")
+    assert order.startswith("from papers.common.gpu.compiled import waking\n")
     assert callable(waking.begin)
     scope = {}
     before = waking.begin
@@ -68,3 +68,12 @@ def test_the_calls_are_right_on_a_cpu_too(name):
 def test_a_process_that_fails_ends_the_program():
     with pytest.raises(subprocess.CalledProcessError):
         first_call.timed("raise SystemExit(3)", {})
+
+
+def test_the_parts_are_those_of_the_table():
+    found = pd.DataFrame(first_call_parts.rows(1, first_call_parts.printed))
+    table = pd.read_csv(Path(first_call_parts.__file__).parents[1] / "first_call_parts.csv")
+    assert found["part"].tolist() == 2 * list(first_call_parts.PARTS)
+    assert list(dict.fromkeys(table["part"])) == list(first_call_parts.PARTS)
+    assert set(table["context"]) == set(found["context"]) == set(first_call.ORDERS)
+    assert found["seconds"].sum() > 0

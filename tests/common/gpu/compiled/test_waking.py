@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from papers.common.gpu import device, waking
+from papers.common.gpu import device
+from papers.common.gpu.compiled import waking
 
 
 class Driver:

@@ -1,0 +1,93 @@
+"""The parts of a process' first call, one after the other: ``first_call_parts.csv``.
+
+``python -m papers.synthesis.evidence.programs.first_call_parts FILE [REPEATS]`` measures anew, on a
+machine with a GPU: a call of `linear_sum_assignment` on int32 costs of n = 1000 whose kernels are
+kept. Each process does by itself, in the call's order, what the call would do, and then calls. As
+in `first_call` half of the processes, by turns, begin with the device's context behind Numba.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from papers.common.gpu import environment
+from papers.synthesis.evidence.programs.first_call import CALLS, ORDERS, PROGRAM, SECONDS, timed
+
+PARTS = {
+    "modules of the call": "import papers.synthesis.calls.assignment",
+    "start of the driver": "device.gpu_present(); waking.begin()",
+    "import numba": "import numba",
+    "import numba.cuda": "import numba.cuda",
+    "the context": "device.describe()",
+    "modules of the solver": "from papers.synthesis.calls.one_matrix import _dense; _dense()",
+    "the call": CALLS["int32"][1],
+}
+"""Names of the parts, and the statements that they are."""
+
+STEPS = """
+import time
+import numpy as np
+import papers
+from papers.common.gpu import device
+from papers.common.gpu.compiled import waking
+draw = np.random.default_rng(1)
+{given}
+{order}
+for name, statement in {parts}.items():
+    begin = time.perf_counter()
+    exec(statement)
+    print(name, time.perf_counter() - begin, sep=",")
+"""
+
+
+def rows(repeats: int, run: Callable[[str], str]) -> Iterator[dict[str, Any]]:
+    """Yield a row a part of each process.
+
+    Parameters
+    ----------
+    repeats : int
+        Processes of each of `ORDERS`.
+    run : callable(program) -> str
+        Runs a program in a process of its own, and returns what it prints.
+    """
+    for process in range(1, repeats + 1):
+        for order, statement in ORDERS.items():
+            given = STEPS.format(given=CALLS["int32"][0], order=statement, parts=PARTS)
+            for line in run(given).splitlines():
+                part, seconds = line.split(",")
+                told = {"context": order, "process": process, "part": part}
+                yield {**told, "seconds": round(float(seconds), 3)}
+
+
+def printed(program: str) -> str:
+    """Run a program; returns its output.
+
+    Raises
+    ------
+    subprocess.SubprocessError
+        If it fails, or takes longer than `SECONDS`.
+    """
+    return subprocess.run(
+        [sys.executable, "-c", program], env=dict(os.environ), capture_output=True, text=True,
+        check=True, timeout=SECONDS,
+    ).stdout  # fmt: skip
+
+
+def main(path: str, repeats: str = "2") -> None:
+    """Write the table, once the kernels are kept."""
+    timed(PROGRAM.format(given=CALLS["int32"][0], order="", call=CALLS["int32"][1]), {})
+    card = next(iter(environment.gpus()), {}).get("name", "none")
+    about = {"code": environment.commit()[:7], "card": card}
+    table = pd.DataFrame({**about, **row} for row in rows(int(repeats), printed))
+    table.to_csv(Path(path), index=False)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
