@@ -15,24 +15,33 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from papers.synthesis.one_core.order import number_of, ordered
+
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**JIT)
 def nearest(row, v, top):
-    """Return a row's least and second least distance, and the column of the least.
+    """Return a row's least and second least distance, and the first column of the least.
 
-    A row that has but one column tells its distance twice: nobody bids an infinity for it.
+    A row that has but one column tells its distance twice: nobody bids an infinity for it. Two
+    passes without a branch take less time than one with two: both are vectors.
     """
-    first, second, column = top, top, -1
-    for j in range(v.size):
-        distance = row[j] - v[j]
-        if distance < second:
-            if distance < first:
-                second, first, column = first, distance, j
-            else:
-                second = distance
-    return first, (second if second < top else first), column
+    m, away = v.size, ordered(top)
+    first = away
+    for j in range(m):
+        first = min(first, ordered(row[j] - v[j]))
+    if first >= away:
+        return top, top, -1
+    second, column, as_near = away, m, 0
+    for j in range(m):
+        distance = ordered(row[j] - v[j])
+        second = min(second, distance if distance > first else away)
+        column = min(column, j if distance == first else m)
+        as_near += distance == first
+    if as_near > 1 or second >= away:
+        second = first
+    return number_of(first, top), number_of(second, top), column
 
 
 @njit(**JIT)
@@ -246,9 +255,10 @@ def shortest_paths(matrix, v, column, row, free, begin, end, top, away):
         count, near, found, least = 0, 0, -1, top
         while True:
             if count == near:
-                least = top
+                order = ordered(top)
                 for j in range(m):
-                    least = min(least, distance[j])
+                    order = min(order, ordered(distance[j]))
+                least = number_of(order, top)
                 if least >= away:
                     return -1
                 for j in range(m):
