@@ -20,11 +20,37 @@ __all__ = ["PAPER", "solve"]
 
 
 # The public call: its full signature, and an import inside, so that the card costs nothing.
-def solve(cost: ArrayLike, maximize: bool = False, seconds: float | None = None) -> Assignment:
-    """Solve a linear assignment problem; see `papers._template.solver.solve`."""
-    from papers._template import solver
+def solve(
+    cost: ArrayLike,
+    maximize: bool = False,
+    seconds: float | None = None,
+    solver: str | None = None,
+) -> Assignment:
+    """Solve a linear assignment problem by shortest augmenting paths.
 
-    return solver.solve(cost, maximize, seconds)
+    Without `solver` this takes what ``PAPER.defaults`` names, as the command does.
+
+    Parameters
+    ----------
+    cost, maximize, seconds
+        See `papers._template.solver.solve`.
+    solver : str, optional
+        A name of ``PAPER.solvers()`` instead of the default.
+
+    Returns
+    -------
+    Assignment
+        With the duals that prove it.
+
+    Raises
+    ------
+    ValueError, papers.common.model.GivenUpError
+        See `papers._template.solver.solve`.
+    """
+    from papers.common.problems import kinds
+
+    options = {"maximize": maximize, "seconds": seconds}
+    return kinds.solve_with(PAPER, kinds.ASSIGNMENT, cost, solver, options)
 
 
 PAPER = Paper(
