@@ -92,7 +92,7 @@ def common_options(
         os.environ[DEBUG] = "1"
 
 
-@app.command("list", epilog=examples("reproduce list", "reproduce list lopes2019:table1 --verbose"))
+@app.command("list", epilog=examples("reproduce list", "reproduce list lopes2019:table1"))
 def list_(
     target: Annotated[
         str | None,
@@ -286,7 +286,9 @@ def solve(
     maximize: Annotated[bool, typer.Option("--maximize", help="Maximize the cost.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option(help="The answer; default FILE_assignment.csv, _matching.csv or _cut.csv."),
+        typer.Option(
+            help="The answer; default FILE_assignment.csv, _matching.csv, _flow.csv or _cut.csv."
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
@@ -320,7 +322,7 @@ def solve(
         of = f" (median of {times})" if times > 1 else ""
         out.print(f"{clock:<11} {milliseconds(ms)}{of}")
     command.write(target, solved)
-    out.print(f"{command.ANSWERS[solved.problem.name]:<11} {target}", soft_wrap=True)
+    out.print(f"{command.answer_of(solved.problem, solved.data):<11} {target}", soft_wrap=True)
     return 0 if solved.proof.ok else NOT_CERTIFIED
 
 

@@ -83,6 +83,12 @@ Seeds = Annotated[
         min=0, max=MOST_SEED, help="Instance seed instead of the preset's; may be repeated."
     ),
 ]
+Interleavings = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--seed", min=0, max=MOST_SEED, help="The threads' order, by a number; may be repeated."
+    ),
+]
 Only = Annotated[
     list[str] | None,
     typer.Option(

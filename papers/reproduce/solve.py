@@ -19,6 +19,7 @@ from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError, Problem, Proof, Solver
 from papers.common.problems import kinds
 from papers.common.problems.formats.matrices import MARKET_ENDINGS, FileFormatError
+from papers.common.problems.network import Grid
 from papers.reproduce import registry, targets
 from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
@@ -254,8 +255,10 @@ def _check_option(full: str, solver: Solver, name: str, value: Any) -> None:
         raise UsageError(f"{full} does not take --{name}") from None
 
 
-ANSWERS = {"assignment": "assignment", "matching": "matching", "flow": "cut"}
-"""The ending of the answer's file, before ``.csv``, by problem."""
+def answer_of(problem: Problem, data: Any) -> str:
+    """Return the ending of the answer's file, before ``.csv``: what it holds."""
+    return "cut" if isinstance(data, Grid) else problem.name
+
 
 FORMS = {"flow": (".npz", ".csv")}
 """The forms that an answer can be written in, where it is not CSV whatever the ending."""
@@ -283,7 +286,7 @@ def target_for(file: Path, data: Any, name: str | None, output: Path | None, for
         If no file can be written there, or one is there.
     """
     problem = _problem(name, data)
-    target = output or target_of(file, problem)
+    target = output or target_of(file, problem, data)
     if problem.name in FORMS and target.suffix not in FORMS[problem.name]:
         endings = ", ".join(FORMS[problem.name])
         raise UsageError(f"--output {target}: a {problem.name} is written to {endings}")
@@ -306,10 +309,10 @@ def _problem(name: str | None, data: Any) -> Problem:
     return stated
 
 
-def target_of(path: Path, problem: Problem) -> Path:
+def target_of(path: Path, problem: Problem, data: Any) -> Path:
     """Return where the answer is written if nobody says so: beside the file."""
     stem = path.name.removesuffix(".gz").rpartition(".")[0]
-    return path.with_name(f"{stem}_{ANSWERS[problem.name]}.csv")
+    return path.with_name(f"{stem}_{answer_of(problem, data)}.csv")
 
 
 def write(path: Path, solved: Solved) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from papers.reproduce import registry, targets
-from papers.reproduce.options import PaperArgument, Seeds, examples
+from papers.reproduce.options import Interleavings, PaperArgument, examples
 from papers.reproduce.registry import UsageError, meant
 from papers.reproduce.screen.console import console
 
@@ -38,7 +38,7 @@ def trace(
             metavar="[FILE]", help="A small instance of your own; default the paper's stories."
         ),
     ] = None,
-    seed: Seeds = None,
+    seed: Interleavings = None,
     story: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this story; may be repeated.")
     ] = None,
@@ -55,8 +55,8 @@ def trace(
 ) -> int:
     """Step through a paper's kernels: run them on the CPU, write the trace and a page of it.
 
-    `--seed` names interleavings here; without one the page has those that its story is about, and
-    others that differ from them.
+    Without `--seed` the page has the interleavings that its story is about, and others that differ
+    from them.
     """
     from papers.reproduce.run.folder import write_atomically
     from papers.reproduce.trace import page

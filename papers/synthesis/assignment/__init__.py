@@ -1,4 +1,4 @@
-"""The assignment solver: one cooperative launch on dense costs.
+"""The assignment solver: one cooperative launch on dense costs, for few columns with a second one.
 
 Reading order: `reference` (the algorithm in plain NumPy), `settings`, `costs` (the caller's matrix
 and the solver's), `kernels` (`team`, `rows`, `rounds`, `columns`, `search`, `grid`, then
