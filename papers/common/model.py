@@ -265,6 +265,8 @@ class Problem:
         Reads a file; raises `papers.common.problems.formats.matrices.FileFormatError`.
     write : callable(path, data, answer) -> None
         Writes an answer as text, one line an assigned pair, a matched pair, an arc or a pixel row.
+    written : callable(data) -> str
+        A word for what `write` writes.
     """
 
     name: ProblemName
@@ -282,6 +284,7 @@ class Problem:
     prove: Callable[[Any, Any, bool], Proof]
     read: Callable[[Any], Any]
     write: Callable[[Any, Any, Any], None]
+    written: Callable[[Any], str]
 
 
 @dataclass(frozen=True)

@@ -322,7 +322,7 @@ def solve(
         of = f" (median of {times})" if times > 1 else ""
         out.print(f"{clock:<11} {milliseconds(ms)}{of}")
     command.write(target, solved)
-    out.print(f"{command.answer_of(solved.problem, solved.data):<11} {target}", soft_wrap=True)
+    out.print(f"{solved.problem.written(solved.data):<11} {target}", soft_wrap=True)
     return 0 if solved.proof.ok else NOT_CERTIFIED
 
 

@@ -19,7 +19,6 @@ from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError, Problem, Proof, Solver
 from papers.common.problems import kinds
 from papers.common.problems.formats.matrices import MARKET_ENDINGS, FileFormatError
-from papers.common.problems.network import Grid
 from papers.reproduce import registry, targets
 from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
@@ -255,11 +254,6 @@ def _check_option(full: str, solver: Solver, name: str, value: Any) -> None:
         raise UsageError(f"{full} does not take --{name}") from None
 
 
-def answer_of(problem: Problem, data: Any) -> str:
-    """Return the ending of the answer's file, before ``.csv``: what it holds."""
-    return "cut" if isinstance(data, Grid) else problem.name
-
-
 FORMS = {"flow": (".npz", ".csv")}
 """The forms that an answer can be written in, where it is not CSV whatever the ending."""
 
@@ -312,7 +306,7 @@ def _problem(name: str | None, data: Any) -> Problem:
 def target_of(path: Path, problem: Problem, data: Any) -> Path:
     """Return where the answer is written if nobody says so: beside the file."""
     stem = path.name.removesuffix(".gz").rpartition(".")[0]
-    return path.with_name(f"{stem}_{answer_of(problem, data)}.csv")
+    return path.with_name(f"{stem}_{problem.written(data)}.csv")
 
 
 def write(path: Path, solved: Solved) -> None:

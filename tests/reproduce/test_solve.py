@@ -15,7 +15,7 @@ from papers.common.gpu import device
 from papers.common.model import Defaults, GivenUpError
 from papers.common.problems import kinds
 from papers.common.problems.graph import bipartite
-from papers.common.problems.network import FOUR, grid
+from papers.common.problems.network import FOUR, grid, network
 from papers.reproduce import registry, solve
 from papers.reproduce.registry import UsageError
 
@@ -74,6 +74,14 @@ def test_a_form_that_no_answer_has_is_told_before_anything_is_solved(monkeypatch
     monkeypatch.setattr(solve, "solve", lambda *_: pytest.fail("solved"))
     with pytest.raises(UsageError, match=r"a flow is written to .npz, .csv"):
         solve.target_for(tmp_path / "a.npz", FORMS["flow"](), None, tmp_path / "a.txt", False)
+
+
+def test_an_answer_is_named_by_what_it_holds(tmp_path):
+    """The flow of a network, and of a grid the cut."""
+    arcs = network(np.array([0, 1]), np.array([1, 2]), np.array([3, 2]), 3, 0, 2)
+    for data, word in (arcs, "flow"), (FORMS["flow"](), "cut"), (np.eye(3), "assignment"):
+        target = solve.target_for(tmp_path / "given.npz", data, None, None, False)
+        assert target == tmp_path / f"given_{word}.csv"
 
 
 def test_the_default_target_is_not_overwritten_but_by_force(reproduce, file):

@@ -222,7 +222,15 @@ class Launch:
                 self._go()
 
     def add_to(self, node: Any) -> Any:
-        """Add the launch to a CUDA graph behind a node, or to an empty one; returns its node."""
+        """Add the launch to a CUDA graph behind a node, or to an empty one; returns its node.
+
+        Raises
+        ------
+        ValueError
+            For a cluster's launch, which a node does not keep together.
+        """
+        if self.cluster:
+            raise ValueError(f"{self.name}: a cluster's launch does not join a graph")
         from cuda.core import LaunchConfig
 
         grid, block, shared_bytes = self.config
@@ -267,6 +275,10 @@ class _InExecutor:
         self.launch(self.kernel, grid, block, self.arguments, shared_bytes)
 
 
+class ClusterError(RuntimeError):
+    """A card has no clusters of so many blocks."""
+
+
 PORTABLE_CLUSTER = 8
 """Blocks of a cluster that every card has that has clusters; more have to be allowed."""
 
@@ -285,7 +297,7 @@ def _as_cluster(config: Any, compiled: Any) -> None:
         kernel = driver.CUkernel(int(compiled._codelibrary.get_cufunc().kernel.handle))
         (error,) = driver.cuKernelSetAttribute(name, 1, kernel, driver.CUdevice(device.number()))
         if error:
-            raise RuntimeError(f"the driver refused a cluster: {error.name}")
+            raise ClusterError(f"the driver refused a cluster: {error.name}")
 
 
 def cluster_fits(launch: Launch) -> bool:
@@ -329,6 +341,11 @@ def bind(
     Returns
     -------
     Launch
+
+    Raises
+    ------
+    ClusterError
+        If the driver does not allow a cluster of so many blocks.
     """
     return Launch(kernel, grid, block, args, shared_bytes, cluster)
 

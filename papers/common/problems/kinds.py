@@ -93,6 +93,7 @@ ASSIGNMENT = Problem(
     prove=_prove_assignment,
     read=matrices.read_matrix,
     write=_write_pairs,
+    written=lambda costs: "assignment",
 )
 """A cost matrix, proved by the duals of the linear program."""
 
@@ -132,6 +133,7 @@ MATCHING = Problem(
     prove=_prove_matching,
     read=matrices.read_graph,
     write=_write_matching,
+    written=lambda graph: "matching",
 )
 """A bipartite graph, proved by a Koenig vertex cover of the matching's size."""
 
@@ -179,6 +181,7 @@ FLOW = Problem(
     prove=_prove_flow,
     read=_read_network,
     write=networks.write,
+    written=lambda data: "cut" if isinstance(data, Grid) else "flow",
 )
 """A network or a grid, proved by a cut whose capacity is the flow's value."""
 

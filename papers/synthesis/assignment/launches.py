@@ -12,6 +12,7 @@ from numba import cuda
 from papers.common.gpu import device
 from papers.common.gpu.copying import CHUNK_BYTES, overwrite_by_chunks
 from papers.common.gpu.launch import (
+    ClusterError,
     Launch,
     bind,
     cluster_fits,
@@ -404,7 +405,10 @@ def _bind_conclusion(
     kind, loads = KINDS[costs.dtype], int(settings.loads)
     kernel = conclusion_for(kind, loads, threads)
     given = _arguments(costs, arrays, settings, seconds, blocks)
-    launch = bind(kernel, blocks, threads, *given, cluster=True)
+    try:
+        launch = bind(kernel, blocks, threads, *given, cluster=True)
+    except ClusterError:
+        return None
     return launch if cluster_fits(launch) else None
 
 

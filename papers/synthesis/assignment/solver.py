@@ -277,7 +277,7 @@ def download(state: State) -> Assignment:
     Assignment
         Its counters are the reference's (`papers.synthesis.assignment.reference.COUNTS`), with
         ``barriers``, those of them that were a cluster's, ``cluster_barriers``, and
-        ``kernel_launches``.
+        ``kernel_launches``. The barrier at which a cluster ends is not counted.
 
     Raises
     ------

@@ -327,6 +327,13 @@ def test_a_launch_joins_a_graph_with_its_arguments_as_they_are(enqueued):
     assert [one.value for one in flat] == [1, 4, 7]
 
 
+def test_a_cluster_joins_no_graph():
+    device.select("cpu")
+    bound = launch.bind(add_one, 2, 32, np.zeros(64), cluster=True)
+    with pytest.raises(ValueError, match="does not join a graph"):
+        bound.add_to(None)
+
+
 def test_a_host_array_is_refused_on_a_gpu(enqueued, monkeypatch):
     def copies_back(self, kind, value, stream, write_back, flat):
         write_back.append(lambda: None)
