@@ -24,8 +24,8 @@ JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 def nearest(row, v, top):
     """Return a row's least and second least distance, and the first column of the least.
 
-    A row that has but one column tells its distance twice: nobody bids an infinity for it. Two
-    passes without a branch take less time than one with two: both are vectors.
+    A row that has but one column tells its distance twice: nobody bids an infinity for it. The
+    compiler makes vectors of two passes without a branch, and not of one pass with two.
     """
     m, away = v.size, ordered(top)
     first = away

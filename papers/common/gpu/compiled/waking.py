@@ -19,7 +19,8 @@ FIRST = 0
 
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
-_retained = False
+_holder: ctypes.CDLL | None = None
+"""The driver, while the thread's hold on the context lasts."""
 
 
 def begin() -> None:
@@ -40,16 +41,13 @@ def begin() -> None:
 
 def end() -> None:
     """Wait for the thread, and give its context back: whoever calls holds it by now."""
-    global _retained
+    global _holder
     with _lock:
-        if _thread is None:
-            return
-        _thread.join()
-        if _retained:
-            _retained = False
-            library = driver()
-            if library is not None:
-                library.cuDevicePrimaryCtxRelease_v2(FIRST)
+        if _thread is not None:
+            _thread.join()
+        if _holder is not None:
+            _holder.cuDevicePrimaryCtxRelease_v2(FIRST)
+            _holder = None
 
 
 @functools.cache
@@ -69,6 +67,7 @@ def _has_context(library: ctypes.CDLL) -> bool:
 
 
 def _retain(library: ctypes.CDLL) -> None:
-    global _retained
+    global _holder
     context = ctypes.c_void_p()
-    _retained = library.cuDevicePrimaryCtxRetain(ctypes.byref(context), FIRST) == 0
+    if library.cuDevicePrimaryCtxRetain(ctypes.byref(context), FIRST) == 0:
+        _holder = library

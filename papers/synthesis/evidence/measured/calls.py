@@ -114,7 +114,7 @@ def first_call() -> Rows:
 
 
 def first_call_parts() -> Rows:
-    """Return the seconds of a first call's parts, with the context made beside and behind Numba."""
+    """Return the seconds of a first call's parts, by when the device's context is made."""
     found = read("first_call_parts")
     spans = found.groupby(["part", "context"], sort=False)["seconds"].agg(["min", "max"])
     sums = found.groupby(["context", "process"])["seconds"].sum().groupby("context")

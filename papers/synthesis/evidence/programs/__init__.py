@@ -1,1 +1,1 @@
-"""Programs that measure what is no run of a solver; their tables stand one folder up."""
+"""Programs that measure beside the experiments; their tables stand one folder up."""

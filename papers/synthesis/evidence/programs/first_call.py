@@ -4,7 +4,7 @@
 machine with a GPU. Each time is of a process of its own, from the call to its answer, with nothing
 imported but NumPy, `papers` and, for a graph, SciPy. The first process of a call finds no kept
 kernels and compiles, all calls at once; the later ones, one after the other, load them. Half of
-these, by turns, begin with the device's context only when Numba is there, as all did before
+these, by turns, begin with the device's context only after the import of Numba, as all did before
 `papers.common.gpu.compiled.waking`.
 """
 
@@ -14,9 +14,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -57,15 +58,17 @@ print(time.perf_counter() - begin)
 """
 
 ORDERS = {
-    "with Numba": "",
-    "behind Numba": "from papers.common.gpu.compiled import waking\nwaking.begin = lambda: None",
+    "during the import": "",
+    "after the import": (
+        "from papers.common.gpu.compiled import waking\nwaking.begin = lambda: None"
+    ),
 }
-"""When the device's context is made, and what is to be said for that."""
+"""When the device's context is made, and the statement that makes it so."""
 
 SECONDS = 300
 """A process that takes longer has failed."""
 
-Run = Callable[[str, dict[str, str]], float]
+Run = Callable[[str, Mapping[str, str]], float]
 
 
 def rows(repeats: int, run: Run, home: Path) -> Iterator[dict[str, Any]]:
@@ -97,29 +100,37 @@ def rows(repeats: int, run: Run, home: Path) -> Iterator[dict[str, Any]]:
                 yield row(name, "loaded", order)
 
 
-def timed(program: str, variables: dict[str, str]) -> float:
-    """Run a program that prints seconds; see `rows`.
+def printed(program: str, variables: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Run a program in a process of its own; returns its output.
 
     Raises
     ------
     subprocess.SubprocessError
         If it fails, or takes longer than `SECONDS`.
     """
-    ended = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, **variables}, capture_output=True,
         text=True, check=True, timeout=SECONDS,
-    )  # fmt: skip
-    return float(ended.stdout.split()[-1])
+    ).stdout  # fmt: skip
+
+
+def timed(program: str, variables: Mapping[str, str]) -> float:
+    """Run a program that prints seconds; see `rows` and `printed`."""
+    return float(printed(program, variables).split()[-1])
+
+
+def about() -> dict[str, str]:
+    """The code and the card that are measured."""
+    card = next(iter(environment.gpus()), {}).get("name", "none")
+    return {"code": environment.commit()[:7], "card": card}
 
 
 def main(path: str, repeats: str = "3") -> None:
     """Write the table, anew behind each row."""
-    card = next(iter(environment.gpus()), {}).get("name", "none")
-    about = {"code": environment.commit()[:7], "card": card}
-    done = []
+    here, done = about(), []
     with tempfile.TemporaryDirectory() as home:
         for row in rows(int(repeats), timed, Path(home)):
-            done.append({**about, **row})
+            done.append({**here, **row})
             pd.DataFrame(done).to_csv(Path(path), index=False)
 
 

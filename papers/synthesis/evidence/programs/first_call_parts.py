@@ -3,13 +3,12 @@
 ``python -m papers.synthesis.evidence.programs.first_call_parts FILE [REPEATS]`` measures anew, on a
 machine with a GPU: a call of `linear_sum_assignment` on int32 costs of n = 1000 whose kernels are
 kept. Each process does by itself, in the call's order, what the call would do, and then calls. As
-in `first_call` half of the processes, by turns, begin with the device's context behind Numba.
+in `first_call` half of the processes, by turns, begin with the context after Numba's import. (The
+table that is kept was taken by these steps before they were a program.)
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,8 +16,14 @@ from typing import Any
 
 import pandas as pd
 
-from papers.common.gpu import environment
-from papers.synthesis.evidence.programs.first_call import CALLS, ORDERS, PROGRAM, SECONDS, timed
+from papers.synthesis.evidence.programs.first_call import (
+    CALLS,
+    ORDERS,
+    PROGRAM,
+    about,
+    printed,
+    timed,
+)
 
 PARTS = {
     "modules of the call": "import papers.synthesis.calls.assignment",
@@ -66,26 +71,11 @@ def rows(repeats: int, run: Callable[[str], str]) -> Iterator[dict[str, Any]]:
                 yield {**told, "seconds": round(float(seconds), 3)}
 
 
-def printed(program: str) -> str:
-    """Run a program; returns its output.
-
-    Raises
-    ------
-    subprocess.SubprocessError
-        If it fails, or takes longer than `SECONDS`.
-    """
-    return subprocess.run(
-        [sys.executable, "-c", program], env=dict(os.environ), capture_output=True, text=True,
-        check=True, timeout=SECONDS,
-    ).stdout  # fmt: skip
-
-
 def main(path: str, repeats: str = "2") -> None:
     """Write the table, once the kernels are kept."""
     timed(PROGRAM.format(given=CALLS["int32"][0], order="", call=CALLS["int32"][1]), {})
-    card = next(iter(environment.gpus()), {}).get("name", "none")
-    about = {"code": environment.commit()[:7], "card": card}
-    table = pd.DataFrame({**about, **row} for row in rows(int(repeats), printed))
+    here = about()
+    table = pd.DataFrame({**here, **row} for row in rows(int(repeats), printed))
     table.to_csv(Path(path), index=False)
 
 

@@ -35,7 +35,7 @@ def fresh(monkeypatch):
     """A process that has imported no Numba and has woken nothing."""
     monkeypatch.delitem(sys.modules, "numba.cuda", raising=False)
     monkeypatch.setattr(waking, "_thread", None)
-    monkeypatch.setattr(waking, "_retained", False)
+    monkeypatch.setattr(waking, "_holder", None)
 
     def start(driver):
         monkeypatch.setattr(waking, "driver", lambda: driver)
@@ -93,6 +93,6 @@ def test_the_driver_makes_the_context_that_numba_finds(fresh):
     fresh(waking.driver())
     assert waking._thread is not None
     waking._thread.join()
-    assert waking._retained
+    assert waking._holder is not None
     waking.end()
-    assert not waking._retained
+    assert waking._holder is None

@@ -27,7 +27,7 @@ def test_a_call_compiles_once_and_its_orders_take_turns(tmp_path):
     assert found.groupby("call").size().to_dict() == dict.fromkeys(first_call.CALLS, 5)
     one = found[found["call"] == "cut"]
     assert one["kernels"].tolist() == ["compiled"] + 4 * ["loaded"]
-    assert one["context"].tolist() == ["with Numba", *2 * ("with Numba", "behind Numba")]
+    assert one["context"].tolist() == ["during the import", *2 * tuple(first_call.ORDERS)]
     assert len({folder for _, folder in seen}) == len(first_call.CALLS)
     assert sum("waking.begin =" in program for program, _ in seen) == 2 * len(first_call.CALLS)
 
@@ -43,7 +43,7 @@ def test_the_table_is_written_row_by_row(tmp_path, monkeypatch):
 
 def test_what_is_replaced_is_what_the_calls_use():
     """Else both orders would be the same."""
-    order = first_call.ORDERS["behind Numba"]
+    order = first_call.ORDERS["after the import"]
     assert order.startswith("from papers.common.gpu.compiled import waking\n")
     assert callable(waking.begin)
     scope = {}
@@ -56,7 +56,7 @@ def test_what_is_replaced_is_what_the_calls_use():
 
 
 @pytest.mark.parametrize("name", first_call.CALLS)
-def test_the_calls_are_right_on_a_cpu_too(name):
+def test_the_calls_run_on_a_cpu_too(name):
     given, call = first_call.CALLS[name]
     scope = {"np": np, "papers": papers, "draw": np.random.default_rng(1)}
     shorter = re.sub(r"1000|4096", "40", given).replace("00_000", "000").replace("300", "30")
