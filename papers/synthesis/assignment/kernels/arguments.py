@@ -13,7 +13,10 @@ from papers.common.gpu.signatures import Elements, Int32, Int32s, Int64, Int64s
 Dual = Annotated[Any, "D"]
 
 FRONT_CHUNK = 512
-"""Rows of the front that a block holds in its shared memory at a time."""
+"""Rows of the front that a block holds in its shared memory at a time, but in a grid."""
+
+GRID_CHUNK, GRID_CHUNK_FLOATS = 2048, 1024
+"""As FRONT_CHUNK, of a grid, whose fronts are longer: every further part is asked for anew."""
 
 TEAM = 256
 """Blocks that take part in a search of a grid, at most; as many threads of each read reports."""
@@ -54,8 +57,8 @@ class Work(NamedTuple):
 
     The compiler takes shared arrays of a device function with several callers for several of one
     name, so the kernel itself makes them: D[LARGEST_BLOCK], the same or D[32] (`grid.near`),
-    int32[LARGEST_BLOCK], and a part of the front, D[FRONT_CHUNK] twice (``starts`` D[1] for
-    integers) and int32[FRONT_CHUNK].
+    int32[LARGEST_BLOCK], and a part of the front, D[chunk] twice (``starts`` D[1] for integers)
+    and int32[chunk], where a chunk are as many rows as FRONT_CHUNK and its like say.
 
     The rest serves the levels of a grid (`levels`): the tile is two to the power ``tile_bits``,
     ``workers`` blocks take part, a report has ``stride`` pairs, and the reports' figures meet in

@@ -10,6 +10,7 @@ from papers.common.gpu.memory_order import load_once
 from papers.common.gpu.reductions import FULL_WARP, warp_sum
 from papers.synthesis.assignment.kernels.arguments import NUMBER, SUM
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
+from papers.synthesis.assignment.settings import WARP
 
 FREE_ONLY, OTHERS = 0, 1
 """Which pairs count: those of free columns, or those that are not matched."""
@@ -35,16 +36,25 @@ def fetch_with(loads: int) -> Any:
 
 def least_with(loads: int) -> Any:
     """Make `least_in_columns` with so many loads in flight a thread, and as many behind them."""
+    loads = min(loads, WARP)  # a row's dual is in the lane of its number
     fetch = fetch_with(loads)
 
     @cuda.jit(device=True)
-    def least_of(costs, nearest, begin, end, own, u):
-        """Lower the nearest ``c - u`` by fetched costs; `own` is a row that does not count."""
+    def least_of(costs, nearest, begin, end, own, held):
+        """Lower the nearest ``c - u`` by fetched costs.
+
+        Parameters
+        ----------
+        own : int32
+            A row that does not count.
+        held : D
+            A row's dual, in the lane of its number.
+        """
         for k in range(loads):
             # The last row may be looked at again: that changes no minimum.
-            row = min(int32(begin + k), int32(end - 1))
+            row, dual = min(int32(begin + k), int32(end - 1)), cuda.shfl_sync(FULL_WARP, held, k)
             if row != own:
-                nearest = min(nearest, costs[k] - u[uint32(row)])
+                nearest = min(nearest, costs[k] - dual)
         return nearest
 
     @cuda.jit(device=True)
@@ -57,6 +67,7 @@ def least_with(loads: int) -> Any:
         ahead = cuda.local.array(loads, matrix.cost.dtype)
         n, m = shape.n, shape.m
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+        lane = int32(thread & 31)
         chunks = int32((m + width - 1) // width)
         strips = int32(max(1, min(n, shape.blocks // chunks)))
         deep = int32((n + strips - 1) // strips)
@@ -71,15 +82,17 @@ def least_with(loads: int) -> Any:
             if which == OTHERS:
                 own = owner
             if cuda.any_sync(FULL_WARP, wanted) and begin < end:
-                nearest = matrix.top
+                nearest, last = matrix.top, int32(end - 1)
                 fetch(costs, begin, end, inside, m, matrix.cost)
                 # By turns: one set of costs is on its way while the other is looked at.
                 for i in range(begin, end, 2 * loads):
                     middle = int32(i + loads)
+                    held = u[uint32(min(int32(i + lane), last))]
+                    beside = u[uint32(min(int32(middle + lane), last))]
                     fetch(ahead, middle, end, inside, m, matrix.cost)
-                    nearest = least_of(costs, nearest, int32(i), end, own, u)
+                    nearest = least_of(costs, nearest, int32(i), end, own, held)
                     fetch(costs, int32(middle + loads), end, inside, m, matrix.cost)
-                    nearest = least_of(ahead, nearest, middle, end, own, u)
+                    nearest = least_of(ahead, nearest, middle, end, own, beside)
                 if wanted and nearest < matrix.top:
                     cuda.atomic.min(least, column, nearest)
 

@@ -334,7 +334,8 @@ def assign_with(
         The kernel ``assign``.
     """
     solve = solve_with(loads, floats, divide, scaled, alone, marks)
-    started = FRONT_CHUNK if floats else 1
+    chunk = FRONT_CHUNK if alone else reports.chunk_of(floats)
+    started = chunk if floats else 1
     seconds = LARGEST_BLOCK if marks >= near.SEARCHES else WARP
 
     @cuda.jit
@@ -353,8 +354,8 @@ def assign_with(
             shape.shift, int32(cuda.blockIdx.x), blocks,
             cuda.shared.array(LARGEST_BLOCK, duals.v.dtype),
             cuda.shared.array(seconds, duals.v.dtype), cuda.shared.array(LARGEST_BLOCK, int32),
-            cuda.shared.array(FRONT_CHUNK, duals.v.dtype),
-            cuda.shared.array(started, duals.v.dtype), cuda.shared.array(FRONT_CHUNK, int32),
+            cuda.shared.array(chunk, duals.v.dtype),
+            cuda.shared.array(started, duals.v.dtype), cuda.shared.array(chunk, int32),
             int32(cuda.ffs(shape.tile) - 1), workers,
             reports.pairs_of(shape.m, shape.tile, workers),
             cuda.shared.array(WARP, duals.v.dtype), cuda.shared.array(WARP, duals.v.dtype),

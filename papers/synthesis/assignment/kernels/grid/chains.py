@@ -41,6 +41,7 @@ from numba import cuda, int32, int64, uint32
 from papers.common.gpu.memory_order import (
     load_ahead,
     load_pair,
+    load_relaxed,
     load_relaxed_anywhere,
     store_pair,
     store_relaxed_anywhere,
@@ -163,7 +164,7 @@ def marked_with(loads: int) -> Any:
         for tile in range(int32(cuda.threadIdx.x & int32(width - 1)), tiles, int32(width * loads)):
             for k in range(loads):
                 here = min(int32(tile + int32(k * width)), last)
-                words[k] = load_ahead(matrix.near, marks + here)
+                words[k] = load_relaxed(matrix.near, marks + here)  # written in this launch
             for k in range(loads):
                 here = int32(tile + int32(k * width))
                 near = int64(words[k]) & FULL_WARP

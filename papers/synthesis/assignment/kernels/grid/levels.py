@@ -19,7 +19,6 @@ from papers.synthesis.assignment.kernels.arguments import (
     END,
     EXPIRED,
     FOUND,
-    FRONT_CHUNK,
     ITERATIONS,
     LEVEL,
     NO_WAY,
@@ -37,6 +36,7 @@ from papers.synthesis.assignment.kernels.grid.reports import (
     LATE,
     LOST,
     UNREACHED,
+    chunk_of,
     gather_with,
     parts_with,
     take_rows_with,
@@ -85,6 +85,7 @@ def relax_with(loads: int, floats: bool, marks: bool) -> Any:
     """
     take_part, take_rows = parts_with(floats), take_rows_with(floats)
     nearest_row, tell_head = nearest_with(loads, floats), tell_head_with(floats)
+    chunk = chunk_of(floats)
 
     @cuda.jit(device=True)
     def relax(
@@ -123,11 +124,13 @@ def relax_with(loads: int, floats: bool, marks: bool) -> Any:
             if marked:
                 gap = matrix.bound[uint32(max(row, int32(0)))] - dual
             best, source = matrix.top, int32(-1)
-            for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
-                size = min(int32(FRONT_CHUNK), int32(rows - chunk))
-                if (opens and first == begin) or rows > FRONT_CHUNK:
+            for part_begin in range(int32(0), rows, int32(chunk)):
+                size = min(int32(chunk), int32(rows - part_begin))
+                if (opens and first == begin) or rows > chunk:
                     cuda.syncthreads()
-                    take_part(opens, level, chunk, size, half, shape, matrix, duals, lists, front)
+                    take_part(
+                        opens, level, part_begin, size, half, shape, matrix, duals, lists, front
+                    )
                     cuda.syncthreads()
                 best, place = nearest_row(
                     best, int32(-1), int32(inside), part, parts, size, shape, matrix, v

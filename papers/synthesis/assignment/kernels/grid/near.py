@@ -27,12 +27,13 @@ from typing import Any
 from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.reductions import FULL_WARP, warp_sum
-from papers.synthesis.assignment.kernels.arguments import FRONT_CHUNK, NEAR
+from papers.synthesis.assignment.kernels.arguments import NEAR
 from papers.synthesis.assignment.kernels.columns import fetch_with
 from papers.synthesis.assignment.kernels.grid.reports import (
     ALL,
     ROW,
     UNREACHED,
+    chunk_of,
     parts_with,
     row_at,
     tell,
@@ -48,7 +49,7 @@ from papers.synthesis.assignment.kernels.search import (
 )
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import place_for
-from papers.synthesis.assignment.settings import LARGEST_BLOCK, SPARSE
+from papers.synthesis.assignment.settings import LARGEST_BLOCK, SPARSE, WARP
 
 NOTHING, BIDS, SEARCHES = range(3)
 """Parts of a kernel that go by marks; without them the others have the registers they take."""
@@ -58,6 +59,9 @@ TILE = 32
 
 MOST_TILES = LARGEST_BLOCK // TILE
 """Tiles of a block that are looked at together, at most."""
+
+AT_ONCE = 4
+"""Words that a thread of a search has on their way."""
 
 MARKED, LISTED = 0, 1
 """Places in ``marked``: whether marks are used, and how many rows a block has taken."""
@@ -79,6 +83,7 @@ def tiles_of(m):
 
 def mark_with(loads: int) -> Any:
     """Make `mark` with so many loads in flight a thread, and as many behind them."""
+    loads = min(loads, WARP)  # a row's word is in the lane of its number
     fetch = fetch_with(loads)
 
     @cuda.jit(device=True)
@@ -178,123 +183,169 @@ def column_of(which, lane, shape):
 
 
 @cuda.jit(device=True)
-def offer(place, row, through, claims, shape):
-    """Lower a column's distance, or claim the column if its distance is what this row offers.
+def row_and_tile(t, begin, bits):
+    """Pair `t` of the rows in shared memory and the block's tiles: the row's place and the tile.
 
-    Returns
-    -------
-    bool
-        Whether it is lower.
+    A row has as many pairs as a power of two of `bits`, so that nobody has to divide; those beyond
+    the last tile are none.
     """
-    lower = False
-    if claims != 0:
-        if through == shape.firsts[place]:
-            cuda.atomic.exch(shape.places, place, row)
-    elif through < shape.firsts[place]:
-        cuda.atomic.min(shape.firsts, place, through)
-        lower = True
-    return lower
+    return int32(t >> bits), int32(begin + int32(t & int32(int32(1 << bits) - 1)))
 
 
 @cuda.jit(device=True)
-def pair_of(t, size, begin, count, shape, matrix):
-    """A row in shared memory and one of the block's tiles: pair `t` of so many rows and tiles.
+def word_of(t, size, begin, count, bits, shape, matrix):
+    """What is marked of pair `t`, nothing beyond the last; and whether the row looks at all."""
+    k, which = row_and_tile(t, begin, bits)
+    if k >= size or which >= int32(begin + count):
+        return int32(0), False
+    row = shape.rows[uint32(k)]
+    if row & ALL != 0:
+        return int32(0), True
+    tile = int32(shape.block + int32(which * shape.workers))
+    return matrix.near[int64(row) * tiles_of(shape.m) + tile], False
 
-    Returns
-    -------
-    k, which : int32
-        The row's place and the tile; they are of no use if nothing is marked.
-    row : int32
-    whole : bool
-        Whether the row looks at all columns.
-    word : int64
-        What is marked else.
-    """
-    k, which, row, whole, word = int32(0), begin, int32(0), False, int64(0)
-    if t < int32(size * count):
-        beyond = int32(uint32(t) // uint32(size))
-        k, which = int32(t - int32(beyond * size)), int32(begin + beyond)
-        row = shape.rows[uint32(k)]
-        whole = row & ALL != 0
-        row = int32(row & ROW)
-        if not whole:
-            tile = int32(shape.block + int32(which * shape.workers))
-            word = int64(matrix.near[int64(row) * tiles_of(shape.m) + tile]) & FULL_WARP
-    return k, which, row, whole, word
+
+@cuda.jit(device=True)
+def first_mark(near):
+    """The place of the first mark that is set, and the others."""
+    return int32(cuda.ffs(near) - 1), near & (near - 1)
+
+
+@cuda.jit(device=True)
+def cost_of(k, which, lane, shape, matrix):
+    """The cost of the row in place k of shared memory in a lane's column of a tile."""
+    row = int32(shape.rows[uint32(k)] & ROW)
+    column = min(column_of(which, lane, shape), int32(shape.m - 1))
+    return matrix.cost[int64(row) * shape.m + column]
+
+
+def offer_with(floats: bool) -> Any:
+    """Make `offer`."""
+
+    @cuda.jit(device=True)
+    def offer(k, which, lane, cost, begin, claims, held, shape):
+        """Lower a column's distance by what a row offers it, or claim it for the row.
+
+        Parameters
+        ----------
+        claims : bool
+            Whether the column goes to the row if its distance is what the row offers.
+        held : (int32, int32, D, bool)
+            What the thread remembers of the distances it has lowered: the place of one, the place
+            of the row, the distance; and whether there were others.
+
+        Returns
+        -------
+        (int32, int32, D, bool)
+            As `held`, behind this offer.
+        """
+        place = int32(int32(int32(which - begin) << 5) + lane)
+        through = shape.bases[uint32(k)] + (cost - shape.seconds[uint32(place)])
+        if floats:
+            through = max(through, shape.starts[uint32(k)])
+        if claims:
+            if through == shape.firsts[uint32(place)]:
+                cuda.atomic.exch(shape.places, place, int32(shape.rows[uint32(k)] & ROW))
+        elif through < shape.firsts[uint32(place)]:
+            cuda.atomic.min(shape.firsts, place, through)
+            if held[0] < 0 or held[0] == place:  # of one column the last is the least
+                return place, k, through, held[3]
+            return held[0], held[1], held[2], True
+        return held
+
+    return offer
 
 
 def look_with(floats: bool) -> Any:
     """Make `look`."""
+    offer = offer_with(floats)
 
     @cuda.jit(device=True)
-    def slack_of(row, which, lane, begin, shape, matrix):
-        """A lane's column in a tile: its place in shared memory, and the row's ``c - v`` there."""
-        column = min(column_of(which, lane, shape), int32(shape.m - 1))
-        place = uint32(int32(int32(which - begin) << 5) + lane)
-        return place, matrix.cost[int64(row) * shape.m + column] - shape.seconds[place]
+    def look_whole(start, begin, bits, whole, claims, held, shape, matrix):
+        """Rows that look at all columns are taken by the warp: as `offer`.
 
-    @cuda.jit(device=True)
-    def offer_slack(k, row, place, slack, claims, shape):
-        """Offer a column what the row in place k of shared memory has; see `offer`."""
-        through = shape.bases[uint32(k)] + slack
-        if floats:
-            through = max(through, shape.starts[uint32(k)])
-        return offer(place, row, through, claims, shape)
+        Parameters
+        ----------
+        whole : int32
+            A bit for each of the thread's pairs, from `start` on a block's width apart.
+        """
+        lane, width = int32(cuda.threadIdx.x & 31), int32(cuda.blockDim.x)
+        for x in range(AT_ONCE):
+            waiting = int64(cuda.ballot_sync(FULL_WARP, (whole >> x) & 1 != 0)) & FULL_WARP
+            while waiting != 0:
+                at = int32(cuda.ffs(waiting) - 1)
+                waiting &= waiting - 1
+                t = int32(int32(start + at) + int32(x * width))
+                k, which = row_and_tile(t, begin, bits)
+                cost = cost_of(k, which, lane, shape, matrix)
+                held = offer(k, which, lane, cost, begin, claims, held, shape)
+        return held
 
     @cuda.jit(device=True)
     def look_once(claims, size, begin, count, shape, matrix):
         """One pass of `look`: of the distances, or of the rows that they come from.
 
-        A thread has a row and a tile, and looks at what is marked there; rows that look at all
-        columns are taken by a warp.
+        A thread has a row and a tile, `AT_ONCE` of them, so that their words, and then the costs
+        that these mark first, are on their way together.
+
+        Returns
+        -------
+        (int32, int32, D, bool)
+            See `offer_with`.
         """
+        words = cuda.local.array(AT_ONCE, int32)
+        costs = cuda.local.array(AT_ONCE, matrix.cost.dtype)
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
-        lane, lower = int32(thread & 31), False
-        for start in range(int32(thread - lane), int32(size * count), width):
-            k, which, row, whole, word = pair_of(
-                int32(start + lane), size, begin, count, shape, matrix
-            )
-            while word != 0:  # two marks at a time, so that their costs are on their way together
-                at = int32(cuda.ffs(word) - 1)
-                word &= word - 1
-                other = at
-                if word != 0:
-                    other = int32(cuda.ffs(word) - 1)
-                    word &= word - 1
-                place, slack = slack_of(row, which, at, begin, shape, matrix)
-                beside, slack_beside = slack_of(row, which, other, begin, shape, matrix)
-                if offer_slack(k, row, place, slack, claims, shape):
-                    lower = True
-                if other != at and offer_slack(k, row, beside, slack_beside, claims, shape):
-                    lower = True
-            waiting = int64(cuda.ballot_sync(FULL_WARP, whole)) & FULL_WARP
-            while waiting != 0:
-                at = int32(cuda.ffs(waiting) - 1)
-                waiting &= waiting - 1
-                its, tile = cuda.shfl_sync(FULL_WARP, k, at), cuda.shfl_sync(FULL_WARP, which, at)
-                source = cuda.shfl_sync(FULL_WARP, row, at)
-                place, slack = slack_of(source, tile, lane, begin, shape, matrix)
-                if offer_slack(its, source, place, slack, claims, shape):
-                    lower = True
-        return lower
+        lane, bits = int32(thread & 31), int32(0)
+        while int32(1 << bits) < count:
+            bits = int32(bits + 1)
+        held = (int32(-1), int32(0), matrix.top, False)
+        for start in range(int32(thread - lane), int32(size << bits), int32(AT_ONCE * width)):
+            mine, whole = int32(start + lane), int32(0)
+            for x in range(AT_ONCE):
+                t = int32(mine + int32(x * width))
+                words[x], looks = word_of(t, size, begin, count, bits, shape, matrix)
+                if looks:
+                    whole = int32(whole | int32(1 << x))
+            cuda.syncwarp()
+            for x in range(AT_ONCE):
+                if words[x] != 0:
+                    k, which = row_and_tile(int32(mine + int32(x * width)), begin, bits)
+                    at, _ = first_mark(int64(words[x]) & FULL_WARP)
+                    costs[x] = cost_of(k, which, at, shape, matrix)
+            cuda.syncwarp()
+            for x in range(AT_ONCE):
+                near = int64(words[x]) & FULL_WARP
+                if near != 0:
+                    k, which = row_and_tile(int32(mine + int32(x * width)), begin, bits)
+                    at, near = first_mark(near)
+                    held = offer(k, which, at, costs[x], begin, claims, held, shape)
+                    while near != 0:
+                        at, near = first_mark(near)
+                        cost = cost_of(k, which, at, shape, matrix)
+                        held = offer(k, which, at, cost, begin, claims, held, shape)
+            if cuda.any_sync(FULL_WARP, whole != 0):
+                held = look_whole(int32(start), begin, bits, whole, claims, held, shape, matrix)
+        return held
 
     @cuda.jit(device=True)
     def look(size, begin, count, shape, matrix):
         """Lower the distances of so many of the block's tiles by the rows in shared memory.
 
         ``firsts`` has the tiles' distances before and behind, ``seconds`` their duals v, and
-        ``places`` gets the rows. Barriers of the block stand on both sides.
+        ``places`` gets the rows. Barriers of the block stand on both sides. A thread remembers
+        one distance that it has lowered; a warp of which one has lowered several looks again.
 
         Race: threads lower a distance by an atomic minimum, and read it before without one, to
         see whether that is worth it; what they read is too large at most. Of several rows that
         offer the same distance any may claim the column.
         """
-        for claims in range(2):
-            lower = look_once(int32(claims), size, begin, count, shape, matrix)
-            if claims == 0:
-                cuda.syncthreads()
-                if not cuda.any_sync(FULL_WARP, lower):
-                    break
+        place, k, through, others = look_once(False, size, begin, count, shape, matrix)
+        cuda.syncthreads()
+        if cuda.any_sync(FULL_WARP, others):
+            look_once(True, size, begin, count, shape, matrix)
+        elif place >= 0 and through == shape.firsts[uint32(place)]:
+            cuda.atomic.exch(shape.places, place, int32(shape.rows[uint32(k)] & ROW))
 
     return look
 
@@ -343,6 +394,7 @@ def relax_near_with(floats: bool) -> Any:
     """Make `relax_near`."""
     look, take_part, tell_head = look_with(floats), parts_with(floats), tell_head_with(floats)
     least_of_warp, farthest_of_warp = least_with(floats), farthest_with(floats)
+    chunk = chunk_of(floats)
 
     @cuda.jit(device=True)
     def relax_near(
@@ -383,11 +435,11 @@ def relax_near_with(floats: bool) -> Any:
                 dual = duals.u[uint32(max(row, int32(0)))]
                 gap = matrix.bound[uint32(max(row, int32(0)))] - dual
             cuda.syncthreads()
-            for chunk in range(int32(0), rows, int32(FRONT_CHUNK)):
-                size = min(int32(FRONT_CHUNK), int32(rows - chunk))
-                if rows > FRONT_CHUNK:
+            for first in range(int32(0), rows, int32(chunk)):
+                size = min(int32(chunk), int32(rows - first))
+                if rows > chunk:
                     cuda.syncthreads()
-                    take_part(False, level, chunk, size, half, shape, matrix, duals, lists, front)
+                    take_part(False, level, first, size, half, shape, matrix, duals, lists, front)
                     cuda.syncthreads()
                 look(size, begin, count, shape, matrix)
             cuda.syncthreads()

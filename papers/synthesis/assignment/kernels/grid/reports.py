@@ -34,7 +34,12 @@ from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.memory_order import load_pair, pause, store_pair
 from papers.common.gpu.reductions import FULL_WARP, warp_rank, warp_scan
-from papers.synthesis.assignment.kernels.arguments import FRONT_CHUNK, READERS, TEAM
+from papers.synthesis.assignment.kernels.arguments import (
+    GRID_CHUNK,
+    GRID_CHUNK_FLOATS,
+    READERS,
+    TEAM,
+)
 from papers.synthesis.assignment.kernels.search import (
     farther,
     farthest_with,
@@ -70,6 +75,11 @@ LOST_ROW = 2 * READERS
 PATIENCE = 1 << 24
 """Looks at a report that does not come. Even at 0.1 us each they take over a second; the longest
 level, which relaxes 100,000 rows, reads its costs in some 10 ms."""
+
+
+def chunk_of(floats: bool) -> int:
+    """Rows of the front that a block holds in its shared memory at a time."""
+    return GRID_CHUNK_FLOATS if floats else GRID_CHUNK
 
 
 def words_for(m: int, tile: int, blocks: int) -> int:
@@ -244,6 +254,7 @@ def flags_of(word, mine):
 
 def gather_with(floats: bool) -> Any:
     """Make `gather`."""
+    chunk = chunk_of(floats)
     hold, take_part = hold_with(floats), parts_with(floats)
     least_of_warp, farthest_of_warp = least_with(floats), farthest_with(floats)
 
@@ -290,7 +301,7 @@ def gather_with(floats: bool) -> Any:
         if thread < shape.workers:
             offset = int32(int32(before + inclusive) - mine)
             shape.offsets[thread] = offset
-            known = min(mine, int32(FRONT_CHUNK - offset))
+            known = min(mine, int32(chunk - offset))
             if known > 0:
                 hold(offset, int32(a & 0x7FFFFFFF), at_a, shape, duals)
             if known > 1:
@@ -301,7 +312,7 @@ def gather_with(floats: bool) -> Any:
                 hold(int32(offset + 3), int32(d & 0x7FFFFFFF), at_d, shape, duals)
         cuda.syncthreads()
         if flags & MANY != 0:
-            size = min(rows, int32(FRONT_CHUNK))
+            size = min(rows, int32(chunk))
             take_part(False, level, int32(0), size, half, shape, matrix, duals, lists, front)
             cuda.syncthreads()
         if shape.sums[LOST_ROW] != 0:
