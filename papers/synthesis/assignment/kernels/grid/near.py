@@ -194,7 +194,7 @@ def row_and_tile(t, begin, bits):
 
 @cuda.jit(device=True)
 def word_of(t, size, begin, count, bits, shape, matrix):
-    """What is marked of pair `t`, nothing beyond the last; and whether the row looks at all."""
+    """The marks of pair `t`, none beyond the last; and whether the row looks at all columns."""
     k, which = row_and_tile(t, begin, bits)
     if k >= size or which >= int32(begin + count):
         return int32(0), False
