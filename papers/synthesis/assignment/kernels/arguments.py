@@ -13,10 +13,11 @@ from papers.common.gpu.signatures import Elements, Int32, Int32s, Int64, Int64s
 Dual = Annotated[Any, "D"]
 
 FRONT_CHUNK = 512
-"""Rows of the front that a block holds in its shared memory at a time, but in a grid."""
+"""Rows of the front that a block holds in its shared memory at a time; a grid's holds more."""
 
 GRID_CHUNK, GRID_CHUNK_FLOATS = 2048, 1024
-"""As FRONT_CHUNK, of a grid, whose fronts are longer: every further part is asked for anew."""
+"""As FRONT_CHUNK, of a grid, for integers and floats (`grid.reports.chunk_of`): what fits beside
+the rest. A block asks other blocks anew for every further part of a front."""
 
 TEAM = 256
 """Blocks that take part in a search of a grid, at most; as many threads of each read reports."""
@@ -58,7 +59,7 @@ class Work(NamedTuple):
     The compiler takes shared arrays of a device function with several callers for several of one
     name, so the kernel itself makes them: D[LARGEST_BLOCK], the same or D[32] (`grid.near`),
     int32[LARGEST_BLOCK], and a part of the front, D[chunk] twice (``starts`` D[1] for integers)
-    and int32[chunk], where a chunk are as many rows as FRONT_CHUNK and its like say.
+    and int32[chunk]; a chunk is FRONT_CHUNK rows, or of a grid `grid.reports.chunk_of`.
 
     The rest serves the levels of a grid (`levels`): the tile is two to the power ``tile_bits``,
     ``workers`` blocks take part, a report has ``stride`` pairs, and the reports' figures meet in

@@ -87,20 +87,46 @@ SCHEDULES |= {
 }
 """A cluster of two blocks ends what two of a grid have begun."""
 
+IN_PARTS = {
+    "parts of a front": Settings(
+        **SMALL | {"tile": 8}, blocks=2, start_rounds=0, scale_above=1000, delta=10_000
+    ),
+    "parts of a front by marks": Settings(
+        **MARKED | {"threads": 64, "start_rounds": 0}, delta=10_000, delta_scaled=0, blocks=2
+    ),
+}
+"""Fronts that a block takes in several parts; structured costs take minutes in the executor."""
+
+PARTS = (
+    (reports, "GRID_CHUNK", 5), (reports, "GRID_CHUNK_FLOATS", 3),
+    (launches, "kernel_for", launches.kernel_for.__wrapped__),
+    (integers, "assign_with", integers.assign_with.__wrapped__),
+    (floats, "assign_with", floats.assign_with.__wrapped__),
+)  # fmt: skip
+"""A kernel is made with its chunk in it, so that these are made anew."""
+
 PATCHED = {
     "queue": ((chains, "DEEP", 2),),
     "long fronts of a cluster": ((boxes, "FRONT_CHUNK", 32), (crew, "FRONT_CHUNK", 32)),
     "whole ends of a cluster": ((boxes, "NEVER", 3),),
+    "parts of a front": PARTS,
+    "parts of a front by marks": PARTS,
 }
 """Constants of kernels that small matrices would never reach."""
 
 LARGER = {
     "many": 12, "groups": 40, "queue": 12, "bids by marks": 40, "searches by marks": 72,
+    "parts of a front": 24, "parts of a front by marks": 72,
     "cluster": 24, "groups of a cluster": 100, "long fronts of a cluster": 100,
 }  # fmt: skip
 """The longest side, for lists and rows that small matrices do not have."""
 
-LEAST = {"searches by marks": 66, "groups of a cluster": 66, "long fronts of a cluster": 66}
+LEAST = {
+    "searches by marks": 66,
+    "parts of a front by marks": 66,
+    "groups of a cluster": 66,
+    "long fronts of a cluster": 66,
+}
 """The shortest side: two blocks have three tiles of columns, or groups."""
 
 SITES = sites_below("synthesis/assignment")
@@ -125,7 +151,7 @@ def solve(kind, seed, schedule, weak, without=()):
         for patch in PATCHED.get(schedule, ()):
             patched.enter_context(mock.patch.object(*patch))
         patched.enter_context(device.executing(Executor(seed, 0.2, memory=memory)))
-        answer = solver.solve(cost, maximize, settings=SCHEDULES[schedule])
+        answer = solver.solve(cost, maximize, settings=(SCHEDULES | IN_PARTS)[schedule])
     assert_optimal(cost, answer, maximize)
     assert (answer.counters["cluster_barriers"] > 0) == ("cluster" in schedule)
     return memory
@@ -136,6 +162,12 @@ def solve(kind, seed, schedule, weak, without=()):
 def test_any_order_of_the_threads_is_right(kind, seed):
     place = seed + list(KINDS).index(kind)
     solve(kind, seed, list(SCHEDULES)[place % len(SCHEDULES)], weak=place % 2 == 1)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "two values", "floats"])
+@pytest.mark.parametrize("schedule", IN_PARTS)
+def test_a_front_in_several_parts_is_right(schedule, kind):
+    solve(kind, 1, schedule, weak=True)
 
 
 def test_every_site_is_needed_or_says_why_not():

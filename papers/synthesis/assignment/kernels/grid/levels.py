@@ -124,13 +124,11 @@ def relax_with(loads: int, floats: bool, marks: bool) -> Any:
             if marked:
                 gap = matrix.bound[uint32(max(row, int32(0)))] - dual
             best, source = matrix.top, int32(-1)
-            for part_begin in range(int32(0), rows, int32(chunk)):
-                size = min(int32(chunk), int32(rows - part_begin))
+            for start in range(int32(0), rows, int32(chunk)):
+                size = min(int32(chunk), int32(rows - start))
                 if (opens and first == begin) or rows > chunk:
                     cuda.syncthreads()
-                    take_part(
-                        opens, level, part_begin, size, half, shape, matrix, duals, lists, front
-                    )
+                    take_part(opens, level, start, size, half, shape, matrix, duals, lists, front)
                     cuda.syncthreads()
                 best, place = nearest_row(
                     best, int32(-1), int32(inside), part, parts, size, shape, matrix, v

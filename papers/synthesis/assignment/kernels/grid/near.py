@@ -60,8 +60,8 @@ TILE = 32
 MOST_TILES = LARGEST_BLOCK // TILE
 """Tiles of a block that are looked at together, at most."""
 
-AT_ONCE = 4
-"""Words that a thread of a search has on their way."""
+WORDS = 4
+"""Words that a thread of a search has on their way together."""
 
 MARKED, LISTED = 0, 1
 """Places in ``marked``: whether marks are used, and how many rows a block has taken."""
@@ -184,10 +184,10 @@ def column_of(which, lane, shape):
 
 @cuda.jit(device=True)
 def row_and_tile(t, begin, bits):
-    """Pair `t` of the rows in shared memory and the block's tiles: the row's place and the tile.
+    """Pair `t` of a row in shared memory and a tile of the block: the row's place, and the tile.
 
-    A row has as many pairs as a power of two of `bits`, so that nobody has to divide; those beyond
-    the last tile are none.
+    Each row has ``2 ** bits`` pairs, so that nobody has to divide. Some of them may lie beyond the
+    last tile; `word_of` passes them over.
     """
     return int32(t >> bits), int32(begin + int32(t & int32(int32(1 << bits) - 1)))
 
@@ -231,8 +231,8 @@ def offer_with(floats: bool) -> Any:
         claims : bool
             Whether the column goes to the row if its distance is what the row offers.
         held : (int32, int32, D, bool)
-            What the thread remembers of the distances it has lowered: the place of one, the place
-            of the row, the distance; and whether there were others.
+            What the thread remembers of one column whose distance it has lowered: the column's
+            place (-1: of none), the row's, and the distance; and whether it lowered others, too.
 
         Returns
         -------
@@ -270,7 +270,7 @@ def look_with(floats: bool) -> Any:
             A bit for each of the thread's pairs, from `start` on a block's width apart.
         """
         lane, width = int32(cuda.threadIdx.x & 31), int32(cuda.blockDim.x)
-        for x in range(AT_ONCE):
+        for x in range(WORDS):
             waiting = int64(cuda.ballot_sync(FULL_WARP, (whole >> x) & 1 != 0)) & FULL_WARP
             while waiting != 0:
                 at = int32(cuda.ffs(waiting) - 1)
@@ -285,7 +285,7 @@ def look_with(floats: bool) -> Any:
     def look_once(claims, size, begin, count, shape, matrix):
         """One pass of `look`: of the distances, or of the rows that they come from.
 
-        A thread has a row and a tile, `AT_ONCE` of them, so that their words, and then the costs
+        A thread has a row and a tile, `WORDS` of them, so that their words, and then the costs
         that these mark first, are on their way together.
 
         Returns
@@ -293,28 +293,28 @@ def look_with(floats: bool) -> Any:
         (int32, int32, D, bool)
             See `offer_with`.
         """
-        words = cuda.local.array(AT_ONCE, int32)
-        costs = cuda.local.array(AT_ONCE, matrix.cost.dtype)
+        words = cuda.local.array(WORDS, int32)
+        costs = cuda.local.array(WORDS, matrix.cost.dtype)
         thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
         lane, bits = int32(thread & 31), int32(0)
         while int32(1 << bits) < count:
             bits = int32(bits + 1)
         held = (int32(-1), int32(0), matrix.top, False)
-        for start in range(int32(thread - lane), int32(size << bits), int32(AT_ONCE * width)):
+        for start in range(int32(thread - lane), int32(size << bits), int32(WORDS * width)):
             mine, whole = int32(start + lane), int32(0)
-            for x in range(AT_ONCE):
+            for x in range(WORDS):
                 t = int32(mine + int32(x * width))
                 words[x], looks = word_of(t, size, begin, count, bits, shape, matrix)
                 if looks:
                     whole = int32(whole | int32(1 << x))
             cuda.syncwarp()
-            for x in range(AT_ONCE):
+            for x in range(WORDS):
                 if words[x] != 0:
                     k, which = row_and_tile(int32(mine + int32(x * width)), begin, bits)
                     at, _ = first_mark(int64(words[x]) & FULL_WARP)
                     costs[x] = cost_of(k, which, at, shape, matrix)
             cuda.syncwarp()
-            for x in range(AT_ONCE):
+            for x in range(WORDS):
                 near = int64(words[x]) & FULL_WARP
                 if near != 0:
                     k, which = row_and_tile(int32(mine + int32(x * width)), begin, bits)
@@ -334,7 +334,8 @@ def look_with(floats: bool) -> Any:
 
         ``firsts`` has the tiles' distances before and behind, ``seconds`` their duals v, and
         ``places`` gets the rows. Barriers of the block stand on both sides. A thread remembers
-        one distance that it has lowered; a warp of which one has lowered several looks again.
+        one column that it has lowered, and claims it; if a thread has lowered several, its warp
+        looks a second time.
 
         Race: threads lower a distance by an atomic minimum, and read it before without one, to
         see whether that is worth it; what they read is too large at most. Of several rows that
@@ -435,11 +436,11 @@ def relax_near_with(floats: bool) -> Any:
                 dual = duals.u[uint32(max(row, int32(0)))]
                 gap = matrix.bound[uint32(max(row, int32(0)))] - dual
             cuda.syncthreads()
-            for first in range(int32(0), rows, int32(chunk)):
-                size = min(int32(chunk), int32(rows - first))
+            for start in range(int32(0), rows, int32(chunk)):
+                size = min(int32(chunk), int32(rows - start))
                 if rows > chunk:
                     cuda.syncthreads()
-                    take_part(False, level, first, size, half, shape, matrix, duals, lists, front)
+                    take_part(False, level, start, size, half, shape, matrix, duals, lists, front)
                     cuda.syncthreads()
                 look(size, begin, count, shape, matrix)
             cuda.syncthreads()
