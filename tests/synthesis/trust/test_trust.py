@@ -257,3 +257,16 @@ def test_the_page_counts_the_solves_that_were_made_later():
         " ".join((home / "README.md").read_text().split())
     )
     assert (wrong, hung) == (0, 0)
+
+
+def test_the_page_counts_the_solves_of_the_record_s_commit():
+    home = Path(papers.__file__).parent / "synthesis"
+    with (home / "trust/solves_h100_searches.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    solved, large = (
+        sum(int(row["solved"]) for row in rows if row["largest"] in largest)
+        for largest in (("512", "5000"), ("5000",))
+    )
+    words = f"the record's commit, {solved:,}, of them {large} with sides up to 5000"
+    assert words in " ".join((home / "README.md").read_text().split())
+    assert all(row["wrong"] == row["hung"] == "0" for row in rows)

@@ -24,6 +24,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         solving.heads,
         solving.cluster_parts,
         solving.cluster,
+        solving.marked_searches,
         solving.near_large,
         calls.sending,
         calls.batch_ahead,

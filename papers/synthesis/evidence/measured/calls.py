@@ -25,6 +25,9 @@ FIRST_CALLS = {
 }
 """The calls of `first_call.csv` in the page's order, and their words there."""
 
+ORDERS = ("during the import", "after the import")
+"""When the device's context is made, in `first_call.csv`."""
+
 PARTS = {
     "call": "the call",
     "upload, run and download": "the solver alone: upload, run and download",
@@ -103,14 +106,17 @@ def calls_before_after() -> Rows:
 
 
 def first_call() -> Rows:
-    """Return the seconds of a process' first call, with kernels to compile and with kept ones."""
-    found = read("first_call").groupby(["call", "kernels"])["seconds"].agg(["min", "max"])
+    """Return the seconds of a process' first call: kernels to compile, and kept ones by order."""
+    found = read("first_call")
+    of = found.groupby(["kernels", "context", "call"])["seconds"].agg(["median", "min", "max"])
     body = []
     for call, words in FIRST_CALLS.items():
-        compiled, loaded = (found.loc[call, how] for how in ("compiled", "loaded"))
-        span = f"{loaded['min']:.1f} to {loaded['max']:.1f}"
-        body.append([words, f"{compiled['max']:.1f}", span])
-    return [["first call", "compiled, s", "loaded, s"], *body]
+        cells = [words, f"{of.loc[('compiled', ORDERS[0], call), 'median']:.1f}"]
+        for order in ORDERS:
+            middle, least, most = of.loc[("loaded", order, call)]
+            cells.append(f"{middle:.2f} ({least:.2f} to {most:.2f})")
+        body.append(cells)
+    return [["first call", "compiled, s", *(f"loaded, the context {one}" for one in ORDERS)], *body]
 
 
 def first_call_parts() -> Rows:

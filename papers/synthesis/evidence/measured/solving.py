@@ -25,6 +25,7 @@ BEFORE, NOW = "0931046", "99dd9ef"
 """The commits before and after the passes over all costs had their loads on their way together."""
 
 BEFORE_HEADS, WITH_HEADS = "bc43e95", "77c5483"
+BEFORE_SEARCHES, WITH_SEARCHES = "6e7336d", "8ee8de8"
 """The commits before and after heads of reports had four rows and buckets were narrowed."""
 
 
@@ -223,19 +224,29 @@ def passes() -> Rows:
     )
 
 
-def heads() -> Rows:
-    """Return the times and levels of a run before and after heads had four rows."""
-    found = medians("heads")
-    found["over"] = found[f"ms {WITH_HEADS}"] / found[f"ms {BEFORE_HEADS}"]
+def _before_and_after(name: str, before: str, now: str) -> Rows:
+    """Return the times and levels of a run with two commits, and the quotient of the times."""
+    found = medians(name)
+    found["over"] = found[f"ms {now}"] / found[f"ms {before}"]
     return rows(
         found,
         [
             ("costs", "costs", ""),
             ("n", "n", ""),
-            *_times_and_levels(BEFORE_HEADS, WITH_HEADS),
+            *_times_and_levels(before, now),
             ("now over before", "over", ".2f"),
         ],
     )
+
+
+def heads() -> Rows:
+    """Return the times and levels of a run before and after heads had four rows."""
+    return _before_and_after("heads", BEFORE_HEADS, WITH_HEADS)
+
+
+def marked_searches() -> Rows:
+    """Return the times and levels of a run before and after searches by marks were made faster."""
+    return _before_and_after("marked_searches", BEFORE_SEARCHES, WITH_SEARCHES)
 
 
 WIDTHS = (1, 2, 4, 8, 16, 32)
