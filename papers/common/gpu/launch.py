@@ -89,6 +89,7 @@ class Launch:
         types = tuple(self.kernel.typeof_pyval(argument) for argument in self.arguments)
         self._compiled = store.compiled(self.kernel, types)
         self._parameters = Parameters(self._compiled, self.arguments, self.name)
+        _allow_shared(self._compiled, self.config[2])
         config = driver.CUlaunchConfig()
         config.gridDimX, config.blockDimX, config.sharedMemBytes = self.config
         config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1
@@ -281,6 +282,26 @@ class ClusterError(RuntimeError):
 
 PORTABLE_CLUSTER = 8
 """Blocks of a cluster that every card has that has clusters; more have to be allowed."""
+
+
+PLAIN_SHARED = 48 * 1024
+"""Bytes of shared memory that a block may have unasked."""
+
+
+def _allow_shared(compiled: Any, shared_bytes: int) -> None:
+    """Ask the driver for more dynamic shared memory than it gives unasked."""
+    from cuda.bindings import driver
+
+    if not shared_bytes or compiled.shared_mem_per_block + shared_bytes <= PLAIN_SHARED:
+        return
+    name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    kernel = driver.CUkernel(int(compiled._codelibrary.get_cufunc().kernel.handle))
+    card = driver.CUdevice(device.number())
+    (error,) = driver.cuKernelSetAttribute(name, shared_bytes, kernel, card)
+    if error:
+        raise RuntimeError(
+            f"the driver refused {shared_bytes} bytes of shared memory: {error.name}"
+        )
 
 
 def _as_cluster(config: Any, compiled: Any) -> None:

@@ -25,6 +25,7 @@ from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import DTYPES, Costs
 from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
 from papers.synthesis.assignment.kernels import costs as costs_kernels
+from papers.synthesis.assignment.kernels.cluster import strips
 from papers.synthesis.assignment.kernels.cluster.distributed import CAPABILITY
 from papers.synthesis.assignment.kernels.grid import near, reports
 from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
@@ -46,6 +47,10 @@ GATHER_BLOCK = 32
 EXECUTOR_BLOCKS, EXECUTOR_CLUSTER = 3, 2
 """Blocks in the CPU executor, where every thread costs time, and those of a cluster."""
 
+STRIP_BYTES = 180 * 1024
+"""Shared memory of a block that costs may take: what all else leaves of the 227 KiB that cards with
+clusters have."""
+
 FEW_COLUMNS = 512
 """Up to so many columns a cluster's blocks have half their threads."""
 
@@ -64,10 +69,10 @@ def kernel_for(
 
 
 @cache
-def conclusion_for(kind: str, loads: int, threads: int) -> Any:
+def conclusion_for(kind: str, loads: int, threads: int, strip: str) -> Any:
     """As `kernel_for`, the kernel by which a cluster ends a run."""
     module, limit = floats if kind == "float64" else integers, registers_for(threads)
-    return cuda.jit(max_registers=limit)(module.conclude_with(loads).py_func)
+    return cuda.jit(max_registers=limit)(module.conclude_with(loads, strip).py_func)
 
 
 class Workspace(pool.Pooled):
@@ -273,8 +278,9 @@ def sizes_of(
         "start": (2 * n, dual), "base": (2 * n, dual),
         "levels": (arguments.LEVELS * problems, dual),
         "row": (m, np.int32), "rows": (2 * n, np.int32), "bid_column": (n, np.int32),
-        "before": (m, np.int32), "opened": (m, np.int32), "won": (m, np.int32),
-        "row_claim": (n, np.int32), "column_claim": (m, np.int32), "front": (2 * n, np.int32),
+        "before": (m, np.int32), "opened": (m, np.int32), "link": (m, np.int32),
+        "owner": (m, np.int32), "row_claim": (n, np.int32), "column_claim": (m, np.int32),
+        "front": (2 * n, np.int32),
         "words": (arguments.WORDS * problems, np.int32), "reports": (of_reports, np.int64),
         "held": (of_held, np.int64), "near": (of_near, np.int32),
         "bound": (n if of_near > 1 else 1, dual),
@@ -326,6 +332,27 @@ def cluster_for(m: int, settings: Settings) -> tuple[int, int]:
     if settings.blocks == 1 or m > blocks * threads or threads <= WARP:
         blocks = 0
     return blocks, threads
+
+
+def strip_for(shape: tuple[int, int], kind: np.dtype, blocks: int) -> tuple[str, int]:
+    """Choose where a cluster of so many blocks reads costs (`kernels.cluster.strips`).
+
+    Returns
+    -------
+    strip : str
+    bytes : int
+        Dynamic shared memory of a block.
+    """
+    n, m = shape
+    width = 1 << strips.bits_of(m, blocks)
+    choice = [strips.WHOLE]
+    if kind == np.int32 and n <= strips.NARROW_ROWS and width <= strips.NARROW_COLUMNS:
+        choice.append(strips.NARROW)
+    for strip in choice:
+        room = strips.bytes_of(strip, n, width, kind.itemsize)
+        if room <= STRIP_BYTES:
+            return strip, room
+    return strips.NOWHERE, 0
 
 
 def near_words(n: int, m: int, settings: Settings) -> int:
@@ -403,10 +430,11 @@ def _bind_conclusion(
     if not blocks:
         return None
     kind, loads = KINDS[costs.dtype], int(settings.loads)
-    kernel = conclusion_for(kind, loads, threads)
+    strip, room = strip_for(costs.shape, costs.dtype, blocks)
+    kernel = conclusion_for(kind, loads, threads, strip)
     given = _arguments(costs, arrays, settings, seconds, blocks)
     try:
-        launch = bind(kernel, blocks, threads, *given, cluster=True)
+        launch = bind(kernel, blocks, threads, *given, shared_bytes=room, cluster=True)
     except ClusterError:
         return None
     return launch if cluster_fits(launch) else None
@@ -430,7 +458,13 @@ def tuples_of(a: dict[str, Any], limit: np.int64) -> tuple[Any, ...]:
         arguments.Matching(a["column"], a["row"]),
         arguments.Lists(a["rows"], a["bid_column"], a["offer"]),
         arguments.Tree(
-            a["distance"], a["before"], a["opened"], a["won"], a["row_claim"], a["column_claim"]
+            a["distance"],
+            a["before"],
+            a["opened"],
+            a["link"],
+            a["owner"],
+            a["row_claim"],
+            a["column_claim"],
         ),
         arguments.Front(a["front"], a["start"], a["base"], a["reports"], a["held"]),
         arguments.Log(a["words"], a["levels"], a["totals"], a["signal"], limit),

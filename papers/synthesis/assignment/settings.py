@@ -32,6 +32,35 @@ CLUSTERED = 1024
 """The longest side of a problem whose phases one cluster makes by default."""
 
 
+FEW_ROWS = 2048
+"""Rows up to which the bytes of a level are few."""
+
+MANY_LEVELS = 8192
+"""The longest side whose runs take longer by the number of their levels than by bytes."""
+
+SAMPLED_COSTS = 1024
+"""Costs that `is_narrow` looks at."""
+
+
+def is_narrow(matrix: np.ndarray) -> bool:
+    """Whether integers differ by less than half as much as there are rows, by a sample of them.
+
+    Of few rows nobody asks, and nobody looks.
+
+    Parameters
+    ----------
+    matrix : T[n, m] or T[m, n]
+        Costs of the host.
+    """
+    n, m = min(matrix.shape), matrix.shape[1]
+    if matrix.dtype.kind != "i" or n <= FEW_ROWS:
+        return False
+    # The step is odd, so that the sample is not of a few columns.
+    places = np.arange(SAMPLED_COSTS) * (matrix.size // SAMPLED_COSTS | 1) % matrix.size
+    sample = matrix[places // m, places % m]
+    return bool(2 * (int(sample.max()) - int(sample.min())) < n)
+
+
 @dataclass(frozen=True)
 class Settings:
     """The schedule and the launch; no answer depends on any of them, only the time does.
@@ -144,8 +173,15 @@ class Settings:
 
     @classmethod
     @functools.lru_cache(maxsize=256)  # every run asks
-    def for_shape(cls, n: int, m: int, kind: Any = np.int32) -> Settings:
+    def for_shape(cls, n: int, m: int, kind: Any = np.int32, narrow: bool = False) -> Settings:
         """The settings for so many rows and columns, ``n <= m``, and costs of a dtype.
+
+        Parameters
+        ----------
+        n, m : int
+        kind : dtype
+        narrow : bool
+            Whether costs are known to differ by little (`is_narrow`).
 
         Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks
         have one each. Where the bytes of a level are few, smaller blocks meet sooner at its
@@ -153,6 +189,9 @@ class Settings:
         reads fewer rows twice. So it does where integers were not scaled, as uniform ones are not;
         floats have more levels by it, and take longer (`evidence/buckets.csv`). Of wide costs half
         as many are as many bytes in flight, and small blocks have the registers that these take.
+        So have they for the levels of a search, where a large block's threads keep values in
+        memory; but if nearly all time goes to reading, as on narrow ranges, large blocks read more
+        at a time (`evidence/threads.csv`).
         """
         kind = np.dtype(kind)
         loads = 8 if kind.itemsize <= 4 else 4
@@ -164,14 +203,15 @@ class Settings:
         tile = 8
         while tile < WARP and 128 * tile < m:
             tile *= 2
-        small = n <= 2048
+        small = n <= FEW_ROWS
+        large = kind.itemsize <= 4 and not small and (m > MANY_LEVELS or narrow)
         delta = delta_scaled = 32 if small else 4
         if kind.kind == "i" and n == m:
             delta, delta_scaled = (4, 16) if small else (1, 4)
         return cls(
             scale_above=max(80, min(1000, 8000 // max(1, n))),
             tile=tile,
-            threads=256 if small or kind.itemsize > 4 else 512,
+            threads=512 if large else 256,
             delta=delta,
             delta_scaled=delta_scaled,
             loads=loads,

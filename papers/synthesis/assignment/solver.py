@@ -27,7 +27,7 @@ from papers.synthesis.assignment.costs import (
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
 from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
-from papers.synthesis.assignment.settings import WARP, Settings
+from papers.synthesis.assignment.settings import WARP, Settings, is_narrow
 
 
 @dataclass
@@ -51,9 +51,9 @@ class State(DeviceState):
     workspace: Workspace | None = None
 
 
-def default_settings(n: int, m: int, kind: Any = np.int32) -> Settings:
-    """The settings for so many rows and columns, and costs of a dtype, on the selected device."""
-    chosen = Settings.for_shape(n, m, np.dtype(kind))
+def default_settings(n: int, m: int, kind: Any = np.int32, narrow: bool = False) -> Settings:
+    """`Settings.for_shape` on the selected device."""
+    chosen = Settings.for_shape(n, m, np.dtype(kind), narrow)
     if device.describe().is_gpu:
         return chosen
     return replace(chosen, blocks=0, threads=WARP, tile=8, loads=2)
@@ -116,7 +116,10 @@ def enqueued(
     if dtype is None and sending.goes(array):
         return _of_sent(array, maximize, settings, seconds)
     costs = as_they_are(array, maximize, dtype) or prepare(array, maximize, dtype)
-    state = State(costs, settings or default_settings(*costs.shape, costs.dtype), seconds)
+    if settings is None:
+        narrow = is_narrow(costs.matrix)
+        settings = default_settings(*costs.shape, costs.dtype, narrow)
+    state = State(costs, settings, seconds)
     if costs.size:
         room = workspace(costs, state.settings)
         _use(state, room)
@@ -130,7 +133,7 @@ def _of_sent(
 ) -> State:
     """Copy costs of the host to the device as they are, and go on there."""
     given, room = sending.send(array)
-    state = _of_resident(given, maximize, None, settings, seconds)
+    state = _of_resident(given, maximize, None, settings, seconds, is_narrow(array))
     state.costs = replace(state.costs, cost=array)  # the answer's costs are the host's
     sending.keep(room, state, state.workspace)
     return state
@@ -138,13 +141,16 @@ def _of_sent(
 
 def _of_resident(
     given: DeviceMatrix, maximize: bool, dtype: Any, settings: Settings | None,
-    seconds: float | None,
+    seconds: float | None, narrow: bool = False,
 ) -> State:  # fmt: skip
-    """Check costs of the device there, and bring them into working form there."""
+    """Check costs of the device there, and bring them into working form there.
+
+    Whether they are `narrow` is asked on the host, if they were there.
+    """
     way, shape = plan(given, maximize, dtype), given.working_shape
     matrix: Any = np.empty(0, way.work) if way.moves else given
     costs = Costs(matrix, shape, None, given.turned, way.cost_shift, maximize, 0, way.spread)
-    state = State(costs, settings or default_settings(*shape, way.work), seconds)
+    state = State(costs, settings or default_settings(*shape, way.work, narrow), seconds)
     room = workspace(costs, state.settings, owns=way.moves, stream=given.stream)
     _use(state, room)
     try:
@@ -238,8 +244,9 @@ def _reached(state: State) -> dict[str, int]:
 
 
 def barriers(
-    counts: dict[str, int], square: bool, lifts: int, alone: bool = False, marks: bool = False
-) -> int:
+    counts: dict[str, int], square: bool, lifts: int, alone: bool = False, marks: bool = False,
+    ended: bool = False,
+) -> int:  # fmt: skip
     """Barriers in a run, and exchanges of reports; see `kernels.dense`.
 
     Parameters
@@ -254,19 +261,22 @@ def barriers(
         for all of them.
     marks : bool
         Whether near pairs were marked: at the start, and behind the scales, if there were any.
+    ended : bool
+        Whether a cluster ended the run.
     """
     return (
         2
         + (2 * counts["rounds"] if alone else 4 * counts["auctions"])
         + (3 if square else 1) * (counts["rescalings"] - lifts)
         + (1 + (counts["rescalings"] > lifts + 1) if marks else 0)
-        + barriers_of_phases(counts, lifts)
+        + barriers_of_phases(counts, lifts, ended)
     )
 
 
-def barriers_of_phases(counts: dict[str, int], lifts: int) -> int:
+def barriers_of_phases(counts: dict[str, int], lifts: int, ended: bool) -> int:
     """Those of `barriers` behind the scales, which are a cluster's if there is one."""
-    return 4 * lifts + counts["iterations"] + 3 * counts["phases"] + counts["repairs"] + 1
+    a_phase = 3 if ended else 4
+    return 4 * lifts + counts["iterations"] + a_phase * counts["phases"] + counts["repairs"] + 1
 
 
 def download(state: State) -> Assignment:
@@ -295,9 +305,9 @@ def download(state: State) -> Assignment:
     floats = state.costs.dual.kind == "f"
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0
     alone, marks = state.settings.blocks == 1, marks_for(max(n, m), state.settings) > 0
-    counts["barriers"] = barriers(counts, n == m, lifts, alone, marks)
     ended = state.workspace.conclusion is not None
-    counts["cluster_barriers"] = barriers_of_phases(counts, lifts) if ended else 0
+    counts["barriers"] = barriers(counts, n == m, lifts, alone, marks, ended)
+    counts["cluster_barriers"] = barriers_of_phases(counts, lifts, ended) if ended else 0
     counts["kernel_launches"] = sum(launch.count for launch in state.launches.values())
     return finish(state.costs, answer["column"], answer["u"], answer["v"], counts, answer["chosen"])
 

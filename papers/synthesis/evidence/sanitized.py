@@ -126,6 +126,18 @@ def expansions(side: int = 12, labels: int = 3) -> int:
     return len(neighbours) * len(scales)
 
 
+def in_strips(sides: tuple[int, int] = (650, 700)) -> int:
+    """Solve what a cluster keeps in narrow strips, what does not fit these, and what none hold."""
+    g = np.random.default_rng(12)
+    costs = (
+        g.integers(0, 9_000, sides, dtype=np.int32), g.integers(0, 10**7, sides, dtype=np.int32),
+        g.normal(size=sides),
+    )  # fmt: skip
+    for cost in costs:
+        _proved(cost, solver.solve(cost), False)
+    return len(costs)
+
+
 def batches(sides: Sequence[int] = BATCHES, problems: int = 5) -> int:
     """Solve a batch of each size and type, and a list of unequal ones; the number of answers."""
     g, done = np.random.default_rng(7), 0
@@ -164,6 +176,7 @@ def main() -> None:
     """Solve small problems by every kernel."""
     device.select("gpu")
     done = assignments() + on_device() + delivered() + in_turns() + by_marks()
+    done += in_strips()
     done += batches() + stacks_on_device() + expansions()
     print(f"{done} answers, every one proved")
 

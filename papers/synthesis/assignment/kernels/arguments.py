@@ -106,6 +106,10 @@ class Crew(NamedTuple):
     ``heads``, ``nears`` and ``fars``, int32[32], and ``lows`` and ``reaches`` D[32]; and the rows
     that were taken, ``taken`` int32[2 * CREW_THREADS], with their ``values`` of D. ``marked`` is as
     in `Work`.
+
+    The block's costs may be in ``strip``, whose rows begin every ``stride`` elements; of a narrow
+    one a row's are counted from ``floors``, int32 (`cluster.strips`). ``in_strip``, int32[1], says
+    whether they are.
     """
 
     n: Int32
@@ -135,6 +139,10 @@ class Crew(NamedTuple):
     taken: Int32s
     values: typed.Duals
     marked: Int32s
+    stride: Int32
+    strip: Any
+    floors: Int32s
+    in_strip: Int32s
 
 
 class Schedule(NamedTuple):
@@ -207,15 +215,18 @@ class Lists(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A search: ``distance`` D[m], ``before`` int32[m] (a row), ``opened`` int32[m], ``won``.
+    """A search: ``distance`` D[m], ``before`` int32[m] (a row), ``opened`` int32[m].
 
+    When it ends, `search.note_step` leaves in ``link`` int32[m] the column that the row before is
+    matched to, -1 if it is free, and in ``owner`` int32[m] the column's own row.
     ``row_claim`` int32[n] and ``column_claim`` int32[m] hold the turn of whoever came first.
     """
 
     distance: typed.Duals
     before: Int32s
     opened: Int32s
-    won: Int32s
+    link: Int32s
+    owner: Int32s
     row_claim: Int32s
     column_claim: Int32s
 

@@ -3,8 +3,8 @@
 A team solves the problem: the blocks of a grid, or one block (`team`).
 Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round of one
 block or 4 an auction of a grid (`grid.chains`), 3 a rescaling (a rectangle: 1), 1 before the phases
-and 3 a phase, 4 a lift of floats; and between two levels of a search one of a block, or of a grid
-the exchange of reports (`grid.reports`).
+and 4 a phase (a cluster: 3), 4 a lift of floats; and between two levels of a search one of a block,
+or of a grid the exchange of reports (`grid.reports`).
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape

@@ -8,7 +8,7 @@ from typing import Any
 from numba import cuda
 
 from papers.synthesis.assignment.kernels import dense
-from papers.synthesis.assignment.kernels.cluster import conclusion
+from papers.synthesis.assignment.kernels.cluster import conclusion, strips
 from papers.synthesis.assignment.kernels.grid import near
 
 
@@ -36,9 +36,9 @@ def assign_with(loads: int, alone: bool = False, marks: int = near.NOTHING) -> A
 
 
 @cache
-def conclude_with(loads: int) -> Any:
+def conclude_with(loads: int, strip: str = strips.NOWHERE) -> Any:
     """The kernel by which a cluster ends what a grid has begun (`cluster.conclusion`)."""
-    kernel = conclusion.conclude_with(loads, False)
+    kernel = conclusion.conclude_with(loads, False, strip)
     kernel.py_func.__module__ = __name__
     return kernel
 
@@ -47,6 +47,8 @@ assign = assign_with(8)
 alone = assign_with(8, True)
 marked = assign_with(8, marks=near.SEARCHES)
 conclude = conclude_with(8)
+whole = conclude_with(8, strips.WHOLE)
+narrow = conclude_with(8, strips.NARROW)
 
 ELEMENT_TYPES = ("int32", "int64")
-SIGNATURES = dict.fromkeys((assign, alone, marked, conclude), dense.SIGNATURE)
+SIGNATURES = dict.fromkeys((assign, alone, marked, conclude, whole, narrow), dense.SIGNATURE)

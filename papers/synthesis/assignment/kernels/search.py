@@ -7,7 +7,7 @@ needed. Only the list of rows to be relaxed goes from block to block.
 **No circles.** A column's distance only falls, and only if the new one is strictly smaller; a row
 hands on the distance that its column had when it was listed, which is no smaller than the present
 one, plus a slack that is no smaller than 0. So along the rows before, distances never rise, and a
-row that would close a circle has no smaller distance to offer. `trace` has a bound all the same.
+row that would close a circle has no smaller distance to offer. `root_of` has a bound all the same.
 """
 
 from __future__ import annotations
@@ -403,6 +403,8 @@ def search_alone_with(relax: Any) -> Any:
             if least >= goal or least == matrix.top:
                 if reach < 0 or reach == matrix.top:
                     return level, reach, int32(NO_WAY)
+                note_steps(shape, matrix, matching, tree)
+                meet_in_block()
                 return level, reach, int32(SOLVED)
             if late != 0:
                 return level, reach, int32(EXPIRED)
@@ -421,62 +423,98 @@ def search_alone_with(relax: Any) -> Any:
 
 
 @cuda.jit(device=True)
-def trace(column, shape, matching, tree):
-    """The free row that a free column's path begins at; -1 if there is a circle: a fault."""
+def note_step(column, before, row, matching, tree):
+    """Note how a tree came to a column, when its search has ended: by whoever has the column.
+
+    What is noted stays, while paths are turned and the matching changes.
+
+    Parameters
+    ----------
+    before : int32
+        The row before it; -1 if it was not reached.
+    row : int32
+        The column's own row, or -1.
+    """
+    link = int32(-1)
+    if before >= 0:
+        link = matching.column[uint32(before)]
+    tree.link[uint32(column)] = link
+    tree.owner[uint32(column)] = row
+
+
+@cuda.jit(device=True)
+def note_steps(shape, matrix, matching, tree):
+    """`note_step` of all columns, where searches leave rows before in memory.
+
+    It has a barrier of its own behind it: whoever has a column at the end of a search could note it
+    there, but the levels would then lack the registers that this takes, and a level take longer.
+    """
+    for j in range(thread_of(shape), shape.m, threads_of(shape)):
+        before = tree.before[j]
+        if tree.distance[j] == matrix.top:
+            before = int32(-1)  # it counts if the column was reached
+        note_step(j, before, matching.row[j], matching, tree)
+
+
+@cuda.jit(device=True)
+def root_of(column, shape, tree):
+    """The free row that a column's path begins at; -1 if there is a circle: a fault."""
     for _ in range(shape.n):
-        row = tree.before[column]
-        column = matching.column[row]
-        if column < 0:
-            return row
+        link = tree.link[uint32(column)]
+        if link < 0:
+            return tree.before[uint32(column)]
+        column = link
     return int32(-1)
 
 
 @cuda.jit(device=True)
-def update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree):
-    """Move the duals by one search, and let one free column of each tree claim its root.
+def turn_path(column, shape, matching, tree):
+    """Match a free column along its path, up to the free row that this begins at."""
+    for _ in range(shape.n):
+        row, link = tree.before[uint32(column)], tree.link[uint32(column)]
+        matching.column[uint32(row)] = column
+        matching.row[uint32(column)] = row
+        if link < 0:
+            break
+        column = link
 
-    Race: columns of one tree claim by an exchange, the first wins; any path would do. Of the
-    matching nothing changes here, so that the traces see whole paths; a barrier has to follow.
+
+@cuda.jit(device=True)
+def augment(reach, turn, free, shape, matrix, duals, matching, lists, tree):
+    """Move the duals by one search, and turn a path of each tree that has reached a free column.
+
+    Race: columns of one tree claim its root by an exchange, the first wins; any path would do.
+    Trees are disjoint, so every column and row on a path belongs to one thread, and all else that
+    is read here was noted before (`note_step`). A barrier has to follow.
     """
     half = int32((turn & 1) * shape.n)
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
-        distance, row = tree.distance[j], matching.row[j]
+        distance, row = tree.distance[j], tree.owner[j]
         if distance < reach:
             dual = duals.v[j] - (reach - distance)
             duals.v[j] = dual
             duals.bid[j] = dual
             if row >= 0:
                 duals.u[row] = matrix.cost[int64(row) * shape.m + j] - dual
-        won = int32(0)
         if row < 0 and distance <= reach and distance < matrix.top:
-            root = trace(int32(j), shape, matching, tree)
+            root = root_of(int32(j), shape, tree)
             if root >= 0 and cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1:
-                won = int32(1)
-        tree.won[j] = won
+                turn_path(int32(j), shape, matching, tree)
     for k in range(thread_of(shape), free, threads_of(shape)):
         duals.u[lists.rows[half + k]] += reach
 
 
 @cuda.jit(device=True)
-def augment(turn, free, shape, matrix, duals, matching, lists, tree, log):
-    """Walk the claimed paths, one a tree; list the rows that stay free.  A barrier has to follow.
+def forget_and_list(turn, free, shape, matrix, duals, matching, lists, tree, log):
+    """Give new pairs their rows' duals, forget the search, and list the rows that stay free.
 
-    Trees are disjoint, so every column and row belongs to one thread. The search is forgotten, but
-    for the rows before, which the walks read.
+    A barrier has to follow.
     """
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
+        row = matching.row[j]
+        if row != tree.owner[j]:
+            duals.u[row] = matrix.cost[int64(row) * shape.m + j] - duals.v[j]
         forget_column(j, matrix, tree)
-        if tree.won[j] != 0:
-            column = int32(j)
-            for _ in range(shape.n):
-                row = tree.before[column]
-                following = matching.column[row]
-                matching.column[row] = column
-                matching.row[column] = row
-                duals.u[row] = matrix.cost[int64(row) * shape.m + column] - duals.v[column]
-                if following < 0:
-                    break
-                column = following
     half, other = int32((turn & 1) * shape.n), int32((turn + 1 & 1) * shape.n)
     for start in range(int32(shape.block * int32(cuda.blockDim.x)), free, threads_of(shape)):
         k = int32(start + cuda.threadIdx.x)
@@ -514,9 +552,9 @@ def phases_with(search: Any, meet: Any) -> Any:
             )  # fmt: skip
             if status != SOLVED:
                 return turn, level, status
-            update_duals(reach, turn, free, shape, matrix, duals, matching, lists, tree)
+            augment(reach, turn, free, shape, matrix, duals, matching, lists, tree)
             meet()
-            augment(turn, free, shape, matrix, duals, matching, lists, tree, log)
+            forget_and_list(turn, free, shape, matrix, duals, matching, lists, tree, log)
             prepare_turn(shape, log, turn, due)
             count(shape, log, PHASES, 1)
             meet()

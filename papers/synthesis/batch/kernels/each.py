@@ -132,12 +132,13 @@ def assign_each_with(
             words = cuda.shared.array(WORDS, int32)
             levels = cuda.shared.array(LEVELS, duals.v.dtype)
             totals = cuda.shared.array(COUNTS, int64)
+            by_turns = cuda.shared.array(size, int32)  # of bids, and of searches behind them
             status = solve(
                 due, own, work, costs, its, pairs,
-                Lists(cuda.shared.array(twice, int32), cuda.shared.array(size, int32),
+                Lists(cuda.shared.array(twice, int32), by_turns,
                       cuda.shared.array(size, duals.v.dtype)),
                 Tree(cuda.shared.array(size, duals.v.dtype), cuda.shared.array(size, int32),
-                     cuda.shared.array(size, int32), cuda.shared.array(size, int32),
+                     cuda.shared.array(size, int32), by_turns, cuda.shared.array(size, int32),
                      cuda.shared.array(size, int32), cuda.shared.array(size, int32)),
                 Front(cuda.shared.array(twice, int32), cuda.shared.array(twice, duals.v.dtype),
                       cuda.shared.array(twice, duals.v.dtype), front.reports, front.held),
@@ -158,7 +159,7 @@ def assign_each_with(
                 Lists(lists.rows[2 * r : 2 * (r + n)], lists.column[r : r + n],
                       lists.offer[r : r + n]),
                 Tree(tree.distance[c : c + m], tree.before[c : c + m], tree.opened[c : c + m],
-                     tree.won[c : c + m], tree.row_claim[r : r + n],
+                     tree.link[c : c + m], tree.owner[c : c + m], tree.row_claim[r : r + n],
                      tree.column_claim[c : c + m]),
                 Front(front.rows[2 * r : 2 * (r + n)], front.start[2 * r : 2 * (r + n)],
                       front.base[2 * r : 2 * (r + n)], front.reports, front.held),

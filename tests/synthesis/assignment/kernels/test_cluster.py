@@ -84,10 +84,10 @@ def test_a_circle_ends_the_trace_and_the_run(monkeypatch):
     """Planted: no path is ever claimed, and the bound on the phases ends the cluster's run."""
 
     @cuda.jit(device=True)
-    def lost(column, shape, matching, tree):
+    def lost(column, shape, tree):
         return -1
 
-    monkeypatch.setattr(search, "trace", lost)
+    monkeypatch.setattr(search, "root_of", lost)
     with device.executing(Executor()):
         state = uploaded(KINDS["uniform"](np.random.default_rng(1), 6, 6))
         with pytest.raises(RuntimeError, match="has not ended within its bounds"):

@@ -23,7 +23,7 @@ from papers.common.gpu import device
 from papers.common.gpu.memory_order import load_acquire_system, pause
 from papers.synthesis.assignment import launches, solver
 from papers.synthesis.assignment.kernels import floats, integers, rounds, search
-from papers.synthesis.assignment.kernels.cluster import boxes
+from papers.synthesis.assignment.kernels.cluster import boxes, strips
 from papers.synthesis.assignment.kernels.cluster import levels as crew
 from papers.synthesis.assignment.kernels.costs import deliver
 from papers.synthesis.assignment.kernels.grid import chains, levels, near, reports
@@ -84,6 +84,9 @@ SCHEDULES |= {
     "groups of a cluster": Settings(**CLUSTER, start_rounds=0, delta=10_000),
     "long fronts of a cluster": Settings(**CLUSTER, start_rounds=0, delta=10_000),
     "whole ends of a cluster": Settings(**CLUSTER, start_rounds=0),
+    "narrow strips of a cluster": Settings(**CLUSTER, start_rounds=0),
+    "strips that do not fit a cluster": Settings(**CLUSTER, start_rounds=0),
+    "no strips of a cluster": Settings(**CLUSTER, start_rounds=0),
 }
 """A cluster of two blocks ends what two of a grid have begun."""
 
@@ -105,7 +108,24 @@ PARTS = (
 )  # fmt: skip
 """A kernel is made with its chunk in it, so that these are made anew."""
 
+
+def narrow_for(shape, kind, blocks):
+    """As `launches.strip_for`, where nothing else than narrow strips fits."""
+    if kind != np.int32:
+        return NOWHERE, 0
+    width = 1 << strips.bits_of(shape[1], blocks)
+    return strips.NARROW, strips.bytes_of(strips.NARROW, shape[0], width, 4)
+
+
+NOWHERE = strips.NOWHERE
+
 PATCHED = {
+    "narrow strips of a cluster": ((launches, "strip_for", narrow_for),),
+    "strips that do not fit a cluster": (
+        (launches, "strip_for", narrow_for),
+        (strips, "WIDEST", 5),
+    ),
+    "no strips of a cluster": ((launches, "strip_for", lambda *_: (NOWHERE, 0)),),
     "queue": ((chains, "DEEP", 2),),
     "long fronts of a cluster": ((boxes, "FRONT_CHUNK", 32), (crew, "FRONT_CHUNK", 32)),
     "whole ends of a cluster": ((boxes, "NEVER", 3),),
@@ -228,7 +248,7 @@ FAULTS = {
         "two values", "rounds",
     ),
     "two paths of one tree": (
-        search, "update_duals",
+        search, "augment",
         "cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1",
         "cuda.atomic.exch(tree.row_claim, root, turn + 1) != -1", "all equal", "warps",
     ),
@@ -401,6 +421,19 @@ FAULTS = {
         crew, "nearest_with", "first, last, left = int32(part * each)",
         "first, last, left = int32(0 * each)", "uniform", "cluster",
     ),
+    "strips that do not fit are looked at": (
+        crew, "nearest_with", "narrow and shape.in_strip[0] != 0", "narrow", "uniform",
+        "strips that do not fit a cluster",
+    ),
+    "a row's least cost in a strip is forgotten": (
+        boxes, "hold_with", "value += shape.floors[uint32(row)]", "pass", "uniform",
+        "narrow strips of a cluster",
+    ),
+    "paths are turned by steps that nobody has noted": (
+        levels, "search_with",
+        "note_steps(shape, matrix, matching, tree)\n        meet_in_grid()", "pass",
+        "uniform", "warps",
+    ),
     "a block alone opens no column": (
         search, "judged", "distance < goal", "False", "uniform", "alone",
     ),
@@ -496,10 +529,10 @@ def test_a_circle_ends_the_trace_and_the_run(monkeypatch):
     """Planted: no path is ever claimed; the bound on the phases ends the run, which says so."""
 
     @cuda.jit(device=True)
-    def lost(column, shape, matching, tree):
+    def lost(column, shape, tree):
         return -1
 
-    monkeypatch.setattr(search, "trace", lost)
+    monkeypatch.setattr(search, "root_of", lost)
     with (
         device.executing(Executor()),
         pytest.raises(RuntimeError, match="has not ended within its bounds"),

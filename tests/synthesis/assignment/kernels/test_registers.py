@@ -49,7 +49,7 @@ def test_the_largest_default_block_starts(module, alone, marks, monkeypatch):
 
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: Card)
     for element in module.ELEMENT_TYPES:
-        usual = Settings.for_shape(5000, 5000, np.dtype(element))
+        usual = Settings.for_shape(10_000, 10_000, np.dtype(element))
         limit = registers_for(usual.threads)
         assert limit == (128 if element == "int32" else 255)
         kinds = argument_types(dense.SIGNATURE, element)

@@ -21,6 +21,7 @@ from numba import cuda, int32, int64, uint32
 from papers.common.gpu.reductions import FULL_WARP, warp_min_int32, warp_or, warp_rank
 from papers.synthesis.assignment.kernels.arguments import CREW_THREADS, FRONT_CHUNK, NUMBERS
 from papers.synthesis.assignment.kernels.cluster.distributed import load_from_block
+from papers.synthesis.assignment.kernels.cluster.strips import GROUP_BITS, NARROW, WHOLE
 from papers.synthesis.assignment.kernels.grid.reports import MOST
 from papers.synthesis.assignment.kernels.search import (
     farther,
@@ -28,9 +29,6 @@ from papers.synthesis.assignment.kernels.search import (
     least_with,
     nothing_reached,
 )
-
-GROUP_BITS = 5
-"""A group is two to this power columns."""
 
 GROUPS = CREW_THREADS >> GROUP_BITS
 """Groups of a block at most."""
@@ -139,13 +137,18 @@ def tell_with(floats: bool) -> Any:
     return tell
 
 
-def hold_with(floats: bool) -> Any:
+def hold_with(floats: bool, strip: str) -> Any:
     """Make `hold`: put a row of the front, with its value, into the block's shared memory."""
+    by_spot, narrow = strip != WHOLE, strip == NARROW
 
     @cuda.jit(device=True)
     def hold(place, row, value, shape, duals):
         here = uint32(place)
-        shape.rows[here], shape.spots[here] = row, int64(row) * shape.m
+        shape.rows[here] = row
+        if by_spot:
+            shape.spots[here] = int64(row) * shape.m
+        if narrow:
+            value += shape.floors[uint32(row)]
         if floats:
             shape.starts[here] = value
             value -= duals.u[uint32(row)]
@@ -162,9 +165,9 @@ def clear_numbers(level, shape):
     shape.sums[at + NEAR], shape.sums[at + FAR] = NEVER, NEVER
 
 
-def rows_with(floats: bool) -> Any:
+def rows_with(floats: bool, strip: str) -> Any:
     """Make `take_rows`."""
-    hold = hold_with(floats)
+    hold = hold_with(floats, strip)
 
     @cuda.jit(device=True)
     def take_rows(first, beyond, share, level, shape, duals):
@@ -244,9 +247,9 @@ def whole_with(floats: bool) -> Any:
     return whole_ends
 
 
-def gather_with(floats: bool) -> Any:
+def gather_with(floats: bool, strip: str) -> Any:
     """Make `gather`."""
-    take_rows, whole_ends = rows_with(floats), whole_with(floats)
+    take_rows, whole_ends = rows_with(floats, strip), whole_with(floats)
 
     @cuda.jit(device=True)
     def gather(level, least, shape, matrix, duals):
@@ -290,9 +293,9 @@ def gather_with(floats: bool) -> Any:
     return gather
 
 
-def parts_with(floats: bool) -> Any:
+def parts_with(floats: bool, strip: str) -> Any:
     """Make `take_part`."""
-    take_rows = rows_with(floats)
+    take_rows = rows_with(floats, strip)
 
     @cuda.jit(device=True)
     def take_part(level, first, shape, duals):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cuda, int32, int64
+from numba import cuda, int32, int64, uint16
 
 from papers.synthesis.assignment.kernels import columns, dense, rounds, rows, search
 from papers.synthesis.assignment.kernels.arguments import (
@@ -19,7 +19,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     NUMBERS,
     Crew,
 )
-from papers.synthesis.assignment.kernels.cluster import boxes, levels
+from papers.synthesis.assignment.kernels.cluster import boxes, levels, strips
 from papers.synthesis.assignment.kernels.cluster.distributed import meet_in_cluster
 from papers.synthesis.assignment.kernels.words import taken_over
 
@@ -39,21 +39,32 @@ def sharing_bits(m):
     return bits
 
 
-def conclude_with(loads: int, floats: bool) -> Any:
+def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
     """Make the kernel ``conclude``; `loads` and `floats` as for `dense.solve_with`.
+
+    Parameters
+    ----------
+    strip : str
+        Where searches read costs (`strips`).
 
     Returns
     -------
     numba.cuda dispatcher
     """
     match_and_repair = dense.repair_with(
-        search.phases_with(levels.search_with(loads, floats), meet_in_cluster),
+        search.phases_with(levels.search_with(loads, floats, strip), meet_in_cluster),
         rounds.row_duals_with(rows.least_with(2 * loads, floats), 2 * loads),
         columns.least_with(2 * loads),
         meet_in_cluster,
         floats,
     )
     started = FRONT_CHUNK if floats else 1
+    floors = strips.NARROW_ROWS if strip == strips.NARROW else 1
+    inside, narrow, fill_strip = (
+        strip != strips.NOWHERE,
+        strip == strips.NARROW,
+        strips.fill_with(strip),
+    )
 
     @cuda.jit
     def conclude(schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -61,13 +72,18 @@ def conclude_with(loads: int, floats: bool) -> Any:
 
         Paper: none; as `papers.synthesis.assignment.reference`.
         Launch: one cluster, behind `dense`'s kernel; blocks of a power of two threads, two warps
-        at least, and together no fewer threads than columns.
+        at least, and together no fewer threads than columns; dynamic shared memory of
+        `strips.bytes_of`.
         Reads/Writes: reads ``cost``, writes everything else.
         Race: those of the stages; barriers of the cluster stand between them.
         """
         turn, delta, due = taken_over(log)
         blocks = int32(cuda.gridDim.x)
         bits = boxes.column_bits(shape.m, blocks)
+        if narrow:  # noqa: SIM108 - the two have no type in common
+            costs = cuda.shared.array(0, uint16)
+        else:
+            costs = cuda.shared.array(0, matrix.cost.dtype)
         crew = Crew(
             shape.n, shape.m, shape.square, shape.warps_a_row, shape.tile, shape.sample_step,
             shape.shift, int32(cuda.blockIdx.x), blocks, bits, sharing_bits(shape.m),
@@ -79,8 +95,13 @@ def conclude_with(loads: int, floats: bool) -> Any:
             cuda.shared.array(HEADS, int32), cuda.shared.array(HEADS, duals.v.dtype),
             cuda.shared.array(HEADS, duals.v.dtype),
             cuda.shared.array(BOXES, int32), cuda.shared.array(BOXES, duals.v.dtype),
-            cuda.shared.array(MARKS, int32),
+            cuda.shared.array(MARKS, int32), int32(int32(1 << bits) + strips.PAD),
+            costs, cuda.shared.array(floors, int32), cuda.shared.array(1, int32),
         )  # fmt: skip
+        if inside:
+            filled = fill_strip(matrix.cost, crew)  # the first search is behind other barriers
+            if cuda.threadIdx.x == 0:
+                crew.in_strip[0] = int32(filled)
         status = match_and_repair(
             turn, delta, due, schedule, crew, matrix, duals, matching, lists, tree, front, log
         )

@@ -34,15 +34,19 @@ from papers.synthesis.assignment.kernels.cluster.boxes import (
     tell_with,
 )
 from papers.synthesis.assignment.kernels.cluster.distributed import meet_in_cluster
+from papers.synthesis.assignment.kernels.cluster.strips import NARROW, WHOLE
 from papers.synthesis.assignment.kernels.grid.levels import late_flag
 from papers.synthesis.assignment.kernels.grid.reports import LATE, UNREACHED
-from papers.synthesis.assignment.kernels.search import judged, nothing_reached
+from papers.synthesis.assignment.kernels.search import judged, note_step, nothing_reached
 from papers.synthesis.assignment.kernels.words import count
 
+IN_STRIP = 4
+"""Rows that a thread looks up in its strip together."""
 
-def opening_with(floats: bool) -> Any:
+
+def opening_with(floats: bool, strip: str) -> Any:
     """Make `open_part`."""
-    hold = hold_with(floats)
+    hold = hold_with(floats, strip)
 
     @cuda.jit(device=True)
     def open_part(first, size, half, shape, matrix, duals, lists):
@@ -83,13 +87,35 @@ def batch_with(loads: int, floats: bool) -> Any:
     return look_at
 
 
-def nearest_with(loads: int, floats: bool) -> Any:
+def in_strip_with(floats: bool) -> Any:
+    """Make `look_in_strip`: so many rows of a part, whose costs are in the block's strip."""
+
+    @cuda.jit(device=True)
+    def look_in_strip(best, source, first, last, lane, v, shape):
+        for x in range(IN_STRIP):
+            here = min(int32(first + x), last)
+            row = shape.rows[uint32(here)]
+            cost = shape.strip[uint32(int32(row * shape.stride) + lane)]
+            if floats:
+                through = max(shape.bases[uint32(here)] + (cost - v), shape.starts[uint32(here)])
+            else:
+                through = shape.bases[uint32(here)] + int64(cost)
+            if through < best:
+                best, source = through, here
+        return best, source
+
+    return look_in_strip
+
+
+def nearest_with(loads: int, floats: bool, strip: str) -> Any:
     """Make `nearest_row`, with so many costs in flight a thread, or half as many."""
     few = max(1, loads // 2)
     look_at, look_at_many = batch_with(few, floats), batch_with(loads, floats)
+    look_in_strip = in_strip_with(floats)
+    whole, narrow = strip == WHOLE, strip == NARROW
 
     @cuda.jit(device=True)
-    def nearest_row(best, source, part, part_bits, size, costs, v, shape):
+    def nearest_row(best, source, part, part_bits, size, lane, costs, v, shape):
         """Lower what a part of the rows in shared memory offers a column; from which place there.
 
         Of integers v is not taken off yet, which is the same for all. A part may look at some rows
@@ -97,7 +123,11 @@ def nearest_with(loads: int, floats: bool) -> Any:
         """
         each = int32(int32(size + int32((1 << part_bits) - 1)) >> part_bits)
         first, last, left = int32(part * each), int32(size - 1), each
-        while left > 0:
+        if whole or (narrow and shape.in_strip[0] != 0):
+            while left > 0:
+                best, source = look_in_strip(best, source, first, last, lane, v, shape)
+                first, left = int32(first + IN_STRIP), int32(left - IN_STRIP)
+        while not whole and left > 0:
             if left > few:
                 best, source = look_at_many(best, source, first, last, costs, v, shape)
                 first, left = int32(first + loads), int32(left - loads)
@@ -161,14 +191,14 @@ def least_of_parts(best, source, lane, part, apart, shape):
     return best, source
 
 
-def fronts_with(loads: int, floats: bool) -> Any:
+def fronts_with(loads: int, floats: bool, strip: str) -> Any:
     """Make `look_at_front`."""
-    take_part, open_part = parts_with(floats), opening_with(floats)
-    nearest_row = nearest_with(loads, floats)
+    take_part, open_part = parts_with(floats, strip), opening_with(floats, strip)
+    nearest_row = nearest_with(loads, floats, strip)
 
     @cuda.jit(device=True)
     def look_at_front(
-        opens, level, rows, part, part_bits, half, costs, v, shape, matrix, duals, lists
+        opens, level, rows, part, part_bits, half, lane, costs, v, shape, matrix, duals, lists
     ):
         """Look at all costs of the front for a column: the least offer, and the row it is from.
 
@@ -188,7 +218,7 @@ def fronts_with(loads: int, floats: bool) -> Any:
                 size = take_part(level, first, shape, duals)
                 first = int32(first + FRONT_CHUNK // 32)
                 more = first < groups_of(shape)
-            best, place = nearest_row(best, int32(-1), part, part_bits, size, costs, v, shape)
+            best, place = nearest_row(best, int32(-1), part, part_bits, size, lane, costs, v, shape)
             if place >= 0:
                 source = shape.rows[uint32(place)]
         return best, source
@@ -196,9 +226,10 @@ def fronts_with(loads: int, floats: bool) -> Any:
     return look_at_front
 
 
-def search_with(loads: int, floats: bool) -> Any:
+def search_with(loads: int, floats: bool, strip: str) -> Any:
     """Make `search` for a cluster; it ends behind a barrier of all its blocks."""
-    gather, tell, look_at_front = gather_with(floats), tell_with(floats), fronts_with(loads, floats)
+    gather, tell = gather_with(floats, strip), tell_with(floats)
+    look_at_front = fronts_with(loads, floats, strip)
 
     @cuda.jit(device=True)
     def search(
@@ -239,8 +270,9 @@ def search_with(loads: int, floats: bool) -> Any:
                 status = int32(EXPIRED)
                 break
             best, source = look_at_front(
-                done == 0, level, rows, part, part_bits, half, costs, v, shape, matrix, duals, lists
-            )
+                done == 0, level, rows, part, part_bits, half, lane, costs, v, shape, matrix,
+                duals, lists,
+            )  # fmt: skip
             best, source = least_of_parts(best, source, lane, part, apart, shape)
             flag = late_flag(level, due, shape)
             done, level = int32(done + 1), int32(level + 1)
@@ -272,6 +304,7 @@ def search_with(loads: int, floats: bool) -> Any:
             tree.distance[inside] = distance
             if before >= 0:
                 tree.before[inside] = before
+            note_step(inside, before, row, matching, tree)
         count(shape, log, ITERATIONS, done)
         count(shape, log, RELAXED, relaxed)
         meet_in_cluster()

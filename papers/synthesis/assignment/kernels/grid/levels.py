@@ -46,6 +46,7 @@ from papers.synthesis.assignment.kernels.search import (
     known_of,
     lowered,
     nearest_with,
+    note_steps,
     nothing_reached,
     weighed,
 )
@@ -126,7 +127,8 @@ def relax_with(loads: int, floats: bool, marks: bool) -> Any:
             best, source = matrix.top, int32(-1)
             for start in range(int32(0), rows, int32(chunk)):
                 size = min(int32(chunk), int32(rows - start))
-                if (opens and first == begin) or rows > chunk:
+                # What has just been gathered is there.
+                if (opens and first == begin) or (rows > chunk and first + start > begin):
                     cuda.syncthreads()
                     take_part(opens, level, start, size, half, shape, matrix, duals, lists, front)
                     cuda.syncthreads()
@@ -253,6 +255,8 @@ def search_with(relax: Any, floats: bool, marks: bool) -> Any:
             )  # fmt: skip
             if thread_of(shape) == 0:
                 log.words[LEVEL], log.words[END], log.levels[FOUND] = level, status, reach
+        meet_in_grid()
+        note_steps(shape, matrix, matching, tree)
         meet_in_grid()
         return (
             load_relaxed_anywhere(log.words, LEVEL),

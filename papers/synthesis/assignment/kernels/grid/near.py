@@ -438,7 +438,7 @@ def relax_near_with(floats: bool) -> Any:
             cuda.syncthreads()
             for start in range(int32(0), rows, int32(chunk)):
                 size = min(int32(chunk), int32(rows - start))
-                if rows > chunk:
+                if rows > chunk and begin + start > 0:  # the first part was gathered
                     cuda.syncthreads()
                     take_part(False, level, start, size, half, shape, matrix, duals, lists, front)
                     cuda.syncthreads()
