@@ -89,6 +89,8 @@ def test_an_argument_is_replaced():
 class Compiled:
     """A compiled kernel, as `Launch` uses numba-cuda's: it flattens named tuples and numbers."""
 
+    shared_mem_per_block = 1024
+
     def __init__(self, types, cooperative=True):
         self.argument_types = types
         self.cooperative = cooperative

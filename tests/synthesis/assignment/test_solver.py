@@ -14,7 +14,8 @@ from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
-from papers.synthesis.assignment import reference, settings, solver
+from papers.synthesis.assignment import reference, solver
+from papers.synthesis.assignment import settings as module
 from papers.synthesis.assignment.costs import as_they_are, prepare
 from papers.synthesis.assignment.kernels import integers, words
 from papers.synthesis.assignment.kernels.grid import chains
@@ -216,14 +217,14 @@ def test_large_matrices_have_large_blocks_narrow_buckets_and_marks(
 
 
 def test_a_sample_tells_whether_costs_differ_by_little(monkeypatch):
-    monkeypatch.setattr(settings, "FEW_ROWS", 30)
+    monkeypatch.setattr(module, "FEW_ROWS", 30)
     g = np.random.default_rng(2)
     low, wide = g.integers(-8, 7, (40, 50)), g.integers(0, 30, (40, 50))
     for few in (low, low.astype(np.int8), low.T, np.asfortranarray(low), low[:31, ::1]):
-        assert settings.is_narrow(few)
+        assert module.is_narrow(few)
     for many in (wide, low + np.arange(50), low * 1.0, low[:30], low[:, :30]):
-        assert not settings.is_narrow(many)
-    assert not settings.is_narrow(np.where(low > 0, 2**63 - 1, -(2**63)))
+        assert not module.is_narrow(many)
+    assert not module.is_narrow(np.where(low > 0, 2**63 - 1, -(2**63)))
     seen = []
     usual = solver.default_settings
     monkeypatch.setattr(

@@ -245,6 +245,53 @@ def test_the_page_says_what_faster_searches_by_marks_save():
     assert "a run takes a fifth to a third less, but for range n at 8192" in PAGE
 
 
+def test_the_page_says_what_strips_and_the_rest_save():
+    found = rows.read("strips")
+    integers = found[found["family"] != "floats"]
+    assert (integers.groupby(["family", "n", "costs", "seed"])["cost"].agg(np.ptp) == 0).all()
+    assert (found.loc[found["n"] <= 4096, "proved"].astype(str) == "True").all()
+    times = solving.medians("strips").set_index(["family", "n"])
+    share = times[f"ms {solving.WITH_STRIPS}"] / times[f"ms {solving.BEFORE_STRIPS}"]
+    logs = np.log(share["uniform"].loc[512:8192])
+    by_order = np.exp(logs.groupby("n").mean())
+    said = f"{np.exp(logs.mean()):.2f} of the time in the geometric mean of those 15 cells"
+    assert f"Runs take {said} that have a goal, {by_order[512]:.2f} at n = 512 " in PAGE
+    assert f"and {by_order[1024]:.2f} at 1024" in PAGE
+    assert by_order[2048] > 1
+
+
+def test_small_blocks_are_used_where_they_were_faster():
+    """But for one clustered family, which nothing tells apart beforehand."""
+    assert (rows.read("threads").groupby(["costs", "n", "seed"])["cost"].agg(np.ptp) == 0).all()
+    over = solving.by_threads().set_index(["costs", "n"])["over"].drop(("clustered", 4000))
+    for (costs, n), share in over.items():
+        chosen = Settings.for_shape(n, n, narrow=costs == "0.1n").threads
+        assert chosen == (256 if share < 1 else 512)
+
+
+def test_the_page_says_what_is_left_of_a_phases_end():
+    found = rows.read("phase_ends").groupby(["n", "way"])[["first_us", "second_us"]].mean()
+    left = found.sum(axis=1).unstack()
+    left = left["now"] / left["before"]
+    assert 0.5 < left.min() < left.max() < 0.76
+    assert "Half to three quarters of it are left" in PAGE
+
+
+def test_the_page_says_where_wide_levels_go_and_what_marks_save_of_them():
+    levels = rows.read("wide_levels")
+    wide = levels.loc[levels["rows"] > 1000, ["reports_us", "costs_us", "whole_us"]].sum()
+    assert wide["whole_us"] > 0.6 * levels["whole_us"].sum()
+    assert 0.63 < wide["costs_us"] / wide["whole_us"] < 0.73
+    assert 0.2 < wide["reports_us"] / wide["whole_us"] < 0.27
+    assert "two thirds of it go to their costs and a fifth to the reports" in PAGE
+    found = rows.read("wide_fronts")
+    assert (found.groupby(["costs", "n", "seed"])["cost"].agg(np.ptp) == 0).all()
+    times = found.groupby(["costs", "n", "way"])["ms"].median().unstack()
+    share = times["marks"] / times["costs"]
+    assert (share["0.1n"] < 0.98).all()
+    assert 1.2 < share[("n", 4096)] < 1.3
+
+
 def test_the_widths_of_buckets_are_those_that_were_fastest():
     """Integers that were scaled, and those that were not; floats stay with wide ones."""
     found = solving.by_width()

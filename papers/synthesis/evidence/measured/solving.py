@@ -25,8 +25,13 @@ BEFORE, NOW = "0931046", "99dd9ef"
 """The commits before and after the passes over all costs had their loads on their way together."""
 
 BEFORE_HEADS, WITH_HEADS = "bc43e95", "77c5483"
-BEFORE_SEARCHES, WITH_SEARCHES = "6e7336d", "8ee8de8"
 """The commits before and after heads of reports had four rows and buckets were narrowed."""
+
+BEFORE_SEARCHES, WITH_SEARCHES = "6e7336d", "8ee8de8"
+"""The commits before and after searches by marks had several words on their way together."""
+
+BEFORE_STRIPS, WITH_STRIPS = "11f7223", "6250f2a"
+"""The commits before and after clusters had costs in shared memory."""
 
 
 def _us(found: pd.DataFrame, sections: str, a_visit_of: str) -> float:
@@ -247,6 +252,54 @@ def heads() -> Rows:
 def marked_searches() -> Rows:
     """Return the times and levels of a run before and after searches by marks were made faster."""
     return _before_and_after("marked_searches", BEFORE_SEARCHES, WITH_SEARCHES)
+
+
+def phase_ends() -> Rows:
+    """Return the microseconds of the two steps behind a search, before and now, and paths turned.
+
+    Means over the phases of one run each.
+    """
+    found = read("phase_ends").groupby(["n", "way"], as_index=False).mean(numeric_only=True)
+    found = beside(found, ["n"], "way", ["first_us", "second_us"])
+    return rows(
+        found,
+        [
+            ("n", "n", ""),
+            ("duals and traces, us before", "first_us before", ".1f"),
+            ("paths and lists", "second_us before", ".1f"),
+            ("duals and paths, us now", "first_us now", ".1f"),
+            ("lists", "second_us now", ".1f"),
+        ],
+    )
+
+
+def by_threads() -> pd.DataFrame:
+    """Return medians over the seeds with blocks of 512 and of 256 threads; ``over``: 256 to 512."""
+    found = read("threads")
+    groups = found.groupby(["costs", "n", "threads"], sort=False, as_index=False)
+    found = beside(groups[["ms", "levels"]].median(), ["costs", "n"], "threads", ["ms", "levels"])
+    return found.assign(over=found["ms 256"] / found["ms 512"])
+
+
+def threads() -> Rows:
+    """Return the times and levels of a run in blocks of 512 threads and of 256."""
+    return rows(
+        by_threads(),
+        [
+            ("costs", "costs", ""),
+            ("n", "n", ""),
+            ("512 threads, ms", "ms 512", ".3g"),
+            ("levels", "levels 512", ".0f"),
+            ("256 threads, ms", "ms 256", ".3g"),
+            ("levels", "levels 256", ".0f"),
+            ("256 over 512", "over", ".2f"),
+        ],
+    )
+
+
+def strips() -> Rows:
+    """Return the times and levels of a run before and after clusters had strips, and the rest."""
+    return _before_and_after("strips", BEFORE_STRIPS, WITH_STRIPS)
 
 
 WIDTHS = (1, 2, 4, 8, 16, 32)
