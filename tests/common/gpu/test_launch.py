@@ -371,3 +371,27 @@ def test_a_field_is_bound_anew_and_let_go():
     bound.replace_field(0, 0, first)
     bound()
     assert first.tolist() == [7, 7, 7]
+
+
+@pytest.mark.parametrize(("wanted", "asked"), [(0, 0), (47 * 1024, 0), (47 * 1024 + 1, 1)])
+def test_much_shared_memory_is_asked_for(wanted, asked, monkeypatch):
+    """A block may have 48 KiB unasked, of which the fake kernel's own take one."""
+    seen, answer = [], driver.CUresult.CUDA_SUCCESS
+
+    def noted(name, value, kernel, card):
+        seen.append((name.name, value, int(kernel), int(card)))
+        return (answer,)
+
+    monkeypatch.setattr(driver, "cuKernelSetAttribute", noted)
+    monkeypatch.setattr(launch.device, "number", lambda: 3)
+    made = Compiled(())
+    made.get_cufunc = lambda: made
+    launch._allow_shared(made, wanted)
+    assert len(seen) == asked
+    if asked:
+        assert seen == [
+            ("CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES", wanted, Compiled.handle, 3)
+        ]
+        answer = driver.CUresult.CUDA_ERROR_INVALID_VALUE
+        with pytest.raises(RuntimeError, match=f"refused {wanted} bytes of shared memory"):
+            launch._allow_shared(made, wanted)
