@@ -447,7 +447,7 @@ def note_steps(shape, matrix, matching, tree):
     """`note_step` of all columns, where searches leave rows before in memory.
 
     It has a barrier of its own behind it: whoever has a column at the end of a search could note it
-    there, but the levels would then lack the registers that this takes, and a level take longer.
+    there, but the levels would then lack the registers that this takes.
     """
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
         before = tree.before[j]
