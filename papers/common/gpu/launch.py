@@ -284,12 +284,22 @@ PORTABLE_CLUSTER = 8
 """Blocks of a cluster that every card has that has clusters; more have to be allowed."""
 
 
+class SharedMemoryError(RuntimeError):
+    """A card's blocks have not so much shared memory."""
+
+
 PLAIN_SHARED = 48 * 1024
 """Bytes of shared memory that a block may have unasked."""
 
 
 def _allow_shared(compiled: Any, shared_bytes: int) -> None:
-    """Ask the driver for more dynamic shared memory than it gives unasked."""
+    """Ask the driver for more dynamic shared memory than it gives unasked.
+
+    Raises
+    ------
+    SharedMemoryError
+        If the card has not so much.
+    """
     from cuda.bindings import driver
 
     if not shared_bytes or compiled.shared_mem_per_block + shared_bytes <= PLAIN_SHARED:
@@ -299,7 +309,7 @@ def _allow_shared(compiled: Any, shared_bytes: int) -> None:
     card = driver.CUdevice(device.number())
     (error,) = driver.cuKernelSetAttribute(name, shared_bytes, kernel, card)
     if error:
-        raise RuntimeError(
+        raise SharedMemoryError(
             f"the driver refused {shared_bytes} bytes of shared memory: {error.name}"
         )
 
@@ -367,6 +377,8 @@ def bind(
     ------
     ClusterError
         If the driver does not allow a cluster of so many blocks.
+    SharedMemoryError
+        If it does not allow so much shared memory.
     """
     return Launch(kernel, grid, block, args, shared_bytes, cluster)
 

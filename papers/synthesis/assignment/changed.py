@@ -9,7 +9,7 @@ import numpy as np
 
 from papers.synthesis.assignment import solver
 from papers.synthesis.assignment.changes import CHANGES
-from papers.synthesis.assignment.settings import Settings, is_narrow
+from papers.synthesis.assignment.settings import Settings, have_short_range
 
 
 def upload(
@@ -29,12 +29,12 @@ def upload(
     ValueError
         As there, and for an unknown change.
     """
-    narrow = isinstance(cost, np.ndarray) and cost.ndim == 2 and is_narrow(cost)
-    given = settings(np.shape(cost), change, narrow)
+    short = isinstance(cost, np.ndarray) and cost.ndim == 2 and have_short_range(cost)
+    given = settings(np.shape(cost), change, short)
     return solver.upload(cost, maximize, settings=given, seconds=seconds)
 
 
-def settings(shape: tuple[int, ...], change: str, narrow: bool = False) -> Settings | None:
+def settings(shape: tuple[int, ...], change: str, short: bool = False) -> Settings | None:
     """The settings of a change for a matrix; None without one, or for what is no matrix.
 
     Raises
@@ -47,4 +47,4 @@ def settings(shape: tuple[int, ...], change: str, narrow: bool = False) -> Setti
     if not change or len(shape) != 2:
         return None
     _, changed = CHANGES[change]
-    return replace(solver.default_settings(min(shape), max(shape), narrow=narrow), **changed)
+    return replace(solver.default_settings(min(shape), max(shape), short=short), **changed)

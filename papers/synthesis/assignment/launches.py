@@ -14,6 +14,7 @@ from papers.common.gpu.copying import CHUNK_BYTES, overwrite_by_chunks
 from papers.common.gpu.launch import (
     ClusterError,
     Launch,
+    SharedMemoryError,
     bind,
     cluster_fits,
     registers_for,
@@ -25,7 +26,7 @@ from papers.synthesis.assignment import pool
 from papers.synthesis.assignment.costs import DTYPES, Costs
 from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
 from papers.synthesis.assignment.kernels import costs as costs_kernels
-from papers.synthesis.assignment.kernels.cluster import strips
+from papers.synthesis.assignment.kernels.cluster import boxes, strips
 from papers.synthesis.assignment.kernels.cluster.distributed import CAPABILITY
 from papers.synthesis.assignment.kernels.grid import near, reports
 from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
@@ -334,25 +335,22 @@ def cluster_for(m: int, settings: Settings) -> tuple[int, int]:
     return blocks, threads
 
 
-def strip_for(shape: tuple[int, int], kind: np.dtype, blocks: int) -> tuple[str, int]:
-    """Choose where a cluster of so many blocks reads costs (`kernels.cluster.strips`).
+def strips_for(shape: tuple[int, int], kind: np.dtype, blocks: int) -> list[tuple[str, int]]:
+    """Where a cluster of so many blocks may read costs (`kernels.cluster.strips`), best first.
 
     Returns
     -------
-    strip : str
-    bytes : int
-        Dynamic shared memory of a block.
+    list of (str, int)
+        Each with the dynamic shared memory of a block, in bytes. A card may have less than that;
+        the last asks for none.
     """
     n, m = shape
-    width = 1 << strips.bits_of(m, blocks)
-    choice = [strips.WHOLE]
+    width = 1 << int(boxes.column_bits.py_func(m, blocks))
+    kinds = [strips.WHOLE]
     if kind == np.int32 and n <= strips.NARROW_ROWS and width <= strips.NARROW_COLUMNS:
-        choice.append(strips.NARROW)
-    for strip in choice:
-        room = strips.bytes_of(strip, n, width, kind.itemsize)
-        if room <= STRIP_BYTES:
-            return strip, room
-    return strips.NOWHERE, 0
+        kinds.append(strips.NARROW)
+    sizes = [(strip, strips.bytes_of(strip, n, width, kind.itemsize)) for strip in kinds]
+    return [*(pair for pair in sizes if pair[1] <= STRIP_BYTES), (strips.NOWHERE, 0)]
 
 
 def near_words(n: int, m: int, settings: Settings) -> int:
@@ -430,14 +428,18 @@ def _bind_conclusion(
     if not blocks:
         return None
     kind, loads = KINDS[costs.dtype], int(settings.loads)
-    strip, room = strip_for(costs.shape, costs.dtype, blocks)
-    kernel = conclusion_for(kind, loads, threads, strip)
     given = _arguments(costs, arrays, settings, seconds, blocks)
-    try:
-        launch = bind(kernel, blocks, threads, *given, shared_bytes=room, cluster=True)
-    except ClusterError:
-        return None
-    return launch if cluster_fits(launch) else None
+    for strip, room in strips_for(costs.shape, costs.dtype, blocks):
+        kernel = conclusion_for(kind, loads, threads, strip)
+        try:
+            launch = bind(kernel, blocks, threads, *given, shared_bytes=room, cluster=True)
+        except ClusterError:
+            return None
+        except SharedMemoryError:
+            continue
+        if cluster_fits(launch):
+            return launch
+    return None
 
 
 def _arguments(

@@ -35,17 +35,18 @@ CLUSTERED = 1024
 FEW_ROWS = 2048
 """Rows up to which the bytes of a level are few."""
 
-MANY_LEVELS = 8192
-"""The longest side whose runs take longer by the number of their levels than by bytes."""
+SMALL_BLOCKS = 8192
+"""The longest side whose blocks have 256 threads; at n = 20,000 those of 512 are faster
+(`evidence/threads.csv`)."""
 
 SAMPLED_COSTS = 1024
-"""Costs that `is_narrow` looks at."""
+"""Costs that `have_short_range` looks at."""
 
 
-def is_narrow(matrix: np.ndarray) -> bool:
+def have_short_range(matrix: np.ndarray) -> bool:
     """Whether integers differ by less than half as much as there are rows, by a sample of them.
 
-    Of few rows nobody asks, and nobody looks.
+    With up to `FEW_ROWS` rows no setting depends on it, so that it is False without a look.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def is_narrow(matrix: np.ndarray) -> bool:
         Costs of the host.
     """
     n, m = min(matrix.shape), matrix.shape[1]
-    if matrix.dtype.kind != "i" or n <= FEW_ROWS:
+    if matrix.dtype.kind not in "iu" or n <= FEW_ROWS:
         return False
     # The step is odd, so that the sample is not of a few columns.
     places = np.arange(SAMPLED_COSTS) * (matrix.size // SAMPLED_COSTS | 1) % matrix.size
@@ -173,15 +174,8 @@ class Settings:
 
     @classmethod
     @functools.lru_cache(maxsize=256)  # every run asks
-    def for_shape(cls, n: int, m: int, kind: Any = np.int32, narrow: bool = False) -> Settings:
+    def for_shape(cls, n: int, m: int, kind: Any = np.int32, short: bool = False) -> Settings:
         """The settings for so many rows and columns, ``n <= m``, and costs of a dtype.
-
-        Parameters
-        ----------
-        n, m : int
-        kind : dtype
-        narrow : bool
-            Whether costs are known to differ by little (`is_narrow`).
 
         Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks
         have one each. Where the bytes of a level are few, smaller blocks meet sooner at its
@@ -190,8 +184,15 @@ class Settings:
         floats have more levels by it, and take longer (`evidence/buckets.csv`). Of wide costs half
         as many are as many bytes in flight, and small blocks have the registers that these take.
         So have they for the levels of a search, where a large block's threads keep values in
-        memory; but if nearly all time goes to reading, as on narrow ranges, large blocks read more
-        at a time (`evidence/threads.csv`).
+        memory. Large blocks are faster where ranges are short, whose levels are few and wide, and
+        where sides are very long (`evidence/threads.csv`).
+
+        Parameters
+        ----------
+        n, m : int
+        kind : dtype
+        short : bool
+            Whether costs are known to have a short range (`have_short_range`).
         """
         kind = np.dtype(kind)
         loads = 8 if kind.itemsize <= 4 else 4
@@ -204,7 +205,7 @@ class Settings:
         while tile < WARP and 128 * tile < m:
             tile *= 2
         small = n <= FEW_ROWS
-        large = kind.itemsize <= 4 and not small and (m > MANY_LEVELS or narrow)
+        large = kind.itemsize <= 4 and not small and (m > SMALL_BLOCKS or short)
         delta = delta_scaled = 32 if small else 4
         if kind.kind == "i" and n == m:
             delta, delta_scaled = (4, 16) if small else (1, 4)

@@ -27,7 +27,7 @@ from papers.synthesis.assignment.costs import (
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
 from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
-from papers.synthesis.assignment.settings import WARP, Settings, is_narrow
+from papers.synthesis.assignment.settings import WARP, Settings, have_short_range
 
 
 @dataclass
@@ -51,9 +51,9 @@ class State(DeviceState):
     workspace: Workspace | None = None
 
 
-def default_settings(n: int, m: int, kind: Any = np.int32, narrow: bool = False) -> Settings:
+def default_settings(n: int, m: int, kind: Any = np.int32, short: bool = False) -> Settings:
     """`Settings.for_shape` on the selected device."""
-    chosen = Settings.for_shape(n, m, np.dtype(kind), narrow)
+    chosen = Settings.for_shape(n, m, np.dtype(kind), short)
     if device.describe().is_gpu:
         return chosen
     return replace(chosen, blocks=0, threads=WARP, tile=8, loads=2)
@@ -117,8 +117,8 @@ def enqueued(
         return _of_sent(array, maximize, settings, seconds)
     costs = as_they_are(array, maximize, dtype) or prepare(array, maximize, dtype)
     if settings is None:
-        narrow = is_narrow(costs.matrix)
-        settings = default_settings(*costs.shape, costs.dtype, narrow)
+        short = have_short_range(costs.matrix)
+        settings = default_settings(*costs.shape, costs.dtype, short)
     state = State(costs, settings, seconds)
     if costs.size:
         room = workspace(costs, state.settings)
@@ -133,7 +133,8 @@ def _of_sent(
 ) -> State:
     """Copy costs of the host to the device as they are, and go on there."""
     given, room = sending.send(array)
-    state = _of_resident(given, maximize, None, settings, seconds, is_narrow(array))
+    short = settings is None and have_short_range(array)
+    state = _of_resident(given, maximize, None, settings, seconds, short)
     state.costs = replace(state.costs, cost=array)  # the answer's costs are the host's
     sending.keep(room, state, state.workspace)
     return state
@@ -141,16 +142,16 @@ def _of_sent(
 
 def _of_resident(
     given: DeviceMatrix, maximize: bool, dtype: Any, settings: Settings | None,
-    seconds: float | None, narrow: bool = False,
+    seconds: float | None, short: bool = False,
 ) -> State:  # fmt: skip
     """Check costs of the device there, and bring them into working form there.
 
-    Whether they are `narrow` is asked on the host, if they were there.
+    Whether they have a `short` range is known only of costs that were on the host.
     """
     way, shape = plan(given, maximize, dtype), given.working_shape
     matrix: Any = np.empty(0, way.work) if way.moves else given
     costs = Costs(matrix, shape, None, given.turned, way.cost_shift, maximize, 0, way.spread)
-    state = State(costs, settings or default_settings(*shape, way.work, narrow), seconds)
+    state = State(costs, settings or default_settings(*shape, way.work, short), seconds)
     room = workspace(costs, state.settings, owns=way.moves, stream=given.stream)
     _use(state, room)
     try:

@@ -393,5 +393,7 @@ def test_much_shared_memory_is_asked_for(wanted, asked, monkeypatch):
             ("CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES", wanted, Compiled.handle, 3)
         ]
         answer = driver.CUresult.CUDA_ERROR_INVALID_VALUE
-        with pytest.raises(RuntimeError, match=f"refused {wanted} bytes of shared memory"):
+        with pytest.raises(
+            launch.SharedMemoryError, match=f"refused {wanted} bytes of shared memory"
+        ):
             launch._allow_shared(made, wanted)

@@ -200,19 +200,19 @@ def test_the_smallest_problems_are_one_blocks(m, blocks):
 
 
 @pytest.mark.parametrize(
-    ("n", "threads", "narrow", "deltas", "near"),
+    ("n", "threads", "of_short", "deltas", "near"),
     [
         (2048, 256, 256, (4, 16), 0), (2049, 256, 512, (1, 4), 48), (8192, 256, 512, (1, 4), 48),
         (8193, 512, 512, (1, 4), 48),
     ],
 )  # fmt: skip
 def test_large_matrices_have_large_blocks_narrow_buckets_and_marks(
-    n, threads, narrow, deltas, near
+    n, threads, of_short, deltas, near
 ):
     chosen = Settings.for_shape(n, n)
     assert (chosen.threads, chosen.near) == (threads, near)
     assert (chosen.delta, chosen.delta_scaled) == deltas
-    assert replace(chosen, threads=narrow) == Settings.for_shape(n, n, narrow=True)
+    assert replace(chosen, threads=of_short) == Settings.for_shape(n, n, short=True)
     assert Settings.for_shape(n, n, np.int64).threads == 256
 
 
@@ -220,11 +220,18 @@ def test_a_sample_tells_whether_costs_differ_by_little(monkeypatch):
     monkeypatch.setattr(module, "FEW_ROWS", 30)
     g = np.random.default_rng(2)
     low, wide = g.integers(-8, 7, (40, 50)), g.integers(0, 30, (40, 50))
-    for few in (low, low.astype(np.int8), low.T, np.asfortranarray(low), low[:31, ::1]):
-        assert module.is_narrow(few)
+    for few in (
+        low,
+        low.astype(np.int8),
+        (low + 8).astype(np.uint16),
+        low.T,
+        np.asfortranarray(low),
+        low[:31, ::1],
+    ):
+        assert module.have_short_range(few)
     for many in (wide, low + np.arange(50), low * 1.0, low[:30], low[:, :30]):
-        assert not module.is_narrow(many)
-    assert not module.is_narrow(np.where(low > 0, 2**63 - 1, -(2**63)))
+        assert not module.have_short_range(many)
+    assert not module.have_short_range(np.where(low > 0, 2**63 - 1, -(2**63)))
     seen = []
     usual = solver.default_settings
     monkeypatch.setattr(
@@ -232,9 +239,9 @@ def test_a_sample_tells_whether_costs_differ_by_little(monkeypatch):
     )
     for sent in (False, True):  # few costs, and such as go to the device as they are
         monkeypatch.setattr(solver.sending, "LEAST_BYTES", 0 if sent else 1 << 20)
-        for cost, narrow in ((low, True), (wide, False)):
+        for cost, short in ((low, True), (wide, False)):
             solver.upload(cost.astype(np.int32))
-            assert seen.pop() is narrow
+            assert seen.pop() is short
 
 
 @pytest.mark.parametrize(("n", "delta"), [(2048, 32), (2049, 4)])

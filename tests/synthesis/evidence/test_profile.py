@@ -265,7 +265,7 @@ def test_small_blocks_are_used_where_they_were_faster():
     assert (rows.read("threads").groupby(["costs", "n", "seed"])["cost"].agg(np.ptp) == 0).all()
     over = solving.by_threads().set_index(["costs", "n"])["over"].drop(("clustered", 4000))
     for (costs, n), share in over.items():
-        chosen = Settings.for_shape(n, n, narrow=costs == "0.1n").threads
+        chosen = Settings.for_shape(n, n, short=costs == "0.1n").threads
         assert chosen == (256 if share < 1 else 512)
 
 

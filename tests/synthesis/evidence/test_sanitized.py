@@ -55,8 +55,8 @@ def named(kernel):
     return kernel.py_func.__module__, kernel.py_func.__name__
 
 
-def as_on_a_card(n, m, kind, narrow):
-    return replace(Settings.for_shape(n, m, kind, narrow), threads=64, loads=2)
+def as_on_a_card(n, m, kind, short):
+    return replace(Settings.for_shape(n, m, kind, short), threads=64, loads=2)
 
 
 def test_every_kernel_runs_in_every_type(monkeypatch):

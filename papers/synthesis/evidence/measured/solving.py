@@ -255,7 +255,7 @@ def marked_searches() -> Rows:
 
 
 def phase_ends() -> Rows:
-    """Return the microseconds of the two steps behind a search, before and now, and paths turned.
+    """Return the microseconds of the two steps behind a search, before and now.
 
     Means over the phases of one run each.
     """
@@ -298,7 +298,7 @@ def threads() -> Rows:
 
 
 def strips() -> Rows:
-    """Return the times and levels of a run before and after clusters had strips, and the rest."""
+    """Return the times and levels of a run before and after clusters had costs in shared memory."""
     return _before_and_after("strips", BEFORE_STRIPS, WITH_STRIPS)
 
 

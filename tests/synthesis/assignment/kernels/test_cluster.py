@@ -107,3 +107,40 @@ def test_a_card_that_refuses_the_cluster_keeps_the_grid(monkeypatch):
         answer = solver.solve(cost, settings=CLUSTER)
     assert_optimal(cost, answer)
     assert answer.counters["cluster_barriers"] == 0
+
+
+@pytest.mark.parametrize("room", [0, 6000, 10_000])
+def test_a_card_with_less_shared_memory_keeps_the_cluster(room, monkeypatch):
+    """Costs go to the largest strip that it has room for, and stay in the matrix without any."""
+    bound = []
+
+    def refusing(kernel, blocks, threads, *given, shared_bytes=0, **options):
+        if shared_bytes > room:
+            raise launches.SharedMemoryError("the driver refused it")
+        bound.append(shared_bytes)
+        return bind(kernel, blocks, threads, *given, shared_bytes=shared_bytes, **options)
+
+    bind = launches.bind
+    monkeypatch.setattr(launches, "bind", refusing)
+    cost = KINDS["uniform"](np.random.default_rng(3), 40, 65).astype(np.int32)
+    sizes = dict(launches.strips_for(cost.shape, cost.dtype, 4))
+    assert sizes == {"whole": 6400, "narrow": 3200, "nowhere": 0}
+    with device.executing(Executor()):
+        answer = solver.solve(cost, settings=CLUSTER)
+    assert_optimal(cost, answer)
+    assert answer.counters["cluster_barriers"] > 0
+    assert max(bound) == max(size for size in sizes.values() if size <= room)
+
+
+def test_strips_fit_beside_what_else_a_block_has():
+    """Large sides have narrow strips, or none: of floats, and of integers of 64 bits."""
+    for n, m, kind, strip in (
+        (512, 512, np.float64, "whole"), (1024, 1024, np.int32, "narrow"),
+        (1024, 1024, np.int64, "nowhere"), (640, 1000, np.int32, "whole"),
+        (641, 1000, np.int32, "narrow"), (320, 1000, np.float64, "whole"),
+        (321, 1000, np.float64, "nowhere"),
+    ):  # fmt: skip
+        found = launches.strips_for((n, m), np.dtype(kind), 16)
+        assert found[0][0] == strip
+        assert found[-1] == ("nowhere", 0)
+        assert all(size <= launches.STRIP_BYTES for _, size in found)

@@ -109,23 +109,19 @@ PARTS = (
 """A kernel is made with its chunk in it, so that these are made anew."""
 
 
-def narrow_for(shape, kind, blocks):
-    """As `launches.strip_for`, where nothing else than narrow strips fits."""
-    if kind != np.int32:
-        return NOWHERE, 0
-    width = 1 << strips.bits_of(shape[1], blocks)
-    return strips.NARROW, strips.bytes_of(strips.NARROW, shape[0], width, 4)
+def strips_of(*wanted):
+    """`launches.strips_for`, but of the kinds that are wanted alone; without one, none is used."""
+    kinds, usual = (*wanted, strips.NOWHERE), launches.strips_for
+    return lambda *given: [pair for pair in usual(*given) if pair[0] in kinds]
 
-
-NOWHERE = strips.NOWHERE
 
 PATCHED = {
-    "narrow strips of a cluster": ((launches, "strip_for", narrow_for),),
+    "narrow strips of a cluster": ((launches, "strips_for", strips_of(strips.NARROW)),),
     "strips that do not fit a cluster": (
-        (launches, "strip_for", narrow_for),
+        (launches, "strips_for", strips_of(strips.NARROW)),
         (strips, "WIDEST", 5),
     ),
-    "no strips of a cluster": ((launches, "strip_for", lambda *_: (NOWHERE, 0)),),
+    "no strips of a cluster": ((launches, "strips_for", strips_of()),),
     "queue": ((chains, "DEEP", 2),),
     "long fronts of a cluster": ((boxes, "FRONT_CHUNK", 32), (crew, "FRONT_CHUNK", 32)),
     "whole ends of a cluster": ((boxes, "NEVER", 3),),
@@ -137,7 +133,8 @@ PATCHED = {
 LARGER = {
     "many": 12, "groups": 40, "queue": 12, "bids by marks": 40, "searches by marks": 72,
     "parts of a front": 24, "parts of a front by marks": 72,
-    "cluster": 24, "groups of a cluster": 100, "long fronts of a cluster": 100,
+    "cluster": 24, "narrow strips of a cluster": 72, "groups of a cluster": 100,
+    "long fronts of a cluster": 100,
 }  # fmt: skip
 """The longest side, for lists and rows that small matrices do not have."""
 
@@ -146,6 +143,7 @@ LEAST = {
     "parts of a front by marks": 66,
     "groups of a cluster": 66,
     "long fronts of a cluster": 66,
+    "narrow strips of a cluster": 66,
 }
 """The shortest side: two blocks have three tiles of columns, or groups."""
 

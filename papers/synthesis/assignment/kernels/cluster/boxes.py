@@ -21,7 +21,7 @@ from numba import cuda, int32, int64, uint32
 from papers.common.gpu.reductions import FULL_WARP, warp_min_int32, warp_or, warp_rank
 from papers.synthesis.assignment.kernels.arguments import CREW_THREADS, FRONT_CHUNK, NUMBERS
 from papers.synthesis.assignment.kernels.cluster.distributed import load_from_block
-from papers.synthesis.assignment.kernels.cluster.strips import GROUP_BITS, NARROW, WHOLE
+from papers.synthesis.assignment.kernels.cluster.strips import NARROW, WHOLE
 from papers.synthesis.assignment.kernels.grid.reports import MOST
 from papers.synthesis.assignment.kernels.search import (
     farther,
@@ -29,6 +29,9 @@ from papers.synthesis.assignment.kernels.search import (
     least_with,
     nothing_reached,
 )
+
+GROUP_BITS = 5
+"""A group is two to this power columns."""
 
 GROUPS = CREW_THREADS >> GROUP_BITS
 """Groups of a block at most."""

@@ -60,11 +60,7 @@ def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
     )
     started = FRONT_CHUNK if floats else 1
     floors = strips.NARROW_ROWS if strip == strips.NARROW else 1
-    inside, narrow, fill_strip = (
-        strip != strips.NOWHERE,
-        strip == strips.NARROW,
-        strips.fill_with(strip),
-    )
+    narrow, fill_strip = strip == strips.NARROW, strips.fill_with(strip)
 
     @cuda.jit
     def conclude(schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -98,10 +94,9 @@ def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
             cuda.shared.array(MARKS, int32), int32(int32(1 << bits) + strips.PAD),
             costs, cuda.shared.array(floors, int32), cuda.shared.array(1, int32),
         )  # fmt: skip
-        if inside:
-            filled = fill_strip(matrix.cost, crew)  # the first search is behind other barriers
-            if cuda.threadIdx.x == 0:
-                crew.in_strip[0] = int32(filled)
+        filled = fill_strip(matrix.cost, crew)  # the first search is behind other barriers
+        if cuda.threadIdx.x == 0:
+            crew.in_strip[0] = int32(filled)
         status = match_and_repair(
             turn, delta, due, schedule, crew, matrix, duals, matching, lists, tree, front, log
         )

@@ -18,9 +18,6 @@ from numba import cuda, int32, int64, uint16, uint32
 from papers.common.gpu.memory_order import load_once
 from papers.common.gpu.reductions import warp_min_int32
 
-GROUP_BITS = 5
-"""A group is two to this power columns; a block has one at least."""
-
 NOWHERE, WHOLE, NARROW = "nowhere", "whole", "narrow"
 """Where a cluster's search reads costs: in the matrix; in strips, as they are; in 16 bits."""
 
@@ -31,15 +28,10 @@ WIDEST = 2**16 - 1
 """The widest range of a row's costs in a narrow strip."""
 
 NARROW_ROWS, NARROW_COLUMNS = 1024, 64
-"""Rows and columns of a narrow strip at most."""
+"""Rows and columns of a narrow strip at most; costs of 64 bits have none."""
 
 BEGUN = 16
 """Costs that a thread loads before it stores the first of them."""
-
-
-def bits_of(m: int, blocks: int) -> int:
-    """As `boxes.column_bits`, on the host: columns of each of so many blocks, as a power of two."""
-    return max(GROUP_BITS, (-(-m // blocks) - 1).bit_length())
 
 
 def bytes_of(strip: str, n: int, width: int, itemsize: int) -> int:
