@@ -28,6 +28,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         solving.phase_ends,
         solving.threads,
         solving.strips,
+        solving.beside_hylac_strips,
         solving.near_large,
         calls.sending,
         calls.batch_ahead,

@@ -106,17 +106,24 @@ def calls_before_after() -> Rows:
 
 
 def first_call() -> Rows:
-    """Return the seconds of a process' first call: kernels to compile, and kept ones by order."""
+    """Return the seconds of a process' first call: kernels to compile, and kept ones by order.
+
+    A row a call and commit; each commit's times are of a machine of their own.
+    """
     found = read("first_call")
-    of = found.groupby(["kernels", "context", "call"])["seconds"].agg(["median", "min", "max"])
+    key = ["kernels", "context", "call", "code"]
+    of = found.groupby(key)["seconds"].agg(["median", "min", "max"])
     body = []
     for call, words in FIRST_CALLS.items():
-        cells = [words, f"{of.loc[('compiled', ORDERS[0], call), 'median']:.1f}"]
-        for order in ORDERS:
-            middle, least, most = of.loc[("loaded", order, call)]
-            cells.append(f"{middle:.2f} ({least:.2f} to {most:.2f})")
-        body.append(cells)
-    return [["first call", "compiled, s", *(f"loaded, the context {one}" for one in ORDERS)], *body]
+        for code in dict.fromkeys(found["code"]):
+            compiled = of.loc[("compiled", ORDERS[0], call, code), "median"]
+            cells = [words, code, f"{compiled:.1f}"]
+            for order in ORDERS:
+                middle, least, most = of.loc[("loaded", order, call, code)]
+                cells.append(f"{middle:.2f} ({least:.2f} to {most:.2f})")
+            body.append(cells)
+    loaded = (f"loaded, the context {one}" for one in ORDERS)
+    return [["first call", "commit", "compiled, s", *loaded], *body]
 
 
 def first_call_parts() -> Rows:

@@ -302,6 +302,29 @@ def strips() -> Rows:
     return _before_and_after("strips", BEFORE_STRIPS, WITH_STRIPS)
 
 
+def over_hylac() -> pd.DataFrame:
+    """Return medians over the seeds of ours and HyLAC's; ``over``: that of each seed's quotient."""
+    found = read("beside_hylac_strips")
+    found["over"] = found["hylac_ms"] / found["ms"]
+    key, values = ["family", "n", "costs"], ["ms", "levels", "hylac_ms", "over"]
+    return found.groupby(key, sort=False)[values].median().reset_index()
+
+
+def beside_hylac_strips() -> Rows:
+    """Return the times of a run of the present kernels, and of HyLAC in the same half hour."""
+    return rows(
+        over_hylac(),
+        [
+            ("costs", "costs", ""),
+            ("n", "n", ""),
+            ("ours, ms", "ms", ".3g"),
+            ("levels", "levels", ".0f"),
+            ("HyLAC, ms", "hylac_ms", ".3g"),
+            ("over ours", "over", ".3g"),
+        ],
+    )
+
+
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """The widths of buckets in `buckets.csv`, times ``mean / n``."""
 
