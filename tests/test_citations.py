@@ -103,6 +103,39 @@ def test_readme_links_into_results_that_are_there(name):
     assert not re.search("<!-- (results|measured):", text), "generated tables stand in RESULTS.md"
 
 
+def broken_links(page):
+    """The links of a Markdown page that lead to no file of the project, or to no heading there."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.DOTALL)
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        if re.match(r"https?:|mailto:", link):
+            continue
+        there = target.exists() and (
+            not anchor or anchor in anchors_of(target.read_text(encoding="utf-8"))
+        )
+        broken += [] if there else [link]
+    return broken
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted(ROOT.parent.glob("*.md")), *sorted(ROOT.rglob("*.md"))],
+    ids=lambda page: page.relative_to(ROOT.parent).as_posix(),
+)
+def test_every_link_of_a_page_leads_somewhere(page):
+    assert broken_links(page) == []
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A head\n[a](#a-head) [b](#b) [c](page.md#a-head) [d](gone.md) [e](https://x)"
+    )
+    assert broken_links(page) == ["#b", "gone.md"]
+
+
 def stale(name):
     """The lines of a paper's pages that are not what its records and files give."""
     found = []

@@ -2,11 +2,11 @@
 
 ``reproduce readme lopes2019`` (or ``python -m papers.reproduce.report.readme lopes2019``) rewrites
 what stands between ``<!-- results: NAME -->`` and ``<!-- end -->`` in `RESULTS.md` with the rows of
-experiment NAME that come from recorded runs, and makes the page where there is none. In that page
-and in every `README.md` of the paper it fills the numbers in sentences, too, see
-`papers.reproduce.report.values`, and it makes the paper's row of the front page
-(`papers.reproduce.report.front`), which the page repeats at its head, between ``<!-- answer -->``
-and ``<!-- end -->``. A test keeps pages and recorded runs equal.
+experiment NAME that come from recorded runs, and makes the page where there is none. Every other
+page of the paper (``*.md`` in its folder and below) may have such tables, too, and in all of them
+it fills the numbers in sentences, see `papers.reproduce.report.values`. It makes the paper's row of
+the front page (`papers.reproduce.report.front`), which `RESULTS.md` repeats at its head, between
+``<!-- answer -->`` and ``<!-- end -->``. A test keeps pages and recorded runs equal.
 
 Measurements that no recorded run has may lie in files beside a paper's code. Where the paper has a
 module `evidence.measured`, a table between ``<!-- measured: NAME -->`` and ``<!-- end -->`` is made
@@ -150,8 +150,15 @@ def measured_tables(name: str) -> Mapping[str, Callable[[], list[list[str]]]]:
     return importlib.import_module(module).TABLES if found else {}
 
 
-def measured(name: str, table: str) -> str:
+def measured(name: str, table: str, page: str = PAGE) -> str:
     """Return a table that comes from a paper's own files, in Markdown.
+
+    Parameters
+    ----------
+    name, table : str
+        The paper's name and the table's.
+    page : str
+        The page that asks for it, for the message.
 
     Raises
     ------
@@ -162,7 +169,7 @@ def measured(name: str, table: str) -> str:
     if table not in known:
         listed = f"; there are: {', '.join(known)}" if known else ""
         hint = registry.meant(table, known)
-        raise UsageError(f"{name}/{PAGE}: there is no measured table {table!r}{listed}{hint}")
+        raise UsageError(f"{name}/{page}: there is no measured table {table!r}{listed}{hint}")
     return _markdown(known[table]())
 
 
@@ -181,22 +188,28 @@ def filled(name: str) -> str:
 def _results(recorded: _Recorded) -> str:
     path = recorded.folder / PAGE
     text = path.read_text(encoding="utf-8") if path.is_file() else recorded.first()
+    return _made(recorded, PAGE, text)
+
+
+def _made(recorded: _Recorded, page: str, text: str) -> str:
+    """Return a page's text with its blocks and values made anew."""
     begun = {found.start() for mark in (BLOCK, ANSWER) for found in mark.finditer(text)}
     for found in _OPENING.finditer(text):
         if found.start() not in begun:
             raise UsageError(
-                f"{recorded.name}/{PAGE}: {found[0]} lacks its name or its <!-- end -->"
+                f"{recorded.name}/{page}: {found[0]} lacks its name or its <!-- end -->"
             )
 
     def made(found: re.Match[str]) -> str:
         if found["kind"] == "results":
             table = recorded.block(found["name"])
         else:
-            table = measured(recorded.name, found["name"])
+            table = measured(recorded.name, found["name"], page)
         return found["opening"] + table + found["end"]
 
-    told = front.answer(recorded.name)
-    text = ANSWER.sub(lambda found: found[1] + told + found[2], text)
+    if ANSWER.search(text):
+        told = front.answer(recorded.name)
+        text = ANSWER.sub(lambda found: found[1] + told + found[2], text)
     return values.filled(BLOCK.sub(made, text), recorded.table)
 
 
@@ -209,11 +222,13 @@ def pages(name: str) -> dict[Path, str]:
         As `filled`.
     """
     recorded = _Recorded(name)
-    found = {recorded.folder / PAGE: _results(recorded)}
-    for path in sorted(recorded.folder.rglob("README.md")):
+    results = recorded.folder / PAGE
+    found = {results: _results(recorded)}
+    for path in sorted(recorded.folder.rglob("*.md")):
         text = path.read_text(encoding="utf-8")
-        if "<!-- value:" in text:
-            found[path] = values.filled(text, recorded.table)
+        if path != results and ("<!-- value:" in text or _OPENING.search(text)):
+            page = path.relative_to(recorded.folder).as_posix()
+            found[path] = _made(recorded, page, text)
     return found
 
 

@@ -19,7 +19,10 @@ from papers.synthesis.evidence.measured import calls as called
 from papers.synthesis.evidence.measured import graphs, rows, solving
 
 HOME = Path(papers.__file__).parent / "synthesis"
-PAGE = " ".join((HOME / "RESULTS.md").read_text(encoding="utf-8").split())
+PAGE, STEPS = (
+    " ".join((HOME / name).read_text(encoding="utf-8").split())
+    for name in ("RESULTS.md", "STEPS.md")
+)
 PEAK = 3.35e12
 """Bytes a second of an H100's memory, as its maker names them."""
 
@@ -113,8 +116,8 @@ def test_the_page_says_what_a_search_by_one_block_takes_of_the_grid_s_time():
     found = solving.searches()
     ratio = found["dense_ms lists"] / found["dense_ms grid"]
     wide, narrow = (ratio[(found["costs"] == "0.1n") == such] for such in (True, False))
-    assert f"{narrow.min():.2g} to {narrow.max():.2g} of the grid's time" in PAGE
-    assert f"whose fronts are wide, {wide.min():.2g} to {wide.max():.2g}" in PAGE
+    assert f"{narrow.min():.2g} to {narrow.max():.2g} of the grid's time" in STEPS
+    assert f"whose fronts are wide, {wide.min():.2g} to {wide.max():.2g}" in STEPS
     parts = rows.read("by_lists_parts")
     level = parts[(parts["bits"] == 32) & (parts["rows_a_level"] == 40)].set_index("part")["cycles"]
     assert 4500 < level.sum() < 5500
@@ -222,13 +225,13 @@ def test_the_page_says_what_loads_on_their_way_save():
     ratios = solving.beside_hylac()["ratio"].dropna()
     assert len(ratios) == 15
     mean = np.exp(np.log(ratios).mean())
-    assert f"HyLAC is {mean:.2f} in the 15 cells, and the worst {ratios.min():.2f}" in PAGE
+    assert f"HyLAC is {mean:.2f} in the 15 cells, and the worst {ratios.min():.2f}" in STEPS
     times = solving.medians().set_index(["family", "n", "costs"])
     share = (times[f"ms {solving.NOW}"] / times[f"ms {solving.BEFORE}"]).unstack("family")
     large = share["uniform"].dropna().loc[8192:]
-    assert f"{large.min():.2f} to {large.max():.2f} of the time. Below" in PAGE
+    assert f"{large.min():.2f} to {large.max():.2f} of the time. Below" in STEPS
     others = share.drop(columns="uniform").stack()
-    assert f"take {others.min():.2f} to {others.max():.2f} of the time, again" in PAGE
+    assert f"take {others.min():.2f} to {others.max():.2f} of the time, again" in STEPS
 
 
 def test_the_page_says_what_four_rows_in_a_head_and_narrow_buckets_save():
@@ -238,7 +241,7 @@ def test_the_page_says_what_four_rows_in_a_head_and_narrow_buckets_save():
     times = solving.medians("heads").set_index(["family", "n"])
     share = times[f"ms {solving.WITH_HEADS}"] / times[f"ms {solving.BEFORE_HEADS}"]
     uniform = np.exp(np.log(share["uniform"].loc[512:8192]).mean())
-    assert f"take {uniform:.2f} of the time in the geometric mean of those 15 cells" in PAGE
+    assert f"take {uniform:.2f} of the time in the geometric mean of those 15 cells" in STEPS
 
 
 def test_the_page_says_what_faster_searches_by_marks_save():
@@ -252,7 +255,7 @@ def test_the_page_says_what_faster_searches_by_marks_save():
     same = marked.pop((8192, "n"))
     assert 0.99 < same < 1.01
     assert 0.63 < marked.min() < marked.max() < 0.85
-    assert "a run takes a fifth to a third less, but for range n at 8192" in PAGE
+    assert "a run takes a fifth to a third less, but for range n at 8192" in STEPS
 
 
 def test_the_page_says_what_strips_and_the_rest_save():
@@ -265,8 +268,8 @@ def test_the_page_says_what_strips_and_the_rest_save():
     logs = np.log(share["uniform"].loc[512:8192])
     by_order = np.exp(logs.groupby("n").mean())
     said = f"{np.exp(logs.mean()):.2f} of the time in the geometric mean of those 15 cells"
-    assert f"Runs take {said} that have a goal, {by_order[512]:.2f} at n = 512 " in PAGE
-    assert f"and {by_order[1024]:.2f} at 1024" in PAGE
+    assert f"Runs take {said} that have a goal, {by_order[512]:.2f} at n = 512 " in STEPS
+    assert f"and {by_order[1024]:.2f} at 1024" in STEPS
     assert by_order[2048] > 1
 
 
@@ -297,7 +300,7 @@ def test_the_page_says_what_is_left_of_a_phases_end():
     left = found.sum(axis=1).unstack()
     left = left["now"] / left["before"]
     assert 0.5 < left.min() < left.max() < 0.76
-    assert "Half to three quarters of it are left" in PAGE
+    assert "Half to three quarters of it are left" in STEPS
 
 
 def test_the_page_says_where_wide_levels_go_and_what_marks_save_of_them():
@@ -306,7 +309,7 @@ def test_the_page_says_where_wide_levels_go_and_what_marks_save_of_them():
     assert wide["whole_us"] > 0.6 * levels["whole_us"].sum()
     assert 0.63 < wide["costs_us"] / wide["whole_us"] < 0.73
     assert 0.2 < wide["reports_us"] / wide["whole_us"] < 0.27
-    assert "two thirds of it go to their costs and a fifth to the reports" in PAGE
+    assert "two thirds of it go to their costs and a fifth to the reports" in STEPS
     found = rows.read("wide_fronts")
     assert (found.groupby(["costs", "n", "seed"])["cost"].agg(np.ptp) == 0).all()
     times = found.groupby(["costs", "n", "way"])["ms"].median().unstack()
@@ -338,7 +341,7 @@ def test_the_widths_of_buckets_are_those_that_were_fastest():
     assert uniform.between(0.9, 1.1).all()
     assert relaxed["floats"].mean() < 0.55
     assert levels["floats"].mean() > 1.9
-    assert "relax about half of the rows, and their levels are as many within a tenth" in PAGE
+    assert "relax about half of the rows, and their levels are as many within a tenth" in STEPS
     floats = means.loc[("floats", True)].dropna()
     assert floats.idxmin() == f"over {Settings.for_shape(1000, 1000, np.float64).delta}"
 

@@ -1,4 +1,4 @@
-"""The tables of RESULTS.md that come from the files of `papers/synthesis/evidence`.
+"""The tables of STEPS.md and RESULTS.md that come from the files of `papers/synthesis/evidence`.
 
 ``reproduce readme synthesis`` writes them between ``<!-- measured: NAME -->`` and ``<!-- end -->``.
 Each function of `TABLES` reads its files and returns rows of text, the header first.
@@ -44,4 +44,4 @@ TABLES: dict[str, Callable[[], Rows]] = {
         graphs.better_codes,
     )
 }
-"""The tables by the names of their marks, in the order of the page."""
+"""The tables by the names of their marks, in the order of the pages, STEPS.md before RESULTS.md."""
