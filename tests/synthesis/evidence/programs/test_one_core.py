@@ -8,6 +8,7 @@ import pytest
 
 import papers
 from papers.common.model import Instance
+from papers.synthesis.calls.choice import Question, choose
 from papers.synthesis.evidence.programs import one_core
 
 HOME = Path(papers.__file__).parent / "synthesis"
@@ -65,3 +66,30 @@ def test_an_answer_that_is_not_proved_ends_the_program(tmp_path, monkeypatch):
     monkeypatch.setattr(one_core, "INSTANCES", (Instance("uniform", 9, "n"),))
     with pytest.raises(RuntimeError, match="too dear"):
         one_core.main(str(tmp_path / "times.csv"), "1")
+
+
+def test_squares_go_to_one_core_from_where_it_takes_less_than_scipy_s_time():
+    """In the geometric mean of a kind and order; a tenth less, so that noise does not decide."""
+    found = pd.read_csv(HOME / "evidence/one_core_small.csv")
+    found = found[found["family"] != "file"]
+    found["kind"] = np.where(found["family"] == "floats", "float64", "int64")
+    found["over"] = np.log(found["one_core_us"] / found["scipy_us"])
+    over = np.exp(found.groupby(["kind", "n"])["over"].mean())
+    for kind, least in (("int64", 100), ("float64", 144)):
+        means = over[kind]
+        assert means.loc[:least].index[means.loc[:least] < 0.9].tolist() == [least]
+        assert (means.loc[least:] < 0.9).all()
+        for n in (least - 1, least):
+            question = Question("assignment", "square", n, kind)
+            chosen = "scipy" if n < least else "synthesis:one_core"
+            assert choose(question, "cpu").solver == chosen
+    said = dict(zip(*reasons_of_squares(), strict=True))
+    assert f"{over['int64', 100]:.2f} of its time" in said["int"]
+    assert f"{over['float64', 144]:.2f} of SciPy's time" in said["float"]
+
+
+def reasons_of_squares():
+    """The kinds and reasons of the rules that send squares to one core."""
+    rules = pd.read_csv(HOME / "calls/choices.csv")
+    rules = rules[(rules["solver"] == "synthesis:one_core") & (rules["shape"] == "square")]
+    return rules["kinds"], rules["reason"]
