@@ -2,6 +2,7 @@
 
 | step | what it is for |
 | --- | --- |
+| lines are sorted, if a sample says so (`monge`) | products, and distances on a line |
 | rows take their nearest columns in turn | matches nine rows in ten of uniform costs |
 | an auction by scales of eps, each ended while rows are free | structured costs |
 | loose pairs are parted, rows take columns in turn again | an optimum needs eps 0 |
@@ -33,7 +34,7 @@ from papers.synthesis.assignment.costs import (
     finish,
     prepare,
 )
-from papers.synthesis.one_core import steps
+from papers.synthesis.one_core import monge, steps
 
 SCALE_ABOVE = 0.1
 """The costs are scaled if more of the rows are free after the first turns."""
@@ -60,6 +61,9 @@ REPAIRS = 4
 
 AWAY = 2**60
 """No distance of integers comes here: see `papers.synthesis.assignment.costs`."""
+
+SORTED_BELOW = 2**58
+"""Integers: duals of sorted lines add up a range of the costs for each row."""
 
 LOOKED_AT = 2**27
 """Entries of the matrix that are read before the clock is looked at: about a tenth of a second."""
@@ -144,7 +148,7 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     n = costs.shape[0]
     free = np.arange(n, dtype=np.int64)
     state.column[:], state.row[:], state.v[:] = -1, -1, 0
-    counts = ("bids", "scales", "left_free", "repairs", "scans", "restarts")
+    counts = ("sorted", "bids", "scales", "left_free", "repairs", "scans", "restarts")
     state.counters = dict.fromkeys(counts, 0)
     left = _begin(state, free, deadline)
     if not _end(state, free, left, deadline):
@@ -167,9 +171,10 @@ def _begin(state: State, free: np.ndarray, deadline: Deadline) -> int:
     n, m = costs.shape
     matrix, v, column, row = costs.matrix, state.v, state.column, state.row
     top = largest(costs.dual)
-    if n and n == m:
+    left = _sort(state, free) if n and n == m else n
+    if n and n == m and not counts["sorted"]:
         steps.column_minima(matrix, v, top)
-    left, counts["bids"] = steps.take_in_turn(matrix, v, column, row, free, n, 4 * n, top)
+    left, counts["bids"] = steps.take_in_turn(matrix, v, column, row, free, left, 4 * n, top)
     if n == m and left > SCALE_ABOVE * n:
         _scale(state, free, deadline)
         left = steps.keep_tight(matrix, v, state.u, column, row, free, costs.loose, top)
@@ -177,6 +182,23 @@ def _begin(state: State, free: np.ndarray, deadline: Deadline) -> int:
         counts["bids"] += bids
     counts["left_free"] = left
     return left
+
+
+def _sort(state: State, free: np.ndarray) -> int:
+    """Match by sorting where that leaves few rows free; the number of those, else all."""
+    costs, n = state.costs, state.costs.shape[0]
+    whole = costs.dual.kind == "i"
+    if (whole and n * costs.spread >= SORTED_BELOW) or not monge.looks_sortable(costs.matrix):
+        return n
+    monge.match_sorted(costs.matrix, state.v, state.column, state.row)
+    pairs = state.u, state.column, state.row, free
+    left = int(steps.keep_tight(costs.matrix, state.v, *pairs, costs.loose, largest(costs.dual)))
+    if left <= SCALE_ABOVE * n:
+        state.counters["sorted"] = 1
+        return left
+    free[:] = np.arange(n)
+    state.column[:], state.row[:], state.v[:] = -1, -1, 0
+    return n
 
 
 def _end(state: State, free: np.ndarray, left: int, deadline: Deadline) -> bool:
@@ -268,7 +290,8 @@ def _scale(state: State, free: np.ndarray, deadline: Deadline) -> None:
 def download(state: State) -> Assignment:
     """Return the assignment with its duals.
 
-    Its counters: ``bids``, ``scales``, ``left_free`` (rows that the paths began with),
+    Its counters: ``sorted`` (1 if sorted lines were the start), ``bids``, ``scales``,
+    ``left_free`` (rows that the paths began with),
     ``repairs``, ``scans`` (rows that paths have looked at), ``restarts`` (1 if paths alone have
     matched all rows in the end).
 
