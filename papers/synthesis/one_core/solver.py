@@ -172,6 +172,7 @@ def _begin(state: State, free: np.ndarray, deadline: Deadline) -> int:
     matrix, v, column, row = costs.matrix, state.v, state.column, state.row
     top = largest(costs.dual)
     left = _sort(state, free) if n and n == m else n
+    deadline.check(f"{n - left} rows of {n}", reached=counts)
     if n and n == m and not counts["sorted"]:
         steps.column_minima(matrix, v, top)
     left, counts["bids"] = steps.take_in_turn(matrix, v, column, row, free, left, 4 * n, top)

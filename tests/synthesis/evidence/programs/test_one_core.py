@@ -52,7 +52,7 @@ def test_what_vectors_save(table):
 
 
 def test_the_table_is_made_by_the_program(tmp_path, monkeypatch):
-    monkeypatch.setattr(one_core, "INSTANCES", (Instance("structured", 40, "product", seed=7),))
+    monkeypatch.setattr(one_core, "INSTANCES", (Instance("structured", 40, "lowrank", seed=7),))
     one_core.main(str(tmp_path / "times.csv"), "1")
     (row,) = pd.read_csv(tmp_path / "times.csv").to_dict("records")
     assert row["one_core_ms"] > 0
