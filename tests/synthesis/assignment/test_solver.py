@@ -295,7 +295,7 @@ def test_marks_are_those_within_the_threshold():
 
 def test_few_marks_are_not_used(monkeypatch):
     """Three a row are not worth it by default: the bids of `look_at_nothing` are not made."""
-    monkeypatch.setattr(chains, "marked_with", lambda loads: look_at_nothing)
+    monkeypatch.setattr(chains, "look_at_marked", look_at_nothing)
     assert integers.assign_with(5, False, 1) is integers.assign_with(5, False, 1)  # made of it
     cost = KINDS["uniform"](np.random.default_rng(2), 70, 70)
     settings = Settings(**MARKS | {"loads": 5, "near_least": 16}, blocks=3)
@@ -305,14 +305,14 @@ def test_few_marks_are_not_used(monkeypatch):
 
 
 @cuda.jit(device=True)
-def look_at_nothing(shape, matrix, held, row, turn, power):
+def look_at_nothing(shape, matrix, held, row, start, power):
     raise AssertionError
 
 
 @pytest.mark.parametrize(("kind", "used"), [("two values", False), ("uniform", True)])
 def test_many_marks_are_not_used(kind, used, monkeypatch):
     """Of two values half the pairs are near: no bid goes by marks. Of few marks each does."""
-    monkeypatch.setattr(chains, "marked_with", lambda loads: look_at_nothing)
+    monkeypatch.setattr(chains, "look_at_marked", look_at_nothing)
     cost, made = KINDS[kind](np.random.default_rng(2), 70, 70), integers.assign_with(3, False, 1)
     settings = Settings(**MARKS | {"loads": 3}, blocks=3)
     assert made is integers.assign_with(3, False, 1)  # nobody else has three loads

@@ -327,8 +327,8 @@ FAULTS = {
         chains, "nearest_with", "cuda.syncthreads()", "pass", "uniform", "groups",
     ),
     "one warp goes on with the row of the step before": (
-        chains, "chains_with", "halted[0] = word\n            cuda.syncthreads()",
-        "halted[0] = word", "uniform", "groups",
+        chains, "chains_with", "block[HALTED] = word\n            cuda.syncthreads()",
+        "block[HALTED] = word", "uniform", "groups",
     ),
     "two groups take one row that waits": (
         chains, "next_row", "cuda.atomic.add(log.words, NEXT, 1)",
@@ -379,7 +379,7 @@ FAULTS = {
         "uniform", "searches by marks",
     ),
     "a bid takes what is marked for all that is near": (
-        chains, "nearest_with", "second > matrix.bound[uint32(max(row, int32(0)))]", "False",
+        chains, "nearest_with", "second > bound", "False",
         "uniform", "bids by marks",
     ),
     "a level of a cluster begins before all have told": (

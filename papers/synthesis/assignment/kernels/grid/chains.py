@@ -68,7 +68,6 @@ from papers.synthesis.assignment.kernels.rows import (
     column_at,
     first_tile,
     group_of,
-    place_of,
     two_of_warp_with,
 )
 from papers.synthesis.assignment.kernels.team import meet_in_grid, thread_of, threads_of
@@ -80,6 +79,12 @@ from papers.synthesis.assignment.kernels.words import (
     place_for,
     prepare_turn,
 )
+
+WORDS = 4
+"""Words of marks that a thread reads at a time."""
+
+HALTED, BUSY = 0, 1
+"""Words of a block (``sums``): why its chains are to end, and how many of its groups have a row."""
 
 TRIES = 4
 """Swaps that a bid tries before its row looks at all columns again."""
@@ -105,93 +110,125 @@ def log_group(shape, loads):
     return power
 
 
+@cuda.jit(device=True)
+def place_here(tile, start, tiles, turned, owner):
+    """The place of a thread's column in its row's order (`rows.place_of`).
+
+    Parameters
+    ----------
+    tile, start, tiles : int32
+        The column's tile, the row's first one, and all tiles.
+    turned : int32
+        The place within a tile, the same in all tiles of a thread whose columns are one lane's.
+    owner : int32
+        The column's row.
+    """
+    tile = int32(tile - start)
+    if tile < 0:
+        tile = int32(tile + tiles)
+    place = int32(int32(tile << 5) | turned)
+    if owner >= 0:
+        place = int32(place | TAKEN)
+    return place
+
+
 def all_with(loads: int) -> Any:
     """Make `look_at_all` with so many loads in flight a thread."""
 
     @cuda.jit(device=True)
-    def look_at_all(shape, matrix, held, row, turn, power):
+    def look_at_all(shape, matrix, held, row, start, power):
         """Find the nearest of all columns that are the thread's; as `two_nearest`."""
         costs = cuda.local.array(loads, matrix.cost.dtype)
         values = cuda.local.array(loads, shape.firsts.dtype)
         owners = cuda.local.array(loads, int32)
         thread = cuda.threadIdx.x
-        lane, warp = int32(thread & 31), int32(thread >> 5)
-        warps = int32(1 << power)
+        lane, warps = int32(thread & 31), int32(1 << power)
         m, tiles = shape.m, int32((shape.m + 31) >> 5)
         first, second, place = matrix.top, matrix.top, int32(NOWHERE)
         owner, v = int32(NO_ROW), matrix.zero
-        begin, start = int64(row) * m, first_tile(row, turn, m)
-        for tile in range(warp & (warps - 1), tiles, int32(warps * loads)):
+        begin, turned = int64(row) * m, int32(int32(lane - row) & 31)
+        tile = int32(int32(thread >> 5) & int32(warps - 1))
+        while tile < tiles:  # a range with such a step would begin with a division
             # Nothing is asked between the loads, so that all of them are on their way at once:
             # what lies beyond the end looks at the last column, and is passed over below.
             for k in range(loads):
-                here = min(int32(tile + int32(k * warps)), int32(tiles - 1))
-                column = column_at(int32((here << 5) + lane), row, start, m)
+                column = int32(int32(int32(tile + int32(k * warps)) << 5) + lane)
                 column = min(column, int32(m - 1))
                 costs[k] = load_ahead(matrix.cost, begin + column)
                 owner_now, values[k] = load_pair(held, int32(2 * column), matrix.top)
                 owners[k] = int32(owner_now)
             for k in range(loads):
                 here = int32(tile + int32(k * warps))
-                where = int32((here << 5) + lane)
-                if here < tiles and column_at(where, row, start, m) < m:
+                if int32(int32(here << 5) + lane) < m:
                     value = costs[k] - values[k]
-                    if owners[k] >= 0:
-                        where = int32(where | TAKEN)
+                    where = place_here(here, start, tiles, turned, owners[k])
+                    second = min(second, max(first, value))
                     if value < first or (value == first and where < place):
-                        second, first, place = first, value, where
-                        owner, v = owners[k], values[k]
-                    elif value < second:
-                        second = value
+                        first, place, owner, v = value, where, owners[k], values[k]
+            tile = int32(tile + int32(loads * warps))
         return first, second, place, owner, v
 
     return look_at_all
 
 
-def marked_with(loads: int) -> Any:
-    """Make `look_at_marked` with so many loads in flight a thread."""
+@cuda.jit(device=True)
+def look_at_marked(shape, matrix, held, row, start, power):
+    """As `look_at_all`, of marked pairs (`near`): a thread has words of the row.
 
-    @cuda.jit(device=True)
-    def look_at_marked(shape, matrix, held, row, turn, power):
-        """As `look_at_all`, of marked pairs (`near`): a thread has words of the row."""
-        words = cuda.local.array(loads, int32)
-        m, tiles = shape.m, int32((shape.m + 31) >> 5)
-        width = int32(32 << power)
-        first, second, place = matrix.top, matrix.top, int32(NOWHERE)
-        owner, v = int32(NO_ROW), matrix.zero
-        begin, start = int64(row) * m, first_tile(row, turn, m)
-        marks, last = int64(row) * tiles, int32(tiles - 1)
-        for tile in range(int32(cuda.threadIdx.x & int32(width - 1)), tiles, int32(width * loads)):
-            for k in range(loads):
-                here = min(int32(tile + int32(k * width)), last)
-                words[k] = load_relaxed(matrix.near, marks + here)  # written in this launch
-            for k in range(loads):
-                here = int32(tile + int32(k * width))
-                near = int64(words[k]) & FULL_WARP
-                if here >= tiles:
-                    near = int64(0)
-                while near != 0:
-                    column = int32((here << 5) + int32(cuda.ffs(near) - 1))
-                    near &= near - 1
-                    cost = matrix.cost[begin + column]
-                    owner_now, v_now = load_pair(held, int32(2 * column), matrix.top)
-                    value, where = cost - v_now, place_of(column, row, start, m)
-                    if int32(owner_now) >= 0:
-                        where = int32(where | TAKEN)
+    Of each of `WORDS` words a marked pair is on its way while the others are.
+    """
+    words = cuda.local.array(WORDS, int64)
+    costs = cuda.local.array(WORDS, matrix.cost.dtype)
+    values = cuda.local.array(WORDS, shape.firsts.dtype)
+    owners = cuda.local.array(WORDS, int32)
+    lanes = cuda.local.array(WORDS, int32)
+    m, tiles = shape.m, int32((shape.m + 31) >> 5)
+    width = int32(32 << power)
+    first, second, place = matrix.top, matrix.top, int32(NOWHERE)
+    owner, v = int32(NO_ROW), matrix.zero
+    begin = int64(row) * m
+    marks, last = int64(row) * tiles, int32(tiles - 1)
+    tile = int32(int32(cuda.threadIdx.x) & int32(width - 1))
+    while tile < tiles:
+        for k in range(WORDS):
+            here = min(int32(tile + int32(k * width)), last)
+            words[k] = load_relaxed(matrix.near, marks + here)  # written in this launch
+        left = int64(0)
+        for k in range(WORDS):
+            if int32(tile + int32(k * width)) >= tiles:
+                words[k] = 0
+            words[k] &= FULL_WARP
+            left |= words[k]
+        while left != 0:
+            left = int64(0)
+            for k in range(WORDS):
+                lanes[k] = -1
+                if words[k] != 0:
+                    lanes[k] = int32(cuda.ffs(words[k]) - 1)
+                    words[k] &= words[k] - 1
+                    left |= words[k]
+                    column = int32(int32(int32(tile + int32(k * width)) << 5) + lanes[k])
+                    costs[k] = matrix.cost[begin + column]
+                    owner_now, values[k] = load_pair(held, int32(2 * column), matrix.top)
+                    owners[k] = int32(owner_now)
+            for k in range(WORDS):
+                if lanes[k] >= 0:
+                    value = costs[k] - values[k]
+                    turned = int32(int32(lanes[k] - row) & 31)
+                    where = place_here(
+                        int32(tile + int32(k * width)), start, tiles, turned, owners[k]
+                    )
+                    second = min(second, max(first, value))
                     if value < first or (value == first and where < place):
-                        second, first, place = first, value, where
-                        owner, v = int32(owner_now), v_now
-                    elif value < second:
-                        second = value
-        return first, second, place, owner, v
-
-    return look_at_marked
+                        first, place, owner, v = value, where, owners[k], values[k]
+        tile = int32(tile + int32(WORDS * width))
+    return first, second, place, owner, v
 
 
 def nearest_with(loads: int, floats: bool, marks: bool) -> Any:
     """Make `two_nearest` with so many loads in flight a thread, by marks or without."""
     two_of_warp = two_of_warp_with(floats)
-    look_at_all, look_at_marked = all_with(loads), marked_with(loads)
+    look_at_all = all_with(loads)
 
     @cuda.jit(device=True)
     def two_of_group(first, place, second, shape, power):
@@ -211,7 +248,7 @@ def nearest_with(loads: int, floats: bool, marks: bool) -> Any:
         return first, place, second
 
     @cuda.jit(device=True)
-    def two_nearest(shape, matrix, held, row, turn, power):
+    def two_nearest(shape, matrix, held, row, start, power):
         """As `rows.two_least`, of columns that change meanwhile.
 
         All threads of a block call it, those of a group with one row, or with NO_ROW; a barrier of
@@ -231,15 +268,18 @@ def nearest_with(loads: int, floats: bool, marks: bool) -> Any:
         first, second, place = matrix.top, matrix.top, int32(NOWHERE)
         owner, v, own, looks = int32(NO_ROW), matrix.zero, int32(NOWHERE), row >= 0
         if marks and shape.marked[MARKED] != 0:
+            bound = matrix.bound[uint32(max(row, int32(0)))]  # on its way beside the words
             if looks:
-                first, second, own, owner, v = look_at_marked(shape, matrix, held, row, turn, power)
+                first, second, own, owner, v = look_at_marked(
+                    shape, matrix, held, row, start, power
+                )
             first, place, second = two_of_group(first, own, second, shape, power)
-            looks = looks and second > matrix.bound[uint32(max(row, int32(0)))]
+            looks = looks and second > bound
             if cuda.syncthreads_or(int32(looks)) == 0:
                 return first, second, place, own == place and place != NOWHERE, owner, v
         least, at, beside = first, place, second
         if looks:
-            least, beside, own, owner, v = look_at_all(shape, matrix, held, row, turn, power)
+            least, beside, own, owner, v = look_at_all(shape, matrix, held, row, start, power)
         least, at, beside = two_of_group(least, own, beside, shape, power)
         if looks:
             first, place, second = least, at, beside
@@ -282,14 +322,17 @@ def bid(row, column, lowered, owner, v, opening, held):
 
 
 @cuda.jit(device=True)
-def next_row(free, half, lists, log):
+def next_row(free, half, waits, lists, log):
     """Take the row that has waited longest; NO_ROW if none waits, or its place is empty yet."""
-    waiting = load_relaxed_anywhere(log.words, LAST)
-    if load_relaxed_anywhere(log.words, NEXT) >= waiting:
-        return int32(NO_ROW)
+    if waits:  # rows come behind the list, and nobody may ask for one before it has come
+        waiting = load_relaxed_anywhere(log.words, LAST)
+        if load_relaxed_anywhere(log.words, NEXT) >= waiting:
+            return int32(NO_ROW)
     place = cuda.atomic.add(log.words, NEXT, 1)
     if place < free:
         return lists.rows[half + place]
+    if not waits:
+        return int32(NO_ROW)
     ring = int32(lists.column.size)
     return int32(cuda.atomic.exch(lists.column, int32((place - free) % ring), NO_ROW))
 
@@ -297,7 +340,7 @@ def next_row(free, half, lists, log):
 @cuda.jit(device=True)
 def turn_of(row, free, half, lists, log):
     """Let a row wait behind all others and take the one in front; the row itself if none waits."""
-    other = next_row(free, half, lists, log)
+    other = next_row(free, half, True, lists, log)
     if other < 0:
         return row
     ring = int32(lists.column.size)
@@ -371,12 +414,15 @@ def follow(row, won, owner, unchanged, stop, waits, free, half, lists, log):
     """The row that a group goes on with, after a bid for a row."""
     if won and owner >= 0:
         return turn_of(owner, free, half, lists, log) if waits else owner
+    left = int32(stop + 1)
     if won:
-        if cuda.atomic.add(log.words, LEFT, -1) - 1 <= stop:
-            store_relaxed_anywhere(log.words, HALT, int32(ENOUGH))
+        left = int32(cuda.atomic.add(log.words, LEFT, -1) - 1)
     elif not unchanged:
         return int32(row)  # the column's dual has fallen meanwhile: look again
-    return next_row(free, half, lists, log)
+    other = next_row(free, half, waits, lists, log)  # asked for while `left` is on its way
+    if left <= stop:
+        store_relaxed_anywhere(log.words, HALT, int32(ENOUGH))
+    return other
 
 
 def chains_with(loads: int, floats: bool, marks: bool) -> Any:
@@ -408,7 +454,7 @@ def chains_with(loads: int, floats: bool, marks: bool) -> Any:
         thread = int32(cuda.threadIdx.x)
         mine, here = int32((thread >> 5) >> power), int32((cuda.blockDim.x >> 5) >> power)
         half = int32((turn & 1) * shape.n)
-        current, halted = shape.offsets, shape.sums
+        current, block = shape.offsets, shape.sums
         if thread < here:  # the rows of the block's groups
             first_place = int32(shape.block * here + thread)
             current[uint32(thread)] = NO_ROW
@@ -416,28 +462,27 @@ def chains_with(loads: int, floats: bool, marks: bool) -> Any:
                 current[uint32(thread)] = lists.rows[half + first_place]
         before, made = free, int64(0)
         if thread == 0:
-            halted[0] = 0
+            block[HALTED] = 0
+            block[BUSY] = max(int32(0), min(here, int32(free - shape.block * here)))
         cuda.syncthreads()
         done = int32(0)
         while done < bids:
-            busy = int32(0)
-            for k in range(here):
-                busy = int32(busy + int32(current[uint32(k)] >= 0))
-            if busy == 0 or halted[0] != 0:
+            busy = block[BUSY]
+            if busy == 0 or block[HALTED] != 0:
                 break
             row = current[uint32(mine)]
+            start = first_tile(max(row, int32(0)), int32(turn + done), shape.m)
             word, left = int32(0), int32(0)
             if thread == 0:  # on their way together with the costs
                 word = load_relaxed_anywhere(log.words, HALT)
                 left = load_relaxed_anywhere(log.words, LEFT)
             first, second, place, has_seen, owner, v = two_nearest(
-                shape, matrix, front.held, row, int32(turn + done), power
+                shape, matrix, front.held, row, start, power
             )
             if row >= 0:
+                following = row
                 if has_seen:
-                    column = column_at(
-                        place, row, first_tile(row, int32(turn + done), shape.m), shape.m
-                    )
+                    column = column_at(place, row, start, shape.m)
                     fall = mean
                     if second < matrix.top:
                         fall = second - first
@@ -446,17 +491,21 @@ def chains_with(loads: int, floats: bool, marks: bool) -> Any:
                     if won:
                         duals.u[row] = first + fall + eps
                     # Where nothing has changed, another row has the column for the same dual.
-                    current[uint32(mine)] = follow(
+                    following = follow(
                         row, won, last, last == owner and met == v, stop, waits, free, half,
                         lists, log,
                     )  # fmt: skip
                 elif place == NOWHERE and thread & int32((32 << power) - 1) == 0:
-                    current[uint32(mine)] = next_row(free, half, lists, log)  # no pair is allowed
+                    following = next_row(free, half, waits, lists, log)  # no pair is allowed
+                if following != row:
+                    current[uint32(mine)] = following
+                    if following < 0:
+                        cuda.atomic.add(block, BUSY, -1)
             done = int32(done + 1)
             if thread == 0:
                 made += busy
                 before = halt_in_time(done, period, before, left, due, schedule, log)
-                halted[0] = word
+                block[HALTED] = word
             cuda.syncthreads()
         if thread == 0:
             cuda.atomic.add(log.totals, BIDS, made)
