@@ -39,6 +39,9 @@ SMALL_BLOCKS = 8192
 """The longest side whose blocks have 256 threads; at n = 20,000 those of 512 are faster
 (`evidence/threads.csv`)."""
 
+POWERS = ("threads", "warps_a_row", "warps_marked", "tile")
+"""Settings that are powers of two."""
+
 SAMPLED_COSTS = 1024
 """Costs that `have_short_range` looks at."""
 
@@ -118,6 +121,9 @@ class Settings:
         costs while those suffice (`kernels.grid.near`); 0: it reads all.
     near_least : int
         Marked pairs a row, in the mean, without which no mark is used.
+    warps_marked : int
+        Warps that look for one row's bid by marks where the auction opens, a power of two, and no
+        more than `warps_a_row`.
     cluster : int
         Blocks of the cluster that makes a grid's phases, in a launch of its own
         (`kernels.cluster`); 0: the grid makes them. Cards without clusters ignore it.
@@ -150,19 +156,20 @@ class Settings:
     loads: int = 8
     near: int = 0
     near_least: int = 16
+    warps_marked: int = 4
     cluster: int = 0
 
     def __post_init__(self) -> None:
         least = {"divisor": 2, "lifts": 1, "stall_rounds": 1, "sampled_rows": 1, "threads": WARP,
-                 "warps_a_row": 1, "tile": 1, "loads": 1}  # fmt: skip
-        most = {"threads": LARGEST_BLOCK, "warps_a_row": WARP, "tile": WARP, "loads": 32,
-                "cluster": MOST_BLOCKS}  # fmt: skip
+                 "warps_a_row": 1, "warps_marked": 1, "tile": 1, "loads": 1}  # fmt: skip
+        most = {"threads": LARGEST_BLOCK, "warps_a_row": WARP, "warps_marked": WARP, "tile": WARP,
+                "loads": 32, "cluster": MOST_BLOCKS}  # fmt: skip
         for name, value in vars(self).items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool):
                 raise ValueError(f"{name}={value!r} is no whole number")
             if not least.get(name, 0) <= value <= most.get(name, 1_000_000):
                 raise ValueError(f"{name}={value} is out of range")
-            if name in ("threads", "warps_a_row", "tile") and int(value).bit_count() != 1:
+            if name in POWERS and int(value).bit_count() != 1:
                 raise ValueError(f"{name}={value} is no power of two")
         if self.near and self.tile != WARP:
             raise ValueError(f"near={self.near} asks for a tile of {WARP} columns")
@@ -217,5 +224,6 @@ class Settings:
             delta_scaled=delta_scaled,
             loads=loads,
             near=0 if tile < WARP else NEAR_OF_LARGE if m > LARGE else NEAR,
+            warps_marked=4 if short else 1,
             cluster=16 if m <= CLUSTERED else 0,
         )

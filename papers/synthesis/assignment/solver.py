@@ -266,8 +266,7 @@ def barriers(
         Whether a cluster ended the run.
     """
     return (
-        2
-        + (2 * counts["rounds"] if alone else 4 * counts["auctions"])
+        (1 + 2 * counts["rounds"] if alone else max(1, 4 * counts["auctions"]))
         + (3 if square else 1) * (counts["rescalings"] - lifts)
         + (1 + (counts["rescalings"] > lifts + 1) if marks else 0)
         + barriers_of_phases(counts, lifts, ended)

@@ -212,7 +212,9 @@ def test_large_matrices_have_large_blocks_narrow_buckets_and_marks(
     chosen = Settings.for_shape(n, n)
     assert (chosen.threads, chosen.near) == (threads, near)
     assert (chosen.delta, chosen.delta_scaled) == deltas
-    assert replace(chosen, threads=of_short) == Settings.for_shape(n, n, short=True)
+    short = Settings.for_shape(n, n, short=True)
+    assert replace(chosen, threads=of_short, warps_marked=4) == short
+    assert chosen.warps_marked == 1
     assert Settings.for_shape(n, n, np.int64).threads == 256
 
 
@@ -270,7 +272,8 @@ def test_by_marks_every_kind_is_solved_and_proved(kind, blocks, scale_above):
     """Two blocks have two tiles of 100 columns each and search by marks; of four only bids do."""
     g = np.random.default_rng([blocks, len(kind)])
     cost = KINDS[kind](g, *(100, 100) if scale_above == 80 else (70, 100))
-    settings = Settings(**MARKS, blocks=blocks, scale_above=scale_above)
+    warps = 1 if blocks == 4 else 2
+    settings = Settings(**MARKS, blocks=blocks, scale_above=scale_above, warps_marked=warps)
     answer = solver.solve(cost, settings=settings)
     assert_optimal(cost, answer)
     assert 0 < answer.counters["near"] < cost.size

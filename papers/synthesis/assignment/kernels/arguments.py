@@ -168,6 +168,7 @@ class Schedule(NamedTuple):
     lifts: Int32
     near: Int32
     near_least: Int32
+    warps_marked: Int32
     cluster: Int32
 
 

@@ -1,8 +1,9 @@
 """The launch: the reference's schedule, stage by stage; `integers` and `floats` make kernels of it.
 
 A team solves the problem: the blocks of a grid, or one block (`team`).
-Between two stages that hand on data stands a barrier of the team: 2 for the start, 2 a round of one
-block or 4 an auction of a grid (`grid.chains`), 3 a rescaling (a rectangle: 1), 1 before the phases
+Between two stages that hand on data stands a barrier of the team: 1 for the start, 2 a round of one
+block or 4 an auction of a grid (`grid.chains`; the first of the opening one is the start's), 3 a
+rescaling (a rectangle: 1), 1 before the phases
 and 4 a phase (a cluster: 3), 4 a lift of floats; and between two levels of a search one of a block,
 or of a grid the exchange of reports (`grid.reports`).
 
@@ -92,7 +93,11 @@ FOREVER = 2**62
 
 @cuda.jit(device=True)
 def clear(shape, matrix, duals, matching, tree, front, log):
-    """The state before a run, whatever the last one left.  A barrier has to follow."""
+    """The state before a run, whatever the last one left.
+
+    The first pass over the rows follows without a barrier, and reads none of it but words that the
+    same thread has written.
+    """
     for i in range(thread_of(shape), shape.n, threads_of(shape)):
         matching.column[i] = -1
         tree.row_claim[i] = 0
@@ -130,9 +135,9 @@ def mark_nothing(wanted, mean, schedule, shape, matrix, duals, log):
 
 
 def scales_with(
-    rescale: Any, auction: Any, sum_of_sample: Any, divide: Any, meet: Any, mark: Any
+    rescale: Any, begin: Any, auction: Any, sum_of_sample: Any, divide: Any, meet: Any, mark: Any
 ) -> Any:
-    """Make `start_and_scales`."""
+    """Make `start_and_scales`; `begin` prepares the auction that opens."""
 
     @cuda.jit(device=True)
     def start_and_scales(due, schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -159,6 +164,8 @@ def scales_with(
             )
             if stage == 0:
                 sum_of_sample(matrix.zero, shape, matrix, duals, log.levels)
+                # A thread pairs the columns whose duals it has raised: no barrier between.
+                begin(free_rows(log, turn), shape, matrix, duals, matching, lists, front, log)
                 meet()
                 mean = divide(log.levels[SUM], max(int64(log.levels[NUMBER]), int64(1)))
                 for _ in range(shape.shift):
@@ -278,11 +285,14 @@ def solve_with(
     least_in_columns = columns.least_with(2 * loads)
     new_row_duals = rounds.row_duals_with(rows.least_with(2 * loads, floats), 2 * loads)
     if alone:
+        begin = rounds.begin_rounds
         auction = rounds.rounds_with(rounds.bids_with(two_least, loads), meet)
     else:
+        begin = chains.begin_chains
         auction = chains.chains_with(loads, floats, marks >= near.BIDS)
     start_and_scales = scales_with(
         rounds.rescale_with(new_row_duals, least_in_columns, meet),
+        begin,
         auction,
         columns.sum_with(scaled),
         divide,
@@ -304,7 +314,6 @@ def solve_with(
         clear(shape, matrix, duals, matching, tree, front, log)
         if not alone:
             reports.clear_reports(shape, matrix, front)
-        meet()
         turn, delta = start_and_scales(
             due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )

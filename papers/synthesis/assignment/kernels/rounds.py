@@ -6,6 +6,7 @@ from typing import Any
 
 from numba import cuda, int32, int64
 
+from papers.common.gpu.memory_order import store_relaxed_anywhere
 from papers.synthesis.assignment.kernels.arguments import BIDS, FREE, RESCALINGS, ROUNDS
 from papers.synthesis.assignment.kernels.columns import FREE_ONLY, fill, raise_free_columns
 from papers.synthesis.assignment.kernels.rows import (
@@ -16,7 +17,7 @@ from papers.synthesis.assignment.kernels.rows import (
     log_warps,
     row_dual,
 )
-from papers.synthesis.assignment.kernels.team import threads_of
+from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import (
     count,
     free_rows,
@@ -92,6 +93,11 @@ def take_bids(turn, free, shape, matrix, duals, matching, lists, tree, log):
             lists.rows[other + place] = stays
 
 
+@cuda.jit(device=True)
+def begin_rounds(free, shape, matrix, duals, matching, lists, front, log):
+    """Rounds need no preparation: it stands where a grid has `chains.begin_chains`."""
+
+
 def rounds_with(make_bids: Any, meet: Any) -> Any:
     """Make `rounds` from `make_bids` and the team's barrier."""
 
@@ -142,7 +148,9 @@ def row_duals_with(least_of_row: Any, loads: int) -> Any:
     ):
         """Row duals from the column duals; pairs with a larger slack than eps go.
 
-        A pair that stays lends its row the dual that makes it tight (unless `keep_all`, of floats:
+        Without duals v nobody has a column yet, and all rows are free, in their order: nothing that
+        was cleared is read then. A pair that stays lends its row the dual that makes it tight
+        (unless `keep_all`, of floats:
         there the least dual stays, and loose pairs are counted in ``totals[loose_at]``).
         Rows that are free make the list of the next turn.
 
@@ -159,7 +167,9 @@ def row_duals_with(least_of_row: Any, loads: int) -> Any:
             least = least_of_row(v_counts, shape, matrix, duals.v, row, power)
             if row >= 0 and leads(power):
                 dual = row_dual(least, matrix.top)
-                column = matching.column[row]
+                column = int32(-1)
+                if v_counts:
+                    column = matching.column[row]
                 if column >= 0:
                     tight = matrix.cost[int64(row) * shape.m + column] - duals.v[column]
                     if tight - dual <= eps:
@@ -173,7 +183,9 @@ def row_duals_with(least_of_row: Any, loads: int) -> Any:
                         column = int32(-1)
                 duals.u[row] = dual
                 if column < 0:
-                    place = cuda.atomic.add(log.words, FREE + (turn + 1) % 3, 1)
+                    place = int32(row)
+                    if v_counts:
+                        place = int32(cuda.atomic.add(log.words, FREE + (turn + 1) % 3, 1))
                     lists.rows[other + place] = row
 
     return new_row_duals
@@ -186,9 +198,11 @@ def rescale_with(new_row_duals: Any, least_in_columns: Any, meet: Any) -> Any:
     def rescale(first, eps, turn, due, shape, matrix, duals, matching, lists, tree, log):
         """New row duals, pairs that are no longer near go, free columns rise; the next turn.
 
-        The `first` one meets duals v that are all 0.
+        The `first` one meets duals v that are all 0, and no barrier has followed `dense.clear`.
         """
         fill(tree.distance, shape.m, matrix.top, shape)
+        if first and thread_of(shape) == 0:
+            store_relaxed_anywhere(log.words, FREE + (turn + 1) % 3, int32(shape.n))
         new_row_duals(
             eps, False, not first, turn, shape, matrix, duals, matching, lists, log, int32(-1)
         )

@@ -22,7 +22,7 @@ from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
 from papers.common.gpu.memory_order import load_acquire_system, pause
 from papers.synthesis.assignment import launches, solver
-from papers.synthesis.assignment.kernels import floats, integers, rounds, search
+from papers.synthesis.assignment.kernels import dense, floats, integers, rounds, search
 from papers.synthesis.assignment.kernels.cluster import boxes, strips
 from papers.synthesis.assignment.kernels.cluster import levels as crew
 from papers.synthesis.assignment.kernels.costs import deliver
@@ -308,8 +308,8 @@ FAULTS = {
         "uniform", "scales",
     ),
     "chains begin before the columns are told": (
-        chains, "chains_with", "log)\n        meet_in_grid()\n        chains(",
-        "log)\n        chains(", "uniform", "phases",
+        dense, "scales_with", "lists, front, log)\n                meet()",
+        "lists, front, log)", "uniform", "phases",
     ),
     "the matching is told before all chains have ended": (
         chains, "chains_with", "meet_in_grid()\n        end_chains", "end_chains",

@@ -322,13 +322,16 @@ def bid(row, column, lowered, owner, v, opening, held):
 
 
 @cuda.jit(device=True)
-def next_row(free, half, waits, lists, log):
-    """Take the row that has waited longest; NO_ROW if none waits, or its place is empty yet."""
+def next_row(free, half, groups, waits, lists, log):
+    """Take the row that has waited longest; NO_ROW if none waits, or its place is empty yet.
+
+    Each of the `groups` has begun with a row of its own.
+    """
     if waits:  # rows come behind the list, and nobody may ask for one before it has come
         waiting = load_relaxed_anywhere(log.words, LAST)
-        if load_relaxed_anywhere(log.words, NEXT) >= waiting:
+        if int32(groups + load_relaxed_anywhere(log.words, NEXT)) >= waiting:
             return int32(NO_ROW)
-    place = cuda.atomic.add(log.words, NEXT, 1)
+    place = int32(groups + int32(cuda.atomic.add(log.words, NEXT, 1)))
     if place < free:
         return lists.rows[half + place]
     if not waits:
@@ -338,9 +341,9 @@ def next_row(free, half, waits, lists, log):
 
 
 @cuda.jit(device=True)
-def turn_of(row, free, half, lists, log):
+def turn_of(row, free, half, groups, lists, log):
     """Let a row wait behind all others and take the one in front; the row itself if none waits."""
-    other = next_row(free, half, True, lists, log)
+    other = next_row(free, half, groups, True, lists, log)
     if other < 0:
         return row
     ring = int32(lists.column.size)
@@ -350,7 +353,7 @@ def turn_of(row, free, half, lists, log):
 
 
 @cuda.jit(device=True)
-def begin_chains(free, groups, shape, matrix, duals, matching, lists, front, log):
+def begin_chains(free, shape, matrix, duals, matching, lists, front, log):
     """Pair up rows and duals of the columns; the words of the chains.  A barrier has to follow."""
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
         # The sum makes a negative zero a positive one: a swap compares bits.
@@ -359,7 +362,7 @@ def begin_chains(free, groups, shape, matrix, duals, matching, lists, front, log
         matching.column[i] = -1
         lists.column[i] = NO_ROW
     if thread_of(shape) == 0:
-        store_relaxed_anywhere(log.words, NEXT, min(free, groups))
+        store_relaxed_anywhere(log.words, NEXT, int32(0))
         store_relaxed_anywhere(log.words, LAST, free)
         store_relaxed_anywhere(log.words, LEFT, free)
         store_relaxed_anywhere(log.words, HALT, int32(0))
@@ -410,16 +413,16 @@ def halt_in_time(done, period, before, left, due, schedule, log):
 
 
 @cuda.jit(device=True)
-def follow(row, won, owner, unchanged, stop, waits, free, half, lists, log):
+def follow(row, won, owner, unchanged, stop, waits, free, half, groups, lists, log):
     """The row that a group goes on with, after a bid for a row."""
     if won and owner >= 0:
-        return turn_of(owner, free, half, lists, log) if waits else owner
+        return turn_of(owner, free, half, groups, lists, log) if waits else owner
     left = int32(stop + 1)
     if won:
         left = int32(cuda.atomic.add(log.words, LEFT, -1) - 1)
     elif not unchanged:
         return int32(row)  # the column's dual has fallen meanwhile: look again
-    other = next_row(free, half, waits, lists, log)  # asked for while `left` is on its way
+    other = next_row(free, half, groups, waits, lists, log)  # asked for while `left` is on its way
     if left <= stop:
         store_relaxed_anywhere(log.words, HALT, int32(ENOUGH))
     return other
@@ -431,8 +434,8 @@ def chains_with(loads: int, floats: bool, marks: bool) -> Any:
 
     @cuda.jit(device=True)
     def chains(
-        eps, mean, stop, bids, period, opening, waits, turn, free, due, schedule, shape, matrix,
-        duals, lists, front, log,
+        eps, mean, stop, bids, period, opening, waits, power, turn, free, due, schedule, shape,
+        matrix, duals, lists, front, log,
     ):  # fmt: skip
         """Chains of all groups, a step of each group of a block at a time.
 
@@ -449,11 +452,12 @@ def chains_with(loads: int, floats: bool, marks: bool) -> Any:
             See `bid`.
         waits : bool
             Whether displaced rows wait their turn.
+        power : int32
+            A group has two to this power warps.
         """
-        power = log_group(shape, loads)
         thread = int32(cuda.threadIdx.x)
         mine, here = int32((thread >> 5) >> power), int32((cuda.blockDim.x >> 5) >> power)
-        half = int32((turn & 1) * shape.n)
+        half, groups = int32((turn & 1) * shape.n), int32(here * shape.blocks)
         current, block = shape.offsets, shape.sums
         if thread < here:  # the rows of the block's groups
             first_place = int32(shape.block * here + thread)
@@ -493,10 +497,10 @@ def chains_with(loads: int, floats: bool, marks: bool) -> Any:
                     # Where nothing has changed, another row has the column for the same dual.
                     following = follow(
                         row, won, last, last == owner and met == v, stop, waits, free, half,
-                        lists, log,
+                        groups, lists, log,
                     )  # fmt: skip
                 elif place == NOWHERE and thread & int32((32 << power) - 1) == 0:
-                    following = next_row(free, half, waits, lists, log)  # no pair is allowed
+                    following = next_row(free, half, groups, waits, lists, log)  # none is allowed
                 if following != row:
                     current[uint32(mine)] = following
                     if following < 0:
@@ -530,16 +534,20 @@ def chains_with(loads: int, floats: bool, marks: bool) -> Any:
         free, late = free_rows(log, turn), is_late(log, turn)
         if free <= stop or late or most == 0:
             return turn
-        _, groups = group_of(log_group(shape, loads), shape)
+        power = log_group(shape, loads)
+        if opening and marks and shape.marked[MARKED] != 0:
+            power = min(power, int32(cuda.ffs(schedule.warps_marked) - 1))
+        _, groups = group_of(power, shape)
         each = int32((free + groups - 1) // groups)
         bids, period = int32(most * each), int32(schedule.stall_rounds * each)
         if opening:
             bids = int32(most + 3 * each)
         waits = opening and each >= DEEP
-        begin_chains(free, groups, shape, matrix, duals, matching, lists, front, log)
-        meet_in_grid()
+        if not opening:  # else they were begun with the start
+            begin_chains(free, shape, matrix, duals, matching, lists, front, log)
+            meet_in_grid()
         chains(
-            eps, mean, stop, bids, period, opening, waits, turn, free, due, schedule, shape,
+            eps, mean, stop, bids, period, opening, waits, power, turn, free, due, schedule, shape,
             matrix, duals, lists, front, log,
         )  # fmt: skip
         meet_in_grid()
