@@ -26,15 +26,19 @@ from papers.synthesis.assignment.kernels.words import taken_over
 HEADS, BOXES = 2 * boxes.GROUPS, 2 * CREW_THREADS
 """Places of heads, and of rows, in a box of two halves."""
 
+SHARING_BITS = 3
+"""Eight threads read the rows of a group at most: more of them wait for one another's turn to issue
+their loads, and of fewer each has too many rows (`evidence/level_parts.csv`)."""
+
 SUMS = 2 * NUMBERS
 """Words in which the heads of two levels meet."""
 
 
 @cuda.jit(device=True)
 def sharing_bits(m):
-    """Threads that read the rows of a group, as a power of two: a warp at most."""
+    """Threads that read the rows of a group, as a power of two: at most `SHARING_BITS`."""
     bits, groups = int32(0), int32((m + 31) >> boxes.GROUP_BITS)
-    while bits < boxes.GROUP_BITS and int32(groups << int32(bits + 1)) <= int32(cuda.blockDim.x):
+    while bits < SHARING_BITS and int32(groups << int32(bits + 1)) <= int32(cuda.blockDim.x):
         bits = int32(bits + 1)
     return bits
 
