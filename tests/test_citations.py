@@ -164,7 +164,8 @@ def test_a_wrong_cell_in_a_table_of_either_kind_is_found(tmp_path, monkeypatch):
         page = page[: block.start()] + "\n".join([*head, wrong[-1], end]) + page[block.end() :]
     assert {block["kind"] for block in blocks} == {"results", "measured"}
     (tmp_path / "RESULTS.md").write_text(page, encoding="utf-8")
-    (tmp_path / "results").symlink_to(ROOT / "synthesis" / "results")
+    for name in ("results", "evidence"):
+        (tmp_path / name).symlink_to(ROOT / "synthesis" / name)
     real = registry.folder
     monkeypatch.setattr(
         registry, "folder", lambda name: tmp_path if name == "synthesis" else real(name)

@@ -37,6 +37,9 @@ from papers.reproduce.run import measurements, packed, records
 PAGE = "RESULTS.md"
 """The page's name in a paper's folder."""
 
+EVIDENCE = "evidence/"
+"""How the name of a paper's own file begins, where an experiment's could stand."""
+
 _OPENING = re.compile(r"<!-- (?:(?:results|measured):|answer)[^\n]*")
 # A block ends at its own end mark: what stands up to the next block's mark must never be lost.
 BLOCK = re.compile(
@@ -72,7 +75,13 @@ class _Recorded:
         self._tables: dict[str, tuple[pd.DataFrame, published.Published]] = {}
 
     def table(self, experiment: str) -> pd.DataFrame:
-        """Return the recorded rows of one experiment; a column ``run`` where there are two runs."""
+        """Return the recorded rows of one experiment; a column ``run`` where there are two runs.
+
+        Of ``evidence/NAME`` the rows of the paper's own file.
+        """
+        kept = self.folder / f"{experiment}.csv"
+        if experiment.startswith(EVIDENCE) and kept.is_file():
+            return pd.read_csv(kept)
         if experiment not in self._known:
             raise UsageError(f"{self.name}/{PAGE}: there is no experiment {experiment!r}")
         return self._made(experiment)[0]

@@ -5,7 +5,8 @@ readme`` writes what stands between the marks. NUMBER is a column of the experim
 recorded rows), or ``median``, ``geomean``, ``min``, ``max``, ``sum`` or ``rows`` of one, as in
 ``max(speedup)``; each KEY=VALUE keeps the rows whose column shows that value, ``A;B`` those that
 show either; ``digits=2`` rounds to two significant digits, ``scale=0.001`` multiplies before that.
-A space of a column's name or value is written ``_``.
+A space of a column's name or value is written ``_``. ``evidence/FILE`` in the experiment's place
+is the paper's file ``evidence/FILE.csv``, for what was measured once and is in no record.
 """
 
 from __future__ import annotations

@@ -273,17 +273,56 @@ def test_the_page_says_what_strips_and_the_rest_save():
     assert by_order[2048] > 1
 
 
-def test_the_page_says_how_these_kernels_stand_beside_hylac():
-    found = rows.read("beside_hylac_strips")
-    assert (found.groupby(["family", "n", "costs"]).size().loc["uniform"] == 3).all()
-    over = solving.over_hylac().set_index(["family", "n"])["over"]["uniform"]
-    assert len(over) == 15
-    mean, least = f"{np.exp(np.log(over).mean()):.2f}", f"{over.min():.2f}"
-    of_seeds = found["hylac_ms"] / found["ms"]
-    smallest = of_seeds[found["family"] == "uniform"].min()
-    assert f"HyLAC is {mean} in the 15 uniform cells" in PAGE
-    assert f"has {least} (goal 3; {smallest:.2f} is the least of any seed)" in PAGE
-    assert f"it is {mean} in the mean and {least} at least" in PAGE
+def test_the_page_says_what_bids_with_fewer_instructions_save():
+    found = rows.read("chains")
+    integers = found[found["family"] != "floats"]
+    assert (integers.groupby(["family", "n", "costs", "seed"])["cost"].agg(np.ptp) == 0).all()
+    assert (found.loc[found["n"] <= 4096, "proved"].astype(str) == "True").all()
+    times = solving.medians("chains").set_index(["family", "n", "costs"]).sort_index()
+    share = times[f"ms {solving.WITH_EIGHT}"] / times[f"ms {solving.BEFORE_BIDS}"]
+    cells = share["uniform"].loc[512:8192]
+    assert len(cells) == 15
+    mean, structured = (np.exp(np.log(part).mean()) for part in (cells, share["structured"]))
+    said = f"Runs take {mean:.2f} of the time in the geometric mean of those 15 cells that have"
+    spread = (
+        f"between {cells.min():.2f} and {cells.max():.2f}, and structured costs {structured:.2f}"
+    )
+    assert f"{said} a goal, {spread}" in STEPS
+    assert 1.12 < share["floats"].max() < 1.13
+    bids = rows.read("bids").assign(step=lambda bid: bid["chains_us"] / bid["longest"])
+    steps = bids.pivot(index=["n", "costs"], columns="code", values="step")
+    over = steps[solving.WITH_BIDS] / steps[solving.BEFORE_BIDS]
+    assert 0.72 < over.min() < over.median() < 0.77
+    assert over.max() < 0.85
+
+
+def test_one_warp_opens_by_marks_and_four_bid_in_scales():
+    found = rows.read("opening_warps").pivot(index=["n", "costs"], columns="warps")
+    wide = found.xs("n", level="costs")
+    assert (wide["chains_us"][1] < 0.6 * wide["chains_us"][4]).all()
+    assert (wide["run_us"][1] < 0.93 * wide["run_us"][4]).all()
+    short = found.xs("0.1n", level="costs")
+    assert (short["run_us"][4] < 1.02 * short["run_us"][[1, 2]].min(axis=1)).all()
+    every = rows.read("all_warps").pivot(index=["n", "costs", "seed"], columns="warps", values="ms")
+    over = every[1] / every[4]
+    assert f"structured costs take {over.min():.2f} to {over.max():.2f} times as long" in STEPS
+
+
+def test_eight_threads_read_a_group_of_a_clusters_columns():
+    found = rows.read("level_parts")
+    found["level"] = found.filter(like="_ns").sum(axis=1)
+    level = found.pivot(index=["n", "costs"], columns="threads", values="level")
+    assert (level[8] < level[16]).all()
+    assert (level[8] <= level[4]).all()
+
+
+def test_no_other_length_of_the_opening_is_better():
+    found = rows.read("opening_lengths")
+    logs = np.log(found["over"]).groupby([found["start_rounds"], found["start_left"]]).mean()
+    assert len(logs) == 8
+    assert np.exp(logs.min()) > 0.97
+    blocks = rows.read("bid_blocks").pivot(index=["n", "costs"], columns=["threads", "warps"])
+    assert (blocks["run_us"][256].min(axis=1) < blocks["run_us"][512].min(axis=1)).all()
 
 
 def test_small_blocks_are_used_where_they_were_faster():

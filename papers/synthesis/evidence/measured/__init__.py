@@ -28,7 +28,10 @@ TABLES: dict[str, Callable[[], Rows]] = {
         solving.phase_ends,
         solving.threads,
         solving.strips,
-        solving.beside_hylac_strips,
+        solving.bids,
+        solving.opening_warps,
+        solving.level_parts,
+        solving.chains,
         solving.near_large,
         calls.sending,
         calls.batch_ahead,
@@ -42,6 +45,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         graphs.one_pass,
         graphs.turns,
         graphs.better_codes,
+        solving.ablation,
     )
 }
 """The tables by the names of their marks, in the order of the pages, STEPS.md before RESULTS.md."""

@@ -33,6 +33,10 @@ BEFORE_SEARCHES, WITH_SEARCHES = "6e7336d", "8ee8de8"
 BEFORE_STRIPS, WITH_STRIPS = "11f7223", "6250f2a"
 """The commits before and after clusters had costs in shared memory."""
 
+BEFORE_BIDS, WITH_BIDS, WITH_EIGHT = "2f4ad1c", "198189b", "24c89c1"
+"""The commits before bids took fewer instructions, and after it; and with two barriers less at a
+run's start, one warp for a row that bids by marks, and eight threads for a group of columns."""
+
 
 def _us(found: pd.DataFrame, sections: str, a_visit_of: str) -> float:
     """Return microseconds of some sections for each visit of one of them."""
@@ -302,25 +306,91 @@ def strips() -> Rows:
     return _before_and_after("strips", BEFORE_STRIPS, WITH_STRIPS)
 
 
-def over_hylac() -> pd.DataFrame:
-    """Return medians over the seeds of ours and HyLAC's; ``over``: that of each seed's quotient."""
-    found = read("beside_hylac_strips")
-    found["over"] = found["hylac_ms"] / found["ms"]
-    key, values = ["family", "n", "costs"], ["ms", "levels", "hylac_ms", "over"]
-    return found.groupby(key, sort=False)[values].median().reset_index()
-
-
-def beside_hylac_strips() -> Rows:
-    """Return the times of a run of the present kernels, and of HyLAC in the same half hour."""
+def bids() -> Rows:
+    """Return the microseconds of the opening chains, and of each bid of the longest one."""
+    found = read("bids")
+    found["step_us"] = found["chains_us"] / found["longest"]
+    found = beside(found, ["n", "costs"], "code", ["chains_us", "longest", "step_us"])
     return rows(
-        over_hylac(),
+        in_page_order(found),
         [
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("chains, us before", f"chains_us {BEFORE_BIDS}", ".0f"),
+            ("longest chain", f"longest {BEFORE_BIDS}", ".0f"),
+            ("a bid of it", f"step_us {BEFORE_BIDS}", ".2f"),
+            ("chains, us now", f"chains_us {WITH_BIDS}", ".0f"),
+            ("longest chain", f"longest {WITH_BIDS}", ".0f"),
+            ("a bid of it", f"step_us {WITH_BIDS}", ".2f"),
+        ],
+    )
+
+
+def opening_warps() -> Rows:
+    """Return what an opening auction by marks takes with one, two and four warps a row."""
+    found = read("opening_warps")
+    key, values = ["n", "costs"], ["chains_us", "bids", "levels", "run_us"]
+    found = beside(found, key, "warps", values)
+    heads = ("chains, us", "bids", "levels", "run, us")
+    return rows(
+        in_page_order(found),
+        [
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            *(
+                (f"{head}, {warps}" if head == heads[0] else head, f"{value} {warps}", ".0f")
+                for warps in (1, 2, 4)
+                for head, value in zip(heads, values, strict=True)
+            ),
+        ],
+    )
+
+
+def level_parts() -> Rows:
+    """Return the nanoseconds of a level's parts, by the threads that read a group's rows."""
+    found = read("level_parts")
+    parts = [name for name in found if name.endswith("_ns")]
+    found["all_ns"] = found[parts].sum(axis=1)
+    found["read_ns"] = found[["loads_ns", "met_ns", "sums_ns", "rows_ns", "barrier_ns"]].sum(axis=1)
+    return rows(
+        found,
+        [
+            ("threads a group", "threads", ""),
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            ("levels", "levels", ""),
+            ("loads issued, ns", "loads_ns", ""),
+            ("boxes read, all", "read_ns", ""),
+            ("decided", "decide_ns", ""),
+            ("costs looked at", "look_ns", ""),
+            ("parts met", "parts_ns", ""),
+            ("judged and told", "judge_ns", ""),
+            ("barrier", "cluster_ns", ""),
+            ("a level", "all_ns", ""),
+        ],
+    )
+
+
+def chains() -> Rows:
+    """Return the times and levels of a run before and after bids took fewer instructions."""
+    return _before_and_after("chains", BEFORE_BIDS, WITH_EIGHT)
+
+
+def ablation() -> Rows:
+    """Return what each change of one setting took, by the experiment of that name."""
+    return rows(
+        read("ablation"),
+        [
+            ("family", "family", ""),
             ("costs", "costs", ""),
             ("n", "n", ""),
-            ("ours, ms", "ms", ".3g"),
-            ("levels", "levels", ".0f"),
-            ("HyLAC, ms", "hylac_ms", ".3g"),
-            ("over ours", "over", ".3g"),
+            ("change", "change", ""),
+            ("words", "words", ""),
+            ("usual ms", "usual_ms", ".4g"),
+            ("ms", "ms", ".4g"),
+            ("slowdown", "slowdown", ".4g"),
+            ("usual barriers", "usual_barriers", ".4g"),
+            ("barriers", "barriers", ".4g"),
         ],
     )
 
