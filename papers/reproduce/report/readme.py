@@ -38,7 +38,7 @@ PAGE = "RESULTS.md"
 """The page's name in a paper's folder."""
 
 EVIDENCE = "evidence/"
-"""How the name of a paper's own file begins, where an experiment's could stand."""
+"""The beginning of the name of a paper's own file, where an experiment's could stand."""
 
 _OPENING = re.compile(r"<!-- (?:(?:results|measured):|answer)[^\n]*")
 # A block ends at its own end mark: what stands up to the next block's mark must never be lost.

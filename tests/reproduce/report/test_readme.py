@@ -181,3 +181,16 @@ def test_a_page_that_is_not_there_is_made_of_the_experiments_with_recorded_rows(
     assert text.startswith("# Results: ")
     assert [block["name"] for block in readme.BLOCK.finditer(text)] == ["table1", "steps"]
     assert readme.filled("toy") == text
+
+
+def test_a_number_of_a_sentence_may_come_from_a_papers_own_file(paper):
+    (paper / "evidence").mkdir()
+    pd.DataFrame({"way": ["old", "new"], "ms": [3.0, 2.0]}).to_csv(
+        paper / "evidence" / "ways.csv", index=False
+    )
+    mark = "<!-- value: evidence/{} ms way=new -->?<!-- /value -->"
+    (paper / "RESULTS.md").write_text(PAGE + mark.format("ways"))
+    assert readme.filled("toy").endswith("-->2<!-- /value -->")
+    (paper / "RESULTS.md").write_text(PAGE + mark.format("no_ways"))
+    with pytest.raises(UsageError, match="no experiment 'evidence/no_ways'"):
+        readme.filled("toy")
