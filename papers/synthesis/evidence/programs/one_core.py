@@ -51,12 +51,13 @@ def rows(instances: Sequence[Instance], repeats: int) -> Iterator[dict[str, Any]
         proof = assignment_proof.assignment(cost, answer, False)
         if not proof.ok:
             raise RuntimeError(f"{each.key}: {proof.reason}")
-        times = {f"{name.partition(':')[2] or name}_ms": _median(name, cost, repeats)
+        times = {f"{name.partition(':')[2] or name}_ms": median(name, cost, repeats)
                  for name in SOLVERS}  # fmt: skip
         yield {"family": each.family, "costs": each.label, "n": each.n, **times, **answer.counters}
 
 
-def _median(name: str, cost: np.ndarray, repeats: int) -> float | str:
+def median(name: str, cost: np.ndarray, repeats: int) -> float | str:
+    """Return the milliseconds of a whole call; "" for a package that is not installed."""
     from papers.synthesis.baselines.assignment import SOLVERS as PEERS
 
     solver = solver_of(name) if ":" in name else PEERS[name]
