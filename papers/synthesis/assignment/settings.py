@@ -192,7 +192,8 @@ class Settings:
         as many are as many bytes in flight, and small blocks have the registers that these take.
         So have they for the levels of a search, where a large block's threads keep values in
         memory. Large blocks are faster where ranges are short, whose levels are few and wide, and
-        where sides are very long (`evidence/threads.csv`).
+        where sides are very long (`evidence/threads.csv`). Bids by marks have one warp a row where
+        the auction opens, and four where ranges are short (`evidence/opening_warps.csv`).
 
         Parameters
         ----------

@@ -7,8 +7,8 @@ difference, such as the distance of points on a line. The Hungarian algorithm an
 their slowest there.
 
 Nothing here has to be right: whoever takes a start from it parts the pairs that its duals leave
-loose. So a sample may decide, and costs that are nearly of this kind, such as rounded ones, gain
-as well.
+loose. So a sample may decide. Distances that were rounded to whole numbers it mostly refuses, and
+of real ones it may miss some (`evidence/one_core_sorted.csv`).
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import papers
+from papers.reproduce.report import readme, values
 from papers.reproduce.run import packed
 from papers.synthesis.calls import choice
 from papers.synthesis.calls.choice import Question, choose, rules, solver_of
@@ -34,6 +35,43 @@ def fault_of(rule):
 
 def test_every_rule_for_a_gpu_names_a_record_that_has_measured_its_solver():
     assert {rule.solver: fault_of(rule) for rule in rules() if fault_of(rule)} == {}
+
+
+SAID = (
+    ("{} ms run at n = 8192 and a range of 10n, kawtikwar_opts:opt4 {};",
+     "uniform dense_ms n=8192 cost_range=10n digits=2",
+     "uniform opt4_ms n=8192 cost_range=10n digits=2"),
+    ("{} to {} at n = 20000", "uniform min(dense_ms) n=20000 digits=1",
+     "uniform max(dense_ms) n=20000 digits=2"),
+    ("{} to {} s run at n = 100000", "large min(dense_ms) digits=1 scale=0.001",
+     "large max(dense_ms) digits=1 scale=0.001"),
+    ("to {} ms end to end, SciPy in a loop {} to {};", "batches max(end_to_end_ms) n=32 digits=2",
+     "batches min(scipy_loop_ms) n=32 digits=2", "batches max(scipy_loop_ms) n=32 digits=2"),
+    ("16 of 1024 x 1024 {} and {} to {}",
+     "batches max(end_to_end_ms) n=1024 problems=16 digits=2",
+     "batches min(scipy_loop_ms) n=1024 problems=16 digits=3",
+     "batches max(scipy_loop_ms) n=1024 problems=16 digits=3"),
+    ("{} to {} ms end to end at n = 512", "uniform min(end_to_end_ms) n=512 digits=1",
+     "uniform max(end_to_end_ms) n=512 digits=2"),
+    ("1000 and 2000 {} to {}, the best",
+     "families min(end_to_end_ms) family=structured n=1000;2000 digits=2",
+     "families max(end_to_end_ms) family=structured n=1000;2000 digits=2"),
+    ("{} to {} ms end to end at n = 1000 on six families, SciPy {} to {};",
+     *(f"families {which}({name}_ms) family=floats n=1000 digits=2"
+       for name in ("end_to_end", "scipy") for which in ("min", "max"))),
+    ("200 x 2000 takes {} ms end to end, SciPy {}; 1000 x 3000 {} and {}; 3 x 7000 {} and {}",
+     *(f"families {name}_ms costs={costs} digits=2"
+       for costs in ("200x2000", "1000x3000", "3x7000") for name in ("end_to_end", "scipy"))),
+)  # fmt: skip
+"""Words of the reasons, and where the synthesis' record has the figures between them."""
+
+
+def test_the_reasons_have_the_record_s_figures():
+    tables = readme._Recorded("synthesis").table
+    reasons = " | ".join(rule.reason for rule in rules() if rule.record.startswith("synthesis/"))
+    figures = [words.format(*(values.value(mark, tables) for mark in marks))
+               for words, *marks in SAID]  # fmt: skip
+    assert [words for words in figures if words not in reasons] == []
 
 
 def test_faulty_rules_are_found():

@@ -3,9 +3,9 @@
 A team solves the problem: the blocks of a grid, or one block (`team`).
 Between two stages that hand on data stands a barrier of the team: 1 for the start, 2 a round of one
 block or 4 an auction of a grid (`grid.chains`; the first of the opening one is the start's), 3 a
-rescaling (a rectangle: 1), 1 before the phases
-and 4 a phase (a cluster: 3), 4 a lift of floats; and between two levels of a search one of a block,
-or of a grid the exchange of reports (`grid.reports`).
+rescaling (a rectangle: 1), 1 before the phases and 4 a phase (a cluster: 3), 4 a lift of floats;
+and between two levels of a search one of a block, or of a grid the exchange of reports
+(`grid.reports`).
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape
@@ -164,7 +164,7 @@ def scales_with(
             )
             if stage == 0:
                 sum_of_sample(matrix.zero, shape, matrix, duals, log.levels)
-                # A thread pairs the columns whose duals it has raised: no barrier between.
+                # The sample and the pairs need the duals alone: both are made behind one barrier.
                 begin(free_rows(log, turn), shape, matrix, duals, matching, lists, front, log)
                 meet()
                 mean = divide(log.levels[SUM], max(int64(log.levels[NUMBER]), int64(1)))

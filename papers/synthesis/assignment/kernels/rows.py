@@ -40,16 +40,6 @@ def column_at(place, row, begin, m):
 
 
 @cuda.jit(device=True)
-def place_of(column, row, begin, m):
-    """The place of a column in a row's order: `column_at` turned around."""
-    tiles = int32((m + 31) >> 5)
-    tile = int32((column >> 5) - begin)
-    if tile < 0:
-        tile = int32(tile + tiles)
-    return int32((tile << 5) + (int32(column - row) & 31))
-
-
-@cuda.jit(device=True)
 def row_dual(least, top):
     """The dual of a row with that least ``c - v``: 0 if no pair is allowed."""
     if least < top:

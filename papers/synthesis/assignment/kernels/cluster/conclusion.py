@@ -27,8 +27,8 @@ HEADS, BOXES = 2 * boxes.GROUPS, 2 * CREW_THREADS
 """Places of heads, and of rows, in a box of two halves."""
 
 SHARING_BITS = 3
-"""Eight threads read the rows of a group at most: more of them wait for one another's turn to issue
-their loads, and of fewer each has too many rows (`evidence/level_parts.csv`)."""
+"""Eight threads read the rows of a group at most: with more the loads take longer to issue, and
+with fewer the rows take longer to read (`evidence/level_parts.csv`)."""
 
 SUMS = 2 * NUMBERS
 """Words in which the heads of two levels meet."""

@@ -112,7 +112,7 @@ def log_group(shape, loads):
 
 @cuda.jit(device=True)
 def place_here(tile, start, tiles, turned, owner):
-    """The place of a thread's column in its row's order (`rows.place_of`).
+    """The place of a thread's column in its row's order: `rows.column_at` turned around.
 
     Parameters
     ----------
