@@ -7,8 +7,8 @@ difference, such as the distance of points on a line. The Hungarian algorithm an
 their slowest there.
 
 Nothing here has to be right: whoever takes a start from it parts the pairs that its duals leave
-loose. So a sample may decide. Distances that were rounded to whole numbers it mostly refuses, and
-of real ones it may miss some (`evidence/one_core_sorted.csv`).
+loose. So a sample may decide. Of twelve matrices of distances rounded to whole numbers it
+took none for such, and of twelve of real ones it missed one (`evidence/one_core_sorted.csv`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def test_what_sorting_saves():
     assert by_sorting.loc["products"].tolist() == by_sorting.loc["squares"].tolist() == [12, 12]
     assert by_sorting.loc["distances"].tolist() == [11, 12]
     assert "of twelve matrices of real distances it missed one" in PAGE
-    assert by_sorting.loc["rounded", "sum"] == 0
+    assert by_sorting.loc["rounded"].tolist() == [0, 12]
+    assert "of twelve of distances rounded to integers it took none for such" in PAGE
 
 
 def test_the_table_is_made_by_the_program(tmp_path, monkeypatch):
