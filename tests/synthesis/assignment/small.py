@@ -1,5 +1,7 @@
 """Small matrices of many kinds, and what an answer to them must be."""
 
+import inspect
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -66,3 +68,14 @@ def assert_optimal(cost, answer, maximize=False):
         assert np.isclose(answer.cost, best.sum(), rtol=1e-9, atol=0)
     else:
         assert answer.cost == best.astype(np.int64).sum()
+
+
+def spoiled(module, name, right, wrong):
+    """A function of a module with other words in its text."""
+    function = getattr(module, name)
+    function = getattr(function, "py_func", function)
+    text = inspect.getsource(function)
+    assert right in text
+    namespace = dict(function.__globals__)
+    exec(text.replace(right, wrong), namespace)
+    return namespace[name]

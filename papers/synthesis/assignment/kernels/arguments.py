@@ -109,7 +109,7 @@ class Crew(NamedTuple):
 
     The block's costs may be in ``strip``, whose rows begin every ``stride`` elements; of a narrow
     one a row's are counted from ``floors``, int32 (`cluster.strips`). ``in_strip``, int32[1], says
-    whether they are.
+    whether they are, and ``widest``, int32[2], how large costs and duals are (`cluster.short`).
     """
 
     n: Int32
@@ -143,6 +143,7 @@ class Crew(NamedTuple):
     strip: Any
     floors: Int32s
     in_strip: Int32s
+    widest: Int32s
 
 
 class Schedule(NamedTuple):

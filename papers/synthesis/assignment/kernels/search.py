@@ -238,8 +238,13 @@ def farthest_with(floats: bool) -> Any:
 
 
 @cuda.jit(device=True)
-def judged(row, distance, opened, least, goal, delta, low, reach, shape, matrix):
+def judged(row, distance, opened, near, low, reach, top, shape):
     """Decide about a column after its distance was lowered.
+
+    Parameters
+    ----------
+    near : bool
+        Whether it is in the bucket of the nearest open column, and nearer than the goal.
 
     Returns
     -------
@@ -252,21 +257,22 @@ def judged(row, distance, opened, least, goal, delta, low, reach, shape, matrix)
     """
     unreached, taken = False, False
     if row < 0:
-        if distance == matrix.top:
+        if distance == top:
             unreached = True
         else:
             reach = farther(reach, distance, shape)
     elif opened != 0:
         low = min(low, distance)
-        taken = distance - least <= delta and distance < goal
+        taken = near
     return low, reach, unreached, taken
 
 
 @cuda.jit(device=True)
 def weighed(column, row, distance, opened, least, goal, delta, low, reach, shape, matrix, tree):
     """As `judged`; a column whose row is taken is closed."""
+    near = distance - least <= delta and distance < goal
     low, reach, unreached, taken = judged(
-        row, distance, opened, least, goal, delta, low, reach, shape, matrix
+        row, distance, opened, near, low, reach, matrix.top, shape
     )
     if taken:
         tree.opened[uint32(column)] = 0
@@ -527,8 +533,13 @@ def forget_and_list(turn, free, shape, matrix, duals, matching, lists, tree, log
             lists.rows[other + place] = row
 
 
-def phases_with(search: Any, meet: Any) -> Any:
-    """Make `phases` from the search and the team's barrier."""
+@cuda.jit(device=True)
+def agree_on_nothing(shape):
+    """Where searches have nothing to agree on."""
+
+
+def phases_with(search: Any, meet: Any, agree: Any = agree_on_nothing) -> Any:
+    """Make `phases` from the search and the team's barrier; `agree` stands behind the first."""
 
     @cuda.jit(device=True)
     def phases(turn, level, due, delta, shape, matrix, duals, matching, lists, tree, front, log):
@@ -540,6 +551,7 @@ def phases_with(search: Any, meet: Any) -> Any:
         """
         forget_search(shape, matrix, tree)
         meet()
+        agree(shape)
         for _ in range(shape.n + 1):
             free, late = free_rows(log, turn), is_late(log, turn)
             if free == 0:

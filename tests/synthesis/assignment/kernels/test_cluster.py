@@ -1,11 +1,13 @@
 """Clusters of more than two blocks, and runs that end in one without an answer."""
 
+import dataclasses
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from numba import cuda
-from synthesis.assignment.small import KINDS, assert_optimal, has_assignment
+from synthesis.assignment.small import KINDS, assert_optimal, has_assignment, spoiled
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
@@ -13,9 +15,13 @@ from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment import launches, solver
 from papers.synthesis.assignment.kernels import search, words
+from papers.synthesis.assignment.kernels.cluster import levels, short
 from papers.synthesis.assignment.settings import Settings
 
 CLUSTER = Settings(threads=64, loads=2, blocks=2, cluster=4, start_rounds=0, scale_above=1000)
+
+WRONG = (AssertionError, IndexError, OverflowError, RuntimeError, ValueError)
+"""A proof fails, a number does not fit, a run ends at its bounds, or no way seems to be left."""
 
 
 @pytest.fixture(autouse=True)
@@ -144,3 +150,102 @@ def test_strips_fit_beside_what_else_a_block_has():
         assert found[0][0] == strip
         assert found[-1] == ("nowhere", 0)
         assert all(size <= launches.STRIP_BYTES for _, size in found)
+
+
+@pytest.fixture
+def sizes(monkeypatch):
+    """What each thread that began a search was told of the largest size of a cost or dual."""
+    told, fits = [], short.fits
+
+    @cuda.jit(device=True)
+    def noted(shape):
+        told.append(int(shape.widest[short.ALL]))
+        return fits(shape)
+
+    monkeypatch.setattr(short, "fits", noted)
+    return told
+
+
+def one_is(size, column, n=12, m=200):
+    """Small costs, but one, in a column of which a block has no other."""
+    cost = np.random.default_rng(5).integers(0, 50, (n, m)).astype(np.int32)
+    cost[3, column] = size
+    return cost
+
+
+@pytest.mark.parametrize("strip", ["whole", "narrow"])
+@pytest.mark.parametrize("size", [20_000, -20_000])
+@pytest.mark.parametrize("column", [0, 70, 199])
+def test_all_blocks_know_the_largest_cost(strip, size, column, sizes, monkeypatch):
+    """Whichever block has it: it is none of the duals, which are smaller."""
+    strips_for = launches.strips_for
+    monkeypatch.setattr(
+        launches, "strips_for", lambda *given: [s for s in strips_for(*given) if s[0] == strip]
+    )
+    cost = one_is(size, column)
+    with device.executing(Executor()):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+    first = sizes[: 4 * CLUSTER.threads]
+    assert len(set(first)) == 1
+    assert 19_999 <= first[0] <= 20_050  # -size is within, as of all whole numbers
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("shape", [(40, 40), (12, 200)])
+def test_the_largest_costs_that_count_in_32_bits_do_not_run_over(shape, side, sizes):
+    """Their duals are as large as costs, or larger, and the bound is held against both."""
+    size = 2**short.BITS // 2 - 1
+    cost = np.random.default_rng(6).integers(-size, size, shape, endpoint=True)
+    cost[0, 0] = side * size
+    with device.executing(Executor()):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+    assert sizes[0] + 1 >= 2**short.BITS // 2
+    assert sizes[0] < 2**short.BITS
+
+
+def test_duals_that_grow_are_counted_in_64_bits(sizes, monkeypatch):
+    """Every search adds how far it has gone."""
+    monkeypatch.setattr(short, "BITS", 6)
+    cost = KINDS["product"](np.random.default_rng(1), 24, 24) % 64
+    with device.executing(Executor()):
+        answer = solver.solve(cost, settings=CLUSTER)
+    assert_optimal(cost, answer)
+    assert sizes[0] < 2**6 <= sizes[-1]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] >= max(np.abs(answer.row_duals).max(), np.abs(answer.column_duals).max())
+
+
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("fits", "shape.widest[ALL] < 1 << BITS", "True"),
+        ("agree", "shape.widest[ALL] = size", "shape.widest[ALL] = shape.widest[MINE]"),
+        ("note", "cuda.atomic.max(shape.widest, MINE, size)", "pass"),
+    ],
+)
+def test_without_its_bound_a_search_runs_over(name, right, wrong, monkeypatch):
+    """Planted: 32 bits for costs that do not fit in them, by all blocks or by some."""
+    monkeypatch.setattr(short, name, spoiled(short, name, right, wrong))
+    random = np.random.default_rng(0)
+    cost = random.integers(0, 50, (30, 200)).astype(np.int32)
+    cost[:, 190:] = random.integers(-(2**31) + 1, 0, (30, 10))
+    with device.executing(Executor()), pytest.raises(WRONG):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+
+
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize("bits", [0, short.BITS])
+@pytest.mark.parametrize("planted", [False, True])
+def test_the_parts_of_a_column_meet_across_warps(bits, planted, monkeypatch):
+    """Only blocks of many threads have parts of one column in several warps."""
+    many = dataclasses.replace(CLUSTER, threads=256, cluster=2)
+    monkeypatch.setattr(short, "BITS", bits)
+    if planted:
+        module = short if bits else levels
+        spoilt = spoiled(module, "least_of_parts", "while other < warp_columns:", "while False:")
+        monkeypatch.setattr(module, "least_of_parts", spoilt)
+    expected = pytest.raises(WRONG) if planted else nullcontext()
+    cost = KINDS["uniform"](np.random.default_rng(9), 40, 40)
+    with device.executing(Executor()), expected:
+        assert_optimal(cost, solver.solve(cost, settings=many))

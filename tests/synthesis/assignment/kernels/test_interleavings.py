@@ -7,7 +7,6 @@ a word that is taken unseen.
 """
 
 import contextlib
-import inspect
 from unittest import mock
 
 import numpy as np
@@ -15,7 +14,7 @@ import pytest
 from memory_sites import noticed, sites_below
 from nightly import first
 from numba import cuda
-from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment, spoiled
 
 from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
@@ -23,7 +22,7 @@ from papers.common.gpu import device
 from papers.common.gpu.memory_order import load_acquire_system, pause
 from papers.synthesis.assignment import launches, solver
 from papers.synthesis.assignment.kernels import dense, floats, integers, rounds, search
-from papers.synthesis.assignment.kernels.cluster import boxes, strips
+from papers.synthesis.assignment.kernels.cluster import boxes, short, strips
 from papers.synthesis.assignment.kernels.cluster import levels as crew
 from papers.synthesis.assignment.kernels.costs import deliver
 from papers.synthesis.assignment.kernels.grid import chains, levels, near, reports
@@ -79,7 +78,7 @@ SCHEDULES |= {
 
 CLUSTER = {"threads": 64, "loads": 2, "blocks": 2, "cluster": 2, "scale_above": 1000}
 
-SCHEDULES |= {
+CLUSTERS = {
     "cluster": Settings(**CLUSTER, start_rounds=0),
     "groups of a cluster": Settings(**CLUSTER, start_rounds=0, delta=10_000),
     "long fronts of a cluster": Settings(**CLUSTER, start_rounds=0, delta=10_000),
@@ -89,6 +88,18 @@ SCHEDULES |= {
     "no strips of a cluster": Settings(**CLUSTER, start_rounds=0),
 }
 """A cluster of two blocks ends what two of a grid have begun."""
+
+IN_64_BITS = "{}, in 64 bits"
+
+LONG = {
+    IN_64_BITS.format(name): name
+    for name in (
+        "cluster", "groups of a cluster", "long fronts of a cluster", "narrow strips of a cluster"
+    )
+}  # fmt: skip
+"""Costs of small matrices are counted in 32 bits; the same schedules, where none is."""
+
+SCHEDULES |= CLUSTERS | {long: CLUSTERS[name] for long, name in LONG.items()}
 
 IN_PARTS = {
     "parts of a front": Settings(
@@ -123,12 +134,14 @@ PATCHED = {
     ),
     "no strips of a cluster": ((launches, "strips_for", strips_of()),),
     "queue": ((chains, "DEEP", 2),),
-    "long fronts of a cluster": ((boxes, "FRONT_CHUNK", 32), (crew, "FRONT_CHUNK", 32)),
-    "whole ends of a cluster": ((boxes, "NEVER", 3),),
+    "long fronts of a cluster": tuple((each, "FRONT_CHUNK", 32) for each in (boxes, crew, short)),
+    "whole ends of a cluster": ((boxes, "NEVER", 3), (short, "BITS", 0)),
     "parts of a front": PARTS,
     "parts of a front by marks": PARTS,
 }
 """Constants of kernels that small matrices would never reach."""
+
+PATCHED |= {long: (*PATCHED.get(name, ()), (short, "BITS", 0)) for long, name in LONG.items()}
 
 LARGER = {
     "many": 12, "groups": 40, "queue": 12, "bids by marks": 40, "searches by marks": 72,
@@ -138,6 +151,8 @@ LARGER = {
 }  # fmt: skip
 """The longest side, for lists and rows that small matrices do not have."""
 
+LARGER |= {long: LARGER[name] for long, name in LONG.items()}
+
 LEAST = {
     "searches by marks": 66,
     "parts of a front by marks": 66,
@@ -146,6 +161,8 @@ LEAST = {
     "narrow strips of a cluster": 66,
 }
 """The shortest side: two blocks have three tiles of columns, or groups."""
+
+LEAST |= {long: LEAST[name] for long, name in LONG.items() if name in LEAST}
 
 SITES = sites_below("synthesis/assignment")
 
@@ -394,18 +411,30 @@ FAULTS = {
     "what a level has told is not cleared": (
         boxes, "clear_numbers",
         "shape.sums[at + NEAR], shape.sums[at + FAR] = NEVER, NEVER", "pass",
+        "uniform", "groups of a cluster, in 64 bits",
+    ),
+    "what a level has told in 32 bits is not cleared": (
+        short, "gather_with", "clear_numbers(int32(level + 1), shape)", "pass",
         "uniform", "groups of a cluster",
     ),
     "a short distance is not from the nearest column": (
         crew, "tell_with", "near = short_of(low - least)", "near = short_of(low)",
-        "uniform", "groups of a cluster",
+        "uniform", "groups of a cluster, in 64 bits",
     ),
     "a group's later rows are left out": (
         boxes, "rows_with", "behind = int32(behind + step)", "behind = int32(behind + 99)",
+        "uniform", "groups of a cluster, in 64 bits",
+    ),
+    "a group's later rows are left out of pairs": (
+        short, "rows_with", "behind = int32(behind + step)", "behind = int32(behind + 99)",
         "uniform", "groups of a cluster",
     ),
     "a row is taken before it is in the block's memory": (
         crew, "gather_with", "duals)\n        cuda.syncthreads()", "duals)",
+        "uniform", "cluster, in 64 bits",
+    ),
+    "a pair is taken before it is in the block's memory": (
+        short, "gather_with", "duals)\n        cuda.syncthreads()", "duals)",
         "uniform", "cluster",
     ),
     "a part of a long front is left out": (
@@ -413,10 +442,18 @@ FAULTS = {
         "uniform", "long fronts of a cluster",
     ),
     "the parts of a column do not meet": (
-        crew, "least_of_parts", "if step >= apart:", "if step > 99:", "uniform", "cluster",
+        crew, "least_of_parts", "if step >= apart:", "if step > 99:",
+        "uniform", "cluster, in 64 bits",
+    ),
+    "the parts of a column do not meet in 32 bits": (
+        short, "least_of_parts", "if step >= apart:", "if step > 99:", "uniform", "cluster",
     ),
     "a part of a front is looked at by nobody": (
         crew, "nearest_with", "first, last, left = int32(part * each)",
+        "first, last, left = int32(0 * each)", "uniform", "cluster, in 64 bits",
+    ),
+    "a part of a front in a strip is looked at by nobody": (
+        short, "nearest_row", "first, last, left = int32(part * each)",
         "first, last, left = int32(0 * each)", "uniform", "cluster",
     ),
     "strips that do not fit are looked at": (
@@ -425,7 +462,19 @@ FAULTS = {
     ),
     "a row's least cost in a strip is forgotten": (
         boxes, "hold_with", "value += shape.floors[uint32(row)]", "pass", "uniform",
-        "narrow strips of a cluster",
+        "narrow strips of a cluster, in 64 bits",
+    ),
+    "a row's least cost is forgotten in 32 bits": (
+        short, "hold_with", "value = int32(value + shape.floors[uint32(row)])", "pass",
+        "uniform", "narrow strips of a cluster",
+    ),
+    "the nearest column of a pair is forgotten": (
+        short, "rows_with", "cuda.atomic.min(shape.sums, at + NEAR, near)", "pass",
+        "uniform", "cluster",
+    ),
+    "the farthest column of a pair is forgotten": (
+        short, "rows_with", "cuda.atomic.min(shape.sums, at + FAR, far)", "pass",
+        "uniform", "cluster",
     ),
     "paths are turned by steps that nobody has noted": (
         levels, "search_with",
@@ -433,35 +482,9 @@ FAULTS = {
         "uniform", "warps",
     ),
     "a block alone opens no column": (
-        search, "judged", "distance < goal", "False", "uniform", "alone",
+        search, "weighed", "distance < goal", "False", "uniform", "alone",
     ),
 }  # fmt: skip
-
-
-@pytest.fixture
-def _kernels_are_made_anew(monkeypatch):
-    """Kernels are kept: those with a fault are made for one test, and thrown away."""
-    made = (
-        integers.assign_with, floats.assign_with, launches.kernel_for,
-        integers.conclude_with, floats.conclude_with, launches.conclusion_for,
-    )  # fmt: skip
-    monkeypatch.setattr(reports, "PATIENCE", 2000)  # a report that does not come ends the run soon
-    for cache in made:
-        cache.cache_clear()
-    yield
-    for cache in made:
-        cache.cache_clear()
-
-
-def spoiled(module, name, right, wrong):
-    """A function of a module with other words in its text."""
-    function = getattr(module, name)
-    function = getattr(function, "py_func", function)
-    text = inspect.getsource(function)
-    assert right in text
-    namespace = dict(function.__globals__)
-    exec(text.replace(right, wrong), namespace)
-    return namespace[name]
 
 
 def solve_many(kind, schedule, seeds=40):
@@ -508,19 +531,26 @@ def test_a_slow_reader_still_finds_the_report_and_with_one_slot_it_would_not(slo
 
 @pytest.mark.usefixtures("_kernels_are_made_anew")
 @pytest.mark.parametrize("half", ["level & 1", "0"])
-def test_a_slow_reader_still_finds_the_box_and_with_one_half_it_would_not(half, monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "schedule"),
+    [(short, "groups of a cluster"), (boxes, "groups of a cluster, in 64 bits")],
+    ids=["32 bits", "64 bits"],
+)
+def test_a_slow_reader_still_finds_the_box_and_with_one_half_it_would_not(
+    module, schedule, half, monkeypatch
+):
     """As above: the first block goes on up to the barrier behind its next box."""
     begin = "            word = load_from_block(shape.heads"
     sleep = "            for _ in range(300 * shape.block):\n                cuda.nanosleep(1)\n"
-    monkeypatch.setattr(boxes, "rows_with", spoiled(boxes, "rows_with", begin, sleep + begin))
     for places in ("head_of", "row_of"):
         one_of = spoiled(boxes, places, "int32(level & 1)", f"int32({half})")
-        monkeypatch.setattr(boxes, places, one_of)
+        monkeypatch.setattr(module, places, one_of)
+    monkeypatch.setattr(module, "rows_with", spoiled(module, "rows_with", begin, sleep + begin))
     if half == "0":
         with pytest.raises((AssertionError, IndexError, RuntimeError)):
-            solve_many("uniform", "groups of a cluster")
+            solve_many("uniform", schedule)
     else:
-        solve_many("uniform", "groups of a cluster", seeds=2)
+        solve_many("uniform", schedule, seeds=2)
 
 
 def test_a_circle_ends_the_trace_and_the_run(monkeypatch):

@@ -296,9 +296,8 @@ def gather_with(floats: bool, strip: str) -> Any:
     return gather
 
 
-def parts_with(floats: bool, strip: str) -> Any:
+def parts_with(take_rows: Any) -> Any:
     """Make `take_part`."""
-    take_rows = rows_with(floats, strip)
 
     @cuda.jit(device=True)
     def take_part(level, first, shape, duals):

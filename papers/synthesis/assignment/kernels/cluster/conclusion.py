@@ -19,7 +19,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     NUMBERS,
     Crew,
 )
-from papers.synthesis.assignment.kernels.cluster import boxes, levels, strips
+from papers.synthesis.assignment.kernels.cluster import boxes, levels, short, strips
 from papers.synthesis.assignment.kernels.cluster.distributed import meet_in_cluster
 from papers.synthesis.assignment.kernels.words import taken_over
 
@@ -55,8 +55,10 @@ def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
     -------
     numba.cuda dispatcher
     """
+    brief = not floats and strip != strips.NOWHERE
+    agree = short.agree if brief else search.agree_on_nothing
     match_and_repair = dense.repair_with(
-        search.phases_with(levels.search_with(loads, floats, strip), meet_in_cluster),
+        search.phases_with(levels.searches_with(loads, floats, strip), meet_in_cluster, agree),
         rounds.row_duals_with(rows.least_with(2 * loads, floats), 2 * loads),
         columns.least_with(2 * loads),
         meet_in_cluster,
@@ -64,7 +66,7 @@ def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
     )
     started = FRONT_CHUNK if floats else 1
     floors = strips.NARROW_ROWS if strip == strips.NARROW else 1
-    narrow, fill_strip = strip == strips.NARROW, strips.fill_with(strip)
+    narrow, fill_strip = strip == strips.NARROW, strips.fill_with(strip, floats)
 
     @cuda.jit
     def conclude(schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -97,10 +99,16 @@ def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
             cuda.shared.array(BOXES, int32), cuda.shared.array(BOXES, duals.v.dtype),
             cuda.shared.array(MARKS, int32), int32(int32(1 << bits) + strips.PAD),
             costs, cuda.shared.array(floors, int32), cuda.shared.array(1, int32),
+            cuda.shared.array(2, int32),
         )  # fmt: skip
-        filled = fill_strip(matrix.cost, crew)  # the first search is behind other barriers
+        if cuda.threadIdx.x == 0:
+            crew.widest[short.MINE], crew.widest[short.ALL] = 0, strips.TOO_WIDE
+        filled, size = fill_strip(matrix.cost, crew)  # the first search is behind other barriers
         if cuda.threadIdx.x == 0:
             crew.in_strip[0] = int32(filled)
+        if brief:
+            cuda.syncthreads()
+            short.note(size, crew, duals)
         status = match_and_repair(
             turn, delta, due, schedule, crew, matrix, duals, matching, lists, tree, front, log
         )

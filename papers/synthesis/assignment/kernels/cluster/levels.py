@@ -23,18 +23,21 @@ from papers.synthesis.assignment.kernels.arguments import (
     SOLVED,
     STUCK,
 )
+from papers.synthesis.assignment.kernels.cluster import short
 from papers.synthesis.assignment.kernels.cluster.boxes import (
     HAS_FOUND,
     HAS_OPEN,
+    NEVER,
     clear_numbers,
     gather_with,
     groups_of,
     hold_with,
     parts_with,
+    rows_with,
     tell_with,
 )
 from papers.synthesis.assignment.kernels.cluster.distributed import meet_in_cluster
-from papers.synthesis.assignment.kernels.cluster.strips import NARROW, WHOLE
+from papers.synthesis.assignment.kernels.cluster.strips import NARROW, NOWHERE, TOO_WIDE, WHOLE
 from papers.synthesis.assignment.kernels.grid.levels import late_flag
 from papers.synthesis.assignment.kernels.grid.reports import LATE, UNREACHED
 from papers.synthesis.assignment.kernels.search import judged, note_step, nothing_reached
@@ -44,18 +47,19 @@ IN_STRIP = 4
 """Rows that a thread looks up in its strip together."""
 
 
-def opening_with(floats: bool, strip: str) -> Any:
+def opening_with(floats: bool, strip: str, brief: bool) -> Any:
     """Make `open_part`."""
-    hold = hold_with(floats, strip)
+    hold = short.hold_with(strip) if brief else hold_with(floats, strip)
 
     @cuda.jit(device=True)
     def open_part(first, size, half, shape, matrix, duals, lists):
         """Copy a part of the free rows, the first front; barriers of the block stand around it."""
         for place in range(int32(cuda.threadIdx.x), size, int32(cuda.blockDim.x)):
-            row, value = lists.rows[half + int32(first + place)], matrix.zero
-            if not floats:
-                value = -duals.u[row]
-            hold(int32(place), row, value, shape, duals)
+            row = lists.rows[half + int32(first + place)]
+            if brief:
+                hold(int32(place), row, int32(-duals.u[row]), shape, duals)
+            else:
+                hold(int32(place), row, matrix.zero if floats else -duals.u[row], shape, duals)
 
     return open_part
 
@@ -191,20 +195,21 @@ def least_of_parts(best, source, lane, part, apart, shape):
     return best, source
 
 
-def fronts_with(loads: int, floats: bool, strip: str) -> Any:
+def fronts_with(loads: int, floats: bool, strip: str, brief: bool) -> Any:
     """Make `look_at_front`."""
-    take_part, open_part = parts_with(floats, strip), opening_with(floats, strip)
-    nearest_row = nearest_with(loads, floats, strip)
+    take_part = parts_with(short.rows_with(strip) if brief else rows_with(floats, strip))
+    open_part = opening_with(floats, strip, brief)
+    nearest_row = short.nearest_row if brief else nearest_with(loads, floats, strip)
 
     @cuda.jit(device=True)
     def look_at_front(
-        opens, level, rows, part, part_bits, half, lane, costs, v, shape, matrix, duals, lists
+        opens, level, rows, part, part_bits, half, lane, top, costs, v, shape, matrix, duals, lists
     ):
         """Look at all costs of the front for a column: the least offer, and the row it is from.
 
         Of integers v has not been taken off.
         """
-        best, source, first, more = matrix.top, int32(-1), int32(0), True
+        best, source, first, more = top, int32(-1), int32(0), True
         while more:
             size, more = rows, False
             if opens:
@@ -226,10 +231,20 @@ def fronts_with(loads: int, floats: bool, strip: str) -> Any:
     return look_at_front
 
 
-def search_with(loads: int, floats: bool, strip: str) -> Any:
-    """Make `search` for a cluster; it ends behind a barrier of all its blocks."""
-    gather, tell = gather_with(floats, strip), tell_with(floats)
-    look_at_front = fronts_with(loads, floats, strip)
+def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> Any:
+    """Make `search` for a cluster; it ends behind a barrier of all its blocks.
+
+    Parameters
+    ----------
+    loads, floats, strip
+        As for `conclusion.conclude_with`.
+    brief : bool
+        Whether it counts in 32 bits (`short`).
+    """
+    gather, tell, least_of = gather_with(floats, strip), tell_with(floats), least_of_parts
+    if brief:
+        gather, tell, least_of = short.gather_with(strip), short.tell, short.least_of_parts
+    look_at_front = fronts_with(loads, floats, strip, brief)
 
     @cuda.jit(device=True)
     def search(
@@ -247,10 +262,18 @@ def search_with(loads: int, floats: bool, strip: str) -> Any:
         column = int32(begin + thread)
         decides = thread < int32(1 << shape.bits)  # whole warps do
         inside = uint32(min(column, end))
-        its_v, row = duals.v[inside], matching.row[inside]
-        dual = duals.u[uint32(max(row, int32(0)))]
-        distance, before, opened = matrix.top, int32(-1), int32(0)
-        rows, least, reach, flags = free, matrix.zero, matrix.top, int32(UNREACHED)
+        row = matching.row[inside]
+        if brief:
+            its_v, dual = int32(duals.v[inside]), int32(duals.u[uint32(max(row, int32(0)))])
+            least, top, none = int32(0), int32(NEVER), int32(NEVER)
+            delta = int32(min(delta, int64(TOO_WIDE)))
+            if shape.square != 0:
+                none = int32(-1)
+        else:
+            its_v, dual = duals.v[inside], duals.u[uint32(max(row, int32(0)))]
+            least, top, none = matrix.zero, matrix.top, nothing_reached(shape, matrix)
+        distance, before, opened = top, int32(-1), int32(0)
+        rows, reach, flags = free, top, int32(UNREACHED)
         done, relaxed, status = int32(0), int64(0), int32(STUCK)
         if thread == 0:
             clear_numbers(int32(level + 1), shape)
@@ -260,39 +283,45 @@ def search_with(loads: int, floats: bool, strip: str) -> Any:
                 rows, least, reach, flags = gather(level, least, shape, matrix, duals)
             goal = reach
             if shape.square != 0 and flags & UNREACHED != 0:
-                goal = matrix.top
-            if least >= goal or least == matrix.top:
+                goal = top
+            if least >= goal or least == top:
                 status = int32(SOLVED)
-                if reach < 0 or reach == matrix.top:
+                if reach < 0 or reach == top:
                     status = int32(NO_WAY)
                 break
             if flags & LATE != 0:
                 status = int32(EXPIRED)
                 break
             best, source = look_at_front(
-                done == 0, level, rows, part, part_bits, half, lane, costs, v, shape, matrix,
+                done == 0, level, rows, part, part_bits, half, lane, top, costs, v, shape, matrix,
                 duals, lists,
             )  # fmt: skip
-            best, source = least_of_parts(best, source, lane, part, apart, shape)
+            best, source = least_of(best, source, lane, part, apart, shape)
             flag = late_flag(level, due, shape)
             done, level = int32(done + 1), int32(level + 1)
             relaxed += rows
             if decides:
-                taken, low, far = False, matrix.top, nothing_reached(shape, matrix)
+                taken, low, far = False, top, none
                 if column <= end:
                     if source >= 0:
-                        if not floats:  # v has not been taken off
+                        if brief:
+                            best = int32(best - its_v)
+                        elif not floats:  # v has not been taken off
                             best -= its_v
                         if best < distance:
                             distance, before = best, source
                             if row >= 0:
                                 opened = int32(1)
+                    if brief:
+                        near = int32(distance - least) <= delta and distance < goal
+                    else:
+                        near = distance - least <= delta and distance < goal
                     low, far, unreached, taken = judged(
-                        row, distance, opened, least, goal, delta, low, far, shape, matrix
+                        row, distance, opened, near, low, far, top, shape
                     )
                     if taken:
                         opened = int32(0)
-                    if low < matrix.top:
+                    if low < top:
                         flag = int32(flag | HAS_OPEN)
                     if unreached:
                         flag = int32(flag | UNREACHED)
@@ -301,13 +330,40 @@ def search_with(loads: int, floats: bool, strip: str) -> Any:
                 tell(level, taken, row, distance, dual, flag, least, low, far, shape)
             meet_in_cluster()
         if decides and column <= end:
-            tree.distance[inside] = distance
+            tree.distance[inside] = distance if distance < top else matrix.top
             if before >= 0:
                 tree.before[inside] = before
             note_step(inside, before, row, matching, tree)
         count(shape, log, ITERATIONS, done)
         count(shape, log, RELAXED, relaxed)
         meet_in_cluster()
+        return level, matrix.zero + reach, status
+
+    return search
+
+
+def searches_with(loads: int, floats: bool, strip: str) -> Any:
+    """Make `search`, in 32 bits where it can be: of integers whose costs lie in a strip."""
+    search_long = search_with(loads, floats, strip)
+    if floats or strip == NOWHERE:
+        return search_long
+    search_short = search_with(loads, floats, strip, brief=True)
+
+    @cuda.jit(device=True)
+    def search(
+        level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front, log
+    ):
+        if short.fits(shape):
+            level, reach, status = search_short(
+                level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front,
+                log,
+            )  # fmt: skip
+        else:
+            level, reach, status = search_long(
+                level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front,
+                log,
+            )  # fmt: skip
+        short.risen(reach, status, shape)
         return level, reach, status
 
     return search

@@ -30,6 +30,9 @@ WIDEST = 2**16 - 1
 NARROW_ROWS, NARROW_COLUMNS = 1024, 64
 """Rows and columns of a narrow strip at most; costs of 64 bits have none."""
 
+TOO_WIDE = 1 << 30
+"""What counts as the size of anything that is larger."""
+
 BEGUN = 16
 """Costs that a thread loads before it stores the first of them."""
 
@@ -40,7 +43,13 @@ def bytes_of(strip: str, n: int, width: int, itemsize: int) -> int:
     return n * (width + PAD) * each
 
 
-def fill_whole_with(loads: int) -> Any:
+@cuda.jit(device=True)
+def size_of(value):
+    """The size of a whole number, `TOO_WIDE` at most."""
+    return int32(min(max(int64(value), -int64(value + 1)), int64(TOO_WIDE)))
+
+
+def fill_whole_with(loads: int, floats: bool) -> Any:
     """Make `fill_strip` for costs as they are."""
 
     @cuda.jit(device=True)
@@ -48,7 +57,15 @@ def fill_whole_with(loads: int) -> Any:
         """Copy the costs of the block's columns; a barrier has to follow.
 
         Beyond the last column stand copies of its costs, which nobody looks at.
+
+        Returns
+        -------
+        filled : bool
+            Always.
+        size : int32
+            The largest size of a cost that the thread has seen (`size_of`); of floats 0.
         """
+        size = int32(0)
         costs = cuda.local.array(loads, cost.dtype)
         width, begin = int32(1 << shape.bits), int32(shape.block << shape.bits)
         total, last = int32(shape.n << shape.bits), int32(shape.m - 1)
@@ -62,7 +79,9 @@ def fill_whole_with(loads: int) -> Any:
                 item = min(int32(first + int32(k * cuda.blockDim.x)), int32(total - 1))
                 row, column = int32(item >> shape.bits), int32(item & int32(width - 1))
                 shape.strip[uint32(int32(row * shape.stride) + column)] = costs[k]
-        return True
+                if not floats:
+                    size = max(size, size_of(costs[k]))
+        return True, size
 
     return fill_strip
 
@@ -77,9 +96,12 @@ def fill_narrow_with(loads: int) -> Any:
 
         Returns
         -------
-        bool
+        filled : bool
             Whether all fit. If not, the floors are 0, as if nothing were in the strip.
+        size : int32
+            The largest size of a cost that the thread has seen (`size_of`).
         """
+        size = int32(0)
         left = cuda.local.array(rows_at_once, cost.dtype)
         right = cuda.local.array(rows_at_once, cost.dtype)
         begin, last = int32(shape.block << shape.bits), int32(shape.m - 1)
@@ -96,6 +118,7 @@ def fill_narrow_with(loads: int) -> Any:
             for r in range(rows_at_once):
                 row = min(int32(first + int32(r * warps)), int32(shape.n - 1))
                 least = warp_min_int32(int32(min(left[r], right[r])))
+                size = max(size, max(size_of(left[r]), size_of(right[r])))
                 more, more_beside = int64(left[r]) - least, int64(right[r]) - least
                 if more > WIDEST or more_beside > WIDEST:
                     fits = int32(0)
@@ -105,10 +128,10 @@ def fill_narrow_with(loads: int) -> Any:
                 if lane == 0:
                     shape.floors[uint32(row)] = least
         if cuda.syncthreads_and(fits) != 0:
-            return True
+            return True, size
         for row in range(int32(cuda.threadIdx.x), shape.n, int32(cuda.blockDim.x)):
             shape.floors[uint32(row)] = int32(0)
-        return False
+        return False, int32(TOO_WIDE)
 
     return fill_strip
 
@@ -116,11 +139,11 @@ def fill_narrow_with(loads: int) -> Any:
 @cuda.jit(device=True)
 def fill_nothing(cost, shape):
     """Where there is no strip."""
-    return False
+    return False, int32(TOO_WIDE)
 
 
-def fill_with(strip: str) -> Any:
+def fill_with(strip: str, floats: bool) -> Any:
     """Make `fill_strip`; see there."""
     if strip == NARROW:
         return fill_narrow_with(BEGUN)
-    return fill_whole_with(BEGUN) if strip == WHOLE else fill_nothing
+    return fill_whole_with(BEGUN, floats) if strip == WHOLE else fill_nothing
