@@ -442,3 +442,38 @@ def test_the_pages_say_where_opt4_is_ahead():
     assert "ahead of it at range n / 10 at n = 256 alone" in PAGE
     readme = " ".join((HOME / "README.md").read_text().split())
     assert "on uniform costs of range n / 10 at n = 256 and on a `hidden` optimum" in readme
+
+
+def test_the_page_says_what_32_bits_save_and_that_no_other_setting_is_better():
+    assert rows.read("short")["proved"].all()
+    found = solving.medians("short")
+    share = found[f"ms {solving.WITH_SHORT}"] / found[f"ms {solving.WITH_EIGHT}"]
+    uniform = share[found["family"] == "uniform"]
+    assert len(uniform) == 5
+    assert f"take {np.exp(np.log(uniform).mean()):.2f} of the time in the geometric mean" in STEPS
+    assert share[found["costs"] == "clustered"].between(0.97, 1.03).all()
+    times = rows.read("short_settings").pivot_table(
+        index=["n", "costs", "seed"], columns=["start_rounds", "start_left", "delta"], values="ms"
+    )
+    usual = Settings.for_shape(1024, 1024)
+    usual = times.pop((usual.start_rounds, usual.start_left, usual.delta))
+    assert times.shape == (24, 12)
+    means = np.exp(np.log(times.div(usual, axis=0)).mean())
+    assert 0.98 < means.min() < 1.0
+    assert "none takes less than 0.98 of the time" in STEPS
+
+
+def test_the_page_says_what_was_tried_beside_32_bits():
+    found = rows.read("tried")
+    assert (found.groupby(["tried", "costs", "n", "seed"])["cost"].agg(np.ptp) == 0).all()
+    assert found.loc[found["n"] <= 4096, "proved"].all()
+    over = solving.beside_as_it_is().set_index(["tried", "costs", "n"])["over"]
+    unseen = over["a cluster at 2048 without that look where no scales are made"]
+    n, ten, tenth = (unseen[costs, 2048] for costs in ("n", "10n", "0.1n"))
+    assert f"take {n:.2f} and {ten:.2f} of their time, range n / 10, whose fronts are" in STEPS
+    assert f"wide, {tenth:.2f}." in STEPS
+    early = over["a second launch that begins before the first has ended"]
+    assert early.xs(512, level="n").between(0.99, 1.01).all()
+    settled = over["settled columns left out of wide fronts"]
+    assert (settled["0.1n"] > 1).all()
+    assert (over["32 costs in flight in place of 16"]["0.1n"] > 1).all()

@@ -32,6 +32,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
         solving.opening_warps,
         solving.level_parts,
         solving.chains,
+        solving.short,
+        solving.tried,
         solving.near_large,
         calls.sending,
         calls.batch_ahead,

@@ -37,6 +37,9 @@ BEFORE_BIDS, WITH_BIDS, WITH_EIGHT = "2f4ad1c", "198189b", "24c89c1"
 """The commits before bids took fewer instructions, and after it; and with two barriers less at a
 run's start, one warp for a row that bids by marks, and eight threads for a group of columns."""
 
+WITH_SHORT = "5cd2630"
+"""The commit since which searches of a cluster count in 32 bits where they can."""
+
 
 def _us(found: pd.DataFrame, sections: str, a_visit_of: str) -> float:
     """Return microseconds of some sections for each visit of one of them."""
@@ -470,5 +473,37 @@ def cluster_parts() -> Rows:
             ("parts met", "parts", ""),
             ("decided and told", "tell", ""),
             ("barrier", "meet", ""),
+        ],
+    )
+
+
+def short() -> Rows:
+    """Return the times and levels of a run before and after a cluster counted in 32 bits."""
+    return _before_and_after("short", WITH_EIGHT, WITH_SHORT)
+
+
+def beside_as_it_is() -> pd.DataFrame:
+    """Return medians over the seeds of what was tried, beside those of the code as it is."""
+    found = read("tried")
+    key = ["tried", "n", "costs"]
+    found = found.groupby([*key, "way"], sort=False)[["ms", "levels"]].median().reset_index()
+    found = beside(found, key, "way", ["ms", "levels"])
+    found["over"] = found["ms tried"] / found["ms as it is"]
+    return found
+
+
+def tried() -> Rows:
+    """Return the times and levels of a run with what was tried and left, and without it."""
+    return rows(
+        beside_as_it_is(),
+        [
+            ("tried", "tried", ""),
+            ("costs", "costs", ""),
+            ("n", "n", ""),
+            ("as it is, ms", "ms as it is", ".3g"),
+            ("levels", "levels as it is", ".0f"),
+            ("tried, ms", "ms tried", ".3g"),
+            ("levels", "levels tried", ".0f"),
+            ("tried over as it is", "over", ".2f"),
         ],
     )

@@ -31,7 +31,7 @@ NARROW_ROWS, NARROW_COLUMNS = 1024, 64
 """Rows and columns of a narrow strip at most; costs of 64 bits have none."""
 
 TOO_WIDE = 1 << 30
-"""What counts as the size of anything that is larger."""
+"""The size that anything larger counts as."""
 
 BEGUN = 16
 """Costs that a thread loads before it stores the first of them."""
