@@ -20,10 +20,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import pandas as pd
-
 from papers.common.gpu import environment
 from papers.common.gpu.compiled import store
+from papers.synthesis.evidence.programs.table import asked, write
 
 ASSIGN = "papers.linear_sum_assignment(costs)"
 
@@ -127,12 +126,10 @@ def about() -> dict[str, str]:
 
 def main(path: str, repeats: str = "3") -> None:
     """Write the table, anew behind each row."""
-    here, done = about(), []
+    here = about()
     with tempfile.TemporaryDirectory() as home:
-        for row in rows(int(repeats), timed, Path(home)):
-            done.append({**here, **row})
-            pd.DataFrame(done).to_csv(Path(path), index=False)
+        write(({**here, **row} for row in rows(int(repeats), timed, Path(home))), path)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*asked(__doc__, 3))

@@ -9,12 +9,8 @@ table that is kept was taken by these steps before they were a program.)
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from papers.synthesis.evidence.programs.first_call import (
     CALLS,
@@ -24,6 +20,7 @@ from papers.synthesis.evidence.programs.first_call import (
     printed,
     timed,
 )
+from papers.synthesis.evidence.programs.table import asked, write
 
 PARTS = {
     "modules of the call": "import papers.synthesis.calls.assignment",
@@ -75,9 +72,8 @@ def main(path: str, repeats: str = "2") -> None:
     """Write the table, once the kernels are kept."""
     timed(PROGRAM.format(given=CALLS["int32"][0], order="", call=CALLS["int32"][1]), {})
     here = about()
-    table = pd.DataFrame({**here, **row} for row in rows(int(repeats), printed))
-    table.to_csv(Path(path), index=False)
+    write(({**here, **row} for row in rows(int(repeats), printed)), path)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*asked(__doc__, 2))

@@ -1,18 +1,16 @@
 """The times of `synthesis:one_core` beside other codes on one core: ``one_core.csv``.
 
-``python -m papers.synthesis.evidence.programs.one_core FILE [REPEATS]`` measures anew: whole calls,
-from the caller's matrix to the answer, medians. lapx takes part where it is installed.
+``python -m papers.synthesis.evidence.programs.one_core OUT.csv [REPEATS]`` measures anew: whole
+calls, from the caller's matrix to the answer, medians. lapx takes part where it is installed.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.instances.drawing import draw
@@ -20,6 +18,7 @@ from papers.common.instances.structured import PEERS_SEED
 from papers.common.model import Instance
 from papers.common.problems import assignment_proof
 from papers.synthesis.calls.choice import solver_of
+from papers.synthesis.evidence.programs.table import asked, write
 from papers.synthesis.one_core import solver as one_core
 
 SOLVERS = ("synthesis:one_core", "lopes2019:cpu_sp", "scipy", "lapjv", "lapjvs")
@@ -76,8 +75,8 @@ def median(name: str, cost: np.ndarray, repeats: int) -> float | str:
 
 def main(path: str, repeats: str = "5") -> None:
     """Write the table."""
-    pd.DataFrame(rows(INSTANCES, int(repeats))).to_csv(path, index=False)
+    write(rows(INSTANCES, int(repeats)), path)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*asked(__doc__, 5))

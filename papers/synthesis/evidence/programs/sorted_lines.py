@@ -1,21 +1,20 @@
 """The gain of `synthesis:one_core` by sorting, where lines can be sorted: ``one_core_sorted.csv``.
 
-``python -m papers.synthesis.evidence.programs.sorted_lines FILE [REPEATS]`` measures anew, beside
-SciPy: whole calls, from the caller's matrix to the answer, medians.
+``python -m papers.synthesis.evidence.programs.sorted_lines OUT.csv [REPEATS]`` measures anew,
+beside SciPy: whole calls, from the caller's matrix to the answer, medians.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from papers.common.gpu.environment import cpu_model
 from papers.common.problems import assignment_proof
 from papers.synthesis.evidence.programs.one_core import median
+from papers.synthesis.evidence.programs.table import asked, write
 from papers.synthesis.one_core import solver as one_core
 
 ORDERS = (128, 300, 1000, 2000)
@@ -74,8 +73,8 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
 
 def main(path: str, repeats: str = "3") -> None:
     """Write the table."""
-    pd.DataFrame(rows(int(repeats))).to_csv(path, index=False)
+    write(rows(int(repeats)), path)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*asked(__doc__, 3))

@@ -4,7 +4,7 @@ Half of a level's time goes into looking at costs and meeting of what was found,
 bits take two or three instructions for one. So a search counts in 32 bits wherever nothing can run
 over; any other one counts in 64 (`levels`, `boxes`), level for level the same.
 
-**The bound.** Let all costs and duals lie between -w and w, where w is less than 2^`BITS`. A free
+**The bound.** Let all costs and duals lie between -w and w, where w is at most 2^`BITS`. A free
 row begins at 0 and looks at every column, so that after the first level no distance is over 3 w,
 and later ones only fall. A row of the front counts its distance less its dual, at most 4 w, and
 adds a cost and subtracts a column's dual: at most 6 w, less than 2^30. Duals move by a search's
