@@ -204,6 +204,8 @@ def network(
     tail, head, capacity = (np.asarray(x) for x in (tail, head, capacity))
     nodes, source, sink = int(nodes), int(source), int(sink)
     _check_arcs(tail, head, capacity, nodes)
+    if nodes < 1:
+        raise NetworkError("the network has no nodes")
     if not (0 <= source < nodes and 0 <= sink < nodes):
         raise NetworkError(f"source {source} or sink {sink} lies outside 0 .. {nodes - 1}")
     if source == sink:
@@ -304,7 +306,7 @@ def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:
     names = EIGHT if len(arcs) == len(EIGHT) else FOUR
     shape = np.shape(source)
     if len(shape) != 2 or 0 in shape:
-        raise NetworkError(f"a grid has height and width, not shape {shape}")
+        raise NetworkError(f"a grid has height and width of at least 1, not shape {shape}")
     arrays = {"source": source, "sink": sink, **{name: arcs[name] for name in names}}
     checked = {}
     for name, array in arrays.items():
@@ -362,7 +364,9 @@ def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
                 f"{name} holds a value that is no whole number: scale and round the capacities"
             )
     if values.size and values.min() < 0:
-        raise NetworkError(f"{name} is negative somewhere")
+        at = np.unravel_index(int(values.argmin()), values.shape)
+        where = {1: " at place {}", 2: " at row {}, column {}"}.get(values.ndim, "").format(*at)
+        raise NetworkError(f"{name} is negative{where}: {values[at]}")
     # The largest one says in a fast pass that a sum cannot be too large.
     suspect = values.size and float(values.max()) * values.size >= CAPACITY_LIMIT
     if suspect and float(values.astype(np.float64).sum()) >= CAPACITY_LIMIT:

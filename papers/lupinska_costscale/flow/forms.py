@@ -185,5 +185,5 @@ def common_shape(arrays: Mapping[str, np.ndarray]) -> tuple[int, int]:
     if not shape:
         raise NetworkError("source, sink and arcs are all scalars: none tells height and width")
     if len(shape) != 2 or 0 in shape:
-        raise NetworkError(f"a grid has height and width, not shape {shape}")
+        raise NetworkError(f"a grid has height and width of at least 1, not shape {shape}")
     return shape[0], shape[1]

@@ -32,7 +32,7 @@ from papers.reproduce import registry
 from papers.reproduce.measure.clockwork import Clockwork, free_memory
 from papers.reproduce.measure.laboratory import Laboratory
 from papers.reproduce.measure.outcome import Outcome, failure
-from papers.reproduce.measure.protocol import Report, measure_together
+from papers.reproduce.measure.protocol import Report, measure_together, too_many_ranks
 from papers.reproduce.measure.worker import DeviceCard, WorkerError, only, together
 from papers.reproduce.plan.pace import Pace
 
@@ -85,7 +85,7 @@ class Team:
         """
         wanted = wanted_ranks(group[0])
         if wanted > self._world.size:
-            reason = f"it is for {wanted} ranks, {self._world.size} are here"
+            reason = too_many_ranks(group[0], self._world.size)
             return [Outcome("skipped", "none", reason, device=self.device.name) for _ in group]
 
         def ask(part: Sequence[Cell]) -> list[Outcome | None]:

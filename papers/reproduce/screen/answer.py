@@ -236,10 +236,14 @@ def _named(name: str, item: Comparison) -> str:
 
 def _not_ok(ends: Sequence[End]) -> list[str]:
     """Return the cells that are not ok by status and reason, a line a group."""
-    groups = Counter((end.status, _kind(end.reason)) for end in ends if end.status != "ok")
+    ends = [end for end in ends if end.status != "ok"]
+    groups = Counter((end.status, _kind(end.reason)) for end in ends)
+    told: dict[tuple[str, str], set[str]] = {}
+    for end in ends:
+        told.setdefault((end.status, _kind(end.reason)), set()).add(end.reason)
     found = [
-        f"{number} {status}: {reason or 'no reason is known'}"
-        for (status, reason), number in sorted(groups.items(), key=_skipped_last)
+        f"{number} {of[0]}: {_reason(of[1], told[of]) or 'no reason is known'}"
+        for of, number in sorted(groups.items(), key=_skipped_last)
     ]
     return _at_most(found, _REASONS, "other reasons of cells, see the report")
 
@@ -251,9 +255,18 @@ def _skipped_last(entry: tuple[tuple[str, str], int]) -> tuple[bool, int, str]:
 
 def _kind(reason: str) -> str:
     """Return a reason without its numbers, so that alike ones are one; and cut to one line."""
-    words = [word for word in reason.split() if word]
-    kind = " ".join("..." if word.replace(".", "").isdigit() else word for word in words)
-    return kind if len(kind) <= 100 else f"{kind[:97]}..."
+    return _cut(
+        " ".join("..." if word.replace(".", "").isdigit() else word for word in reason.split())
+    )
+
+
+def _reason(kind: str, reasons: set[str]) -> str:
+    """Return the reason of a group, with its numbers if they are the same in all of it."""
+    return _cut(" ".join(next(iter(reasons)).split())) if len(reasons) == 1 else kind
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= 100 else f"{line[:97]}..."
 
 
 def _problems(problems: Sequence[str]) -> list[str]:

@@ -269,4 +269,5 @@ def solver_of(name: str) -> Any:
             return importlib.import_module("papers.synthesis.solvers").SOLVERS[short]
         return importlib.import_module(f"papers.{home}").PAPER.solvers()[short]
     except (ModuleNotFoundError, AttributeError, KeyError):
-        raise ValueError(f"there is no solver {name!r}: they are called PAPER:SOLVER") from None
+        told = f"there is no solver {name!r}: they are called PAPER:SOLVER"
+        raise ValueError(f"{told}, and `reproduce list PAPER` names them") from None

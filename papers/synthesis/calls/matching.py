@@ -271,7 +271,7 @@ def _matrix_of(graph: Any) -> tuple[Any, Placed]:
             raise ValueError(f"expected a graph of two dimensions, got {graph.ndim}")
         return graph, place(np.empty(0, np.int32))
     if getattr(graph, "format", None) not in FORMATS or not is_on_device(graph.data):
-        raise TypeError("graph must be sparse")
+        raise TypeError("graph must be sparse: scipy.sparse.csr_array makes it so")
     if graph.format != "csr":
         graph = graph.tocsr()
     indices, indptr = (place(part).on_host() for part in (graph.indices, graph.indptr))

@@ -55,7 +55,7 @@ class Wishes:
             return None
         passed = time.perf_counter() - self.began
         if passed >= self.seconds:
-            message = f"gave up after {passed:.1f} s and {self.done} matrices"
+            message = f"gave up after {passed:.2g} s and {self.done} solved matrices"
             raise GivenUpError(message, 1000 * passed, {"matrices": self.done})
         return self.seconds - passed
 

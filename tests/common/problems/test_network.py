@@ -38,7 +38,8 @@ def test_arcs_are_paired_and_parallel_ones_added():
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (([0], [1], [-1], 2, 0, 1), "negative"),
+        (([0, 0], [1, 1], [2, -1], 2, 0, 1), "capacity is negative at place 1: -1"),
+        (([], [], [], 0, 0, 0), "the network has no nodes"),
         (([0], [1], [0.5], 2, 0, 1), "whole number"),
         (([0], [2], [1], 2, 0, 1), "head is no node"),
         (([0], [1], [1], 2, 0, 0), "one node"),
@@ -61,7 +62,7 @@ def test_what_is_no_grid():
         (zero, {"right": zero}, "directions"),
         (np.zeros(4, int), arcs, "height and width"),
         (np.zeros((3, 2), int), arcs, "shape"),
-        (zero - 1, arcs, "negative"),
+        (zero - np.eye(2, dtype=int)[::-1], arcs, "source is negative at row 0, column 1: -1"),
     ):
         with pytest.raises(NetworkError, match=reason):
             grid(source, zero, these)

@@ -80,6 +80,9 @@ def test_cells_that_are_not_ok_are_one_line_a_reason(tmp_path):
     ends = [End(f"c{n}", ("toy",), "skipped", f"it is for {n} ranks") for n in (2, 4)]
     lines = shown(answer(tmp_path, [section("toy", "fig1", [])], [*ends, End("d", ("toy",), "ok")]))
     assert "2 skipped: it is for ... ranks" in lines
+    alike = [replace(end, reason="it is for 4 ranks: mpiexec -n 4 ...") for end in ends]
+    lines = shown(answer(tmp_path, [section("toy", "fig1", [])], alike))
+    assert "2 skipped: it is for 4 ranks: mpiexec -n 4 ..." in lines
 
 
 def test_programs_get_everything_and_no_number_that_json_lacks(tmp_path):
