@@ -43,7 +43,7 @@ from papers.reproduce.screen.console import Volume, console, forgive_encoding, m
 from papers.reproduce.trace import command as tracing
 
 NOT_CERTIFIED, USAGE, FAILED = 1, 2, 3
-INTERRUPTED = 130
+INTERRUPTED, READER_GONE = 130, 141  # 128 and the number of SIGINT, and of SIGPIPE
 DEBUG = "REPRODUCE_DEBUG"
 """Environment variable that shows the traceback of an internal error, as ``--debug`` does."""
 
@@ -357,6 +357,11 @@ def _give(arguments: Sequence[str] | None) -> NoReturn:
     try:
         with stopping.on_signals():
             code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except SystemExit as left:
+        # Typer leaves so, with 1, where whoever reads what is printed has gone.
+        if isinstance(left.__context__, BrokenPipeError):
+            sys.exit(READER_GONE)
+        raise
     except UsageError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -271,3 +271,16 @@ def test_maintainers_commands_refuse_an_installed_package(
     monkeypatch.setattr(papers, "__file__", str(tmp_path / "papers" / "__init__.py"))
     result = reproduce(command, finished_run[0])
     assert (result.code, "it needs a checkout" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "lopes2019"], ["--help"]])
+def test_a_reader_who_has_gone_is_no_uncertified_run(words):
+    """As behind ``| head -1``: nothing is said, and the code is a signal's."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    left = subprocess.run(
+        [sys.executable, "-m", "papers.reproduce.cli", *words],
+        stdout=writing, stderr=subprocess.PIPE, timeout=120, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert (left.returncode, left.stderr) == (cli.READER_GONE, b"")
