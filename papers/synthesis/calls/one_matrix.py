@@ -81,10 +81,34 @@ class Solved(NamedTuple):
 
 
 def scipys(cost: Any, maximize: bool) -> tuple[np.ndarray, np.ndarray]:
-    """SciPy's call; its module is loaded when it is needed, which takes a fifth of a second."""
+    """SciPy's call; its module is loaded when it is needed, which takes a fifth of a second.
+
+    Raises
+    ------
+    ValueError, TypeError
+        SciPy's, with the place of what it means where that is one entry or one line.
+    """
     from scipy.optimize import linear_sum_assignment as call
 
-    return call(cost, maximize)
+    try:
+        return call(cost, maximize)
+    except ValueError as error:
+        place = _place_of_fault(np.asarray(cost), maximize)
+        raise ValueError(f"{error}: {place}" if place else str(error)) from None
+
+
+def _place_of_fault(array: np.ndarray, maximize: bool) -> str:
+    """Name the first entry that is no cost, or the first line without an allowed pair, if any."""
+    if array.ndim != 2 or array.dtype.kind != "f":
+        return ""
+    forbids = -np.inf if maximize else np.inf
+    for row, column in np.argwhere(np.isnan(array) | (array == -forbids))[:1]:
+        return f"{array[row, column]} at row {row}, column {column}"
+    for axis, line in ((0, "row"), (1, "column")):
+        empty = (array == forbids).all(axis=1 - axis)
+        if array.shape[axis] <= array.shape[1 - axis] and empty.any():
+            return f"{line} {int(empty.argmax())} has no allowed pair"
+    return ""
 
 
 # ------------------------------------------------------------------------------- the choice
