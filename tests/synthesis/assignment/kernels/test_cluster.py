@@ -234,6 +234,46 @@ def test_duals_that_grow_are_counted_in_64_bits(sizes, monkeypatch):
     assert sizes[-1] >= max(np.abs(answer.row_duals).max(), np.abs(answer.column_duals).max())
 
 
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize(("which", "bound"), [("u", "shape.n"), ("v", "shape.m")])
+@pytest.mark.parametrize("left_out", [False, True])
+def test_rows_and_columns_duals_are_noted(which, bound, place, left_out, sizes, monkeypatch):
+    """One dual of a million is noted, whoever has it; planted: those duals are left out."""
+    right = short.note
+    if left_out:
+        right = spoiled(short, "note", f"{bound}, threads_of", "0, threads_of")
+
+    @cuda.jit(device=True)
+    def noted(size, shape, duals):
+        values = np.zeros(30 if which == "u" else 200, np.int64)
+        values[place] = -1_000_000
+        right(size, shape, duals._replace(**{which: values}))
+
+    monkeypatch.setattr(short, "note", noted)
+    cost = KINDS["uniform"](np.random.default_rng(1), 30, 200)
+    with device.executing(Executor()):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+    assert (sizes[0] == 999_999) != left_out
+
+
+def test_every_search_adds_how_far_it_has_gone(sizes, monkeypatch):
+    reaches, risen = [], short.risen
+
+    @cuda.jit(device=True)
+    def noted(reach, status, shape):
+        if cuda.grid(1) == 0:
+            reaches.append(int(reach))
+        risen(reach, status, shape)
+
+    monkeypatch.setattr(short, "risen", noted)
+    cost = KINDS["product"](np.random.default_rng(1), 24, 24)
+    with device.executing(Executor()):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+    assert len(reaches) > 2
+    told = sizes[0] + np.cumsum([0, *reaches[:-1]])
+    assert sorted(set(sizes)) == sorted(set(told.tolist()))
+
+
 @pytest.mark.usefixtures("_kernels_are_made_anew")
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
