@@ -15,7 +15,7 @@ from papers.common.model import GivenUpError
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.assignment import launches, solver
 from papers.synthesis.assignment.kernels import search, words
-from papers.synthesis.assignment.kernels.cluster import levels, short
+from papers.synthesis.assignment.kernels.cluster import conclusion, levels, short
 from papers.synthesis.assignment.settings import Settings
 
 CLUSTER = Settings(threads=64, loads=2, blocks=2, cluster=4, start_rounds=0, scale_above=1000)
@@ -310,3 +310,28 @@ def test_the_parts_of_a_column_meet_across_warps(bits, planted, monkeypatch):
     cost = KINDS["uniform"](np.random.default_rng(9), 40, 40)
     with device.executing(Executor()), expected:
         assert_optimal(cost, solver.solve(cost, settings=many))
+
+
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize("planted", [False, True])
+def test_a_block_clears_its_size_before_any_warp_notes_one(planted, sizes, monkeypatch):
+    """Its first thread is late; planted: without the barrier it clears what others have noted."""
+    taken_over = conclusion.taken_over
+
+    @cuda.jit(device=True)
+    def late(log):
+        if cuda.threadIdx.x == 0:
+            for _ in range(300):
+                cuda.nanosleep(1)
+        return taken_over(log)
+
+    if planted:
+        barrier = "cuda.syncthreads()\n            short.note"
+        spoilt = spoiled(conclusion, "conclude_with", barrier, "short.note")
+        monkeypatch.setattr(conclusion, "conclude_with", spoilt)
+        monkeypatch.setitem(spoilt.__globals__, "taken_over", late)
+    monkeypatch.setattr(conclusion, "taken_over", late)
+    cost = one_is(20_000, 110)
+    with device.executing(Executor()):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+    assert (min(sizes) < 20_000) == planted
