@@ -51,7 +51,8 @@ def test_three_ranks_measure_one_and_two_and_skip_four(tmp_path):
     assert len(found) == 9  # three solvers on 1, 2 and 4 ranks
     for cell, (status, reason) in found.items():
         if "ranks=4" in cell:
-            assert (status, reason) == ("skipped", "it is for 4 ranks, 3 are here")
+            told = "it is for 4 ranks: mpiexec -n 4 reproduce run ..."
+            assert (status, reason) == ("skipped", told)
         else:
             assert status == "ok"
             assert ("strips of rows" in reason) == ("classical" in cell)
