@@ -112,7 +112,7 @@ def prepare(
     if array.size == 0:
         empty = np.zeros((0, 0), _working_type(0, floating, dtype, dtypes, factor))
         return Problem(empty, array, 0, False, maximize)
-    finite = _finite_entries(array, maximize) if floating else None
+    finite = finite_entries(array, maximize) if floating else None
     low, high = _bounds(array, finite)
     spread = high - low
     n = max(array.shape)
@@ -305,8 +305,15 @@ def as_matrix(cost: Any) -> np.ndarray:
     return array.astype(np.int8) if array.dtype.kind == "b" else array
 
 
-def _finite_entries(array: np.ndarray, maximize: bool) -> np.ndarray | None:
-    """Mask of the allowed pairs, or None when all are; checks NaN, signs and feasibility."""
+def finite_entries(array: np.ndarray, maximize: bool) -> np.ndarray | None:
+    """Mask of the allowed pairs, or None when all are; checks NaN, signs and feasibility.
+
+    Raises
+    ------
+    ValueError
+        For NaN or an infinity of the wrong sign, with its place, and for too few allowed pairs,
+        with their number; in both cases behind SciPy's words.
+    """
     finite = np.isfinite(array)
     if finite.all():
         return None

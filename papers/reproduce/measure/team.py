@@ -83,9 +83,8 @@ class Team:
         They want equally many. After `timeout_s` for each cell the outcome of the one whose turn it
         is goes to `on_timeout` with its place, and the job ends.
         """
-        wanted = wanted_ranks(group[0])
-        if wanted > self._world.size:
-            reason = too_many_ranks(group[0], self._world.size)
+        reason = too_many_ranks(group[0], self._world.size)
+        if reason:
             return [Outcome("skipped", "none", reason, device=self.device.name) for _ in group]
 
         def ask(part: Sequence[Cell]) -> list[Outcome | None]:

@@ -236,21 +236,20 @@ def _named(name: str, item: Comparison) -> str:
 
 def _not_ok(ends: Sequence[End]) -> list[str]:
     """Return the cells that are not ok by status and reason, a line a group."""
-    ends = [end for end in ends if end.status != "ok"]
-    groups = Counter((end.status, _kind(end.reason)) for end in ends)
-    told: dict[tuple[str, str], set[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for end in ends:
-        told.setdefault((end.status, _kind(end.reason)), set()).add(end.reason)
+        if end.status != "ok":
+            groups.setdefault((end.status, _kind(end.reason)), []).append(end.reason)
     found = [
-        f"{number} {of[0]}: {_reason(of[1], told[of]) or 'no reason is known'}"
-        for of, number in sorted(groups.items(), key=_skipped_last)
+        f"{len(reasons)} {status}: {_reason(kind, reasons) or 'no reason is known'}"
+        for (status, kind), reasons in sorted(groups.items(), key=_skipped_last)
     ]
     return _at_most(found, _REASONS, "other reasons of cells, see the report")
 
 
-def _skipped_last(entry: tuple[tuple[str, str], int]) -> tuple[bool, int, str]:
-    (status, reason), number = entry
-    return status == "skipped", -number, status + reason
+def _skipped_last(entry: tuple[tuple[str, str], list[str]]) -> tuple[bool, int, str]:
+    (status, kind), reasons = entry
+    return status == "skipped", -len(reasons), status + kind
 
 
 def _kind(reason: str) -> str:
@@ -260,9 +259,9 @@ def _kind(reason: str) -> str:
     )
 
 
-def _reason(kind: str, reasons: set[str]) -> str:
+def _reason(kind: str, reasons: Sequence[str]) -> str:
     """Return the reason of a group, with its numbers if they are the same in all of it."""
-    return _cut(" ".join(next(iter(reasons)).split())) if len(reasons) == 1 else kind
+    return _cut(" ".join(reasons[0].split())) if len(set(reasons)) == 1 else kind
 
 
 def _cut(line: str) -> str:

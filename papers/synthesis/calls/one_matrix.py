@@ -86,29 +86,19 @@ def scipys(cost: Any, maximize: bool) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     ValueError, TypeError
-        SciPy's, with the place of what it means where that is one entry or one line.
+        SciPy's; of floats that hold no cost, or too few allowed pairs, with where or how many.
     """
     from scipy.optimize import linear_sum_assignment as call
 
     try:
         return call(cost, maximize)
-    except ValueError as error:
-        place = _place_of_fault(np.asarray(cost), maximize)
-        raise ValueError(f"{error}: {place}" if place else str(error)) from None
+    except ValueError:
+        from papers.common.problems.assignment import finite_entries
 
-
-def _place_of_fault(array: np.ndarray, maximize: bool) -> str:
-    """Name the first entry that is no cost, or the first line without an allowed pair, if any."""
-    if array.ndim != 2 or array.dtype.kind != "f":
-        return ""
-    forbids = -np.inf if maximize else np.inf
-    for row, column in np.argwhere(np.isnan(array) | (array == -forbids))[:1]:
-        return f"{array[row, column]} at row {row}, column {column}"
-    for axis, line in ((0, "row"), (1, "column")):
-        empty = (array == forbids).all(axis=1 - axis)
-        if array.shape[axis] <= array.shape[1 - axis] and empty.any():
-            return f"{line} {int(empty.argmax())} has no allowed pair"
-    return ""
+        array = np.asarray(cost)
+        if array.ndim == 2 and array.dtype.kind == "f":
+            finite_entries(array, maximize)  # it begins with SciPy's words
+        raise
 
 
 # ------------------------------------------------------------------------------- the choice

@@ -315,6 +315,9 @@ def test_eight_threads_read_a_group_of_a_clusters_columns():
     level = found.pivot(index=["n", "costs"], columns="threads", values="level")
     assert (level[8] < level[16]).all()
     assert (level[8] <= level[4]).all()
+    parts = found[["met_ns", "look_ns", "parts_ns", "judge_ns"]].sum(axis=1) / found["level"]
+    assert parts[found["threads"] == 8].between(0.55, 0.65).all()
+    assert "Six tenths of a cluster's level go to boxes that are read" in STEPS
 
 
 def test_no_other_length_of_the_opening_is_better():
@@ -474,6 +477,8 @@ def test_the_page_says_what_was_tried_beside_32_bits():
     assert f"wide, {tenth:.2f}." in STEPS
     early = over["a second launch that begins before the first has ended"]
     assert early.xs(512, level="n").between(0.99, 1.01).all()
+    least, most = sorted(early.xs(1024, level="n"))
+    assert f"took {least:.2f} and {most:.2f} of the time at 1024" in STEPS
     settled = over["settled columns left out of wide fronts"]
     assert (settled["0.1n"] > 1).all()
     assert (over["32 costs in flight in place of 16"]["0.1n"] > 1).all()

@@ -196,11 +196,13 @@ def stages() -> Rows:
     )
 
 
-def _times_and_levels(before: str, now: str) -> list[Column]:
-    """Return the columns of two commits whose `medians` stand beside each other."""
+def _times_and_levels(
+    before: str, now: str, headings: tuple[str, str] = ("before", "now")
+) -> list[Column]:
+    """Return the columns of two commits, or ways, whose medians stand beside each other."""
     return [
         (heading, f"{value} {code}", form)
-        for when, code in (("before", before), ("now", now))
+        for when, code in zip(headings, (before, now), strict=True)
         for heading, value, form in ((f"{when}, ms", "ms", ".3g"), ("levels", "levels", ".0f"))
     ]
 
@@ -500,10 +502,7 @@ def tried() -> Rows:
             ("tried", "tried", ""),
             ("costs", "costs", ""),
             ("n", "n", ""),
-            ("as it is, ms", "ms as it is", ".3g"),
-            ("levels", "levels as it is", ".0f"),
-            ("tried, ms", "ms tried", ".3g"),
-            ("levels", "levels tried", ".0f"),
+            *_times_and_levels("as it is", "tried", ("as it is", "tried")),
             ("tried over as it is", "over", ".2f"),
         ],
     )

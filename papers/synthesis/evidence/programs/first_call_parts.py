@@ -76,4 +76,4 @@ def main(path: str, repeats: str = "2") -> None:
 
 
 if __name__ == "__main__":
-    main(*asked(__doc__, 2))
+    main(*asked(__doc__))

@@ -79,4 +79,4 @@ def main(path: str, repeats: str = "5") -> None:
 
 
 if __name__ == "__main__":
-    main(*asked(__doc__, 5))
+    main(*asked(__doc__))

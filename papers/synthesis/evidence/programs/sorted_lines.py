@@ -77,4 +77,4 @@ def main(path: str, repeats: str = "3") -> None:
 
 
 if __name__ == "__main__":
-    main(*asked(__doc__, 3))
+    main(*asked(__doc__))

@@ -11,15 +11,13 @@ from typing import Any
 import pandas as pd
 
 
-def asked(about: str, repeats: int, words: Sequence[str] | None = None) -> tuple[str, str]:
-    """Return the file and the number of repetitions that a program's words ask for.
+def asked(about: str, words: Sequence[str] | None = None) -> list[str]:
+    """Return the file, and the repetitions where they are named, that a program's words ask for.
 
     Parameters
     ----------
     about : str
         The program's docstring.
-    repeats : int
-        Repetitions where none are named.
     words : sequence of str, optional
         ``sys.argv``'s by default.
 
@@ -32,13 +30,15 @@ def asked(about: str, repeats: int, words: Sequence[str] | None = None) -> tuple
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", metavar="OUT.csv", type=Path, help="the table, a new file")
-    parser.add_argument("repeats", metavar="REPEATS", nargs="?", type=int, default=repeats)
+    parser.add_argument("repeats", metavar="REPEATS", nargs="?", type=int)
     given = parser.parse_args(words)
     if given.out.exists():
         parser.error(f"{given.out} is there already: name a new file for the table")
+    if given.repeats is None:
+        return [str(given.out)]
     if given.repeats < 1:
         parser.error(f"REPEATS={given.repeats} is not at least 1")
-    return str(given.out), str(given.repeats)
+    return [str(given.out), str(given.repeats)]
 
 
 def write(rows: Iterable[dict[str, Any]], path: str) -> None:

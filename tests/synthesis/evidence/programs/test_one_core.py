@@ -85,8 +85,12 @@ def test_squares_go_to_one_core_from_where_it_takes_less_than_scipy_s_time():
             chosen = "scipy" if n < least else "synthesis:one_core"
             assert choose(question, "cpu").solver == chosen
     said = dict(zip(*reasons_of_squares(), strict=True))
-    assert f"{over['int64', 100]:.2f} of its time" in said["int"]
+    mean = "in the geometric mean of {} matrices"
+    assert f"{over['int64', 100]:.2f} of its time {mean.format(27)}" in said["int"]
     assert f"{over['float64', 144]:.2f} of SciPy's time" in said["float"]
+    assert mean.format("fifteen") in said["float"]
+    many = found.groupby(["kind", "n"]).size()
+    assert (many["int64", 100], many["float64", 144]) == (27, 15)
 
 
 def reasons_of_squares():

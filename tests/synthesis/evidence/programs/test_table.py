@@ -8,8 +8,8 @@ from papers.synthesis.evidence.programs import table
 
 def test_a_new_file_is_asked_for(tmp_path):
     out = str(tmp_path / "times.csv")
-    assert table.asked("What it measures.", 3, [out]) == (out, "3")
-    assert table.asked("What it measures.", 3, [out, "7"]) == (out, "7")
+    assert table.asked("What it measures.", [out]) == [out]
+    assert table.asked("What it measures.", [out, "7"]) == [out, "7"]
 
 
 @pytest.mark.parametrize("words", [[], ["costs.npy"], ["times.csv", "0"], ["times.csv", "many"]])
@@ -17,7 +17,7 @@ def test_no_file_is_written_over(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "costs.npy").write_bytes(b"mine")
     with pytest.raises(SystemExit):
-        table.asked("What it measures.", 3, words)
+        table.asked("What it measures.", words)
     told = capsys.readouterr().err
     assert ("costs.npy is there already" in told) == (words == ["costs.npy"])
     assert (tmp_path / "costs.npy").read_bytes() == b"mine"

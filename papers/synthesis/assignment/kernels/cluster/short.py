@@ -1,8 +1,9 @@
 """Searches in 32 bits, for integers whose costs lie in strips and are not too large.
 
-Half of a level's time goes into looking at costs and meeting of what was found, and distances of 64
-bits take two or three instructions for one. So a search counts in 32 bits wherever nothing can run
-over; any other one counts in 64 (`levels`, `boxes`), level for level the same.
+Most of a level's time goes into reading, comparing and telling distances
+(`evidence/level_parts.csv`), and those of 64 bits take several instructions for one. So a search
+counts in 32 bits wherever nothing can run over; any other one counts in 64 (`levels`, `boxes`),
+level for level the same.
 
 **The bound.** Let all costs and duals lie between -w and w, where w is at most 2^`BITS`. A free
 row begins at 0 and looks at every column, so that after the first level no distance is over 3 w,
