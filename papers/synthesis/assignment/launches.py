@@ -101,6 +101,8 @@ class Workspace(pool.Pooled):
         Handle of the stream that all work of a problem is enqueued on; see `use`.
     running : bool
         Whether a run was enqueued whose signal nobody has read.
+    concluded : bool
+        Whether a cluster ended the last run.
 
     A run initialises all arrays itself, but for ``words``, whose last word counts the runs, and
     that word belongs to the mailbox. So another problem may follow in the same memory, and on
@@ -111,7 +113,8 @@ class Workspace(pool.Pooled):
     def __init__(
         self, key: Any, costs: Costs, settings: Settings, owns: bool, stream: int
     ) -> None:  # fmt: skip
-        self.key, self.settings, self.owns, self.running = key, settings, owns, False
+        self.key, self.settings, self.owns = key, settings, owns
+        self.running = self.concluded = False
         self.mailbox = Mailbox()
         self.movers: dict[Any, Launch] = {}
         self.delivery: Any = None
@@ -350,7 +353,8 @@ def strips_for(shape: tuple[int, int], kind: np.dtype, blocks: int) -> list[tupl
     if kind == np.int32 and n <= strips.NARROW_ROWS and width <= strips.NARROW_COLUMNS:
         kinds.append(strips.NARROW)
     sizes = [(strip, strips.bytes_of(strip, n, width, kind.itemsize)) for strip in kinds]
-    return [*(pair for pair in sizes if pair[1] <= STRIP_BYTES), (strips.NOWHERE, 0)]
+    anywhere = strips.NOTED if kind == np.int32 else strips.NOWHERE
+    return [*(pair for pair in sizes if pair[1] <= STRIP_BYTES), (anywhere, 0)]
 
 
 def near_words(n: int, m: int, settings: Settings) -> int:

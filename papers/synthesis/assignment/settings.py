@@ -28,8 +28,9 @@ SPARSE = 16
 ALONE = 64
 """The longest side of a problem that one block solves by default."""
 
-CLUSTERED = 1024
-"""The longest side of a problem whose phases one cluster makes by default."""
+CLUSTERED, CLUSTERED_UNSCALED = 1024, 2048
+"""The longest sides of a problem whose phases one cluster makes by default: in any case, and of
+squares of int32 that need no scales, if fronts are narrow."""
 
 
 FEW_ROWS = 2048
@@ -127,6 +128,9 @@ class Settings:
     cluster : int
         Blocks of the cluster that makes a grid's phases, in a launch of its own
         (`kernels.cluster`); 0: the grid makes them. Cards without clusters ignore it.
+    cluster_unscaled : int
+        1: the grid makes them all the same where there were scales, or where a bucket holds one
+        distance alone, as of short ranges, whose fronts are wide; 0: in no case.
 
     Raises
     ------
@@ -158,12 +162,13 @@ class Settings:
     near_least: int = 16
     warps_marked: int = 4
     cluster: int = 0
+    cluster_unscaled: int = 0
 
     def __post_init__(self) -> None:
         least = {"divisor": 2, "lifts": 1, "stall_rounds": 1, "sampled_rows": 1, "threads": WARP,
                  "warps_a_row": 1, "warps_marked": 1, "tile": 1, "loads": 1}  # fmt: skip
         most = {"threads": LARGEST_BLOCK, "warps_a_row": WARP, "warps_marked": WARP, "tile": WARP,
-                "loads": 32, "cluster": MOST_BLOCKS}  # fmt: skip
+                "loads": 32, "cluster": MOST_BLOCKS, "cluster_unscaled": 1}  # fmt: skip
         for name, value in vars(self).items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool):
                 raise ValueError(f"{name}={value!r} is no whole number")
@@ -217,6 +222,7 @@ class Settings:
         delta = delta_scaled = 32 if small else 4
         if kind.kind == "i" and n == m:
             delta, delta_scaled = (4, 16) if small else (1, 4)
+        unscaled = CLUSTERED < m == n <= CLUSTERED_UNSCALED and kind == np.int32
         return cls(
             scale_above=max(80, min(1000, 8000 // max(1, n))),
             tile=tile,
@@ -226,5 +232,6 @@ class Settings:
             loads=loads,
             near=0 if tile < WARP else NEAR_OF_LARGE if m > LARGE else NEAR,
             warps_marked=4 if short else 1,
-            cluster=16 if m <= CLUSTERED else 0,
+            cluster=16 if m <= CLUSTERED or unscaled else 0,
+            cluster_unscaled=int(unscaled),
         )

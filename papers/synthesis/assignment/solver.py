@@ -24,7 +24,7 @@ from papers.synthesis.assignment.costs import (
     finish,
     prepare,
 )
-from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
+from papers.synthesis.assignment.kernels.arguments import CONCLUDED, TOTALS, Status
 from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
 from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
 from papers.synthesis.assignment.settings import WARP, Settings, have_short_range
@@ -218,7 +218,8 @@ def end(state: State) -> None:
     """Wait for a run that was started; its errors are those of `run`."""
     room = state.workspace
     assert room is not None
-    status = state.payload()
+    payload = state.payload()
+    room.concluded, status = payload & CONCLUDED != 0, payload & ~CONCLUDED
     room.running = False
     if status != Status.SOLVED:
         room.settle()  # nobody will copy an answer, which waits for the stream
@@ -305,7 +306,7 @@ def download(state: State) -> Assignment:
     floats = state.costs.dual.kind == "f"
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0
     alone, marks = state.settings.blocks == 1, marks_for(max(n, m), state.settings) > 0
-    ended = state.workspace.conclusion is not None
+    ended = state.workspace.concluded
     counts["barriers"] = barriers(counts, n == m, lifts, alone, marks, ended)
     counts["cluster_barriers"] = barriers_of_phases(counts, lifts, ended) if ended else 0
     counts["kernel_launches"] = sum(launch.count for launch in state.launches.values())

@@ -109,7 +109,7 @@ class Crew(NamedTuple):
 
     The block's costs may be in ``strip``, whose rows begin every ``stride`` elements; of a narrow
     one a row's are counted from ``floors``, int32 (`cluster.strips`). ``in_strip``, int32[1], says
-    whether they are, and ``widest``, int32[2], how large costs and duals are (`cluster.short`).
+    whether they are, and ``widest``, int32[3], how large costs and duals are (`cluster.short`).
     """
 
     n: Int32
@@ -150,7 +150,8 @@ class Schedule(NamedTuple):
     """`papers.synthesis.assignment.settings.Settings`, its shares of the rows as numbers of rows.
 
     ``start_stop`` rows the start may leave, ``many`` free rows ask for scales, and ``stop`` rows a
-    scale may leave; ``cluster`` blocks of another launch make the phases, or none.
+    scale may leave; ``cluster`` blocks of another launch make the phases, or none, or if
+    ``cluster_unscaled`` is not 0 only those that are likely to have narrow fronts.
     """
 
     start_rounds: Int32
@@ -171,6 +172,7 @@ class Schedule(NamedTuple):
     near_least: Int32
     warps_marked: Int32
     cluster: Int32
+    cluster_unscaled: Int32
 
 
 class Matrix(NamedTuple):
@@ -293,7 +295,7 @@ class Word:
     """Place behind the last row that waits for an auction's chains."""
 
     TURN = 23
-    """The turn at which a cluster takes over."""
+    """The turn at which a cluster takes over; -1 if it does not."""
     DUE = 24
     """The time at which it has to end, in nanoseconds: two words (`words.hand_over`)."""
 
@@ -355,3 +357,6 @@ class Status:
 
 SOLVED, EXPIRED, NO_WAY, STUCK = Status.SOLVED, Status.LATE, Status.INFEASIBLE, Status.STUCK
 UNDER_WAY = Status.UNDER_WAY
+
+CONCLUDED = 8
+"""Added to the status of a run that a cluster has ended."""

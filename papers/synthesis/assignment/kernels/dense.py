@@ -83,6 +83,7 @@ from papers.synthesis.assignment.kernels.words import (
     free_rows,
     hand_over,
     is_late,
+    keep,
     prepare_turn,
 )
 from papers.synthesis.assignment.settings import LARGEST_BLOCK, WARP
@@ -151,6 +152,8 @@ def scales_with(
         turn : int32
         delta : D
             The width of a search's bucket.
+        scaled : bool
+            Whether scales were made.
         """
         turn, last = int32(0), False
         eps, mean, floor = matrix.zero, matrix.zero, matrix.zero
@@ -190,7 +193,7 @@ def scales_with(
             if eps <= 0 or eps < floor or stage == schedule.most_scales or is_late(log, turn):
                 last, eps = True, matrix.zero
                 stop, most = int32(0), schedule.last_rounds
-        return turn, divide(mean * width, shape.n)
+        return turn, divide(mean * width, shape.n), stage > 0
 
     return start_and_scales
 
@@ -314,12 +317,14 @@ def solve_with(
         clear(shape, matrix, duals, matching, tree, front, log)
         if not alone:
             reports.clear_reports(shape, matrix, front)
-        turn, delta = start_and_scales(
+        turn, delta, scaled = start_and_scales(
             due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )
         if not alone and schedule.cluster != 0:
-            hand_over(turn, delta, due, shape, log)
-            return int32(UNDER_WAY)
+            if schedule.cluster_unscaled == 0 or (not scaled and delta > 0):
+                hand_over(turn, delta, due, shape, log)
+                return int32(UNDER_WAY)
+            keep(shape, log)
         return match_and_repair(
             turn, delta, due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )

@@ -49,6 +49,7 @@ marked = assign_with(8, marks=near.SEARCHES)
 conclude = conclude_with(8)
 whole = conclude_with(8, strips.WHOLE)
 narrow = conclude_with(8, strips.NARROW)
+noted = conclude_with(8, strips.NOTED)
 
 ELEMENT_TYPES = ("int32", "int64")
-SIGNATURES = dict.fromkeys((assign, alone, marked, conclude, whole, narrow), dense.SIGNATURE)
+SIGNATURES = dict.fromkeys((assign, alone, marked, conclude, whole, narrow, noted), dense.SIGNATURE)

@@ -92,8 +92,18 @@ def hand_over(turn, delta, due, shape, log):
 
 
 @cuda.jit(device=True)
+def keep(shape, log):
+    """Leave nothing to the launch behind this one: the first thread of the team."""
+    if thread_of(shape) == 0:
+        store_relaxed_anywhere(log.words, TURN, int32(-1))
+
+
+@cuda.jit(device=True)
 def taken_over(log):
-    """The turn, the width and the time that another launch has left (`hand_over`)."""
+    """The turn, the width and the time that another launch has left (`hand_over`).
+
+    The turn is -1 if it has left nothing (`keep`).
+    """
     due = int64(load_relaxed_anywhere(log.words, DUE)) << 32
     due |= int64(load_relaxed_anywhere(log.words, DUE + 1)) << 1
     return load_relaxed_anywhere(log.words, TURN), log.levels[WIDTH], due

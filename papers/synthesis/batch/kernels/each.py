@@ -117,7 +117,7 @@ def assign_each_with(
             schedule.most_scales, schedule.most_rounds, schedule.stall_rounds,
             schedule.stall_share, schedule.last_rounds, schedule.delta, schedule.delta_scaled,
             schedule.repairs, schedule.lifts, schedule.near, schedule.near_least,
-            schedule.warps_marked, int32(0),
+            schedule.warps_marked, int32(0), int32(0),
         )  # fmt: skip
         costs = Matrix(
             matrix.cost[first : first + int64(n) * m], matrix.top, matrix.none, matrix.zero,

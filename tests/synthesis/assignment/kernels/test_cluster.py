@@ -130,7 +130,7 @@ def test_a_card_with_less_shared_memory_keeps_the_cluster(room, monkeypatch):
     monkeypatch.setattr(launches, "bind", refusing)
     cost = KINDS["uniform"](np.random.default_rng(3), 40, 65).astype(np.int32)
     sizes = dict(launches.strips_for(cost.shape, cost.dtype, 4))
-    assert sizes == {"whole": 6400, "narrow": 3200, "nowhere": 0}
+    assert sizes == {"whole": 6400, "narrow": 3200, "noted": 0}
     with device.executing(Executor()):
         answer = solver.solve(cost, settings=CLUSTER)
     assert_optimal(cost, answer)
@@ -148,7 +148,7 @@ def test_strips_fit_beside_what_else_a_block_has():
     ):  # fmt: skip
         found = launches.strips_for((n, m), np.dtype(kind), 16)
         assert found[0][0] == strip
-        assert found[-1] == ("nowhere", 0)
+        assert found[-1] == ("noted" if kind == np.int32 else "nowhere", 0)
         assert all(size <= launches.STRIP_BYTES for _, size in found)
 
 
@@ -335,3 +335,93 @@ def test_a_block_clears_its_size_before_any_warp_notes_one(planted, sizes, monke
     with device.executing(Executor()):
         assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
     assert (min(sizes) < 20_000) == planted
+
+
+def without_strips(monkeypatch):
+    strips_for = launches.strips_for
+    monkeypatch.setattr(launches, "strips_for", lambda *given: strips_for(*given)[-1:])
+
+
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize(
+    ("module", "name", "right", "wrong"),
+    [
+        (short, "fits", "shape.widest[ALL]", "shape.widest[ALL]"),  # as it is
+        (short, "noted_with", "beyond = int32(beyond | int32(cost ^ int32(found[x])))", "pass"),
+        (short, "large", "shape.widest[SEEN] != 0", "False"),
+        (levels, "search_with", "notes and flags & short.TOO_LARGE != 0", "False"),
+    ],
+    ids=["right", "not noted", "not told", "not left"],
+)
+def test_a_search_that_has_read_too_large_a_cost_is_begun_anew(
+    module, name, right, wrong, sizes, monkeypatch
+):
+    """A rectangle whose rows are near one column alone: its duals are small when it begins."""
+    without_strips(monkeypatch)
+    monkeypatch.setattr(short, "BITS", 5)
+    if right != wrong:
+        monkeypatch.setattr(module, name, spoiled(module, name, right, wrong))
+    cost = np.random.default_rng(9).integers(100, 200, (8, 200)).astype(np.int32)
+    cost[:, 70] = 0
+    with (
+        device.executing(Executor()),
+        nullcontext() if right == wrong else pytest.raises(AssertionError),
+    ):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+    assert sizes[0] < 2**5
+
+
+@pytest.mark.parametrize("shape", [(30, 30), (12, 200)])
+@pytest.mark.parametrize("size", [2**short.BITS // 2 - 1, 2**short.BITS, 2**31 - 1])
+def test_costs_that_nobody_has_seen_are_noted_as_they_are_read(shape, size, sizes, monkeypatch):
+    """Where they are too large the search is left, and begun anew in 64 bits."""
+    without_strips(monkeypatch)
+    cost = np.random.default_rng(8).integers(0, 90, shape).astype(np.int32)
+    cost[:, -1], cost[0, :-1] = -size, size
+    with device.executing(Executor()):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+    assert sizes[0] < 2**31
+    assert (sizes[-1] >= 2**short.BITS) == (size >= 2**short.BITS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "cluster"),
+    [
+        ("uniform", {}, True),
+        ("uniform", {"delta": 0}, False),  # a bucket holds one distance
+        ("narrow", {"delta": 1}, False),
+        ("uniform", {"scale_above": 0, "left_free": 300}, False),
+    ],
+)
+def test_a_cluster_is_used_where_fronts_are_narrow(kind, changed, cluster):
+    """The device decides; a run behind another has the same memory, and decides for itself."""
+    settings = dataclasses.replace(CLUSTER, cluster_unscaled=1, **{"delta": 32} | changed)
+    cost = KINDS[kind](np.random.default_rng(2), 40, 40)
+    other = KINDS["narrow" if cluster else "uniform"](np.random.default_rng(3), 40, 40)
+    with device.executing(Executor()):
+        for matrix, by in ((cost, cluster), (other, None), (cost, cluster)):
+            answer = solver.solve(matrix, settings=settings)
+            assert_optimal(matrix, answer)
+            if by is not None:
+                assert (answer.counters["cluster_barriers"] > 0) == by
+
+
+def test_which_shapes_have_a_cluster():
+    for n, m, kind, blocks, unscaled in (
+        (1024, 1024, np.int32, 16, 0), (1025, 1025, np.int32, 16, 1), (2048, 2048, np.int32, 16, 1),
+        (2049, 2049, np.int32, 0, 0), (1025, 1025, np.int64, 0, 0), (1025, 1025, np.float64, 0, 0),
+        (1000, 1025, np.int32, 0, 0), (512, 1024, np.float64, 16, 0),
+    ):  # fmt: skip
+        settings = Settings.for_shape(n, m, np.dtype(kind))
+        assert (settings.cluster, settings.cluster_unscaled) == (blocks, unscaled)
+
+
+def test_a_row_that_fits_no_narrow_strip_is_read_in_the_matrix(monkeypatch):
+    strips_for = launches.strips_for
+    monkeypatch.setattr(
+        launches, "strips_for", lambda *given: [s for s in strips_for(*given) if s[0] == "narrow"]
+    )
+    for seed in range(3):
+        cost = one_is(70_000 + seed, 40)
+        with device.executing(Executor()):
+            assert_optimal(cost, solver.solve(cost, settings=CLUSTER))

@@ -86,6 +86,7 @@ CLUSTERS = {
     "narrow strips of a cluster": Settings(**CLUSTER, start_rounds=0),
     "strips that do not fit a cluster": Settings(**CLUSTER, start_rounds=0),
     "no strips of a cluster": Settings(**CLUSTER, start_rounds=0),
+    "costs too large for a cluster's 32 bits": Settings(**CLUSTER, start_rounds=0),
 }
 """A cluster of two blocks ends what two of a grid have begun."""
 
@@ -122,7 +123,7 @@ PARTS = (
 
 def strips_of(*wanted):
     """`launches.strips_for`, but of the kinds that are wanted alone; without one, none is used."""
-    kinds, usual = (*wanted, strips.NOWHERE), launches.strips_for
+    kinds, usual = (*wanted, strips.NOTED, strips.NOWHERE), launches.strips_for
     return lambda *given: [pair for pair in usual(*given) if pair[0] in kinds]
 
 
@@ -139,6 +140,10 @@ PATCHED = {
         (strips, "WIDEST", 5),
     ),
     "no strips of a cluster": ((launches, "strips_for", strips_of()),),
+    "costs too large for a cluster's 32 bits": (
+        (launches, "strips_for", strips_of()),
+        (short, "BITS", 4),
+    ),
     "queue": ((chains, "DEEP", 2),),
     "long fronts of a cluster": tuple((each, "FRONT_CHUNK", 32) for each in (boxes, crew, short)),
     "whole ends of a cluster": ((boxes, "NEVER", 3), (short, "fits", in_64_bits)),
@@ -469,12 +474,16 @@ FAULTS = {
         "first, last, left = int32(0 * each)", "uniform", "cluster, in 64 bits",
     ),
     "a part of a front in a strip is looked at by nobody": (
-        short, "nearest_row", "first, last, left = int32(part * each)",
+        short, "nearest_in_strip", "first, last, left = int32(part * each)",
         "first, last, left = int32(0 * each)", "uniform", "cluster",
     ),
     "strips that do not fit are looked at in 32 bits": (
         conclusion, "conclude_with", "short.note(size, crew", "short.note(int32(0), crew",
         "uniform", "strips that do not fit a cluster",
+    ),
+    "a part of a front in the matrix is looked at by nobody": (
+        short, "nearest_with", "first, last, left, beyond = int32(part * each)",
+        "first, last, left, beyond = int32(0 * each)", "uniform", "no strips of a cluster",
     ),
     "strips that do not fit are looked at": (
         crew, "nearest_with", "narrow and shape.in_strip[0] != 0", "narrow", "uniform",

@@ -13,6 +13,7 @@ from numba import cuda, int32, int64, uint16
 
 from papers.synthesis.assignment.kernels import columns, dense, rounds, rows, search
 from papers.synthesis.assignment.kernels.arguments import (
+    CONCLUDED,
     CREW_THREADS,
     FRONT_CHUNK,
     MARKS,
@@ -80,6 +81,8 @@ def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
         Race: those of the stages; barriers of the cluster stand between them.
         """
         turn, delta, due = taken_over(log)
+        if turn < 0:
+            return  # the grid has ended the run
         blocks = int32(cuda.gridDim.x)
         bits = boxes.column_bits(shape.m, blocks)
         if narrow:  # noqa: SIM108 - the two have no type in common
@@ -99,10 +102,11 @@ def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
             cuda.shared.array(BOXES, int32), cuda.shared.array(BOXES, duals.v.dtype),
             cuda.shared.array(MARKS, int32), int32(int32(1 << bits) + strips.PAD),
             costs, cuda.shared.array(floors, int32), cuda.shared.array(1, int32),
-            cuda.shared.array(2, int32),
+            cuda.shared.array(3, int32),
         )  # fmt: skip
         if cuda.threadIdx.x == 0:
             crew.widest[short.MINE], crew.widest[short.ALL] = 0, strips.TOO_WIDE
+            crew.widest[short.SEEN] = 0
         filled, size = fill_strip(matrix.cost, crew)  # the first search is behind other barriers
         if cuda.threadIdx.x == 0:
             crew.in_strip[0] = int32(filled)
@@ -112,7 +116,7 @@ def conclude_with(loads: int, floats: bool, strip: str = strips.NOWHERE) -> Any:
         status = match_and_repair(
             turn, delta, due, schedule, crew, matrix, duals, matching, lists, tree, front, log
         )
-        dense.finish(status, log)
+        dense.finish(status | CONCLUDED, log)
         meet_in_cluster()  # nobody leaves while another may read its memory
 
     return conclude

@@ -22,6 +22,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     RELAXED,
     SOLVED,
     STUCK,
+    UNDER_WAY,
 )
 from papers.synthesis.assignment.kernels.cluster import short
 from papers.synthesis.assignment.kernels.cluster.boxes import (
@@ -37,7 +38,13 @@ from papers.synthesis.assignment.kernels.cluster.boxes import (
     tell_with,
 )
 from papers.synthesis.assignment.kernels.cluster.distributed import meet_in_cluster
-from papers.synthesis.assignment.kernels.cluster.strips import NARROW, NOWHERE, TOO_WIDE, WHOLE
+from papers.synthesis.assignment.kernels.cluster.strips import (
+    NARROW,
+    NOTED,
+    NOWHERE,
+    TOO_WIDE,
+    WHOLE,
+)
 from papers.synthesis.assignment.kernels.grid.levels import late_flag
 from papers.synthesis.assignment.kernels.grid.reports import LATE, UNREACHED
 from papers.synthesis.assignment.kernels.search import judged, note_step, nothing_reached
@@ -199,7 +206,9 @@ def fronts_with(loads: int, floats: bool, strip: str, brief: bool) -> Any:
     """Make `look_at_front`."""
     take_part = parts_with(short.rows_with(strip) if brief else rows_with(floats, strip))
     open_part = opening_with(floats, strip, brief)
-    nearest_row = short.nearest_row if brief else nearest_with(loads, floats, strip)
+    nearest_row = nearest_with(loads, floats, strip)
+    if brief:
+        nearest_row = short.nearest_with(loads, strip)
 
     @cuda.jit(device=True)
     def look_at_front(
@@ -245,6 +254,7 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
     if brief:
         gather, tell, least_of = short.gather_with(strip), short.tell, short.least_of_parts
     look_at_front = fronts_with(loads, floats, strip, brief)
+    notes = brief and strip == NOTED
 
     @cuda.jit(device=True)
     def search(
@@ -281,6 +291,9 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
         for _ in range(2 * shape.m + 8):
             if done > 0:
                 rows, least, reach, flags = gather(level, least, shape, matrix, duals)
+            if notes and flags & short.TOO_LARGE != 0:
+                status = int32(UNDER_WAY)
+                break
             goal = reach
             if shape.square != 0 and flags & UNREACHED != 0:
                 goal = top
@@ -298,6 +311,8 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
             )  # fmt: skip
             best, source = least_of(best, source, lane, part, apart, shape)
             flag = late_flag(level, due, shape)
+            if notes:
+                flag = int32(flag | short.large(shape))
             done, level = int32(done + 1), int32(level + 1)
             relaxed += rows
             if decides:
@@ -343,8 +358,8 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
 
 
 def searches_with(loads: int, floats: bool, strip: str) -> Any:
-    """Make `search`, in 32 bits where it can be: of integers whose costs lie in a strip."""
-    search_long = search_with(loads, floats, strip)
+    """Make `search`, in 32 bits where it can be: integers, `NOWHERE` alone excepted."""
+    search_long, notes = search_with(loads, floats, strip), strip == NOTED
     if floats or strip == NOWHERE:
         return search_long
     search_short = search_with(loads, floats, strip, brief=True)
@@ -353,12 +368,16 @@ def searches_with(loads: int, floats: bool, strip: str) -> Any:
     def search(
         level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front, log
     ):
-        if short.fits(shape):
+        reach, status, fits = matrix.zero, int32(UNDER_WAY), short.fits(shape)
+        if fits:
             level, reach, status = search_short(
                 level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front,
                 log,
             )  # fmt: skip
-        else:
+            if notes and status == UNDER_WAY:
+                short.leave(shape)
+                fits, level = False, int32(level + 1)
+        if not fits:
             level, reach, status = search_long(
                 level, turn, free, due, delta, shape, matrix, duals, matching, lists, tree, front,
                 log,

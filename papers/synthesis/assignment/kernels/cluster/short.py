@@ -1,4 +1,4 @@
-"""Searches in 32 bits, for integers whose costs lie in strips and are not too large.
+"""Searches in 32 bits, for integers that are not too large.
 
 Most of a level's time goes into reading, comparing and telling distances
 (`evidence/level_parts.csv`), and those of 64 bits take several instructions for one. So a search
@@ -13,6 +13,11 @@ reach at most. So each block notes the largest of its strip's costs and of its p
 (`note`), all agree once on the largest of these, and every search adds its reach (`agree`,
 `risen`).
 
+**Costs that lie in no strip** nobody has seen before a search reads them. So a search notes those
+that are too large as it reads them (`large`), and takes the bound for them meanwhile; a block that
+has read one tells it with its level (`TOO_LARGE`), all leave that search behind the level, and
+begin it anew in 64 bits. Nothing of it counts: duals and matching move behind a search alone.
+
 **Pairs.** Two numbers that are read together stand in one word of 64 bits, the one that may be
 negative in its upper half.
 """
@@ -23,6 +28,7 @@ from typing import Any
 
 from numba import cuda, int32, int64, uint32
 
+from papers.common.gpu.memory_order import load_ahead
 from papers.common.gpu.reductions import FULL_WARP, warp_min_int32, warp_or, warp_rank
 from papers.synthesis.assignment.kernels.arguments import FRONT_CHUNK, NUMBERS, SOLVED
 from papers.synthesis.assignment.kernels.cluster.boxes import (
@@ -39,15 +45,19 @@ from papers.synthesis.assignment.kernels.cluster.boxes import (
     row_of,
 )
 from papers.synthesis.assignment.kernels.cluster.distributed import load_from_block
-from papers.synthesis.assignment.kernels.cluster.strips import NARROW, TOO_WIDE, size_of
+from papers.synthesis.assignment.kernels.cluster.strips import NARROW, NOTED, TOO_WIDE, size_of
 from papers.synthesis.assignment.kernels.grid.reports import MOST
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 
 BITS = 27
 """Costs and duals below two to this power, on both sides of 0, allow 32 bits."""
 
-MINE, ALL = range(2)
-"""Words of the largest size: of a block, and of all."""
+MINE, ALL, SEEN = range(3)
+"""Words of the largest size: of a block, and of all; and whether the block has read a larger cost,
+which has a word of its own since others may still look at the first."""
+
+TOO_LARGE = 1 << 28
+"""A flag of a head beside those of `boxes`: a block has read a cost that is too large."""
 
 IN_STRIP = 4
 """Rows that a thread looks up in its strip together."""
@@ -132,12 +142,26 @@ def tell(level, taken, row, distance, dual, flag, least, low, reach, shape):
     if cuda.threadIdx.x & 31 == 0:
         place = uint32(head_of(number, level))
         shape.heads[place] = int32(total | flags)
-        shape.lows[place] = paired(reach, low)
+        # Behind a cost that is too large a distance may be negative, and counts for nothing.
+        shape.lows[place] = paired(reach, max(low, int32(0)))
+
+
+@cuda.jit(device=True)
+def large(shape):
+    """A flag, if the block has read a cost that is too large; a barrier stands in front."""
+    return int32(TOO_LARGE if shape.widest[SEEN] != 0 else 0)
+
+
+@cuda.jit(device=True)
+def leave(shape):
+    """From here on searches count in 64 bits; barriers stand between this and the next one."""
+    if cuda.threadIdx.x == 0:
+        shape.widest[ALL] = int32(TOO_WIDE)
 
 
 def hold_with(strip: str) -> Any:
     """Make `hold`; as `boxes.hold_with`'s."""
-    narrow = strip == NARROW
+    narrow, by_spot = strip == NARROW, strip == NOTED
 
     @cuda.jit(device=True)
     def hold(place, row, value, shape, duals):
@@ -145,7 +169,11 @@ def hold_with(strip: str) -> Any:
         shape.rows[here] = row
         if narrow:
             value = int32(value + shape.floors[uint32(row)])
-        shape.bases[here] = paired(value, int32(row * shape.stride))
+        if by_spot:
+            shape.spots[here] = int64(row) * shape.m
+            shape.bases[here] = paired(value, int32(0))
+        else:
+            shape.bases[here] = paired(value, int32(row * shape.stride))
 
     return hold
 
@@ -216,8 +244,58 @@ def gather_with(strip: str) -> Any:
     return gather
 
 
+def noted_with(loads: int) -> Any:
+    """Make `look_at`: so many rows of a part, all on their way at once."""
+
+    @cuda.jit(device=True)
+    def look_at(best, source, beyond, first, last, costs, shape):
+        found, most = cuda.local.array(loads, costs.dtype), int32((1 << BITS) - 1)
+        for x in range(loads):
+            found[x] = load_ahead(costs, shape.spots[uint32(min(int32(first + x), last))])
+        cuda.syncwarp()  # see `memory_order.load_ahead`
+        for x in range(loads):
+            here = min(int32(first + x), last)
+            cost = min(max(int32(found[x]), int32(-most)), most)
+            beyond = int32(beyond | int32(cost ^ int32(found[x])))
+            through = int32(upper_of(shape.bases[uint32(here)]) + cost)
+            if through < best:
+                best, source = through, here
+        return best, source, beyond
+
+    return look_at
+
+
+def nearest_with(loads: int, strip: str) -> Any:
+    """Make `nearest_row`; as `levels.nearest_with`'s, in 32 bits."""
+    if strip != NOTED:
+        return nearest_in_strip
+    few = max(1, loads // 2)
+    look_at, look_at_many = noted_with(few), noted_with(loads)
+
+    @cuda.jit(device=True)
+    def nearest_row(best, source, part, part_bits, size, lane, costs, v, shape):
+        """As `levels.nearest_with`'s, in the matrix; costs that are too large count as the bound.
+
+        Race: threads that have read such a cost all note the same.
+        """
+        each = int32(int32(size + int32((1 << part_bits) - 1)) >> part_bits)
+        first, last, left, beyond = int32(part * each), int32(size - 1), each, int32(0)
+        while left > 0:
+            if left > few:
+                best, source, beyond = look_at_many(best, source, beyond, first, last, costs, shape)
+                first, left = int32(first + loads), int32(left - loads)
+            else:
+                best, source, beyond = look_at(best, source, beyond, first, last, costs, shape)
+                left = int32(0)  # no more than a few were left
+        if beyond != 0:
+            shape.widest[SEEN] = 1
+        return best, source
+
+    return nearest_row
+
+
 @cuda.jit(device=True)
-def nearest_row(best, source, part, part_bits, size, lane, costs, v, shape):
+def nearest_in_strip(best, source, part, part_bits, size, lane, costs, v, shape):
     """As `levels.nearest_with`'s, in the strip."""
     each = int32(int32(size + int32((1 << part_bits) - 1)) >> part_bits)
     first, last, left = int32(part * each), int32(size - 1), each

@@ -18,8 +18,9 @@ from numba import cuda, int32, int64, uint16, uint32
 from papers.common.gpu.memory_order import load_once
 from papers.common.gpu.reductions import warp_min_int32
 
-NOWHERE, WHOLE, NARROW = "nowhere", "whole", "narrow"
-"""Where a cluster's search reads costs: in the matrix; in strips, as they are; in 16 bits."""
+NOWHERE, WHOLE, NARROW, NOTED = "nowhere", "whole", "narrow", "noted"
+"""Where a cluster's search reads costs: in the matrix; in strips, as they are; in 16 bits; and
+again in the matrix, of 32 bits, whose sizes are noted as they are read (`short`)."""
 
 PAD = 8
 """Columns that a warp looks at side by side, at least (`levels.place_of`)."""
@@ -39,7 +40,7 @@ BEGUN = 16
 
 def bytes_of(strip: str, n: int, width: int, itemsize: int) -> int:
     """Dynamic shared memory of a block with so many columns."""
-    each = {NOWHERE: 0, WHOLE: itemsize, NARROW: 2}[strip]
+    each = {NOWHERE: 0, NOTED: 0, WHOLE: itemsize, NARROW: 2}[strip]
     return n * (width + PAD) * each
 
 
@@ -123,8 +124,9 @@ def fill_narrow_with(loads: int) -> Any:
                 if more > WIDEST or more_beside > WIDEST:
                     fits = int32(0)
                 place = int32(row * shape.stride)
-                shape.strip[uint32(int32(place + lane))] = uint16(more)
-                shape.strip[uint32(int32(place + beside))] = uint16(more_beside)
+                # What does not fit is nobody's: the strip is not looked at then.
+                shape.strip[uint32(int32(place + lane))] = uint16(more & WIDEST)
+                shape.strip[uint32(int32(place + beside))] = uint16(more_beside & WIDEST)
                 if lane == 0:
                     shape.floors[uint32(row)] = least
         if cuda.syncthreads_and(fits) != 0:
@@ -138,8 +140,8 @@ def fill_narrow_with(loads: int) -> Any:
 
 @cuda.jit(device=True)
 def fill_nothing(cost, shape):
-    """Where there is no strip."""
-    return False, int32(TOO_WIDE)
+    """Where there is no strip: no cost has been seen, and none is too large yet."""
+    return False, int32(0)
 
 
 def fill_with(strip: str, floats: bool) -> Any:
