@@ -336,11 +336,11 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
                     )
                     if taken:
                         opened = int32(0)
-                    if low < top:
+                    if not brief and low < top:
                         flag = int32(flag | HAS_OPEN)
                     if unreached:
                         flag = int32(flag | UNREACHED)
-                    elif row < 0:
+                    elif not brief and row < 0:
                         flag = int32(flag | HAS_FOUND)
                 tell(level, taken, row, distance, dual, flag, least, low, far, shape)
             meet_in_cluster()
