@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numba import njit
+from scipy.sparse import issparse
 
 from papers.common.gpu import device
 from papers.common.gpu.copying import CHUNK_BYTES, overwrite_by_chunks
@@ -72,21 +73,21 @@ class Lines:
             None for anything else, for arrays or sizes that 32 bits do not hold, and for ends of
             ``indptr`` that are wrong.
         """
-        from scipy.sparse import issparse
-
         if not issparse(matrix) or matrix.format not in ("csr", "csc") or matrix.ndim != 2:
             return None
-        rows, columns = (int(size) for size in matrix.shape)
+        rows, columns = matrix.shape
+        rows, columns = int(rows), int(columns)
         by: Literal["rows", "columns"] = "rows" if matrix.format == "csr" else "columns"
         indptr, indices = narrow(matrix.indptr), narrow(matrix.indices)
         if indptr is None or indices is None or max(rows, columns) > EDGE_LIMIT:
             return None
         if indptr.size != (rows if by == "rows" else columns) + 1:
             return None
-        if indptr[0] != 0 or not 0 <= indptr[-1] <= indices.size:
+        edges = int(indptr[-1])
+        if indptr[0] != 0 or not 0 <= edges <= indices.size:
             return None
         # SciPy allows room behind the last entry.
-        return cls(rows, columns, indptr, indices[: indptr[-1]], by)
+        return cls(rows, columns, indptr, indices[:edges], by)
 
     def transposed(self) -> Lines:
         """Return the transposed matrix; the arrays are shared."""
@@ -135,10 +136,12 @@ class Lines:
 
 def narrow(part: Any) -> np.ndarray | None:
     """Return whole numbers as contiguous int32, None if they are others or larger."""
-    if type(part) is not np.ndarray or part.ndim != 1 or part.dtype not in (np.int32, np.int64):
+    if type(part) is not np.ndarray or part.ndim != 1:
         return None
     if part.dtype == np.int32:
         return np.ascontiguousarray(part)
+    if part.dtype != np.int64:
+        return None
     found, fit = _narrowed(np.ascontiguousarray(part))
     return found if fit else None
 

@@ -62,6 +62,8 @@ class Looked:
         The number of columns if lines are rows, else of rows.
     match, across_match : int32[lines], int32[across]
         Partner of each line and of what lies across, -1 for none.
+    pairs : int
+        Those that the greedy pass has matched.
     possible : int
         The lines that have an edge.
     """
@@ -71,13 +73,13 @@ class Looked:
     across: int
     match: np.ndarray
     across_match: np.ndarray
+    pairs: int
     possible: int
 
     @property
     def missing(self) -> int:
-        """Pairs that the matching may lack at most."""
-        pairs = int(np.count_nonzero(self.match >= 0))
-        return min(self.possible, self.across) - pairs
+        """Pairs that the greedy pass may have missed at most."""
+        return min(self.possible, self.across) - self.pairs
 
     def enlarge(self, briefly: bool = False) -> bool:
         """Search from the free lines; return whether the matching is maximum.
@@ -192,7 +194,7 @@ def look(matrix: Any) -> Looked | None:
     pairs, possible = greedy(given.indptr, given.indices, match, across_match)
     if pairs == BROKEN:
         return None
-    return Looked(given.indptr, given.indices, given.across, match, across_match, possible)
+    return Looked(given.indptr, given.indices, given.across, match, across_match, pairs, possible)
 
 
 @njit(**JIT)

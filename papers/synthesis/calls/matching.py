@@ -39,6 +39,9 @@ EARLY = "papers: matched before that, by a greedy pass and searches from what it
 AT_ONCE = "papers: sent to the GPU at once: its lines are many, and their partners scattered"
 """The line that ``explain=True`` adds where no core looks at the graph."""
 
+ON_HOST = place(np.empty(0, np.int32))
+"""The place of SciPy's matrices."""
+
 DENSE = 100
 """Edges a line from which a graph counts as dense: more than in the recorded graphs on which the
 GPU wins, and fewer than in the full triangle on which it loses."""
@@ -269,7 +272,7 @@ def _matrix_of(graph: Any) -> tuple[Any, Placed]:
             raise TypeError("graph must be in CSC, CSR, or COO format.")
         if graph.ndim != 2:
             raise ValueError(f"expected a graph of two dimensions, got {graph.ndim}")
-        return graph, place(np.empty(0, np.int32))
+        return graph, ON_HOST
     if getattr(graph, "format", None) not in FORMATS or not is_on_device(graph.data):
         raise TypeError("graph must be sparse: scipy.sparse.csr_array makes it so")
     if graph.format != "csr":
