@@ -9,6 +9,7 @@ On a machine without a GPU the same bound launch runs in the CPU executor.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -292,8 +293,14 @@ PLAIN_SHARED = 48 * 1024
 """Bytes of shared memory that a block may have unasked."""
 
 
+_allowing = threading.Lock()
+
+
 def _allow_shared(compiled: Any, shared_bytes: int) -> None:
     """Ask the driver for more dynamic shared memory than it gives unasked.
+
+    It keeps one number a kernel, and refuses launches that want more. So the number only rises: a
+    launch that was bound before may want more than this one.
 
     Raises
     ------
@@ -307,7 +314,11 @@ def _allow_shared(compiled: Any, shared_bytes: int) -> None:
     name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     kernel = driver.CUkernel(int(compiled._codelibrary.get_cufunc().kernel.handle))
     card = driver.CUdevice(device.number())
-    (error,) = driver.cuKernelSetAttribute(name, shared_bytes, kernel, card)
+    with _allowing:
+        error, allowed = driver.cuKernelGetAttribute(name, kernel, card)
+        if not error and allowed >= shared_bytes:
+            return
+        (error,) = driver.cuKernelSetAttribute(name, shared_bytes, kernel, card)
     if error:
         raise SharedMemoryError(
             f"the driver refused {shared_bytes} bytes of shared memory: {error.name}"

@@ -127,12 +127,16 @@ def expansions(side: int = 12, labels: int = 3) -> int:
 
 
 def in_strips(sides: tuple[int, int] = (650, 700)) -> int:
-    """Solve what a cluster keeps in narrow strips, what does not fit these, and what none hold."""
+    """Solve what a cluster keeps in narrow strips, what does not fit these, and what none hold.
+
+    Then three sizes by turns whose strips take more, less, and again more of a block's memory.
+    """
     g = np.random.default_rng(12)
-    costs = (
+    costs: list[np.ndarray] = [
         g.integers(0, 9_000, sides, dtype=np.int32), g.integers(0, 10**7, sides, dtype=np.int32),
         g.normal(size=sides),
-    )  # fmt: skip
+    ]  # fmt: skip
+    costs += [g.normal(size=(n, n)) for n in (300, 200, 300)]
     for cost in costs:
         _proved(cost, solver.solve(cost), False)
     return len(costs)
