@@ -6,7 +6,7 @@ records, which they name; those for a CPU on measurements that the commit of the
 | column | meaning |
 | --- | --- |
 | ``problem`` | ``assignment``, ``matching`` or ``flow`` |
-| ``runs_on`` | ``gpu``, ``cpu``, or ``gpu if asked``: only where the caller has written ``device="gpu"`` |
+| ``runs_on`` | ``gpu``, ``cpu``; ``gpu if asked``: only where the caller has written ``device="gpu"``; ``cpu beside gpu``: a CPU's solver that is ahead of the GPU's, where the caller leaves the choice and there is a GPU |
 | ``place``, ``shape``, ``kinds`` | of the input; ``any`` takes all; ``kinds`` is how the type's name begins |
 | ``least``, ``most`` | bounds of the size: shorter side, lines of a batch, edges, nodes |
 | ``span`` | the largest range of the costs, as a multiple of the shorter side |
@@ -102,8 +102,9 @@ class Question:
     span : callable() -> float
         The range of the costs over the shorter side; asked only if a rule needs it.
     also : mapping of str to callable() -> bool
-        Traits that take a pass over the values; asked only if a rule needs them: ``wide`` and
-        ``seeded``, of `papers.synthesis.calls.cuts.choosing`.
+        Traits that take a look at the values; asked only if a rule needs them: ``wide`` and
+        ``seeded``, of `papers.synthesis.calls.cuts.choosing`; ``rounded`` and ``sortable``, of
+        `papers.synthesis.calls.one_matrix`.
     """
 
     problem: str
@@ -194,7 +195,7 @@ def choose(question: Question, device: Machine = "auto", solver: str | None = No
         return Choice(solver, "the caller has named it")
     for rule in _rules_for(question.problem, here):
         if rule.fits(question):
-            if rule.runs_on != "cpu":
+            if rule.runs_on.startswith("gpu"):
                 waking.begin()
             record = f" [{rule.record}]" if rule.record else ""
             return Choice(rule.solver, rule.reason + record)
@@ -218,7 +219,7 @@ def machines(device: Machine) -> tuple[str, ...]:
             raise RuntimeError("no CUDA GPU was found; use device 'cpu' or 'auto'")
         return ("gpu", "gpu if asked")
     if _has_gpu():
-        return ("gpu", "cpu")
+        return ("gpu", "cpu beside gpu", "cpu")
     _say_so_once()
     return ("cpu",)
 

@@ -212,7 +212,7 @@ def question_of(
         placed.place,
         _TRAITS[maximize, limited],
         after_a_look(_span),
-        {"rounded": after_a_look(_is_rounded)} if kind.endswith("64") else {},
+        {name: after_a_look(look) for name, look in _looks(kind, placed.place).items()},
     )
 
 
@@ -223,6 +223,17 @@ _TRAITS = {
     for maximize in (False, True)
     for limited in (False, True)
 }
+
+
+@functools.cache
+def _looks(kind: str, where: str) -> dict[str, Callable[[Placed], bool]]:
+    """The looks at the values that a rule may ask for."""
+    looks: dict[str, Callable[[Placed], bool]] = {}
+    if kind.endswith("64"):
+        looks["rounded"] = _is_rounded
+    if kind.startswith("int") and where == "host":
+        looks["sortable"] = _is_sortable
+    return looks
 
 
 @functools.cache
@@ -256,6 +267,13 @@ def _is_rounded(placed: Placed) -> bool:
         return False
     low, high = _extremes(placed)
     return max(-low, high) > EXACT_IN_FLOAT64
+
+
+def _is_sortable(placed: Placed) -> bool:
+    """Whether rows and columns can be sorted so that the diagonal is the answer."""
+    from papers.synthesis.one_core.monge import is_sortable
+
+    return is_sortable(placed.array)
 
 
 # ------------------------------------------------------------------------------- by whom

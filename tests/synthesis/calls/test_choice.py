@@ -21,7 +21,7 @@ def fault_of(rule):
         return "solves another problem"
     if not rule.reason:
         return "has no reason"
-    if rule.runs_on == "cpu":
+    if rule.runs_on.startswith("cpu"):
         return "" if not rule.record else "a measurement of a CPU is in the commit, not in a record"
     paper = rule.record.partition("/")[0]
     path = packed.in_folder(HOME / rule.record)
@@ -95,6 +95,10 @@ def questions():
                             yield Question(
                                 "assignment", shape, size, kind, place, limited, lambda s=span: s
                             )
+                    yield Question(
+                        "assignment", shape, size, "int32", place, limited,
+                        also={"sortable": lambda: True},
+                    )  # fmt: skip
                 yield Question("matching", "graph", size, "any", place, limited)
                 for shape in ("grid", "network"):
                     for wide in (True, False):
@@ -126,6 +130,14 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("assignment", "square", 30_000, "int32", "device"), "synthesis:dense"),
         (Question("assignment", "square", 256, "int32"), "synthesis:dense"),
         (Question("assignment", "square", 255, "int32"), "synthesis:one_core"),
+        (
+            Question("assignment", "square", 256, "int32", also={"sortable": lambda: True}),
+            "synthesis:one_core",
+        ),
+        (
+            Question("assignment", "square", 4001, "int32", also={"sortable": lambda: True}),
+            "synthesis:dense",
+        ),
         (Question("assignment", "square", 191, "float64"), "synthesis:one_core"),
         (Question("assignment", "square", 192, "float64"), "synthesis:dense"),
         (Question("assignment", "rectangle", 3000, "int32"), "synthesis:dense"),
@@ -155,6 +167,13 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
 def test_the_table_decides_on_a_gpu(monkeypatch, question, solver):
     monkeypatch.setattr(choice, "_has_gpu", lambda: True)
     assert choose(question).solver == solver
+
+
+@pytest.mark.parametrize(("device", "solver"), [("auto", "one_core"), ("gpu", "dense")])
+def test_who_asks_for_a_gpu_gets_it_where_one_core_is_ahead(monkeypatch, device, solver):
+    monkeypatch.setattr(choice, "_has_gpu", lambda: True)
+    question = Question("assignment", "square", 300, "int32", also={"sortable": lambda: True})
+    assert choose(question, device).solver == f"synthesis:{solver}"
 
 
 def test_a_gpu_is_woken_for_its_solvers_alone(monkeypatch):

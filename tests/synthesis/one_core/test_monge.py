@@ -78,3 +78,51 @@ def test_integers_whose_duals_would_not_fit_are_not_sorted():
     cost = np.multiply.outer(lines, lines) * 2**38
     assert proved(cost)["sorted"] == 0
     assert proved(cost // 2)["sorted"] == 1
+
+
+ON_LINE = np.abs(DRAW.permutation(N)[:, None] - np.arange(0, 2 * N, 2))
+WHOLE = {
+    "products": SORTED["products"],
+    "squares": SORTED["squares of whole distances"],
+    "distances": ON_LINE,
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_call_finds_whole_numbers_that_can_be_sorted(name, sign):
+    """Negated costs are a Monge array with one side turned around."""
+    cost = sign * WHOLE[name]
+    assert monge.is_sortable(cost)
+    assert monge.is_sortable(cost.astype(np.int32))
+    assert proved(cost)["sorted"] == 1
+
+
+def test_a_call_s_question_is_for_all_inequalities_along_the_diagonal():
+    """One cost that no sample sees is enough."""
+    cost, step = WHOLE["products"].copy(), N // monge.SAMPLED
+    assert monge.is_sortable(cost)
+    spots = zip(*monge._in_order(cost), strict=True)
+    spot = next(spot for spot in list(spots)[1:-1] if spot[0] % step and spot[1] % step)
+    cost[spot] += cost.max()
+    assert not monge.is_sortable(cost)
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        np.full((N, N), 7),
+        SORTED["sums"],
+        DRAW.integers(0, 2, (N, N)),
+        DRAW.integers(0, 100, (N, 4)) @ DRAW.integers(0, 100, (4, N)),
+        WHOLE["products"][:7, :7],
+        WHOLE["products"] * 2**45,
+    ],
+    ids=["all equal", "sums", "two values", "low rank", "small", "beyond float64"],
+)
+def test_what_a_call_does_not_take_for_sortable(cost):
+    assert not monge.is_sortable(cost)
+
+
+def test_random_costs_are_not_sortable():
+    assert not any(monge.is_sortable(DRAW.integers(0, N, (N, N))) for _ in range(200))

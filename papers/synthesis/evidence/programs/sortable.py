@@ -1,0 +1,100 @@
+"""Matrices that can be sorted, on one core and on a GPU: ``sortable.csv``.
+
+``python -m papers.synthesis.evidence.programs.sortable OUT.csv [REPEATS]`` measures anew, on a
+machine with a GPU: whole calls of `linear_sum_assignment`, from the host's matrix to the pairs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from papers.common.gpu import device
+from papers.common.gpu.environment import cpu_model
+from papers.synthesis.calls.assignment import linear_sum_assignment
+from papers.synthesis.evidence.programs.table import asked, write
+from papers.synthesis.one_core.monge import is_sortable
+
+ORDERS = (256, 300, 512, 1000, 2000, 4000)
+
+MOST_NOISY = 1000
+"""The largest order of what cannot be sorted: it is there for the comparison alone."""
+
+SEEDS = (1, 2)
+
+SOLVERS = ("synthesis:dense", "synthesis:one_core")
+
+
+def product(g: np.random.Generator, n: int) -> np.ndarray:
+    """Products of the lines' numbers, whatever the seed."""
+    return np.outer(np.arange(1, n + 1), np.arange(1, n + 1))
+
+
+def shuffled(g: np.random.Generator, n: int) -> np.ndarray:
+    """The same with both sides in random order."""
+    return np.outer(g.permutation(n) + 1, g.permutation(n) + 1)
+
+
+def products(g: np.random.Generator, n: int) -> np.ndarray:
+    """Products of whole numbers below the order."""
+    return np.outer(g.integers(1, n, n), g.integers(1, n, n))
+
+
+def line(g: np.random.Generator, n: int) -> np.ndarray:
+    """Distances of points on a line."""
+    return np.abs(g.integers(0, 10 * n, (n, 1)) - g.integers(0, 10 * n, (1, n)))
+
+
+def noisy(g: np.random.Generator, n: int) -> np.ndarray:
+    """Products that are changed by 2 at most, and cannot be sorted."""
+    return products(g, n) + g.integers(0, 3, (n, n))
+
+
+KINDS: tuple[Callable[[np.random.Generator, int], np.ndarray], ...] = (
+    product, shuffled, products, line, noisy,
+)  # fmt: skip
+
+
+def drawn(kind: Callable[[np.random.Generator, int], np.ndarray], n: int, seed: int) -> np.ndarray:
+    """The int32 matrix of a row of the table."""
+    return kind(np.random.default_rng(1000 * seed + n), n).astype(np.int32)
+
+
+def rows(repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield a row a matrix: milliseconds by solver, medians, and what the choice takes it for.
+
+    Raises
+    ------
+    RuntimeError
+        If the solvers differ in the cost.
+    """
+    machine = {"gpu": device.describe().name, "cpu": cpu_model()}
+    for kind in KINDS:
+        for n in ORDERS:
+            for seed in SEEDS if kind is not noisy or n <= MOST_NOISY else ():
+                cost = drawn(kind, n, seed)
+                found, times = set(), {}
+                for name in SOLVERS:
+                    taken = []
+                    for _ in range(repeats + 1):  # the first compiles
+                        begin = time.perf_counter()
+                        pairs = linear_sum_assignment(cost, solver=name)
+                        taken.append(1e3 * (time.perf_counter() - begin))
+                    found.add(int(cost[pairs].sum(dtype=np.int64)))
+                    times[f"{name.partition(':')[2]}_ms"] = round(float(np.median(taken[1:])), 4)
+                if len(found) > 1:
+                    raise RuntimeError(f"{kind.__name__}, n = {n}: costs {sorted(found)}")
+                key = {"costs": kind.__name__, "n": n, "seed": seed}
+                yield machine | key | times | {"sortable": int(is_sortable(cost))}
+
+
+def main(path: str, repeats: str = "5") -> None:
+    """Write the table."""
+    write(rows(int(repeats)), path)
+
+
+if __name__ == "__main__":
+    main(*asked(__doc__))
