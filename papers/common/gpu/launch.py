@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from papers.common.gpu import clocks, device
 from papers.common.gpu.compiled import store
@@ -293,14 +294,17 @@ PLAIN_SHARED = 48 * 1024
 """Bytes of shared memory that a block may have unasked."""
 
 
+_allowed: WeakKeyDictionary[Any, dict[int, int]] = WeakKeyDictionary()
+"""Bytes of dynamic shared memory that were asked for, by compiled kernel and card."""
+
 _allowing = threading.Lock()
 
 
 def _allow_shared(compiled: Any, shared_bytes: int) -> None:
     """Ask the driver for more dynamic shared memory than it gives unasked.
 
-    It keeps one number a kernel, and refuses launches that want more. So the number only rises: a
-    launch that was bound before may want more than this one.
+    It keeps one number a kernel, the last it was told, and refuses launches that want more. So what
+    was asked for is never lowered: a launch that was bound before may want more than this one.
 
     Raises
     ------
@@ -313,16 +317,17 @@ def _allow_shared(compiled: Any, shared_bytes: int) -> None:
         return
     name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     kernel = driver.CUkernel(int(compiled._codelibrary.get_cufunc().kernel.handle))
-    card = driver.CUdevice(device.number())
+    card = device.number()
     with _allowing:
-        error, allowed = driver.cuKernelGetAttribute(name, kernel, card)
-        if not error and allowed >= shared_bytes:
+        allowed = _allowed.setdefault(compiled, {})
+        if allowed.get(card, 0) >= shared_bytes:
             return
-        (error,) = driver.cuKernelSetAttribute(name, shared_bytes, kernel, card)
-    if error:
-        raise SharedMemoryError(
-            f"the driver refused {shared_bytes} bytes of shared memory: {error.name}"
-        )
+        (error,) = driver.cuKernelSetAttribute(name, shared_bytes, kernel, driver.CUdevice(card))
+        if error:
+            raise SharedMemoryError(
+                f"the driver refused {shared_bytes} bytes of shared memory: {error.name}"
+            )
+        allowed[card] = shared_bytes
 
 
 def _as_cluster(config: Any, compiled: Any) -> None:

@@ -22,6 +22,7 @@ from papers.common.gpu import device
 from papers.common.problems import assignment_proof
 from papers.synthesis.assignment import pairs, solver
 from papers.synthesis.assignment.resident import adopt
+from papers.synthesis.assignment.settings import CLUSTERED
 from papers.synthesis.batch import solver as batch
 from papers.synthesis.batch.resident import DeviceStack
 from papers.synthesis.calls import answers, expansion
@@ -129,7 +130,8 @@ def expansions(side: int = 12, labels: int = 3) -> int:
 def in_strips(sides: tuple[int, int] = (650, 700)) -> int:
     """Solve what a cluster keeps in narrow strips, what does not fit these, and what none hold.
 
-    Then three sizes by turns whose strips take more, less, and again more of a block's memory.
+    Then three sizes by turns whose strips take more, less, and again more of a block's memory, and
+    costs in no strip that are noted as they are read, too large ones among them.
     """
     g = np.random.default_rng(12)
     costs: list[np.ndarray] = [
@@ -137,6 +139,8 @@ def in_strips(sides: tuple[int, int] = (650, 700)) -> int:
         g.normal(size=sides),
     ]  # fmt: skip
     costs += [g.normal(size=(n, n)) for n in (300, 200, 300)]
+    side = CLUSTERED + 50
+    costs += [g.integers(0, most, (side, side), dtype=np.int32) for most in (10 * side, 2**29)]
     for cost in costs:
         _proved(cost, solver.solve(cost), False)
     return len(costs)

@@ -383,8 +383,6 @@ def test_much_shared_memory_is_asked_for(wanted, asked, monkeypatch):
         return (answer,)
 
     monkeypatch.setattr(driver, "cuKernelSetAttribute", noted)
-    success = driver.CUresult.CUDA_SUCCESS
-    monkeypatch.setattr(driver, "cuKernelGetAttribute", lambda *_: (success, 0))
     monkeypatch.setattr(launch.device, "number", lambda: 3)
     made = Compiled(())
     made.get_cufunc = lambda: made
@@ -394,7 +392,7 @@ def test_much_shared_memory_is_asked_for(wanted, asked, monkeypatch):
         assert seen == [
             ("CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES", wanted, Compiled.handle, 3)
         ]
-        answer = driver.CUresult.CUDA_ERROR_INVALID_VALUE
+        answer, wanted = driver.CUresult.CUDA_ERROR_INVALID_VALUE, wanted + 1
         with pytest.raises(
             launch.SharedMemoryError, match=f"refused {wanted} bytes of shared memory"
         ):
@@ -405,18 +403,18 @@ def test_a_launch_that_wants_less_shared_memory_takes_none_away(monkeypatch):
     """The driver keeps one number a kernel, of whichever launch asked last; here a fake one."""
     success, kept = driver.CUresult.CUDA_SUCCESS, {}
 
-    def get(name, kernel, card):
-        return success, kept.get((int(kernel), int(card)), 0)
-
     def put(name, value, kernel, card):
         kept[int(kernel), int(card)] = value
         return (success,)
 
-    monkeypatch.setattr(driver, "cuKernelGetAttribute", get)
     monkeypatch.setattr(driver, "cuKernelSetAttribute", put)
-    monkeypatch.setattr(launch.device, "number", lambda: 0)
+    card = 0
+    monkeypatch.setattr(launch.device, "number", lambda: card)
     made = Compiled(())
     made.get_cufunc = lambda: made
     for kib in (80, 64, 100, 80):
         launch._allow_shared(made, kib * 1024)
     assert kept == {(Compiled.handle, 0): 100 * 1024}
+    card = 1
+    launch._allow_shared(made, 64 * 1024)
+    assert kept[Compiled.handle, 1] == 64 * 1024

@@ -40,6 +40,9 @@ run's start, one warp for a row that bids by marks, and eight threads for a grou
 WITH_SHORT = "5cd2630"
 """The commit since which searches of a cluster count in 32 bits where they can."""
 
+BEFORE_NOTED, WITH_NOTED = "42158bb", "51d810d"
+"""The commits before and after a cluster made the phases at n = 2048, too, of some matrices."""
+
 
 def _us(found: pd.DataFrame, sections: str, a_visit_of: str) -> float:
     """Return microseconds of some sections for each visit of one of them."""
@@ -484,6 +487,11 @@ def short() -> Rows:
     return _before_and_after("short", WITH_EIGHT, WITH_SHORT)
 
 
+def noted() -> Rows:
+    """Return the times and levels of a run before and after a cluster noted costs as it read."""
+    return _before_and_after("noted", BEFORE_NOTED, WITH_NOTED)
+
+
 def beside_as_it_is() -> pd.DataFrame:
     """Return medians over the seeds of what was tried, beside those of the code as it is."""
     found = read("tried")
@@ -504,5 +512,24 @@ def tried() -> Rows:
             ("n", "n", ""),
             *_times_and_levels("as it is", "tried", ("as it is", "tried")),
             ("tried over as it is", "over", ".2f"),
+        ],
+    )
+
+
+def sortable() -> Rows:
+    """Return the times of whole calls where lines can be sorted, means of two matrices."""
+    found = read("sortable").groupby(["costs", "n"], sort=False, as_index=False)
+    found = found[["dense_ms", "one_core_ms", "sortable"]].mean()
+    found["over"] = found["dense_ms"] / found["one_core_ms"]
+    found["left to"] = np.where(found["sortable"] == 1, "one core", "the GPU")
+    return rows(
+        found,
+        [
+            ("costs", "costs", ""),
+            ("n", "n", ""),
+            ("`synthesis:dense`, ms", "dense_ms", ".3g"),
+            ("`synthesis:one_core`, ms", "one_core_ms", ".3g"),
+            ("the quotient", "over", ".2g"),
+            ("left to", "left to", ""),
         ],
     )
