@@ -284,7 +284,9 @@ def _matrices(g: Stream, of: Class, n: int, m: int, maximize: bool) -> Any:
     if of.call.endswith("batch"):
         return np.stack([matrix(n, m) for _ in range(together)])
     if of.call.endswith("list"):
-        shapes = [(n, m), *(tuple(map(int, g.integers(1, max(n, m) + 1, 2))) for _ in range(2))]
+        others = [tuple(map(int, g.integers(1, max(n, m) + 1, 2))) for _ in range(2)]
+        # The first shape's memory and launches wait in the pool while another one is solved.
+        shapes = [(n, m), others[0], (n, m) if g.integers(2) else others[1]]
         return [matrix(*shape) for shape in shapes]
     return matrix(n, m)
 
