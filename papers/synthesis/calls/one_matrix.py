@@ -271,7 +271,7 @@ def _is_rounded(placed: Placed) -> bool:
 
 def _is_sortable(placed: Placed) -> bool:
     """Whether rows and columns can be sorted so that the diagonal is the answer."""
-    from papers.synthesis.one_core.monge import is_sortable
+    from papers.synthesis.one_core.sortable import is_sortable
 
     return is_sortable(placed.array)
 

@@ -9,9 +9,6 @@ their slowest there.
 Nothing here has to be right: whoever takes a start from it parts the pairs that its duals leave
 loose. So a sample may decide. Of twelve matrices of distances rounded to whole numbers it
 took none for such, and of twelve of real ones it missed one (`evidence/one_core_sorted.csv`).
-
-Where a GPU is at hand, sorting on one core is the faster way all the same, and the search there is
-the slower one. So a call that has to choose asks for more than a sample (`is_sortable`).
 """
 
 from __future__ import annotations
@@ -21,20 +18,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+from papers.synthesis.one_core.sortable import SAMPLED
 
-SAMPLED = 8
-"""Rows and columns of the sample, evenly spread."""
+JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 MOST_VIOLATED = 4
 """Inequalities of the sample's 49 that rounding may violate; of uniform costs half of them are."""
-
-MOST_TURNS = 8
-"""Times that `is_sortable` sorts both sides at most. To it points of a line beyond all others are
-alike, so that it finds the outermost ones step by step."""
-
-EXACT = 2.0**51
-"""Sums of two costs below this in size are exact in float64."""
 
 
 @njit(**JIT)
@@ -117,56 +106,3 @@ def match_sorted(matrix, v, column, row):
         v[j] = matrix[rows[max(0, k - 1)], j] - u
         u = matrix[i, j] - v[j]
         column[i], row[j] = j, i
-
-
-def is_sortable(matrix: np.ndarray) -> bool:
-    """Whether a square matrix of whole numbers becomes a Monge array once it is sorted.
-
-    Most that do not are told by a sample of 64 entries, so that a call loses little time. The
-    others' lines are sorted, and the inequalities along the diagonal are looked at, all of which
-    have to hold: small changes of the costs violate some of them.
-
-    Parameters
-    ----------
-    matrix : int[n, n]
-
-    Returns
-    -------
-    bool
-        False for orders below `SAMPLED`, for costs beyond `EXACT`, and where the sample's outermost
-        inequality is an equation: sums of a row's and a column's number need no sorting.
-    """
-    step = matrix.shape[0] // SAMPLED
-    if not step:
-        return False
-    sample = matrix[: step * SAMPLED : step, : step * SAMPLED : step].astype(np.float64)
-    rows, columns = _in_order(sample)
-    sample = sample[rows[:, None], columns]
-    falls = sample[1:] - sample[:-1]
-    if (falls[:, 1:] > falls[:, :-1]).any() or falls[:, 0].sum() == falls[:, -1].sum():
-        return False
-    rows, columns = _in_order(matrix)
-    before, after = slice(None, -1), slice(1, None)
-    along, across = (
-        matrix[rows[first], columns[second]].astype(np.float64)
-        for first, second in ((before, before), (before, after))
-    )
-    below, beyond = (
-        matrix[rows[after], columns[second]].astype(np.float64) for second in (before, after)
-    )
-    if max(np.abs(part).max() for part in (along, across, below, beyond)) >= EXACT:
-        return False
-    return bool((along + beyond <= across + below).all())
-
-
-def _in_order(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows and the columns as `sort_lines` orders them, until the outermost ones stay."""
-    ends = 0, -1
-    for _ in range(MOST_TURNS):
-        first, last = ends
-        rows = np.argsort(matrix[:, first] - matrix[:, last].astype(np.float64))
-        columns = np.argsort(matrix[rows[0]] - matrix[rows[-1]].astype(np.float64))
-        ends = columns[0], columns[-1]
-        if ends == (first, last):
-            break
-    return rows, columns

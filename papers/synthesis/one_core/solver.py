@@ -35,6 +35,7 @@ from papers.synthesis.assignment.costs import (
     prepare,
 )
 from papers.synthesis.one_core import monge, steps
+from papers.synthesis.one_core.sortable import SORTED_BELOW
 
 SCALE_ABOVE = 0.1
 """The costs are scaled if more of the rows are free after the first turns."""
@@ -61,9 +62,6 @@ REPAIRS = 4
 
 AWAY = 2**60
 """No distance of integers comes here: see `papers.synthesis.assignment.costs`."""
-
-SORTED_BELOW = 2**58
-"""Integers: duals of sorted lines add up a range of the costs for each row."""
 
 LOOKED_AT = 2**27
 """Entries of the matrix that are read before the clock is looked at: about a tenth of a second."""

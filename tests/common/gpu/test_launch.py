@@ -397,6 +397,8 @@ def test_much_shared_memory_is_asked_for(wanted, asked, monkeypatch):
             launch.SharedMemoryError, match=f"refused {wanted} bytes of shared memory"
         ):
             launch._allow_shared(made, wanted)
+        with pytest.raises(launch.SharedMemoryError):  # what was refused was not allowed
+            launch._allow_shared(made, wanted)
 
 
 def test_a_launch_that_wants_less_shared_memory_takes_none_away(monkeypatch):

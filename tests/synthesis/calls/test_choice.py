@@ -184,6 +184,9 @@ def test_a_gpu_is_woken_for_its_solvers_alone(monkeypatch):
     assert woken == []
     assert choose(Question("matching", "graph", 10**5)).solver == "deveci_matching:beyond"
     assert woken == [1]
+    sortable = Question("assignment", "square", 300, "int32", also={"sortable": lambda: True})
+    assert choose(sortable).solver == "synthesis:one_core"
+    assert woken == [1]
 
 
 def test_unknown_devices_and_solvers_are_named():

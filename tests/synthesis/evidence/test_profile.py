@@ -489,6 +489,12 @@ def test_the_page_says_what_a_cluster_at_2048_saves():
     mean = np.exp(np.log(by_cluster).mean())
     assert f"take {mean:.2f} of the time in the geometric mean of the four medians" in STEPS
     assert by_cluster.max() < 1
+    by_grid = share[[costs in ("0.1n", "euclid", "clustered", "lowrank", "product") and n >= 2000
+                     for costs, n in share.index]]  # fmt: skip
+    assert f"They take {by_grid.min():.2f} to {by_grid.max():.2f} of the time" in STEPS
+    seeds = rows.read("noted").pivot_table(index=["costs", "seed"], columns="code", values="ms")
+    product = (seeds[solving.WITH_NOTED] / seeds[solving.BEFORE_NOTED])["product"]
+    assert f"three matrices alone {product.min():.2f} to {product.max():.2f}, by" in STEPS
     ahead = solving.beside_as_it_is().set_index(["tried", "costs", "n"])["over"]
     unseen = ahead["a cluster at 2048 without that look where no scales are made"]
     predicted = [unseen[costs, 2048] for costs in ("n", "10n")]

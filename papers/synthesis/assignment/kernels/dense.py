@@ -153,7 +153,7 @@ def scales_with(
         delta : D
             The width of a search's bucket.
         scaled : bool
-            Whether scales were made.
+            Whether scales were begun.
         """
         turn, last = int32(0), False
         eps, mean, floor = matrix.zero, matrix.zero, matrix.zero

@@ -16,7 +16,7 @@ from papers.common.gpu import device
 from papers.common.gpu.environment import cpu_model
 from papers.synthesis.calls.assignment import linear_sum_assignment
 from papers.synthesis.evidence.programs.table import asked, write
-from papers.synthesis.one_core.monge import is_sortable
+from papers.synthesis.one_core.sortable import is_sortable
 
 ORDERS = (256, 300, 512, 1000, 2000, 4000)
 
@@ -88,7 +88,7 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
                 if len(found) > 1:
                     raise RuntimeError(f"{kind.__name__}, n = {n}: costs {sorted(found)}")
                 key = {"costs": kind.__name__, "n": n, "seed": seed}
-                yield machine | key | times | {"sortable": int(is_sortable(cost))}
+                yield machine | key | times | {"calls": repeats, "sortable": int(is_sortable(cost))}
 
 
 def main(path: str, repeats: str = "5") -> None:

@@ -384,6 +384,38 @@ def test_costs_that_nobody_has_seen_are_noted_as_they_are_read(shape, size, size
     assert (sizes[-1] >= 2**short.BITS) == (size >= 2**short.BITS)
 
 
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize(
+    ("module", "name", "right", "wrong"),
+    [
+        (short, "fits", "shape.widest[ALL]", "shape.widest[ALL]"),  # as it is
+        (levels, "searches_with", "notes and status == UNDER_WAY",
+         "notes and status == UNDER_WAY and short.large(shape) != 0"),
+        (short, "leave", "if cuda.threadIdx.x == 0:", "if False:"),
+    ],
+    ids=["right", "left by its reader alone", "begun anew each time"],
+)  # fmt: skip
+@pytest.mark.parametrize(("shape", "spot"), [((12, 200), (0, 70)), ((30, 100), (5, 80))])
+def test_one_block_that_has_read_too_large_a_cost_is_enough(
+    shape, spot, module, name, right, wrong, sizes, monkeypatch
+):
+    """All blocks leave the search, and no later one is begun in 32 bits."""
+    without_strips(monkeypatch)
+    planted = right != wrong
+    if planted:
+        monkeypatch.setattr(module, name, spoiled(module, name, right, wrong))
+    cost = np.random.default_rng(8).integers(0, 90, shape).astype(np.int32)
+    cost[spot] = 2**31 - 1
+    left_by_reader = planted and name == "searches_with"
+    with (
+        device.executing(Executor()),
+        pytest.raises(Exception) if left_by_reader else nullcontext(),
+    ):
+        assert_optimal(cost, solver.solve(cost, settings=CLUSTER))
+    if not left_by_reader:
+        assert (sizes[-1] < 2**short.BITS) == planted
+
+
 @pytest.mark.parametrize(
     ("kind", "changed", "cluster"),
     [
