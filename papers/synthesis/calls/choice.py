@@ -270,5 +270,11 @@ def solver_of(name: str) -> Any:
             return importlib.import_module("papers.synthesis.solvers").SOLVERS[short]
         return importlib.import_module(f"papers.{home}").PAPER.solvers()[short]
     except (ModuleNotFoundError, AttributeError, KeyError):
-        told = f"there is no solver {name!r}: they are called PAPER:SOLVER"
-        raise ValueError(f"{told}, and `reproduce list PAPER` names them") from None
+        told = f"there is no solver {name!r}"
+        if home == "synthesis":
+            known = ", ".join(importlib.import_module("papers.synthesis.solvers").SOLVERS)
+            raise ValueError(
+                f"{told}: synthesis has {known} for calls; 'scipy' is SciPy's"
+            ) from None
+        told += ": they are called PAPER:SOLVER, and `reproduce list PAPER` names them"
+        raise ValueError(f"{told}; 'scipy' is SciPy's") from None

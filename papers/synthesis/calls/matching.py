@@ -33,7 +33,7 @@ NEARLY = 0.13
 Random graphs lack more after the greedy pass, and searches would look at every edge three times in
 vain; so would they on most of the real matrices that lack more (``evidence/graphs/looks.csv``)."""
 
-EARLY = "papers: matched before that, by a greedy pass and searches from what it left, on one core"
+EARLY = "papers: it was not needed: a greedy pass and searches on one core were enough"
 """The line that ``explain=True`` adds where the solver is not needed."""
 
 AT_ONCE = "papers: sent to the GPU at once: its lines are many, and their partners scattered"
