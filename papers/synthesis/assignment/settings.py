@@ -129,8 +129,8 @@ class Settings:
         Blocks of the cluster that makes a grid's phases, in a launch of its own
         (`kernels.cluster`); 0: the grid makes them. Cards without clusters ignore it.
     cluster_unscaled : int
-        1: the grid makes them all the same where there were scales, or where a bucket holds one
-        distance alone, as of short ranges, whose fronts are wide; 0: in no case.
+        1: the cluster makes them only where there were no scales and a bucket holds more than one
+        distance, since fronts are wide elsewhere; 0: in all cases.
 
     Raises
     ------

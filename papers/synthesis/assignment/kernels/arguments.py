@@ -150,8 +150,8 @@ class Schedule(NamedTuple):
     """`papers.synthesis.assignment.settings.Settings`, its shares of the rows as numbers of rows.
 
     ``start_stop`` rows the start may leave, ``many`` free rows ask for scales, and ``stop`` rows a
-    scale may leave; ``cluster`` blocks of another launch make the phases, or none, or if
-    ``cluster_unscaled`` is not 0 only those that are likely to have narrow fronts.
+    scale may leave. ``cluster`` blocks of another launch make the phases; 0: the grid does. If
+    ``cluster_unscaled`` is not 0 it does, too, where fronts are likely to be wide.
     """
 
     start_rounds: Int32
