@@ -25,8 +25,9 @@ more marks save nothing (`evidence/near_large.csv`)."""
 SPARSE = 16
 """One pair in so many may be marked at most, where marks are used."""
 
-ALONE = 64
-"""The longest side of a problem that one block solves by default."""
+ALONE, FEWEST_CLUSTERED = 64, 32
+"""The longest side of a problem that one block solves by default, and the rows from which a cluster
+is faster, where there is one (`evidence/shortest.csv`)."""
 
 CLUSTERED, CLUSTERED_UNSCALED = 1024, 2048
 """The longest sides of a problem whose phases one cluster makes by default: in any case, and of
@@ -186,7 +187,9 @@ class Settings:
 
     @classmethod
     @functools.lru_cache(maxsize=256)  # every run asks
-    def for_shape(cls, n: int, m: int, kind: Any = np.int32, short: bool = False) -> Settings:
+    def for_shape(
+        cls, n: int, m: int, kind: Any = np.int32, short: bool = False, clusters: bool = True
+    ) -> Settings:
         """The settings for so many rows and columns, ``n <= m``, and costs of a dtype.
 
         Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks
@@ -206,10 +209,12 @@ class Settings:
         kind : dtype
         short : bool
             Whether costs are known to have a short range (`have_short_range`).
+        clusters : bool
+            Whether the card has clusters.
         """
         kind = np.dtype(kind)
         loads = 8 if kind.itemsize <= 4 else 4
-        if m <= ALONE:
+        if m <= ALONE and (n < FEWEST_CLUSTERED or not clusters):
             return cls(
                 scale_above=max(80, min(1000, 8000 // max(1, n))), blocks=1, threads=256,
                 loads=loads,

@@ -195,6 +195,11 @@ def threads_for(width: int) -> int:
     return min(1 << (width.bit_length() - 1), most)
 
 
+BUCKETS = {"i": 1, "f": 8}
+"""The width of a search's bucket by the kind of costs, times ``mean / n``. Narrow ones relax fewer
+rows, and what they have more of, levels, costs a block little: its barriers do not leave it
+(`evidence/batch_buckets.csv`)."""
+
 WARPS_A_ROW = 16
 """Warps that look for one row's bid at most where a block is alone with a problem."""
 
@@ -220,9 +225,9 @@ def _each(
             a[name] = device.empty(size, of)
     a["signal"] = group.mailbox.device_word  # type: ignore[union-attr]
     threads = threads_for(width)
+    bucket = BUCKETS[dual.kind]
     usual = Settings.for_shape(width, width, kind)
-    # Narrower buckets were measured in a grid alone.
-    settings = replace(usual, delta=Settings.delta, delta_scaled=Settings.delta_scaled)
+    settings = replace(usual, delta=bucket, delta_scaled=bucket)
     shift = shift_for(spread, width * width) if dual.kind == "i" else 0
     shared = (0, 0, 0, min(WARPS_A_ROW, threads // WARP), 1, settings.sampled_rows, shift)
     return bind(

@@ -12,6 +12,7 @@ import papers
 from papers.synthesis.assignment import sending
 from papers.synthesis.assignment.settings import Settings
 from papers.synthesis.batch.kernels import warp
+from papers.synthesis.batch.launches import BUCKETS
 from papers.synthesis.calls import choice
 from papers.synthesis.calls.choice import Question
 from papers.synthesis.evidence import calls, peers
@@ -23,6 +24,7 @@ PAGE, STEPS = (
     " ".join((HOME / name).read_text(encoding="utf-8").split())
     for name in ("RESULTS.md", "STEPS.md")
 )
+CHANGELOG = " ".join((HOME.parents[1] / "CHANGELOG.md").read_text(encoding="utf-8").split())
 PEAK = 3.35e12
 """Bytes a second of an H100's memory, as its maker names them."""
 
@@ -387,6 +389,49 @@ def test_the_widths_of_buckets_are_those_that_were_fastest():
     assert "relax about half of the rows, and their levels are as many within a tenth" in STEPS
     floats = means.loc[("floats", True)].dropna()
     assert floats.idxmin() == f"over {Settings.for_shape(1000, 1000, np.float64).delta}"
+
+
+def test_batches_have_the_widths_of_buckets_that_were_fastest():
+    found = rows.read("batch_buckets")
+    kinds = ["costs", "type", "problems", "n", "m", "seed"]
+    assert (found.groupby(kinds)["cost"].agg(np.ptp) < 1e-6).all()
+    shares = solving.batches_by_width()
+    floats = shares["type"].str.startswith("float")
+    for kind, mine in (("i", shares[~floats]), ("f", shares[floats])):
+        over = np.log(mine[[f"over {width}" for width in solving.BATCH_WIDTHS]])
+        assert over.mean().idxmin() == f"over {BUCKETS[kind]}"
+    now = np.concatenate(
+        [shares[~floats][f"over {BUCKETS['i']}"], shares[floats][f"over {BUCKETS['f']}"]]
+    )
+    said = f"narrower buckets, {now.min():.2f} to {now.max():.2f} of the time"
+    assert said in CHANGELOG
+    uniform = shares[shares["costs"].isin(["0.1n", "n", "10n"]) & (shares["type"] == "int32")]
+    uniform = uniform[uniform["n"] == uniform["m"]]
+    assert len(uniform) == 12
+    others = [name for name in shares if name.startswith("over 1 ")]
+    assert sorted(name.removeprefix("over 1 ") for name in others) == [
+        "scale_above 150", "start_left 10", "start_left 100", "start_left 50",
+        "start_rounds 12", "start_rounds 24", "start_rounds 8",
+    ]  # fmt: skip
+    beside = np.exp((np.log(uniform[others]).sub(np.log(uniform["over 1"]), axis=0)).mean())
+    assert beside.min() >= 0.99
+    assert "none takes less than 0.99 of the time." in STEPS
+    (share,) = uniform[(uniform["costs"] == "n") & (uniform["n"] == 300)]["over 1"]
+    assert f"range n, the batch that missed the goal, take {share:.2f} of the time" in PAGE
+
+
+def test_a_cluster_makes_the_phases_of_short_sides_where_it_is_faster():
+    found = rows.read("shortest")
+    kinds = ["costs", "type", "n", "m", "seed"]
+    assert (found.groupby(kinds)["cost"].agg(np.ptp) < 1e-6).all()
+    shares = solving.shortest_shares()
+    for n, m in shares[["n", "m"]].drop_duplicates().itertuples(index=False):
+        mean = np.log(shares.loc[(shares["n"] == n) & (shares["m"] == m), "over"]).mean()
+        for kind in (np.int32, np.int64, np.float64):
+            assert (Settings.for_shape(n, m, kind).blocks == 1) == (mean > 0)
+            assert Settings.for_shape(n, m, kind, clusters=False).blocks == 1
+    mean = np.exp(np.log(shares.loc[shares["n"] == 64, "over"]).mean())
+    assert f"{mean:.2f} of the time at n = 64" in CHANGELOG
 
 
 def test_the_page_says_how_long_a_pass_over_all_costs_takes_beside_its_bytes():

@@ -439,6 +439,80 @@ def buckets() -> Rows:
     )
 
 
+BATCH_WIDTHS = (1, 2, 4, 8, 32)
+"""The widths of buckets in `batch_buckets.csv`, times ``mean / n``; before, all had the last."""
+
+
+def batches_by_width() -> pd.DataFrame:
+    """Return the time of each width, and of each other change beside width 1, over that of 32.
+
+    Geometric means over the seeds; ``over W`` is of width W alone.
+    """
+    found = read("batch_buckets").fillna({"change": ""})
+    key = ["costs", "type", "problems", "n", "m"]
+    usual = found[found["width"] == BATCH_WIDTHS[-1]]
+    found = found.merge(usual[[*key, "seed", "ms"]], on=[*key, "seed"], suffixes=("", "_usual"))
+    found["over"] = np.log(found["ms"] / found["ms_usual"])
+    found["with"] = found["width"].astype(str) + (" " + found["change"]).str.rstrip()
+    means = np.exp(found.groupby([*key, "with"], sort=False)["over"].mean()).reset_index()
+    usual = usual.groupby(key, sort=False)["ms"].median().rename("ms").reset_index()
+    return beside(means, key, "with", ["over"]).merge(usual, on=key)
+
+
+def batch_buckets() -> Rows:
+    """Return the table of `batches_by_width`, without the other changes."""
+    found = batches_by_width()
+    found["sides"] = [
+        f"{n}" if n == m else f"{n} x {m}" for n, m in zip(found["n"], found["m"], strict=True)
+    ]
+    return rows(
+        found,
+        [
+            ("costs", "costs", ""),
+            ("type", "type", ""),
+            ("problems", "problems", ""),
+            ("sides", "sides", ""),
+            ("32, ms", "ms", ".3g"),
+            *((f"{width} over 32", f"over {width}", ".2f") for width in BATCH_WIDTHS[:-1]),
+        ],
+    )
+
+
+def shortest_shares() -> pd.DataFrame:
+    """Return a cluster's time over one block's on the shortest sides, and both in milliseconds.
+
+    Medians over the seeds; the quotient is a geometric mean, formed seed by seed.
+    """
+    key = ["costs", "type", "n", "m"]
+    found = beside(read("shortest"), [*key, "seed"], "who", ["ms"])
+    found["over"] = np.log(found["ms cluster"] / found["ms one block"])
+    means = np.exp(found.groupby(key, sort=False)["over"].mean())
+    medians = found.groupby(key, sort=False)[["ms cluster", "ms one block"]].median()
+    return medians.join(means).reset_index()
+
+
+def shortest() -> Rows:
+    """Return the table of `shortest_shares`, over all kinds of costs of a shape."""
+    found = shortest_shares()
+    found["over"] = np.log(found["over"])
+    shapes = found.groupby(["n", "m"], sort=False)
+    table = shapes[["ms one block", "ms cluster"]].median()
+    table["over"] = np.exp(shapes["over"].mean())
+    table["least"], table["most"] = np.exp(shapes["over"].min()), np.exp(shapes["over"].max())
+    return rows(
+        table.reset_index(),
+        [
+            ("rows", "n", ""),
+            ("columns", "m", ""),
+            ("one block, ms", "ms one block", ".3f"),
+            ("cluster, ms", "ms cluster", ".3f"),
+            ("cluster over one block", "over", ".2f"),
+            ("least", "least", ".2f"),
+            ("most", "most", ".2f"),
+        ],
+    )
+
+
 def cluster() -> Rows:
     """Return the times and levels of a run whose phases are a grid's, and a cluster's."""
     found = read("cluster")
