@@ -263,6 +263,7 @@ def compare(
         "reproduce solve costs.npy",
         "reproduce solve graph.mtx --output matching.csv",
         "reproduce solve costs.csv --with lopes2019 --seconds 10",
+        "reproduce solve costs.npy --with auto",
     )
 )
 def solve(
@@ -278,8 +279,8 @@ def solve(
         str | None,
         typer.Option(
             "--with",
-            metavar="PAPER[:SOLVER]",
-            help="Solver; default by the file's problem.",
+            metavar="PAPER[:SOLVER]|auto",
+            help="Solver; default by the file's problem; auto: what the calls of papers would take.",
             autocompletion=complete_solver,
         ),
     ] = None,

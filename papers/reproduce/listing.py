@@ -35,8 +35,11 @@ def show(out: Console, target: str | None) -> None:
         else:
             rest = f"{draft}  {card.title}"
         out.print(Text(name, style="bold") + Text(rest), soft_wrap=True)
+        if target and not experiment:
+            out.print("experiments, for reproduce run", style="dim")
         _lines(out, name, _chosen(name, catalogue.experiments(name), experiment))
         if target and not experiment:
+            out.print("solvers, for reproduce solve FILE --with", style="dim")
             _lines(out, name, catalogue.solvers(name))
         out.print()
 

@@ -23,6 +23,12 @@ from papers.reproduce import registry, targets
 from papers.reproduce.plan.pace import PACE
 from papers.reproduce.registry import UsageError
 
+AUTO = "auto"
+"""In place of a name: the solver that the calls of `papers` would take."""
+
+SCIPYS = {"assignment": "synthesis:scipy", "matching": "deveci_matching:scipy"}
+"""The solvers that are SciPy's, which the calls' table names ``scipy``, by problem."""
+
 
 @dataclass(frozen=True)
 class Solved:
@@ -45,7 +51,7 @@ class Solved:
     repeats : tuple of int
         Repetitions under each of them.
     note : str
-        Why this solver and not the kernels, or "".
+        Why this solver and not the kernels, or the calls' reason for it, or "".
     """
 
     solver: str
@@ -87,7 +93,7 @@ def read(path: Path, name: str | None = None) -> Any:
 
 def _of_assignments(name: str | None) -> bool:
     """Whether a paper or a solver that is named solves assignments, and no matchings."""
-    if name is None:
+    if name is None or name == AUTO:
         return False
     if ":" in name:
         return registry.solver(name).problem == kinds.ASSIGNMENT.name
@@ -135,6 +141,31 @@ def choose(name: str | None, data: Any) -> tuple[str, Problem, str]:
     return f"{paper}:{solver}", problem, note
 
 
+def choose_as_the_calls(
+    data: Any, maximize: bool, choice: str, seconds: float | None
+) -> tuple[str, Problem, str]:
+    """Return what the calls' table names for these data, as `choose` does; why is its reason.
+
+    The looks that a call takes at a graph before it asks for a solver are not part of it
+    (`papers.synthesis.calls.direct`).
+    """
+    from papers.synthesis.calls import matching, one_matrix, places
+    from papers.synthesis.calls.choice import choose as by_the_rules
+    from papers.synthesis.calls.cuts import choosing
+
+    problem = kinds.stated_by(data)
+    owned, on = problem.adopt(data), cast(Any, choice)
+    if problem is kinds.ASSIGNMENT:
+        question = one_matrix.question_of(places.place(owned), maximize, seconds is not None)
+        found = by_the_rules(question, on)
+    elif problem is kinds.MATCHING:
+        found = matching.choice_for(owned.matrix(), seconds, on)
+    else:
+        found = choosing.choice_for(owned, choosing.Wishes(seconds, on, flow=True))
+    solver = SCIPYS[problem.name] if found.solver == "scipy" else found.solver
+    return solver, problem, f"taken as the calls take it: {found.reason}"
+
+
 def solve(
     data: Any, name: str | None, maximize: bool, choice: str, seconds: float | None = None
 ) -> Solved:
@@ -145,7 +176,7 @@ def solve(
     data
         The value that `read` returned.
     name : str or None
-        ``PAPER`` or ``PAPER:SOLVER``; None for the problem's default paper.
+        ``PAPER`` or ``PAPER:SOLVER``; None for the problem's default paper; `AUTO`.
     maximize : bool
         Maximize the cost.
     choice : {"auto", "gpu", "cpu"}
@@ -158,7 +189,7 @@ def solve(
     UsageError
         If the solver refuses the data, or gives up; the message is the solver's.
     """
-    if name is not None:
+    if name is not None and name != AUTO:
         registry.card(name.partition(":")[0])  # An unknown paper is reported before a missing GPU.
     from papers.common.gpu import device
     from papers.common.gpu.clocks import median
@@ -168,7 +199,10 @@ def solve(
         device.select(cast(Any, choice))
     except RuntimeError as error:
         raise UsageError(f"--device {choice}: {error}") from None
-    full, problem, note = choose(name, data)
+    if name == AUTO:
+        full, problem, note = choose_as_the_calls(data, maximize, choice, seconds)
+    else:
+        full, problem, note = choose(name, data)
     solver = registry.solver(full)
     options = _options(maximize, seconds)
     owned, state = _uploaded(full, solver, problem, data, options)
@@ -293,7 +327,7 @@ def target_for(file: Path, data: Any, name: str | None, output: Path | None, for
 
 def _problem(name: str | None, data: Any) -> Problem:
     """Return the problem that will be solved; which solver it is, the device decides later."""
-    paper, colon, _ = (name or "").partition(":")
+    paper, colon, _ = ("" if name is None or name == AUTO else name).partition(":")
     if colon:
         return kinds.PROBLEMS[registry.solver(f"{name}").problem]
     stated = kinds.stated_by(data)

@@ -163,6 +163,12 @@ def test_list_shows_experiments_solvers_and_what_is_missing(reproduce):
     assert result.code == 0
     for text in ("toy:table1", "toy:later", "needs more", "toy:good", "cuda"):
         assert text in result.out
+    experiments, _, solvers = result.out.partition("solvers, for reproduce solve FILE --with\n")
+    assert experiments.splitlines()[1] == "experiments, for reproduce run"
+    assert "toy:table1" in experiments
+    assert "toy:good" in solvers
+    assert "toy:table1" not in solvers
+    assert "for reproduce" not in reproduce("list").out
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["list"]])

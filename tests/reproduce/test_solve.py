@@ -16,7 +16,7 @@ from papers.common.model import Defaults, GivenUpError
 from papers.common.problems import kinds
 from papers.common.problems.graph import bipartite
 from papers.common.problems.network import FOUR, grid, network
-from papers.reproduce import registry, solve
+from papers.reproduce import cli, registry, solve
 from papers.reproduce.registry import UsageError
 
 COSTS = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
@@ -281,6 +281,46 @@ def test_a_solver_taken_for_want_of_a_gpu_is_told(reproduce, file, monkeypatch):
     (line,) = [line for line in result.out.splitlines() if line.startswith("there is no GPU")]
     assert "3 x 3 is too large for the CPU executor" in line
     assert "toy:kernel runs the kernels" in line
+
+
+def solved_as_the_calls(path, capsys):
+    """Give the command with all papers; returns the lines that it prints."""
+    with pytest.raises(SystemExit) as ending:
+        cli.main(["solve", str(path), "--with", "auto", "--device", "cpu"])
+    told = capsys.readouterr()
+    assert not ending.value.code, told.err
+    return told.out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("n", "solver"), [(8, "synthesis:scipy"), (120, "synthesis:one_core")], ids=str
+)
+def test_auto_takes_what_the_calls_take(tmp_path, capsys, n, solver):
+    costs = np.random.default_rng(n).integers(0, 50, (n, n))
+    np.save(tmp_path / "costs.npy", costs)
+    papers.linear_sum_assignment(costs, device="cpu", explain=True)
+    _, _, reason = capsys.readouterr().out.strip().partition("because: ")
+    head, note, cost, proof, *_ = solved_as_the_calls(tmp_path / "costs.npy", capsys)
+    assert head.startswith(f"assignment of {n} x {n}, {solver} on ")
+    assert note == f"taken as the calls take it: {reason}"
+    rows, columns = papers.linear_sum_assignment(costs)
+    assert cost.split() == ["cost", str(costs[rows, columns].sum())]
+    assert "proved optimal" in proof
+
+
+def test_auto_takes_graphs_and_networks_too(tmp_path, capsys):
+    edges = np.random.default_rng(1).random((40, 40)) < 0.1
+    save_npz(tmp_path / "graph.npz", csr_array(edges))
+    papers.maximum_bipartite_matching(csr_array(edges), device="cpu", explain=True)
+    assert "deveci_matching:hk, because: " in capsys.readouterr().out
+    head, note, *_ = solved_as_the_calls(tmp_path / "graph.npz", capsys)
+    assert head.startswith("matching of 40 x 40, deveci_matching:hk on ")
+    assert note.startswith("taken as the calls take it: Hopcroft-Karp")
+    (tmp_path / "n.max").write_text("p max 3 2\nn 1 s\nn 3 t\na 1 2 5\na 2 3 4\n")
+    head, note, value, *_ = solved_as_the_calls(tmp_path / "n.max", capsys)
+    assert "lupinska_costscale:" in head
+    assert note.startswith("taken as the calls take it: ")
+    assert value.split() == ["value", "4"]
 
 
 # ------------------------------------------------------------------------------- graphs

@@ -195,6 +195,8 @@ def _kernels(makers: Sequence[Maker], verbose: bool) -> list[str]:
             for file, found in kept
         ]
         out += _left(list(by_file), kept, "files of kernels")
+    if by_file:
+        out.append(f"{'':<9} seen on a few rows in the CPU executor; a GPU may launch others, too")
     unseen = dict.fromkeys(one.unseen for one in makers if one.unseen)
     return out + [f"{'kernels':<9} {why}" for why in (unseen if verbose else list(unseen)[:2])]
 

@@ -118,6 +118,7 @@ def linear_sum_assignment(
         choice = _choice_of_batch([each.array for each in several], "host", wishes)
         if choice is not None and choice.solver == BATCH:
             return _list(several, choice, wishes)
+        wishes.say_each(len(several))
         return [_one_of(number, each, wishes) for number, each in enumerate(several)]
     refuse_sparse(cost)
     placed = place(cost)
@@ -170,6 +171,7 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
             ]
             return _back(placed, _stacked(each, placed.on_host()), wishes)
     host = placed.on_host()
+    wishes.say_each(b)
     answers = []
     for number, each in enumerate(host):
         with _numbered(number):
@@ -254,6 +256,7 @@ def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[A
     hosts = [placed.on_host() for placed in several]
     found = _unless_unresolved(choice, hosts, hosts, wishes)
     if found is None:
+        wishes.say_each(len(several))
         return [_one_of(number, each, wishes) for number, each in enumerate(several)]
     duals = found.row_duals, found.column_duals
     lines: Any = zip(found.row_ind, found.col_ind, *duals, strict=True)  # type: ignore[arg-type]

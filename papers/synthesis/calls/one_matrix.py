@@ -66,6 +66,11 @@ class Wishes:
             self.said.add(line)
             print(line)
 
+    def say_each(self, count: int) -> None:
+        """Print that so many matrices are solved each by itself, if that was asked for."""
+        if self.explain:
+            print(f"papers: {count} matrices, each by itself; a choice is printed once:")
+
 
 class Solved(NamedTuple):
     """An assignment in arrays of the host; the duals may be None.

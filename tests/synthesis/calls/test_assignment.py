@@ -426,9 +426,14 @@ def test_who_has_selected_the_cpu_is_told_nothing():
 
 def test_choices_are_explained_once_a_call(capsys):
     linear_sum_assignment([np.eye(3)] * 5 + [np.ones((2, 3))], explain=True)
-    said = capsys.readouterr().out.splitlines()
+    first, *said = capsys.readouterr().out.splitlines()
+    assert first == "papers: 6 matrices, each by itself; a choice is printed once:"
     assert len(said) == 2
     assert all("scipy, because: " in line for line in said)
+    linear_sum_assignment(np.ones((4, 2, 3)), explain=True)
+    first, *said = capsys.readouterr().out.splitlines()
+    assert first == "papers: 4 matrices, each by itself; a choice is printed once:"
+    assert len(said) == 1
     linear_sum_assignment(np.eye(3))
     assert capsys.readouterr().out == ""
 
