@@ -280,7 +280,7 @@ def solve(
         typer.Option(
             "--with",
             metavar="PAPER[:SOLVER]|auto",
-            help="Solver; default by the file's problem; auto: what the calls of papers would take.",
+            help="Solver; default by the file's problem; auto: the one that the calls take.",
             autocompletion=complete_solver,
         ),
     ] = None,

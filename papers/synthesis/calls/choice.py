@@ -197,7 +197,7 @@ def choose(question: Question, device: Machine = "auto", solver: str | None = No
         if rule.fits(question):
             if rule.runs_on.startswith("gpu"):
                 waking.begin()
-            record = f" [{rule.record}]" if rule.record else ""
+            record = f" [papers/{rule.record}]" if rule.record else ""
             return Choice(rule.solver, rule.reason + record)
     raise ValueError(f"no rule of {TABLE.name} fits {question}")
 
