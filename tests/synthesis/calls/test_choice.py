@@ -1,5 +1,6 @@
 """The table of solvers: every rule stands on a record, and every rule is reached."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,9 +117,13 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         for question in questions():
             for device in ("auto", "cpu", "gpu")[: 3 if gpu else 2]:
                 reached.add(choose(question, device).reason)
-    said = {rule.reason + (f" [{rule.record}]" if rule.record else "") for rule in rules()
+    said = {rule.reason + (f" [papers/{rule.record}]" if rule.record else "") for rule in rules()
             if package or not rule.package}  # fmt: skip
     assert reached == said
+    home = Path(papers.__file__).parents[1]
+    for reason in said:
+        for named in re.findall(r"papers/[\w./-]*\w", reason):
+            assert (home / named).exists(), reason
 
 
 @pytest.mark.parametrize(
