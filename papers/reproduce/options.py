@@ -57,8 +57,9 @@ def complete_target(incomplete: str) -> list[str]:
 
 
 def complete_solver(incomplete: str) -> list[str]:
-    """Return the papers, or the solvers of the paper before the colon, that begin so."""
-    return _completed(incomplete, catalogue.solvers)
+    """Return auto and the papers, or the solvers of the paper before the colon, that begin so."""
+    auto = ["auto"] if "auto".startswith(incomplete) else []
+    return auto + _completed(incomplete, catalogue.solvers)
 
 
 def _completed(incomplete: str, of: Callable[[str], tuple[Entry, ...]]) -> list[str]:

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 import papers
 from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError, Problem, Proof, Solver
@@ -146,24 +148,36 @@ def choose_as_the_calls(
 ) -> tuple[str, Problem, str]:
     """Return what the calls' table names for these data, as `choose` does; why is its reason.
 
-    The looks that a call takes at a graph before it asks for a solver are not part of it
-    (`papers.synthesis.calls.direct`).
+    A call does two things beside: it looks at a graph on one core before it asks for a solver
+    (`papers.synthesis.calls.direct`), and gives costs that its solver refuses to another one.
+
+    Raises
+    ------
+    UsageError
+        If the data are of no problem's form.
     """
     from papers.synthesis.calls import matching, one_matrix, places
     from papers.synthesis.calls.choice import choose as by_the_rules
     from papers.synthesis.calls.cuts import choosing
 
-    problem = kinds.stated_by(data)
-    owned, on = problem.adopt(data), cast(Any, choice)
+    problem, on = kinds.stated_by(data), cast(Any, choice)
+    try:
+        owned = problem.adopt(data)
+    except kinds.ProblemError as error:
+        raise UsageError(f"--with {AUTO}: {error}") from None
     if problem is kinds.ASSIGNMENT:
+        if np.ndim(owned) != 2:
+            message = f"expected a cost matrix (2-D array), got a {np.ndim(owned)}-D array"
+            raise UsageError(f"--with {AUTO}: {message}")
         question = one_matrix.question_of(places.place(owned), maximize, seconds is not None)
         found = by_the_rules(question, on)
     elif problem is kinds.MATCHING:
         found = matching.choice_for(owned.matrix(), seconds, on)
     else:
-        found = choosing.choice_for(owned, choosing.Wishes(seconds, on, flow=True))
+        flow = problem.written(owned) == "flow"
+        found = choosing.choice_for(owned, choosing.Wishes(seconds, on, flow=flow))
     solver = SCIPYS[problem.name] if found.solver == "scipy" else found.solver
-    return solver, problem, f"taken as the calls take it: {found.reason}"
+    return solver, problem, f"the calls' table names it: {found.reason}"
 
 
 def solve(
@@ -218,7 +232,7 @@ def solve(
         runs, _ = _laps(partial(solver.run, state), partial(_answer_of, solver, state))
         del state  # Memory holds one state at a time.
         wholes, answer = _laps(whole, lambda pair: kinds.with_proof(solver, *pair))
-    except GivenUpError as error:
+    except (GivenUpError, ValueError) as error:  # too long, or infeasible
         raise UsageError(f"{full}: {error}") from None
     return Solved(
         full, device_name(solver), problem, owned, answer,

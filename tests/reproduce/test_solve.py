@@ -302,7 +302,7 @@ def test_auto_takes_what_the_calls_take(tmp_path, capsys, n, solver):
     _, _, reason = capsys.readouterr().out.strip().partition("because: ")
     head, note, cost, proof, *_ = solved_as_the_calls(tmp_path / "costs.npy", capsys)
     assert head.startswith(f"assignment of {n} x {n}, {solver} on ")
-    assert note == f"taken as the calls take it: {reason}"
+    assert note == f"the calls' table names it: {reason}"
     rows, columns = papers.linear_sum_assignment(costs)
     assert cost.split() == ["cost", str(costs[rows, columns].sum())]
     assert "proved optimal" in proof
@@ -315,12 +315,42 @@ def test_auto_takes_graphs_and_networks_too(tmp_path, capsys):
     assert "deveci_matching:hk, because: " in capsys.readouterr().out
     head, note, *_ = solved_as_the_calls(tmp_path / "graph.npz", capsys)
     assert head.startswith("matching of 40 x 40, deveci_matching:hk on ")
-    assert note.startswith("taken as the calls take it: Hopcroft-Karp")
+    assert note.startswith("the calls' table names it: Hopcroft-Karp")
     (tmp_path / "n.max").write_text("p max 3 2\nn 1 s\nn 3 t\na 1 2 5\na 2 3 4\n")
     head, note, value, *_ = solved_as_the_calls(tmp_path / "n.max", capsys)
-    assert "lupinska_costscale:" in head
-    assert note.startswith("taken as the calls take it: ")
+    papers.maximum_flow(
+        csr_array([[0, 5, 0], [0, 0, 4], [0, 0, 0]]), 0, 2, device="cpu", explain=True
+    )
+    named = capsys.readouterr().out.split(", because: ")[0].split()[-1]
+    assert f", {named} on " in head
+    assert note.startswith("the calls' table names it: ")
     assert value.split() == ["value", "4"]
+
+
+def test_auto_cuts_a_grid_as_the_call_does(tmp_path, capsys):
+    """Planted: a grid, whose answer is a cut, was asked for a flow, which fewer solvers tell."""
+    source, sink = np.random.default_rng(2).integers(0, 9, (2, 6, 8))
+    arcs = {name: np.full((6, 8), 2) for name in ("left", "right", "up", "down")}
+    arcs["left"][:, 0] = arcs["right"][:, -1] = arcs["up"][0] = arcs["down"][-1] = 0
+    np.savez(tmp_path / "grid.npz", source=source, sink=sink, **arcs)
+    papers.grid_cut(source, sink, 2, device="cpu", explain=True)
+    named = capsys.readouterr().out.split(", because: ")[0].split()[-1]
+    head, *_ = solved_as_the_calls(tmp_path / "grid.npz", capsys)
+    assert f", {named} on " in head
+
+
+def test_auto_refuses_in_a_sentence(tmp_path, capsys):
+    forbidden = np.full((5, 5), np.inf)
+    forbidden[:, 0] = forbidden[0] = 1
+    for costs, said in (
+        (np.zeros((2, 3, 3)), "expected a cost matrix (2-D array), got a 3-D array"),
+        (forbidden, "cost matrix is infeasible"),
+    ):
+        np.save(tmp_path / "costs.npy", costs)
+        with pytest.raises(SystemExit) as ending:
+            cli.main(["solve", str(tmp_path / "costs.npy"), "--with", "auto", "--device", "cpu"])
+        assert ending.value.code == 2
+        assert said in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------- graphs

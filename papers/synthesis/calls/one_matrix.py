@@ -67,8 +67,8 @@ class Wishes:
             print(line)
 
     def say_each(self, count: int) -> None:
-        """Print that so many matrices are solved each by itself, if that was asked for."""
-        if self.explain:
+        """Print that several matrices are solved each by itself, if that was asked for."""
+        if self.explain and count > 1:
             print(f"papers: {count} matrices, each by itself; a choice is printed once:")
 
 

@@ -218,6 +218,16 @@ def test_large_matrices_have_large_blocks_narrow_buckets_and_marks(
     assert Settings.for_shape(n, n, np.int64).threads == 256
 
 
+@pytest.mark.parametrize(("capability", "cluster"), [((8, 0), 0), ((9, 0), 16)])
+def test_short_sides_have_one_block_where_there_are_no_clusters(monkeypatch, capability, cluster):
+    card = device.Device("a card", True, 108, 1 << 36, capability)
+    monkeypatch.setattr(solver.device, "describe", lambda: card)
+    assert solver.default_settings(64, 64).cluster == cluster
+    assert (solver.default_settings(64, 64).blocks == 1) == (cluster == 0)
+    assert solver.default_settings(31, 64).blocks == 1
+    assert solver.default_settings(64, 65).blocks == 0
+
+
 def test_a_sample_tells_whether_costs_differ_by_little(monkeypatch):
     monkeypatch.setattr(module, "FEW_ROWS", 30)
     g = np.random.default_rng(2)

@@ -222,6 +222,17 @@ def test_what_a_block_keeps_in_shared_memory_fits(kind, monkeypatch):
     assert 30_000 < sum(map(int, declared)) <= 48 * 1024
 
 
+@pytest.mark.parametrize(("dtype", "width"), [(np.int64, 1), (np.float64, 8), (np.float32, 8)])
+def test_a_block_s_searches_have_the_buckets_that_were_fastest(monkeypatch, dtype, width):
+    seen, usual = [], launches.schedule_of
+    monkeypatch.setattr(
+        launches, "schedule_of", lambda chosen, *given: seen.append(chosen) or usual(chosen, *given)
+    )
+    solver.upload(np.ones((1, 130, 130), dtype))
+    (chosen,) = seen
+    assert (chosen.delta, chosen.delta_scaled) == (width, width)
+
+
 def test_threads_cover_every_width():
     for width in WIDTHS:
         threads, columns = launches.shape_of(width)

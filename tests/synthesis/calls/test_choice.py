@@ -122,7 +122,8 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
     assert reached == said
     home = Path(papers.__file__).parents[1]
     for reason in said:
-        for named in re.findall(r"papers/[\w./-]*\w", reason):
+        for named in re.findall(r"[\w./-]*(?:results|evidence)/[\w./-]*\w", reason):
+            assert named.startswith("papers/"), reason
             assert (home / named).exists(), reason
 
 
