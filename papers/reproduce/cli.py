@@ -280,7 +280,7 @@ def solve(
         typer.Option(
             "--with",
             metavar="PAPER[:SOLVER]|auto",
-            help="Solver; default by the file's problem; auto: the one that the calls take.",
+            help="Solver; default by the file's problem; auto: what the calls' table names.",
             autocompletion=complete_solver,
         ),
     ] = None,

@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 import papers
 from papers.common.deadline import check_seconds
 from papers.common.model import GivenUpError, Problem, Proof, Solver
@@ -93,9 +91,14 @@ def read(path: Path, name: str | None = None) -> Any:
         raise UsageError(f"{path.name}: this machine's memory does not hold it") from None
 
 
+def _named(name: str | None) -> str:
+    """Return the paper or solver that is named, or "" where it is left to a rule or a table."""
+    return "" if name is None or name == AUTO else name
+
+
 def _of_assignments(name: str | None) -> bool:
     """Whether a paper or a solver that is named solves assignments, and no matchings."""
-    if name is None or name == AUTO:
+    if not (name := _named(name)):
         return False
     if ":" in name:
         return registry.solver(name).problem == kinds.ASSIGNMENT.name
@@ -156,6 +159,7 @@ def choose_as_the_calls(
     UsageError
         If the data are of no problem's form.
     """
+    from papers.common.problems.assignment import as_matrix
     from papers.synthesis.calls import matching, one_matrix, places
     from papers.synthesis.calls.choice import choose as by_the_rules
     from papers.synthesis.calls.cuts import choosing
@@ -163,13 +167,11 @@ def choose_as_the_calls(
     problem, on = kinds.stated_by(data), cast(Any, choice)
     try:
         owned = problem.adopt(data)
-    except kinds.ProblemError as error:
+        costs = places.place(as_matrix(owned)) if problem is kinds.ASSIGNMENT else None
+    except (kinds.ProblemError, ValueError) as error:
         raise UsageError(f"--with {AUTO}: {error}") from None
-    if problem is kinds.ASSIGNMENT:
-        if np.ndim(owned) != 2:
-            message = f"expected a cost matrix (2-D array), got a {np.ndim(owned)}-D array"
-            raise UsageError(f"--with {AUTO}: {message}")
-        question = one_matrix.question_of(places.place(owned), maximize, seconds is not None)
+    if costs is not None:
+        question = one_matrix.question_of(costs, maximize, seconds is not None)
         found = by_the_rules(question, on)
     elif problem is kinds.MATCHING:
         found = matching.choice_for(owned.matrix(), seconds, on)
@@ -203,8 +205,8 @@ def solve(
     UsageError
         If the solver refuses the data, or gives up; the message is the solver's.
     """
-    if name is not None and name != AUTO:
-        registry.card(name.partition(":")[0])  # An unknown paper is reported before a missing GPU.
+    if named := _named(name):
+        registry.card(named.partition(":")[0])  # An unknown paper is reported before a missing GPU.
     from papers.common.gpu import device
     from papers.common.gpu.clocks import median
     from papers.reproduce.measure.protocol import device_name
@@ -341,7 +343,7 @@ def target_for(file: Path, data: Any, name: str | None, output: Path | None, for
 
 def _problem(name: str | None, data: Any) -> Problem:
     """Return the problem that will be solved; which solver it is, the device decides later."""
-    paper, colon, _ = ("" if name is None or name == AUTO else name).partition(":")
+    paper, colon, _ = _named(name).partition(":")
     if colon:
         return kinds.PROBLEMS[registry.solver(f"{name}").problem]
     stated = kinds.stated_by(data)

@@ -232,6 +232,7 @@ def test_completion_knows_commands_targets_and_solvers(monkeypatch, toy):
     assert options.complete_target("to") == ["toy"]
     assert options.complete_target("toy:ta") == ["toy:table1"]
     assert options.complete_solver("toy:goo") == ["toy:good"]
+    assert options.complete_solver("au") == ["auto"]
     assert options.complete_target("nobody:") == []
 
 

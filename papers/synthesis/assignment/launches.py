@@ -322,6 +322,12 @@ def marks_for(m: int, settings: Settings) -> int:
     return near.SEARCHES if m > most_blocks(settings) * near.TILE else near.BIDS
 
 
+def has_clusters() -> bool:
+    """Whether the selected device has clusters; the CPU executor has."""
+    machine = device.describe()
+    return not machine.is_gpu or machine.compute_capability >= CAPABILITY
+
+
 def cluster_for(m: int, settings: Settings) -> tuple[int, int]:
     """Blocks of the cluster that ends a run, and their threads; 0 blocks: the grid ends it.
 
@@ -329,7 +335,7 @@ def cluster_for(m: int, settings: Settings) -> tuple[int, int]:
     """
     machine, blocks = device.describe(), int(settings.cluster)
     threads = arguments.CREW_THREADS // (2 if m <= FEW_COLUMNS else 1)
-    if machine.is_gpu and machine.compute_capability < CAPABILITY:
+    if not has_clusters():
         blocks = 0
     if not machine.is_gpu:
         threads, blocks = min(threads, int(settings.threads)), min(blocks, EXECUTOR_CLUSTER)

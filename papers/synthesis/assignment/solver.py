@@ -25,8 +25,7 @@ from papers.synthesis.assignment.costs import (
     prepare,
 )
 from papers.synthesis.assignment.kernels.arguments import CONCLUDED, TOTALS, Status
-from papers.synthesis.assignment.kernels.cluster.distributed import CAPABILITY
-from papers.synthesis.assignment.launches import Workspace, marks_for, workspace
+from papers.synthesis.assignment.launches import Workspace, has_clusters, marks_for, workspace
 from papers.synthesis.assignment.resident import DeviceMatrix, adopt, judged, plan
 from papers.synthesis.assignment.settings import WARP, Settings, have_short_range
 
@@ -54,10 +53,8 @@ class State(DeviceState):
 
 def default_settings(n: int, m: int, kind: Any = np.int32, short: bool = False) -> Settings:
     """`Settings.for_shape` on the selected device."""
-    machine = device.describe()
-    clusters = not machine.is_gpu or machine.compute_capability >= CAPABILITY
-    chosen = Settings.for_shape(n, m, np.dtype(kind), short, clusters)
-    if machine.is_gpu:
+    chosen = Settings.for_shape(n, m, np.dtype(kind), short, has_clusters())
+    if device.describe().is_gpu:
         return chosen
     return replace(chosen, blocks=0, threads=WARP, tile=8, loads=2)
 

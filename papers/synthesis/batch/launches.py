@@ -196,9 +196,8 @@ def threads_for(width: int) -> int:
 
 
 BUCKETS = {"i": 1, "f": 8}
-"""The width of a search's bucket by the kind of costs, times ``mean / n``. Narrow ones relax fewer
-rows, and what they have more of, levels, costs a block little: its barriers do not leave it
-(`evidence/batch_buckets.csv`)."""
+"""The width of a search's bucket by the kind of costs, times ``mean / n``: of five widths the
+fastest where a block is alone with a problem (`evidence/batch_buckets.csv`)."""
 
 WARPS_A_ROW = 16
 """Warps that look for one row's bid at most where a block is alone with a problem."""

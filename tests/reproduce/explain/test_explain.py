@@ -157,6 +157,15 @@ def test_kernels_are_those_that_the_options_launch():
         assert line.startswith(f"def {place.name}("), place
 
 
+def test_the_explanation_says_where_kernels_were_seen():
+    none = makers.Maker("toy:good", "", "Good", "cpu", ("run",), 1, 1, None)
+    some = replace(none, kernels=(places.Place("assign", "papers/toy.py", 7),))
+    first, second = text._kernels([none, some], verbose=False)
+    assert first.split() == ["kernels", "papers/toy.py:", "assign:7"]
+    assert second.strip().startswith("seen on a few rows in the CPU executor")
+    assert text._kernels([none], verbose=False) == []
+
+
 def test_a_solver_that_fails_or_launches_nothing_is_told():
     def fail(state, trace=None):
         raise ValueError("planted")

@@ -407,20 +407,30 @@ WIDTHS = (1, 2, 4, 8, 16, 32)
 """The widths of buckets in `buckets.csv`, times ``mean / n``."""
 
 
+def _shares(
+    found: pd.DataFrame, usual: pd.DataFrame, key: list[str], by: str, what: str = "ms"
+) -> pd.DataFrame:
+    """Return ``over X`` for each X of a column: a value over that of the usual rows.
+
+    Geometric means over the seeds, of quotients that are formed seed by seed.
+    """
+    one = [*key, "seed"]
+    found = found.merge(usual[[*one, what]], on=one, suffixes=("", "_usual"))
+    found["over"] = np.log(found[what] / found[f"{what}_usual"])
+    means = np.exp(found.groupby([*key, by], sort=False)["over"].mean()).reset_index()
+    return beside(means, key, by, ["over"])
+
+
 def by_width(what: str = "ms") -> pd.DataFrame:
     """Return each width's time (or levels, or relaxed rows) over that of the width before.
 
     Geometric means over the seeds. The width before was 32 up to n = 2048 and 4 beyond.
     """
     found = read("buckets")
-    one = ["family", "n", "costs", "seed"]
+    key = ["family", "n", "costs"]
     usual = found[found["width"] == np.where(found["n"] <= 2048, 32, 4)]
-    found = found.merge(usual[[*one, what]], on=one, suffixes=("", "_usual"))
-    found["over"] = np.log(found[what] / found[f"{what}_usual"])
-    key = one[:-1]
-    means = np.exp(found.groupby([*key, "width"], sort=False)["over"].mean()).reset_index()
     counted = found.groupby(key)["seed"].nunique().rename("matrices").reset_index()
-    return beside(means, key, "width", ["over"]).merge(counted, on=key)
+    return _shares(found, usual, key, "width", what).merge(counted, on=key)
 
 
 def buckets() -> Rows:
@@ -451,12 +461,9 @@ def batches_by_width() -> pd.DataFrame:
     found = read("batch_buckets").fillna({"change": ""})
     key = ["costs", "type", "problems", "n", "m"]
     usual = found[found["width"] == BATCH_WIDTHS[-1]]
-    found = found.merge(usual[[*key, "seed", "ms"]], on=[*key, "seed"], suffixes=("", "_usual"))
-    found["over"] = np.log(found["ms"] / found["ms_usual"])
     found["with"] = found["width"].astype(str) + (" " + found["change"]).str.rstrip()
-    means = np.exp(found.groupby([*key, "with"], sort=False)["over"].mean()).reset_index()
-    usual = usual.groupby(key, sort=False)["ms"].median().rename("ms").reset_index()
-    return beside(means, key, "with", ["over"]).merge(usual, on=key)
+    medians = usual.groupby(key, sort=False)["ms"].median().reset_index()
+    return _shares(found, usual, key, "with").merge(medians, on=key)
 
 
 def batch_buckets() -> Rows:
@@ -479,26 +486,24 @@ def batch_buckets() -> Rows:
 
 
 def shortest_shares() -> pd.DataFrame:
-    """Return a cluster's time over one block's on the shortest sides, and both in milliseconds.
+    """Return a cluster's time over one block's, `over cluster`, on the shortest sides.
 
-    Medians over the seeds; the quotient is a geometric mean, formed seed by seed.
+    `ms cluster` and `ms one block` are medians over the seeds.
     """
-    key = ["costs", "type", "n", "m"]
-    found = beside(read("shortest"), [*key, "seed"], "who", ["ms"])
-    found["over"] = np.log(found["ms cluster"] / found["ms one block"])
-    means = np.exp(found.groupby(key, sort=False)["over"].mean())
-    medians = found.groupby(key, sort=False)[["ms cluster", "ms one block"]].median()
-    return medians.join(means).reset_index()
+    found, key = read("shortest"), ["costs", "type", "n", "m"]
+    medians = found.groupby([*key, "who"], sort=False)["ms"].median().reset_index()
+    shares = _shares(found, found[found["who"] == "one block"], key, "who")
+    return beside(medians, key, "who", ["ms"]).merge(shares, on=key)
 
 
 def shortest() -> Rows:
     """Return the table of `shortest_shares`, over all kinds of costs of a shape."""
     found = shortest_shares()
-    found["over"] = np.log(found["over"])
+    found["log"] = np.log(found["over cluster"])
     shapes = found.groupby(["n", "m"], sort=False)
     table = shapes[["ms one block", "ms cluster"]].median()
-    table["over"] = np.exp(shapes["over"].mean())
-    table["least"], table["most"] = np.exp(shapes["over"].min()), np.exp(shapes["over"].max())
+    table["over"] = np.exp(shapes["log"].mean())
+    table["least"], table["most"] = shapes["over cluster"].min(), shapes["over cluster"].max()
     return rows(
         table.reset_index(),
         [
