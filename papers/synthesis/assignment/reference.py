@@ -19,7 +19,9 @@ another (`kernels.grid.chains`). The other steps do not depend on which pairs an
 Step 4's search corrects labels: all columns within `delta` of the nearest open one are opened at
 once, and again if a shorter way is found. A square's search goes on to the farthest free column, so
 that one update serves all. In a rectangle some columns stay free, and their duals must stay 0:
-there it ends at the nearest one, and there are no scales, which would lower free columns.
+there it ends at the nearest one, and there are no scales, which would lower free columns. A tree
+that was not augmented stays: the update has made all its columns as near as its row, so that the
+next search begins with them open at distance 0.
 """
 
 from __future__ import annotations
@@ -64,6 +66,10 @@ class State:
         Mean reduced cost.
     scaled : bool
         Whether there were scales.
+    stays : bool[m]
+        Columns of trees that stay for the next search.
+    before : int64[m]
+        The row before each of them.
     counts : dict of str to int
         See `COUNTS`.
     """
@@ -76,6 +82,8 @@ class State:
     row: np.ndarray = field(init=False)
     mean: Any = 0
     scaled: bool = False
+    stays: np.ndarray = field(init=False)
+    before: np.ndarray = field(init=False)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
 
     def __post_init__(self) -> None:
@@ -83,6 +91,7 @@ class State:
         kind = np.float64 if self.c.dtype.kind == "f" else np.int64
         self.u, self.v = np.zeros(n, kind), np.zeros(m, kind)
         self.column, self.row = np.full(n, -1), np.full(m, -1)
+        self.stays, self.before = np.zeros(m, bool), np.full(m, -1)
 
     @property
     def top(self) -> Any:
@@ -250,8 +259,9 @@ def search(state: State, delta: Any) -> tuple[np.ndarray, np.ndarray]:
     before : int64[m]
     """
     m, top = state.v.size, state.top
-    distance, before = np.full(m, top), np.full(m, -1)
-    opened, free = np.zeros(m, bool), state.row < 0
+    distance = np.where(state.stays, state.u.dtype.type(0), top)
+    before = np.where(state.stays, state.before, -1)
+    opened, free = state.stays.copy(), state.row < 0
     rows, start = state.free(), np.zeros(len(state.free()), state.u.dtype)
     least, goal = start.dtype.type(0), top
     # Every second level at least settles the nearest open column for good.
@@ -296,6 +306,8 @@ def phase(state: State, delta: Any) -> None:
     matched = rows >= 0
     state.u[rows[matched]] = state.c[rows[matched], near[matched]] - state.v[near[matched]]
     state.u[roots] += reach
+    reached = np.flatnonzero(distance <= reach)
+    starts = starts_of(state, before, reached)
     # All paths are read before the first is walked: two of one tree share its root.
     paths = [path_to(state, before, int(end)) for end in free[distance[free] <= reach]]
     augmented = {path[-1][0]: path for path in reversed(paths)}
@@ -303,7 +315,20 @@ def phase(state: State, delta: Any) -> None:
         for row, column in path:
             state.column[row], state.row[column] = column, row
             state.u[row] = state.c[row, column] - state.v[column]
+    state.stays[:], state.before = False, before
+    state.stays[reached] = (state.row[reached] >= 0) & ~np.isin(starts, list(augmented))
     state.counts["phases"] += 1
+
+
+def starts_of(state: State, before: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The free row that the path to each of some columns begins at."""
+    ends = columns.copy()
+    for _ in range(len(state.u)):
+        link = state.column[before[ends]]
+        if (link < 0).all():
+            return before[ends]
+        ends = np.where(link < 0, ends, link)
+    raise AssertionError("a path that visits a row twice")
 
 
 def path_to(state: State, before: np.ndarray, column: int) -> list[tuple[int, int]]:
@@ -322,6 +347,7 @@ def phases(state: State) -> None:
     """Phases until no row is free: each matches at least one."""
     width = state.settings.delta_scaled if state.scaled else state.settings.delta
     delta = state.portion(width * state.mean, len(state.u))
+    state.stays[:] = False
     for _ in range(len(state.u)):
         if not state.free().size:
             return

@@ -222,7 +222,8 @@ class Tree(NamedTuple):
     """A search: ``distance`` D[m], ``before`` int32[m] (a row), ``opened`` int32[m].
 
     When it ends, `search.note_step` leaves in ``link`` int32[m] the column that the row before is
-    matched to, -1 if it is free, and in ``owner`` int32[m] the column's own row.
+    matched to, -1 if it is free, and in ``owner`` int32[m] the column's own row; `search.augment`
+    leaves in ``opened`` the free row that the column's tree begins at.
     ``row_claim`` int32[n] and ``column_claim`` int32[m] hold the turn of whoever came first.
     """
 

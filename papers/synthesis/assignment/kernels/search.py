@@ -8,6 +8,10 @@ needed. Only the list of rows to be relaxed goes from block to block.
 hands on the distance that its column had when it was listed, which is no smaller than the present
 one, plus a slack that is no smaller than 0. So along the rows before, distances never rise, and a
 row that would close a circle has no smaller distance to offer. `root_of` has a bound all the same.
+
+**Trees that stay.** A phase moves the duals so that all columns up to its reach are at distance 0
+from the free row that their tree begins at. So a tree that was not augmented is not grown again:
+its columns are open at distance 0 when the next search begins, with their rows before.
 """
 
 from __future__ import annotations
@@ -66,17 +70,24 @@ def clear_level(level, due, shape, matrix, log):
 
 
 @cuda.jit(device=True)
-def forget_column(column, matrix, tree):
-    """A column has not been reached; the row before it counts once it is."""
-    tree.distance[column] = matrix.top
-    tree.opened[column] = 0
+def begin_column(column, stays, matrix, tree):
+    """A column of a tree that stays is open at distance 0; any other has not been reached.
+
+    The row before a column that has not been reached does not count.
+    """
+    if stays:
+        tree.distance[column] = matrix.zero
+        tree.opened[column] = 1
+    else:
+        tree.distance[column] = matrix.top
+        tree.opened[column] = 0
 
 
 @cuda.jit(device=True)
 def forget_search(shape, matrix, tree):
     """No column has been reached.  A barrier has to follow."""
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
-        forget_column(j, matrix, tree)
+        begin_column(j, False, matrix, tree)
 
 
 @cuda.jit(device=True)
@@ -489,6 +500,8 @@ def turn_path(column, shape, matching, tree):
 def augment(reach, turn, free, shape, matrix, duals, matching, lists, tree):
     """Move the duals by one search, and turn a path of each tree that has reached a free column.
 
+    ``opened`` gets the free row that each column's tree begins at, -1 beyond the reach.
+
     Race: columns of one tree claim its root by an exchange, the first wins; any path would do.
     Trees are disjoint, so every column and row on a path belongs to one thread, and all else that
     is read here was noted before (`note_step`). A barrier has to follow.
@@ -502,9 +515,12 @@ def augment(reach, turn, free, shape, matrix, duals, matching, lists, tree):
             duals.bid[j] = dual
             if row >= 0:
                 duals.u[row] = matrix.cost[int64(row) * shape.m + j] - dual
-        if row < 0 and distance <= reach and distance < matrix.top:
+        root = int32(-1)
+        if distance <= reach and distance < matrix.top:
             root = root_of(int32(j), shape, tree)
-            if root >= 0 and cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1:
+        tree.opened[j] = root
+        if row < 0 and root >= 0:
+            if cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1:
                 turn_path(int32(j), shape, matching, tree)
     for k in range(thread_of(shape), free, threads_of(shape)):
         duals.u[lists.rows[half + k]] += reach
@@ -512,15 +528,16 @@ def augment(reach, turn, free, shape, matrix, duals, matching, lists, tree):
 
 @cuda.jit(device=True)
 def forget_and_list(turn, free, shape, matrix, duals, matching, lists, tree, log):
-    """Give new pairs their rows' duals, forget the search, and list the rows that stay free.
+    """Give new pairs their rows' duals, forget trees that were augmented, list rows that stay free.
 
     A barrier has to follow.
     """
     for j in range(thread_of(shape), shape.m, threads_of(shape)):
-        row = matching.row[j]
-        if row != tree.owner[j]:
+        row, owner, root = matching.row[j], tree.owner[j], tree.opened[j]
+        if row != owner:
             duals.u[row] = matrix.cost[int64(row) * shape.m + j] - duals.v[j]
-        forget_column(j, matrix, tree)
+        stays = owner >= 0 and root >= 0 and tree.row_claim[max(root, 0)] != turn + 1
+        begin_column(j, stays, matrix, tree)
     half, other = int32((turn & 1) * shape.n), int32((turn + 1 & 1) * shape.n)
     for start in range(int32(shape.block * int32(cuda.blockDim.x)), free, threads_of(shape)):
         k = int32(start + cuda.threadIdx.x)

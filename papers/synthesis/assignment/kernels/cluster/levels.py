@@ -275,15 +275,17 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
         row = matching.row[inside]
         if brief:
             its_v, dual = int32(duals.v[inside]), int32(duals.u[uint32(max(row, int32(0)))])
-            least, top, none = int32(0), int32(NEVER), int32(NEVER)
+            zero, top, none = int32(0), int32(NEVER), int32(NEVER)
             delta = int32(min(delta, int64(TOO_WIDE)))
             if shape.square != 0:
                 none = int32(-1)
         else:
             its_v, dual = duals.v[inside], duals.u[uint32(max(row, int32(0)))]
-            least, top, none = matrix.zero, matrix.top, nothing_reached(shape, matrix)
-        distance, before, opened = top, int32(-1), int32(0)
-        rows, reach, flags = free, top, int32(UNREACHED)
+            zero, top, none = matrix.zero, matrix.top, nothing_reached(shape, matrix)
+        distance, before, opened = top, int32(-1), tree.opened[inside]
+        if opened != 0:  # of a tree that stays
+            distance, before = zero, tree.before[inside]
+        rows, least, reach, flags = free, zero, top, int32(UNREACHED)
         done, relaxed, status = int32(0), int64(0), int32(STUCK)
         if thread == 0:
             clear_numbers(int32(level + 1), shape)
@@ -344,7 +346,7 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
                         flag = int32(flag | HAS_FOUND)
                 tell(level, taken, row, distance, dual, flag, least, low, far, shape)
             meet_in_cluster()
-        if decides and column <= end:
+        if decides and column <= end and status != UNDER_WAY:
             tree.distance[inside] = distance if distance < top else matrix.top
             if before >= 0:
                 tree.before[inside] = before
