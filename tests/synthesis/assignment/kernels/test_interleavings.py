@@ -510,6 +510,18 @@ FAULTS = {
         "note_steps(shape, matrix, matching, tree)\n        meet_in_grid()", "pass",
         "uniform", "warps",
     ),
+    "a tree that was augmented stays": (
+        search, "forget_and_list", "tree.row_claim[max(root, 0)] != turn + 1",
+        "tree.row_claim[max(root, 0)] != -1", "narrow", "warps",
+    ),
+    "a column of a tree that stays is not open": (
+        search, "begin_column", "tree.opened[column] = 1", "tree.opened[column] = 0",
+        "narrow", "warps",
+    ),
+    "a cluster forgets the row before a column of a tree that stays": (
+        crew, "search_with", "distance, before = zero, tree.before[inside]",
+        "distance, before = zero, int32(-1)", "narrow", "cluster",
+    ),
     "a block alone opens no column": (
         search, "weighed", "distance < goal", "False", "uniform", "alone",
     ),

@@ -346,7 +346,7 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
                         flag = int32(flag | HAS_FOUND)
                 tell(level, taken, row, distance, dual, flag, least, low, far, shape)
             meet_in_cluster()
-        if decides and column <= end and status != UNDER_WAY:
+        if decides and column <= end:
             tree.distance[inside] = distance if distance < top else matrix.top
             if before >= 0:
                 tree.before[inside] = before
