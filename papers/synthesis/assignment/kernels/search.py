@@ -519,9 +519,9 @@ def augment(reach, turn, free, shape, matrix, duals, matching, lists, tree):
         if distance <= reach and distance < matrix.top:
             root = root_of(int32(j), shape, tree)
         tree.opened[j] = root
-        if row < 0 and root >= 0:
-            if cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1:
-                turn_path(int32(j), shape, matching, tree)
+        ends = row < 0 and root >= 0
+        if ends and cuda.atomic.exch(tree.row_claim, root, turn + 1) != turn + 1:
+            turn_path(int32(j), shape, matching, tree)
     for k in range(thread_of(shape), free, threads_of(shape)):
         duals.u[lists.rows[half + k]] += reach
 
