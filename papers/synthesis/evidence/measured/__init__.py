@@ -37,6 +37,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
         solving.short,
         solving.tried,
         solving.noted,
+        solving.trees,
+        solving.trees_tried,
         solving.near_large,
         solving.sortable,
         calls.sending,

@@ -40,6 +40,9 @@ run's start, one warp for a row that bids by marks, and eight threads for a grou
 WITH_SHORT = "5cd2630"
 """The commit since which searches of a cluster count in 32 bits where they can."""
 
+BEFORE_TREES, WITH_TREES = "818476b", "1ed9873"
+"""The commits before and after trees that were not augmented stayed for the next search."""
+
 BEFORE_NOTED, WITH_NOTED = "42158bb", "51d810d"
 """The commits before and after a cluster made the phases at n = 2048, too, of some matrices."""
 
@@ -571,9 +574,14 @@ def noted() -> Rows:
     return _before_and_after("noted", BEFORE_NOTED, WITH_NOTED)
 
 
-def beside_as_it_is() -> pd.DataFrame:
+def trees() -> Rows:
+    """Return the times and levels of a run before and after trees stayed for the next search."""
+    return _before_and_after("trees", BEFORE_TREES, WITH_TREES)
+
+
+def beside_as_it_is(name: str = "tried") -> pd.DataFrame:
     """Return medians over the seeds of what was tried, beside those of the code as it is."""
-    found = read("tried")
+    found = read(name)
     key = ["tried", "n", "costs"]
     found = found.groupby([*key, "way"], sort=False)[["ms", "levels"]].median().reset_index()
     found = beside(found, key, "way", ["ms", "levels"])
@@ -581,10 +589,15 @@ def beside_as_it_is() -> pd.DataFrame:
     return found
 
 
-def tried() -> Rows:
+def trees_tried() -> Rows:
+    """Return `tried` of what was tried beside trees that stay."""
+    return tried("trees_tried")
+
+
+def tried(name: str = "tried") -> Rows:
     """Return the times and levels of a run with what was tried and left, and without it."""
     return rows(
-        beside_as_it_is(),
+        beside_as_it_is(name),
         [
             ("tried", "tried", ""),
             ("costs", "costs", ""),
