@@ -11,7 +11,9 @@ row that would close a circle has no smaller distance to offer. `root_of` has a 
 
 **Trees that stay.** A phase moves the duals so that all columns up to its reach are at distance 0
 from the free row that their tree begins at. So a tree that was not augmented is not grown again:
-its columns are open at distance 0 when the next search begins, with their rows before.
+its columns are open at distance 0 when the next search begins, with their rows before. Of floats
+this is so but for rounding; what becomes loose by it is parted and matched anew at the end, as
+whatever rounding has left loose is (`dense`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A block solves a problem by the steps of `papers.synthesis.assignment.kernels.dense`.
 
-Its auction rounds take all free rows at once, and its searches begin at all of them: so a problem
+Its auction rounds take all free rows at once, and its searches begin at all of them,
+and at the trees that stay: so a problem
 of hundreds of rows has far fewer steps than `solve` takes one after another, and every step has
 work for a whole block. The arrays of all problems lie one behind the other; a block sees its own.
 """

@@ -416,6 +416,53 @@ def test_one_block_that_has_read_too_large_a_cost_is_enough(
         assert (sizes[-1] < 2**short.BITS) == planted
 
 
+@pytest.mark.usefixtures("_kernels_are_made_anew")
+@pytest.mark.parametrize("stores", [False, True], ids=["right", "stores what it has found"])
+def test_a_search_that_was_left_stores_no_tree(stores, monkeypatch):
+    """Of two free rows the first is augmented, and the tree of the second stays.
+
+    It has the first two columns. Their rows come into the second search's front: one finds the
+    last column, over the first; the other reads too large a cost of the first column, which seems
+    to come from it then.
+    """
+    without_strips(monkeypatch)
+    monkeypatch.setattr(short, "BITS", 8)
+    if stores:
+        kept = spoiled(levels, "search_with", " and status != UNDER_WAY", "")
+        monkeypatch.setattr(levels, "search_with", kept)
+    leave, gone = short.leave, []
+
+    @cuda.jit(device=True)
+    def left(shape):
+        gone.append(cuda.blockIdx.x)
+        leave(shape)
+
+    monkeypatch.setattr(short, "leave", left)
+    u, v = np.array([0, 0, 0, 220]), np.array([220, 0, 0, 0])
+    slack = np.array([[5, 20, 0, 0], [0, 0, 20, 20], [0, 20, 0, 0], [10, 0, 20, 20]])
+    cost = (u[:, None] + v + slack).astype(np.int32)
+    with device.executing(Executor()):
+        state = uploaded(cost)
+        begin, conclude = state.workspace.solver()
+
+        def place():
+            """The first two columns have rows, and the duals are those above."""
+            arrays = state.workspace.arrays
+            turn = int(arrays["words"][words.TURN])
+            arrays["u"][:], arrays["v"][:] = u, v
+            arrays["column"][:], arrays["row"][:] = [-1, -1, 0, 1], [2, 3, -1, -1]
+            arrays["rows"][4 * (turn % 2)], arrays["rows"][4 * (turn % 2) + 1] = 0, 1
+            arrays["words"][words.FREE + turn % 3] = 2
+
+        monkeypatch.setattr(state.workspace, "solver", lambda: (begin, place, conclude))
+        solver.run(state)
+        answer = solver.download(state)
+    assert answer.counters["phases"] == 2
+    assert len(gone) == 4 * 64, "all threads have left the second search"
+    with pytest.raises(AssertionError) if stores else nullcontext():
+        assert_optimal(cost, answer)
+
+
 @pytest.mark.parametrize(
     ("kind", "changed", "cluster"),
     [

@@ -16,7 +16,8 @@ reach at most. So each block notes the largest of its strip's costs and of its p
 **Costs that lie in no strip** nobody has seen before a search reads them. So a search notes those
 that are too large as it reads them (`large`), and takes the bound for them meanwhile; a block that
 has read one tells it with its level (`TOO_LARGE`), all leave that search behind the level, and
-begin it anew in 64 bits. Nothing of it counts: duals and matching move behind a search alone.
+begin it anew in 64 bits. Nothing of it counts: duals and matching move behind a search alone, and
+a search that was left stores no rows before, since trees that stay need theirs.
 
 **Pairs.** Two numbers that are read together stand in one word of 64 bits, the one that may be
 negative in its upper half.
