@@ -346,8 +346,8 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
                         flag = int32(flag | HAS_FOUND)
                 tell(level, taken, row, distance, dual, flag, least, low, far, shape)
             meet_in_cluster()
-        # A search that was left keeps the rows before of trees that stay: costs were cut in it.
         if decides and column <= end and status != UNDER_WAY:
+            # A search that was left leaves the rows before of trees that stay: its costs were cut.
             tree.distance[inside] = distance if distance < top else matrix.top
             if before >= 0:
                 tree.before[inside] = before
