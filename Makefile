@@ -45,7 +45,7 @@ test-all: $(VENV)/.stamp-test lint
 
 # What a message of the command asks for, into the same environment.
 install: $(VENV)/.stamp-run
-	$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]"
+	$(if $(EXTRAS),$(BIN)/python -m pip install --quiet -e ".[$(EXTRAS)]")
 
 lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .
