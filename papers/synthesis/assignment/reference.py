@@ -306,33 +306,21 @@ def phase(state: State, delta: Any) -> None:
     matched = rows >= 0
     state.u[rows[matched]] = state.c[rows[matched], near[matched]] - state.v[near[matched]]
     state.u[roots] += reach
-    reached = np.flatnonzero(distance <= reach)
-    starts = starts_of(state, before, reached)
     # All paths are read before the first is walked: two of one tree share its root.
-    paths = [path_to(state, before, int(end)) for end in free[distance[free] <= reach]]
-    augmented = {path[-1][0]: path for path in reversed(paths)}
+    paths = {int(j): path_to(state, before, int(j)) for j in np.flatnonzero(distance <= reach)}
+    augmented = {path[-1][0]: path for j, path in reversed(paths.items()) if state.row[j] < 0}
     for path in augmented.values():
         for row, column in path:
             state.column[row], state.row[column] = column, row
             state.u[row] = state.c[row, column] - state.v[column]
     state.stays[:], state.before = False, before
-    state.stays[reached] = (state.row[reached] >= 0) & ~np.isin(starts, list(augmented))
+    for j, path in paths.items():
+        state.stays[j] = path[-1][0] not in augmented
     state.counts["phases"] += 1
 
 
-def starts_of(state: State, before: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The free row that the path to each of some columns begins at."""
-    ends = columns.copy()
-    for _ in range(len(state.u)):
-        link = state.column[before[ends]]
-        if (link < 0).all():
-            return before[ends]
-        ends = np.where(link < 0, ends, link)
-    raise AssertionError("a path that visits a row twice")
-
-
 def path_to(state: State, before: np.ndarray, column: int) -> list[tuple[int, int]]:
-    """The pairs that a path to a free column makes, from its end to its root."""
+    """The pairs that a path to a column makes, from its end to its root."""
     pairs = []
     for _ in range(len(state.u)):
         row = int(before[column])
