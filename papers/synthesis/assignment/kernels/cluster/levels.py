@@ -347,7 +347,7 @@ def search_with(loads: int, floats: bool, strip: str, brief: bool = False) -> An
                 tell(level, taken, row, distance, dual, flag, least, low, far, shape)
             meet_in_cluster()
         if decides and column <= end and status != UNDER_WAY:
-            # A search that was left leaves the rows before of trees that stay: its costs were cut.
+            # A search that was left stores nothing: trees that stay need their rows before.
             tree.distance[inside] = distance if distance < top else matrix.top
             if before >= 0:
                 tree.before[inside] = before
