@@ -343,9 +343,14 @@ def number() -> int:
     """Return the number of this thread's GPU, for `attach`; 0 for the executor."""
     if not describe().is_gpu:
         return 0
+    from cuda.bindings import driver
+
+    error, place = driver.cuCtxGetDevice()  # the library's own way takes several times as long
+    if not error:
+        return int(place)
     from numba import cuda
 
-    return int(cuda.get_current_device().id)
+    return int(cuda.get_current_device().id)  # this thread has used no GPU yet
 
 
 def attach(place: int) -> None:

@@ -29,6 +29,8 @@ class Configuration:
         Whether a phase ends early where paths are short.
     lone : bool
         Whether block 0 goes on alone while a frontier is small, without barriers of the grid.
+    within : bool
+        Whether each block goes on with its own columns while a frontier is small.
     jumps : bool
         Whether a long search jumps.
     """
@@ -38,11 +40,12 @@ class Configuration:
     grafts: bool = True
     cuts: bool = True
     lone: bool = True
+    within: bool = True
     jumps: bool = True
 
 
 BARE = Configuration(
-    spreads=False, pulls=False, grafts=False, cuts=False, lone=False, jumps=False
+    spreads=False, pulls=False, grafts=False, cuts=False, lone=False, within=False, jumps=False
 )  # fmt: skip
 """One launch, frontiers and claims alone."""
 
@@ -57,6 +60,7 @@ CONFIGURATIONS: Mapping[str, Configuration] = configurations.way(
         ("grafting", "grafts", True),
         ("short_phases", "cuts", True),
         ("lone_block", "lone", True),
+        ("within", "within", True),
         ("tuned", "jumps", True),
     ),
 )
@@ -69,6 +73,7 @@ CHANGES: Mapping[str, str] = {
     "grafting": "trees without a path stay, and rows of the others are grafted onto them",
     "short_phases": "a phase ends early where paths are short",
     "lone_block": "block 0 goes on alone while a frontier is small",
+    "within": "each block goes on with its own columns while a frontier is small",
     "tuned": "long searches jump: beyond as it is",
 }
 """The change of each configuration in the one before it."""

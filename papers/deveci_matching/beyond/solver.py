@@ -124,7 +124,7 @@ def upload(
     ideas = find(configuration)
     checked = _prepared(graph, initial)
     machine = device.describe()
-    width = threads if threads is not None else (512 if machine.is_gpu else 32)
+    width = threads if threads is not None else _default_threads(checked) if machine.is_gpu else 32
     if width not in (32, 64, 128, 256, 512, 1024):
         raise ValueError(f"threads={threads!r} is no power of two from 32 to 1024")
     if blocks is not None and blocks < 1:
@@ -184,7 +184,10 @@ def _bind(
         Sizes(np.int32(graph.rows), np.int32(graph.columns)),
         *map(np.int32, ways),
         Ways(
-            *map(np.int32, (_pull_factor(graph, ideas), ideas.grafts, ideas.cuts, ideas.lone))
+            *map(
+                np.int32,
+                (_pull_factor(graph, ideas), ideas.grafts, ideas.cuts, ideas.lone, ideas.within),
+            )
         ),
         Adjacency(arrays["cxadj"], arrays["cadj"], arrays["rxadj"], arrays["radj"]),
         Partners(arrays["rstart"], arrays["cstart"]),
@@ -209,6 +212,18 @@ def _pull_factor(graph: Graph | Lines, ideas: Configuration) -> int:
     chosen from.
     """
     return max(4, graph.edges // max(1, graph.rows) // 16) if ideas.pulls else 0
+
+
+FEW = 2**18
+"""Rows, and columns, up to which blocks are small."""
+
+
+def _default_threads(graph: Graph | Lines) -> int:
+    """Return the threads of a block: few where the frontiers are, since they meet sooner.
+
+    ``evidence/causes/threads.csv`` has the times that this rule was chosen from.
+    """
+    return 256 if max(graph.rows, graph.columns) <= FEW else 512
 
 
 def _default_blocks() -> int:
@@ -267,9 +282,10 @@ def download(state: State) -> Matching:
     Matching
         Counters: ``initial_cardinality`` (of a start made on the host), ``augmenting_paths``,
         ``bfs_iterations`` (phases, the last one without a path included), ``bfs_launches`` (levels
-        in all), ``levels_alone`` (by one block), ``levels_pulled``, ``phases_grafted``,
-        ``phases_cut`` (short), ``jumps``, ``doubling_rounds`` (of jumps and of long paths),
-        ``grid_barriers``, ``kernel_launches``.
+        in all, what blocks go on within one not counted), ``levels_alone`` (by one block),
+        ``levels_pulled``, ``levels_within`` (that block 0 made by itself beyond a level's first),
+        ``phases_grafted``, ``phases_cut`` (short), ``jumps``, ``doubling_rounds`` (of jumps and of
+        long paths), ``grid_barriers``, ``kernel_launches``.
 
     Raises
     ------
@@ -293,6 +309,7 @@ def download(state: State) -> Matching:
         "bfs_launches": int(words[control.LEVELS]),
         "levels_alone": int(words[control.LONE]),
         "levels_pulled": int(words[control.PULLED]),
+        "levels_within": int(words[control.WITHIN]),
         "phases_grafted": int(words[control.GRAFTED]),
         "phases_cut": int(words[control.CUT]),
         "jumps": int(words[control.JUMPS]),

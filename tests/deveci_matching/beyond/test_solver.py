@@ -143,7 +143,7 @@ def test_every_array_is_bound_under_its_name():
     for fields in (graph, *parts):
         bound |= fields._asdict()
     bound["queue"] = bound.pop("frontier")
-    assert (*ways, bound.pop("spreads")) == (4, 1, 1, 1, 1)
+    assert (*ways, bound.pop("spreads")) == (4, 1, 1, 1, 1, 1)
     assert bound.keys() == state.arrays.keys()
     assert all(bound[name] is array for name, array in state.arrays.items())
     assert tuple(sizes) == state.graph.shape
@@ -224,15 +224,16 @@ def test_errors_come_before_a_launch():
         solver.download(solver.upload(np.eye(3)))
 
 
-@pytest.mark.parametrize("lone", [0, 4])
+@pytest.mark.parametrize(("lone", "within"), [(0, 0), (0, 2), (4, 0)])
 @pytest.mark.parametrize("kind", ["heavy", "light"])
-def test_interleavings(kind, lone, monkeypatch):
-    """Several blocks, with and without block 0 alone, heavy columns shared by all."""
+def test_interleavings(kind, lone, within, monkeypatch):
+    """Several blocks; block 0 alone or not, levels within each or not; heavy columns shared."""
     monkeypatch.setattr(directions, "LONE_EDGES", lone)
+    monkeypatch.setattr(directions, "EDGES_OF_ALL", within)
     if kind == "heavy":
         monkeypatch.setattr(frontier, "HEAVY_DEGREE", 3)
     graphs = [ladder(9), crossing(10), *(random_graph(seed, 14) for seed in (3, 4, 5))]
-    found, seen = set(), {"levels_alone": 0, "levels_pulled": 0, "phases_grafted": 0}
+    found, seen = set(), {"levels_alone": 0, "levels_pulled": 0, "levels_within": 0}
     for seed in range(SEEDS):
         graph = graphs[seed % len(graphs)]
         with device.executing(Executor(seed=seed, switch=0.1)):
@@ -243,6 +244,7 @@ def test_interleavings(kind, lone, monkeypatch):
             seen[name] += answer.counters[name]
     assert len(found) > len(graphs), "the interleavings did not differ: nothing would be proved"
     assert (seen["levels_alone"] > 0) == (lone > 0)
+    assert (seen["levels_within"] > 0) == (within > 0)
     if not lone:
         assert seen["levels_pulled"] > 0
 

@@ -17,12 +17,14 @@ found a free row stops at once [D13 Alg.4]. New are:
   anew find them sooner.
 * **Jumps** (`jumping`). A search that has gone on for many levels lets rows join trees over any
   number of levels at once, by pointer doubling, and applies long paths by doubling, too.
-* **No host.** Phases and levels meet at barriers of the grid; while a frontier is small, block 0
-  goes on alone with barriers of its own.
+* **Levels within a block** (`within`). Where a frontier is small, a level is little but waiting, so
+  each block goes on with the columns that its own rows led to, for some levels; while it is so
+  small that one block has room for it, block 0 goes on alone.
+* **No host.** Phases and levels meet at barriers of the grid.
 
 Reading order: `arguments` (arrays and numbers that go together), `control` (the counters),
-`frontier`, `directions`, `jumping`, `greedy` (the start), `grafting`, which ends with the kernel;
-`turning` is a launch before it, where a caller has the graph by rows or by columns alone.
+`frontier`, `within`, `directions`, `jumping`, `greedy` (the start), `grafting`, which ends with the
+kernel; `turning` is a launch before it, where a caller has the graph by rows or by columns alone.
 
 ======================  ===============  ========================================================
 name                    array            dtype, shape

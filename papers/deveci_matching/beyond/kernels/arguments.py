@@ -41,6 +41,7 @@ class Ways(NamedTuple):
     grafts: Int32
     cuts: Int32
     lone: Int32
+    within: Int32
 
 
 class Partners(NamedTuple):
@@ -94,14 +95,3 @@ class Front(NamedTuple):
     light: int
     heavy: int
     edges: int
-
-
-class Spent(NamedTuple):
-    """The work of a phase so far."""
-
-    seen: int
-    """Columns that were in a frontier, the present one included."""
-    work: int
-    """Edges of the frontiers before the present one."""
-    mark: int
-    """The same when the latest path was found."""

@@ -5,26 +5,26 @@ from __future__ import annotations
 from numba import cuda
 
 # The words of a slot, which a step of the grid hands to the next step.
-LIGHT, HEAVY, EDGES, FOUND, LEVEL, SIDE, SEEN, WORK, MARK = range(9)
-SLOT = 9
-ALONE = 3 * SLOT
-"""Place of block 0's own slots: the grid uses three slots in turn, and block 0 three more."""
+LIGHT, HEAVY, EDGES, FOUND, LEVEL, SIDE, SEEN, WORK, MARK, MORE_SEEN, MORE_WORK = range(11)
+SLOT = 11
+"""The grid uses three slots in turn. The last two words are added to `SEEN` and to `WORK`: what
+blocks have done by themselves (`within`)."""
 
-ENDS, RENEWABLE, KEPT = 6 * SLOT, 6 * SLOT + 2, 6 * SLOT + 4
+ENDS, RENEWABLE, KEPT = 3 * SLOT, 3 * SLOT + 2, 3 * SLOT + 4
 """Two words each, for even and odd phases."""
 
-STATUS = 6 * SLOT + 6
-PHASES, LEVELS, PULLED, LONE, GRAFTED, PATHS, CUT = range(6 * SLOT + 7, 6 * SLOT + 14)
-STEP, RENEWED, LIVING, REPLANT = range(6 * SLOT + 14, 6 * SLOT + 18)
+STATUS = 3 * SLOT + 6
+PHASES, LEVELS, PULLED, LONE, GRAFTED, PATHS, CUT, WITHIN = range(3 * SLOT + 7, 3 * SLOT + 15)
+STEP, RENEWED, LIVING, REPLANT = range(3 * SLOT + 15, 3 * SLOT + 19)
 """The variables of the loop, for the next launch."""
 
-JUMPS, ROUNDS, BARRIERS = range(6 * SLOT + 18, 6 * SLOT + 21)
+JUMPS, ROUNDS, BARRIERS = range(3 * SLOT + 19, 3 * SLOT + 22)
 """Jumps, rounds of jumps and of marks, barriers of the grid."""
 
-ROUND_OF = 6 * SLOT + 21
+ROUND_OF = 3 * SLOT + 22
 """Three words in turn: rows that have arrived, or marks passed on, in a round."""
 
-CONTROL = 6 * SLOT + 24
+CONTROL = 3 * SLOT + 25
 
 GOING, SOLVED, TOO_MANY_LEVELS, TOO_MANY_PHASES = 0, 1, 2, 3
 
@@ -55,6 +55,8 @@ def clear(at, control):
     control[at + HEAVY] = 0
     control[at + EDGES] = 0
     control[at + FOUND] = 0
+    control[at + MORE_SEEN] = 0
+    control[at + MORE_WORK] = 0
 
 
 @cuda.jit(device=True)

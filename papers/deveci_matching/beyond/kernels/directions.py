@@ -1,4 +1,4 @@
-"""The levels of a phase: expanded from columns, from rows, or by block 0 alone.
+"""The levels of a phase: expanded from columns, from rows, or by blocks on their own.
 
 The arrays are in the table of `beyond.kernels`.
 """
@@ -9,9 +9,8 @@ from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed
 from papers.common.gpu.reductions import FULL_WARP
-from papers.deveci_matching.beyond.kernels.arguments import Front, Spent, Step
+from papers.deveci_matching.beyond.kernels.arguments import Front, Step
 from papers.deveci_matching.beyond.kernels.control import (
-    ALONE,
     EDGES,
     FOUND,
     HEAVY,
@@ -20,12 +19,15 @@ from papers.deveci_matching.beyond.kernels.control import (
     LIGHT,
     LONE,
     MARK,
+    MORE_SEEN,
+    MORE_WORK,
     PULLED,
     SEEN,
     SIDE,
     SLOT,
     STATUS,
     TOO_MANY_LEVELS,
+    WITHIN,
     WORK,
     clear,
     hand_over,
@@ -41,6 +43,7 @@ from papers.deveci_matching.beyond.kernels.frontier import (
     tree_to_join,
 )
 from papers.deveci_matching.beyond.kernels.jumping import jump
+from papers.deveci_matching.beyond.kernels.within import EDGES_OF_ALL, TURNS, push_within
 
 CUT_SHARE, CUT_WORK = 4, 1
 """A phase is cut short once a `CUT_SHARE`-th of its trees has a path, and the edges since the last
@@ -71,12 +74,13 @@ def pull(grafting, count, columns, now, graph, matching, trees, queues, control)
     """
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     lane, there = thread & 31, int32(1 - now.side)
+    chunk = int32(int32(thread >> 5) * cuda.gridDim.x + cuda.blockIdx.x)
     rxadj, parent = graph.rxadj, trees.parent
     grown = int32(0)
-    for base in range(cuda.blockIdx.x * width, count, cuda.gridDim.x * width):
+    for base in range(int64(chunk) << 5, count, cuda.gridDim.x * width):
         row, first, last = int32(-1), int32(0), int32(0)
-        if base + thread < count:
-            row = queues.renewable[base + thread] if grafting else int32(base + thread)
+        if base + lane < count:
+            row = queues.renewable[base + lane] if grafting else int32(base + lane)
             if parent[row] == -1:
                 first, last = rxadj[row], rxadj[row + 1]
         found = int32(NOTHING)
@@ -85,7 +89,7 @@ def pull(grafting, count, columns, now, graph, matching, trees, queues, control)
                 column = graph.radj[edge]
                 tree = tree_to_join(column, grafting, now.level, trees)
                 if tree >= 0:
-                    found = join(row, tree, now, matching, trees, queues, control)
+                    found = join(row, matching.rmatch[row], tree, now, trees, queues, control)
                     if found != REFUSED:
                         parent[row] = column
                         break
@@ -121,7 +125,7 @@ def pull_by_warp(grafting, row, first, last, now, graph, matching, trees, queues
             leader = cuda.ffs(votes) - 1
             votes &= votes - 1
             if lane == leader:
-                found = join(row, tree, now, matching, trees, queues, control)
+                found = join(row, matching.rmatch[row], tree, now, trees, queues, control)
                 if found != REFUSED:
                     trees.parent[row] = column
             found = cuda.shfl_sync(FULL_WARP, found, leader)
@@ -139,50 +143,6 @@ def is_small(light, heavy, edges):
 
 
 @cuda.jit(device=True)
-def alone(front, spent, most, turns, columns, now, graph, matching, trees, queues, control):
-    """Expand levels by block 0 while the frontier stays small; hand the last one to the grid.
-
-    It also returns after a path or after `most` edges, so that the phase can end, and after `turns`
-    levels, so that it can jump. It uses its own counters, because other blocks may still read this
-    step's slot.
-    """
-    thread = cuda.threadIdx.x
-    light, _, edges = front
-    level, odd, into, side = now
-    seen, work, mark = spent
-    if thread == 0:
-        clear(ALONE + SLOT, control)
-    cuda.syncthreads()
-    heavy, found, done = int32(0), int32(0), int32(0)
-    for _ in range(turns):
-        inner = ALONE + SLOT * ((done + 1) % 3)
-        if thread == 0:
-            clear(ALONE + SLOT * ((done + 2) % 3), control)
-        push(
-            0, 1, Front(light, 0, edges), columns, Step(level, odd, inner, side), graph, matching,
-            trees, queues, control,
-        )  # fmt: skip
-        cuda.syncthreads()
-        level, side, done = int32(level + 1), int32(1 - side), int32(done + 1)
-        work = int32(work + edges)
-        light = load_relaxed(control, inner + LIGHT)
-        heavy = load_relaxed(control, inner + HEAVY)
-        edges = load_relaxed(control, inner + EDGES)
-        found = load_relaxed(control, inner + FOUND)
-        if light == 0 or found > 0 or work + edges > most or not is_small(light, heavy, edges):
-            break
-        seen = int32(seen + light)
-    if thread == 0:
-        control[into + LIGHT] = light
-        control[into + HEAVY] = heavy
-        control[into + EDGES] = edges
-        control[into + FOUND] = found
-        hand_over(into, level, side, seen, work, mark, control)
-        control[LEVELS] += done
-        control[LONE] += done
-
-
-@cuda.jit(device=True)
 def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues, control):
     """Expand the frontier until it is empty, or until the rest is not worth its edges.
 
@@ -190,7 +150,7 @@ def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues,
     that, which all blocks have read before the last barrier. `living` is the number of trees that
     search, or 0 if the columns of the frontier are their roots. After `wait` levels the phase
     jumps, and then again after twice as many: see `jumping`. A step that jumps expands its frontier
-    by all blocks.
+    by all blocks, level by level. What blocks do within a level counts as that one.
 
     Returns
     -------
@@ -207,8 +167,9 @@ def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues,
         light, heavy = load_relaxed(control, slot + LIGHT), load_relaxed(control, slot + HEAVY)
         edges, level = load_relaxed(control, slot + EDGES), load_relaxed(control, slot + LEVEL)
         side = load_relaxed(control, slot + SIDE)
-        seen = int32(load_relaxed(control, slot + SEEN) + light + heavy)
-        work, mark = load_relaxed(control, slot + WORK), load_relaxed(control, slot + MARK)
+        seen = int32(load_relaxed(control, slot + SEEN) + load_relaxed(control, slot + MORE_SEEN))
+        work = int32(load_relaxed(control, slot + WORK) + load_relaxed(control, slot + MORE_WORK))
+        seen, mark = int32(seen + light + heavy), load_relaxed(control, slot + MARK)
         news = load_relaxed(control, slot + FOUND)
         if living == 0:
             living = int32(light + heavy)
@@ -234,31 +195,38 @@ def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues,
         if ways.lone != 0 and not jumps_now and is_small(light, heavy, edges):
             if cuda.blockIdx.x == 0:
                 turns = min(due - level, int64(columns) + 1)
-                alone(
-                    front, Spent(seen, work, mark), most, turns, columns, now, graph, matching,
-                    trees, queues, control,
+                done = push_within(
+                    0, 1, front, most - work - edges, turns, columns, now, graph, matching, trees,
+                    queues, control,
                 )  # fmt: skip
+                if first:
+                    hand_over(
+                        into, int32(level + done), int32(1 - side), seen, int32(work + edges),
+                        mark, control,
+                    )  # fmt: skip
+                    control[LEVELS] += done
+                    control[LONE] += done
         else:
+            within = ways.within != 0 and not jumps_now
+            if first:
+                control[LEVELS] += 1
+                hand_over(
+                    into, int32(level + 1), int32(1 - side), seen, int32(work + edges), mark,
+                    control,
+                )  # fmt: skip
             if ways.pulls != 0 and edges > int64(ways.pulls) * (rows - seen) and edges > rows >> 3:
                 pull(False, rows, columns, now, graph, matching, trees, queues, control)
                 if first:
                     control[PULLED] += 1
-            else:
-                push(
-                    cuda.blockIdx.x, cuda.gridDim.x, front, columns, now, graph, matching, trees,
-                    queues, control,
+            elif within and heavy == 0 and edges <= EDGES_OF_ALL * cuda.gridsize(1):
+                done = push_within(
+                    cuda.blockIdx.x, cuda.gridDim.x, front, most, TURNS, columns, now, graph,
+                    matching, trees, queues, control,
                 )  # fmt: skip
-            if first:
-                control[LEVELS] += 1
-                hand_over(
-                    into,
-                    int32(level + 1),
-                    int32(1 - side),
-                    seen,
-                    int32(work + edges),
-                    mark,
-                    control,
-                )
+                if first:
+                    control[WITHIN] += int32(done - 1)
+            else:
+                push(front, columns, now, graph, matching, trees, queues, control)
         meet(control)
         step = int32(step + 1)
     if first:

@@ -15,8 +15,9 @@ MAX_BLOCK = 1024
 HEAVY_DEGREE = 2048
 """Columns of more edges than this are shared by all blocks."""
 
-NOTHING, REFUSED = -1, -2
-"""Results of `join` that are no column of the next frontier."""
+NOTHING, REFUSED, ENDED = -1, -2, -3
+"""Results of `join` that are no column of the next frontier: no row was taken; it was free, but the
+tree had an end; it was free, and is the end."""
 
 # ---------------------------------------------------------------------------------- joining
 
@@ -25,22 +26,32 @@ NOTHING, REFUSED = -1, -2
 def append(column, least, columns, into, side, graph, queues, control):
     """Append one column for each lane to the next frontier, -1 for none; whole warps call it.
 
-    A warp makes one atomic for all its light columns; the few heavy ones fill the queue from its
-    other end. A column of fewer than `least` edges stays out: a matched column of a single edge
-    leads nowhere.
+    A column of fewer than `least` edges stays out: a matched column of a single edge leads nowhere.
 
     Returns
     -------
     int32
         The number of edges that the lane's column adds to the frontier.
     """
-    queue, degree = queues.frontier, int32(0)
+    degree = int32(0)
     if column >= 0:
         degree = int32(graph.cxadj[column + 1] - graph.cxadj[column])
     if degree < least:
         degree = int32(0)
-    heavy = degree > HEAVY_DEGREE and queues.spreads != 0
-    light = degree > 0 and not heavy
+    append_heavy(column, degree, columns, into, side, queues, control)
+    append_light(column, is_light(degree, queues), columns, into, side, queues, control)
+    return degree
+
+
+@cuda.jit(device=True)
+def is_light(degree, queues):
+    """Tell whether a column is of the frontier, and one block's."""
+    return degree > 0 and (degree <= HEAVY_DEGREE or queues.spreads == 0)
+
+
+@cuda.jit(device=True)
+def append_light(column, light, columns, into, side, queues, control):
+    """Append the lanes' light columns, by one atomic of the warp; whole warps call it."""
     rank, total = warp_rank(light)
     if total > 0:
         place = int32(0)
@@ -48,11 +59,15 @@ def append(column, least, columns, into, side, graph, queues, control):
             place = cuda.atomic.add(control, into + LIGHT, total)
         place = cuda.shfl_sync(FULL_WARP, place, 0)
         if light:
-            queue[int64(side) * columns + place + rank] = column
-    if heavy:
+            queues.frontier[int64(side) * columns + place + rank] = column
+
+
+@cuda.jit(device=True)
+def append_heavy(column, degree, columns, into, side, queues, control):
+    """Append a column to the heavy ones, if it is one: they fill the queue from its other end."""
+    if degree > 0 and not is_light(degree, queues):
         place = cuda.atomic.add(control, into + HEAVY, 1)
-        queue[int64(side) * columns + columns - 1 - place] = column
-    return degree
+        queues.frontier[int64(side) * columns + columns - 1 - place] = column
 
 
 @cuda.jit(device=True)
@@ -64,24 +79,28 @@ def add_up(value, at, control):
 
 
 @cuda.jit(device=True)
-def join(row, tree, now, matching, trees, queues, control):
+def join(row, other, tree, now, trees, queues, control):
     """Take a row, which only this thread may take, into a tree.
 
     A free row ends the tree's path, unless the tree has an end already: the atomic lets one win.
 
+    Parameters
+    ----------
+    other : int32
+        The row's column, or -1.
+
     Returns
     -------
     int32
-        The row's column, which belongs to the next frontier; `NOTHING` for a free row; `REFUSED`
-        for a free row whose tree had an end.
+        That column, which belongs to the next frontier; `ENDED` for a free row; `REFUSED` for a
+        free row whose tree had an end.
     """
-    other = matching.rmatch[row]
     if other < 0:
         if cuda.atomic.cas(trees.end_of_root, tree, -1, row) != -1:
             return int32(REFUSED)
         queues.ends[cuda.atomic.add(control, ENDS + now.odd, 1)] = tree
         cuda.atomic.add(control, now.into + FOUND, 1)
-        return int32(NOTHING)
+        return int32(ENDED)
     store_relaxed(trees.root, other, tree)
     store_relaxed(trees.level_of, other, int32(now.level + 1))
     return int32(other)
@@ -107,74 +126,114 @@ def tree_to_join(column, grafting, level, trees):
 # ---------------------------------------------------------------------------------- push
 
 
+# ---------------------------------------------------------------------------------- push
+
+
 @cuda.jit(device=True)
-def reach(row, column, tree, now, matching, trees, queues, control):
-    """Follow one edge of the frontier; return the column of the next frontier, or a value below 0.
+def reach(row, column, tree, now, graph, matching, trees, queues, control):
+    """Follow one edge of the frontier.
 
     Race: the atomic lets one of the columns that reach the row claim it. A free row whose tree has
     found an end meanwhile stays claimed for this phase: if it were given back, a search that passed
     it in between would have missed it and would still count as finished. `grafting.sort_rows` gives
     it back.
+
+    Returns
+    -------
+    found : int32
+        As from `join`, or `NOTHING`.
+    first, degree : int32
+        Where the edges of the column that was found begin, and how many they are; 0 if there is
+        none, or none but the edge that it is matched along.
     """
-    parent = trees.parent
-    if load_relaxed(parent, row) != -1 or cuda.atomic.cas(parent, row, -1, column) != -1:
-        return int32(NOTHING)
-    return join(row, tree, now, matching, trees, queues, control)
+    parent, cxadj = trees.parent, graph.cxadj
+    # One load goes with another where that is possible: a level is a chain of waits for them.
+    claim, other = load_relaxed(parent, row), matching.rmatch[row]
+    if claim != -1:
+        return int32(NOTHING), int32(0), int32(0)
+    one = max(other, int32(0))
+    first, last = cxadj[one], cxadj[one + 1]
+    if cuda.atomic.cas(parent, row, -1, column) != -1:
+        return int32(NOTHING), int32(0), int32(0)
+    found, degree = join(row, other, tree, now, trees, queues, control), int32(last - first)
+    if found < 0 or degree < 2:
+        degree = int32(0)
+    return found, first, degree
 
 
 @cuda.jit(device=True)
-def push(worker, workers, front, columns, now, graph, matching, trees, queues, control):
+def part_of(light, workers):
+    """Return how many columns a block takes at a time: so many that each block has some, no more
+    than it has threads.
+    """
+    return max(int32(1), min(int32(cuda.blockDim.x), int32((light + workers - 1) // workers)))
+
+
+@cuda.jit(device=True)
+def member_with(edge, offset):
+    """Return which of the block's columns an edge is of, by bisection of the sums of degrees."""
+    low, high = int32(0), int32(cuda.blockDim.x)
+    while high - low > 1:
+        middle = int32((low + high) >> 1)
+        if offset[middle] <= edge:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@cuda.jit(device=True)
+def push(front, columns, now, graph, matching, trees, queues, control):
     """Follow all edges of the frontier; a block shares them evenly, all blocks the heavy columns.
 
-    A block takes as many columns as it has threads and adds their degrees up; thread t then follows
-    the edges t, t + width ... of these columns, and finds the column of each edge by bisection.
+    A block takes its part of the columns, at most as many as it has threads, and adds their degrees
+    up; thread t then follows the edges t, t + width ... of these columns.
     """
     totals = cuda.shared.array(32, int32)
     offset = cuda.shared.array(MAX_BLOCK, int32)
     member = cuda.shared.array(MAX_BLOCK, int32)
+    shift = cuda.shared.array(MAX_BLOCK, int32)
+    tree_of = cuda.shared.array(MAX_BLOCK, int32)
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
+    worker, workers = cuda.blockIdx.x, cuda.gridDim.x
     cxadj, cadj, root, queue = graph.cxadj, graph.cadj, trees.root, queues.frontier
     here, there = int64(now.side) * columns, int32(1 - now.side)
-    grown = int32(0)
-    for base in range(worker * width, front.light, workers * width):
-        column, degree = int32(-1), int32(0)
-        if base + thread < front.light:
+    share, grown = part_of(front.light, workers), int32(0)
+    for base in range(int64(worker) * share, front.light, workers * share):
+        column, tree, first, degree = int32(-1), int32(0), int32(0), int32(0)
+        if thread < share and base + thread < front.light:
             column = queue[here + base + thread]
-            if load_relaxed(trees.end_of_root, root[column]) < 0:
-                degree = int32(cxadj[column + 1] - cxadj[column])
+            tree, first, last = root[column], cxadj[column], cxadj[column + 1]
+            if load_relaxed(trees.end_of_root, tree) < 0:
+                degree = int32(last - first)
         before, total = block_scan(degree, totals)
-        offset[thread] = before
-        member[thread] = column
+        offset[thread], shift[thread] = before, int32(first - before)
+        member[thread], tree_of[thread] = column, tree
         cuda.syncthreads()
         for start in range(0, total, width):
-            edge, found = int32(start + thread), int32(NOTHING)
+            edge, found, degree = int32(start + thread), int32(NOTHING), int32(0)
             if edge < total:
-                low, high = int32(0), int32(width)
-                while high - low > 1:
-                    middle = int32((low + high) >> 1)
-                    if offset[middle] <= edge:
-                        low = middle
-                    else:
-                        high = middle
-                owner = member[low]
-                found = reach(
-                    cadj[cxadj[owner] + int32(edge - offset[low])], owner, root[owner], now,
-                    matching, trees, queues, control,
+                k = member_with(edge, offset)
+                found, _, degree = reach(
+                    cadj[int32(edge + shift[k])], member[k], tree_of[k], now, graph, matching,
+                    trees, queues, control,
                 )  # fmt: skip
-            grown = int32(
-                grown + append(found, 2, columns, now.into, there, graph, queues, control)
-            )
+            append_heavy(found, degree, columns, now.into, there, queues, control)
+            light = is_light(degree, queues)
+            append_light(found, light, columns, now.into, there, queues, control)
+            grown = int32(grown + degree)
         cuda.syncthreads()
     for k in range(front.heavy):
         owner = queue[here + columns - 1 - k]
         tree, last = root[owner], cxadj[owner + 1]
         for start in range(int64(cxadj[owner]) + worker * width, last, workers * width):
-            found = int32(NOTHING)
+            found, degree = int32(NOTHING), int32(0)
             if start + thread < last and load_relaxed(trees.end_of_root, tree) < 0:
-                found = reach(
-                    cadj[start + thread], owner, tree, now, matching, trees, queues, control
+                found, _, degree = reach(
+                    cadj[start + thread], owner, tree, now, graph, matching, trees, queues, control
                 )
-            grown = int32(
-                grown + append(found, 2, columns, now.into, there, graph, queues, control)
-            )
+            append_heavy(found, degree, columns, now.into, there, queues, control)
+            light = is_light(degree, queues)
+            append_light(found, light, columns, now.into, there, queues, control)
+            grown = int32(grown + degree)
     add_up(grown, now.into + EDGES, control)

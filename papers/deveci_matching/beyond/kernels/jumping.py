@@ -102,7 +102,7 @@ def attach(rows, columns, now, graph, matching, trees, queues, control):
             # A row joins even if its tree has an end by now: others may hang on it.
             trees.parent[row] = queues.renewable[row]
             tree = int32(IN_TREE - queues.hops[row])
-            found = join(row, tree, now, matching, trees, queues, control)
+            found = join(row, matching.rmatch[row], tree, now, trees, queues, control)
         grown = int32(grown + append(found, 2, columns, now.into, there, graph, queues, control))
     return grown
 

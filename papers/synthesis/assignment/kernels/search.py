@@ -538,7 +538,7 @@ def forget_and_list(turn, free, shape, matrix, duals, matching, lists, tree, log
         row, owner, root = matching.row[j], tree.owner[j], tree.opened[j]
         if row != owner:
             duals.u[row] = matrix.cost[int64(row) * shape.m + j] - duals.v[j]
-        stays = owner >= 0 and root >= 0 and tree.row_claim[max(root, 0)] != turn + 1
+        stays = root >= 0 and tree.row_claim[max(root, 0)] != turn + 1
         begin_column(j, stays, matrix, tree)
     half, other = int32((turn & 1) * shape.n), int32((turn + 1 & 1) * shape.n)
     for start in range(int32(shape.block * int32(cuda.blockDim.x)), free, threads_of(shape)):
