@@ -14,6 +14,7 @@ kernels `beyond`'s uses; the variants race in global memory, on purpose.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -32,6 +33,10 @@ STARTS = ("cheap", "empty")
 BEYOND_STARTS = (*STARTS, "device")
 OPTIONS: tuple[dict[str, Any], ...] = ({"jump_after": 2}, {"seconds": 600.0}, {"threads": 64})
 """Options of `beyond` beside its configurations: jumps at once, a run in shares, small blocks."""
+
+
+WITHIN = dataclasses.replace(ideas.TUNED, lone=False)
+"""Small frontiers are every block's, not block 0's alone."""
 
 
 def main() -> None:
@@ -68,7 +73,7 @@ def beyonds(n: int = 40, heavy: int = 2100) -> int:
     done = 0
     given = {**graphs(n), "star": bipartite(np.ones((heavy, 2), bool))}
     for graph, initial in itertools.product(given.values(), BEYOND_STARTS):
-        for name in ideas.CONFIGURATIONS:
+        for name in (*ideas.CONFIGURATIONS, WITHIN):
             answer = beyond.solve(graph, initial, configuration=name)
             done += _proved(graph, answer, (initial, name))
         for options in OPTIONS:

@@ -11,22 +11,23 @@ from papers.deveci_matching.kernels import bfs, fix_matching
 
 def test_every_kernel_is_run(monkeypatch, only_written):
     device.select("cpu")
-    run, jumps = set(), 0
+    run, jumps, within = set(), 0, 0
 
     def noted(self):
         run.add(self.name)
         return call(self)
 
     def counted(graph, answer):
-        nonlocal jumps
+        nonlocal jumps, within
         jumps += answer.counters.get("jumps", 0)
+        within += answer.counters.get("levels_within", 0)
         return proof(graph, answer)
 
     call, proof = Launch.__call__, sanitized.matching_proof.matching
     monkeypatch.setattr(Launch, "__call__", noted)
     monkeypatch.setattr(sanitized.matching_proof, "matching", counted)
     assert sanitized.variants(5) == 4 * 2 * 26
-    assert sanitized.beyonds(5, 6) == 5 * 3 * 11 + 5 * 2
+    assert sanitized.beyonds(5, 6) == 5 * 3 * 12 + 5 * 2
     kernels = {
         kernel.py_func.__name__
         for module in (bfs, fix_matching, grafting, turning)
@@ -34,6 +35,7 @@ def test_every_kernel_is_run(monkeypatch, only_written):
     }
     assert kernels <= run, kernels - run
     assert jumps > 0
+    assert within > 0
 
 
 def test_a_wrong_answer_is_named(monkeypatch):
