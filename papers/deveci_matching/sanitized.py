@@ -73,9 +73,10 @@ def beyonds(n: int = 40, heavy: int = 2100) -> int:
     done = 0
     given = {**graphs(n), "star": bipartite(np.ones((heavy, 2), bool))}
     for graph, initial in itertools.product(given.values(), BEYOND_STARTS):
-        for name in (*ideas.CONFIGURATIONS, WITHIN):
-            answer = beyond.solve(graph, initial, configuration=name)
-            done += _proved(graph, answer, (initial, name))
+        named: tuple[str | ideas.Configuration, ...] = (*ideas.CONFIGURATIONS, WITHIN)
+        for configuration in named:
+            answer = beyond.solve(graph, initial, configuration=configuration)
+            done += _proved(graph, answer, (initial, configuration))
         for options in OPTIONS:
             done += _proved(graph, beyond.solve(graph, initial, **options), (initial, options))
     for graph, turn in itertools.product(given.values(), ("csr", "csc")):
