@@ -88,7 +88,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return a row a graph and step: time, levels, gain by its change, time left over `beyond`'s.
 
     ``gain`` is the time of the step before over this one's, ``left`` this one's over the last
-    one's; all are medians over the seeds that went the whole way.
+    one's; all are medians over the seeds that went the whole way. A step that no
+    graph of a record has is left out: records may be older than steps.
     """
     rows = measured(summary)
     rows = rows[rows["code"].isin(ON_THE_WAY) & (rows["start"] == EXCLUDED)]
@@ -97,7 +98,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     levels = levels[levels["start"] == EXCLUDED].drop_duplicates([*_AT, "code"])
     rows = rows.merge(levels[[*_AT, "code", "levels"]], on=[*_AT, "code"], how="left")
     rows = rows.assign(place=rows["code"].map(ON_THE_WAY.index).astype(int))
-    whole = rows.groupby(_AT)["place"].transform("nunique") == len(ON_THE_WAY)
+    steps = rows.groupby(["source", "device"])["place"].transform("nunique")
+    whole = rows.groupby(_AT)["place"].transform("nunique") == steps
     rows = rows[whole.astype(bool)].sort_values([*_AT, "place"])
     times = rows.groupby(_AT)["time_ms"]
     rows = rows.assign(

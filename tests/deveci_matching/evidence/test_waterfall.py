@@ -24,6 +24,11 @@ def choices(code):
     return {"solver": one.solver, **options, **dataclasses.asdict(named)}
 
 
+def named(one):
+    """Return the code of a cell, as a table knows it again by the cell's options."""
+    return code_of(one.solver, ",".join(f"{name}={value}" for name, value in one.options))[0]
+
+
 def test_each_step_differs_from_the_one_before_in_one_choice():
     before, *others = map(choices, ON_THE_WAY)
     solvers = 0
@@ -42,9 +47,7 @@ def test_each_step_differs_from_the_one_before_in_one_choice():
 def test_every_step_is_planned_with_three_seeds_and_is_known_again():
     found = {}
     for one in CELLS:
-        options = ",".join(f"{name}={value}" for name, value in one.options)
-        code, _ = code_of(one.solver, options)
-        found.setdefault((code, one.instance.family), []).append(one.instance.seed)
+        found.setdefault((named(one), one.instance.family), []).append(one.instance.seed)
     families = {family for _, family in found}
     assert len(families) == 5
     assert {code for code, _ in found} == set(ON_THE_WAY)
@@ -78,6 +81,16 @@ def test_a_graph_that_lacks_a_step_is_not_shown():
     found = table("waterfall", summary(lacking, halving))
     assert not found["name"].str.startswith("kron").any()
     assert found["name"].nunique() == 4
+
+
+def test_a_record_that_is_older_than_a_step_is_shown_without_it():
+    older = [one for one in CELLS if named(one) != f"{BEYOND}, within"]
+    assert 0 < len(older) < len(CELLS)
+    found = table("waterfall", summary(older, halving))
+    assert found["name"].nunique() == 5
+    assert set(ON_THE_WAY) - set(found["code"]) == {f"{BEYOND}, within"}
+    behind = found[(found["code"] == BEYOND) & (found["source"] == "this run")]
+    assert behind["gain"].tolist() == pytest.approx([4.0] * 5)
 
 
 def test_the_goals_fail_where_a_change_costs_and_where_the_way_does_not_pay():
