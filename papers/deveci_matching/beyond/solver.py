@@ -219,7 +219,7 @@ FEW = 2**18
 
 
 def _default_threads(graph: Graph | Lines) -> int:
-    """Return the threads of a block: few where the frontiers are, since they meet sooner.
+    """Return the threads of a block: few where frontiers are small, since they meet sooner.
 
     ``evidence/causes/threads.csv`` has the times that this rule was chosen from.
     """

@@ -1,18 +1,23 @@
 """Levels that a block makes by itself: what has no room in its list, heavy columns, both modes."""
 
 import inspect
+import re
+from types import SimpleNamespace
 
+import numba.cuda.dispatcher
 import numpy as np
 import pytest
 from deveci_matching.beyond.test_solver import check, planted, random_graph
+from numba import cuda
 
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
+from papers.common.gpu.signatures import argument_types
 from papers.common.model import GivenUpError
 from papers.common.problems.graph import bipartite
 from papers.deveci_matching.beyond import solver
 from papers.deveci_matching.beyond.configuration import CONFIGURATIONS
-from papers.deveci_matching.beyond.kernels import directions, frontier, within
+from papers.deveci_matching.beyond.kernels import directions, frontier, grafting, within
 
 
 def fan(arms, length):
@@ -98,38 +103,122 @@ def test_the_idea_can_be_switched_off(monkeypatch):
     assert list(CONFIGURATIONS)[-2:] == ["within", "tuned"]
 
 
+def with_leaves(leaves, chains):
+    """Columns that all see row 0 alone, and chains whose last free column a cheap start leaves free
+    though it has a path: so many free columns begin a search, and few edges. Rows without an edge
+    are so many that no row looks for a column.
+    """
+    dense = np.zeros((401 + 4 * chains, 3 * chains + leaves), bool)
+    dense[0, 2 * chains : 2 * chains + leaves] = True
+    for k in range(chains):
+        row, behind = 1 + 4 * k, 2 * chains + leaves + k
+        dense[row, [2 * k, behind]] = dense[row + 1, [2 * k + 1, behind]] = True
+        dense[row + 2, 2 * k] = dense[row + 3, 2 * k + 1] = True
+    return bipartite(dense)
+
+
+@pytest.mark.parametrize("start", ["empty", "cheap", "device"])
+@pytest.mark.parametrize("name", ["within", "tuned"])
+def test_more_columns_than_threads_that_have_an_edge_each(name, start):
+    """More than three blocks of 32 have, with less than two edges a thread: none is left out."""
+    for leaves, chains in ((120, 8), (140, 8), (160, 8), (150, 1)):
+        solved(with_leaves(leaves, chains), start, blocks=3, configuration=name)
+
+
+def test_a_single_block_that_is_not_alone_counts_levels_as_the_grid_does(monkeypatch):
+    """The level of a column is that of the step, so that rows of the next step find its frontier.
+
+    A ring of pairs hangs on a chain from the one free column; behind the ring is the free row.
+    """
+    monkeypatch.setattr(directions, "LONE_EDGES", -1)
+    for ring in (40, 70, 100):
+        graph, start = chain_and_ring(ring)
+        assert solved(graph, start, blocks=1, jump_after=1000)["levels_pulled"] > 0
+
+
+def chain_and_ring(ring):
+    dense = np.zeros((ring + 4, ring + 4), bool)
+    for k in range(3):
+        dense[k, [k, k + 1]] = True
+    for k in range(ring):
+        dense[3 + k, [3, 4 + k]] = True
+        dense[3 + (k + 1) % ring, 4 + k] = True
+    dense[ring + 3, ring + 3] = True
+    row_match, column_match = np.full(ring + 4, -1), np.full(ring + 4, -1)
+    row_match[:-1] = np.arange(1, ring + 4)
+    column_match[1:] = np.arange(ring + 3)
+    return bipartite(dense), (row_match, column_match)
+
+
+@pytest.mark.parametrize(
+    ("light", "workers"), [(0, 4), (1, 4), (5, 4), (133, 132), (2**31 - 1, 132)]
+)
+def test_no_block_has_two_columns_more_than_another(light, workers):
+    parts = [frontier.part_of.py_func(light, k, workers) for k in range(workers)]
+    assert [first for first, _ in parts] == [0, *(last for _, last in parts[:-1])]
+    assert parts[-1][1] == light
+    sizes = [last - first for first, last in parts]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_what_a_block_keeps_in_shared_memory_fits(monkeypatch):
+    """A block has 48 KiB: the assembler counts what a kernel's text declares."""
+    monkeypatch.setattr(
+        numba.cuda.dispatcher, "get_current_device",
+        lambda: SimpleNamespace(compute_capability=(9, 0)),
+    )  # fmt: skip
+    kernel = grafting.maximum_matching
+    text, _ = cuda.compile_ptx(
+        kernel.py_func, argument_types(grafting.SIGNATURES[kernel]), cc=(9, 0)
+    )
+    declared = re.findall(r"\.shared .*?\.b8 \w+\[(\d+)\]", text)
+    assert 4 * within.MAX_BLOCK * 4 < sum(map(int, declared)) <= 48 * 1024
+
+
+ALONE = "        if alone:\n            level ="
+"""Where a level within a block is counted as one of the grid's."""
+
 FAULTS = {
+    "columns without a thread are dropped": (
+        directions.is_small, "light <= threads and edges", "edges",
+        lambda: (with_leaves(150, 1), "empty"), {},
+    ),
+    "levels within count in the grid": (
+        within.push_within, ALONE, ALONE.replace("alone", "True"),
+        lambda: chain_and_ring(40), {"blocks": 1, "jump_after": 1000},
+    ),
     "what has no room is dropped": (
         within.put, "append_light(found, light and not kept,", "append_light(found, False,",
+        lambda: fan(40, 3), {},
     ),
     "a list that is left is dropped": (
         within.push_within,
         "if thread < count:\n        queues.frontier",
         "if False:\n        queues.frontier",
+        lambda: fan(40, 3), {},
     ),
     "heavy columns are dropped": (
         within.push_within, "append_heavy(found, its,", "append_heavy(found, 0 * its,",
+        lambda: heavy_behind(), {},
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_found_out(spread, monkeypatch, fault):
-    function, old, new = FAULTS[fault]
+    """A fault gives fewer pairs, or goes on to a bound, or reads a place never written."""
+    function, old, new, made, options = FAULTS[fault]
     if "heavy" in fault:
         monkeypatch.setattr(frontier, "HEAVY_DEGREE", 3)
+    if "levels" in fault:
+        monkeypatch.setattr(directions, "EDGES_OF_ALL", 2)
+        monkeypatch.setattr(within, "EDGES_OF_ONE", 4)
+    graph, start = made()
+    solved(graph, start, **options)
     assert inspect.getsource(function.py_func).count(old) == 1
     monkeypatch.setattr(function, "__executor__", planted(function, old, new), raising=False)
-    graph, start = fan(40, 3)
-    if "heavy" in fault:
-        graph, start = heavy_behind()
-    found = (
-        AssertionError,
-        GivenUpError,
-        IndexError,
-    )  # fewer pairs, a bound, a place never written
-    with pytest.raises(found):
-        solved(graph, start)
+    with pytest.raises((AssertionError, GivenUpError, IndexError)):
+        solved(graph, start, **options)
 
 
 def heavy_behind():

@@ -7,7 +7,7 @@ kernel is compiled for (`papers.common.gpu.signatures`); shapes are those of the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from papers.common.gpu.signatures import Int32, Int32s
 
@@ -87,6 +87,18 @@ class Step(NamedTuple):
     """Place in ``control`` of the slot whose counts the step adds to."""
     side: int
     """Half of the queue that holds the frontier, 0 or 1; the next one goes into the other half."""
+
+
+class Room(NamedTuple):
+    """What a block keeps of its columns in shared memory, a word a thread; `totals` is a scan's."""
+
+    totals: Any
+    offset: Any
+    """Edges of the columns before this one."""
+    shift: Any
+    """What leads from an edge's number among the block's to its place in ``cadj``."""
+    member: Any
+    tree_of: Any
 
 
 class Front(NamedTuple):

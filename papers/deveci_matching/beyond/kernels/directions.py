@@ -9,7 +9,7 @@ from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed
 from papers.common.gpu.reductions import FULL_WARP
-from papers.deveci_matching.beyond.kernels.arguments import Front, Step
+from papers.deveci_matching.beyond.kernels.arguments import Front, Room, Step
 from papers.deveci_matching.beyond.kernels.control import (
     EDGES,
     FOUND,
@@ -34,6 +34,7 @@ from papers.deveci_matching.beyond.kernels.control import (
     meet,
 )
 from papers.deveci_matching.beyond.kernels.frontier import (
+    MAX_BLOCK,
     NOTHING,
     REFUSED,
     add_up,
@@ -136,10 +137,11 @@ def pull_by_warp(grafting, row, first, last, now, graph, matching, trees, queues
 
 
 @cuda.jit(device=True)
-def is_small(light, heavy, edges):
-    """Tell whether one block alone is faster than all blocks with a barrier of the grid."""
-    width = cuda.blockDim.x
-    return heavy == 0 and light <= width and edges <= LONE_EDGES * width
+def is_small(light, heavy, edges, threads, a_thread):
+    """Tell whether no column is heavy, and so many threads have a column and `a_thread` edges each
+    at most.
+    """
+    return heavy == 0 and light <= threads and edges <= int64(a_thread) * threads
 
 
 @cuda.jit(device=True)
@@ -160,6 +162,11 @@ def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues,
     """
     first = cuda.grid(1) == 0
     rows, columns = sizes
+    room = Room(
+        cuda.shared.array(32, int32), cuda.shared.array(MAX_BLOCK, int32),
+        cuda.shared.array(MAX_BLOCK, int32), cuda.shared.array(MAX_BLOCK, int32),
+        cuda.shared.array(MAX_BLOCK, int32),
+    )  # fmt: skip
     found, jumps, grown = int32(0), int32(0), int32(0)
     due = int64(load_relaxed(control, SLOT * (step % 3) + LEVEL)) + wait
     for _ in range(columns + 2):
@@ -192,41 +199,36 @@ def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues,
             jumps = int32(jumps + 1)
             due = int64(level) + (int64(wait) << min(jumps, 31))
             meet(control)
-        if ways.lone != 0 and not jumps_now and is_small(light, heavy, edges):
-            if cuda.blockIdx.x == 0:
-                turns = min(due - level, int64(columns) + 1)
-                done = push_within(
-                    0, 1, front, most - work - edges, turns, columns, now, graph, matching, trees,
-                    queues, control,
-                )  # fmt: skip
-                if first:
-                    hand_over(
-                        into, int32(level + done), int32(1 - side), seen, int32(work + edges),
-                        mark, control,
-                    )  # fmt: skip
-                    control[LEVELS] += done
-                    control[LONE] += done
-        else:
-            within = ways.within != 0 and not jumps_now
-            if first:
-                control[LEVELS] += 1
-                hand_over(
-                    into, int32(level + 1), int32(1 - side), seen, int32(work + edges), mark,
-                    control,
-                )  # fmt: skip
-            if ways.pulls != 0 and edges > int64(ways.pulls) * (rows - seen) and edges > rows >> 3:
-                pull(False, rows, columns, now, graph, matching, trees, queues, control)
-                if first:
-                    control[PULLED] += 1
-            elif within and heavy == 0 and edges <= EDGES_OF_ALL * cuda.gridsize(1):
-                done = push_within(
-                    cuda.blockIdx.x, cuda.gridDim.x, front, most, TURNS, columns, now, graph,
-                    matching, trees, queues, control,
-                )  # fmt: skip
-                if first:
-                    control[WITHIN] += int32(done - 1)
-            else:
-                push(front, columns, now, graph, matching, trees, queues, control)
+        alone = not jumps_now and ways.lone != 0
+        alone = alone and is_small(light, heavy, edges, cuda.blockDim.x, LONE_EDGES)
+        pulls = not alone and ways.pulls != 0 and edges > rows >> 3
+        pulls = pulls and edges > int64(ways.pulls) * (rows - seen)
+        within = not (alone or pulls or jumps_now) and ways.within != 0
+        within = within and is_small(light, heavy, edges, cuda.gridsize(1), EDGES_OF_ALL)
+        done = int32(1)
+        if within or (alone and cuda.blockIdx.x == 0):
+            turns = min(due - level, int64(columns) + 1) if alone else int64(TURNS)
+            done = push_within(
+                alone, room, front, most - work - edges, turns, columns, now, graph, matching,
+                trees, queues, control,
+            )  # fmt: skip
+        elif pulls:
+            pull(False, rows, columns, now, graph, matching, trees, queues, control)
+        elif not alone:
+            push(room, front, columns, now, graph, matching, trees, queues, control)
+        if first:
+            passed = done if alone else int32(1)
+            hand_over(
+                into, int32(level + passed), int32(1 - side), seen, int32(work + edges), mark,
+                control,
+            )  # fmt: skip
+            control[LEVELS] += passed
+            if alone:
+                control[LONE] += done
+            elif within:
+                control[WITHIN] += int32(done - 1)
+            elif pulls:
+                control[PULLED] += 1
         meet(control)
         step = int32(step + 1)
     if first:

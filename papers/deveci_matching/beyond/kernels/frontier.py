@@ -126,9 +126,6 @@ def tree_to_join(column, grafting, level, trees):
 # ---------------------------------------------------------------------------------- push
 
 
-# ---------------------------------------------------------------------------------- push
-
-
 @cuda.jit(device=True)
 def reach(row, column, tree, now, graph, matching, trees, queues, control):
     """Follow one edge of the frontier.
@@ -162,11 +159,14 @@ def reach(row, column, tree, now, graph, matching, trees, queues, control):
 
 
 @cuda.jit(device=True)
-def part_of(light, workers):
-    """Return how many columns a block takes at a time: so many that each block has some, no more
-    than it has threads.
+def part_of(light, worker, workers):
+    """Return the first of a block's columns, and the one behind its last: no block has two more
+    than another.
     """
-    return max(int32(1), min(int32(cuda.blockDim.x), int32((light + workers - 1) // workers)))
+    share = int32(light // workers)
+    rest = int32(light - share * workers)
+    first = int32(worker * share + min(worker, rest))
+    return first, int32(first + share + (1 if worker < rest else 0))
 
 
 @cuda.jit(device=True)
@@ -183,25 +183,22 @@ def member_with(edge, offset):
 
 
 @cuda.jit(device=True)
-def push(front, columns, now, graph, matching, trees, queues, control):
+def push(room, front, columns, now, graph, matching, trees, queues, control):
     """Follow all edges of the frontier; a block shares them evenly, all blocks the heavy columns.
 
-    A block takes its part of the columns, at most as many as it has threads, and adds their degrees
-    up; thread t then follows the edges t, t + width ... of these columns.
+    A block takes its part of the columns, at most as many at a time as it has threads, and adds
+    their degrees up; thread t then follows the edges t, t + width ... of these columns.
     """
-    totals = cuda.shared.array(32, int32)
-    offset = cuda.shared.array(MAX_BLOCK, int32)
-    member = cuda.shared.array(MAX_BLOCK, int32)
-    shift = cuda.shared.array(MAX_BLOCK, int32)
-    tree_of = cuda.shared.array(MAX_BLOCK, int32)
+    totals, offset, shift, member, tree_of = room
     thread, width = cuda.threadIdx.x, cuda.blockDim.x
     worker, workers = cuda.blockIdx.x, cuda.gridDim.x
     cxadj, cadj, root, queue = graph.cxadj, graph.cadj, trees.root, queues.frontier
     here, there = int64(now.side) * columns, int32(1 - now.side)
-    share, grown = part_of(front.light, workers), int32(0)
-    for base in range(int64(worker) * share, front.light, workers * share):
+    begin, end = part_of(front.light, int32(worker), int32(workers))
+    grown = int32(0)
+    for base in range(int64(begin), end, width):
         column, tree, first, degree = int32(-1), int32(0), int32(0), int32(0)
-        if thread < share and base + thread < front.light:
+        if base + thread < end:
             column = queue[here + base + thread]
             tree, first, last = root[column], cxadj[column], cxadj[column + 1]
             if load_relaxed(trees.end_of_root, tree) < 0:
@@ -212,7 +209,7 @@ def push(front, columns, now, graph, matching, trees, queues, control):
         cuda.syncthreads()
         for start in range(0, total, width):
             edge, found, degree = int32(start + thread), int32(NOTHING), int32(0)
-            if edge < total:
+            if thread < total - start:
                 k = member_with(edge, offset)
                 found, _, degree = reach(
                     cadj[int32(edge + shift[k])], member[k], tree_of[k], now, graph, matching,

@@ -153,14 +153,15 @@ def maximum_matching(
 
     The answer is maximum for this reason. A tree is living if it has no end. At the end of every
     phase that is not cut short, an unclaimed row touches no column of a living tree, because such a
-    column was expanded while its tree lived. If it was pushed, it left none of its rows unclaimed
-    (a row that its tree could not take stays claimed until the phase ends). If the level was
-    pulled, each unclaimed row tried all its columns, and a living tree refuses no row. A phase that
-    is cut short has found a path, and the next one forgets all trees. `sort_rows` unclaims the rows
-    of finished trees only, and exactly these rows look at the living trees again before the next
-    phase searches on: rows that were unclaimed before cannot touch a living tree. So when a phase
-    ends without a path, no tree is finished, every row that a column of a tree touches is claimed,
-    and none of these rows is free: no augmenting path starts from a free column (Berge).
+    column was expanded while its tree lived. If it was pushed, by the grid or within a block, it
+    left none of its rows unclaimed (a row that its tree could not take stays claimed until the
+    phase ends). If the level was pulled, each unclaimed row tried all its columns, and a living
+    tree refuses no row. A phase that is cut short has found a path, and the next one forgets all
+    trees. `sort_rows` unclaims the rows of finished trees only, and exactly these rows look at the
+    living trees again before the next phase searches on: rows that were unclaimed before cannot
+    touch a living tree. So when a phase ends without a path, no tree is finished, every row that a
+    column of a tree touches is claimed, and none of these rows is free: no augmenting path starts
+    from a free column (Berge).
     """
     grid = cuda.cg.this_grid()
     rows, columns = sizes

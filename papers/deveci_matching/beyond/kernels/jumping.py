@@ -1,7 +1,8 @@
 """Long paths by doubling: rows join a tree many at a time, and long paths are applied at once.
 
-A search of few columns a level pays a barrier a level, and a path of a hundred thousand rows has as
-many levels. When a phase has waited for `jump_after` levels, it jumps:
+A search of few columns a level pays a wait for memory a level, and often a barrier, and a path of a
+hundred thousand rows has as many levels. When a phase has waited for `jump_after` levels, of which
+those that blocks make by themselves count as one, it jumps:
 
 1. `choose`: every unclaimed row chooses one column to come from, and so the row matched to it.
 2. `hop`: every row asks its chosen row where that one leads, and goes on from there. After round k

@@ -2,10 +2,11 @@
 
 A level of the grid is a chain of loads, each of which waits for the one before, and a barrier.
 Where a frontier is small, most of that is waiting. So each block goes on with the columns that its
-own rows led to, level after level, until there are too many for it, or none, or `TURNS` levels are
-done; what is left then is the next frontier of the grid, which the blocks share anew. A tree may so
-be deeper in one block than in another, and a path longer than need be, never wrong: a row is still
-claimed by an atomic, and a column expanded once, while its tree lives.
+own rows led to, level after level, until there are too many for it, or none, or one that is heavy,
+or `TURNS` levels are done; what is left then is the next frontier of the grid, which the blocks
+share anew. A tree may so be deeper in one block than in another, and a path longer than need be,
+never wrong: a row is still claimed by an atomic, and a column expanded once, while its tree lives.
+Where block 0 has the whole frontier alone, it stops at a path, too, so that the phase can end.
 
 The arrays are in the table of `beyond.kernels`.
 """
@@ -72,7 +73,7 @@ def put(found, first, degree, tree, light, columns, into, side, lists, tally, qu
 
 @cuda.jit(device=True)
 def push_within(
-    worker, workers, front, most, turns, columns, now, graph, matching, trees, queues, control
+    alone, room, front, most, turns, columns, now, graph, matching, trees, queues, control
 ):
     """Follow all edges of a frontier without heavy columns, and go on within each block.
 
@@ -80,9 +81,11 @@ def push_within(
 
     Parameters
     ----------
-    worker, workers : int
-        The block, and how many share the frontier: no more columns than they have threads.
+    alone : bool
+        Whether this block has the whole frontier, or all blocks share it.
+    room : Room
     front : Front
+        No more columns than there are threads to share it: a thread begins with one at most.
     most : int64
         Edges that one block alone may follow beyond those of the frontier.
     turns : int
@@ -93,20 +96,17 @@ def push_within(
     int32
         The levels that the block has made.
     """
-    totals = cuda.shared.array(32, int32)
-    offset = cuda.shared.array(MAX_BLOCK, int32)
-    member = cuda.shared.array(MAX_BLOCK, int32)
-    shift = cuda.shared.array(MAX_BLOCK, int32)
-    tree_of = cuda.shared.array(MAX_BLOCK, int32)
+    totals, offset, shift, member, tree_of = room
     lists = cuda.shared.array((4, MAX_BLOCK), int32)
     tally = cuda.shared.array(5, int32)
     thread, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
-    alone, there = workers == 1, int32(1 - now.side)
+    there, worker, workers = int32(1 - now.side), int32(0), int32(1)
+    if not alone:
+        worker, workers = int32(cuda.blockIdx.x), int32(cuda.gridDim.x)
     column, tree, first, degree = int32(-1), int32(0), int32(0), int32(0)
-    share = part_of(front.light, workers)
-    place = int64(worker) * share + thread
-    if thread < share and place < front.light:
-        column = queues.frontier[int64(now.side) * columns + place]
+    begin, end = part_of(front.light, worker, workers)
+    if thread < end - begin:
+        column = queues.frontier[int64(now.side) * columns + begin + thread]
         tree, first = trees.root[column], graph.cxadj[column]
         degree = int32(graph.cxadj[column + 1] - first)
     done, seen, work, over = int32(0), int32(0), int64(0), int32(0)
@@ -127,7 +127,7 @@ def push_within(
         for start in range(0, total, width):
             edge, found, its, at = int32(start + thread), int32(NOTHING), int32(0), int32(0)
             k = int32(0)
-            if edge < total:
+            if thread < total - start:
                 k = member_with(edge, offset)
                 found, at, its = reach(
                     graph.cadj[int32(edge + shift[k])], member[k], tree_of[k], step, graph,
