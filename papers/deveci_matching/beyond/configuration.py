@@ -88,3 +88,15 @@ def find(configuration: str | Configuration) -> Configuration:
         For an unknown name.
     """
     return configurations.find(configuration, CONFIGURATIONS)
+
+
+FEW = 2**19
+"""Rows, and columns, up to which blocks are small."""
+
+
+def default_threads(rows: int, columns: int) -> int:
+    """Return the threads of a block on a GPU: few, which meet sooner, unless graphs are large.
+
+    ``evidence/frontiers.csv`` has the times that this rule was chosen from.
+    """
+    return 256 if max(rows, columns) <= FEW else 512

@@ -17,7 +17,7 @@ from papers.common.gpu.state import DeviceState
 from papers.common.model import GivenUpError, Matching, Solver
 from papers.common.problems.graph import Graph, bipartite
 from papers.deveci_matching import start
-from papers.deveci_matching.beyond.configuration import Configuration, find
+from papers.deveci_matching.beyond.configuration import Configuration, default_threads, find
 from papers.deveci_matching.beyond.kernels import control
 from papers.deveci_matching.beyond.kernels.arguments import (
     Adjacency,
@@ -124,7 +124,8 @@ def upload(
     ideas = find(configuration)
     checked = _prepared(graph, initial)
     machine = device.describe()
-    width = threads if threads is not None else _default_threads(checked) if machine.is_gpu else 32
+    usual = default_threads(checked.rows, checked.columns) if machine.is_gpu else 32
+    width = threads if threads is not None else usual
     if width not in (32, 64, 128, 256, 512, 1024):
         raise ValueError(f"threads={threads!r} is no power of two from 32 to 1024")
     if blocks is not None and blocks < 1:
@@ -212,18 +213,6 @@ def _pull_factor(graph: Graph | Lines, ideas: Configuration) -> int:
     chosen from.
     """
     return max(4, graph.edges // max(1, graph.rows) // 16) if ideas.pulls else 0
-
-
-FEW = 2**18
-"""Rows, and columns, up to which blocks are small."""
-
-
-def _default_threads(graph: Graph | Lines) -> int:
-    """Return the threads of a block: few where frontiers are small, since they meet sooner.
-
-    ``evidence/causes/threads.csv`` has the times that this rule was chosen from.
-    """
-    return 256 if max(graph.rows, graph.columns) <= FEW else 512
 
 
 def _default_blocks() -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from papers.common.evidence.rows import Rows
 from papers.synthesis.evidence.measured import calls, graphs, solving
-from papers.synthesis.evidence.measured.rows import Rows
 
 TABLES: dict[str, Callable[[], Rows]] = {
     function.__name__: function

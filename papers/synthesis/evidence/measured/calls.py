@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from papers.synthesis.evidence.measured.rows import Rows, beside, read, rows
+from papers.common.evidence.rows import Rows, beside, rows
+from papers.synthesis.evidence.measured.rows import read
 
 PLACES = {
     "host": "NumPy, in host memory",

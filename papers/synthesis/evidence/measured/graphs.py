@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from papers.synthesis.evidence.measured.rows import Rows, beside, read, rows
+from papers.common.evidence.rows import Rows, beside, rows
+from papers.synthesis.evidence.measured.rows import read
 
 CALLS = ["call_before_ms", "call_ms", "run_before_ms", "run_ms"]
 """The times of `graphs/turns.csv`."""

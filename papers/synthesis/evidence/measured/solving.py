@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from papers.synthesis.evidence.measured.rows import (
-    RANGES,
-    Column,
-    Rows,
-    beside,
-    in_page_order,
-    read,
-    rows,
-)
+from papers.common.evidence.rows import Column, Rows, beside, rows
+from papers.synthesis.evidence.measured.rows import RANGES, in_page_order, read
 
 PROFILED = (
     (1024, "n"), (4096, "10n"), (1000, "euclid"), (1000, "lowrank"), (2000, "clustered"),
