@@ -117,6 +117,7 @@ _ASSIGNMENTS = (
 _MATCHINGS = (
     Family("uniform_graph", "matching", random_ends.uniform_graph, labels.DEGREE),
     Family("skew_graph", "matching", random_ends.skew_graph, labels.DEGREE),
+    Family("layered_graph", "matching", random_ends.layered_graph, labels.DEGREE),
     Family("delaunay", "matching", plane.delaunay, labels.size(r"n(\d+)")),
     Family("rgg", "matching", plane.rgg, labels.size(r"n_2_(\d+)_s\d+")),
     Family("kron", "matching", kron.kron, labels.size(r"logn(\d+)")),

@@ -85,7 +85,7 @@ def name_of(family: str, n: int, label: str) -> str:
         return f"{stood_for(label)} stand-in"
     if family in DEEP_FAMILIES:
         return f"{DEEP_FAMILIES[family]}_n{n}"
-    if family in ("uniform_graph", "skew_graph"):
+    if family in ("uniform_graph", "skew_graph", "layered_graph"):
         return f"{family.partition('_')[0]}_n{n}_{label}"
     return f"{'kron_g500-' if family == 'kron' else family + '_'}{label}"
 

@@ -99,6 +99,20 @@ def test_the_graphs_that_other_codes_were_timed_on(family, n, label, edges, matc
     assert graph.shape == (n, n)
 
 
+def test_layers_lead_to_the_next_one_alone():
+    """Ten layers of ten columns, and a last one of the five that are left."""
+    graph = random_ends.layered_graph(105, 3, degree=2)
+    column, row = np.repeat(np.arange(105), np.diff(graph.cxadj)) // 10, graph.cadj // 10
+    further = row - column
+    assert set(further) == {0, 1}
+    assert graph.edges <= 105 * 2 + 100 * 2
+    assert np.count_nonzero(further == 1) > 150
+    assert np.count_nonzero(column == 10) > 0
+    assert random_ends.layered_graph(105, 3, degree=0).edges == 0
+    with pytest.raises(ValueError, match="degree=-1 is negative"):
+        random_ends.layered_graph(105, 3, degree=-1)
+
+
 # ------------------------------------------------------------------------------- of points
 
 
@@ -276,6 +290,7 @@ def test_deep_graphs_are_what_they_say():
 CASES = [
     ("uniform_graph", 50, "d3"),
     ("skew_graph", 50, "d2.5"),
+    ("layered_graph", 50, "d2"),
     ("delaunay", 64, "n6"),
     ("rgg", 64, "n_2_6_s0"),
     ("kron", 64, "logn6"),

@@ -37,11 +37,15 @@ ECL_GRAPHS = (
 DRAWN: dict[str, tuple[tuple[str, int, str], ...]] = {
     "smoke": (("uniform_graph", 2000, "d3"), ("path", 64, "deep")),
     "quick": (("uniform_graph", 10_000, "d3"), ("path", 10_000, "deep"),
-              ("triangle", 500, "deep"), ("grid_graph", 10_000, "deep")),
+              ("triangle", 500, "deep"), ("grid_graph", 10_000, "deep"),
+              ("layered_graph", 2500, "d2")),
     "paper": (*ECL_GRAPHS, ("path", 100_000, "deep"), ("triangle", 2000, "deep"),
-              ("grid_graph", 490_000, "deep")),
+              ("grid_graph", 490_000, "deep"), ("layered_graph", 40_000, "d2")),
 }  # fmt: skip
-"""Drawn graphs; those of `sets.DEEP_FAMILIES` are also permuted."""
+"""Drawn graphs; those of `PERMUTED` are also permuted."""
+
+PERMUTED = (*sets.DEEP_FAMILIES, "layered_graph")
+"""Families whose graphs have an order that a search may gain or lose by."""
 
 ON_CPU = {
     "smoke": (("uniform_graph", 12, "d3"), ("path", 12, "deep")),
@@ -69,7 +73,7 @@ SHARE_OF_ECL, OVER_SCIPY = 0.2, 2.0
 
 GROUPS = {
     "matrix": "real matrices", "path": "paths", "grid_graph": "meshes", "triangle": "triangles",
-    "uniform_graph": "random graphs", "skew_graph": "random graphs",
+    "layered_graph": "layers", "uniform_graph": "random graphs", "skew_graph": "random graphs",
 }  # fmt: skip
 
 # ------------------------------------------------------------------------------- the cells
@@ -79,7 +83,7 @@ def graphs(plan: Plan) -> list[Instance]:
     """Return the plan's graphs; those from files are skipped where the files are absent."""
     found = []
     for family, n, label in (DRAWN if plan.gpu else ON_CPU)[plan.preset]:
-        for permuted in (False, True) if family in sets.DEEP_FAMILIES else (False,):
+        for permuted in (False, True) if family in PERMUTED else (False,):
             found.append(Instance(family, n, label, permuted=permuted))
     if plan.gpu and plan.preset == "paper":
         found += [sets.matrix(str(name), ordering)

@@ -61,7 +61,8 @@ def test_goals_beside_ecl_mm_and_scipy(call_ms, run_ms, ecl, scipy):
         start + group
         for group in (
             "real matrices, original", "real matrices, permuted", "paths, original",
-            "paths, permuted", "meshes, original", "triangles, original", "random graphs, original",
+            "paths, permuted", "meshes, original", "triangles, original", "layers, original",
+                "layers, permuted", "random graphs, original",
         )
     }  # fmt: skip
     assert set(others.values()) == {scipy}
@@ -119,13 +120,13 @@ def test_a_record_without_runs_makes_its_table_and_judges_none_of_them():
     assert table[["run_ms", "run_over_ecl_mm"]].isna().all(axis=None)
     assert table["over_ecl_mm"].notna().sum() == 3
     goals = [item for item in matchings.compare(table) if item.kind == "goal"]
-    assert len(goals) == 7
+    assert len(goals) == 9
     assert not any("ECL-MM" in item.quantity for item in goals)
 
 
 def test_graphs_of_a_run_are_told_apart():
     table = table_of(1.0)
-    assert len(table) == 2 * 83 + 3 + 6
+    assert len(table) == 2 * 83 + 3 + 8
     assert not table.duplicated(["graph", "ordering", "n"]).any()
     assert set(table["chosen"]) == {"deveci_matching:beyond"}
     with_scipy = table.dropna(subset=["scipy_ms"])
