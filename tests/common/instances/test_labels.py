@@ -45,6 +45,7 @@ def test_label_range_refuses(label):
         ("colours", "coffee", {}),
         ("uniform_graph", "d3", {"degree": 3.0}),
         ("skew_graph", "d2.5", {"degree": 2.5}),
+        ("layered_graph", "d2", {"degree": 2.0}),
         ("delaunay", "n6", {}),
         ("rgg", "n_2_6_s0", {}),
         ("kron", "logn6", {}),
