@@ -15,7 +15,7 @@ from papers.reproduce.registry import UsageError
 from papers.reproduce.run import runner
 from papers.reproduce.run.folder import write_atomically
 from papers.reproduce.run.runner import Choice, Measurer, Run
-from papers.reproduce.screen.console import Volume, console, estimate, warn
+from papers.reproduce.screen.console import Volume, cells_on, console, estimate, warn
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _show_plan(choice: Choice, worker: Measurer, jobs: Sequence[Job], telling: T
     guess = runner.estimator([n for n in names if n in registry.MODULES], worker.device.name)
     pace = PACE[choice.preset].exactly(choice.repeats)
     tables.plan(out, jobs, guess, pace)
-    out.print(f"{len(jobs)} cells on {worker.device.name}: {estimate(guess, jobs, pace)}")
+    out.print(f"{len(jobs)} {cells_on(worker.device.name)}: {estimate(guess, jobs, pace)}")
     tables.unused_seeds(jobs, choice.seeds)
     return 0
 
@@ -122,7 +122,7 @@ def _measure(current: Run, worker: Measurer, telling: Telling, retry: Sequence[s
     guess = runner.estimator(papers, worker.device.name)
     guess.learn(runner.summarize(current.measured()))
     out.print(
-        f"{len(left)} of {len(current.jobs)} cells on {worker.device.name}: "
+        f"{len(left)} of {len(current.jobs)} {cells_on(worker.device.name)}: "
         f"{estimate(guess, left, current.pace)}; folder {current.folder}",
         soft_wrap=True,
     )

@@ -109,7 +109,7 @@ def gains(first: float, second: float, what: str, other: str) -> Note:
     """
     if missing(first) or missing(second):
         return ""
-    return f"by arithmetic: {what} fell {first:.3g} times below print, {other} {second:.3g} times"
+    return f"by arithmetic: print over ours is {first:.3g} for {what}, {second:.3g} for {other}"
 
 
 def _above(first: Any, second: Any) -> bool:

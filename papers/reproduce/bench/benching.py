@@ -15,7 +15,7 @@ from papers.reproduce.run import runner
 from papers.reproduce.run.folder import write_atomically
 from papers.reproduce.run.runner import Measurer, Run
 from papers.reproduce.running import Telling
-from papers.reproduce.screen.console import console, estimate, warn
+from papers.reproduce.screen.console import cells_on, console, estimate, warn
 
 TABLE = "bench.csv"
 """The file of the result in a bench's folder, besides its measurements."""
@@ -99,7 +99,7 @@ def _measure(
     guess = runner.estimator(sorted(papers), worker.device.name)
     guess.learn(runner.summarize(current.measured()))
     out.print(
-        f"{len(left)} of {len(current.jobs)} cells on {worker.device.name}: "
+        f"{len(left)} of {len(current.jobs)} {cells_on(worker.device.name)}: "
         f"{estimate(guess, left, current.pace)}; folder {current.folder}",
         soft_wrap=True,
     )

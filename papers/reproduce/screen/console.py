@@ -90,6 +90,13 @@ def estimate(guess: Estimator, jobs: Sequence[Job], pace: Pace) -> str:
     return f"{known}, and {unknown} cells of unknown time" if unknown else known
 
 
+def cells_on(device: str) -> str:
+    """Return where cells are measured: without a GPU not all of them are the executor's."""
+    from papers.reproduce.plan.estimate import EXECUTOR  # It loads pandas.
+
+    return "cells without a GPU" if device == EXECUTOR else f"cells on {device}"
+
+
 def milliseconds(ms: float) -> str:
     """Return a time in milliseconds with three significant digits."""
     if math.isnan(ms):

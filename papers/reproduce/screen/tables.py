@@ -145,7 +145,7 @@ def _planned(job: Job, guess: Estimator, pace: Pace) -> list[str]:
         str(instance.seed),
         " ".join(cell.scopes),
         str(max(pace.repeats, cell.repeats or 0)),
-        "unknown" if seconds is None else duration(seconds),
+        "unknown" if seconds is None else "< 1 s" if seconds < 0.5 else duration(seconds),
     ]
 
 

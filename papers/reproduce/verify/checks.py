@@ -256,9 +256,13 @@ def check_instances(record: Record) -> Check:
                 faults.append(f"{planned[key].label} has other data here")
     if faults:
         return Check("instances", "failed", _listed(faults))
-    result: Result = "ok" if drawn else "cannot be said"
+    if not drawn:
+        none = (
+            f"none of the recorded run's {len(known)} files is here: `reproduce fetch` brings them"
+        )
+        return Check("instances", "cannot be said", none)
     return Check(
-        "instances", result, f"{drawn} of {len(known)} files are here, with the recorded data"
+        "instances", "ok", f"{drawn} of {len(known)} files are here, with the recorded data"
     )
 
 

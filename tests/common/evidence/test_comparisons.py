@@ -223,7 +223,7 @@ def test_a_note_may_speak_of_one_direction(note, measured, text):
 
 
 def test_gains_are_arithmetic():
-    text = "by arithmetic: ours fell 8 times below print, theirs 2 times"
+    text = "by arithmetic: print over ours is 8 for ours, 2 for theirs"
     assert comparisons.gains(8.0, 2.0, "ours", "theirs") == text
     assert comparisons.gains(NAN, 2.0, "ours", "theirs") == ""
 

@@ -42,6 +42,8 @@ def test_both_codes_ran_on_one_card_in_turns_and_found_one_cardinality():
 
 def test_what_the_pages_say_of_the_time_before():
     assert f"{mean_of(FOUND['over_before']):.2f}" == "0.50"
+    assert f"{mean_of(FOUND['at_512'] / FOUND['before']):.2f}" == "0.55"
+    assert "and 0.55 with 512 threads everywhere" in page("deveci_matching")
     for name in ("RESULTS.md", "../../CHANGELOG.md"):
         assert "0.50 of " in page("deveci_matching", name)
     little = FOUND[FOUND["over_before"] > 0.8]

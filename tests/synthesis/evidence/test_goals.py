@@ -52,6 +52,10 @@ def test_the_page_says_which_goals_the_record_misses_and_no_other():
     ]
     for item, word in zip(noted, ("worst range n", "rgg_n_2_15_s0", "ash219"), strict=True):
         assert word in str(item.note)
+    (worst,) = [item for what, item in crossed.items() if "estimated, worst of" in what]
+    assert f"the interval of the worst, `{str(worst.note).split()[0]}`, crosses half." in PAGE
+    (whole,) = [item for item in goals if "estimated, all real grids" in item.quantity]
+    assert whole.verdict == "holds"
     for words in (
         "The goal, 10, is met by the whole interval;",
         "(goal 20).",

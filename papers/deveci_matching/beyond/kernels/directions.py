@@ -138,8 +138,8 @@ def pull_by_warp(grafting, row, first, last, now, graph, matching, trees, queues
 
 @cuda.jit(device=True)
 def is_small(light, heavy, edges, threads, a_thread):
-    """Tell whether no column is heavy, and so many threads have a column and `a_thread` edges each
-    at most.
+    """Tell whether so many threads are enough: no column is heavy, and a thread has a column at
+    most, and `a_thread` edges at most in the mean.
     """
     return heavy == 0 and light <= threads and edges <= int64(a_thread) * threads
 
@@ -148,11 +148,13 @@ def is_small(light, heavy, edges, threads, a_thread):
 def levels(step, living, odd, wait, ways, sizes, graph, matching, trees, queues, control):
     """Expand the frontier until it is empty, or until the rest is not worth its edges.
 
+    It is one long loop, since every choice of a step reads the same counts.
+
     Every step of the grid reads slot ``step % 3``, counts in the next slot and clears the one after
     that, which all blocks have read before the last barrier. `living` is the number of trees that
     search, or 0 if the columns of the frontier are their roots. After `wait` levels the phase
-    jumps, and then again after twice as many: see `jumping`. A step that jumps expands its frontier
-    by all blocks, level by level. What blocks do within a level counts as that one.
+    jumps, and then again after twice as many: see `jumping`. In a step that has jumped, all blocks
+    expand the frontier by one level. What blocks do within a level counts as that one.
 
     Returns
     -------

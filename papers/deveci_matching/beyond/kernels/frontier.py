@@ -45,7 +45,7 @@ def append(column, least, columns, into, side, graph, queues, control):
 
 @cuda.jit(device=True)
 def is_light(degree, queues):
-    """Tell whether a column is of the frontier, and one block's."""
+    """Tell whether a column has edges to follow, and so few that one block takes them."""
     return degree > 0 and (degree <= HEAVY_DEGREE or queues.spreads == 0)
 
 
@@ -110,7 +110,8 @@ def join(row, other, tree, now, trees, queues, control):
 def tree_to_join(column, grafting, level, trees):
     """Return the tree that a row may join through a column, or -1.
 
-    The tree must still search, and the column must be of the frontier; when grafting, any column of
+    The tree must still search, and the column must be of this level: of the frontier, or expanded
+    within a block in the last step, and then without an unclaimed row. When grafting, any column of
     the tree will do.
     Race: another thread may bring the column into a tree just now; its root is read once. A column
     that joins has a level above this one, and when grafting it is as good as any other of its tree.
@@ -144,7 +145,7 @@ def reach(row, column, tree, now, graph, matching, trees, queues, control):
         none, or none but the edge that it is matched along.
     """
     parent, cxadj = trees.parent, graph.cxadj
-    # One load goes with another where that is possible: a level is a chain of waits for them.
+    # Both loads are issued before either is tested: a level is a chain of waits for them.
     claim, other = load_relaxed(parent, row), matching.rmatch[row]
     if claim != -1:
         return int32(NOTHING), int32(0), int32(0)

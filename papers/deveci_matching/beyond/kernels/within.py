@@ -4,9 +4,10 @@ A level of the grid is a chain of loads, each of which waits for the one before,
 Where a frontier is small, most of that is waiting. So each block goes on with the columns that its
 own rows led to, level after level, until there are too many for it, or none, or one that is heavy,
 or `TURNS` levels are done; what is left then is the next frontier of the grid, which the blocks
-share anew. A tree may so be deeper in one block than in another, and a path longer than need be,
+share anew. A tree may then be deeper in one block than in another, and a path longer than need be,
 never wrong: a row is still claimed by an atomic, and a column expanded once, while its tree lives.
-Where block 0 has the whole frontier alone, it stops at a path, too, so that the phase can end.
+Where block 0 has the whole frontier alone, it goes on beyond `TURNS`, until a path is found, the
+phase is to be cut, or a jump is due.
 
 The arrays are in the table of `beyond.kernels`.
 """
@@ -49,6 +50,15 @@ grid at once, paths; a place in the queue."""
 @cuda.jit(device=True)
 def put(found, first, degree, tree, light, columns, into, side, lists, tally, queues, control):
     """Put the lanes' light columns into the block's list; what has no room goes to the grid.
+
+    Parameters
+    ----------
+    found, first, degree, tree : int32
+        A lane's column, where its edges begin and how many they are, its tree.
+    light : bool
+        Whether the lane has such a column, and it is light.
+    lists : array[4, MAX_BLOCK]
+        Of each place: column, tree, first edge, degree.
 
     Returns
     -------
