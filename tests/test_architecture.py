@@ -28,6 +28,7 @@ ROOMS = (
     "configurations",
     "cores",
     "deadline",
+    "spread",
     "executor",
     "gpu",
     "mpi",

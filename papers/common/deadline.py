@@ -99,6 +99,10 @@ def check_seconds(seconds: Any) -> None:
     number = isinstance(seconds, Real) and not isinstance(seconds, bool | np.bool_)
     if seconds is not None and not (number and seconds > 0):
         raise ValueError(f"seconds={seconds!r} is no positive number")
+    try:
+        float(seconds or 0)
+    except OverflowError:
+        raise ValueError("seconds has more digits than a float: None is no limit") from None
 
 
 def check_count(name: str, value: Any, least: int = 1, most: int = LARGEST_COUNT) -> None:

@@ -33,11 +33,12 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from papers.common.model import Assignment, Proof
 from papers.common.problems.assignment import INTEGER_LIMIT, total_cost
 from papers.common.problems.duals import EPS, sum_to_nearest, sum_upward, violations
+from papers.common.spread import spread
 
 STRIP_ROWS = 256
 FLOAT_TOLERANCE = 1e-10
@@ -297,7 +298,7 @@ def _scannable(strip: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(strip, dtype=np.int64)
 
 
-@njit(parallel=True, cache=True)
+@spread(lambda costs, v: costs.size)
 def _scan(
     costs: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -211,6 +211,8 @@ def check_sparse(graph: Any) -> np.ndarray:
     GraphError
     """
     if graph.format == "coo":
+        if graph.row.size != graph.col.size:
+            raise GraphError(f"{graph.row.size} row indices and {graph.col.size} column indices")
         for name, places, size in zip(
             ("row", "column"), (graph.row, graph.col), graph.shape, strict=True
         ):
@@ -224,6 +226,37 @@ def check_sparse(graph: Any) -> np.ndarray:
     by = "rows" if graph.format == "csr" else "columns"
     _check(graph.indptr, indices, graph.shape, by)
     return indices
+
+
+def entries_of(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows, columns and values of a sparse matrix as it stores them, once they are checked.
+
+    SciPy's own conversions follow them unseen, and read beyond what a broken one has.
+
+    Parameters
+    ----------
+    graph : sparse array or matrix [rows, columns] in any format
+
+    Raises
+    ------
+    GraphError
+        As from `bipartite`, or if there are more indices than values.
+    """
+    if graph.format == "lil":
+        _check_lists(graph)
+    if graph.format not in ("csr", "csc", "coo"):
+        try:
+            graph = graph.tocoo()
+        except (ValueError, IndexError) as error:
+            raise GraphError(f"a broken {graph.format} matrix: {error}") from error
+    indices = check_sparse(graph)
+    if graph.data.size < indices.size:
+        raise GraphError(f"{indices.size} indices have {graph.data.size} values")
+    values = graph.data[: indices.size]
+    if graph.format == "coo":
+        return graph.row, indices, values
+    lines = np.repeat(np.arange(graph.indptr.size - 1), np.diff(graph.indptr))
+    return (lines, indices, values) if graph.format == "csr" else (indices, lines, values)
 
 
 def _is_right_and_small(graph: Any) -> bool:

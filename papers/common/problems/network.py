@@ -357,12 +357,15 @@ def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
     NetworkError
         For values that are negative, no whole numbers, or too large together.
     """
-    if values.size and values.dtype.kind not in "biu":
-        fits = values.dtype.kind == "f" and np.isfinite(values).all()
-        if not fits or (values != np.floor(values)).any():
-            raise NetworkError(
-                f"{name} holds a value that is no whole number: scale and round the capacities"
-            )
+    if values.size and values.dtype.kind not in "biuf":
+        raise NetworkError(
+            f"{name} has values of type {values.dtype}, which are no numbers of 64 bits"
+        )
+    parts = values.dtype.kind == "f" and (values != np.floor(values)).any()
+    if parts or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+        raise NetworkError(
+            f"{name} holds a value that is no whole number: scale and round the capacities"
+        )
     if values.size and values.min() < 0:
         at = np.unravel_index(int(values.argmin()), values.shape)
         where = {1: " at place {}", 2: " at row {}, column {}"}.get(values.ndim, "").format(*at)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from papers.common.problems.graph import GraphError, entries_of
 from papers.common.problems.network import (
     EIGHT,
     FOUR,
@@ -37,15 +38,17 @@ def arcs_of(csgraph: Any) -> ArcList:
     Raises
     ------
     NetworkError
-        If it is not sparse or not square.
+        If it is not sparse or not square, or if its index arrays are broken.
     """
     if not issparse(csgraph):
         kind = type(csgraph).__name__
         raise NetworkError(f"expected a scipy.sparse array of capacities, got a {kind}")
     if csgraph.ndim != 2 or csgraph.shape[0] != csgraph.shape[1]:
         raise NetworkError(f"expected a square array of capacities, got shape {csgraph.shape}")
-    entries = csgraph.tocoo()
-    return ArcList(entries.coords[0], entries.coords[1], entries.data)
+    try:
+        return ArcList(*entries_of(csgraph))
+    except GraphError as error:
+        raise NetworkError(f"csgraph: {error}") from error
 
 
 def network_of(csgraph: Any, source: Any, sink: Any) -> tuple[Network, ArcList]:

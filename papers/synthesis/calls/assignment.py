@@ -13,7 +13,7 @@ from papers.common.deadline import check_seconds
 from papers.common.problems.assignment import refuse_sparse
 from papers.synthesis.assignment.costs import UnresolvedError
 from papers.synthesis.calls.assignment_duals import are_small
-from papers.synthesis.calls.choice import Choice, Machine, Question, choose
+from papers.synthesis.calls.choice import Choice, Machine, Question, check_name, choose
 from papers.synthesis.calls.one_matrix import (
     Solved,
     Wishes,
@@ -110,11 +110,11 @@ def linear_sum_assignment(
     """
     if seconds is not None:
         check_seconds(seconds)
+    if solver is not None:
+        check_name(solver)
     wishes = Wishes(bool(maximize), return_duals, seconds, device, solver, explain)
     if _is_list_of_matrices(cost):
-        for each in cost:
-            refuse_sparse(each)
-        several = [place(each) for each in cost]
+        several = [_placed(number, each) for number, each in enumerate(cost)]
         choice = _choice_of_batch([each.array for each in several], "host", wishes)
         if choice is not None and choice.solver == BATCH:
             return _list(several, choice, wishes)
@@ -135,6 +135,13 @@ def _is_list_of_matrices(cost: Any) -> bool:
     if hasattr(first, "ndim"):
         return first.ndim == 2
     return is_on_device(first) and place(first).array.ndim == 2
+
+
+def _placed(number: int, matrix: Any) -> Placed:
+    """Place a matrix of a list."""
+    with _numbered(number):
+        refuse_sparse(matrix)
+        return place(matrix)
 
 
 def _one_of(number: int, placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
@@ -246,7 +253,7 @@ def _numbered(number: int) -> Iterator[None]:
     """Say of an error in which of many matrices it is."""
     try:
         yield
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise type(error)(f"matrix {number}: {error}") from None
 
 

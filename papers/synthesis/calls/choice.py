@@ -190,6 +190,7 @@ def choose(question: Question, device: Machine = "auto", solver: str | None = No
     """
     here = machines(device)
     if solver is not None:
+        check_name(solver)
         if solver != "scipy" and solver_of(solver).problem != question.problem:
             raise ValueError(f"solver={solver!r} solves no {question.problem}")
         return Choice(solver, "the caller has named it")
@@ -253,6 +254,17 @@ def _callers_level() -> int:
 
 
 # ------------------------------------------------------------------------------- solvers
+
+
+def check_name(solver: Any) -> None:
+    """Refuse what is no name, before it is looked up.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not isinstance(solver, str):
+        raise ValueError(f"solver={solver!r} is no name, such as 'synthesis:dense' or 'scipy'")
 
 
 @functools.cache

@@ -117,7 +117,8 @@ def minimum_cut(
     -------
     papers.lupinska_costscale.flow.calls.MinimumCut
         ``value``; ``source_side`` bool[n], of all minimum cuts the one with the most nodes there;
-        ``arcs`` int64[c], the places in ``csgraph.data`` of the arcs that are cut.
+        ``arcs`` int64[c], the places in ``csgraph.data`` (LIL, DIA: of ``csgraph.tocoo()``) of the
+        arcs that are cut.
 
     Raises
     ------

@@ -169,7 +169,7 @@ def structural_rank(graph: Any, **options: Any) -> int:
     Parameters
     ----------
     graph, options
-        As of `maximum_bipartite_matching`, without `perm_type`.
+        As of `maximum_bipartite_matching`, without `perm_type`; SciPy's other formats, too.
 
     Returns
     -------
@@ -182,6 +182,12 @@ def structural_rank(graph: Any, **options: Any) -> int:
     >>> structural_rank(csr_array([[1, 1, 1], [0, 0, 1], [0, 0, 1]]))
     2
     """
+    from scipy.sparse import issparse
+
+    if issparse(graph) and graph.format not in ("csr", "csc", "coo"):
+        from papers.common.problems.graph import bipartite
+
+        graph = bipartite(graph).matrix()
     row_of_column = _on_host(maximum_bipartite_matching(graph, "row", **options))
     return int(np.count_nonzero(row_of_column >= 0))
 
@@ -193,6 +199,7 @@ def koenig_cover(graph: Any, matching: Any = None, **options: Any) -> VertexCove
     ----------
     graph, options
         As of `maximum_bipartite_matching`, without `perm_type`.
+        ``seconds`` bounds the matching alone.
     matching : int[columns], optional
         The value of ``maximum_bipartite_matching(graph)``; by default it is found here.
 
@@ -333,12 +340,26 @@ def _on_host(array: Any) -> np.ndarray:
     return place(array).on_host()
 
 
+def _check_options(
+    *,
+    seconds: float | None = None,
+    device: Machine = "auto",
+    solver: str | None = None,
+    explain: bool = False,
+) -> None:
+    """Refuse what `maximum_bipartite_matching` would, where it is not called."""
+    check_seconds(seconds)
+    choose(Question("matching", "graph", 1), device, solver)
+
+
 def _matched(graph: Any, matching: Any, options: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Return the graph by columns, and the partners of its rows and of its columns."""
     from papers.common.problems.graph import bipartite
 
     if matching is None:
         matching = maximum_bipartite_matching(graph, "row", **options)
+    else:
+        _check_options(**options)
     checked = bipartite(_matrix_of(graph)[0])
     column_match = _on_host(matching)
     if column_match.shape != (checked.columns,) or column_match.dtype.kind not in "iu":

@@ -234,7 +234,7 @@ _TRAITS = {
 def _looks(kind: str, where: str) -> dict[str, Callable[[Placed], bool]]:
     """The looks at the values that a rule may ask for."""
     looks: dict[str, Callable[[Placed], bool]] = {}
-    if kind.endswith("64"):
+    if kind.endswith("64") and not kind.startswith("float"):
         looks["rounded"] = _is_rounded
     if kind.startswith("int") and where == "host":
         looks["sortable"] = _is_sortable
@@ -268,8 +268,6 @@ def _span(placed: Placed) -> float:
 
 def _is_rounded(placed: Placed) -> bool:
     """Whether SciPy's float64 may round these costs or their sums."""
-    if placed.array.dtype.kind == "f":
-        return False
     low, high = _extremes(placed)
     return max(-low, high) > EXACT_IN_FLOAT64
 

@@ -181,7 +181,7 @@ def place(array: Any) -> Placed:
         room, shelved = ROOMS.get(library), library not in LIBRARIES and not stream
         room_in = None if room is None else functools.partial(room, array, stream)
         return Placed(view, "device", back, None, stream, shelved, room_in)
-    given = array if isinstance(array, list | tuple) else None
+    given = None if isinstance(array, np.ndarray) else array
     return Placed(_view_on_host(array), "host", _same, given)
 
 

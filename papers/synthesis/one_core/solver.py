@@ -169,7 +169,7 @@ def _begin(state: State, free: np.ndarray, deadline: Deadline) -> int:
     n, m = costs.shape
     matrix, v, column, row = costs.matrix, state.v, state.column, state.row
     top = largest(costs.dual)
-    left = _sort(state, free) if n and n == m else n
+    left = _sort(state, free) if n and n == m and not steps.looks_settled(matrix) else n
     deadline.check(f"{n - left} rows of {n}", reached=counts)
     if n and n == m and not counts["sorted"]:
         steps.column_minima(matrix, v, top)
@@ -255,6 +255,9 @@ def _is_proved(state: State) -> bool:
     if n < m:  # no column's dual may be positive, and 0 where it has no row
         gap += np.abs(v[(state.row < 0) | (v > 0)]).sum()
     if gap <= assignment_proof.FLOAT_TOLERANCE * np.abs(chosen).sum():
+        return True
+    if np.array_equal(chosen, costs.matrix.min(axis=1)):
+        u[:], v[:] = chosen, 0  # these prove it without a rounded sum, also an optimum of 0
         return True
     assert costs.cost is not None  # on this side costs are the caller's
     answer = finish(costs, state.column, u, v, {})

@@ -19,6 +19,9 @@ from papers.synthesis.one_core.order import number_of, ordered
 
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
+SETTLED_SAMPLE = 16
+"""Rows, evenly spread, that say whether costs are nearly settled."""
+
 
 @njit(**JIT)
 def nearest(row, v, top):
@@ -55,6 +58,36 @@ def column_minima(matrix, v, top):
     for j in range(v.size):
         if v[j] >= top:
             v[j] = 0
+
+
+@njit(**JIT)
+def looks_settled(matrix):
+    """Whether sampled rows and columns of a square matrix are each other's nearest, each another's.
+
+    Then most rows take the column that they keep in one turn, as in distances of points to
+    themselves or to points that have hardly moved.
+
+    Returns
+    -------
+    bool
+        False for orders below `SETTLED_SAMPLE`.
+    """
+    n = matrix.shape[0]
+    if n < SETTLED_SAMPLE:
+        return False
+    taken = np.zeros(n, np.bool_)
+    for a in range(SETTLED_SAMPLE):
+        i, j = a * n // SETTLED_SAMPLE, 0
+        for k in range(n):
+            if matrix[i, k] < matrix[i, j]:
+                j = k
+        if taken[j]:
+            return False
+        taken[j] = True
+        for k in range(n):
+            if matrix[k, j] < matrix[i, j]:
+                return False
+    return True
 
 
 @njit(**JIT)

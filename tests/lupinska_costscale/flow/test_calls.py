@@ -153,6 +153,32 @@ def test_types_of_capacities(kind):
     assert maximum_flow(graph, 0, 2).flow_value == 2
 
 
+def test_room_behind_the_last_entry_is_no_arc():
+    csgraph = csr_array(np.array([[0, 2, 1], [0, 0, 3], [0, 0, 0]], np.int32))
+    csgraph.data = np.append(csgraph.data, np.full(5, 1000, np.int32))
+    csgraph.indices = np.append(csgraph.indices, np.full(5, 2, csgraph.indices.dtype))
+    assert maximum_flow(csgraph, 0, 2).flow_value == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda g: g.indptr.__setitem__(-1, 500_000), "indptr ends at 500000"),
+        (lambda g: g.indptr.__setitem__(0, 1), "indptr starts at 1"),
+        (lambda g: g.indptr.__setitem__(1, 5), "indptr decreases at 1"),
+        (lambda g: setattr(g, "indptr", g.indptr[:-1]), "indptr has 3 entries for 3 rows"),
+        (lambda g: g.indices.__setitem__(0, 7), "index lies outside"),
+        (lambda g: setattr(g, "data", g.data[:-1]), "3 indices have 2 values"),
+    ],
+)
+@pytest.mark.parametrize("call", [maximum_flow, minimum_cut])
+def test_broken_index_arrays_are_named_before_they_are_followed(call, change, reason):
+    csgraph = csr_array(np.array([[0, 2, 1], [0, 0, 3], [0, 0, 0]], np.int32))
+    change(csgraph)
+    with pytest.raises(NetworkError, match=f"csgraph: .*{reason}"):
+        call(csgraph, 0, 2)
+
+
 def test_the_callers_arrays_stay_as_they_are():
     graph = random_graph(8, 40, 1)
     before = graph.copy()
@@ -175,7 +201,7 @@ def test_the_callers_arrays_stay_as_they_are():
         ({"data": [1, 2.5]}, "scale and round"),
         ({"data": [1, np.nan]}, "no whole number"),
         ({"data": [1, np.inf]}, "no whole number"),
-        ({"data": [1, 1j]}, "no whole number"),
+        ({"data": [1, 1j]}, "values of type complex128"),
         ({"data": [2**61, 2**61]}, r"2\*\*62"),
         ({"data": np.array([1, 2**64 - 1], np.uint64)}, r"2\*\*62"),
         ({"source": 1, "sink": 1}, "one node, 1"),
@@ -297,7 +323,7 @@ def test_a_mask_follows_its_pixels():
         ({"arcs": dict.fromkeys([*FOUR, "rigth"], 1)}, "unknown: .'rigth'"),
         ({"arcs": -1}, "right is negative"),
         ({"arcs": [[1, 1], [1, np.nan]]}, "right holds a value that is no whole number"),
-        ({"arcs": None}, "right holds a value"),
+        ({"arcs": None}, "right has values of type object"),
         ({"sink": [[1, 2], [3, -4]]}, "sink is negative"),
         ({"source": 0.5}, "source holds a value that is no whole number: scale and round"),
         ({"source": [[2**61, 2**61], [0, 0]]}, r"2\*\*62"),

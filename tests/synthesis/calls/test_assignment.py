@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from nightly import first
 from scipy.optimize import linear_sum_assignment as scipys
@@ -561,3 +562,30 @@ def test_lines_that_can_be_sorted_stay_on_one_core_beside_a_gpu(monkeypatch, cap
     there = replace(host, place="device")
     assert not calls.question_of(there, False, False).has("sortable")
     assert not calls.question_of(place(cost * 1.0), False, False).has("sortable")
+
+
+def test_a_data_frame_of_another_type_is_scipys():
+    frame = pd.DataFrame([[1, 2], [3, 0]])
+    for kind in ("Int64", object):
+        rows, columns = linear_sum_assignment(frame.astype(kind))
+        assert (rows.tolist(), columns.tolist()) == ([0, 1], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("matrix", "error", "reason"),
+    [
+        (csr_array(np.eye(3)), ValueError, "matrix 1: sparse costs"),
+        (np.eye(3) * 1j, TypeError, "matrix 1: Cannot cast"),
+    ],
+)
+def test_an_error_of_a_list_names_its_matrix_whatever_it_is(matrix, error, reason):
+    with pytest.raises(error, match=reason):
+        linear_sum_assignment([np.eye(3), matrix])
+
+
+def test_what_is_no_name_and_no_time_is_named():
+    for solver in (["scipy"], 5):
+        with pytest.raises(ValueError, match="is no name"):
+            linear_sum_assignment(np.eye(3), solver=solver)
+    with pytest.raises(ValueError, match="more digits than a float"):
+        linear_sum_assignment(np.eye(3), seconds=10**400)

@@ -16,6 +16,7 @@ from papers.synthesis.calls.matching import (
     dulmage_mendelsohn,
     koenig_cover,
     maximum_bipartite_matching,
+    structural_rank,
 )
 
 
@@ -122,6 +123,28 @@ def test_bad_options_are_named():
     with pytest.raises(GivenUpError):
         maximum_bipartite_matching(larger, seconds=1e-9, solver="deveci_matching:gpu")
     assert maximum_bipartite_matching(graph, seconds=60).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "reason"),
+    [
+        ({"solver": "nope"}, ValueError, "no solver 'nope'"),
+        ({"solver": ["scipy"]}, ValueError, "is no name"),
+        ({"seconds": -1}, ValueError, "no positive number"),
+        ({"foo": 1}, TypeError, "foo"),
+    ],
+)
+@pytest.mark.parametrize("call", [koenig_cover, dulmage_mendelsohn])
+def test_bad_options_are_named_beside_a_matching_too(call, options, error, reason):
+    graph = csr_array(np.eye(3))
+    with pytest.raises(error, match=reason):
+        call(graph, maximum_bipartite_matching(graph), **options)
+
+
+@pytest.mark.parametrize("form", ["lil", "dok", "bsr", "dia", "coo"])
+def test_the_rank_takes_every_format_as_scipys_does(form):
+    graph = csr_array([[1, 1, 1], [0, 0, 1], [0, 0, 1]]).asformat(form)
+    assert structural_rank(graph) == scipys_rank(graph.tocsr()) == 2
 
 
 def test_a_matrix_on_a_device_is_matched_and_the_answer_goes_back():

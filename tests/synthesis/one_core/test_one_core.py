@@ -62,6 +62,41 @@ def test_squares_of_structured_costs_are_scaled(cost, scaled):
     assert (assert_optimal(cost).counters["scales"] > 0) == scaled
 
 
+def settled(kind, n, seed=3):
+    """Distances of points to themselves, to others near by, or in another order."""
+    g = np.random.default_rng(seed)
+    x, order = g.random(n), g.permutation(n)
+    near = x + g.normal(size=n) / n**3
+    other = {"themselves": x, "moved": near, "in another order": x[order]}[kind]
+    return abs(x[:, None] - other)
+
+
+@pytest.mark.parametrize("kind", ["themselves", "moved", "in another order"])
+def test_what_is_nearly_settled_is_not_sorted_and_needs_no_search(kind):
+    for n in (40, 150):
+        answer = assert_optimal(settled(kind, n))
+        assert answer.counters["sorted"] == answer.counters["scans"] == 0
+    assert_optimal(settled(kind, 40)[:30])
+
+
+def test_a_sample_says_what_is_nearly_settled():
+    g = np.random.default_rng(1)
+    assert steps.looks_settled(settled("themselves", 16))
+    for n in (1, 15):
+        assert not steps.looks_settled(settled("themselves", n))
+    line = np.arange(40.0)
+    for other in (np.outer(line, line), np.full((40, 40), 7.0), g.random((40, 40))):
+        assert not steps.looks_settled(other)
+
+
+def test_the_least_costs_of_all_rows_need_no_other_proof(monkeypatch):
+    """The optimum is 0, so that no share of it is left for what sums of duals round."""
+    monkeypatch.setattr(assignment_proof, "assignment", lambda *_: pytest.fail("a proof"))
+    monkeypatch.setattr(solver.assignment_proof, "assignment", lambda *_: pytest.fail("a proof"))
+    cost = settled("themselves", 60)
+    assert solve(cost).cost == 0
+
+
 def test_every_step_is_needed_somewhere():
     """Without paths, turns or scales something is left that they take: counts say so."""
     counts = assert_optimal(drawn("low rank", (90, 90), 3)).counters

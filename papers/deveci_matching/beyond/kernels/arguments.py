@@ -90,13 +90,13 @@ class Step(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What a block keeps of its columns in shared memory, a word a thread; `totals` is a scan's."""
+    """A block's columns in shared memory, one a thread; `totals` belongs to a scan."""
 
     totals: Any
     offset: Any
     """Edges of the columns before this one."""
     shift: Any
-    """What leads from an edge's number among the block's to its place in ``cadj``."""
+    """From an edge's number among the block's to its place in ``cadj``."""
     member: Any
     tree_of: Any
 

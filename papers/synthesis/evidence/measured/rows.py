@@ -1,4 +1,4 @@
-"""What the tables of this folder share beside `papers.common.evidence.rows`."""
+"""Files, ranges and their order: what these tables share beside `papers.common.evidence.rows`."""
 
 from __future__ import annotations
 
