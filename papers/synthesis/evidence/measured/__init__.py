@@ -41,6 +41,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         solving.trees_tried,
         solving.near_large,
         solving.sortable,
+        solving.one_core_settled,
         calls.sending,
         calls.batch_ahead,
         calls.calls_before_after,

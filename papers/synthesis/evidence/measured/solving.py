@@ -618,3 +618,31 @@ def sortable() -> Rows:
             ("left to", "left to", ""),
         ],
     )
+
+
+def settled() -> pd.DataFrame:
+    """Return a row a kind of costs and n: ``scipy``, ``before`` and ``now``, ms, and ``over``.
+
+    Of `one_core_settled.csv`: medians of two turns; ``over`` is now over SciPy's time.
+    """
+    found = read("one_core_settled")
+    key = ["costs", "n"]
+    times = found.groupby([*key, "code"], sort=False)["call_ms"].median().unstack()
+    times["scipy"] = found.groupby(key)["scipy_ms"].median()
+    ordered = found[key].drop_duplicates().merge(times.reset_index(), on=key)
+    return ordered.assign(over=ordered["now"] / ordered["scipy"])
+
+
+def one_core_settled() -> Rows:
+    """Return the times of calls on one core for costs that are nearly settled."""
+    return rows(
+        settled(),
+        [
+            ("costs", "costs", ""),
+            ("n", "n", ""),
+            ("SciPy, ms", "scipy", ".3g"),
+            ("before", "before", ".3g"),
+            ("now", "now", ".3g"),
+            ("now over SciPy", "over", ".2f"),
+        ],
+    )

@@ -9,6 +9,7 @@ import pytest
 import papers
 from papers.common.model import Instance
 from papers.synthesis.calls.choice import Question, choose
+from papers.synthesis.evidence.measured import solving
 from papers.synthesis.evidence.programs import one_core
 
 HOME = Path(papers.__file__).parent / "synthesis"
@@ -98,3 +99,12 @@ def reasons_of_squares():
     rules = pd.read_csv(HOME / "calls/choices.csv")
     rules = rules[(rules["solver"] == "synthesis:one_core") & (rules["shape"] == "square")]
     return rules["kinds"], rules["reason"]
+
+
+def test_what_is_nearly_settled_takes_less_than_scipy_s_time_from_300_on():
+    found = solving.settled()
+    assert len(found) == 24
+    large = found[found["n"] >= 300]
+    assert large["over"].max() < 1 < found.loc[found["n"] == 144, "over"].min()
+    sorted_before = large[large["costs"].str.startswith("line")]
+    assert (sorted_before["before"] / sorted_before["scipy"]).min() > 9
