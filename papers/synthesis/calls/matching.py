@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import coo_array, csr_array, issparse
 
 from papers.common.deadline import Deadline, check_seconds
 from papers.common.problems.graph import check_sparse
@@ -153,6 +153,8 @@ def maximum_bipartite_matching(
         check_seconds(seconds)
     deadline = Deadline(seconds)
     matrix, placed = _matrix_of(graph)
+    if matrix.format == "coo":
+        matrix = _in_lines(matrix)
     choice = choice_for(matrix, seconds, device, solver, placed.place)
     if explain:
         print(choice.line(f"{matrix.shape[0]} x {matrix.shape[1]}, {matrix.nnz} edges"))
@@ -287,6 +289,13 @@ def _matrix_of(graph: Any) -> tuple[Any, Placed]:
     indices, indptr = (place(part).on_host() for part in (graph.indices, graph.indptr))
     ones = np.ones(indices.size, np.int8)
     return csr_array((ones, indices, indptr), shape=graph.shape), place(graph.indices)
+
+
+def _in_lines(matrix: Any) -> csr_array:
+    """Return the places of a COO matrix by rows, each once: one core looks at lines alone."""
+    check_sparse(matrix)
+    ones = np.ones(matrix.row.size, np.int8)
+    return coo_array((ones, (matrix.row, matrix.col)), shape=matrix.shape).tocsr()
 
 
 def _by_scipy(matrix: Any, perm_type: str, seconds: float | None) -> np.ndarray:
