@@ -47,13 +47,25 @@ def test_what_the_pages_say_of_the_time_before():
     for name in ("RESULTS.md", "../../CHANGELOG.md"):
         assert "0.50 of " in page("deveci_matching", name)
     little = FOUND[FOUND["over_before"] > 0.8]
-    nothing = little[little["levels"] == 0]
+    nothing = little[little["barriers"] == 1]
     assert set(nothing["graph"]) == {"triangle_n2000", "grid_n490000", "bcsstk25"}
     others = little.drop(nothing.index)
     assert list(zip(others["graph"], others["ordering"], strict=True)) == [
         ("path_n100000", "original"), ("rgg_n_2_15_s0", "original"),
     ]  # fmt: skip
     assert (FILE.loc[FILE["graph"] == "path_n100000", "jumps"] > 0).all()
+
+
+def test_what_the_page_says_of_barriers():
+    some = FOUND[FOUND["barriers"] > 1]
+    fall = some["barriers"] / some["barriers_before"]
+    assert len(some) == 22
+    told = f"fall to {mean_of(fall):.2f} and the time to {mean_of(some['over_before']):.2f}"
+    assert told in page("deveci_matching")
+    assert np.corrcoef(np.log(fall), np.log(some["over_before"]))[0, 1] > 0.8
+    triangle = (some["graph"] == "triangle_n2000") & (some["ordering"] == "permuted")
+    assert fall[triangle].item() > 0.95
+    assert some.loc[triangle, "over_before"].item() < 0.7
 
 
 def test_what_the_pages_say_beside_ecl_mm():

@@ -29,19 +29,20 @@ def frontiers_shared() -> pd.DataFrame:
     DataFrame
         ``graph``, ``ordering``, ``rows``, ``columns``; ``before`` and the times at 256 and 512
         threads a block, ``at_256`` and ``at_512``, ms; ``now``, the one that is the default;
-        ``over_before``; ``levels_before`` and ``levels``; ``ecl_mm``, ms, and ``over_ecl_mm``,
+        ``over_before``; ``barriers_before`` and ``barriers`` of the grid; ``ecl_mm``, ms, and
+        ``over_ecl_mm``,
         where that code was timed on this graph and card.
     """
     found = pd.read_csv(_PAPER / "evidence/frontiers.csv")
     codes = found["code"].where(found["code"] == "before", "at_" + found["threads"].astype(str))
     grouped = found.assign(code=codes).groupby([*_GRAPH, "code"], sort=False)
-    times, levels = (grouped[name].median().unstack() for name in ("median_ms", "levels"))
+    times, barriers = (grouped[x].median().unstack() for x in ("median_ms", "grid_barriers"))
     usual = [f"at_{default_threads(key[2], key[3])}" for key in times.index]
     pairs = list(zip(times.index, usual, strict=True))
     now = [times.loc[key, name] for key, name in pairs]
     whole = times.assign(
-        now=now, over_before=now / times["before"], levels_before=levels["before"],
-        levels=[levels.loc[key, name] for key, name in pairs],
+        now=now, over_before=now / times["before"], barriers_before=barriers["before"],
+        barriers=[barriers.loc[key, name] for key, name in pairs],
     ).reset_index()  # fmt: skip
     order = found[["graph", "ordering"]].drop_duplicates()
     whole = order.merge(whole, on=["graph", "ordering"])
@@ -68,8 +69,8 @@ def frontiers() -> Rows:
             ("now, 256 threads", "at_256", ".3g"),
             ("512 threads", "at_512", ".3g"),
             ("over before", "over_before", ".2f"),
-            ("levels before", "levels_before", ".0f"),
-            ("now", "levels", ".0f"),
+            ("barriers before", "barriers_before", ".0f"),
+            ("now", "barriers", ".0f"),
             ("ECL-MM", "ecl_mm", ".3g"),
             ("over ECL-MM", "over_ecl_mm", ".3f"),
         ],
