@@ -31,17 +31,23 @@ def spread(work: Callable[..., int], much: int = MUCH) -> Callable[[Any], Any]:
     Returns
     -------
     callable
-        The decorator. What it makes is called from Python, not from compiled code.
+        The decorator. What it makes is called from Python with arguments by place, not from
+        compiled code; its attributes `on_all` and `on_one` are the two that are compiled, and
+        ``chosen(...)`` returns the one that arguments go to.
     """
 
     def decorated(function: Any) -> Any:
         on_all = njit(cache=True, parallel=True)(function)
-        on_one = njit(cache=True)(_named(function, f"{function.__name__}_on_one"))
+        on_one = njit(cache=True, nogil=True)(_named(function, f"{function.__name__}_on_one"))
+
+        def chosen(*arguments: Any) -> Any:
+            return on_all if work(*arguments) >= much else on_one
 
         @wraps(function)
         def either(*arguments: Any) -> Any:
-            return (on_all if work(*arguments) >= much else on_one)(*arguments)
+            return chosen(*arguments)(*arguments)
 
+        vars(either).update(on_all=on_all, on_one=on_one, chosen=chosen)
         return either
 
     return decorated
@@ -49,6 +55,7 @@ def spread(work: Callable[..., int], much: int = MUCH) -> Callable[[Any], Any]:
 
 def _named(function: types.FunctionType, name: str) -> types.FunctionType:
     """Return the function by another name, as which Numba keeps it in a file of its own."""
-    copy = types.FunctionType(function.__code__, function.__globals__, name)
+    given = function.__defaults__, function.__closure__
+    copy = types.FunctionType(function.__code__, function.__globals__, name, *given)
     copy.__qualname__, copy.__module__, copy.__doc__ = name, function.__module__, function.__doc__
     return copy

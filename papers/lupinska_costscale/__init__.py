@@ -79,9 +79,9 @@ def maximum_flow(
     -------
     MaximumFlow
         ``flow_value``; ``flow``, the antisymmetric `csr_array` that SciPy returns, with int64;
-        ``arc_flow``, int64 in the order of ``csgraph.data`` (LIL, DIA: of ``csgraph.tocoo()``):
-        the flow on each of the caller's own arcs; ``source_side``, a minimum cut; ``counters``;
-        ``proof``.
+        ``arc_flow``, int64 in the order of ``csgraph.data`` (of ``csgraph.tocoo()`` in formats but
+        CSR, CSC and COO): the flow on each of the caller's own arcs; ``source_side``, a minimum
+        cut; ``counters``; ``proof``.
 
     Raises
     ------
@@ -132,8 +132,9 @@ def minimum_cut(
     -------
     MinimumCut
         ``value``; ``source_side``, bool[n], True on the source's side; ``arcs``, the arcs that are
-        cut, as places in ``csgraph.data`` (LIL, DIA: of ``csgraph.tocoo()``); ``counters``;
-        ``proof``. Of several minimum cuts it is the one with the most nodes on the source's side.
+        cut, as places in ``csgraph.data`` (of ``csgraph.tocoo()`` in formats but CSR, CSC and COO);
+        ``counters``; ``proof``. Of several minimum cuts it is the one with the most nodes on the
+        source's side.
 
     Raises
     ------

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numba import prange
 
+from papers.common.problems import assignment_proof
 from papers.common.spread import spread
 
 
@@ -20,17 +21,20 @@ def doubled(values):
 
 
 def test_both_ways_give_the_same_and_the_work_decides():
-    asked = []
-
-    def work(values):
-        asked.append(values.size)
-        return values.size
-
-    either = spread(work, much=10)(doubled)
-    for size in (0, 9, 10, 1000):
+    either = spread(lambda values: values.size, much=10)(doubled)
+    for size, ran in ((0, either.on_one), (9, either.on_one), (10, either.on_all)):
+        assert either.chosen(np.arange(size)) is ran
         assert either(np.arange(size)).tolist() == list(range(0, 2 * size, 2))
-    assert asked == [0, 9, 10, 1000]
+        assert ran.signatures
+    assert either.on_one is not either.on_all
     assert either.__doc__ == doubled.__doc__
+
+
+def test_a_proof_of_1024_rows_is_much_though_its_strips_are_not():
+    scan = assignment_proof._scan
+    for columns, ran in ((1023, scan.on_one), (1024, scan.on_all)):
+        strip = np.zeros((assignment_proof.STRIP_ROWS, columns), np.int32)
+        assert scan.chosen(strip, np.zeros(columns, np.int64)) is ran
 
 
 FORKS = """

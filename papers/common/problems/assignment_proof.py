@@ -298,7 +298,7 @@ def _scannable(strip: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(strip, dtype=np.int64)
 
 
-@spread(lambda costs, v: costs.size)
+@spread(lambda costs, v: costs.size, much=STRIP_ROWS * 1024)
 def _scan(
     costs: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -237,6 +237,12 @@ def entries_of(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ----------
     graph : sparse array or matrix [rows, columns] in any format
 
+    Returns
+    -------
+    rows, columns : int[entries]
+        In the order of storage, which of DIA, BSR, DOK and LIL is that of ``tocoo()``.
+    values : array[entries]
+
     Raises
     ------
     GraphError
@@ -250,12 +256,13 @@ def entries_of(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         except (ValueError, IndexError) as error:
             raise GraphError(f"a broken {graph.format} matrix: {error}") from error
     indices = check_sparse(graph)
-    if graph.data.size < indices.size:
-        raise GraphError(f"{indices.size} indices have {graph.data.size} values")
-    values = graph.data[: indices.size]
+    values = np.asarray(graph.data)[: indices.size]
+    if values.size < indices.size:
+        raise GraphError(f"{indices.size} indices have {values.size} values")
     if graph.format == "coo":
         return graph.row, indices, values
-    lines = np.repeat(np.arange(graph.indptr.size - 1), np.diff(graph.indptr))
+    counts = np.diff(graph.indptr).astype(np.int64)
+    lines = np.repeat(np.arange(counts.size, dtype=indices.dtype), counts)
     return (lines, indices, values) if graph.format == "csr" else (indices, lines, values)
 
 
@@ -266,6 +273,8 @@ def _is_right_and_small(graph: Any) -> bool:
     """
     lines, across = graph.shape if graph.format == "csr" else graph.shape[::-1]
     if graph.indptr.size != lines + 1 or max(lines, graph.indices.size) > FEW:
+        return False
+    if graph.indices.ndim != 1 or graph.indices.dtype.kind not in "iu":
         return False
     starts, indices = graph.indptr.tolist(), graph.indices.tolist()
     ordered = starts[0] == 0 and starts == sorted(starts) and starts[-1] <= len(indices)

@@ -54,6 +54,9 @@ CHANGES: dict[str, str] = {
 }
 """The change of each step in the one before it."""
 
+NEWER = (f"{BEYOND}, within",)
+"""Steps that recorded runs may be older than; any other one has to be there."""
+
 GRAPHS: dict[str, tuple[tuple[str, int, str], ...]] = {
     "smoke": (("delaunay", 2**8, "n8"),),
     "quick": (("delaunay", 2**12, "n12"), ("skew_graph", 10_000, "d8"), ("path", 1000, "deep")),
@@ -88,8 +91,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return a row a graph and step: time, levels, gain by its change, time left over `beyond`'s.
 
     ``gain`` is the time of the step before over this one's, ``left`` this one's over the last
-    one's; all are medians over the seeds that went the whole way. A step that no
-    graph of a record has is left out: records may be older than steps.
+    one's; all are medians over the seeds that went the whole way. A step of
+    `NEWER` that no graph of a record has is left out.
     """
     rows = measured(summary)
     rows = rows[rows["code"].isin(ON_THE_WAY) & (rows["start"] == EXCLUDED)]
@@ -98,8 +101,9 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     levels = levels[levels["start"] == EXCLUDED].drop_duplicates([*_AT, "code"])
     rows = rows.merge(levels[[*_AT, "code", "levels"]], on=[*_AT, "code"], how="left")
     rows = rows.assign(place=rows["code"].map(ON_THE_WAY.index).astype(int))
-    steps = rows.groupby(["source", "device"])["place"].transform("nunique")
-    whole = rows.groupby(_AT)["place"].transform("nunique") == steps
+    sources = rows.groupby(["source", "device"])["code"]
+    lacking = sources.transform(lambda codes: len(set(NEWER).difference(codes)))
+    whole = rows.groupby(_AT)["place"].transform("nunique") + lacking == len(ON_THE_WAY)
     rows = rows[whole.astype(bool)].sort_values([*_AT, "place"])
     times = rows.groupby(_AT)["time_ms"]
     rows = rows.assign(

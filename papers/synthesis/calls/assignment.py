@@ -254,7 +254,9 @@ def _numbered(number: int) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise type(error)(f"matrix {number}: {error}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        kind = type(error) if type(error).__module__.startswith("papers.") else kind
+        raise kind(f"matrix {number}: {error}") from None
 
 
 def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[Any, ...]]:

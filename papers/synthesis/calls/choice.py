@@ -259,6 +259,11 @@ def _callers_level() -> int:
 def check_name(solver: Any) -> None:
     """Refuse what is no name, before it is looked up.
 
+    Parameters
+    ----------
+    solver : str
+        What a caller has given as one.
+
     Raises
     ------
     ValueError

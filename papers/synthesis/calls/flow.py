@@ -65,14 +65,14 @@ def maximum_flow(
     -------
     papers.lupinska_costscale.flow.calls.MaximumFlow
         ``flow_value`` and ``flow`` (int64[n, n]) as SciPy has them; ``arc_flow`` int64[k], the flow
-        on each stored entry; ``source_side`` bool[n], a minimum cut; ``proof``, of kind ``"none"``
-        if none was asked for.
+        on each stored entry, in the order of ``csgraph.data`` or of ``csgraph.tocoo()``;
+        ``source_side`` bool[n], a minimum cut; ``proof``, of kind ``"none"`` if none was asked for.
 
     Raises
     ------
     papers.common.problems.network.NetworkError
-        A `ValueError`. If `csgraph` is dense or not square, a capacity is negative or not whole,
-        they add up to 2**62 or more, a terminal is no node, or both are one.
+        A `ValueError`. If `csgraph` is dense, broken or not square, a capacity is negative or not
+        whole, they add up to 2**62 or more, a terminal is no node, or both are one.
     ValueError
         For `seconds` that are none, an unknown `solver` or `device`.
     papers.common.model.GivenUpError
@@ -117,8 +117,8 @@ def minimum_cut(
     -------
     papers.lupinska_costscale.flow.calls.MinimumCut
         ``value``; ``source_side`` bool[n], of all minimum cuts the one with the most nodes there;
-        ``arcs`` int64[c], the places in ``csgraph.data`` (LIL, DIA: of ``csgraph.tocoo()``) of the
-        arcs that are cut.
+        ``arcs`` int64[c], the places in ``csgraph.data`` (of ``csgraph.tocoo()`` in formats but
+        CSR, CSC and COO) of the arcs that are cut.
 
     Raises
     ------

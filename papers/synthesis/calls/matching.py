@@ -7,8 +7,9 @@ the blocks of Dulmage and Mendelsohn (`papers.synthesis.calls.blocks`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
@@ -184,9 +185,7 @@ def structural_rank(graph: Any, **options: Any) -> int:
     >>> structural_rank(csr_array([[1, 1, 1], [0, 0, 1], [0, 0, 1]]))
     2
     """
-    from scipy.sparse import issparse
-
-    if issparse(graph) and graph.format not in ("csr", "csc", "coo"):
+    if issparse(graph) and graph.format not in FORMATS:
         from papers.common.problems.graph import bipartite
 
         graph = bipartite(graph).matrix()
@@ -301,8 +300,7 @@ def _in_lines(matrix: Any) -> csr_array:
 def _by_scipy(matrix: Any, perm_type: str, seconds: float | None) -> np.ndarray:
     from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 
-    if seconds is not None:
-        raise ValueError("solver='scipy' takes no seconds: its code cannot be stopped")
+    _refuse_seconds(seconds)
     check_sparse(matrix)
     return scipys(matrix, perm_type)
 
@@ -349,16 +347,24 @@ def _on_host(array: Any) -> np.ndarray:
     return place(array).on_host()
 
 
-def _check_options(
-    *,
-    seconds: float | None = None,
-    device: Machine = "auto",
-    solver: str | None = None,
-    explain: bool = False,
-) -> None:
-    """Refuse what `maximum_bipartite_matching` would, where it is not called."""
-    check_seconds(seconds)
-    choose(Question("matching", "graph", 1), device, solver)
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that `maximum_bipartite_matching` would, where nothing is solved."""
+    unknown = options.keys() - {"seconds", "device", "solver", "explain"}
+    if unknown:
+        raise TypeError(f"{min(unknown)!r} is no option of maximum_bipartite_matching")
+    check_seconds(options.get("seconds"))
+    device, solver = options.get("device", "auto"), options.get("solver")
+    if device not in get_args(Machine):
+        raise ValueError(f"device={device!r} is none of {', '.join(get_args(Machine))}")
+    if solver is not None:
+        choose(Question("matching", "graph", 1), "cpu", solver)
+        if solver == "scipy":
+            _refuse_seconds(options.get("seconds"))
+
+
+def _refuse_seconds(seconds: float | None) -> None:
+    if seconds is not None:
+        raise ValueError("solver='scipy' takes no seconds: its code cannot be stopped")
 
 
 def _matched(graph: Any, matching: Any, options: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -368,7 +374,7 @@ def _matched(graph: Any, matching: Any, options: dict[str, Any]) -> tuple[Any, A
     if matching is None:
         matching = maximum_bipartite_matching(graph, "row", **options)
     else:
-        _check_options(**options)
+        _check_options(options)
     checked = bipartite(_matrix_of(graph)[0])
     column_match = _on_host(matching)
     if column_match.shape != (checked.columns,) or column_match.dtype.kind not in "iu":

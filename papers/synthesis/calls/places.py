@@ -181,7 +181,7 @@ def place(array: Any) -> Placed:
         room, shelved = ROOMS.get(library), library not in LIBRARIES and not stream
         room_in = None if room is None else functools.partial(room, array, stream)
         return Placed(view, "device", back, None, stream, shelved, room_in)
-    given = None if isinstance(array, np.ndarray) else array
+    given = array if isinstance(array, list | tuple) else None
     return Placed(_view_on_host(array), "host", _same, given)
 
 
@@ -191,7 +191,19 @@ def _view_on_host(array: Any) -> np.ndarray:
             return np.from_dlpack(array)
         except (BufferError, TypeError, RuntimeError):  # a type or a layout that NumPy lacks
             pass
-    return np.asarray(array)
+    view = np.asarray(array)
+    if view.dtype.hasobject and hasattr(array, "__array__") and not isinstance(array, np.ndarray):
+        return _numbers_of(view)
+    return view
+
+
+def _numbers_of(objects: np.ndarray) -> np.ndarray:
+    """Return a data frame's objects as numbers, if they are some of a type that NumPy lacks."""
+    try:
+        numbers = np.array(objects.tolist())
+    except (ValueError, TypeError, OverflowError):
+        return objects
+    return numbers if numbers.dtype.kind in "biuf" else objects
 
 
 FIRST_WITH_STREAMS = 3

@@ -84,13 +84,22 @@ def test_a_graph_that_lacks_a_step_is_not_shown():
 
 
 def test_a_record_that_is_older_than_a_step_is_shown_without_it():
-    older = [one for one in CELLS if named(one) != f"{BEYOND}, within"]
+    assert list(waterfall.NEWER) == [f"{BEYOND}, within"]
+    older = [one for one in CELLS if named(one) not in waterfall.NEWER]
     assert 0 < len(older) < len(CELLS)
     found = table("waterfall", summary(older, halving))
     assert found["name"].nunique() == 5
     assert set(ON_THE_WAY) - set(found["code"]) == {f"{BEYOND}, within"}
     behind = found[(found["code"] == BEYOND) & (found["source"] == "this run")]
     assert behind["gain"].tolist() == pytest.approx([4.0] * 5)
+
+
+@pytest.mark.parametrize("missing", [BEYOND, BEST, f"{BEYOND}, grafting"])
+def test_a_way_without_any_other_step_is_not_shown(missing):
+    broken = [one for one in CELLS if named(one) != missing]
+    assert 0 < len(broken) < len(CELLS)
+    found = table("waterfall", summary(broken, halving))
+    assert not (found["source"] == "this run").any()
 
 
 def test_the_goals_fail_where_a_change_costs_and_where_the_way_does_not_pay():

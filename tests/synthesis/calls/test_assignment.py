@@ -564,11 +564,34 @@ def test_lines_that_can_be_sorted_stay_on_one_core_beside_a_gpu(monkeypatch, cap
     assert not calls.question_of(place(cost * 1.0), False, False).has("sortable")
 
 
-def test_a_data_frame_of_another_type_is_scipys():
-    frame = pd.DataFrame([[1, 2], [3, 0]])
-    for kind in ("Int64", object):
-        rows, columns = linear_sum_assignment(frame.astype(kind))
-        assert (rows.tolist(), columns.tolist()) == ([0, 1], [0, 1])
+@pytest.mark.parametrize("kind", ["Int64", object])
+def test_a_data_frame_of_another_type_is_one_of_numbers(kind):
+    """Not SciPy's float64, which rounds: one pair of these is a unit dearer than the other."""
+    large = pd.DataFrame([[2**55 + 1, 2**55], [2**55, 2**55 + 2]]).astype(kind)
+    rows, columns, u, v = linear_sum_assignment(large, return_duals=True)
+    assert (rows.tolist(), columns.tolist()) == ([0, 1], [1, 0])
+    assert u.sum() + v.sum() == 2**56
+    with pytest.raises(ValueError, match="no solver 'nope:x'"):
+        linear_sum_assignment(large, solver="nope:x")
+    with pytest.raises(ValueError, match=r"2\*\*60"):
+        linear_sum_assignment(pd.DataFrame([[2**61, 0], [0, 2**61]]).astype(kind))
+
+
+def test_a_data_frame_that_holds_no_numbers_is_refused_as_scipy_does():
+    for frame in (pd.DataFrame([["a", 1], [2, 3]]), pd.DataFrame([[pd.NA, 1], [2, 3]])):
+        with pytest.raises((TypeError, ValueError)):
+            scipys(frame)
+        with pytest.raises((TypeError, ValueError)):
+            linear_sum_assignment(frame)
+
+
+def test_an_error_of_a_list_that_cannot_be_made_anew_is_told_as_its_kind(monkeypatch):
+    def refuse(matrix):
+        raise UnicodeDecodeError("utf-8", b"", 0, 1, "a reason")
+
+    monkeypatch.setattr(assignment, "refuse_sparse", refuse)
+    with pytest.raises(ValueError, match=r"matrix 0: .*a reason"):
+        linear_sum_assignment([np.eye(3)])
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,9 @@ def test_bad_options_are_named():
         ({"solver": "nope"}, ValueError, "no solver 'nope'"),
         ({"solver": ["scipy"]}, ValueError, "is no name"),
         ({"seconds": -1}, ValueError, "no positive number"),
-        ({"foo": 1}, TypeError, "foo"),
+        ({"foo": 1}, TypeError, "'foo' is no option"),
+        ({"device": "tpu"}, ValueError, "device='tpu' is none"),
+        ({"solver": "scipy", "seconds": 1}, ValueError, "takes no seconds"),
     ],
 )
 @pytest.mark.parametrize("call", [koenig_cover, dulmage_mendelsohn])

@@ -85,6 +85,9 @@ def test_a_sample_says_what_is_nearly_settled():
     for n in (1, 15):
         assert not steps.looks_settled(settled("themselves", n))
     line = np.arange(40.0)
+    nearer = settled("themselves", 40) + 1
+    nearer[1] = 0  # a row that no sample has is the nearest of all columns
+    assert not steps.looks_settled(nearer)
     for other in (np.outer(line, line), np.full((40, 40), 7.0), g.random((40, 40))):
         assert not steps.looks_settled(other)
 

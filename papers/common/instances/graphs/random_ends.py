@@ -50,6 +50,15 @@ def layered_graph(n: int, seed: int = 1, *, degree: float) -> Graph:
         Seed.
     degree : float
         Draws for each column in each of the two layers.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    ValueError
+        If `degree` is negative.
     """
     if degree < 0:
         raise ValueError(f"degree={degree} is negative")
