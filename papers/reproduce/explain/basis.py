@@ -91,7 +91,9 @@ class Basis:
         return [c for c in by_origin(self.experiment.compare, table) if c.origin == self.origin]
 
 
-def of(target: str, run: Path | None = None, card: str | None = None) -> Basis:
+def of(
+    target: str, run: Path | None = None, card: str | None = None, asked: Sequence[str] = ()
+) -> Basis:
     """Return what ``PAPER:EXPERIMENT`` stands on.
 
     Parameters
@@ -101,6 +103,8 @@ def of(target: str, run: Path | None = None, card: str | None = None) -> Basis:
         The folder of a run; without one the paper's records count.
     card : str, optional
         The record of this card; without one that which judges most.
+    asked : sequence of str
+        Words of rows, which have to be there: that is seen before their intervals are made.
 
     Raises
     ------
@@ -118,6 +122,9 @@ def of(target: str, run: Path | None = None, card: str | None = None) -> Basis:
     table = experiment.table(mine, printed)
     found = []
     if experiment.compare is not None:
+        if asked:
+            named = by_origin(experiment.compare, table)
+            rows_named([item for item in named if item.origin == origin], asked)
         found = Evidence(mine).compare(experiment, table, printed)
     mine_alone = [item for item in found if item.origin == origin]
     others = {name: n for name, n in origins.items() if name != origin and n}

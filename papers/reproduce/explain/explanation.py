@@ -95,7 +95,7 @@ def explain(
     UsageError
         For a name that does not exist, or a machine that has not measured the experiment.
     """
-    basis = measured.of(target, run, card)
+    basis = measured.of(target, run, card, asked)
     entry, module = basis.experiment, registry.MODULES[basis.paper]
     rows = measured.rows_named(basis.comparisons, asked) if asked else basis.comparisons
     cells = [] if entry.unavailable else list(entry.cells(basis.plan))
