@@ -145,26 +145,33 @@ def solve(placed: Placed, wishes: Wishes) -> Solved:
 MOST_CHOICES = 256
 """Choices that are remembered; they are forgotten all at once."""
 
-_choices: dict[Any, Choice] = {}
+Look = Callable[[Placed], bool]
+"""A look at a matrix's values that a rule may ask for."""
+
+_choices: dict[Any, tuple[Choice, tuple[Look, ...]]] = {}
 
 
 def _choice(placed: Placed, wishes: Wishes) -> Choice:
-    """The solver of one matrix; remembered where no rule has looked at its values."""
+    """The solver of one matrix; remembered with the looks at its values that have seen nothing.
+
+    Of another matrix that they see nothing in, the rules would ask the same, and answer the same.
+    """
     array, limited = placed.array, wishes.seconds is not None
     key = (
         array.shape, array.dtype, placed.place, wishes.maximize, limited, wishes.solver,
         machines(wishes.device), choose,
     )  # fmt: skip
     known = _choices.get(key)
-    if known is not None:
-        return known
-    looked: list[bool] = []
+    if known is not None and not any(look(placed) for look in known[1]):
+        return known[0]
+    looked: list[Look | None] = []
     question = question_of(placed, wishes.maximize, limited, looked)
     choice = choose(question, wishes.device, wishes.solver)
-    if not looked:
+    looks = tuple(look for look in looked if look is not None)
+    if len(looks) == len(looked):
         if len(_choices) >= MOST_CHOICES:
             _choices.clear()
-        _choices[key] = choice
+        _choices[key] = choice, looks
     return choice
 
 
@@ -192,20 +199,22 @@ def _second_choice(
 
 
 def question_of(
-    placed: Placed, maximize: bool, limited: bool, looked: list[bool] | None = None
+    placed: Placed, maximize: bool, limited: bool, looked: list[Look | None] | None = None
 ) -> Question:
     """State all that the rules ask about a matrix; values are looked at only if a rule asks.
 
-    Each look adds an entry to the list `looked`, if there is one.
+    Each look adds an entry to the list `looked`, if there is one: itself where it sees nothing,
+    None where it does, or measures.
     """
     n, m = placed.array.shape
     kind = _kind_of(placed.array.dtype)
-    seen: list[bool] = [] if looked is None else looked
+    seen: list[Look | None] = [] if looked is None else looked
 
     def after_a_look(look: Callable[[Placed], Any]) -> Callable[[], Any]:
         def asked() -> Any:
-            seen.append(True)
-            return look(placed)
+            answer = look(placed)
+            seen.append(look if answer is False else None)
+            return answer
 
         return asked
 
@@ -231,9 +240,9 @@ _TRAITS = {
 
 
 @functools.cache
-def _looks(kind: str, where: str) -> dict[str, Callable[[Placed], bool]]:
+def _looks(kind: str, where: str) -> dict[str, Look]:
     """The looks at the values that a rule may ask for."""
-    looks: dict[str, Callable[[Placed], bool]] = {}
+    looks: dict[str, Look] = {}
     if kind.endswith("64") and not kind.startswith("float"):
         looks["rounded"] = _is_rounded
     if kind.startswith("int") and where == "host":
@@ -276,7 +285,7 @@ def _is_sortable(placed: Placed) -> bool:
     """Whether rows and columns can be sorted so that the diagonal is the answer."""
     from papers.synthesis.one_core.sortable import is_sortable
 
-    return is_sortable(placed.array)
+    return bool(is_sortable(placed.array))
 
 
 # ------------------------------------------------------------------------------- by whom

@@ -498,7 +498,7 @@ def test_sparse_costs_are_refused_by_name():
         papers.linear_sum_assignment(csr_array(np.eye(3)))
 
 
-def test_a_choice_is_remembered_where_no_rule_looked_at_a_value():
+def test_a_choice_is_remembered_with_the_looks_that_saw_nothing(monkeypatch):
     wishes = calls.Wishes(False, False, None, "cpu", None, False)
     small, rounded = np.ones((5, 5), np.int64), np.full((5, 5), 2**55)
     narrow = place(np.ones((5, 5), np.int32))
@@ -507,6 +507,13 @@ def test_a_choice_is_remembered_where_no_rule_looked_at_a_value():
     assert calls._choice(place(small), wishes).solver == "scipy"
     assert calls._choice(place(rounded), wishes).solver == "lopes2019:cpu_sp"
     assert calls._choice(place(small), wishes).solver == "scipy"
+    with monkeypatch.context() as patch:
+        patch.setattr(calls, "choose", lambda *_: pytest.fail("chosen anew"))
+        key = next(key for key in calls._choices if key[:2] == ((5, 5), np.dtype(np.int64)))
+        calls._choices[*key[:-1], calls.choose] = calls._choices[key]
+        assert calls._choice(place(small), wishes).solver == "scipy"
+        with pytest.raises(pytest.fail.Exception, match="chosen anew"):
+            calls._choice(place(rounded), wishes)
     for other in ({"maximize": True}, {"seconds": 1.0}, {"solver": "synthesis:dense"}):
         wished = replace(wishes, **other)
         question = calls.question_of(narrow, wished.maximize, wished.seconds is not None)
@@ -558,7 +565,7 @@ def test_lines_that_can_be_sorted_stay_on_one_core_beside_a_gpu(monkeypatch, cap
     host = place(cost)
     looked = []
     question = calls.question_of(host, False, False, looked)
-    assert (question.has("sortable"), looked) == (True, [True])
+    assert (question.has("sortable"), looked) == (True, [None])
     there = replace(host, place="device")
     assert not calls.question_of(there, False, False).has("sortable")
     assert not calls.question_of(place(cost * 1.0), False, False).has("sortable")
