@@ -28,7 +28,7 @@ ROOMS = (
     "configurations",
     "cores",
     "deadline",
-    "spread",
+    "parallel",
     "executor",
     "gpu",
     "mpi",

@@ -229,7 +229,8 @@ def run_plan(words, request, ranks=1):
     patch = request.getfixturevalue("monkeypatch")
     patch.setattr(running, "worker_for", lambda choice: Planner(gpu, ranks))
     shown = command("run", *words, "--dry-run")
-    assert re.search(r"^[1-9]\d* cells (on|without) ", shown, re.MULTILINE), shown
+    where = "on A GPU" if gpu else "without a GPU"
+    assert re.search(rf"^[1-9]\d* cells {where}: ", shown, re.MULTILINE), shown
     return shown
 
 

@@ -36,9 +36,9 @@ import numpy as np
 from numba import prange
 
 from papers.common.model import Assignment, Proof
+from papers.common.parallel import parallel
 from papers.common.problems.assignment import INTEGER_LIMIT, total_cost
 from papers.common.problems.duals import EPS, sum_to_nearest, sum_upward, violations
-from papers.common.spread import spread
 
 STRIP_ROWS = 256
 FLOAT_TOLERANCE = 1e-10
@@ -298,7 +298,7 @@ def _scannable(strip: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(strip, dtype=np.int64)
 
 
-@spread(lambda costs, v: costs.size, much=STRIP_ROWS * 1024)
+@parallel(lambda costs, v: costs.size, much=STRIP_ROWS * 1024)
 def _scan(
     costs: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

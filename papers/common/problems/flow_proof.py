@@ -18,9 +18,9 @@ import numpy as np
 from numba import prange
 
 from papers.common.model import Flow, Proof
+from papers.common.parallel import parallel
 from papers.common.problems.assignment_proof import Refuted
 from papers.common.problems.network import STEP, Grid, Network, NetworkError
-from papers.common.spread import spread
 
 _LIMIT = 2**62
 """Above all capacities."""
@@ -117,7 +117,7 @@ def _check_conservation(out: np.ndarray) -> None:
 # proof.
 
 
-@spread(lambda first, head, capacity, left, side: head.size)
+@parallel(lambda first, head, capacity, left, side: head.size)
 def _weigh(first, head, capacity, left, side):
     """Net flow out of each node, and the capacity of its arcs from one side to the other."""
     nodes = first.size - 1
@@ -167,7 +167,7 @@ def _check_bounds(bad: np.ndarray, what: str) -> None:
         raise Refuted(f"{what} of pixel {pixel} is out of its bounds")
 
 
-@spread(lambda source, *others: source.size)
+@parallel(lambda source, *others: source.size)
 def _terminals(source, sink, source_left, sink_left, side):
     """Return for each row its first invalid pixel, the arriving units, the cut, the net flow."""
     height, width = side.shape
@@ -188,7 +188,7 @@ def _terminals(source, sink, source_left, sink_left, side):
     return bad, values, crossing, out
 
 
-@spread(lambda arcs, *others: arcs.size)
+@parallel(lambda arcs, *others: arcs.size)
 def _direction(arcs, arcs_back, left, left_back, side, down, right, out):
     """Return for each row its first invalid pixel and the cut's capacity; add net flow to `out`."""
     height, width = side.shape

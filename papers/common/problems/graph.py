@@ -182,16 +182,22 @@ def _of_sparse(graph: Any) -> Any:
         indices = check_sparse(graph)
         make = csr_array if graph.format == "csr" else csc_array
         return make((np.ones(indices.size, np.int8), indices, graph.indptr), shape=graph.shape)
+    other = _in_coordinates(graph)
+    if graph.format in FILLED:
+        other.eliminate_zeros()
+    return coo_array((np.ones(other.row.size, np.int8), (other.row, other.col)), shape=other.shape)
+
+
+def _in_coordinates(graph: Any) -> Any:
+    """Return a matrix of any format but CSR and CSC as COO, its indices checked."""
     if graph.format == "lil":
         _check_lists(graph)
     try:
         other = graph.tocoo()
-        if graph.format in FILLED:
-            other.eliminate_zeros()
     except (ValueError, IndexError) as error:
         raise GraphError(f"a broken {graph.format} matrix: {error}") from error
     check_sparse(other)
-    return coo_array((np.ones(other.row.size, np.int8), (other.row, other.col)), shape=other.shape)
+    return other
 
 
 def check_sparse(graph: Any) -> np.ndarray:
@@ -248,14 +254,11 @@ def entries_of(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     GraphError
         As from `bipartite`, or if there are more indices than values.
     """
-    if graph.format == "lil":
-        _check_lists(graph)
-    if graph.format not in ("csr", "csc", "coo"):
-        try:
-            graph = graph.tocoo()
-        except (ValueError, IndexError) as error:
-            raise GraphError(f"a broken {graph.format} matrix: {error}") from error
-    indices = check_sparse(graph)
+    if graph.format in ("csr", "csc"):
+        indices = check_sparse(graph)
+    else:
+        graph = _in_coordinates(graph)
+        indices = graph.col
     values = np.asarray(graph.data)[: indices.size]
     if values.size < indices.size:
         raise GraphError(f"{indices.size} indices have {values.size} values")

@@ -17,9 +17,9 @@ import numpy as np
 from numba import njit, prange
 
 from papers.common.model import Matching, Proof
+from papers.common.parallel import parallel
 from papers.common.problems.assignment_proof import Refuted
 from papers.common.problems.graph import Graph, bipartite
-from papers.common.spread import spread
 
 
 def matching(graph: Any, answer: Matching) -> Proof:
@@ -123,7 +123,7 @@ def check_cover(graph: Graph, row_in: np.ndarray, column_in: np.ndarray, cardina
 # in a loop inside a prange, and a lost finding would be a false proof.
 
 
-@spread(lambda cxadj, cadj, column_match: cadj.size)
+@parallel(lambda cxadj, cadj, column_match: cadj.size)
 def _strangers(cxadj, cadj, column_match):
     """Return for each column whether its match is no neighbour of it."""
     strange = np.empty(column_match.size, np.bool_)
@@ -175,7 +175,7 @@ def _reach(cxadj, cadj, row_match, column_match):
     return row_reached, column_reached, np.int32(-1)
 
 
-@spread(lambda cxadj, cadj, row_in, column_in: cadj.size)
+@parallel(lambda cxadj, cadj, row_in, column_in: cadj.size)
 def _uncovered(cxadj, cadj, row_in, column_in):
     """Return for each column whether one of its edges has no end in the cover."""
     left_out = np.empty(column_in.size, np.bool_)

@@ -95,7 +95,7 @@ FEW = 2**19
 
 
 def default_threads(rows: int, columns: int) -> int:
-    """Return the threads of a block on a GPU: few, which meet sooner, unless graphs are large.
+    """Return the threads of a block on a GPU: few, unless the graph is large.
 
     ``evidence/frontiers.csv`` has the times that this rule was chosen from.
     """

@@ -91,8 +91,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return a row a graph and step: time, levels, gain by its change, time left over `beyond`'s.
 
     ``gain`` is the time of the step before over this one's, ``left`` this one's over the last
-    one's; all are medians over the seeds that went the whole way. A step of
-    `NEWER` that no graph of a record has is left out.
+    one's; all are medians over the seeds that went the whole way. A step of `NEWER`
+    that no graph of a record has is left out.
     """
     rows = measured(summary)
     rows = rows[rows["code"].isin(ON_THE_WAY) & (rows["start"] == EXCLUDED)]

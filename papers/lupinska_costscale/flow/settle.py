@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit, prange
 
 from papers.common.model import Flow
+from papers.common.parallel import parallel
 from papers.common.problems.network import Grid, Network, image_of
-from papers.common.spread import spread
 from papers.lupinska_costscale.flow.residuals import (
     Split,
     arc,
@@ -109,7 +109,7 @@ def side_in_form(instance: Network | Grid, behind: np.ndarray) -> np.ndarray:
     return behind
 
 
-@spread(lambda arcs, whole, left, excess: left.size)
+@parallel(lambda arcs, whole, left, excess: left.size)
 def _add_net(arcs, whole, left, excess):
     """Subtract what goes out along the arcs; what comes in is a negative part of it."""
     for x in prange(arcs.nodes):
@@ -120,7 +120,7 @@ def _add_net(arcs, whole, left, excess):
         excess[x] -= out
 
 
-@spread(lambda source, source_left, excess: excess.size)
+@parallel(lambda source, source_left, excess: excess.size)
 def _straight_back(source, source_left, excess):
     """Return to the source what it sent to the very node where it is stranded."""
     for x in prange(excess.size):

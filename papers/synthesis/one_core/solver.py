@@ -244,7 +244,8 @@ def _is_tight(state: State, top: Any) -> bool:
 def _is_proved(state: State) -> bool:
     """Whether the duals of floats prove the answer, whatever was rounded on the way to them.
 
-    By sums, or where their bound does not suffice by the proof, which looks at all costs.
+    By sums; or since no row has a smaller cost than its own, with the duals that say so; or, where
+    neither suffices, by the proof, which looks at all costs beside both duals.
     """
     costs, u, v = state.costs, state.u, state.v
     n, m = costs.shape
@@ -257,7 +258,7 @@ def _is_proved(state: State) -> bool:
     if gap <= assignment_proof.FLOAT_TOLERANCE * np.abs(chosen).sum():
         return True
     if np.array_equal(chosen, costs.matrix.min(axis=1)):
-        u[:], v[:] = chosen, 0  # these prove it without a rounded sum, also an optimum of 0
+        u[:], v[:] = chosen, 0
         return True
     assert costs.cost is not None  # on this side costs are the caller's
     answer = finish(costs, state.column, u, v, {})

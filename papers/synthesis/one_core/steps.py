@@ -62,10 +62,10 @@ def column_minima(matrix, v, top):
 
 @njit(**JIT)
 def looks_settled(matrix):
-    """Whether sampled rows and columns of a square matrix are each other's nearest, each another's.
+    """Whether each sampled row of a square matrix and its nearest column have nobody nearer.
 
-    Then most rows take the column that they keep in one turn, as in distances of points to
-    themselves or to points that have hardly moved.
+    No two of the rows may share a column. Then most rows keep the first column that they take, as
+    in distances of points to themselves or to points that have hardly moved.
 
     Returns
     -------

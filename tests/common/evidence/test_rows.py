@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from papers.common.evidence import rows
-from papers.synthesis.evidence.measured.rows import in_page_order
 
 RUNS = pd.DataFrame(
     {"n": [8, 8, 4, 4], "costs": ["10n", "10n", "n", "0.1n"], "way": ["a", "b", "a", "a"],
@@ -19,8 +18,6 @@ def test_ways_stand_beside_each_other_in_the_order_of_the_file():
         ["n", "costs", "a", "b"],
         ["8", "10n", "1.2", "2.5"], ["4", "n", "3.0", ""], ["4", "0.1n", "4.0", ""],
     ]  # fmt: skip
-    ordered = rows.rows(in_page_order(found), columns[:2])
-    assert ordered[1:] == [["4", "0.1n"], ["4", "n"], ["8", "10n"]]
 
 
 def test_two_values_of_one_cell_are_refused():

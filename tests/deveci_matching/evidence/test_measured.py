@@ -20,6 +20,11 @@ def mean_of(values):
     return float(np.exp(np.log(values).mean()))
 
 
+def commit_of(code):
+    (commit,) = set(FILE.loc[FILE["code"] == code, "commit"])
+    return commit
+
+
 def page(paper, name="RESULTS.md"):
     return " ".join((PAPERS / paper / name).read_text(encoding="utf-8").split())
 
@@ -36,6 +41,9 @@ def test_the_table_stands_on_the_page_once_and_is_whole():
 def test_both_codes_ran_on_one_card_in_turns_and_found_one_cardinality():
     assert FILE.groupby(["device", "commit", "code", "threads", "turn"]).ngroups == 6
     assert FILE["device"].nunique() == 1
+    assert f"before, {commit_of('before')} with 512 threads; now, {commit_of('now')}." in page(
+        "deveci_matching"
+    )
     assert (FILE.groupby(["graph", "ordering"])["cardinality"].nunique() == 1).all()
     assert (FILE.groupby(["graph", "ordering"]).size() == 6).all()
 

@@ -18,6 +18,7 @@ from papers.reproduce import running
 from papers.reproduce.measure import worker
 from papers.reproduce.measure.outcome import Outcome
 from papers.reproduce.plan import cells as plan
+from papers.reproduce.plan.estimate import Estimator
 from papers.reproduce.registry import UsageError
 from papers.reproduce.run import code, measurements, runner
 from papers.reproduce.run.folder import Journal
@@ -187,6 +188,15 @@ def test_dry_run_measures_nothing(reproduce, tmp_path, monkeypatch):
     assert "6 cells" in result.out
     assert "unknown" in result.out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_says_what_takes_under_a_second(reproduce, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "worker_for", lambda choice: Spoiling())
+    for seconds, told in ((0.4, "< 1 s"), (0.6, "1 s"), (3.0, "3 s")):
+        monkeypatch.setattr(Estimator, "seconds", lambda *given, seconds=seconds: seconds)
+        lines = reproduce("run", "toy:table1", "--dry-run").out.splitlines()
+        assert [line.endswith(f"  {told}") for line in lines].count(True) == 6, lines
 
 
 # ------------------------------------------------------------------------------ kills

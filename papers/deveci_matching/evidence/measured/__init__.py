@@ -30,8 +30,7 @@ def frontiers_shared() -> pd.DataFrame:
         ``graph``, ``ordering``, ``rows``, ``columns``; ``before`` and the times at 256 and 512
         threads a block, ``at_256`` and ``at_512``, ms; ``now``, the one that is the default;
         ``over_before``; ``barriers_before`` and ``barriers`` of the grid; ``ecl_mm``, ms, and
-        ``over_ecl_mm``,
-        where that code was timed on this graph and card.
+        ``over_ecl_mm``, where that code was timed on this graph and card.
     """
     found = pd.read_csv(_PAPER / "evidence/frontiers.csv")
     codes = found["code"].where(found["code"] == "before", "at_" + found["threads"].astype(str))

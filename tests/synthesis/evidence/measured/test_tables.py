@@ -4,11 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import papers
 from papers.reproduce.report import readme
 from papers.synthesis.evidence.measured import TABLES
+from papers.synthesis.evidence.measured.rows import in_page_order
 
 HOME = Path(papers.__file__).parent / "synthesis"
 PAGES = [(HOME / name).read_text(encoding="utf-8") for name in ("STEPS.md", "RESULTS.md")]
@@ -34,3 +36,10 @@ def test_neither_the_tables_nor_the_command_load_numba():
         "sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+def test_rows_are_sorted_by_order_and_range():
+    drawn = pd.DataFrame({"n": [8, 4, 4], "costs": ["10n", "n", "0.1n"]})
+    ordered = in_page_order(drawn)
+    assert ordered.to_numpy().tolist() == [[4, "0.1n"], [4, "n"], [8, "10n"]]
+    assert list(ordered) == list(drawn)

@@ -108,3 +108,8 @@ def test_what_is_nearly_settled_takes_less_than_scipy_s_time_from_300_on():
     assert large["over"].max() < 1 < found.loc[found["n"] == 144, "over"].min()
     sorted_before = large[large["costs"].str.startswith("line")]
     assert (sorted_before["before"] / sorted_before["scipy"]).min() > 9
+    file = pd.read_csv(HOME / "evidence/one_core_settled.csv")
+    told = {code: set(rows["commit"]) for code, rows in file.groupby("code")}
+    (before,), (now,) = told["before"], told["now"]
+    page = " ".join((HOME / "RESULTS.md").read_text(encoding="utf-8").split())
+    assert f"before ({before}) and now ({now}) by turns" in page

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba import prange
 
+from papers.common.parallel import parallel
 from papers.common.problems import assignment_proof
-from papers.common.spread import spread
 
 
 def doubled(values):
@@ -21,7 +21,7 @@ def doubled(values):
 
 
 def test_both_ways_give_the_same_and_the_work_decides():
-    either = spread(lambda values: values.size, much=10)(doubled)
+    either = parallel(lambda values: values.size, much=10)(doubled)
     for size, ran in ((0, either.on_one), (9, either.on_one), (10, either.on_all)):
         assert either.chosen(np.arange(size)) is ran
         assert either(np.arange(size)).tolist() == list(range(0, 2 * size, 2))

@@ -18,7 +18,7 @@ MUCH = 1 << 20
 """So many numbers to be read are much work: about a millisecond of one core."""
 
 
-def spread(work: Callable[..., int], much: int = MUCH) -> Callable[[Any], Any]:
+def parallel(work: Callable[..., int], much: int = MUCH) -> Callable[[Any], Any]:
     """Compile a function with a `prange` twice: for all cores, and for the one that calls it.
 
     Parameters
