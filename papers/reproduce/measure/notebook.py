@@ -23,6 +23,9 @@ CLOCKS = (*ON_STATE, "end_to_end")
 LIMITS = {"seconds", "operations", "work_limit"}
 """Options with which a cell limits its solver."""
 
+FIRST_IS_COLD = "the first repetition is cold"
+"""The remark of a cell whose first run is long and stands as a repetition."""
+
 SHORT_S = 0.1
 """Seconds of a run below which another cell's turn cools a cell down: its caches are lost, and a
 GPU's clock falls within some milliseconds. A run before the timed one then warms it up again."""
@@ -175,8 +178,17 @@ class Notebook:
         self._enter(*found)
         self._pages[clock].values.append((clock, 0, COLD, 1))
         self._pages[clock].spent_s += time.monotonic() - start
-        self._remarks["the first repetition is cold"] = None
+        self._remarks[FIRST_IS_COLD] = None
         return True
+
+    def _first_has_compiled(self, page: _Page) -> bool:
+        """Whether the second run is short, so that the long first one was no repetition.
+
+        A call chooses its code by the instance: what it ran before need not be what it runs now.
+        """
+        if len(page.answers) != 1 or FIRST_IS_COLD not in self._remarks:
+            return False
+        return bool(self._clockwork.share((self._last_s or 0.0) < self._pace.long_s))
 
     def _must_warm_up(self, was_interrupted: bool) -> bool:
         """Whether an uncounted run comes before the one whose turn it is; collective on ranks."""
@@ -227,6 +239,10 @@ class Notebook:
     def _enter(self, times: Times, answer: Answer) -> None:
         """Write a repetition down and have its answer proved."""
         page = self._pages[self.clock]
+        if self._first_has_compiled(page):
+            page.values.clear()
+            page.answers.clear()
+            del self._remarks[FIRST_IS_COLD]
         repeat = len(page.answers)
         page.values += [(self.clock, repeat, metric, value) for metric, value in times.items()]
         page.prover.hear(answer)

@@ -120,6 +120,17 @@ def test_every_cell_is_warmed_up_on_its_own_state(clock):
     assert [what for _, what in log].count("run") == 12
 
 
+def test_a_long_first_run_does_not_stand_if_the_next_one_is_short(clock):
+    """A call that compiled another code before: its first run here compiles within the clock."""
+    laboratory = Laboratory()
+    go(Rival(clock, [], run_s=0.1), a_cell(n=9), laboratory)  # compiles something else
+    outcome = go(Rival(clock, [], run_s=0.5, cold_s=12.0), a_cell(), laboratory)
+    assert times(outcome) == pytest.approx([0.5] * 5)
+    assert [repeat for _, repeat, metric, _ in outcome.values if metric == "time_ms"] == [*range(5)]
+    assert not is_cold(outcome)
+    assert "cold" not in outcome.reason
+
+
 @pytest.mark.parametrize(
     ("run_s", "count", "cold"),
     [(9.9, 5, False), (10.0, 4, True), (25.0, 2, True), (400.0, 1, True)],

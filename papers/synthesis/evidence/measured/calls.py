@@ -116,7 +116,7 @@ def first_call() -> Rows:
     of = found.groupby(key)["seconds"].agg(["median", "min", "max"])
     body = []
     for call, words in FIRST_CALLS.items():
-        for code in dict.fromkeys(found["code"]):
+        for code in dict.fromkeys(found.loc[found["call"] == call, "code"]):
             compiled = of.loc[("compiled", ORDERS[0], call, code), "median"]
             cells = [words, code, f"{compiled:.1f}"]
             for order in ORDERS:
