@@ -150,7 +150,11 @@ class Notebook:
                 if not is_warm and self._must_warm_up(was_interrupted):
                     self._once(clock)
                 start = time.monotonic()
-                self._enter(*self._once(clock))
+                found = self._once(clock)
+                if self._first_has_compiled(clock):
+                    self._take_back(clock)
+                    found = self._once(clock)  # The run before has warmed it up.
+                self._enter(*found)
                 self._pages[clock].spent_s += time.monotonic() - start
         finally:
             if not self.holds:
@@ -181,14 +185,23 @@ class Notebook:
         self._remarks[FIRST_IS_COLD] = None
         return True
 
-    def _first_has_compiled(self, page: _Page) -> bool:
+    def _first_has_compiled(self, clock: str) -> bool:
         """Whether the second run is short, so that the long first one was no repetition.
 
         A call chooses its code by the instance: what it ran before need not be what it runs now.
         """
-        if len(page.answers) != 1 or FIRST_IS_COLD not in self._remarks:
+        page = self._pages[clock]
+        if len(page.answers) != 1 or all(metric != COLD for _, _, metric, _ in page.values):
             return False
         return bool(self._clockwork.share((self._last_s or 0.0) < self._pace.long_s))
+
+    def _take_back(self, clock: str) -> None:
+        """Forget a clock's only repetition, and that it was cold."""
+        page = self._pages[clock]
+        page.values.clear()
+        page.answers.clear()
+        page.spent_s = 0.0
+        del self._remarks[FIRST_IS_COLD]
 
     def _must_warm_up(self, was_interrupted: bool) -> bool:
         """Whether an uncounted run comes before the one whose turn it is; collective on ranks."""
@@ -239,10 +252,6 @@ class Notebook:
     def _enter(self, times: Times, answer: Answer) -> None:
         """Write a repetition down and have its answer proved."""
         page = self._pages[self.clock]
-        if self._first_has_compiled(page):
-            page.values.clear()
-            page.answers.clear()
-            del self._remarks[FIRST_IS_COLD]
         repeat = len(page.answers)
         page.values += [(self.clock, repeat, metric, value) for metric, value in times.items()]
         page.prover.hear(answer)

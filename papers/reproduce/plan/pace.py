@@ -9,8 +9,8 @@ The rules
 - A longer one keeps its first run as the first repetition, because a second one would cost as much
   as it says. Its rows say so: the metric `COLD`, and the sentence in ``reason``. It is repeated
   as often, but no repetition begins when `Pace.budget_s` is over, for each of its clocks.
-- A run that compiles is never kept: neither the first one in a process, nor a long one whose
-  successor is short.
+- A run that compiles is not kept: neither the first one in a process, nor a long one if the next
+  turns out to be short. Where the budget allows no next one, it cannot be told.
 - Kernels in the CPU executor run `Pace.in_executor` times, without a warm-up: nothing is compiled
   there, and the time is that of an interpreter.
 - Each random instance is measured with every seed of the plan. Where a cell with the first seed

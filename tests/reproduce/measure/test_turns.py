@@ -131,6 +131,46 @@ def test_a_long_first_run_does_not_stand_if_the_next_one_is_short(clock):
     assert "cold" not in outcome.reason
 
 
+def test_what_takes_the_place_of_a_long_first_run_is_warm(clock):
+    """A rival's turn in between cools the cell down by 20 ms; no repetition has them."""
+    log, laboratory = [], Laboratory()
+    first, second = (Rival(clock, log, name=name, run_s=0.01, cold_s=0.02) for name in "xy")
+    for one in (first, second):
+        go(one, a_cell(one.name, n=9), laboratory)
+    compiles = iter([12.0])
+    plain = first.run
+
+    def run(state, trace=None):
+        clock.now += next(compiles, 0.0)
+        plain(state, trace)
+
+    first.run = run
+    group = [(one.solver(), a_cell(one.name)) for one in (first, second)]
+    outcomes = measure_together(group, laboratory, PAPER, lambda place, text: None)
+    for outcome in outcomes:
+        assert times(outcome) == pytest.approx([0.01] * 5)
+        assert not is_cold(outcome)
+
+
+def test_a_cold_first_run_stands_beside_another_clock_of_short_ones(clock):
+    """Runs of ten seconds: the first is cold. From host to host it is short, and all of it stays."""
+    laboratory = Laboratory()
+    go(Rival(clock, [], run_s=0.1), a_cell(n=9), laboratory)  # compiles
+    rival = Rival(clock, [], run_s=10.0, other_s=0.1)
+    plain, runs = rival.run, iter(range(100))
+
+    def run(state, trace=None):
+        rival.run_s = 10.0 if next(runs) < 5 else 9.0
+        plain(state, trace)
+
+    rival.run = run
+    outcome = go(rival, a_cell("x", "run", "end_to_end"), laboratory)
+    assert times(outcome) == pytest.approx([10.0] * 5)
+    assert len(times(outcome, "end_to_end")) == 5
+    assert is_cold(outcome)
+    assert "the first repetition is cold" in outcome.reason
+
+
 @pytest.mark.parametrize(
     ("run_s", "count", "cold"),
     [(9.9, 5, False), (10.0, 4, True), (25.0, 2, True), (400.0, 1, True)],

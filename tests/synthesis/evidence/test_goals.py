@@ -22,10 +22,10 @@ CROSSED = {
     "ms end to end, 10000 of 30 a side, range 10n":
         "(goal 20, which the interval of range 10n crosses).",
     "microseconds that linear_sum_assignment(cost, solver='scipy') adds to synthesis:scipy, run, "
-    "n=64": "as long as the others: by it the interval crosses the goal.",
+    "n=64": "as long as the others of that range: by it the interval crosses the goal.",
     "the call over SciPy's, worst of real matrices, original":
         "(goal 2, which that one's interval, `rgg_n_2_15_s0`'s, meets; the interval of all of them "
-        "crosses it by one repetition,",
+        "crosses it by two repetitions,",
 }  # fmt: skip
 """Goals that lie within the interval, and the words that say so."""
 

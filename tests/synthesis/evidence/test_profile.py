@@ -92,8 +92,8 @@ def test_the_page_says_how_far_apart_runs_of_100000_are():
     runs = runs[runs["solver"] == "synthesis:dense"]
     span = runs.groupby("label")["value"].agg(["min", "max", "size"])
     assert (span["size"] == 5).all()
-    assert (span["max"] < 1.4 * span["min"]).all()
-    assert "In the record no two of five runs differ by more than two fifths." in PAGE
+    assert (span["max"] < 7 / 6 * span["min"]).all()
+    assert "In the record no two of five runs differ by more than a sixth." in PAGE
     tried = rows.read("near_large")
     tried = tried[(tried["n"] == 100_000) & (tried["costs"] == "n") & (tried["near"] == 48)]
     assert tried["dense_ms"].max() > 3 * tried["dense_ms"].min()
@@ -716,7 +716,12 @@ def test_the_page_says_what_others_programs_took_when_they_were_timed_again():
     missed = sorted(of for of in then if of < 3)
     assert len(missed) == 5
     assert missed[0] > 0.9 * 3
-    assert "would miss the goal of three, by a tenth at most." in PAGE
+    sides = {at[1] for at, of in zip(triton.index, then, strict=True) if of < 3}
+    assert (min(sides), max(sides)) == (32, 100)
+    said = (
+        "Beside those times the medians of five batches, of 32 to 100 a side, would be below three"
+    )
+    assert f"{said}, by a tenth at most." in PAGE
 
 
 def test_the_page_says_which_repetitions_widen_two_intervals():
@@ -725,13 +730,23 @@ def test_the_page_says_which_repetitions_widen_two_intervals():
     small = runs[(runs["solver"] == "synthesis:call_scipy") & (runs["n"] == 64)]
     others = small["value"].drop(first := small["value"].idxmax())
     assert 3.8 < small.loc[first, "value"] / small[small["label"] == "n"]["value"].median() < 4.2
-    assert small.loc[first, "repeat"] == 0
+    assert small.loc[first, ["label", "seed", "repeat"]].tolist() == ["n", 1, 0]
     assert others.max() < 0.25
-    assert "the first of all its repetitions took about four times as long as the others" in PAGE
+    assert "but the first repetition in range n, seed 1, took about four times as long" in PAGE
+    at = ["label", "permuted"]
+    graphs = runs[(runs["family"] == "matrix") & (runs["scope"] == "run")]
+    scipys = graphs[graphs["solver"] == "deveci_matching:scipy"].groupby(at)["value"].median()
+    called = graphs[graphs["solver"] == "synthesis:call_matching"]
+    over = called.join(scipys.rename("scipy_ms"), on=at)
+    late = over[over["value"] > 2 * over["scipy_ms"]]
+    assert sorted(late["label"]) == ["Hamrle1", "wiki-Vote"]
+    assert not late["permuted"].any()
+    assert (late["repeat"] == 0).all()
+    assert "both the first ones of graphs in their own order: on `Hamrle1`, of 32 rows" in PAGE
     wiki = runs[(runs["solver"] == "synthesis:call_matching") & (runs["label"] == "wiki-Vote")]
     wiki = wiki[~wiki["permuted"]].set_index("repeat")["value"]
     assert 11_500 < wiki[0] < 12_000
     warm = wiki.drop(0)
     assert warm.max() / warm.min() < 1.4
-    assert "in its own order took nearly twelve seconds" in PAGE
-    assert "The other repetitions agree within two fifths." in PAGE
+    assert "and on `wiki-Vote`, which took nearly twelve seconds." in PAGE
+    assert "Its other repetitions agree within two fifths." in PAGE

@@ -385,6 +385,7 @@ def ablation() -> Rows:
     return rows(
         read("ablation"),
         [
+            ("commit", "code", ""),
             ("family", "family", ""),
             ("costs", "costs", ""),
             ("n", "n", ""),
