@@ -153,7 +153,7 @@ def test_what_takes_the_place_of_a_long_first_run_is_warm(clock):
 
 
 def test_a_cold_first_run_stands_beside_another_clock_of_short_ones(clock):
-    """Runs of ten seconds: the first is cold. From host to host it is short, and all of it stays."""
+    """The first run of ten seconds is cold; those from host to host are short, and all stay."""
     laboratory = Laboratory()
     go(Rival(clock, [], run_s=0.1), a_cell(n=9), laboratory)  # compiles
     rival = Rival(clock, [], run_s=10.0, other_s=0.1)
