@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 
+@functools.cache
 def largest(dtype: np.dtype) -> Any:
     """Largest value of a type, as a scalar of that type; infinity for floats."""
     return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
 
 
+@functools.cache
 def smallest(dtype: np.dtype) -> Any:
     """Smallest value of a type, as a scalar of that type; minus infinity for floats."""
     return dtype.type(-np.inf if dtype.kind == "f" else np.iinfo(dtype).min)

@@ -254,7 +254,7 @@ def finish(
 def total_cost(chosen: np.ndarray) -> int | float:
     """Sum of the assigned entries: exact (a Python int) for integers, correctly rounded else."""
     if chosen.dtype.kind in "iub":
-        return sum(int(value) for value in chosen)
+        return sum(chosen.tolist())
     return math.fsum(chosen.tolist())
 
 

@@ -127,8 +127,6 @@ def prepare(cost: Any, maximize: bool = False, dtype: Any = None) -> Costs:
         loose = 0
     turned = array.shape[0] > array.shape[1]
     matrix = np.ascontiguousarray(matrix.T if turned else matrix)
-    if matrix.dtype.kind == "f" and matrix.size and np.isposinf(matrix.min(axis=1)).any():
-        raise ValueError(INFEASIBLE)
     shape = (int(matrix.shape[0]), int(matrix.shape[1]))
     return Costs(matrix, shape, array, turned, shift, maximize, loose, spread)
 
@@ -213,10 +211,14 @@ def _floats(array: np.ndarray, maximize: bool, dtype: Any) -> tuple[np.ndarray, 
         wrong = np.isposinf if maximize else np.isneginf
         check_floats(bool(np.isnan(array).any()), bool(wrong(array).any()))
         if not finite.any():
+            if array.size:
+                raise ValueError(INFEASIBLE)
             return -array if maximize else array, 0.0, 0.0
         low, high = float(array[finite].min()), float(array[finite].max())
         sizes = np.where(finite, np.abs(array), np.inf).min(axis=axis)
     slack = loose_slack(low, high, sizes, max(array.shape))
+    if not np.isfinite(sizes).all():
+        raise ValueError(INFEASIBLE)
     return -array if maximize else array, 0.0, slack
 
 
@@ -275,7 +277,9 @@ def loose_slack(low: float, high: float, sizes: np.ndarray, longer: int) -> floa
 
 
 def _working_type(dtype: Any, narrowest: str) -> np.dtype:
-    work = np.dtype(narrowest if dtype is None else dtype)
+    if dtype is None:
+        return np.dtype(narrowest)
+    work = np.dtype(dtype)
     if work.name not in DTYPES:
         raise ValueError(f"dtype {work} is not offered; choose one of {', '.join(DTYPES)}")
     if work.kind == "f" and narrowest != "float64":

@@ -209,8 +209,9 @@ def _end(state: State, free: np.ndarray, left: int, deadline: Deadline) -> bool:
     costs, counts = state.costs, state.counters
     n, m = costs.shape
     matrix, v, column, row = costs.matrix, state.v, state.column, state.row
+    whole = costs.dual.kind == "i"
     top = largest(costs.dual)
-    away = top if costs.dual.kind == "f" else costs.dual.type(AWAY)
+    away = costs.dual.type(AWAY) if whole else top
     share = max(1, LOOKED_AT // max(1, costs.size))
     for counts["repairs"] in range((REPAIRS if n == m else 0) + 1):
         for begin in range(0, left, share):
@@ -221,7 +222,7 @@ def _end(state: State, free: np.ndarray, left: int, deadline: Deadline) -> bool:
                 raise ValueError(INFEASIBLE)
             counts["scans"] += scans
         if _is_tight(state, top):
-            return costs.dual.kind == "i" or _is_proved(state)
+            return whole or _is_proved(state)
         left = steps.keep_tight(matrix, v, state.u, column, row, free, costs.loose, top)
     return False
 

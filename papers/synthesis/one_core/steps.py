@@ -230,7 +230,10 @@ def slack_of(matrix, v, u, column, top):
     """
     slack, total = v[0] - v[0], v[0] - v[0]
     for i in range(u.size):
-        u[i], _, _ = nearest(matrix[i], v, top)
+        line, first = matrix[i], ordered(top)
+        for j in range(v.size):
+            first = min(first, ordered(line[j] - v[j]))
+        u[i] = number_of(first, top)
         slack += matrix[i, column[i]] - v[column[i]] - u[i]
         total += matrix[i, column[i]]
     return slack, total
