@@ -150,7 +150,7 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("assignment", "rectangle", 3000, "int32"), "synthesis:dense"),
         (Question("assignment", "rectangle", 199, "float64"), "synthesis:one_core"),
         (Question("assignment", "rectangle", 99, "float64"), "scipy"),
-        (Question("assignment", "square", 127, "float64"), "scipy"),
+        (Question("assignment", "square", 111, "float64"), "scipy"),
         (
             Question("assignment", "square", 127, traits=frozenset({"limited"})),
             "synthesis:one_core",

@@ -1,13 +1,15 @@
 """Calls by `synthesis:one_core` and by SciPy on small squares: ``one_core_small.csv``.
 
 ``python -m papers.synthesis.evidence.programs.one_core_small OUT.csv [REPEATS]`` measures anew:
-whole calls, from the caller's matrix to the pairs, medians in microseconds; of lapx's `lapjv`, where
+whole calls, from the caller's matrix to the pairs, medians in microseconds; of lapx's `lapjv`, if
 it is installed, its own call. From these the table of choices has the orders from which one core
-gets a square. The rows are of the code that measures, which the column ``code`` names.
+gets a square. The rows are of the code that measures, which the column ``code`` names. The file has
+two turns of two codes, one after the other on one core.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -56,11 +58,12 @@ def rows(instances: Sequence[Instance], repeats: int) -> Iterator[dict[str, Any]
         cost: Any = draw(each)
         if cost.dtype.kind == "i":
             cost = cost.astype(np.int64)  # as NumPy makes whole numbers
-        found, taken = {}, {}
+        found: dict[str, float] = {}
+        taken: dict[str, float] = {}
         for name in ("scipy", "synthesis:one_core"):
             taken[name], pairs = median(linear_sum_assignment, repeats, cost, solver=name)
-            found[name] = cost[pairs].sum()
-        if not np.isclose(*found.values(), rtol=1e-9):
+            found[name] = float(cost[pairs].sum())
+        if not math.isclose(*found.values(), rel_tol=1e-9):
             raise RuntimeError(f"{each.key}: {found}")
         yield {
             "code": code, "family": each.family, "n": each.n, "costs": each.label,
