@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Iterator, Mapping
 
 from papers.common.model import Solver
-from papers.synthesis.assignment import solver
-from papers.synthesis.batch import solver as batch
-from papers.synthesis.one_core import solver as one_core
 
-SOLVERS: Mapping[str, Solver] = {
-    "dense": Solver(
-        name="dense",
-        title="synthesis: dense costs, one launch",
-        device="cuda",
-        problem="assignment",
-        upload=solver.upload,
-        run=solver.run,
-        download=solver.download,
-        limits={"wide integers": "overflow"},
-    ),
-    "batch": batch.SOLVER,
-    "one_core": one_core.SOLVER,
-}
+
+class OnDemand(Mapping[str, Solver]):
+    """Solvers by name, whose modules are imported when they are asked for.
+
+    A call that stays on one core loads no kernel, and with it not `numba.cuda`.
+
+    Parameters
+    ----------
+    modules : mapping of str to str
+        The module of each solver, where it is called ``SOLVER``.
+    """
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> Solver:
+        """Return a solver; KeyError if there is none."""
+        solver: Solver = importlib.import_module(self._modules[name]).SOLVER
+        return solver
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names."""
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._modules)
+
+
+SOLVERS: Mapping[str, Solver] = OnDemand(
+    {
+        "dense": "papers.synthesis.assignment.solver",
+        "batch": "papers.synthesis.batch.solver",
+        "one_core": "papers.synthesis.one_core.solver",
+    }
+)

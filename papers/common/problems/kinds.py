@@ -27,7 +27,6 @@ from papers.common.model import (
     Solver,
 )
 from papers.common.problems import assignment_proof, flow_proof, matching_proof
-from papers.common.problems.costs_on_device import ResidentCosts
 from papers.common.problems.formats import matrices, networks
 from papers.common.problems.formats.matrices import FileFormatError
 from papers.common.problems.graph import Graph, bipartite
@@ -290,6 +289,8 @@ def default_solver(paper: Paper, problem: Problem, data: Any) -> tuple[str, str]
     if problem.name not in paper.defaults:
         known = " and ".join(paper.defaults)
         raise ProblemError(f"{paper.name} has no solver for this {problem.name}; it has: {known}")
+    from papers.common.problems.costs_on_device import ResidentCosts  # which loads numba.cuda
+
     names = paper.defaults[problem.name]
     fits = problem.extent(data) <= names.executor or isinstance(data, ResidentCosts)
     if device.describe().is_gpu or fits:

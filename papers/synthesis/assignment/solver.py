@@ -12,7 +12,7 @@ import numpy as np
 from papers.common.deadline import check_seconds, in_words
 from papers.common.gpu import device
 from papers.common.gpu.state import DeviceState
-from papers.common.model import Assignment, GivenUpError
+from papers.common.model import Assignment, GivenUpError, Solver
 from papers.common.problems.assignment import as_matrix
 from papers.common.problems.costs_on_device import ResidentCosts
 from papers.synthesis.assignment import sending
@@ -324,3 +324,15 @@ def solve(
     state = upload(cost, maximize, dtype, settings, seconds)
     run(state)
     return download(state)
+
+
+SOLVER = Solver(
+    name="dense",
+    title="synthesis: dense costs, one launch",
+    device="cuda",
+    problem="assignment",
+    upload=upload,
+    run=run,
+    download=download,
+    limits={"wide integers": "overflow"},
+)

@@ -314,14 +314,15 @@ def _by_solver(
     from papers.deveci_matching.beyond.lines import Lines
     from papers.synthesis.calls import direct, scattered
 
-    solver, lines = solver_of(name), Lines.of(matrix)
+    lines = Lines.of(matrix)
     if name == ON_GPU and lines is not None and scattered.at_once(lines):
         if explain:
             print(AT_ONCE)
-        return direct.at_once(lines, side, solver, deadline)
+        return direct.at_once(lines, side, solver_of(name), deadline)
     looked = None if lines is None else direct.look(lines)
     if looked is None:
         left = deadline.left("the graph was not looked at yet")
+        solver = solver_of(name)
         state = solver.upload(matrix, **({} if left is None else {"seconds": left}))
         solver.run(state)
         answer = solver.download(state)
@@ -332,7 +333,7 @@ def _by_solver(
             print(EARLY)
         matches = looked.match, looked.across_match
     else:
-        matches = looked.solved(solver, deadline)
+        matches = looked.solved(solver_of(name), deadline)
     of_lines = (side == "rows") == (matrix.format == "csr")
     return matches[0] if of_lines else matches[1]
 
