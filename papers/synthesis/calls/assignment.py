@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.deadline import check_seconds
+from papers.common.deadline import Deadline, check_seconds
 from papers.common.problems.assignment import refuse_sparse
 from papers.synthesis.assignment.costs import UnresolvedError
 from papers.synthesis.calls.assignment_duals import are_small
-from papers.synthesis.calls.choice import Choice, Machine, Question, check_name, choose
+from papers.synthesis.calls.choice import Choice, Machine, Question, check_name, choose, machines
 from papers.synthesis.calls.one_matrix import (
     Solved,
     Wishes,
@@ -29,6 +29,12 @@ BATCH_SIDE = 1024
 
 BATCH, OTHER_BATCH = "synthesis:batch", "lupinska_costscale:batch"
 """Solvers of a whole batch; the other one has sides up to `OTHER_SIDE`."""
+
+ONE_CORE = "synthesis:one_core"
+"""The solver that takes the matrices of a stack on the CPU in one compiled loop."""
+
+LEFT_TO_ONE_CORE = 192
+"""Sides below which no rule gives a single matrix to a GPU that nobody has asked for."""
 
 OTHER_SIDE = 64
 
@@ -167,7 +173,10 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     if choice is not None:
         kind = placed.array.dtype.name
         wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
-        found = _unless_unresolved(choice, _stack(placed, choice), placed, wishes)
+        if choice.solver == ONE_CORE:
+            found = _on_one_core(placed, wishes)
+        else:
+            found = _unless_unresolved(choice, _stack(placed, choice), placed, wishes)
         if found is not None and _is_sure(found, placed.array.dtype, wishes):
             return _back(placed, found, wishes)
         if found is not None:
@@ -185,6 +194,27 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
             answers.append(solve(Placed(each, "host", placed.back), wishes))
         wishes.done += 1
     return _back(placed, _stacked(answers, host), wishes)
+
+
+def _on_one_core(placed: Placed, wishes: Wishes) -> Solved | None:
+    """Solve a stack by one loop, and by itself each matrix that this leaves; None for no stack."""
+    from papers.synthesis.one_core import many
+
+    host = placed.on_host()
+    found = many.solve(host, wishes.maximize, Deadline(wishes.left()))
+    if found is None:
+        return None
+    left = np.flatnonzero(~found.done)
+    wishes.done += len(host) - left.size
+    wishes.say_each(left.size)
+    lines = found[:4] if wishes.duals else found[:2]
+    for number in left:
+        with _numbered(number):
+            one = solve(Placed(host[number], "host", placed.back), wishes)
+        wishes.done += 1
+        for line, part in zip(lines, one, strict=False):
+            line[number] = part
+    return Solved(*lines)
 
 
 def _stack(placed: Placed, choice: Choice) -> Any:
@@ -220,6 +250,9 @@ def _choice_of_batch(arrays: list[Any], where: str, wishes: Wishes) -> Choice | 
     choice = choose(question, wishes.device, wishes.solver)
     if choice.solver == BATCH or (choice.solver == OTHER_BATCH and side <= OTHER_SIDE):
         return choice
+    if choice.solver == ONE_CORE and len(arrays) == 1 and arrays[0].ndim == 3:
+        alone = wishes.solver is not None or "gpu" not in machines(wishes.device)
+        return choice if alone or side < LEFT_TO_ONE_CORE else None
     return None
 
 
