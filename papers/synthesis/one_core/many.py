@@ -27,6 +27,9 @@ LARGEST = 2**40
 WITHOUT_SCALES = 64
 """Sides up to which paths match all rows that the turns leave, however many these are."""
 
+SAMPLED = 8
+"""Matrices after which the loop ends if it has settled less than half of them."""
+
 ENTRIES = 2**22
 """Entries of the matrices between two looks at the clock."""
 
@@ -84,10 +87,13 @@ def solve(stack: np.ndarray, maximize: bool, deadline: Deadline) -> Settled | No
     u, v = np.empty((k, n), dual), np.empty((k, m), dual)
     share = 0.0 if whole else SHARE_OF_OPTIMUM
     at_once = max(1, ENTRIES // max(1, n * m))
-    for begin in range(0, k, at_once):
+    begin, end = 0, min(k, at_once, SAMPLED)
+    while begin < end:
         deadline.check(f"{begin} matrices", reached={"matrices": begin})
-        end = min(k, begin + at_once)
         solve_each(work, begin, end, column, u, v, done, share, top, away)
+        if begin == 0 and 2 * done[:end].sum() < end:
+            break  # the others are of the same kind, most likely
+        begin, end = end, min(k, end + at_once)
     rows = np.empty((k, n), np.int64)
     rows[:] = np.arange(n)
     if maximize:

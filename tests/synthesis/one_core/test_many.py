@@ -86,6 +86,20 @@ def test_large_matrices_that_want_scales_are_left():
     assert settled(products(many.WITHOUT_SCALES)).done.all()
 
 
+def test_a_stack_that_wants_scales_is_not_tried_to_its_end(monkeypatch):
+    seen, plain = [], many.solve_each
+
+    def solve_each(work, begin, end, *rest):
+        seen.append((begin, end))
+        plain(work, begin, end, *rest)
+
+    monkeypatch.setattr(many, "solve_each", solve_each)
+    assert not settled(products(many.WITHOUT_SCALES + 6, 20)).done.any()
+    assert seen == [(0, many.SAMPLED)]
+    assert settled(DRAW.integers(0, 999, (20, 9, 9))).done.all()
+    assert seen[1:] == [(0, many.SAMPLED), (many.SAMPLED, 20)]
+
+
 def test_floats_that_their_duals_do_not_prove_are_left():
     """Costs of sizes far apart: float64 loses the small ones beside a bid of a large one."""
     stack = np.exp(40 * DRAW.normal(size=(60, 12, 12)))
