@@ -208,7 +208,7 @@ def _on_one_core(placed: Placed, wishes: Wishes) -> Solved | None:
     wishes.done += len(host) - left.size
     wishes.say_each(left.size)
     lines = found[:4] if wishes.duals else found[:2]
-    for number in left:
+    for number in left.tolist():
         with _numbered(number):
             one = solve(Placed(host[number], "host", placed.back), wishes)
         wishes.done += 1

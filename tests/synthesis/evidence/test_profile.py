@@ -204,6 +204,18 @@ def test_first_calls_meet_their_goal_on_one_machine_as_the_page_says():
     assert "takes a third to three fifths longer there" in PAGE
 
 
+def test_what_a_first_call_without_a_gpu_waits_for():
+    found = rows.read("first_call_one_core")
+    before, now = dict.fromkeys(found["code"])
+    assert f"({before} and {now} by turns, medians of nine processes each" in PAGE
+    assert set(found["call"]) == set(called.FIRST_CALLS_ALONE)
+    assert (found.groupby(["code", "call"])["process"].nunique() == 9).all()
+    of = found.groupby(["code", "call"])["seconds"].median()
+    share = of[now] / of[before]
+    assert 0.5 < share.min() < share.max() < 0.62
+    assert "takes little more than half of its time: it loads no compiler of a GPU" in CHANGELOG
+
+
 def test_a_first_call_s_time_is_python_s():
     parts = rows.read("first_call_parts")
     sums = parts.groupby(["context", "process"])["seconds"].sum().unstack()

@@ -86,6 +86,44 @@ def short_way_out() -> pd.DataFrame:
     return found[found["code"] == "eb2a888"].merge(before, on=key, how="left")
 
 
+def one_core_many() -> Rows:
+    """Return the times of stacks on one core: calls before and now, SciPy's loop, lapx's."""
+    found = many_on_one_core()
+    return rows(
+        found,
+        [
+            ("costs", "costs", ""),
+            ("problems", "problems", ""),
+            ("n", "n", ""),
+            ("m", "m", ""),
+            ("call before, ms", "before", ".3g"),
+            ("now", "now", ".3g"),
+            ("SciPy's loop", "scipy", ".3g"),
+            ("lapjv's loop", "lapjv", ".3g"),
+            ("now over before", "over", ".2f"),
+        ],
+    )
+
+
+def many_on_one_core() -> pd.DataFrame:
+    """Return a row a kind of stack of `one_core_many.csv`: medians of the turns, in ms."""
+    found = read("one_core_many")
+    key, first, last = (
+        ["costs", "problems", "n", "m"],
+        found["code"].iloc[0],
+        found["code"].iloc[-1],
+    )
+    times = ["call_ms", "scipy_loop_ms", "lapjv_loop_ms"]
+    of = found.groupby([*key, "code"], sort=False)[times].median().unstack("code")
+    table = pd.DataFrame(
+        {
+            "before": of["call_ms", first], "now": of["call_ms", last],
+            "scipy": of["scipy_loop_ms", last], "lapjv": of["lapjv_loop_ms", last],
+        }
+    )  # fmt: skip
+    return table.assign(over=table["now"] / table["before"]).reset_index()
+
+
 def calls_before_after() -> Rows:
     """Return what a call adds to its run, before and after it had a short way out."""
     found = short_way_out()
@@ -125,6 +163,26 @@ def first_call() -> Rows:
             body.append(cells)
     loaded = (f"loaded, the context {one}" for one in ORDERS)
     return [["first call", "commit", "compiled, s", *loaded], *body]
+
+
+FIRST_CALLS_ALONE = {
+    "squares": "`linear_sum_assignment`, integers, n = 100",
+    "squares with duals": "the same with duals, floats, n = 150",
+    "graph": "`maximum_bipartite_matching`, 300 a side",
+}
+"""The calls of `first_call_one_core.csv`, and their words on the page."""
+
+
+def first_call_one_core() -> Rows:
+    """Return the seconds of a process' first call without a GPU, before and now."""
+    of = read("first_call_one_core").groupby(["call", "code"], sort=False)["seconds"]
+    return [
+        ["first call without a GPU", "commit", "s", "least", "most"],
+        *(
+            [FIRST_CALLS_ALONE[call], code, f"{middle:.2f}", f"{least:.2f}", f"{most:.2f}"]
+            for (call, code), middle, least, most in of.agg(["median", "min", "max"]).itertuples()
+        ),
+    ]
 
 
 def first_call_parts() -> Rows:

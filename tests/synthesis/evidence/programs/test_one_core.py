@@ -9,7 +9,7 @@ import pytest
 import papers
 from papers.common.model import Instance
 from papers.synthesis.calls.choice import Question, choose
-from papers.synthesis.evidence.measured import solving
+from papers.synthesis.evidence.measured import calls, solving
 from papers.synthesis.evidence.programs import one_core, one_core_small
 
 HOME = Path(papers.__file__).parent / "synthesis"
@@ -105,6 +105,32 @@ def small():
     found = found.groupby(key, sort=False).median().reset_index()
     found["kind"] = np.where(found["family"] == "floats", "float64", "int64")
     return found
+
+
+def test_what_one_loop_for_a_stack_is_worth():
+    found = calls.many_on_one_core()
+    file = pd.read_csv(HOME / "evidence/one_core_many.csv")
+    key = ["code", "costs", "problems", "n", "m"]
+    assert (file.groupby(key)["turn"].nunique() == 2).all()
+    before, now = dict.fromkeys(file["code"])
+    page, changes = (
+        " ".join((HOME / name).read_text(encoding="utf-8").split())
+        for name in ("RESULTS.md", "../../CHANGELOG.md")
+    )
+    assert f"Calls one after the other ({before}) and this loop ({now}) by turns" in page
+    reasons = pd.read_csv(HOME / "calls/choices.csv")["reason"]
+    said = f"takes {found['over'].min():.2f} to {found['over'].max():.2f} of the time of calls one"
+    assert any(said in of and f"on {len(found)} kinds of stacks" in of for of in reasons)
+    lines = found["problems"] * found[["n", "m"]].max(axis=1)
+    assert lines.min() == 100
+    whole = found["costs"] == "uniform integers"
+    (many,) = found[whole & (found["problems"] == 10_000)].itertuples()
+    said = f"take {many.over:.2f} of the time of calls one after the other, and "
+    assert f"{said}{many.now / many.scipy:.2f} of SciPy's loop's" in changes
+    paths = found[(found["costs"] == "Euclidean floats") & (found["n"] > 10) & (found["n"] < 64)]
+    paths = paths[paths["n"] == paths["m"]]
+    assert ((paths["now"] / paths["scipy"]).sub(1).abs() < 0.1).all()
+    assert "Of Euclidean distances most of the time is in the paths, and SciPy's takes as" in page
 
 
 def test_what_less_around_one_core_is_worth():
