@@ -27,6 +27,7 @@ from papers.synthesis.calls import one_matrix as calls
 from papers.synthesis.calls.assignment import linear_sum_assignment
 from papers.synthesis.calls.dlpack import AGREED_STREAM
 from papers.synthesis.calls.places import Placed, place
+from papers.synthesis.one_core import many
 
 DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32",
           "float64", "bool")  # fmt: skip
@@ -405,16 +406,20 @@ def test_a_limit_of_time_is_kept_or_refused():
 
 @pytest.mark.parametrize("stacked", [False, True])
 def test_a_call_that_gives_up_says_how_many_matrices_it_has_solved(monkeypatch, stacked):
-    """By a clock that goes on by a second whenever it is read: 0 at the beginning, then 1, 2, 3."""
+    """By a clock that goes on by a second whenever it is read: 0 at the beginning, then 1, 2, 3.
+
+    The costs of the stack are too large for the loop that takes all matrices, which asks once.
+    """
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)
     monkeypatch.setattr(calls, "time", clock)
-    costs = np.ones((5, 2, 2))
+    costs = np.full((5, 2, 2), many.LARGEST + 1)
+    seconds = 4 if stacked else 3
     monkeypatch.setattr(calls, "by_solver", lambda name, data, wishes: (
         wishes.left(), calls.Solved(np.arange(2), np.arange(2)))[1])  # fmt: skip
     with pytest.raises(GivenUpError) as raised:
-        linear_sum_assignment(costs if stacked else list(costs), seconds=3)
+        linear_sum_assignment(costs if stacked else list(costs), seconds=seconds)
     assert raised.value.reached == {"matrices": 2}
-    assert raised.value.after_ms == 3000
+    assert raised.value.after_ms == 1000 * seconds
 
 
 def test_who_has_selected_the_cpu_is_told_nothing():
