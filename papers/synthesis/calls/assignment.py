@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from papers.common.deadline import Deadline, check_seconds
+from papers.common.deadline import check_seconds
 from papers.common.problems.assignment import refuse_sparse
 from papers.synthesis.assignment.costs import UnresolvedError
 from papers.synthesis.calls.assignment_duals import are_small
-from papers.synthesis.calls.choice import Choice, Machine, Question, check_name, choose, machines
+from papers.synthesis.calls.choice import Choice, Machine, Question, check_name, choose
 from papers.synthesis.calls.one_matrix import (
     Solved,
     Wishes,
@@ -33,8 +33,9 @@ BATCH, OTHER_BATCH = "synthesis:batch", "lupinska_costscale:batch"
 ONE_CORE = "synthesis:one_core"
 """The solver that takes the matrices of a stack on the CPU in one compiled loop."""
 
-LEFT_TO_ONE_CORE = 192
-"""Sides below which no rule gives a single matrix to a GPU that nobody has asked for."""
+LOOP_SIDE = 128
+"""The longest side in the loop of `ONE_CORE`: a GPU that nobody has asked for gets none of such a
+side, and longer ones gain little."""
 
 OTHER_SIDE = 64
 
@@ -173,10 +174,11 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     if choice is not None:
         kind = placed.array.dtype.name
         wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
-        if choice.solver == ONE_CORE:
-            found = _on_one_core(placed, wishes)
-        else:
-            found = _unless_unresolved(choice, _stack(placed, choice), placed, wishes)
+        found = (
+            _on_one_core(placed, wishes)
+            if choice.solver == ONE_CORE
+            else _unless_unresolved(choice, _stack(placed, choice), placed, wishes)
+        )
         if found is not None and _is_sure(found, placed.array.dtype, wishes):
             return _back(placed, found, wishes)
         if found is not None:
@@ -196,16 +198,18 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     return _back(placed, _stacked(answers, host), wishes)
 
 
-def _on_one_core(placed: Placed, wishes: Wishes) -> Solved | None:
-    """Solve a stack by one loop, and by itself each matrix that this leaves; None for no stack."""
+def _on_one_core(placed: Placed, wishes: Wishes) -> Solved:
+    """Solve a stack by one loop, and by itself each matrix that this leaves."""
     from papers.synthesis.one_core import many
 
+    def check(solved: int) -> None:
+        wishes.done = solved
+        wishes.left()
+
     host = placed.on_host()
-    found = many.solve(host, wishes.maximize, Deadline(wishes.left()))
-    if found is None:
-        return None
+    found = many.solve(host, wishes.maximize, check)
     left = np.flatnonzero(~found.done)
-    wishes.done += len(host) - left.size
+    wishes.done = len(host) - left.size
     wishes.say_each(left.size)
     lines = found[:4] if wishes.duals else found[:2]
     for number in left.tolist():
@@ -251,8 +255,7 @@ def _choice_of_batch(arrays: list[Any], where: str, wishes: Wishes) -> Choice | 
     if choice.solver == BATCH or (choice.solver == OTHER_BATCH and side <= OTHER_SIDE):
         return choice
     if choice.solver == ONE_CORE and len(arrays) == 1 and arrays[0].ndim == 3:
-        alone = wishes.solver is not None or "gpu" not in machines(wishes.device)
-        return choice if alone or side < LEFT_TO_ONE_CORE else None
+        return choice if side <= LOOP_SIDE else None
     return None
 
 

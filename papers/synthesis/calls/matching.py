@@ -321,8 +321,8 @@ def _by_solver(
         return direct.at_once(lines, side, solver_of(name), deadline)
     looked = None if lines is None else direct.look(lines)
     if looked is None:
-        left = deadline.left("the graph was not looked at yet")
         solver = solver_of(name)
+        left = deadline.left("the graph was not looked at yet")
         state = solver.upload(matrix, **({} if left is None else {"seconds": left}))
         solver.run(state)
         answer = solver.download(state)

@@ -336,7 +336,7 @@ def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
         options["seconds"] = left
     solver = solver_of(name)
     if options:
-        from papers.common.problems import kinds  # which loads numba.cuda
+        from papers.common.problems import kinds  # which loads more than most calls need
 
         kinds.check_options(solver, options)
     state = solver.upload(data, **options)

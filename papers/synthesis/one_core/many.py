@@ -8,12 +8,12 @@ costs that are forbidden or too large, and duals of floats that prove too little
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from papers.common.deadline import Deadline
 from papers.common.gpu.limits import largest
 from papers.common.problems import assignment_proof
 from papers.common.problems.duals import EPS
@@ -28,10 +28,14 @@ WITHOUT_SCALES = 64
 """Sides up to which paths match all rows that the turns leave, however many these are."""
 
 SAMPLED = 8
-"""Matrices after which the loop ends if it has settled less than half of them."""
+"""Matrices after which the loop ends if it has settled less than half of them; beyond
+`WITHOUT_SCALES` it is one, since a matrix that is tried in vain costs more there."""
 
-ENTRIES = 2**22
-"""Entries of the matrices between two looks at the clock."""
+WORK = 2**24
+"""Steps that paths of all rows would take, between two looks at the clock."""
+
+MOST = 4096
+"""Matrices between two looks at the clock."""
 
 
 class Settled(NamedTuple):
@@ -53,84 +57,84 @@ class Settled(NamedTuple):
     done: np.ndarray
 
 
-def solve(stack: np.ndarray, maximize: bool, deadline: Deadline) -> Settled | None:
+def solve(stack: np.ndarray, maximize: bool, check: Callable[[int], Any]) -> Settled:
     """Solve what the short way settles.
 
     Parameters
     ----------
     stack : ndarray[k, n, m]
-        Booleans, integers or floats of up to 64 bits.
+        Booleans, integers or floats. It is copied in parts, and not changed.
     maximize : bool
-    deadline : Deadline
+    check : callable(int)
+        Is told how many matrices are solved, every some milliseconds; may raise.
 
     Returns
     -------
-    Settled, or None
-        None if the costs are not all finite, or too large.
-
-    Raises
-    ------
-    GivenUpError
+    Settled
+        Matrices with costs that are not finite or too large are among those that are not done.
     """
-    work = _working(stack, maximize)
-    if work is None:
-        return None
-    turned = work.shape[1] > work.shape[2]
-    if turned:
-        work = np.ascontiguousarray(work.transpose(0, 2, 1))
-    k, n, m = work.shape
-    whole = work.dtype.kind == "i"
+    turned = stack.shape[1] > stack.shape[2]
+    k, n, m = len(stack), min(stack.shape[1:]), max(stack.shape[1:])
+    whole = stack.dtype.kind != "f"
     dual: Any = np.dtype(np.int64 if whole else np.float64)
     top = largest(dual)
     away = dual.type(AWAY) if whole else top
-    column, done = np.empty((k, n), np.int64), np.zeros(k, np.bool_)
-    u, v = np.empty((k, n), dual), np.empty((k, m), dual)
     share = 0.0 if whole else SHARE_OF_OPTIMUM
-    at_once = max(1, ENTRIES // max(1, n * m))
-    begin, end = 0, min(k, at_once, SAMPLED)
-    while begin < end:
-        deadline.check(f"{begin} matrices", reached={"matrices": begin})
-        solve_each(work, begin, end, column, u, v, done, share, top, away)
+    column, done = np.zeros((k, n), np.int64), np.zeros(k, np.bool_)
+    u, v = np.zeros((k, n), dual), np.zeros((k, m), dual)
+    known = stack.dtype.itemsize <= 8
+    begin, end = 0, min(k, SAMPLED if n <= WITHOUT_SCALES else 1)
+    while known and begin < end:
+        check(int(done[:begin].sum()))
+        part = slice(begin, end)
+        work, fit = _working(stack[part], maximize, turned)
+        solve_each(work, column[part], u[part], v[part], done[part], share, top, away)
+        done[part] &= fit
         if begin == 0 and 2 * done[:end].sum() < end:
             break  # the others are of the same kind, most likely
-        begin, end = end, min(k, end + at_once)
+        begin, end = end, min(k, end + min(MOST, max(1, WORK // max(1, n * n * m))))
+    if maximize:
+        np.negative(u, out=u)
+        np.negative(v, out=v)
     rows = np.empty((k, n), np.int64)
     rows[:] = np.arange(n)
-    if maximize:
-        u, v = -u, -v
     if not turned:
         return Settled(rows, column, u, v, done)
     order = np.argsort(column, axis=1)
     return Settled(np.take_along_axis(column, order, 1), order, v, u, done)
 
 
-def _working(stack: np.ndarray, maximize: bool) -> np.ndarray | None:
-    """Return the costs to be minimized, in a type that the loop knows; None if it must not."""
-    if stack.dtype.itemsize > 8:
-        return None
+def _working(stack: np.ndarray, maximize: bool, turned: bool) -> tuple[np.ndarray, Any]:
+    """Return costs to be minimized, in a type that the loop knows, and which matrices it may see.
+
+    The others are zeros there.
+    """
+    if turned:
+        stack = stack.transpose(0, 2, 1)
+    longer = stack.shape[2]
     if stack.dtype.kind == "f":
-        wide = stack.astype(np.float64, copy=False)
-        size = float(np.abs(wide).max(initial=0.0))
-        if not np.isfinite((2.0 * max(stack.shape[1:]) + 4.0) * 2.0 * size):
-            return None  # NaN, an infinity, or sums that overflow
-        return np.ascontiguousarray(-wide if maximize else wide)
-    if stack.size and max(-int(stack.min()), int(stack.max())) > LARGEST:
-        return None
-    kept = not maximize and stack.dtype in (np.int32, np.int64)
-    work = stack if kept else stack.astype(np.int64)
-    return np.ascontiguousarray(-work if maximize else work)
+        work = np.array(stack, np.float64, order="C")
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.abs(work).max(axis=(1, 2), initial=0.0)
+            fit = np.isfinite((4.0 * longer + 8.0) * size)  # no NaN, no infinity, no sum of them
+    else:
+        low, high = (pick(axis=(1, 2), initial=0).tolist() for pick in (stack.min, stack.max))
+        sizes = [max(-a, b) for a, b in zip(low, high, strict=True)]
+        fit = np.array([size <= LARGEST for size in sizes], np.bool_)
+        narrow = stack.dtype == np.int32 and not maximize
+        work = np.array(stack, np.int32 if narrow else np.int64, order="C")
+    work[~fit] = 0
+    return (np.negative(work, out=work) if maximize else work), fit
 
 
 @njit(**steps.JIT)
-def solve_each(stack, begin, end, column_of, us, vs, done, share, top, away):
+def solve_each(stack, column_of, us, vs, done, share, top, away):
     """Solve matrices one after the other, each from the beginning.
 
     Parameters
     ----------
     stack : T[k, n, m]
         ``n <= m``.
-    begin, end : int
-        The part of the stack that is solved.
     column_of : int64[k, n]
         Written.
     us, vs : dual[k, n], dual[k, m]
@@ -146,7 +150,7 @@ def solve_each(stack, begin, end, column_of, us, vs, done, share, top, away):
     n, m = stack.shape[1], stack.shape[2]
     row = np.empty(m, np.int64)
     free = np.empty(n, np.int64)
-    for k in range(begin, end):
+    for k in range(stack.shape[0]):
         matrix, column, u, v = stack[k], column_of[k], us[k], vs[k]
         column[:] = -1
         row[:] = -1

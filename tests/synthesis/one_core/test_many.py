@@ -1,15 +1,15 @@
 """Many matrices in one loop on one core, beside SciPy's answers one after the other."""
 
-from dataclasses import replace
+import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment as scipys
 
 from papers import linear_sum_assignment
-from papers.common.deadline import Deadline
 from papers.common.model import GivenUpError
-from papers.synthesis.calls import assignment, choice
+from papers.synthesis.calls import assignment, choice, one_matrix
 from papers.synthesis.calls.choice import Question, choose
 from papers.synthesis.calls.one_matrix import Wishes
 from papers.synthesis.one_core import many
@@ -20,6 +20,12 @@ KINDS = {
     "int64": lambda shape: DRAW.integers(-50, 99, shape),
     "int32": lambda shape: DRAW.integers(-50, 99, shape, dtype=np.int32),
     "uint8": lambda shape: DRAW.integers(0, 255, shape, dtype=np.uint8),
+    "uint32": lambda shape: DRAW.integers(0, 2**32, shape, dtype=np.uint32),
+    "uint64": lambda shape: DRAW.integers(0, 99, shape, dtype=np.uint64),
+    "other byte order": lambda shape: DRAW.integers(-50, 99, shape).astype(">i4"),
+    "float16": lambda shape: DRAW.random(shape).astype(np.float16),
+    "every second": lambda shape: DRAW.integers(-9, 99, (*shape[:2], 2 * shape[2]))[:, :, ::2],
+    "read only": lambda shape: np.broadcast_to(DRAW.random(shape[1:]), shape),
     "booleans": lambda shape: DRAW.random(shape) < 0.5,
     "float64": lambda shape: DRAW.normal(size=shape),
     "float32": lambda shape: DRAW.random(shape, dtype=np.float32),
@@ -29,7 +35,7 @@ KINDS = {
 
 
 def settled(stack, maximize=False):
-    return many.solve(stack, maximize, Deadline(None))
+    return many.solve(stack, maximize, lambda solved: None)
 
 
 @pytest.mark.parametrize("maximize", [False, True])
@@ -61,18 +67,25 @@ def test_stacks_without_entries_are_settled(shape):
 
 
 @pytest.mark.parametrize(
-    "spoilt", [np.nan, np.inf, -np.inf, 1e308, many.LARGEST + 1, np.iinfo(np.uint64).max], ids=str
+    ("kind", "spoilt"),
+    [
+        *((np.float64, one) for one in (np.nan, np.inf, -np.inf, 1e308, -1e308)),
+        *((np.int64, one) for one in (many.LARGEST + 1, -many.LARGEST - 1, np.iinfo(np.int64).min)),
+        (np.uint64, np.iinfo(np.uint64).max),
+    ],
+    ids=str,
 )
-def test_costs_that_the_loop_must_not_see_are_refused(spoilt):
-    kind = np.float64 if isinstance(spoilt, float) else np.uint64
-    stack = np.ones((3, 4, 4), kind)
-    assert settled(stack) is not None
+@pytest.mark.parametrize("maximize", [False, True])
+def test_matrices_that_the_loop_must_not_see_are_left(kind, spoilt, maximize):
+    stack = DRAW.integers(0, 9, (3, 4, 4)).astype(kind)
     stack[1, 2, 3] = spoilt
-    assert settled(stack) is None
+    kept = stack.copy()
+    assert settled(stack, maximize).done.tolist() == [True, False, True]
+    assert np.array_equal(stack, kept, equal_nan=kind == np.float64)
 
 
-def test_longer_floats_than_float64_are_refused():
-    assert settled(np.ones((2, 3, 3), np.longdouble)) is None
+def test_longer_floats_than_float64_are_left():
+    assert not settled(np.ones((2, 3, 3), np.longdouble)).done.any()
 
 
 def products(n, count=3):
@@ -89,15 +102,39 @@ def test_large_matrices_that_want_scales_are_left():
 def test_a_stack_that_wants_scales_is_not_tried_to_its_end(monkeypatch):
     seen, plain = [], many.solve_each
 
-    def solve_each(work, begin, end, *rest):
-        seen.append((begin, end))
-        plain(work, begin, end, *rest)
+    def solve_each(work, *rest):
+        seen.append(len(work))
+        plain(work, *rest)
 
     monkeypatch.setattr(many, "solve_each", solve_each)
     assert not settled(products(many.WITHOUT_SCALES + 6, 20)).done.any()
-    assert seen == [(0, many.SAMPLED)]
+    assert seen == [1]
     assert settled(DRAW.integers(0, 999, (20, 9, 9))).done.all()
-    assert seen[1:] == [(0, many.SAMPLED), (many.SAMPLED, 20)]
+    assert seen[1:] == [many.SAMPLED, 20 - many.SAMPLED]
+
+
+def test_the_clock_is_asked_between_parts_and_told_what_is_solved(monkeypatch):
+    monkeypatch.setattr(many, "WORK", 3 * 9**3)
+    told = []
+    stack = DRAW.integers(0, 999, (20, 9, 9)).astype(np.float64)
+    stack[9] = np.inf
+    many.solve(stack, False, told.append)
+    assert told == [0, 8, 10, 13, 16]
+
+
+def test_duals_that_prove_nothing_are_refused():
+    """Planted: a dual too large, one of a column without a row, and one that is positive."""
+    cost = np.array([[1.0, 5, 9], [1, 9, 9]])
+    column, row = np.array([1, 0]), np.array([1, 0, -1])
+
+    def proved(u, v):
+        duals = np.array(v, np.float64), np.array(u, np.float64)
+        return many.are_proved(cost, *duals, column, row)
+
+    assert proved([5, 5], [-4, 0, 0])
+    assert not proved([6, 5], [-4, 0, 0])
+    assert not proved([5, 6], [-4, 0, -1])
+    assert not proved([4, 5], [-4, 1, 0])
 
 
 def test_floats_that_their_duals_do_not_prove_are_left():
@@ -111,55 +148,47 @@ def test_floats_that_their_duals_do_not_prove_are_left():
 
 
 def test_a_call_solves_by_itself_what_is_left(capsys):
-    stack = np.concatenate([DRAW.integers(0, 999, (3, 70, 70)), products(70, 2)])
-    rows, columns, u, v = linear_sum_assignment(
-        stack, device="cpu", return_duals=True, explain=True
-    )
+    stack = DRAW.integers(0, 999, (20, 70, 70))
+    stack[[3, 8]] = products(70, 2)
+    answer = linear_sum_assignment(stack, device="cpu", return_duals=True, explain=True)
     said = capsys.readouterr().out
-    assert "5 matrices of 70 x 70 int64 on the host: synthesis:one_core" in said
+    assert "20 matrices of 70 x 70 int64 on the host: synthesis:one_core" in said
     assert "2 matrices, each by itself" in said
-    for k, cost in enumerate(stack):
-        total = cost[rows[k], columns[k]].sum()
-        assert total == cost[scipys(cost)].sum() == u[k].sum() + v[k].sum()
-        assert (cost - u[k][:, None] - v[k] >= 0).all()
+    for cost, rows, columns, u, v in zip(stack, *answer, strict=True):
+        total = cost[rows, columns].sum()
+        assert total == cost[scipys(cost)].sum() == u.sum() + v.sum()
+        assert (cost - u[:, None] - v >= 0).all()
 
 
 def test_stacks_whose_matrices_a_gpu_would_get_are_not_kept_from_it(monkeypatch):
-    """Of each side below the bound no rule gives a matrix to a GPU, and from it on some do."""
+    """Of no side in the loop a rule gives a matrix to a GPU, and longer ones are not taken."""
     monkeypatch.setattr(choice, "_has_gpu", lambda: True)
-    bound = assignment.LEFT_TO_ONE_CORE
-
-    def gets_a_gpu(side):
-        return any(
-            choose(Question("assignment", shape, side, kind, place)).solver == "synthesis:dense"
-            for shape in ("square", "rectangle")
-            for kind in ("int32", "int64", "float32", "float64")
-            for place in ("host", "device")
-        )
-
-    assert gets_a_gpu(bound)
-    assert not gets_a_gpu(bound - 1)
-    wishes = Wishes(False, False, None, "auto", None, False)
-    for side, count in ((bound - 1, 15), (bound, 15)):
-        stack = np.zeros((count, side, side))
-        chosen = assignment._choice_of_batch([stack], "host", wishes)
-        assert (chosen is not None) == (side < bound)
-    named = replace(wishes, solver=assignment.ONE_CORE)
-    assert assignment._choice_of_batch([stack], "host", named).solver == assignment.ONE_CORE
+    longest = assignment.LOOP_SIDE
+    for shape in ("square", "rectangle"):
+        for kind in ("int32", "int64", "float32", "float64"):
+            for place in ("host", "device"):
+                question = Question("assignment", shape, longest, kind, place)
+                assert choose(question).solver != "synthesis:dense"
+    for named in (None, assignment.ONE_CORE):
+        wishes = Wishes(False, False, None, "auto", named, False)
+        for side in (longest, longest + 1):
+            chosen = assignment._choice_of_batch([np.zeros((25, side, side))], "host", wishes)
+            assert (chosen is not None) == (side <= longest)
 
 
 def test_a_call_names_the_matrix_that_is_bad():
-    stack = np.ones((40, 5, 5))
+    stack = np.ones((240, 5, 5))
     stack[7, 2, 3] = np.nan
     with pytest.raises(ValueError, match=r"^matrix 7: matrix contains invalid numeric entries"):
         linear_sum_assignment(stack, device="cpu")
 
 
-def test_it_ends_in_time():
-    stack = DRAW.random((3000, 60, 60))
-    with pytest.raises(GivenUpError, match="matrices"):
-        linear_sum_assignment(stack, device="cpu", seconds=1e-3)
-    many.solve(stack[:1], False, Deadline(None))
-    late = Deadline(1e-9)
-    with pytest.raises(GivenUpError):
-        many.solve(stack, False, late)
+def test_a_call_ends_in_time_and_counts_what_is_solved(monkeypatch):
+    """By a clock that goes on by a second whenever it is read."""
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr(one_matrix, "time", clock)
+    monkeypatch.setattr(many, "WORK", 3 * 9**3)
+    stack = DRAW.integers(0, 999, (200, 9, 9))
+    with pytest.raises(GivenUpError, match="gave up after 3 s and 11 solved matrices") as raised:
+        linear_sum_assignment(stack, device="cpu", seconds=3)
+    assert raised.value.reached == {"matrices": 11}
