@@ -122,15 +122,16 @@ def test_what_one_loop_for_a_stack_is_worth():
     said = f"takes {found['over'].min():.2f} to {found['over'].max():.2f} of the time of calls one"
     assert any(said in of and f"on {len(found)} kinds of stacks" in of for of in reasons)
     lines = found["problems"] * found[["n", "m"]].max(axis=1)
-    assert lines.min() == 100
+    assert lines.min() == 1000
     whole = found["costs"] == "uniform integers"
     (many,) = found[whole & (found["problems"] == 10_000)].itertuples()
     said = f"take {many.over:.2f} of the time of calls one after the other, and "
     assert f"{said}{many.now / many.scipy:.2f} of SciPy's loop's" in changes
     paths = found[(found["costs"] == "Euclidean floats") & (found["n"] > 10) & (found["n"] < 64)]
     paths = paths[paths["n"] == paths["m"]]
-    assert ((paths["now"] / paths["scipy"]).sub(1).abs() < 0.1).all()
-    assert "Of Euclidean distances most of the time is in the paths, and SciPy's takes as" in page
+    assert paths["n"].tolist() == [16, 30, 30]
+    assert ((paths["now"] / paths["scipy"]).sub(1).abs() < 0.12).all()
+    assert "Of Euclidean distances SciPy's takes about as long at 16 and 30 a side:" in page
 
 
 def test_what_less_around_one_core_is_worth():
