@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 
-from papers.common.model import Solver
+from papers.common.model import Solver, lazily
 
 
 class OnDemand(Mapping[str, Solver]):
@@ -20,20 +19,20 @@ class OnDemand(Mapping[str, Solver]):
     """
 
     def __init__(self, modules: Mapping[str, str]) -> None:
-        self._modules = modules
+        self._solvers = {name: lazily(module, "SOLVER") for name, module in modules.items()}
 
     def __getitem__(self, name: str) -> Solver:
         """Return a solver; KeyError if there is none."""
-        solver: Solver = importlib.import_module(self._modules[name]).SOLVER
+        solver: Solver = self._solvers[name]()
         return solver
 
     def __iter__(self) -> Iterator[str]:
         """Return the names."""
-        return iter(self._modules)
+        return iter(self._solvers)
 
     def __len__(self) -> int:
         """Return how many there are."""
-        return len(self._modules)
+        return len(self._solvers)
 
 
 SOLVERS: Mapping[str, Solver] = OnDemand(

@@ -35,7 +35,7 @@ ONE_CORE = "synthesis:one_core"
 
 LOOP_SIDE = 128
 """The longest side in the loop of `ONE_CORE`: a GPU that nobody has asked for gets none of such a
-side, and longer ones gain little."""
+side, and longer ones were not measured in it."""
 
 OTHER_SIDE = 64
 

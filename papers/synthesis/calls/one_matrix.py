@@ -330,20 +330,20 @@ def _dense() -> tuple[Callable[..., Any], ...]:
 
 def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
     """Solve with a paper's solver: upload, run, download."""
+    from papers.common.problems import kinds
+
     options: dict[str, Any] = {"maximize": True} if wishes.maximize else {}
     left = wishes.left()
     if left is not None:
         options["seconds"] = left
     solver = solver_of(name)
     if options:
-        from papers.common.problems import kinds  # which loads more than most calls need
-
         kinds.check_options(solver, options)
     state = solver.upload(data, **options)
     solver.run(state)
     answer = solver.download(state)
-    if wishes.duals and solver.proof is not None:
-        answer = solver.proof(state, answer)
+    if wishes.duals:
+        answer = kinds.with_proof(solver, state, answer)
     return Solved(answer.row_ind, answer.col_ind, answer.row_duals, answer.column_duals)
 
 

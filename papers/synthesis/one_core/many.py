@@ -15,8 +15,6 @@ import numpy as np
 from numba import njit
 
 from papers.common.gpu.limits import largest
-from papers.common.problems import assignment_proof
-from papers.common.problems.duals import EPS
 from papers.synthesis.assignment.costs import SHARE_OF_OPTIMUM
 from papers.synthesis.one_core import steps
 from papers.synthesis.one_core.solver import AWAY, SCALE_ABOVE
@@ -29,10 +27,10 @@ WITHOUT_SCALES = 64
 
 SAMPLED = 8
 """Matrices after which the loop ends if it has settled less than half of them; beyond
-`WITHOUT_SCALES` it is one, since a matrix that is tried in vain costs more there."""
+`WITHOUT_SCALES` it is one, as each takes longer there."""
 
 WORK = 2**24
-"""Steps that paths of all rows would take, between two looks at the clock."""
+"""Costs that paths of all rows would look at, between two looks at the clock."""
 
 MOST = 4096
 """Matrices between two looks at the clock."""
@@ -66,7 +64,7 @@ def solve(stack: np.ndarray, maximize: bool, check: Callable[[int], Any]) -> Set
         Booleans, integers or floats. It is copied in parts, and not changed.
     maximize : bool
     check : callable(int)
-        Is told how many matrices are solved, every some milliseconds; may raise.
+        Is told before each part of the work how many matrices are solved; may raise.
 
     Returns
     -------
@@ -170,37 +168,4 @@ def solve_each(stack, column_of, us, vs, done, share, top, away):
         slack, total = steps.slack_of(matrix, v, u, column, top)
         done[k] = slack <= share * abs(total)
         if share > 0 and done[k]:
-            done[k] = are_proved(matrix, v, u, column, row)
-
-
-@njit(**steps.JIT)
-def are_proved(matrix, v, u, column, row):
-    """Whether duals prove the pairs of floats, whatever was rounded on the way to them.
-
-    By sums, as `papers.common.problems.duals.gap_by_sums`; or since no row has a smaller cost than
-    its own, with the duals that say so.
-    """
-    chosen, sizes, apart, loose = 0.0, 0.0, 0.0, 0.0
-    n, m = u.size, v.size
-    for i in range(n):
-        cost = matrix[i, column[i]]
-        chosen += abs(cost)
-        sizes += abs(cost) + abs(u[i])
-        apart += cost - u[i]
-    for j in range(m):
-        sizes += abs(v[j])
-        apart -= v[j]
-        if n < m and (row[j] < 0 or v[j] > 0):  # no dual may be positive, and 0 without a row
-            loose += abs(v[j])
-    gap = abs(apart) + (2 * n + m) * EPS * sizes + loose
-    if gap <= assignment_proof.FLOAT_TOLERANCE * chosen:
-        return True
-    for i in range(n):
-        cost = matrix[i, column[i]]
-        for j in range(m):
-            if matrix[i, j] < cost:
-                return False
-    for i in range(n):
-        u[i] = matrix[i, column[i]]
-    v[:] = 0
-    return True
+            done[k] = steps.are_proved(matrix, v, u, column, row)

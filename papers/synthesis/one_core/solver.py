@@ -25,7 +25,6 @@ from papers.common.deadline import Deadline, check_seconds
 from papers.common.gpu.limits import largest
 from papers.common.model import Assignment, Solver
 from papers.common.problems import assignment_proof
-from papers.common.problems.duals import gap_by_sums
 from papers.synthesis.assignment.costs import (
     INFEASIBLE,
     SHARE_OF_OPTIMUM,
@@ -249,17 +248,7 @@ def _is_proved(state: State) -> bool:
     neither suffices, by the proof, which looks at all costs beside both duals.
     """
     costs, u, v = state.costs, state.u, state.v
-    n, m = costs.shape
-    if not costs.size:
-        return True
-    chosen = costs.matrix[np.arange(n), state.column]
-    gap = gap_by_sums(chosen, u, v)
-    if n < m:  # no column's dual may be positive, and 0 where it has no row
-        gap += np.abs(v[(state.row < 0) | (v > 0)]).sum()
-    if gap <= assignment_proof.FLOAT_TOLERANCE * np.abs(chosen).sum():
-        return True
-    if np.array_equal(chosen, costs.matrix.min(axis=1)):
-        u[:], v[:] = chosen, 0
+    if not costs.size or steps.are_proved(costs.matrix, v, u, state.column, state.row):
         return True
     assert costs.cost is not None  # on this side costs are the caller's
     answer = finish(costs, state.column, u, v, {})

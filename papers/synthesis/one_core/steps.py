@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from papers.common.problems.assignment_proof import FLOAT_TOLERANCE
+from papers.common.problems.duals import EPS
 from papers.synthesis.one_core.order import number_of, ordered
 
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
@@ -237,6 +239,46 @@ def slack_of(matrix, v, u, column, top):
         slack += matrix[i, column[i]] - v[column[i]] - u[i]
         total += matrix[i, column[i]]
     return slack, total
+
+
+@njit(**JIT)
+def are_proved(matrix, v, u, column, row):
+    """Whether duals prove the pairs of floats, whatever was rounded on the way to them.
+
+    By sums, as `papers.common.problems.duals.gap_by_sums`; or since no row has a smaller cost than
+    its own, with the duals that say so.
+
+    Parameters
+    ----------
+    matrix, v, column, row
+        As in `take_in_turn`, of a complete matching.
+    u : float64[n]
+        The rows' least distances. Both duals are written where the rows' costs prove the answer.
+    """
+    chosen, sizes, apart, loose = 0.0, 0.0, 0.0, 0.0
+    n, m = u.size, v.size
+    for i in range(n):
+        cost = matrix[i, column[i]]
+        chosen += abs(cost)
+        sizes += abs(cost) + abs(u[i])
+        apart += cost - u[i]
+    for j in range(m):
+        sizes += abs(v[j])
+        apart -= v[j]
+        if n < m and (row[j] < 0 or v[j] > 0):  # no dual may be positive, and 0 without a row
+            loose += abs(v[j])
+    gap = abs(apart) + (2 * n + m) * EPS * sizes + loose
+    if gap <= FLOAT_TOLERANCE * chosen:
+        return True
+    for i in range(n):
+        cost = matrix[i, column[i]]
+        for j in range(m):
+            if matrix[i, j] < cost:
+                return False
+    for i in range(n):
+        u[i] = matrix[i, column[i]]
+    v[:] = 0
+    return True
 
 
 @njit(**JIT)

@@ -762,4 +762,4 @@ def test_the_page_says_which_repetitions_widen_two_intervals():
     warm = wiki.drop(0)
     assert warm.max() / warm.min() < 1.4
     assert "and on `wiki-Vote`, which took nearly twelve seconds." in PAGE
-    assert "Its other repetitions agree within two fifths." in PAGE
+    assert "The other repetitions on `wiki-Vote` agree within two fifths." in PAGE

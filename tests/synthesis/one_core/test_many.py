@@ -12,7 +12,7 @@ from papers.common.model import GivenUpError
 from papers.synthesis.calls import assignment, choice, one_matrix
 from papers.synthesis.calls.choice import Question, choose
 from papers.synthesis.calls.one_matrix import Wishes
-from papers.synthesis.one_core import many
+from papers.synthesis.one_core import many, steps
 
 DRAW = np.random.default_rng(3)
 SHAPES = ((7, 9, 9), (5, 6, 11), (5, 11, 6), (3, 70, 70), (1, 1, 1), (2, 1, 5))
@@ -129,7 +129,7 @@ def test_duals_that_prove_nothing_are_refused():
 
     def proved(u, v):
         duals = np.array(v, np.float64), np.array(u, np.float64)
-        return many.are_proved(cost, *duals, column, row)
+        return steps.are_proved(cost, *duals, column, row)
 
     assert proved([5, 5], [-4, 0, 0])
     assert not proved([6, 5], [-4, 0, 0])

@@ -131,7 +131,7 @@ def test_what_one_loop_for_a_stack_is_worth():
     paths = paths[paths["n"] == paths["m"]]
     assert paths["n"].tolist() == [16, 30, 30]
     assert ((paths["now"] / paths["scipy"]).sub(1).abs() < 0.12).all()
-    assert "Of Euclidean distances SciPy's takes about as long at 16 and 30 a side:" in page
+    assert "For Euclidean distances SciPy's loop takes about as long at 16 and 30 a side:" in page
 
 
 def test_what_less_around_one_core_is_worth():
