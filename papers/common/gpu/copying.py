@@ -2,14 +2,16 @@
 
 A copy from ordinary host memory goes through a small pinned buffer of the driver's, which one
 thread fills while the bus waits. Here several threads fill buffers of their own, each with its
-stream, so that the bus carries one chunk while others are filled. The buffers stay for the next
-array: pinning them takes longer than a chunk.
+stream, so that the bus carries one chunk while others are filled. Buffers, threads and streams stay
+for the next array: pinning a buffer takes longer than its chunk.
 """
 
 from __future__ import annotations
 
+import functools
+import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,16 @@ import numpy as np
 from papers.common.gpu import device
 
 CHUNK_BYTES = 8 << 20
-"""Bytes of a chunk: far more than a transfer's fixed cost takes at the bus's speed."""
+"""Bytes of a chunk at most: far more than a transfer's fixed cost takes at the bus's speed."""
+
+LEAST_CHUNK_BYTES = 1 << 20
+"""Bytes of a chunk at least, unless there are fewer in all."""
 
 THREADS = 4
 """Threads that fill chunks, each with one buffer."""
+
+TURNS = 2
+"""Chunks of a thread at least, as long as they are not too small: so all threads end together."""
 
 _buffers: dict[int, np.ndarray] = {}
 _turn = threading.Lock()
@@ -68,7 +76,8 @@ def overwrite_by_chunks(flat: Any, source: np.ndarray) -> None:
 
 
 def _overwrite(flat: Any, source: np.ndarray) -> None:
-    step = max(1, CHUNK_BYTES // source.itemsize)
+    share = max(LEAST_CHUNK_BYTES, -(-source.nbytes // (THREADS * TURNS)))
+    step = max(1, min(CHUNK_BYTES, share) // source.itemsize)
     starts = range(0, source.size, step)
     workers = min(THREADS, len(starts))
     if not workers:
@@ -80,7 +89,8 @@ def _overwrite(flat: Any, source: np.ndarray) -> None:
         device.overwrite(flat, room)  # a transfer on the default stream is awaited
         return
     buffers = [_buffer(k)[: step * source.itemsize].view(source.dtype) for k in range(workers)]
-    streams, gpu = [device.stream() for _ in range(workers)], device.number()
+    gpu = device.number()
+    streams = _streams(gpu, device.describe().is_gpu)
 
     def carry(worker: int) -> None:
         device.attach(gpu)
@@ -90,9 +100,26 @@ def _overwrite(flat: Any, source: np.ndarray) -> None:
             room = buffer[: part.size]
             stream.synchronize()  # the chunk before has left the buffer
             np.copyto(room, part)
-            device.overwrite(flat[start : start + part.size], room, stream)
+            there = device.part(flat, start * source.itemsize, part.size, source.dtype)
+            device.overwrite(there, room, stream)
         stream.synchronize()
 
-    with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(carry, worker) for worker in range(workers)]:
-            done.result()
+    carried = [_crew().submit(carry, worker) for worker in range(workers)]
+    wait(carried)  # all of them, also if one fails: the source is the caller's again
+    for done in carried:
+        done.result()
+
+
+@functools.cache
+def _crew() -> ThreadPoolExecutor:
+    """The threads."""
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="papers-copying")
+
+
+os.register_at_fork(after_in_child=_crew.cache_clear)  # a child has none of its parent's threads
+
+
+@functools.cache
+def _streams(gpu: int, is_gpu: bool) -> list[Any]:
+    """The streams of the threads on a GPU, or the executor's."""
+    return [device.stream() for _ in range(THREADS)]

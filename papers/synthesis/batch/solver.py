@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast, overload
+from typing import Any, NamedTuple, NoReturn, cast, overload
 
 import numpy as np
 
@@ -57,6 +59,28 @@ class State:
     sent: Any = None
 
 
+class Part(NamedTuple):
+    """The answers to a stack: pairs in the caller's terms, duals as the device has found them."""
+
+    stack: Stack
+    row_ind: np.ndarray
+    col_ind: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+
+    def duals(self, maximize: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The duals of the caller's rows and columns, a line a matrix."""
+        stack = self.stack
+        wide = np.float64 if stack.matrices.dtype.kind == "f" else np.int64
+        mine, other = self.u.astype(wide), self.v.astype(wide)
+        if maximize:
+            np.negative(mine, out=mine)
+            np.negative(other, out=other)
+        if stack.shift:
+            mine += stack.shift
+        return (other, mine) if stack.turned else (mine, other)
+
+
 class Answers(Sequence[Assignment]):
     """The answers of a batch: a sequence of `papers.common.model.Assignment`.
 
@@ -68,13 +92,29 @@ class Answers(Sequence[Assignment]):
         Counts of the whole batch.
     """
 
-    def __init__(self, state: State, parts: list[tuple[np.ndarray, ...]], counters: dict[str, int]):
+    def __init__(self, state: State, parts: list[Part], counters: dict[str, int]):
         self._costs, self._maximize, self.counters = state.costs, state.maximize, counters
-        of_stack = not isinstance(state.costs, list)
-        lines = zip(*parts, strict=True) if parts else ((), (), (), ())
-        self.row_ind, self.col_ind, self.row_duals, self.column_duals = (
-            line[0] if of_stack else [one[0] for one in line] for line in map(list, lines)
-        )
+        self._parts, self._of_stack = parts, not isinstance(state.costs, list)
+        self.row_ind, self.col_ind = (self._lines([part[k] for part in parts]) for k in (1, 2))
+
+    def _lines(self, lines: list[np.ndarray]) -> Any:
+        """Of a stack an array with a line a matrix, else a list of lines."""
+        return lines[0] if self._of_stack else [line[0] for line in lines]
+
+    @functools.cached_property
+    def _duals(self) -> tuple[Any, Any]:
+        pairs = [part.duals(self._maximize) for part in self._parts]
+        return self._lines([u for u, _ in pairs]), self._lines([v for _, v in pairs])
+
+    @property
+    def row_duals(self) -> Any:
+        """Brought into the caller's terms when they are asked for."""
+        return self._duals[0]
+
+    @property
+    def column_duals(self) -> Any:
+        """As `row_duals`."""
+        return self._duals[1]
 
     def __len__(self) -> int:
         return len(self._costs)
@@ -142,7 +182,9 @@ def upload(costs: Any, maximize: bool = False, seconds: float | None = None) -> 
             by_group.setdefault(stack.group, []).append(number)
     for (kind, width), numbers in by_group.items():
         _check_count(sum(len(stacks[number].matrices) for number in numbers))
-        state.groups.append(group_of(state.stacks, kind, width, numbers, state.seconds))
+        group = group_of(state.stacks, kind, width, numbers, state.seconds)
+        weakref.finalize(state, group.release).atexit = False
+        state.groups.append(group)
     return state
 
 
@@ -206,11 +248,14 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     if state.sent is not None:
         state.sent.whole = False
     for group in state.groups:
+        group.whole = False
         launch = group.launches["assign"]
         launch.reset()
         launch()
     told = [group.payload() for group in state.groups]
     state.settled = True
+    for group in state.groups:
+        group.whole = True
     if state.sent is not None:
         state.sent.whole = True
     if any(told):
@@ -260,7 +305,7 @@ def download(state: State) -> Answers | Assignment:
     """
     if not state.solved:
         raise RuntimeError("nothing to download: no run has ended")
-    found: dict[int, tuple[np.ndarray, ...]] = {}
+    found: dict[int, Part] = {}
     counters = dict.fromkeys((*COUNTS, *TOTALS, "kernel_launches"), 0)
     for group in state.groups:
         column, u, v = (device.to_host(group.arrays[name]) for name in ("column", "u", "v"))
@@ -274,7 +319,7 @@ def download(state: State) -> Answers | Assignment:
             row, line = rows.stop, lines.stop
             found[number] = _in_callers_terms(
                 state.stacks[number], column[rows].reshape(k, n), u[rows].reshape(k, n),
-                v[lines].reshape(k, m), state.maximize,
+                v[lines].reshape(k, m),
             )  # fmt: skip
     parts = [
         found[number] if number in found else _nothing(stack)
@@ -284,34 +329,27 @@ def download(state: State) -> Answers | Assignment:
     return answers[0] if state.single else answers
 
 
-def _in_callers_terms(
-    stack: Stack, column: np.ndarray, u: np.ndarray, v: np.ndarray, maximize: bool
-) -> tuple[np.ndarray, ...]:
-    """Rows, columns and duals of the caller's matrices, a line each."""
+def _in_callers_terms(stack: Stack, column: np.ndarray, u: np.ndarray, v: np.ndarray) -> Part:
+    """The answers to a stack from what the device has found, a line a matrix.
+
+    Rows and columns share one allocation: of a large one the system gives large pages, and most of
+    the time that small ones take goes into giving them.
+    """
     k, n, _ = stack.matrices.shape
-    wide = np.float64 if stack.matrices.dtype.kind == "f" else np.int64
-    columns = column.astype(np.int64)
-    rows = np.empty((k, n), np.int64)
+    rows, columns = np.empty((2, k, n), np.int64)
     rows[:] = np.arange(n)
-    mine, other = u.astype(wide), v.astype(wide)
-    if maximize:
-        np.negative(mine, out=mine)
-        np.negative(other, out=other)
-    if stack.shift:
-        mine += stack.shift
+    columns[:] = column
     if stack.turned:
         order = np.argsort(columns, axis=1)
         rows, columns = np.take_along_axis(columns, order, 1), order
-        mine, other = other, mine
-    return rows, columns, mine, other
+    return Part(stack, rows, columns, u, v)
 
 
-def _nothing(stack: Stack) -> tuple[np.ndarray, ...]:
+def _nothing(stack: Stack) -> Part:
     """The answer to matrices without entries: nothing is assigned."""
     k, n, m = stack.matrices.shape
     lines = np.zeros((k, 0), np.int64)
-    u, v = (np.zeros((k, length), np.int64) for length in (n, m))
-    return (lines, lines, v, u) if stack.turned else (lines, lines, u, v)
+    return Part(stack, lines, lines, np.zeros((k, n), np.int64), np.zeros((k, m), np.int64))
 
 
 def solve(costs: Any, maximize: bool = False, seconds: float | None = None) -> Any:

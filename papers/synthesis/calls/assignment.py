@@ -303,8 +303,7 @@ def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[A
     if found is None:
         wishes.say_each(len(several))
         return [_one_of(number, each, wishes) for number, each in enumerate(several)]
-    duals = found.row_duals, found.column_duals
-    lines: Any = zip(found.row_ind, found.col_ind, *duals, strict=True)  # type: ignore[arg-type]
+    lines: Any = zip(*(found[:4] if wishes.duals else found[:2]), strict=True)  # type: ignore[arg-type]
     return [
         _back(placed, _one_of_batch(k, placed, Solved(*line), wishes), wishes)
         for k, (placed, line) in enumerate(zip(several, lines, strict=True))

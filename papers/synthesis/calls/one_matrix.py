@@ -342,8 +342,9 @@ def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
     state = solver.upload(data, **options)
     solver.run(state)
     answer = solver.download(state)
-    if wishes.duals:
-        answer = kinds.with_proof(solver, state, answer)
+    if not wishes.duals:
+        return Solved(answer.row_ind, answer.col_ind)
+    answer = kinds.with_proof(solver, state, answer)
     return Solved(answer.row_ind, answer.col_ind, answer.row_duals, answer.column_duals)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -77,8 +77,9 @@ def run(state: State, trace: Trace = None) -> None:
 
 
 def download(state: State) -> Assignment:
-    """Download all answers; return the first."""
-    return solver.download(state.inner)[0]  # type: ignore[index,return-value]
+    """Download all answers, duals among them; return the first."""
+    answers: Any = solver.download(state.inner)
+    return cast(Assignment, answers[0])  # one answer brings the duals of all into form
 
 
 def prove_all(state: State, answer: Assignment) -> Assignment:

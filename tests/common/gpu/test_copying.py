@@ -14,6 +14,9 @@ def _small_chunks(monkeypatch):
     device.select("cpu")
     monkeypatch.setattr(copying, "CHUNK_BYTES", 40)
     monkeypatch.setattr(copying, "_buffers", {})
+    copying._streams.cache_clear()
+    yield
+    copying._streams.cache_clear()
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (10,), (11, 7), (40,), (41,), (5, 9, 2)])
@@ -46,6 +49,40 @@ def test_a_buffer_is_not_filled_before_its_chunk_has_left(monkeypatch):
     monkeypatch.setattr(device, "overwrite", later)
     array = np.arange(997, dtype=np.int32)
     assert np.array_equal(copying.to_device_by_chunks(array), array)
+
+
+def test_all_threads_have_chunks_of_an_array_that_is_large_enough(monkeypatch):
+    """Two each at least, as long as no chunk is too small: 36 MB were five chunks before."""
+    sizes = []
+    real = device.overwrite
+    monkeypatch.setattr(copying, "CHUNK_BYTES", 4000)
+    monkeypatch.setattr(copying, "LEAST_CHUNK_BYTES", 80)
+    monkeypatch.setattr(
+        device, "overwrite", lambda there, room, stream=None: sizes.append(room.nbytes)
+        or real(there, room, stream),
+    )  # fmt: skip
+    for size, chunks in ((10, 1), (21, 2), (160, 8), (9000, 9)):
+        sizes.clear()
+        array = np.arange(size, dtype=np.int32)
+        assert np.array_equal(copying.to_device_by_chunks(array), array)
+        assert len(sizes) == chunks
+        assert sum(sizes) == array.nbytes
+
+
+def test_a_fault_is_raised_when_all_threads_are_done(monkeypatch):
+    """Planted: whoever raises at once leaves threads behind that read the caller's array."""
+    done = []
+
+    def slow(there, room, stream=None):
+        if room[0] == 0:
+            raise OSError("the bus is gone")
+        time.sleep(0.05)
+        done.append(room[0])
+
+    monkeypatch.setattr(device, "overwrite", slow)
+    with pytest.raises(OSError, match="the bus is gone"):
+        copying.to_device_by_chunks(np.arange(40, dtype=np.int32))
+    assert sorted(done) == [10, 20, 30]
 
 
 def test_what_fails_in_a_thread_is_raised(monkeypatch):

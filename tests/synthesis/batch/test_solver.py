@@ -129,6 +129,64 @@ def test_the_memory_of_a_stack_that_was_sent_waits_for_its_run(monkeypatch):
     assert not any(isinstance(thing, sending.Room) for thing in pool._idle)
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((3, 4, 6), "int32"), ((3, 4, 6), "int64"), ((3, 5, 5), "float64"), ((2, 3, 70), "float64"),
+     ((2, 3, 130), "int32")],
+)  # fmt: skip
+def test_memory_and_launch_serve_the_next_stack_of_a_shape(shape, dtype, place):
+    """Row by row by a warp and by a block, and by a block that takes all free rows."""
+    pool.clear()
+    g, groups = np.random.default_rng(3), []
+    for turn in range(3):
+        costs = (100 * g.random(shape)).astype(dtype)
+        if dtype == "float64" and turn == 1:
+            costs *= 1e9  # another bound on what pairs may leave
+        state = solver.upload(put(costs, place), seconds=None if turn == 2 else 1000.0)
+        groups.append(state.groups[0])
+        solver.run(state)
+        answers = solver.download(state)
+        del state
+        gc.collect()
+        for cost, answer in zip(costs, answers, strict=True):
+            assert_optimal(cost, answer)
+        assert answers.counters["kernel_launches"] == 1
+        launch = groups[-1].launches["assign"]
+        held = [one for kept in launch.arguments if isinstance(kept, tuple) for one in kept]
+        assert not any(np.shares_memory(one, costs) for one in held if isinstance(one, np.ndarray))
+    assert groups[0] is groups[1] is groups[2]
+    other = solver.upload(np.zeros((shape[0] + 1, *shape[1:]), dtype))
+    assert other.groups[0] is not groups[0]
+
+
+def test_a_group_is_nobody_else_s_while_its_state_lives_or_its_run_was_interrupted():
+    pool.clear()
+    costs = np.arange(18).reshape(2, 3, 3)
+    first, second = solver.upload(costs), solver.upload(costs)
+    assert first.groups[0] is not second.groups[0]
+    launch = second.groups[0].launches["assign"]
+    launch.on_enqueue = lambda enqueue: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        solver.run(second)
+    del second
+    gc.collect()
+    assert not any(isinstance(thing, launches.Group) for thing in pool._idle)
+    group = first.groups[0]
+    del first
+    gc.collect()
+    assert any(thing is group for thing in pool._idle)
+
+
+def test_answers_stay_when_their_memory_serves_another_stack(place):
+    """Duals are brought into form when they are asked for, which may be later."""
+    g = np.random.default_rng(4)
+    first, second = (g.integers(0, 99, (3, 5, 5)).astype(np.int32) for _ in "ab")
+    kept = solver.solve(put(first, place), maximize=True)
+    solver.solve(put(second, place))
+    for cost, answer in zip(first, kept, strict=True):
+        assert_optimal(cost, answer, True)
+
+
 @pytest.mark.parametrize("shape", [(0, 3, 3), (2, 0, 0), (2, 0, 4), (2, 4, 0)])
 def test_nothing_to_assign(shape):
     answers = solver.solve(np.zeros(shape))
