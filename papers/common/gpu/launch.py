@@ -151,23 +151,38 @@ class Launch:
         else:
             self.replace(place, whole)
 
-    def point(self, place: int, field: int, array: Any, flat: Callable[[], Any]) -> None:
-        """Bind the memory of another array in a field of a named tuple.
+    def write(self, place: int, number: int) -> None:
+        """Bind another whole number in a scalar's place, which nobody checks to be of its type.
+
+        On a GPU `arguments` keeps the first one: the cell alone is written, since this is for what
+        every launch has another one of.
+        """
+        if self._parameters is None:
+            self._keep(place, type(self.arguments[place])(number))
+        else:
+            self._parameters.write_number(place, number)
+
+    def point(self, place: int, field: int | None, array: Any, flat: Callable[[], Any]) -> None:
+        """Bind the memory of another array in an argument's place, or in a field of a named tuple.
 
         Parameters
         ----------
-        place, field : int
-            As in `replace_field`. An array of one dimension is there.
+        place : int
+            As in `replace`. An array of one dimension is there, or in the field.
+        field : int or None
+            As in `replace_field`.
         array : device array
             Without gaps, of the size and type of the one that is there: nobody checks that. Whoever
             calls keeps it until the kernel has ended.
         flat : callable() -> device array
             Makes the same memory an array of one dimension, which only the executor needs.
         """
-        if self._parameters is None:
-            self.replace_field(place, field, flat())
-        else:
+        if self._parameters is not None:
             self._parameters.write_address(place, field, device.address(array))
+        elif field is None:
+            self.replace(place, flat())
+        else:
+            self.replace_field(place, field, flat())
 
     def release(self, place: int) -> None:
         """Let go of an argument's arrays; `replace` has to follow before the next launch."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -127,6 +126,9 @@ class Workspace(pool.Pooled):
             self.arrays["cost"] = costs.matrix.flat
         self.shift = shift_of(costs, settings)
         self.launch, self.conclusion = bind_assign(costs, self.arrays, settings, None)
+        self._launches = (self.launch,) if self.conclusion is None else (
+            self.launch, self.conclusion)  # fmt: skip
+        self.limit = FOREVER
         n, m = costs.shape
         names = ("cost", "column", "chosen")
         self.gather = bind(
@@ -173,11 +175,9 @@ class Workspace(pool.Pooled):
         for launch in self.solver():
             launch.stream = stream
 
-    def solver(self) -> Iterator[Launch]:
+    def solver(self) -> tuple[Launch, ...]:
         """The launches of a run, in their order; their arguments are the same."""
-        yield self.launch
-        if self.conclusion is not None:
-            yield self.conclusion
+        return self._launches
 
     def settle(self) -> None:
         """Wait for all work that was enqueued."""
@@ -212,22 +212,29 @@ class Workspace(pool.Pooled):
         self.movers[kind].release(5)
 
     def set(self, costs: Costs, seconds: float | None) -> None:
-        """Give the launch what may differ between problems of one shape."""
-        _, _, matrix, *_, log = self.launch.arguments
+        """Give the launches what may differ between problems of one shape."""
         shift = shift_of(costs, self.settings)
-        limit = limit_of(seconds)
-        self.reads = given = None if self.owns else costs.matrix
         for launch in self.solver():
             if shift != self.shift:
                 launch.replace_field(SHAPE, SHIFT, np.int32(shift))
-            if matrix.loose != costs.loose:
+            if launch.arguments[MATRIX].loose != costs.loose:
                 launch.replace_field(MATRIX, LOOSE, costs.dual.type(costs.loose))
+        self.shift = shift
+        self.read(None if self.owns else costs.matrix, seconds)
+
+    def read(self, given: DeviceMatrix | None, seconds: float | None) -> None:
+        """Let the next run read these costs, unless the workspace has its own, for so long.
+
+        That is all that differs between two matrices of one form that no pass has to look at.
+        """
+        self.reads, limit = given, limit_of(seconds)
+        for launch in self.solver():
             if given is not None:
                 launch.point(MATRIX, COST, given.array, lambda: given.flat)
-            if log.limit != limit:
+            if limit != self.limit:
                 launch.replace_field(LOG, LIMIT, limit)
             launch.on_enqueue = None
-        self.shift = shift
+        self.limit = limit
 
     def answer(self, costs: Costs) -> dict[str, np.ndarray]:
         """Copy the answer to the host: ``u``, ``v``, ``totals``, ``column``, and ``chosen``.

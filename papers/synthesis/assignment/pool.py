@@ -42,6 +42,12 @@ class Pooled:
 T = TypeVar("T", bound=Pooled)
 
 _idle: list[Any] = []
+
+remembered: dict[Any, Any] = {}
+"""What is known of things that may lie idle, by whatever others find it by; `clear` forgets it."""
+
+MOST_REMEMBERED = 64
+
 _lock = threading.RLock()  # a state that is collected while the lock is held gives things back
 
 
@@ -50,16 +56,32 @@ def machine() -> tuple[Any, ...]:
     return (device.number(),) if device.describe().is_gpu else (device.executor(),)
 
 
+def find(key: Hashable) -> Any:
+    """Take a thing out of the pool; None if there is none."""
+    with _lock:
+        for place in range(len(_idle) - 1, -1, -1):
+            if _idle[place].key == key:
+                return _idle.pop(place)
+    return None
+
+
+def remember(name: Hashable, known: Any) -> None:
+    """Put something into `remembered`, which is forgotten all at once when it is full."""
+    if len(remembered) >= MOST_REMEMBERED:
+        remembered.clear()
+    remembered[name] = known
+
+
 def take(key: Hashable, make: Callable[[], T]) -> T:
     """Take a thing out of the pool, or make one.
 
     If one cannot be made, all idle things are freed, and it is tried again.
     """
-    with _lock:
-        for place in range(len(_idle) - 1, -1, -1):
-            if _idle[place].key == key:
-                return _idle.pop(place)
-        nothing = not _idle
+    found = find(key)
+    if found is not None:
+        thing: T = found
+        return thing
+    nothing = not _idle
     try:
         return make()
     except Exception:
@@ -98,6 +120,7 @@ def clear() -> int:
     with _lock:
         freed = sum(each.nbytes for each in _idle)
         _idle.clear()
+        remembered.clear()
     if freed and device.describe().is_gpu:
         from numba import cuda
 

@@ -122,7 +122,7 @@ def enqueued(
     state = State(costs, settings, seconds)
     if costs.size:
         room = workspace(costs, state.settings)
-        _use(state, room)
+        use(state, room)
         room.fill(costs.matrix, awaited)
         room.set(costs, seconds)
     return state
@@ -153,7 +153,7 @@ def _of_resident(
     costs = Costs(matrix, shape, None, given.turned, way.cost_shift, maximize, 0, way.spread)
     state = State(costs, settings or default_settings(*shape, way.work, short), seconds)
     room = workspace(costs, state.settings, owns=way.moves, stream=given.stream)
-    _use(state, room)
+    use(state, room)
     try:
         if way.moves:
             room.move(given, way)
@@ -169,10 +169,11 @@ def _of_resident(
     return state
 
 
-def _use(state: State, room: Workspace) -> None:
+def use(state: State, room: Workspace) -> None:
     """Let a state have a workspace for its own, until somebody releases it."""
     state.workspace, state.mailbox, state.arrays = room, room.mailbox, room.arrays
-    state.launches.update((launch.name, launch) for launch in room.solver())
+    for launch in room.solver():
+        state.launches[launch.name] = launch
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:

@@ -95,7 +95,8 @@ class Answers(Sequence[Assignment]):
     def __init__(self, state: State, parts: list[Part], counters: dict[str, int]):
         self._costs, self._maximize, self.counters = state.costs, state.maximize, counters
         self._parts, self._of_stack = parts, not isinstance(state.costs, list)
-        self.row_ind, self.col_ind = (self._lines([part[k] for part in parts]) for k in (1, 2))
+        self.row_ind = self._lines([part.row_ind for part in parts])
+        self.col_ind = self._lines([part.col_ind for part in parts])
 
     def _lines(self, lines: list[np.ndarray]) -> Any:
         """Of a stack an array with a line a matrix, else a list of lines."""

@@ -35,22 +35,26 @@ class Shelf(pool.Pooled):
         self.nbytes = self.there.nbytes
         self.used = 0
 
-    def reserve(self, *sizes: int) -> list[tuple[int, Any]]:
-        """Return the place of each of the next parts, and the part."""
+    def reserve(self, *sizes: int) -> list[int]:
+        """Return the place of each of the next parts."""
         found = []
         for size in sizes:
-            found.append((self.used, device.part(self.there, self.used * 8, size, np.int64)))
+            found.append(self.used)
             self.used += aligned(size)
         return found
+
+    def part(self, place: int, size: int) -> Any:
+        """A part as an array."""
+        return device.part(self.there, place * 8, size, np.int64)
 
     def put(self, parts: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
         """Copy parts to the device, in one copy that the host waits for; return them there."""
         begin = self.used
-        found = self.reserve(*(part.size for part in parts))
-        for (at, _), part in zip(found, parts, strict=True):
+        places = self.reserve(*(part.size for part in parts))
+        for at, part in zip(places, parts, strict=True):
             self.host[at : at + part.size] = part
         device.copy_words(self.host, self.there, begin, self.used - begin, down=False)
-        return tuple(part for _, part in found)
+        return tuple(self.part(at, part.size) for at, part in zip(places, parts, strict=True))
 
 
 def aligned(words: int) -> int:
@@ -85,8 +89,11 @@ def room_for(n: int) -> Room | None:
     if words > MOST_WORDS:
         return None
     shelf = _shelf_with(words)
-    (first, rows), (second, columns) = shelf.reserve(n, n)
-    return Room(shelf.there, first, second, rows, columns, lambda: pool.give(shelf))
+    first, second = shelf.reserve(n, n)
+    return Room(
+        shelf.there, first, second, lambda: (shelf.part(first, n), shelf.part(second, n)),
+        lambda: pool.give(shelf),
+    )  # fmt: skip
 
 
 def _shelf_with(words: int) -> Shelf:

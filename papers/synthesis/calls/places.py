@@ -364,7 +364,7 @@ def _room_of(memory: Any, n: int) -> Any:
     from papers.synthesis.assignment.pairs import Room
 
     view, _ = _view_on_device(memory, {**(_told(memory) or {}), "version": FIRST_WITH_STREAMS})
-    return Room(view, 0, n, memory[:n], memory[n:], _nothing)
+    return Room(view, 0, n, lambda: (memory[:n], memory[n:]), _nothing)
 
 
 def _nothing() -> None:

@@ -235,6 +235,15 @@ def test_a_replaced_argument_is_packed_in_its_place(enqueued):
     assert (len(kernel.typed), len(kernel.made.flattened)) == (typed, flattened)
 
 
+def test_a_number_is_written_where_every_launch_has_another(enqueued):
+    bound = launch.bind(Kernel(), 3, 64, order(5, 2), np.int64(7), np.int64(3))
+    enqueued.count = 4
+    for number in (8, -1, 2**40):
+        bound.write(1, number)
+        bound()
+    assert enqueued.seen == [[5, 2, 8, 3], [5, 2, -1, 3], [5, 2, 2**40, 3]]
+
+
 @pytest.mark.parametrize(
     ("place", "value"),
     [
@@ -371,6 +380,24 @@ def test_a_field_is_bound_anew_and_let_go():
     bound.replace_field(0, 0, first)
     bound()
     assert first.tolist() == [7, 7, 7]
+
+
+@cuda.jit
+def grow(values, by):
+    i = cuda.grid(1)
+    if i < values.size:
+        values[i] += by
+
+
+def test_an_array_and_a_number_are_bound_anew_without_a_tuple():
+    device.select("cpu")
+    first, second = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    bound = launch.bind(grow, 1, 4, first, np.int64(2))
+    bound.point(0, None, second, lambda: second)
+    bound.write(1, 9)
+    bound()
+    assert (first.tolist(), second.tolist()) == ([0, 0, 0], [9, 9, 9])
+    assert type(bound.arguments[1]) is np.int64
 
 
 @pytest.mark.parametrize(("wanted", "asked"), [(0, 0), (47 * 1024, 0), (47 * 1024 + 1, 1)])

@@ -1,6 +1,7 @@
 """The pairs alone are those of the whole way, and one wait is all that they cost."""
 
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from papers.common.gpu.launch import Launch
 from papers.common.model import GivenUpError
 from papers.synthesis.assignment import pairs, pool, resident, solver
 from papers.synthesis.assignment.kernels.costs import deliver
-from papers.synthesis.assignment.launches import Workspace
+from papers.synthesis.assignment.launches import LOG, Workspace, limit_of
 from papers.synthesis.calls import answers
 
 
@@ -74,6 +75,60 @@ def test_a_run_and_its_delivery_are_all_that_is_enqueued(stream, monkeypatch):
             for room_for in (None, answers.room_for):
                 pairs.solve(given, room_for)
         assert seen == 2 * [("assign", on), ("deliver", on)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "order"), [((6, 6), "C"), ((4, 7), "C"), ((7, 4), "F"), ((1, 5), "C")]
+)
+def test_costs_of_a_known_form_go_straight_to_a_run(shape, order, monkeypatch):
+    """What their form decides is remembered, and their values decide all the rest."""
+    draws = np.random.default_rng(5)
+    for turn in range(4):
+        cost = np.array(draws.integers(0, 99, shape, dtype=np.int32), order=order)
+        given, wanted = resident.adopt(cost, turn % 2 * 77), solver.solve(cost.copy())
+        seconds = 100.0 if turn == 2 else None
+        with monkeypatch.context() as known:
+            if turn:
+                known.setattr(solver, "enqueued", lambda *given: pytest.fail("it was known"))
+            room_for = answers.room_for if turn % 2 else None
+            rows, columns, _ = pairs.solve(given, room_for, seconds=seconds)
+        assert np.array_equal(rows, wanted.row_ind)
+        assert np.array_equal(columns, wanted.col_ind)
+        gone = weakref.ref(given)
+        del given
+        assert gone() is None  # nobody keeps the caller's memory
+        (work,) = [one for one in workspaces() if not one.owns]
+        assert {launch.arguments[LOG].limit for launch in work.solver()} == {limit_of(seconds)}
+
+
+def test_costs_of_another_form_do_not():
+    """An order of entries, a type or a sign that a run cannot read as it lies is moved before."""
+    draws = np.random.default_rng(6)
+    square = draws.integers(0, 99, (5, 5), dtype=np.int32)
+    for _ in range(2):
+        for cost, maximize in (
+            (square, False), (np.asfortranarray(square.T.copy().T), False), (square, True),
+            (square.astype(np.int64), False), (square.astype(np.float64), False),
+            (square[:3], False), (np.ascontiguousarray(square[:, :3]), False),
+        ):  # fmt: skip
+            found = pairs.solve(resident.adopt(cost), None, maximize)
+            wanted = solver.solve(np.array(cost), maximize)
+            assert cost[found[0], found[1]].sum() == wanted.cost
+    known = [name for name in pool.remembered if name[0] == "form"]
+    assert sorted(name[1] for name in known) == [(3, 5), (5, 5)]
+    pool.clear()
+    assert not pool.remembered
+
+
+def test_known_costs_find_another_workspace_while_theirs_is_taken():
+    cost = np.random.default_rng(7).integers(0, 99, (5, 6), dtype=np.int32)
+    pairs.solve(resident.adopt(cost))
+    (work,) = workspaces()
+    assert pool.find(work.key) is work
+    found = pairs.solve(resident.adopt(cost))
+    assert np.array_equal(found[1], solver.solve(cost.copy()).col_ind)
+    pool.give(work)
+    assert len(workspaces()) == 3  # of these two, and of costs of the host
 
 
 def test_the_callers_matrix_may_change_when_the_pairs_are_there():

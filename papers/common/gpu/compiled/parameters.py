@@ -223,17 +223,23 @@ class Parameters:
         slot.cells.pack_into(self._cells, slot.offset, *values_of(value))
         return True
 
-    def write_address(self, place: int, field: int, address: int) -> None:
-        """Write another array's address into a field of a tuple without tuples.
+    def write_address(self, place: int, field: int | None, address: int) -> None:
+        """Write another array's address into an argument, or a field of a tuple without tuples.
 
         Parameters
         ----------
-        place, field : int
-            The argument's and the field's: a contiguous array of as many entries, of its type.
+        place : int
+            The argument's: a contiguous array of as many entries, of its type.
+        field : int or None
+            The field that is such an array instead.
         address : int
         """
-        at = self._parts[place][1 + field].offset // CELL + ADDRESS
-        self._cells[at] = address
+        part = self._parts[place][0 if field is None else 1 + field]
+        self._cells[part.offset // CELL + ADDRESS] = address
+
+    def write_number(self, place: int, number: int) -> None:
+        """Write another whole number, of the argument's type, into a scalar's cell."""
+        self._cells[self._parts[place][0].offset // CELL] = number
 
     def write_slowly(self, place: int, value: Any) -> None:
         """Write a value of the argument's type as Numba converts it."""

@@ -199,6 +199,14 @@ def test_a_field_and_an_address_are_written_in_place():
     assert read(parameters) == read(packed(np.int64(1), Pair(costs, np.int32(5))))
 
 
+def test_an_array_s_address_and_a_number_are_written_without_a_tuple():
+    costs, other = array((6,), np.int32), array((6,), np.int32, 0x7F00_0000_2000)
+    parameters = packed(costs, np.int64(1), np.int64(2))
+    parameters.write_address(0, None, 0x7F00_0000_2000)
+    parameters.write_number(1, -7)
+    assert read(parameters) == read(packed(other, np.int64(-7), np.int64(2)))
+
+
 def test_a_field_of_another_type_or_of_nested_tuples_is_left_to_numba():
     costs = array((6,), np.int32)
     parameters = packed(Pair(costs, np.int32(6)), Whole(Pair(costs, np.int32(1)), costs, costs))
