@@ -17,6 +17,7 @@ from numba import njit
 from papers.common.gpu.limits import largest
 from papers.synthesis.assignment.costs import SHARE_OF_OPTIMUM
 from papers.synthesis.one_core import steps
+from papers.synthesis.one_core.short import short_way
 from papers.synthesis.one_core.solver import AWAY, SCALE_ABOVE
 
 LARGEST = 2**40
@@ -148,24 +149,14 @@ def solve_each(stack, column_of, us, vs, done, share, top, away):
     n, m = stack.shape[1], stack.shape[2]
     row = np.empty(m, np.int64)
     free = np.empty(n, np.int64)
+    most = SCALE_ABOVE * n if n == m and n > WITHOUT_SCALES else float(n)
     for k in range(stack.shape[0]):
         matrix, column, u, v = stack[k], column_of[k], us[k], vs[k]
-        column[:] = -1
-        row[:] = -1
-        v[:] = 0
-        for i in range(n):
-            free[i] = i
-        if n == m:
-            steps.column_minima(matrix, v, top)
-        left, _ = steps.take_in_turn(matrix, v, column, row, free, n, 4 * n, top)
-        if n == m and n > WITHOUT_SCALES and left > SCALE_ABOVE * n:
+        left, _, scans, slack, total = short_way(
+            matrix, v, u, column, row, free, most, False, top, away
+        )
+        if left > most or scans < 0:
             continue
-        if steps.shortest_paths(matrix, v, column, row, free, 0, left, top, away) < 0:
-            continue
-        if n == 0:
-            done[k] = True
-            continue
-        slack, total = steps.slack_of(matrix, v, u, column, top)
         done[k] = slack <= share * abs(total)
-        if share > 0 and done[k]:
+        if share > 0 and n > 0 and done[k]:
             done[k] = steps.are_proved(matrix, v, u, column, row)

@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 
 from papers.synthesis.one_core.sortable import SAMPLED
+from papers.synthesis.one_core.steps import looks_settled
 
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -81,6 +82,12 @@ def looks_sortable(matrix):
             along = sample[upper, left] + sample[lower, right]
             violated += along > sample[upper, right] + sample[lower, left]
     return violated <= MOST_VIOLATED
+
+
+@njit(**JIT)
+def wants_sorting(matrix):
+    """Whether a square matrix `looks_sortable`, unless nearly all its rows keep what they take."""
+    return not looks_settled(matrix) and looks_sortable(matrix)
 
 
 @njit(**JIT)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from papers.synthesis.assignment.costs import (
     prepare,
 )
 from papers.synthesis.one_core import monge, steps
+from papers.synthesis.one_core.short import short_way
 from papers.synthesis.one_core.sortable import SORTED_BELOW
 
 SCALE_ABOVE = 0.1
@@ -66,6 +67,46 @@ LOOKED_AT = 2**27
 """Entries of the matrix that are read before the clock is looked at: about a tenth of a second."""
 
 
+class Bounds(NamedTuple):
+    """What the form of the costs decides.
+
+    Attributes
+    ----------
+    top, away : dual
+        What no distance is, and what none reaches; see `steps.shortest_paths`.
+    whole, square : bool
+        Whether costs are whole numbers, and as many rows as columns.
+    scaled_above : float
+        Free rows behind the first turns above which costs are scaled.
+    share : int
+        Rows that paths are made for between two looks at the clock.
+    sorts : bool
+        Whether lines may be sorted: their duals do not overflow.
+    """
+
+    top: Any
+    away: Any
+    whole: bool
+    square: bool
+    scaled_above: float
+    share: int
+    sorts: bool
+
+
+def bounds_of(costs: Costs) -> Bounds:
+    """The bounds for costs in working form."""
+    (n, m), whole, top = costs.shape, costs.dual.kind == "i", largest(costs.dual)
+    return Bounds(
+        top, costs.dual.type(AWAY) if whole else top, whole, n == m,
+        SCALE_ABOVE * n if n == m else float(n), max(1, LOOKED_AT // max(1, costs.size)),
+        not whole or n * costs.spread < SORTED_BELOW,
+    )  # fmt: skip
+
+
+COUNTS = ("sorted", "bids", "scales", "left_free", "repairs", "scans", "restarts")
+"""The counters; see `download`."""
+
+
 @dataclass
 class State:
     """Costs in working form, and the answer.
@@ -73,6 +114,9 @@ class State:
     Attributes
     ----------
     costs : Costs
+    bounds : Bounds
+    free : int64[n]
+        Rows: the free ones come first.
     seconds : float or None
         Time that a run may take.
     column, row : int64[n], int64[m]
@@ -84,7 +128,9 @@ class State:
     """
 
     costs: Costs
+    bounds: Bounds
     seconds: float | None
+    free: np.ndarray
     column: np.ndarray
     row: np.ndarray
     u: np.ndarray
@@ -115,8 +161,10 @@ def upload(
     check_seconds(seconds)
     costs = prepare(cost, maximize, dtype)
     n, m = costs.shape
-    lines = np.empty(n, np.int64), np.empty(m, np.int64)
-    return State(costs, seconds, *lines, np.zeros(n, costs.dual), np.zeros(m, costs.dual))
+    lines = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(m, np.int64)
+    return State(
+        costs, bounds_of(costs), seconds, *lines, np.zeros(n, costs.dual), np.zeros(m, costs.dual)
+    )
 
 
 def run(state: State, trace: Callable[[str], None] | None = None) -> None:
@@ -141,104 +189,123 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         If pairs of integers are loose, which is a fault.
     """
     state.solved = False
-    costs, deadline = state.costs, Deadline(state.seconds)
-    n = costs.shape[0]
-    free = np.arange(n, dtype=np.int64)
-    state.column[:], state.row[:], state.v[:] = -1, -1, 0
-    counts = ("sorted", "bids", "scales", "left_free", "repairs", "scans", "restarts")
-    state.counters = dict.fromkeys(counts, 0)
-    left = _begin(state, free, deadline)
-    if not _end(state, free, left, deadline):
-        if costs.dual.kind == "i":
+    deadline = Deadline(state.seconds)
+    state.counters = dict.fromkeys(COUNTS, 0)
+    left, slack = _begin(state, deadline)
+    if not _end(state, left, deadline, slack):
+        if state.bounds.whole:
             raise RuntimeError(f"pairs are still loose after {state.counters['repairs']} repairs")
         # A bid of a large cost lowers a dual by as much, and small costs are lost beside it.
         state.counters["restarts"] = 1
-        state.column[:], state.row[:], state.v[:] = -1, -1, 0
-        free[:] = np.arange(n)
-        if not _end(state, free, n, deadline):
+        _forget(state)
+        state.v[:] = 0
+        if not _end(state, len(state.free), deadline):
             raise UnresolvedError(
                 "float64 does not resolve these costs: the duals prove too little"
             )
     state.solved = True
 
 
-def _begin(state: State, free: np.ndarray, deadline: Deadline) -> int:
-    """Match most rows; `free` begins with the others, whose number is returned."""
-    costs, counts = state.costs, state.counters
-    n, m = costs.shape
-    matrix, v, column, row = costs.matrix, state.v, state.column, state.row
-    top = largest(costs.dual)
-    left = _sort(state, free) if n and n == m and not steps.looks_settled(matrix) else n
+Slack = tuple[Any, Any]
+"""What the pairs of a complete matching lie above their rows' least distances, and their sum."""
+
+
+def _begin(state: State, deadline: Deadline) -> tuple[int, Slack | None]:
+    """Match most rows, from the beginning.
+
+    Returns
+    -------
+    left : int
+        Rows that are free, with which ``state.free`` begins.
+    slack : (dual, dual) or None
+        Where paths have matched these already.
+    """
+    matrix, counts, free, bounds = state.costs.matrix, state.counters, state.free, state.bounds
+    pairs, n, top = (state.column, state.row, free), len(free), bounds.top
+    most = min(bounds.scaled_above, float(bounds.share))
+    given = matrix, state.v, state.u, *pairs, most
+    left, bids, scans, *slack = short_way(*given, bounds.sorts, top, bounds.away)
+    if left < 0:
+        left = _sort(state)
+        deadline.check(f"{n - left} rows of {n}", reached=counts)
+        if counts["sorted"]:
+            left, bids = steps.take_in_turn(matrix, state.v, *pairs, left, 4 * n, top)
+            most = -1.0
+        else:
+            left, bids, scans, *slack = short_way(*given, False, top, bounds.away)
+    counts["bids"] = bids
     deadline.check(f"{n - left} rows of {n}", reached=counts)
-    if n and n == m and not counts["sorted"]:
-        steps.column_minima(matrix, v, top)
-    left, counts["bids"] = steps.take_in_turn(matrix, v, column, row, free, left, 4 * n, top)
-    if n == m and left > SCALE_ABOVE * n:
-        _scale(state, free, deadline)
-        left = steps.keep_tight(matrix, v, state.u, column, row, free, costs.loose, top)
-        left, bids = steps.take_in_turn(matrix, v, column, row, free, left, 4 * n, top)
+    if left > bounds.scaled_above:
+        _scale(state, deadline)
+        left = steps.keep_tight(matrix, state.v, state.u, *pairs, state.costs.loose, top)
+        left, bids = steps.take_in_turn(matrix, state.v, *pairs, left, 4 * n, top)
         counts["bids"] += bids
+        most = -1.0
     counts["left_free"] = left
-    return left
+    if left > most:
+        return left, None
+    if scans < 0:
+        raise ValueError(INFEASIBLE)
+    counts["scans"] = scans
+    return left, (slack[0], slack[1])
 
 
-def _sort(state: State, free: np.ndarray) -> int:
-    """Match by sorting where that leaves few rows free; the number of those, else all."""
-    costs, n = state.costs, state.costs.shape[0]
-    whole = costs.dual.kind == "i"
-    if (whole and n * costs.spread >= SORTED_BELOW) or not monge.looks_sortable(costs.matrix):
-        return n
-    monge.match_sorted(costs.matrix, state.v, state.column, state.row)
-    pairs = state.u, state.column, state.row, free
-    left = int(steps.keep_tight(costs.matrix, state.v, *pairs, costs.loose, largest(costs.dual)))
+def _forget(state: State) -> None:
+    """Free all rows."""
+    state.free[:] = np.arange(len(state.free))
+    state.column[:], state.row[:] = -1, -1
+
+
+def _sort(state: State) -> int:
+    """Match by sorting; the number of rows that this leaves free, all if they are not few."""
+    matrix, n = state.costs.matrix, len(state.free)
+    monge.match_sorted(matrix, state.v, state.column, state.row)
+    pairs = state.u, state.column, state.row, state.free
+    left = int(steps.keep_tight(matrix, state.v, *pairs, state.costs.loose, state.bounds.top))
     if left <= SCALE_ABOVE * n:
         state.counters["sorted"] = 1
         return left
-    free[:] = np.arange(n)
-    state.column[:], state.row[:], state.v[:] = -1, -1, 0
     return n
 
 
-def _end(state: State, free: np.ndarray, left: int, deadline: Deadline) -> bool:
+def _end(state: State, left: int, deadline: Deadline, slack: Slack | None = None) -> bool:
     """Match the rows that are left by shortest paths; whether the duals prove the answer.
 
     Pairs of a square that rounding has left loose are parted and matched anew. A rectangle's are
-    not: a column without a row has to keep the dual that it began with.
+    not: a column without a row has to keep the dual that it began with. With `slack` there were
+    paths already.
     """
-    costs, counts = state.costs, state.counters
-    n, m = costs.shape
-    matrix, v, column, row = costs.matrix, state.v, state.column, state.row
-    whole = costs.dual.kind == "i"
-    top = largest(costs.dual)
-    away = costs.dual.type(AWAY) if whole else top
-    share = max(1, LOOKED_AT // max(1, costs.size))
-    for counts["repairs"] in range((REPAIRS if n == m else 0) + 1):
-        for begin in range(0, left, share):
-            deadline.check(f"{n - left + begin} rows of {n}", reached=counts)
-            end = min(left, begin + share)
-            scans = steps.shortest_paths(matrix, v, column, row, free, begin, end, top, away)
-            if scans < 0:
-                raise ValueError(INFEASIBLE)
-            counts["scans"] += scans
-        if _is_tight(state, top):
-            return whole or _is_proved(state)
+    costs, counts, bounds = state.costs, state.counters, state.bounds
+    matrix, v, column, row, free = costs.matrix, state.v, state.column, state.row, state.free
+    n, top, share = len(free), bounds.top, bounds.share
+    for counts["repairs"] in range((REPAIRS if bounds.square else 0) + 1):
+        if slack is None:
+            for begin in range(0, left, share):
+                deadline.check(f"{n - left + begin} rows of {n}", reached=counts)
+                part = begin, min(left, begin + share)
+                scans = steps.shortest_paths(matrix, v, column, row, free, *part, top, bounds.away)
+                if scans < 0:
+                    raise ValueError(INFEASIBLE)
+                counts["scans"] += scans
+            slack = steps.slack_of(matrix, v, state.u, column, top)
+        if _is_little(state, *slack):
+            return bounds.whole or _is_proved(state)
+        slack = None
         left = steps.keep_tight(matrix, v, state.u, column, row, free, costs.loose, top)
     return False
 
 
-def _is_tight(state: State, top: Any) -> bool:
-    """Set the rows' duals; whether the pairs lie above them by no more than a proof allows.
+def _is_little(state: State, slack: Any, total: Any) -> bool:
+    """Whether the pairs lie above their rows' least distances by no more than a proof allows.
 
     Integers leave nothing. Floats may leave each pair `Costs.loose`, or all of them a share of
     their sum, which is a seventh of what proofs accept (`costs.loose_slack`). This is their
     distance as float64 computes it: `_is_proved` says what it is worth.
     """
-    costs = state.costs
-    if not costs.size:
-        return True
-    slack, total = steps.slack_of(costs.matrix, state.v, state.u, state.column, top)
-    return bool(slack <= max(costs.loose * costs.shape[0], SHARE_OF_OPTIMUM * abs(total))
-                if costs.dual.kind == "f" else slack == 0)  # fmt: skip
+    if state.bounds.whole:
+        return bool(slack == 0)
+    most = max(state.costs.loose * len(state.free), SHARE_OF_OPTIMUM * abs(total))
+    return bool(slack <= most)
 
 
 def _is_proved(state: State) -> bool:
@@ -255,29 +322,27 @@ def _is_proved(state: State) -> bool:
     return assignment_proof.assignment(costs.cost, answer).ok
 
 
-def _scale(state: State, free: np.ndarray, deadline: Deadline) -> None:
+def _scale(state: State, deadline: Deadline) -> None:
     """Auction by one eps after the other, each from the empty matching and the duals so far."""
-    costs, counts = state.costs, state.counters
-    matrix, n, top = costs.matrix, costs.shape[0], largest(costs.dual)
+    costs, counts, bounds = state.costs, state.counters, state.bounds
+    matrix, n, top = costs.matrix, len(state.free), bounds.top
     eps = FIRST_EPS * steps.mean_slack(matrix, state.v, SAMPLED_ROWS, top)
-    whole = costs.dual.kind == "i"
     for _ in range(MOST_SCALES):
         step = costs.dual.type(eps)
         if not step > 0:
             break
         deadline.check(f"{counts['scales']} scales", reached=counts)
-        free[:] = np.arange(n)
-        state.column[:], state.row[:] = -1, -1
+        _forget(state)
         left, stop, most = n, int(LEFT_FREE * n), MOST_BIDS * n
         while left > stop and most > 0:
-            given = matrix, state.v, state.column, state.row, free, left
+            given = matrix, state.v, state.column, state.row, state.free, left
             limit = min(most, max(1, LOOKED_AT // matrix.shape[1]))
             left, bids = steps.auction(*given, step, stop, limit, top)
             most -= bids
             counts["bids"] += bids
             deadline.check(f"{counts['bids']} bids", reached=counts)
         counts["scales"] += 1
-        eps = step // DIVISOR if whole else step / DIVISOR
+        eps = step // DIVISOR if bounds.whole else step / DIVISOR
 
 
 def download(state: State) -> Assignment:
