@@ -1,0 +1,84 @@
+"""Who is faster on what one core's searches leave open: Hopcroft-Karp or the GPU: ``left.csv``.
+
+``python -m papers.synthesis.evidence.graphs.left FILE`` times whole calls of
+`papers.maximum_bipartite_matching`, from SciPy's matrix to the partners, with each of the two
+solvers by name: on all graphs of up to `MOST` edges that ``looks.csv`` says are left open, and on
+random ones. It wants a GPU, and the matrices in ``$PAPERS_INSTANCES``.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from papers.common.gpu import device, environment
+from papers.common.instances.drawing import draw
+from papers.common.instances.files import MissingInstanceError
+from papers.common.model import Instance
+from papers.common.problems.graph import Graph
+from papers.deveci_matching.evidence import sets
+from papers.synthesis.calls.matching import ON_GPU
+from papers.synthesis.calls.matching import maximum_bipartite_matching as call
+
+SOLVERS = {"hk_ms": "deveci_matching:hk", "gpu_ms": ON_GPU}
+RANDOM = (("uniform_graph", 10_000, "d3"), ("uniform_graph", 30_000, "d3"))
+MOST = 400_000
+REPEATS, WARM = 9, 3
+
+
+def open_graphs(most: int = MOST) -> list[Instance]:
+    """The random graphs, and the matrices that one core's searches leave open, by their edges."""
+    looks = pd.read_csv(Path(__file__).with_name("looks.csv"))
+    left = looks[~looks["ended"] & (looks["edges"] <= most)].sort_values(["edges", "ordering"])
+    left = left[~left["graph"].str.startswith("uniform_graph")]
+    names = zip(left["graph"], left["ordering"], strict=True)
+    return [*(Instance(*one) for one in RANDOM), *(sets.matrix(*one) for one in names)]
+
+
+def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
+    """Yield a row a graph: medians of `REPEATS` calls in milliseconds, by solver.
+
+    Raises
+    ------
+    RuntimeError
+        If the solvers' matchings differ in size.
+    """
+    for graph in graphs:
+        try:
+            matrix = cast(Graph, draw(graph)).matrix().tocsr()
+        except MissingInstanceError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        times, sizes = {}, set()
+        for column, solver in SOLVERS.items():
+            taken = []
+            for _ in range(WARM + REPEATS):
+                begin = time.perf_counter()
+                found = call(matrix, solver=solver)
+                taken.append(1e3 * (time.perf_counter() - begin))
+                sizes.add(int(np.count_nonzero(found >= 0)))
+            times[column] = round(float(np.median(taken[WARM:])), 3)
+        if len(sizes) > 1:
+            raise RuntimeError(f"{graph}: matchings of {sizes} pairs")
+        name = graph.label if graph.family == "matrix" else f"{graph.family}_{graph.n}"
+        yield {
+            "code": environment.commit()[:7], "card": device.describe().name, "graph": name,
+            "ordering": sets.ordering_of(graph.permuted), "rows": matrix.shape[0],
+            "edges": matrix.nnz, "matched": sizes.pop(), **times,
+        }  # fmt: skip
+
+
+def main(path: str) -> None:
+    """Write the table."""
+    device.select("gpu")
+    pd.DataFrame(rows(open_graphs())).to_csv(path, index=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
