@@ -28,7 +28,7 @@ THREADS = 4
 """Threads that fill chunks, each with one buffer."""
 
 TURNS = 2
-"""Chunks of a thread at least, as long as they are not too small: so all threads end together."""
+"""Chunks of a thread at least, and as many for each, as long as they are not too small."""
 
 _buffers: dict[int, np.ndarray] = {}
 _turn = threading.Lock()
@@ -70,14 +70,28 @@ def overwrite_by_chunks(flat: Any, source: np.ndarray) -> None:
     """Copy a host array over a device array of its size and type, both of one dimension.
 
     All of it has arrived on return. Two threads that call this take turns: the buffers are shared.
+
+    Raises
+    ------
+    ValueError
+        For a device array of another size or type.
     """
+    if (flat.size, np.dtype(flat.dtype)) != (source.size, source.dtype):
+        raise ValueError(
+            f"{source.size} entries of {source.dtype} do not go over {flat.size} of {flat.dtype}"
+        )
     with _turn:
-        _overwrite(flat, source)
+        try:
+            _overwrite(flat, source)
+        except BaseException:
+            _buffers.clear()  # after two interruptions a thread may still be filling one
+            raise
 
 
 def _overwrite(flat: Any, source: np.ndarray) -> None:
-    share = max(LEAST_CHUNK_BYTES, -(-source.nbytes // (THREADS * TURNS)))
-    step = max(1, min(CHUNK_BYTES, share) // source.itemsize)
+    turns = max(TURNS, -(-source.nbytes // (THREADS * CHUNK_BYTES)))
+    least, most = (max(1, size // source.itemsize) for size in (LEAST_CHUNK_BYTES, CHUNK_BYTES))
+    step = min(most, max(least, -(-source.size // (THREADS * turns))))
     starts = range(0, source.size, step)
     workers = min(THREADS, len(starts))
     if not workers:
@@ -89,11 +103,13 @@ def _overwrite(flat: Any, source: np.ndarray) -> None:
         device.overwrite(flat, room)  # a transfer on the default stream is awaited
         return
     buffers = [_buffer(k)[: step * source.itemsize].view(source.dtype) for k in range(workers)]
-    gpu = device.number()
-    streams = _streams(gpu, device.describe().is_gpu)
+    gpu = device.number(), device.describe().is_gpu
+    streams = _streams(*gpu)
 
     def carry(worker: int) -> None:
-        device.attach(gpu)
+        if getattr(_here, "gpu", None) != gpu:
+            device.attach(gpu[0])
+            _here.gpu = gpu
         buffer, stream = buffers[worker], streams[worker]
         for start in starts[worker::workers]:
             part = source[start : start + step]
@@ -104,10 +120,19 @@ def _overwrite(flat: Any, source: np.ndarray) -> None:
             device.overwrite(there, room, stream)
         stream.synchronize()
 
-    carried = [_crew().submit(carry, worker) for worker in range(workers)]
-    wait(carried)  # all of them, also if one fails: the source is the caller's again
+    carried: list[Any] = []
+    try:
+        for worker in range(workers):
+            carried.append(_crew().submit(carry, worker))
+        wait(carried)
+    finally:
+        wait(carried)  # also after an interruption: then the source is the caller's again
     for done in carried:
         done.result()
+
+
+_here = threading.local()
+"""A thread's own knowledge: the GPU that it is attached to."""
 
 
 @functools.cache
@@ -116,7 +141,14 @@ def _crew() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="papers-copying")
 
 
-os.register_at_fork(after_in_child=_crew.cache_clear)  # a child has none of its parent's threads
+def _after_fork() -> None:
+    """Begin anew in a child, which has none of the threads that may hold the lock."""
+    global _turn
+    _turn = threading.Lock()
+    _crew.cache_clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @functools.cache

@@ -42,7 +42,9 @@ class Launch:
         How often it was enqueued; `reset` sets it to zero.
     on_enqueue : callable(enqueue), optional
         Called in place of enqueuing, with a function that enqueues the kernel: it may look at the
-        arrays before and after, or leave the kernel out. None, the default, takes it away.
+        arrays before and after, or leave the kernel out. None, the default, takes it away. What it
+        refers to lives as long as the launch; of a solver's state whose launches go back to a pool
+        when it is collected (`papers.synthesis`) it must not hold that state.
     """
 
     __slots__ = (

@@ -233,7 +233,6 @@ class Workspace(pool.Pooled):
                 launch.point(MATRIX, COST, given.array, lambda: given.flat)
             if limit != self.limit:
                 launch.replace_field(LOG, LIMIT, limit)
-            launch.on_enqueue = None
         self.limit = limit
 
     def answer(self, costs: Costs) -> dict[str, np.ndarray]:
@@ -256,7 +255,9 @@ class Workspace(pool.Pooled):
         return self.host[start : start + size * kind.itemsize].view(kind)
 
     def release(self) -> None:
-        """Let go of the caller's memory, and go back to the pool."""
+        """Let go of the caller's memory and of hooks, and go back to the pool."""
+        for launch in self.solver():
+            launch.on_enqueue = None
         if not self.owns:
             self.reads = None
             for launch in self.solver():

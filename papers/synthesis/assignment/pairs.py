@@ -67,7 +67,7 @@ class Delivery:
         self.host, self.mapped = device.mapped(self.column.size, np.int64)
         self.to_host = self._bound(self.mapped)
         self.to_device: Launch | None = None
-        self.size = 0  # of the memory that this one is bound to
+        self.size = 0  # entries of the memory that `to_device` is bound to
 
     def _bound(self, target: Any) -> Launch:
         n = self.column.size
@@ -85,7 +85,7 @@ class Delivery:
         launch.write(WORD, self.mailbox.expected())
         launch.stream = self.mailbox.stream = stream
         launch()
-        if launch.arguments[TARGET] is not None and room is not None:
+        if room is not None and launch.arguments[TARGET] is not None:
             launch.release(TARGET)  # whoever has the room keeps it
 
     def _to(self, room: Room) -> Launch:
@@ -104,7 +104,7 @@ class Delivery:
 
 
 class Known(NamedTuple):
-    """What a run has had that only the form of its costs decides.
+    """A run's key, costs and settings, as far as the form of its costs alone decides them.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Known(NamedTuple):
 
 
 def _form_of(cost: DeviceMatrix) -> Any:
-    """What `Known` is remembered by."""
+    """The name by which `Known` is remembered."""
     return ("form", cost.shape, cost.array.dtype, cost.by_columns, *pool.machine())
 
 

@@ -18,7 +18,7 @@ MOST_BYTES = 256 << 20
 """Device memory that lies idle at most."""
 
 MOST_THINGS = 16
-"""Things that lie idle at most; those that were given back first go first."""
+"""Things of one class that lie idle at most; those that were given back first go first."""
 
 
 class Pooled:
@@ -44,7 +44,7 @@ T = TypeVar("T", bound=Pooled)
 _idle: list[Any] = []
 
 remembered: dict[Any, Any] = {}
-"""What is known of things that may lie idle, by whatever others find it by; `clear` forgets it."""
+"""Facts about things that may lie idle, by the names that others find them by; `clear` forgets them."""
 
 MOST_REMEMBERED = 64
 
@@ -67,7 +67,7 @@ def find(key: Hashable) -> Any:
 
 def remember(name: Hashable, known: Any) -> None:
     """Put something into `remembered`, which is forgotten all at once when it is full."""
-    if len(remembered) >= MOST_REMEMBERED:
+    if name not in remembered and len(remembered) >= MOST_REMEMBERED:
         remembered.clear()
     remembered[name] = known
 
@@ -75,12 +75,17 @@ def remember(name: Hashable, known: Any) -> None:
 def take(key: Hashable, make: Callable[[], T]) -> T:
     """Take a thing out of the pool, or make one.
 
-    If one cannot be made, all idle things are freed, and it is tried again.
+    If one cannot be made, all idle things are freed, and it is tried again (`made`).
     """
     found = find(key)
     if found is not None:
         thing: T = found
         return thing
+    return made(make)
+
+
+def made(make: Callable[[], T]) -> T:
+    """Make a thing; where that fails, all idle things are freed, and it is tried again."""
     nothing = not _idle
     try:
         return make()
@@ -97,7 +102,11 @@ def give(thing: Pooled) -> None:
         return
     with _lock:
         _idle.append(thing)
-        while len(_idle) > MOST_THINGS or sum(each.nbytes for each in _idle) > MOST_BYTES:
+        if len(_idle) > MOST_THINGS:
+            alike = [place for place, each in enumerate(_idle) if type(each) is type(thing)]
+            if len(alike) > MOST_THINGS:
+                del _idle[alike[0]]
+        while sum(each.nbytes for each in _idle) > MOST_BYTES:
             _idle.pop(0)
 
 

@@ -53,7 +53,7 @@ ONE_BY_ONE = {"int64": wide, "float64": floats}
 
 
 class Form(NamedTuple):
-    """What the launch of a group is like, whatever the costs are.
+    """The launch of a group, as far as it does not depend on single costs.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Group(DeviceState, pool.Pooled):
     key : hashable
         In the pool; None for a group that goes into none.
     nbytes : int
-        Device memory, without a caller's costs.
+        Device memory, without costs that were on the device before.
     whole : bool
         Whether no run is under way that nobody has waited for.
     """
@@ -128,7 +128,6 @@ class Group(DeviceState, pool.Pooled):
         for place, name in limits:
             if launch.arguments[place][name] != limit:
                 launch.replace_field(place, name, limit)
-        launch.on_enqueue = None
 
     def release(self) -> None:
         """Let go of a caller's costs, and go to the pool."""
@@ -137,11 +136,12 @@ class Group(DeviceState, pool.Pooled):
                 cost, *_ = ONE_BY_ONE_FIELDS if self.form.one_by_one else EACH_FIELDS
                 self.launches["assign"].release_field(*cost)
                 del self.arrays["cost"]
+            self.launches["assign"].on_enqueue = None
             pool.give(self)
 
 
 class Key(NamedTuple):
-    """What two stacks have in common if one can follow the other in a group's memory."""
+    """Equal for two stacks if one can follow the other in a group's memory."""
 
     what: str
     kind: str
@@ -179,7 +179,7 @@ def group_of(
         group = pool.take(key, lambda: _made(chosen, numbers, form, limit))
         group.key = key
     else:
-        group = _made(chosen, numbers, form, limit)
+        group = pool.made(lambda: _made(chosen, numbers, form, limit))
     group.set(chosen, limit)
     return group
 
@@ -218,7 +218,7 @@ def _made(chosen: list[Stack], numbers: list[int], form: Form, limit: np.int64) 
     bound = _one_by_one if form.one_by_one else _each
     group.launches["assign"] = bound(group, kind, dual, (rows, columns), limit)
     group.nbytes = sum(
-        each.nbytes for name, each in a.items()
+        array.nbytes for name, array in a.items()
         if name != "signal" and not (resident and name == "cost")
     )  # fmt: skip
     return group

@@ -60,25 +60,36 @@ class State:
 
 
 class Part(NamedTuple):
-    """The answers to a stack: pairs in the caller's terms, duals as the device has found them."""
+    """The answers to a stack: pairs in the caller's terms, duals as the device has found them.
 
-    stack: Stack
+    Attributes
+    ----------
+    row_ind, col_ind : int64[k, n]
+    u, v : T[k, n], T[k, m]
+    wide : dtype
+        int64, or float64 beside floats.
+    shift : int or float
+    turned : bool
+        Of its `Stack`, which holds the costs and is let go.
+    """
+
     row_ind: np.ndarray
     col_ind: np.ndarray
     u: np.ndarray
     v: np.ndarray
+    wide: np.dtype
+    shift: Any
+    turned: bool
 
     def duals(self, maximize: bool) -> tuple[np.ndarray, np.ndarray]:
         """The duals of the caller's rows and columns, a line a matrix."""
-        stack = self.stack
-        wide = np.float64 if stack.matrices.dtype.kind == "f" else np.int64
-        mine, other = self.u.astype(wide), self.v.astype(wide)
+        mine, other = self.u.astype(self.wide), self.v.astype(self.wide)
         if maximize:
             np.negative(mine, out=mine)
             np.negative(other, out=other)
-        if stack.shift:
-            mine += stack.shift
-        return (other, mine) if stack.turned else (mine, other)
+        if self.shift:
+            mine += self.shift
+        return (other, mine) if self.turned else (mine, other)
 
 
 class Answers(Sequence[Assignment]):
@@ -87,6 +98,7 @@ class Answers(Sequence[Assignment]):
     Attributes
     ----------
     row_ind, col_ind : int64[k, min(n, m)], or list of int64[min(n_i, m_i)]
+        Parts of one allocation, as a rule: who keeps one keeps the memory of both.
     row_duals, column_duals : int64[k, n] and int64[k, m], or float64, or lists of such lines
     counters : dict of str to int
         Counts of the whole batch.
@@ -99,12 +111,13 @@ class Answers(Sequence[Assignment]):
         self.col_ind = self._lines([part.col_ind for part in parts])
 
     def _lines(self, lines: list[np.ndarray]) -> Any:
-        """Of a stack an array with a line a matrix, else a list of lines."""
+        """An array with a line a matrix for a stack, else a list of lines."""
         return lines[0] if self._of_stack else [line[0] for line in lines]
 
     @functools.cached_property
     def _duals(self) -> tuple[Any, Any]:
         pairs = [part.duals(self._maximize) for part in self._parts]
+        self._parts = []
         return self._lines([u for u, _ in pairs]), self._lines([v for _, v in pairs])
 
     @property
@@ -333,8 +346,8 @@ def download(state: State) -> Answers | Assignment:
 def _in_callers_terms(stack: Stack, column: np.ndarray, u: np.ndarray, v: np.ndarray) -> Part:
     """The answers to a stack from what the device has found, a line a matrix.
 
-    Rows and columns share one allocation: of a large one the system gives large pages, and most of
-    the time that small ones take goes into giving them.
+    Rows and columns share one allocation unless they have to be sorted: the system may give a large
+    one large pages, and giving small ones takes most of the time here.
     """
     k, n, _ = stack.matrices.shape
     rows, columns = np.empty((2, k, n), np.int64)
@@ -343,14 +356,20 @@ def _in_callers_terms(stack: Stack, column: np.ndarray, u: np.ndarray, v: np.nda
     if stack.turned:
         order = np.argsort(columns, axis=1)
         rows, columns = np.take_along_axis(columns, order, 1), order
-    return Part(stack, rows, columns, u, v)
+    return Part(rows, columns, u, v, _wide(stack), stack.shift, stack.turned)
+
+
+def _wide(stack: Stack) -> np.dtype:
+    """The type of the duals that a caller gets."""
+    return np.dtype(np.float64 if stack.matrices.dtype.kind == "f" else np.int64)
 
 
 def _nothing(stack: Stack) -> Part:
     """The answer to matrices without entries: nothing is assigned."""
     k, n, m = stack.matrices.shape
     lines = np.zeros((k, 0), np.int64)
-    return Part(stack, lines, lines, np.zeros((k, n), np.int64), np.zeros((k, m), np.int64))
+    u, v = (np.zeros((k, length), np.int64) for length in (n, m))
+    return Part(lines, lines, u, v, _wide(stack), 0, stack.turned)
 
 
 def solve(costs: Any, maximize: bool = False, seconds: float | None = None) -> Any:

@@ -25,7 +25,7 @@ def short_way(matrix, v, u, column, row, free, most, sorts, top, away):
     most : float
         Rows that paths are made for at most.
     sorts : bool
-        Whether nothing is done where `monge.wants_sorting` says yes.
+        Whether it ends with the empty matching where `monge.wants_sorting` says yes.
     top, away : dual
         As in `steps.shortest_paths`.
 

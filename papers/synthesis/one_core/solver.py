@@ -68,7 +68,7 @@ LOOKED_AT = 2**27
 
 
 class Bounds(NamedTuple):
-    """What the form of the costs decides.
+    """Values that the shape, the type and the range of the costs decide.
 
     Attributes
     ----------
@@ -207,18 +207,18 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
 
 
 Slack = tuple[Any, Any]
-"""What the pairs of a complete matching lie above their rows' least distances, and their sum."""
+"""A complete matching's pairs above their rows' least distances, added up, and the pairs' sum."""
 
 
 def _begin(state: State, deadline: Deadline) -> tuple[int, Slack | None]:
-    """Match most rows, from the beginning.
+    """Match most rows from the beginning; all, where the turns leave few.
 
     Returns
     -------
     left : int
-        Rows that are free, with which ``state.free`` begins.
+        Rows that the turns have left, with which ``state.free`` begins.
     slack : (dual, dual) or None
-        Where paths have matched these already.
+        None if paths have not matched these yet.
     """
     matrix, counts, free, bounds = state.costs.matrix, state.counters, state.free, state.bounds
     pairs, n, top = (state.column, state.row, free), len(free), bounds.top

@@ -1,7 +1,10 @@
 """Arrays that travel in chunks arrive whole, whatever the sizes; faults of a thread are raised."""
 
+import os
+import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -61,7 +64,7 @@ def test_all_threads_have_chunks_of_an_array_that_is_large_enough(monkeypatch):
         device, "overwrite", lambda there, room, stream=None: sizes.append(room.nbytes)
         or real(there, room, stream),
     )  # fmt: skip
-    for size, chunks in ((10, 1), (21, 2), (160, 8), (9000, 9)):
+    for size, chunks in ((10, 1), (21, 2), (160, 8), (9000, 12), (16_004, 20), (24_004, 28)):
         sizes.clear()
         array = np.arange(size, dtype=np.int32)
         assert np.array_equal(copying.to_device_by_chunks(array), array)
@@ -97,11 +100,67 @@ def test_what_fails_in_a_thread_is_raised(monkeypatch):
 
 
 def test_every_thread_works_on_the_caller_s_gpu(monkeypatch):
+    """Once, as long as it stays that GPU: the driver keeps a stack of them for each thread."""
     attached = []
-    monkeypatch.setattr(device, "number", lambda: 3)
-    monkeypatch.setattr(device, "attach", attached.append)
+    monkeypatch.setattr(device, "attach", lambda gpu: attached.append((threading.get_ident(), gpu)))
+    for gpu in (3, 3, 4, 3):
+        monkeypatch.setattr(device, "number", lambda gpu=gpu: gpu)
+        before = len(attached)
+        copying.to_device_by_chunks(np.zeros(100, np.int32))
+        new = attached[before:]
+        assert {number for _, number in new} <= {gpu}
+        assert len(new) == len(set(new)) <= copying.THREADS
+    assert {number for _, number in attached} == {3, 4}
+
+
+def test_an_interruption_waits_for_the_threads_and_the_next_copy_is_whole(monkeypatch):
+    """Planted: threads that go on after it fill the buffers of the next copy."""
+    real, slow = device.overwrite, threading.Event()
+
+    def later(there, room, stream=None):
+        if not slow.is_set():
+            time.sleep(0.02)
+        real(there, room, stream)
+
+    monkeypatch.setattr(device, "overwrite", later)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.03)
+    with pytest.raises(KeyboardInterrupt):
+        copying.to_device_by_chunks(np.full(800, 7, np.int32))
+    signal.signal(signal.SIGALRM, before)
+    slow.set()
+    array = np.arange(800, dtype=np.int32)
+    assert np.array_equal(copying.to_device_by_chunks(array), array)
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def test_an_array_of_another_size_or_type_is_refused():
+    for there in (np.zeros(99, np.int32), np.zeros(101, np.int32), np.zeros(100, np.int64)):
+        with pytest.raises(ValueError, match="100 entries of int32"):
+            copying.overwrite_by_chunks(there, np.zeros(100, np.int32))
+
+
+def test_a_child_copies_while_its_parent_does(monkeypatch):
+    """A lock that a thread of the parent holds would be held in the child for ever."""
     copying.to_device_by_chunks(np.zeros(100, np.int32))
-    assert attached == [3] * copying.THREADS
+    with copying._turn, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, which the child does not use
+        child = os.fork()
+        if child == 0:
+            array = np.arange(100, dtype=np.int32)
+            os._exit(0 if np.array_equal(copying.to_device_by_chunks(array), array) else 1)
+    for _ in range(500):
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert (pid, status) == (child, 0)
 
 
 def test_two_callers_take_turns_at_the_buffers(monkeypatch):

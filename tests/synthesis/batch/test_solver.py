@@ -3,6 +3,7 @@
 import gc
 import itertools
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -192,6 +193,21 @@ def test_nothing_to_assign(shape):
     answers = solver.solve(np.zeros(shape))
     assert len(answers) == shape[0]
     assert all(answer.row_ind.size == 0 and answer.cost == 0 for answer in answers)
+    assert answers.row_duals.shape == shape[:2]
+    assert answers.row_duals.dtype == answers.column_duals.dtype == np.float64
+
+
+def test_answers_keep_no_costs_but_the_callers(place):
+    costs = np.random.default_rng(5).integers(0, 99, (3, 4, 4))
+    state = solver.upload(put(costs, place), maximize=True)
+    solver.run(state)
+    answers = solver.download(state)
+    kept = [weakref.ref(stack) for stack in state.stacks]
+    del state
+    gc.collect()
+    assert [one() for one in kept] == [None]
+    assert answers.row_duals.shape == (3, 4)
+    assert answers._parts == []
 
 
 def test_types_and_classes_of_sizes_are_launches_of_their_own():

@@ -1,6 +1,6 @@
 """Who is faster on what one core's searches leave open: Hopcroft-Karp or the GPU: ``left.csv``.
 
-``python -m papers.synthesis.evidence.graphs.left FILE`` times whole calls of
+``python -m papers.synthesis.evidence.graphs.left OUT.csv [REPEATS]`` times whole calls of
 `papers.maximum_bipartite_matching`, from SciPy's matrix to the partners, with each of the two
 solvers by name: on all graphs of up to `MOST` edges that ``looks.csv`` says are left open, and on
 random ones. It wants a GPU, and the matrices in ``$PAPERS_INSTANCES``.
@@ -25,11 +25,14 @@ from papers.common.problems.graph import Graph
 from papers.deveci_matching.evidence import sets
 from papers.synthesis.calls.matching import ON_GPU
 from papers.synthesis.calls.matching import maximum_bipartite_matching as call
+from papers.synthesis.evidence.graphs.looks import is_done
+from papers.synthesis.evidence.programs.table import asked, write
 
 SOLVERS = {"hk_ms": "deveci_matching:hk", "gpu_ms": ON_GPU}
 RANDOM = (("uniform_graph", 10_000, "d3"), ("uniform_graph", 30_000, "d3"))
 MOST = 400_000
 REPEATS, WARM = 9, 3
+"""Calls that are timed, and calls before them."""
 
 
 def open_graphs(most: int = MOST) -> list[Instance]:
@@ -41,13 +44,13 @@ def open_graphs(most: int = MOST) -> list[Instance]:
     return [*(Instance(*one) for one in RANDOM), *(sets.matrix(*one) for one in names)]
 
 
-def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
-    """Yield a row a graph: medians of `REPEATS` calls in milliseconds, by solver.
+def rows(graphs: list[Instance], repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield a row a graph: medians of so many calls in milliseconds, by solver.
 
     Raises
     ------
     RuntimeError
-        If the solvers' matchings differ in size.
+        If nothing of a graph is left open; if the solvers' matchings differ in size.
     """
     for graph in graphs:
         try:
@@ -55,10 +58,12 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
         except MissingInstanceError as error:
             print(f"left out: {error}", file=sys.stderr)
             continue
+        if is_done(matrix):
+            raise RuntimeError(f"{graph}: nothing is left open")
         times, sizes = {}, set()
         for column, solver in SOLVERS.items():
             taken = []
-            for _ in range(WARM + REPEATS):
+            for _ in range(WARM + repeats):
                 begin = time.perf_counter()
                 found = call(matrix, solver=solver)
                 taken.append(1e3 * (time.perf_counter() - begin))
@@ -74,11 +79,11 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def main(path: str) -> None:
+def main(path: str, repeats: str = str(REPEATS)) -> None:
     """Write the table."""
     device.select("gpu")
-    pd.DataFrame(rows(open_graphs())).to_csv(path, index=False)
+    write(rows(open_graphs(), int(repeats)), path)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*asked(__doc__))

@@ -59,7 +59,7 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
             "after_greedy": begun, "possible": min(first.possible, first.across),
             "maximum": int(np.count_nonzero(first.match >= 0)),
             "looks": round(looks / max(1, matrix.nnz), 3),
-            "far": _far(matrix), "ended": _ended(matrix), "us": _median(partial(_ended, matrix)),
+            "far": _far(matrix), "ended": is_done(matrix), "us": _median(partial(is_done, matrix)),
             "call_us": _median(partial(call, matrix, device="cpu")) if scipy_can(graph) else "",
             "scipy_us": _median(partial(scipys, matrix)) if scipy_can(graph) else "",
         }  # fmt: skip
@@ -72,7 +72,8 @@ def _far(matrix: Any) -> float:
     return round(int(steps) / scattered.SAMPLES, 3)
 
 
-def _ended(matrix: Any) -> bool:
+def is_done(matrix: Any) -> bool:
+    """Whether one core is done with a matrix before any solver."""
     looked = direct.look(matrix)
     return looked is not None and (not looked.missing or looked.enlarge())
 

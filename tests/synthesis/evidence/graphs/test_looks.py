@@ -71,7 +71,8 @@ def test_the_rule_for_a_gpu_tells_the_calls_that_were_timed():
     found["ratio"] = found["gpu_ms"] / found["hk_ms"]
     rules = pd.read_csv(HOME / "calls/choices.csv").set_index("problem").loc["matching"]
     rule = rules[rules["runs_on"] == "gpu"].iloc[0]
-    assert f"on graphs of {rule['least']:,.0f} edges and more" in rule["reason"]
+    assert found["edges"].max() == 341_825
+    assert f"on graphs of {rule['least']:,.0f} to 342,000 edges" in rule["reason"]
     large = found[found["edges"] >= rule["least"]].sort_values("ratio")
     small = found[found["edges"] < rule["least"]]
     *most, worst = large["ratio"]
@@ -79,7 +80,8 @@ def test_the_rule_for_a_gpu_tells_the_calls_that_were_timed():
     assert f"took {worst:.2f} times as long in its own order" in rule["reason"]
     assert large.iloc[-1][["graph", "ordering"]].tolist() == ["bayer10", "original"]
     assert f"of {large.iloc[-1]['edges'] / 1000:.0f},000 edges" in rule["reason"]
-    says = f"on those with fewer edges {small['ratio'].min():.1f} to {small['ratio'].max():.1f} "
+    span = f"{small['edges'].min() / 1000:.0f},000 to {small['edges'].max() / 1000:.0f},000 edges"
+    says = f"on those of {span} {small['ratio'].min():.1f} to {small['ratio'].max():.1f} "
     assert says in rule["reason"]
     assert np.exp(np.log(large["ratio"]).mean()) < 0.5
     assert np.exp(np.log(small["ratio"]).mean()) > 1.5
@@ -90,16 +92,15 @@ def test_graphs_that_are_left_open_are_timed_by_the_program(tmp_path, monkeypatc
     assert len(left.open_graphs()) > len(left.RANDOM)
     edges = pd.read_csv(HOME / "evidence/graphs/left.csv")["edges"]
     assert edges.max() <= left.MOST
-    monkeypatch.setattr(left, "RANDOM", (("uniform_graph", 300, "d3"),))
+    monkeypatch.setattr(left, "RANDOM", (("uniform_graph", 2000, "d3"),))
     monkeypatch.setattr(left, "open_graphs", lambda: [Instance(*one) for one in left.RANDOM])
     monkeypatch.setattr(left.device, "select", lambda kind: None)
-    monkeypatch.setattr(left, "REPEATS", 1)
     monkeypatch.setattr(left, "WARM", 0)
-    left.main(str(tmp_path / "left.csv"))
+    left.main(str(tmp_path / "left.csv"), "1")
     (row,) = pd.read_csv(tmp_path / "left.csv").to_dict("records")
     kept = pd.read_csv(HOME / "evidence/graphs/left.csv")
     assert list(row) == list(kept)
-    assert row["graph"] == "uniform_graph_300"
+    assert row["graph"] == "uniform_graph_2000"
     assert row["hk_ms"] > 0 < row["gpu_ms"]
 
 
