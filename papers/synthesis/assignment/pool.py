@@ -44,7 +44,7 @@ T = TypeVar("T", bound=Pooled)
 _idle: list[Any] = []
 
 remembered: dict[Any, Any] = {}
-"""Facts about things that may lie idle, by the names that others find them by; `clear` forgets them."""
+"""Facts about things that may lie idle, by names of their users; `clear` forgets them."""
 
 MOST_REMEMBERED = 64
 
