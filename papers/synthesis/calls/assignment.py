@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,9 @@ ONE_CORE = "synthesis:one_core"
 LOOP_SIDE = 128
 """The longest side in the loop of `ONE_CORE`: a GPU that nobody has asked for gets none of such a
 side, and longer ones were not measured in it."""
+
+FEWEST_ALIKE = 8
+"""Matrices of a list that the rules are asked about: fewer have not the lines that the loop has."""
 
 OTHER_SIDE = 64
 
@@ -125,8 +128,7 @@ def linear_sum_assignment(
         choice = _choice_of_batch([each.array for each in several], "host", wishes)
         if choice is not None and choice.solver == BATCH:
             return _list(several, choice, wishes)
-        wishes.say_each(len(several))
-        return [_one_of(number, each, wishes) for number, each in enumerate(several)]
+        return _each_of(several, wishes)
     refuse_sparse(cost)
     placed = place(cost)
     return _batch(placed, wishes) if placed.array.ndim == 3 else _one(placed, wishes)
@@ -155,6 +157,58 @@ def _one_of(number: int, placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     """Solve a matrix of a list."""
     with _numbered(number):
         return _one(placed, wishes)
+
+
+def _each_of(several: list[Placed], wishes: Wishes) -> list[tuple[Any, ...]]:
+    """Solve the matrices of a list, those that are alike in one loop if a CPU does, one by one."""
+    found = _alike_on_one_core(several, wishes)
+    wishes.say_each(len(several) - len(found))
+    return [
+        found[number] if number in found else _one_of(number, each, wishes)
+        for number, each in enumerate(several)
+    ]
+
+
+def _alike_on_one_core(several: list[Placed], wishes: Wishes) -> dict[int, tuple[Any, ...]]:
+    """Return the answers to matrices of one shape and type that go through `ONE_CORE`'s loop.
+
+    Those that it leaves are not among them, and so the first that is bad is the first to be told.
+    """
+    groups: dict[Any, list[int]] = {}
+    for number, each in enumerate(several):
+        if each.place == "host" and each.array.ndim == 2:
+            groups.setdefault((each.array.shape, each.array.dtype), []).append(number)
+    found: dict[int, tuple[Any, ...]] = {}
+    for numbers in groups.values():
+        matrices = [several[number].array for number in numbers]
+        few = len(numbers) < FEWEST_ALIKE
+        choice = None if few else _choice_of_batch(matrices, "host", wishes)
+        if choice is None or choice.solver != ONE_CORE:
+            continue
+        from papers.synthesis.one_core import many
+
+        n, m = matrices[0].shape
+        wishes.say(choice, f"{len(numbers)} matrices of {n} x {m} {matrices[0].dtype} on the host")
+        done = wishes.done
+        solved = many.solve(np.stack(matrices), wishes.maximize, _counting(wishes, done))
+        wishes.done = done + int(solved.done.sum())
+        for k in np.flatnonzero(solved.done).tolist():
+            number, line = numbers[k], Solved(*(part[k] for part in solved[:4]))
+            placed = several[number]
+            if wishes.duals:
+                line = _one_of_batch(number, placed, line, wishes)
+            found[number] = _back(placed, line, wishes)
+    return found
+
+
+def _counting(wishes: Wishes, before: int = 0) -> Callable[[int], None]:
+    """Count the matrices that a loop has solved, and look at the clock."""
+
+    def check(solved: int) -> None:
+        wishes.done = before + solved
+        wishes.left()
+
+    return check
 
 
 def _one(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
@@ -202,12 +256,8 @@ def _on_one_core(placed: Placed, wishes: Wishes) -> Solved:
     """Solve a stack by one loop, and by itself each matrix that this leaves."""
     from papers.synthesis.one_core import many
 
-    def check(solved: int) -> None:
-        wishes.done = solved
-        wishes.left()
-
     host = placed.on_host()
-    found = many.solve(host, wishes.maximize, check)
+    found = many.solve(host, wishes.maximize, _counting(wishes))
     left = np.flatnonzero(~found.done)
     wishes.done = len(host) - left.size
     wishes.say_each(left.size)
@@ -254,9 +304,8 @@ def _choice_of_batch(arrays: list[Any], where: str, wishes: Wishes) -> Choice | 
     choice = choose(question, wishes.device, wishes.solver)
     if choice.solver == BATCH or (choice.solver == OTHER_BATCH and side <= OTHER_SIDE):
         return choice
-    if choice.solver == ONE_CORE and len(arrays) == 1 and arrays[0].ndim == 3:
-        return choice if side <= LOOP_SIDE else None
-    return None
+    alike = all(array.shape[-2:] == arrays[0].shape[-2:] for array in arrays)
+    return choice if choice.solver == ONE_CORE and alike and side <= LOOP_SIDE else None
 
 
 def _unless_unresolved(
@@ -301,8 +350,7 @@ def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[A
     hosts = [placed.on_host() for placed in several]
     found = _unless_unresolved(choice, hosts, hosts, wishes)
     if found is None:
-        wishes.say_each(len(several))
-        return [_one_of(number, each, wishes) for number, each in enumerate(several)]
+        return _each_of(several, wishes)
     lines: Any = zip(*(found[:4] if wishes.duals else found[:2]), strict=True)  # type: ignore[arg-type]
     return [
         _back(placed, _one_of_batch(k, placed, Solved(*line), wishes), wishes)

@@ -504,6 +504,7 @@ def test_sparse_costs_are_refused_by_name():
 
 
 def test_a_choice_is_remembered_with_the_looks_that_saw_nothing(monkeypatch):
+    monkeypatch.setattr(calls, "_choices", {})
     wishes = calls.Wishes(False, False, None, "cpu", None, False)
     small, rounded = np.ones((5, 5), np.int64), np.full((5, 5), 2**55)
     narrow = place(np.ones((5, 5), np.int32))

@@ -176,6 +176,48 @@ def test_stacks_whose_matrices_a_gpu_would_get_are_not_kept_from_it(monkeypatch)
             assert (chosen is not None) == (side <= longest)
 
 
+@pytest.mark.parametrize("duals", [False, True])
+def test_matrices_of_a_list_that_are_alike_go_through_the_loop(duals, monkeypatch, capsys):
+    """Of each shape and type with a thousand lines; the others are solved one by one, in order."""
+    seen, plain = [], many.solve
+    monkeypatch.setattr(many, "solve", lambda stack, *rest: seen.append(stack.shape) or plain(
+        stack, *rest))  # fmt: skip
+    several = []
+    for _ in range(130):
+        several += [DRAW.integers(0, 99, (8, 8)), DRAW.normal(size=(5, 8))]
+        several += [DRAW.integers(0, 99, (8, 8)).astype(np.int32), DRAW.normal(size=(8, 5))]
+    several[7:7] = [products(70, 1)[0], np.ones((3, 2)), [[2.0, 1], [1, 5]]]
+    found = linear_sum_assignment(several, True, device="cpu", return_duals=duals, explain=True)
+    assert sorted(seen) == [(130, 5, 8), (130, 8, 5), (130, 8, 8), (130, 8, 8)]
+    assert "130 matrices of 5 x 8 float64 on the host: synthesis:one_core" in (
+        said := capsys.readouterr().out
+    )
+    assert "3 matrices, each by itself" in said
+    for cost, (rows, columns, *more) in zip(map(np.asarray, several), found, strict=True):
+        best = cost[scipys(cost, True)].sum()
+        assert cost[rows, columns].sum() == pytest.approx(best)
+        assert len(more) == 2 * duals
+        if duals:
+            assert (more[0][:, None] + more[1] >= cost - 1e-9).all()
+            assert more[0].sum() + more[1].sum() == pytest.approx(best)
+
+
+def test_few_matrices_of_a_list_load_no_loop(monkeypatch):
+    monkeypatch.setattr(many, "solve", lambda *_: pytest.fail("few lines"))
+    for several in ([np.eye(3)] * 9, [np.eye(3), np.eye(4), np.ones((2, 9))]):
+        assert len(linear_sum_assignment(several, device="cpu")) == len(several)
+
+
+def test_a_list_s_first_bad_matrix_is_named_whatever_loop_it_is_in():
+    several = [*(np.ones((5, 5)) for _ in range(240)), *(np.ones((4, 5)) for _ in range(240))]
+    several[300] = np.full((4, 5), np.inf)
+    for other in (several[:], several[::-1]):
+        bad = next(k for k, one in enumerate(other) if np.isinf(one).any())
+        other[bad + 9] = np.full(other[bad + 9].shape, np.nan)
+        with pytest.raises(ValueError, match=rf"^matrix {bad}: cost matrix is infeasible"):
+            linear_sum_assignment(other, device="cpu")
+
+
 def test_a_call_names_the_matrix_that_is_bad():
     stack = np.ones((240, 5, 5))
     stack[7, 2, 3] = np.nan

@@ -250,3 +250,57 @@ def device_call() -> Rows:
             ("n = 256", "us 256", ".1f"),
         ],
     )
+
+
+def by_codes(name: str, key: list[str]) -> pd.DataFrame:
+    """Return a row a key of a file of two codes: medians of the turns, in microseconds.
+
+    The columns are ``warm_before``, ``warm_now``, ``cold_before`` and ``cold_now``; the code that
+    comes first in the file is the one before.
+    """
+    found = read(name)
+    names = dict(zip(dict.fromkeys(found["code"]), ("before", "now"), strict=True))
+    times = found.assign(code=found["code"].map(names)).groupby([*key, "code"], sort=False)
+    of = times[["warm_us", "cold_us"]].median().unstack("code")
+    of.columns = pd.Index([f"{way.removesuffix('_us')}_{code}" for way, code in of.columns])
+    return of.reset_index()
+
+
+WAYS = [
+    ("warm, before", "warm_before", ".0f"),
+    ("now", "warm_now", ".0f"),
+    ("cold, before", "cold_before", ".0f"),
+    ("now", "cold_now", ".0f"),
+]
+
+
+def host_paths() -> Rows:
+    """Return the times of small calls and of batches, before and since the host does less."""
+    columns = [("problems", "problems", ""), ("n", "n", ""), ("costs", "costs", "")]
+    return rows(by_codes("host_paths", [name for _, name, _ in columns]), [*columns, *WAYS])
+
+
+def one_core_cold() -> Rows:
+    """Return the times of small runs on one core, before and now, beside the others' cold ones."""
+    found = cold_on_one_core()
+    return rows(
+        found,
+        [
+            ("family", "family", ""),
+            ("n", "n", ""),
+            ("costs", "costs", ""),
+            *WAYS,
+            ("lapjv, cold", "lapjv", ".0f"),
+            ("lapjvs, cold", "lapjvs", ".0f"),
+            ("SciPy, cold", "scipy", ".0f"),
+        ],
+    )
+
+
+def cold_on_one_core() -> pd.DataFrame:
+    """Return a row an instance of `one_core_cold.csv`; others' times are of the turns now."""
+    key = ["family", "n", "costs"]
+    found = by_codes("one_core_cold", [*key, "by"])
+    mine = found[found["by"] == "one_core"]
+    theirs = found.pivot(index=key, columns="by", values="cold_now").drop(columns="one_core")
+    return mine.merge(theirs.reset_index(), on=key)

@@ -11,6 +11,22 @@ CALLS = ["call_before_ms", "call_ms", "run_before_ms", "run_ms"]
 """The times of `graphs/turns.csv`."""
 
 
+def left() -> Rows:
+    """Return the times of calls by who gets what one core leaves open."""
+    found = read("graphs/left")
+    return rows(
+        found.assign(ratio=found["gpu_ms"] / found["hk_ms"]),
+        [
+            ("graph", "graph", ""),
+            ("order", "ordering", ""),
+            ("edges", "edges", ""),
+            ("Hopcroft-Karp, ms", "hk_ms", ".2f"),
+            ("the GPU, ms", "gpu_ms", ".2f"),
+            ("ratio", "ratio", ".2f"),
+        ],
+    )
+
+
 def turned() -> Rows:
     """Return the times of calls for matchings, before and after the device turned graphs."""
     found = read("graphs/turned")
