@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,8 @@ def linear_sum_assignment(
     wishes = Wishes(bool(maximize), return_duals, seconds, device, solver, explain)
     if _is_list_of_matrices(cost):
         several = [_placed(number, each) for number, each in enumerate(cost)]
-        choice = _choice_of_batch([each.array for each in several], "host", wishes)
+        alike = Counter((each.array.shape, each.array.dtype) for each in several)
+        choice = _choice_of_batch(alike, "host", wishes)
         if choice is not None and choice.solver == BATCH:
             return _list(several, choice, wishes)
         return _each_of(several, wishes)
@@ -148,6 +149,8 @@ def _is_list_of_matrices(cost: Any) -> bool:
 
 def _placed(number: int, matrix: Any) -> Placed:
     """Place a matrix of a list."""
+    if type(matrix) is np.ndarray:
+        return place(matrix)
     with _numbered(number):
         refuse_sparse(matrix)
         return place(matrix)
@@ -179,25 +182,26 @@ def _alike_on_one_core(several: list[Placed], wishes: Wishes) -> dict[int, tuple
         if each.place == "host" and each.array.ndim == 2:
             groups.setdefault((each.array.shape, each.array.dtype), []).append(number)
     found: dict[int, tuple[Any, ...]] = {}
-    for numbers in groups.values():
-        matrices = [several[number].array for number in numbers]
+    for (shape, dtype), numbers in groups.items():
         few = len(numbers) < FEWEST_ALIKE
-        choice = None if few else _choice_of_batch(matrices, "host", wishes)
+        choice = None if few else _choice_of_batch({(shape, dtype): len(numbers)}, "host", wishes)
         if choice is None or choice.solver != ONE_CORE:
             continue
         from papers.synthesis.one_core import many
 
-        n, m = matrices[0].shape
-        wishes.say(choice, f"{len(numbers)} matrices of {n} x {m} {matrices[0].dtype} on the host")
-        done = wishes.done
-        solved = many.solve(np.stack(matrices), wishes.maximize, _counting(wishes, done))
-        wishes.done = done + int(solved.done.sum())
-        for k in np.flatnonzero(solved.done).tolist():
-            number, line = numbers[k], Solved(*(part[k] for part in solved[:4]))
-            placed = several[number]
-            if wishes.duals:
-                line = _one_of_batch(number, placed, line, wishes)
-            found[number] = _back(placed, line, wishes)
+        n, m = shape
+        wishes.say(choice, f"{len(numbers)} matrices of {n} x {m} {dtype} on the host")
+        stack, before = np.stack([several[number].array for number in numbers]), wishes.done
+        solved = many.solve(stack, wishes.maximize, _counting(wishes, before))
+        wishes.done = before + int(solved.done.sum())
+        parts = solved[: 4 if wishes.duals else 2]
+        for number, done, *line in zip(numbers, solved.done.tolist(), *parts, strict=True):
+            if done and wishes.duals:
+                placed = several[number]
+                proved = _one_of_batch(number, placed, Solved(*line), wishes)
+                found[number] = _back(placed, proved, wishes)
+            elif done:
+                found[number] = tuple(line)  # on the host they go nowhere else
     return found
 
 
@@ -224,7 +228,8 @@ def _one(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
 def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
     """Solve the matrices of a three-dimensional array, in one launch where a rule says so."""
     b, n, m = placed.array.shape
-    choice = _choice_of_batch([placed.array], placed.place, wishes) if b else None
+    alike: Alike = {((n, m), placed.array.dtype): b}
+    choice = _choice_of_batch(alike, placed.place, wishes) if b else None
     if choice is not None:
         kind = placed.array.dtype.name
         wishes.say(choice, f"{b} matrices of {n} x {m} {kind} on the {placed.place}")
@@ -281,31 +286,36 @@ def _stack(placed: Placed, choice: Choice) -> Any:
     return placed.on_host()
 
 
-def _choice_of_batch(arrays: list[Any], where: str, wishes: Wishes) -> Choice | None:
+Alike = Mapping[tuple[tuple[int, ...], np.dtype], int]
+"""How many matrices there are of each shape and type."""
+
+
+def _choice_of_batch(alike: Alike, where: str, wishes: Wishes) -> Choice | None:
     """The solver of all matrices at once; None where each one is solved by itself.
 
     Parameters
     ----------
-    arrays : list
-        Matrices, or one stack of them.
+    alike : Alike
     where : {"host", "device"}
     wishes : Wishes
     """
     if wishes.solver == BATCH:
         return Choice(BATCH, "it was asked for by name")
-    if any(array.dtype.kind not in "biuf" or array.ndim < 2 for array in arrays):
+    if any(dtype.kind not in "biuf" or len(shape) != 2 for shape, dtype in alike):
         return None
-    side = max(max(array.shape[-2:]) for array in arrays)
+    side = max(max(shape) for shape, _ in alike)
     if side > BATCH_SIDE:
         return None
-    lines = sum(max(array.shape[-2:]) * math.prod(array.shape[:-2]) for array in arrays)
+    lines = sum(max(shape) * count for (shape, _), count in alike.items())
     traits = frozenset({"limited"} if wishes.seconds is not None else ())
-    question = Question("assignment", "batch", lines, arrays[0].dtype.name, where, traits)
+    (_, dtype), *others = alike
+    question = Question("assignment", "batch", lines, dtype.name, where, traits)
     choice = choose(question, wishes.device, wishes.solver)
     if choice.solver == BATCH or (choice.solver == OTHER_BATCH and side <= OTHER_SIDE):
         return choice
-    alike = all(array.shape[-2:] == arrays[0].shape[-2:] for array in arrays)
-    return choice if choice.solver == ONE_CORE and alike and side <= LOOP_SIDE else None
+    if choice.solver == ONE_CORE and not others and side <= LOOP_SIDE:
+        return choice
+    return None
 
 
 def _unless_unresolved(

@@ -604,7 +604,7 @@ def test_an_error_of_a_list_that_cannot_be_made_anew_is_told_as_its_kind(monkeyp
 
     monkeypatch.setattr(assignment, "refuse_sparse", refuse)
     with pytest.raises(ValueError, match=r"matrix 0: .*a reason"):
-        linear_sum_assignment([np.eye(3)])
+        linear_sum_assignment([np.eye(3).tolist()])
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,8 @@ def test_stacks_whose_matrices_a_gpu_would_get_are_not_kept_from_it(monkeypatch)
     for named in (None, assignment.ONE_CORE):
         wishes = Wishes(False, False, None, "auto", named, False)
         for side in (longest, longest + 1):
-            chosen = assignment._choice_of_batch([np.zeros((25, side, side))], "host", wishes)
+            alike = {((side, side), np.dtype(np.float64)): 25}
+            chosen = assignment._choice_of_batch(alike, "host", wishes)
             assert (chosen is not None) == (side <= longest)
 
 

@@ -46,6 +46,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         calls.sending,
         calls.batch_ahead,
         calls.one_core_many,
+        calls.one_core_lists,
         calls.calls_before_after,
         calls.host_paths,
         calls.first_call,

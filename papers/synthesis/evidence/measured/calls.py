@@ -304,3 +304,38 @@ def cold_on_one_core() -> pd.DataFrame:
     mine = found[found["by"] == "one_core"]
     theirs = found.pivot(index=key, columns="by", values="cold_now").drop(columns="one_core")
     return mine.merge(theirs.reset_index(), on=key)
+
+
+def one_core_lists() -> Rows:
+    """Return the times of lists of matrices on one core, before and now, and of stacks of them."""
+    found = lists_on_one_core()
+    return rows(
+        found,
+        [
+            ("costs", "costs", ""),
+            ("matrices", "problems", ""),
+            ("n", "n", ""),
+            ("m", "m", ""),
+            ("list before, ms", "before", ".3g"),
+            ("now", "now", ".3g"),
+            ("as a stack", "stack", ".3g"),
+            ("SciPy's loop", "scipy", ".3g"),
+            ("now over before", "over", ".2f"),
+        ],
+    )
+
+
+def lists_on_one_core() -> pd.DataFrame:
+    """Return a row a kind of list of `one_core_lists.csv`: medians of the turns, in ms."""
+    found = read("one_core_lists")
+    first, last = found["code"].iloc[0], found["code"].iloc[-1]
+    times = ["list_ms", "stack_ms", "scipy_loop_ms"]
+    key = ["costs", "problems", "n", "m"]
+    of = found.groupby([*key, "code"], sort=False)[times].median().unstack("code")
+    table = pd.DataFrame(
+        {
+            "before": of["list_ms", first], "now": of["list_ms", last],
+            "stack": of["stack_ms", last], "scipy": of["scipy_loop_ms", last],
+        }
+    )  # fmt: skip
+    return table.assign(over=table["now"] / table["before"]).reset_index()
