@@ -98,7 +98,6 @@ class Answers(Sequence[Assignment]):
     Attributes
     ----------
     row_ind, col_ind : int64[k, min(n, m)], or list of int64[min(n_i, m_i)]
-        Parts of one allocation, as a rule: who keeps one keeps the memory of both.
     row_duals, column_duals : int64[k, n] and int64[k, m], or float64, or lists of such lines
     counters : dict of str to int
         Counts of the whole batch.
@@ -344,15 +343,10 @@ def download(state: State) -> Answers | Assignment:
 
 
 def _in_callers_terms(stack: Stack, column: np.ndarray, u: np.ndarray, v: np.ndarray) -> Part:
-    """The answers to a stack from what the device has found, a line a matrix.
-
-    Rows and columns share one allocation unless they have to be sorted: the system may give a large
-    one large pages, and giving small ones takes most of the time here.
-    """
+    """The answers to a stack from what the device has found, a line a matrix."""
     k, n, _ = stack.matrices.shape
-    rows, columns = np.empty((2, k, n), np.int64)
+    rows, columns = np.empty((k, n), np.int64), column.astype(np.int64)
     rows[:] = np.arange(n)
-    columns[:] = column
     if stack.turned:
         order = np.argsort(columns, axis=1)
         rows, columns = np.take_along_axis(columns, order, 1), order

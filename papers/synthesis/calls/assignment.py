@@ -287,7 +287,7 @@ def _stack(placed: Placed, choice: Choice) -> Any:
 
 
 Alike = Mapping[tuple[tuple[int, ...], np.dtype], int]
-"""How many matrices there are of each shape and type."""
+"""Counts of matrices by their shape and type."""
 
 
 def _choice_of_batch(alike: Alike, where: str, wishes: Wishes) -> Choice | None:

@@ -45,6 +45,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         calls.one_core_cold,
         calls.sending,
         calls.batch_ahead,
+        calls.batch_parts,
         calls.one_core_many,
         calls.one_core_lists,
         calls.calls_before_after,

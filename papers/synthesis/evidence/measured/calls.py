@@ -86,6 +86,16 @@ def short_way_out() -> pd.DataFrame:
     return found[found["code"] == "eb2a888"].merge(before, on=key, how="left")
 
 
+def batch_parts() -> Rows:
+    """Return where the time of a batch went from host to host, by a profile."""
+    found = read("batch_parts")
+    found["of"] = [f"{b} of {n}" for b, n in zip(found["problems"], found["n"], strict=True)]
+    kinds = list(dict.fromkeys(found["of"]))
+    table = beside(found, ["part"], "of", ["us"])
+    columns = [(f"{kind} a side, us", f"us {kind}", ".0f") for kind in kinds]
+    return rows(table, [("part", "part", ""), *columns])
+
+
 def one_core_many() -> Rows:
     """Return the times of stacks on one core: calls before and now, SciPy's loop, lapx's."""
     found = many_on_one_core()
