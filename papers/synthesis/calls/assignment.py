@@ -13,8 +13,16 @@ from papers.common.deadline import check_seconds
 from papers.common.problems.assignment import refuse_sparse
 from papers.synthesis.assignment.costs import UnresolvedError
 from papers.synthesis.calls.assignment_duals import are_small
-from papers.synthesis.calls.choice import Choice, Machine, Question, check_name, choose
+from papers.synthesis.calls.choice import (
+    Choice,
+    Machine,
+    Question,
+    check_name,
+    choose,
+    machines,
+)
 from papers.synthesis.calls.one_matrix import (
+    MOST_CHOICES,
     Solved,
     Wishes,
     by_solver,
@@ -39,6 +47,9 @@ side, and longer ones were not measured in it."""
 
 FEWEST_ALIKE = 8
 """Matrices of a list that the rules are asked about: fewer have not the lines that the loop has."""
+
+COPIED_BYTES = 1 << 24
+"""Costs of a list that are copied into a stack at a time, between two looks at the clock."""
 
 OTHER_SIDE = 64
 
@@ -89,7 +100,8 @@ def linear_sum_assignment(
         With `return_duals`: ``u[i] + v[j] <= cost[i, j]`` (``>=`` when maximizing), equal on
         assigned pairs; the duals of lines that are not assigned are 0. For a batch [b, n], [b, m].
 
-    For a list or tuple of matrices: a list of such tuples.
+    For a list or tuple of matrices: a list of such tuples. Their arrays may be parts of larger
+    ones.
 
     Raises
     ------
@@ -175,7 +187,7 @@ def _each_of(several: list[Placed], wishes: Wishes) -> list[tuple[Any, ...]]:
 def _alike_on_one_core(several: list[Placed], wishes: Wishes) -> dict[int, tuple[Any, ...]]:
     """Return the answers to matrices of one shape and type that go through `ONE_CORE`'s loop.
 
-    Those that it leaves are not among them, and so the first that is bad is the first to be told.
+    Those that it leaves are not among them.
     """
     groups: dict[Any, list[int]] = {}
     for number, each in enumerate(several):
@@ -187,21 +199,37 @@ def _alike_on_one_core(several: list[Placed], wishes: Wishes) -> dict[int, tuple
         choice = None if few else _choice_of_batch({(shape, dtype): len(numbers)}, "host", wishes)
         if choice is None or choice.solver != ONE_CORE:
             continue
-        from papers.synthesis.one_core import many
-
         n, m = shape
         wishes.say(choice, f"{len(numbers)} matrices of {n} x {m} {dtype} on the host")
-        stack, before = np.stack([several[number].array for number in numbers]), wishes.done
-        solved = many.solve(stack, wishes.maximize, _counting(wishes, before))
-        wishes.done = before + int(solved.done.sum())
-        parts = solved[: 4 if wishes.duals else 2]
-        for number, done, *line in zip(numbers, solved.done.tolist(), *parts, strict=True):
-            if done and wishes.duals:
-                placed = several[number]
-                proved = _one_of_batch(number, placed, Solved(*line), wishes)
-                found[number] = _back(placed, proved, wishes)
-            elif done:
-                found[number] = tuple(line)  # on the host they go nowhere else
+        size = max(1, COPIED_BYTES // max(1, n * m * dtype.itemsize))
+        for begin in range(0, len(numbers), size):
+            part = numbers[begin : begin + size]
+            solved = _part_on_one_core(several, part, wishes)
+            found |= solved
+            if 2 * len(solved) < len(part):
+                break  # the others are of the same kind, most likely
+    return found
+
+
+def _part_on_one_core(
+    several: list[Placed], numbers: list[int], wishes: Wishes
+) -> dict[int, tuple[Any, ...]]:
+    """Solve some matrices of a list that are alike by one loop, which may leave some."""
+    from papers.synthesis.one_core import many
+
+    wishes.left()
+    stack, before = np.stack([several[number].array for number in numbers]), wishes.done
+    solved = many.solve(stack, wishes.maximize, _counting(wishes, before))
+    wishes.done = before + int(solved.done.sum())
+    parts = solved[: 4 if wishes.duals else 2]
+    found: dict[int, tuple[Any, ...]] = {}
+    for number, done, *line in zip(numbers, solved.done.tolist(), *parts, strict=True):
+        if done and wishes.duals:
+            placed = several[number]
+            proved = _one_of_batch(number, placed, Solved(*line), wishes)
+            found[number] = _back(placed, proved, wishes)
+        elif done:
+            found[number] = tuple(line)  # on the host they go nowhere else
     return found
 
 
@@ -307,15 +335,31 @@ def _choice_of_batch(alike: Alike, where: str, wishes: Wishes) -> Choice | None:
     if side > BATCH_SIDE:
         return None
     lines = sum(max(shape) * count for (shape, _), count in alike.items())
-    traits = frozenset({"limited"} if wishes.seconds is not None else ())
     (_, dtype), *others = alike
-    question = Question("assignment", "batch", lines, dtype.name, where, traits)
-    choice = choose(question, wishes.device, wishes.solver)
+    choice = _rule_of_batch(lines, dtype, where, wishes)
     if choice.solver == BATCH or (choice.solver == OTHER_BATCH and side <= OTHER_SIDE):
         return choice
     if choice.solver == ONE_CORE and not others and side <= LOOP_SIDE:
         return choice
     return None
+
+
+def _rule_of_batch(lines: int, dtype: np.dtype, where: str, wishes: Wishes) -> Choice:
+    """The table's choice, which is remembered: to ask takes longer than a few small matrices."""
+    limited = wishes.seconds is not None
+    key = (lines, dtype, where, limited, wishes.solver, machines(wishes.device), choose)
+    known = _rules.get(key)
+    if known is None:
+        traits = frozenset({"limited"} if limited else ())
+        question = Question("assignment", "batch", lines, dtype.name, where, traits)
+        known = choose(question, wishes.device, wishes.solver)
+        if len(_rules) >= MOST_CHOICES:
+            _rules.clear()
+        _rules[key] = known
+    return known
+
+
+_rules: dict[Any, Choice] = {}
 
 
 def _unless_unresolved(

@@ -203,6 +203,34 @@ def test_matrices_of_a_list_that_are_alike_go_through_the_loop(duals, monkeypatc
             assert more[0].sum() + more[1].sum() == pytest.approx(best)
 
 
+def test_a_list_is_copied_in_parts_between_looks_at_the_clock(monkeypatch):
+    monkeypatch.setattr(assignment, "COPIED_BYTES", 30 * 8 * 25)
+    seen, plain = [], many.solve
+    monkeypatch.setattr(many, "solve", lambda stack, *rest: seen.append(len(stack)) or plain(
+        stack, *rest))  # fmt: skip
+    several = list(DRAW.integers(0, 99, (250, 5, 5)))
+    found = linear_sum_assignment(several, device="cpu")
+    assert seen == 8 * [30] + [10]
+    assert len(found) == 250
+    monkeypatch.setattr(
+        one_matrix, "time", SimpleNamespace(perf_counter=itertools.count().__next__)
+    )
+    with pytest.raises(GivenUpError) as raised:
+        linear_sum_assignment(several, device="cpu", seconds=6)
+    assert raised.value.reached["matrices"] % 30 in (0, 8)
+    assert 0 < raised.value.reached["matrices"] < 100
+
+
+def test_a_list_that_the_loop_leaves_is_not_copied_to_its_end(monkeypatch):
+    monkeypatch.setattr(assignment, "COPIED_BYTES", 30 * 8 * 25)
+    seen, plain = [], many.solve
+    monkeypatch.setattr(many, "solve", lambda stack, *rest: seen.append(len(stack)) or plain(
+        stack, *rest))  # fmt: skip
+    several = list(np.full((250, 5, 5), many.LARGEST + 1))
+    assert len(linear_sum_assignment(several, device="cpu")) == 250
+    assert seen == [30]
+
+
 def test_few_matrices_of_a_list_load_no_loop(monkeypatch):
     monkeypatch.setattr(many, "solve", lambda *_: pytest.fail("few lines"))
     for several in ([np.eye(3)] * 9, [np.eye(3), np.eye(4), np.ones((2, 9))]):

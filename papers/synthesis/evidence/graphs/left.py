@@ -8,24 +8,20 @@ random ones. It wants a GPU, and the matrices in ``$PAPERS_INSTANCES``.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from papers.common.gpu import device, environment
-from papers.common.instances.drawing import draw
-from papers.common.instances.files import MissingInstanceError
 from papers.common.model import Instance
-from papers.common.problems.graph import Graph
 from papers.deveci_matching.evidence import sets
 from papers.synthesis.calls.matching import ON_GPU
 from papers.synthesis.calls.matching import maximum_bipartite_matching as call
-from papers.synthesis.evidence.graphs.looks import is_done
+from papers.synthesis.evidence.graphs.looks import drawn, is_done, name_of
 from papers.synthesis.evidence.programs.table import asked, write
 
 SOLVERS = {"hk_ms": "deveci_matching:hk", "gpu_ms": ON_GPU}
@@ -52,12 +48,7 @@ def rows(graphs: list[Instance], repeats: int) -> Iterator[dict[str, Any]]:
     RuntimeError
         If nothing of a graph is left open; if the solvers' matchings differ in size.
     """
-    for graph in graphs:
-        try:
-            matrix = cast(Graph, draw(graph)).matrix().tocsr()
-        except MissingInstanceError as error:
-            print(f"left out: {error}", file=sys.stderr)
-            continue
+    for graph, matrix in drawn(graphs):
         if is_done(matrix):
             raise RuntimeError(f"{graph}: nothing is left open")
         times, sizes = {}, set()
@@ -71,11 +62,10 @@ def rows(graphs: list[Instance], repeats: int) -> Iterator[dict[str, Any]]:
             times[column] = round(float(np.median(taken[WARM:])), 3)
         if len(sizes) > 1:
             raise RuntimeError(f"{graph}: matchings of {sizes} pairs")
-        name = graph.label if graph.family == "matrix" else f"{graph.family}_{graph.n}"
         yield {
-            "code": environment.commit()[:7], "card": device.describe().name, "graph": name,
-            "ordering": sets.ordering_of(graph.permuted), "rows": matrix.shape[0],
-            "edges": matrix.nnz, "matched": sizes.pop(), **times,
+            "code": environment.commit()[:7], "card": device.describe().name,
+            "graph": name_of(graph), "ordering": sets.ordering_of(graph.permuted),
+            "rows": matrix.shape[0], "edges": matrix.nnz, "matched": sizes.pop(), **times,
         }  # fmt: skip
 
 

@@ -41,20 +41,14 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
     """
     from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 
-    for graph in graphs:
-        try:
-            matrix = cast(Graph, draw(graph)).matrix().tocsr()
-        except MissingInstanceError as error:
-            print(f"left out: {error}", file=sys.stderr)
-            continue
+    for graph, matrix in drawn(graphs):
         first = direct.look(matrix)
         assert first is not None
         begun = int(np.count_nonzero(first.match >= 0))
         arrays = first.indptr, first.indices, first.match, first.across_match
         _, looks = direct.enlarge(*arrays, WITHOUT_END)
-        name = graph.label if graph.family == "matrix" else f"{graph.family}_{graph.n}"
         yield {
-            "graph": name, "ordering": sets.ordering_of(graph.permuted),
+            "graph": name_of(graph), "ordering": sets.ordering_of(graph.permuted),
             "rows": matrix.shape[0], "columns": matrix.shape[1], "edges": matrix.nnz,
             "after_greedy": begun, "possible": min(first.possible, first.across),
             "maximum": int(np.count_nonzero(first.match >= 0)),
@@ -63,6 +57,20 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
             "call_us": _median(partial(call, matrix, device="cpu")) if scipy_can(graph) else "",
             "scipy_us": _median(partial(scipys, matrix)) if scipy_can(graph) else "",
         }  # fmt: skip
+
+
+def drawn(graphs: list[Instance]) -> Iterator[tuple[Instance, Any]]:
+    """Yield each graph with SciPy's CSR matrix of it, but for those whose file is missing."""
+    for graph in graphs:
+        try:
+            yield graph, cast(Graph, draw(graph)).matrix().tocsr()
+        except MissingInstanceError as error:
+            print(f"left out: {error}", file=sys.stderr)
+
+
+def name_of(graph: Instance) -> str:
+    """Return the name of a graph in these tables."""
+    return graph.label if graph.family == "matrix" else f"{graph.family}_{graph.n}"
 
 
 def _far(matrix: Any) -> float:

@@ -263,13 +263,14 @@ def device_call() -> Rows:
 
 
 def by_codes(name: str, key: list[str]) -> pd.DataFrame:
-    """Return a row a key of a file of two codes: medians of the turns, in microseconds.
+    """Return a row a key of a file of two codes: medians of the turns that both have, in us.
 
     The columns are ``warm_before``, ``warm_now``, ``cold_before`` and ``cold_now``; the code that
     comes first in the file is the one before.
     """
     found = read(name)
     names = dict(zip(dict.fromkeys(found["code"]), ("before", "now"), strict=True))
+    found = found[found.groupby([*key, "turn"])["code"].transform("nunique") == len(names)]
     times = found.assign(code=found["code"].map(names)).groupby([*key, "code"], sort=False)
     of = times[["warm_us", "cold_us"]].median().unstack("code")
     of.columns = pd.Index([f"{way.removesuffix('_us')}_{code}" for way, code in of.columns])

@@ -3,7 +3,7 @@
 ``python -m papers.synthesis.evidence.programs.one_core_many OUT.csv [REPEATS]`` measures anew:
 whole calls, and SciPy's in a loop, medians in milliseconds. The rows are of the code that measures,
 which the column ``code`` names. The file has two turns of two codes, one after the other on one
-core; ``one_core_many.csv``, of older codes, has these kinds of stacks and more of them.
+core; ``one_core_many.csv``, of older codes, has most of these kinds of stacks and others.
 """
 
 from __future__ import annotations
