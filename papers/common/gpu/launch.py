@@ -156,8 +156,8 @@ class Launch:
     def write(self, place: int, number: int) -> None:
         """Bind another whole number in a scalar's place, which nobody checks to be of its type.
 
-        On a GPU `arguments` keeps the first one: the cell alone is written, since this is for what
-        every launch has another one of.
+        This is for a number that differs at each launch: on a GPU its cell alone is written, and
+        `arguments` keeps the number that was bound first.
         """
         if self._parameters is None:
             self._keep(place, type(self.arguments[place])(number))

@@ -125,6 +125,14 @@ def _form_of(cost: DeviceMatrix) -> Any:
     return ("form", cost.shape, cost.array.dtype, cost.by_columns, *pool.machine())
 
 
+def _remember(cost: DeviceMatrix, state: solver.State) -> None:
+    """Remember a run's form for `_again`, if it is of that kind."""
+    work = state.workspace
+    if work is not None and not work.owns and state.costs.dtype == INT32:
+        costs = replace(state.costs, matrix=np.empty(0, INT32))
+        pool.remember(_form_of(cost), Known(work.key, costs, state.settings))
+
+
 def _again(cost: DeviceMatrix, seconds: float | None) -> solver.State | None:
     """Return the state of a run on costs whose form is known; None if it is not.
 
@@ -172,16 +180,14 @@ def solve(
     """
     given = cost if type(cost) is DeviceMatrix and not maximize else None
     state = None if given is None else _again(given, seconds)
-    known = state is not None
     if state is None:
         state = solver.enqueued(cost, maximize, None, None, seconds, awaited=False)
+        if given is not None:
+            _remember(given, state)
     work = state.workspace
     if work is None:
         none = np.zeros(0, np.int64)
         return none, none.copy(), False
-    if given is not None and not known and not work.owns and state.costs.dtype == INT32:
-        costs = replace(state.costs, matrix=np.empty(0, INT32))
-        pool.remember(_form_of(given), Known(work.key, costs, state.settings))
     try:
         return _delivered(state, work, room_for)
     finally:

@@ -77,6 +77,11 @@ class Form(NamedTuple):
     settings: Settings | None = None
     shift: int = 0
 
+    @property
+    def fields(self) -> tuple[tuple[int, int], ...]:
+        """Places among the arguments, and fields there, of the costs and of each limit."""
+        return ONE_BY_ONE_FIELDS if self.one_by_one else EACH_FIELDS
+
 
 @dataclass
 class Group(DeviceState, pool.Pooled):
@@ -115,7 +120,7 @@ class Group(DeviceState, pool.Pooled):
     def set(self, stacks: list[Stack], limit: np.int64) -> None:
         """Give the launch the costs of stacks, and the nanoseconds that a run may take."""
         a, launch = self.arrays, self.launches["assign"]
-        cost, *limits = ONE_BY_ONE_FIELDS if self.form.one_by_one else EACH_FIELDS
+        cost, *limits = self.form.fields
         if stacks[0].resident:  # then it is the only one
             a["cost"] = _flat(stacks[0].matrices)
             launch.replace_field(*cost, a["cost"])
@@ -133,8 +138,7 @@ class Group(DeviceState, pool.Pooled):
         """Let go of a caller's costs, and go to the pool."""
         if self.key is not None and self.whole:
             if self.key.resident:
-                cost, *_ = ONE_BY_ONE_FIELDS if self.form.one_by_one else EACH_FIELDS
-                self.launches["assign"].release_field(*cost)
+                self.launches["assign"].release_field(*self.form.fields[0])
                 del self.arrays["cost"]
             self.launches["assign"].on_enqueue = None
             pool.give(self)
@@ -265,7 +269,7 @@ def _one_by_one(
 ONE_BY_ONE_FIELDS = (
     (0, kernels.Batch._fields.index("cost")), (0, kernels.Batch._fields.index("limit")),
 )  # fmt: skip
-"""Places among the arguments, and fields there, of the costs and of each limit."""
+"""`Form.fields` of the arguments that `_one_by_one` binds."""
 
 
 def width_for(longest: int, kind: str, width: int) -> int:
@@ -339,4 +343,4 @@ EACH_FIELDS = (
     (3, arguments.Matrix._fields.index("cost")), (2, each.Problems._fields.index("limit")),
     (9, arguments.Log._fields.index("limit")),
 )  # fmt: skip
-"""As `ONE_BY_ONE_FIELDS`."""
+"""`Form.fields` of the arguments that `_each` binds."""

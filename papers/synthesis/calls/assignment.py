@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -46,7 +47,8 @@ LOOP_SIDE = 128
 side, and longer ones were not measured in it."""
 
 FEWEST_ALIKE = 8
-"""Matrices of a list that the rules are asked about: fewer have not the lines that the loop has."""
+"""The fewest alike matrices of a list for the loop: fewer, with sides up to `LOOP_SIDE`, have not
+the thousand lines of its rule."""
 
 COPIED_BYTES = 1 << 24
 """Costs of a list that are copied into a stack at a time, between two looks at the clock."""
@@ -175,7 +177,7 @@ def _one_of(number: int, placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
 
 
 def _each_of(several: list[Placed], wishes: Wishes) -> list[tuple[Any, ...]]:
-    """Solve the matrices of a list, those that are alike in one loop if a CPU does, one by one."""
+    """Solve the matrices of a list: alike ones in a loop on a CPU, all others one by one."""
     found = _alike_on_one_core(several, wishes)
     wishes.say_each(len(several) - len(found))
     return [
@@ -336,7 +338,9 @@ def _choice_of_batch(alike: Alike, where: str, wishes: Wishes) -> Choice | None:
         return None
     lines = sum(max(shape) * count for (shape, _), count in alike.items())
     (_, dtype), *others = alike
-    choice = _rule_of_batch(lines, dtype, where, wishes)
+    limited, here = wishes.seconds is not None, machines(wishes.device)
+    named = wishes.device, wishes.solver
+    choice = _rule_of_batch(lines, dtype, where, limited, *named, here, choose)
     if choice.solver == BATCH or (choice.solver == OTHER_BATCH and side <= OTHER_SIDE):
         return choice
     if choice.solver == ONE_CORE and not others and side <= LOOP_SIDE:
@@ -344,22 +348,18 @@ def _choice_of_batch(alike: Alike, where: str, wishes: Wishes) -> Choice | None:
     return None
 
 
-def _rule_of_batch(lines: int, dtype: np.dtype, where: str, wishes: Wishes) -> Choice:
-    """The table's choice, which is remembered: to ask takes longer than a few small matrices."""
-    limited = wishes.seconds is not None
-    key = (lines, dtype, where, limited, wishes.solver, machines(wishes.device), choose)
-    known = _rules.get(key)
-    if known is None:
-        traits = frozenset({"limited"} if limited else ())
-        question = Question("assignment", "batch", lines, dtype.name, where, traits)
-        known = choose(question, wishes.device, wishes.solver)
-        if len(_rules) >= MOST_CHOICES:
-            _rules.clear()
-        _rules[key] = known
-    return known
+@functools.lru_cache(maxsize=MOST_CHOICES)
+def _rule_of_batch(
+    lines: int, dtype: np.dtype, where: str, limited: bool, device: Machine, solver: str | None,
+    here: tuple[str, ...], choose: Callable[..., Choice],
+) -> Choice:  # fmt: skip
+    """The table's choice: to ask for it takes longer than a few small matrices.
 
-
-_rules: dict[Any, Choice] = {}
+    It is remembered for the machines that are `here`, and for the function that chooses.
+    """
+    traits = frozenset({"limited"} if limited else ())
+    question = Question("assignment", "batch", lines, dtype.name, where, traits)
+    return choose(question, device, solver)
 
 
 def _unless_unresolved(

@@ -1,4 +1,4 @@
-"""The short way to an answer: what most matrices, and all small ones, are solved by."""
+"""The short way to an answer: rows in turn, and paths from the few that are left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from papers.synthesis.one_core.monge import wants_sorting
 def short_way(matrix, v, u, column, row, free, most, sorts, top, away):
     """Match rows in turn from the empty matching, and the last ones by paths if they are few.
 
-    One compiled function, since a small matrix is solved in less time than several are called in.
+    One compiled function in place of several, and bounds that are found before a run, save a cold
+    run of a small matrix a third of its time (`evidence/one_core_cold.csv`).
 
     Parameters
     ----------

@@ -6,9 +6,8 @@ memory of each library that is installed, beside the dense solver's run alone; w
 batches in host memory, and the batched solver's way from host to host, which has the duals, too.
 
 Medians in microseconds, *warm*, one call after the other, and *cold*, as the clocks of this project
-measure: Python's collector has gone through all memory before each call, so that the processor
-finds little of the call's code and data near. The rows are of the code that measures, which the
-column ``code`` names. The file has two turns of two codes on one machine.
+measure: Python's collector has gone through all memory before each call. The rows are of the code
+that measures, which the column ``code`` names. The file has two turns of two codes on one machine.
 """
 
 from __future__ import annotations
