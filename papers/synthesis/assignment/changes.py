@@ -12,6 +12,7 @@ CHANGES: dict[str, tuple[str, dict[str, int]]] = {
     "no_start": ("no auction rounds at eps 0 before the scales", {"start_rounds": 0}),
     "no_row_left": ("the start's rounds go on until no row is free", {"start_left": 0}),
     "no_scales": ("no scaling, whatever the start leaves free", {"scale_above": 1000}),
+    "no_sorting": ("lines are not sorted before scales", {"sorting": 0}),
     "always_scales": ("scaling, however few rows the start leaves free", {"scale_above": 0}),
     "none_left": ("a scale ends when no row is free", {"left_free": 0}),
     "many_left": ("a scale may leave a tenth of the rows free", {"left_free": 100}),

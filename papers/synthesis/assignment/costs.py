@@ -23,12 +23,16 @@ import numpy as np
 
 from papers.common.model import Assignment
 from papers.common.problems.assignment import INTEGER_LIMIT, as_matrix, total_cost
+from papers.synthesis.assignment.settings import Settings
 
 WIDEST = 2**52
 """Integer costs differ by less than this."""
 
 DTYPES = ("int32", "int64", "float64")
 INT32, INT64, FLOAT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
+
+SUM_BITS = 62
+"""The sum of reduced costs stays below two to this power."""
 
 INFEASIBLE = "cost matrix is infeasible: every complete assignment has a forbidden pair"
 
@@ -93,6 +97,23 @@ class Costs:
     def dual(self) -> np.dtype:
         """The type of the duals and distances: float64 beside floats, else int64."""
         return FLOAT64 if self.dtype.kind == "f" else INT64
+
+
+def shift_for(spread: int, entries: int) -> int:
+    """Bits that so many reduced costs lose, so that their sum stays below two to `SUM_BITS`.
+
+    Reduced costs are at most twice the range of the costs.
+    """
+    return max(0, (2 * spread).bit_length() + entries.bit_length() - SUM_BITS)
+
+
+def shift_of(costs: Costs, settings: Settings) -> int:
+    """`shift_for` the sample of these costs; floats are not shifted."""
+    if not costs.spread:
+        return 0
+    n, m = costs.shape
+    step = -(-n // int(settings.sampled_rows))
+    return shift_for(costs.spread, -(-n // step) * m)
 
 
 def prepare(cost: Any, maximize: bool = False, dtype: Any = None) -> Costs:

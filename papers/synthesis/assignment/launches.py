@@ -22,7 +22,7 @@ from papers.common.gpu.launch import (
 from papers.common.gpu.limits import grid_for, largest
 from papers.common.gpu.signals import Mailbox
 from papers.synthesis.assignment import pool
-from papers.synthesis.assignment.costs import DTYPES, Costs
+from papers.synthesis.assignment.costs import DTYPES, Costs, shift_of
 from papers.synthesis.assignment.kernels import arguments, dense, floats, integers
 from papers.synthesis.assignment.kernels import costs as costs_kernels
 from papers.synthesis.assignment.kernels.cluster import boxes, strips
@@ -30,9 +30,6 @@ from papers.synthesis.assignment.kernels.cluster.distributed import CAPABILITY
 from papers.synthesis.assignment.kernels.grid import near, reports
 from papers.synthesis.assignment.resident import DeviceMatrix, Plan, move_again, mover
 from papers.synthesis.assignment.settings import WARP, Settings
-
-SUM_BITS = 62
-"""The sum of reduced costs stays below two to this power."""
 
 ALIGNMENT = 256
 """Bytes: every array begins at a multiple, as separate allocations do."""
@@ -532,26 +529,9 @@ def schedule_of(settings: Settings, n: int) -> arguments.Schedule:
     return arguments.Schedule(*(np.int32(values[name]) for name in arguments.Schedule._fields))
 
 
-def shift_for(spread: int, entries: int) -> int:
-    """Bits that so many reduced costs lose, so that their sum stays below two to `SUM_BITS`.
-
-    Reduced costs are at most twice the range of the costs.
-    """
-    return max(0, (2 * spread).bit_length() + entries.bit_length() - SUM_BITS)
-
-
 def _shape(costs: Costs, settings: Settings) -> arguments.Shape:
     n, m = costs.shape
     step = -(-n // int(settings.sampled_rows))
     numbers = (n, m, int(n == m), min(settings.warps_a_row, settings.threads // WARP),
                settings.tile, step, shift_of(costs, settings))  # fmt: skip
     return arguments.Shape(*map(np.int32, numbers))
-
-
-def shift_of(costs: Costs, settings: Settings) -> int:
-    """`shift_for` the sample of these costs; floats are not shifted."""
-    if not costs.spread:
-        return 0
-    n, m = costs.shape
-    step = -(-n // int(settings.sampled_rows))
-    return shift_for(costs.spread, -(-n // step) * m)

@@ -7,7 +7,8 @@ at eps 0 the duals prove the matching.
 1. `reduce_lines`: u is the row minima, v (of a square) the column minima of what is left.
 2. `rounds` at eps 0: all free rows bid at once for their nearest columns; a column takes the
    lowest bid. This is the auction's round; with eps 0 the first one is a greedy matching.
-3. If many rows are still free, the costs have a structure that needs scaling: for falling eps,
+3. If many rows are still free, the costs have a structure. Integers whose lines become a Monge
+   array in the right order are solved by it (`sort`); else scaling is needed: for falling eps,
    `rescale` and `rounds`, which may leave a few rows free, since the last ones are the dear ones.
 4. `phase` until no row is free, exact: the shortest distances from all free rows to all free
    columns, one update of the duals, and a path for every tree that has reached a free column.
@@ -33,17 +34,18 @@ import numpy as np
 
 from papers.common.gpu.limits import largest
 from papers.common.model import Assignment
-from papers.synthesis.assignment.costs import INFEASIBLE, Costs, finish, prepare
-from papers.synthesis.assignment.settings import Settings
+from papers.synthesis.assignment.costs import INFEASIBLE, Costs, finish, prepare, shift_of
+from papers.synthesis.assignment.settings import MOST_TURNS, Settings
 
 COUNTS = (
     "scales", "rounds", "bids", "phases", "iterations", "relaxed", "rescalings", "repairs",
-    "loose", "auctions", "near",
+    "loose", "auctions", "near", "sorts", "sorted",
 )  # fmt: skip
 """Scales; rounds and the bids in them (of a grid, whose rows do not bid in rounds: the bids of the
 group that has made the most, and of all); phases, their levels and the rows relaxed in them; passes
-that find the row duals anew; repairs of floats, and pairs that are loose after the last one; and
-auctions, one at the start and in each scale at most."""
+that find the row duals anew; repairs of floats, and pairs that are loose after the last one;
+auctions, one at the start and in each scale at most; marks of near pairs; and whether lines were
+sorted, and with success."""
 
 
 TAKEN = 2**30
@@ -244,6 +246,56 @@ def scales(state: State) -> None:
     rounds(state, state.u.dtype.type(0), 0, settings.last_rounds)
 
 
+# ------------------------------------------------------------------------------- sorted lines
+
+
+def sort(state: State) -> bool:
+    """Sort the lines; take the diagonal if its duals prove it, and return whether they do.
+
+    The diagonal's pairs and those above it are tight, and the first row's dual is 0.
+    """
+    rows, columns = in_order(state.c.astype(np.int64))
+    c = state.c[rows][:, columns].astype(np.int64)
+    state.counts["sorts"] += 1
+    diagonal, above = c.diagonal(), c.diagonal(1)
+    u = np.append(0, np.cumsum(diagonal[1:] - above))
+    v = diagonal - u
+    if (c < u[:, None] + v).any():
+        return False
+    state.u[rows], state.v[columns] = u, v
+    state.column[rows], state.row[columns] = columns, rows
+    state.counts["sorted"] += 1
+    return True
+
+
+def in_order(c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns by their costs at one outermost end less those at the other.
+
+    The ends are looked for in turns, until two of them do not spread the columns' keys more widely.
+    Of equal lines every second turn takes the last one.
+    """
+    first, last, widest, still = 0, len(c) - 1, -1, 0
+    for turn in range(MOST_TURNS):
+        of_rows = c[:, first] - c[:, last]
+        upper, lower = ends_of(of_rows, turn)
+        of_columns = c[upper] - c[lower]
+        spread = int(np.ptp(of_columns))
+        still = 0 if spread > widest else still + 1
+        widest = max(widest, spread)
+        if still == 2:
+            break
+        first, last = ends_of(of_columns, turn)
+    return np.argsort(of_rows, kind="stable"), np.argsort(of_columns, kind="stable")
+
+
+def ends_of(keys: np.ndarray, turn: int) -> tuple[int, int]:
+    """The lines of the least key and of the greatest."""
+    if turn % 2 == 0:
+        return int(keys.argmin()), int(keys.argmax())
+    turned = keys[::-1]
+    return len(keys) - 1 - int(turned.argmin()), len(keys) - 1 - int(turned.argmax())
+
+
 # ------------------------------------------------------------------------------- exact phases
 
 
@@ -395,7 +447,9 @@ def match(costs: Costs, settings: Settings) -> State:
         shares = settings.of_rows(n)
         rounds(state, zero, shares["start_stop"], settings.start_rounds)
         if state.square and len(state.free()) > shares["many"]:
-            scales(state)
+            may_sort = settings.sorting and costs.dual.kind == "i" and not shift_of(costs, settings)
+            if not (may_sort and sort(state)):
+                scales(state)
         phases(state)
         if costs.dual.kind == "f":
             repair(state, costs.loose)

@@ -44,6 +44,9 @@ SMALL_BLOCKS = 8192
 POWERS = ("threads", "warps_a_row", "warps_marked", "tile")
 """Settings that are powers of two."""
 
+MOST_TURNS = 12
+"""Times that the outermost lines are looked for, at most, where lines are sorted."""
+
 SAMPLED_COSTS = 1024
 """Costs that `have_short_range` looks at."""
 
@@ -132,6 +135,9 @@ class Settings:
     cluster_unscaled : int
         1: the cluster makes them only where there were no scales and a bucket holds more than one
         distance, since fronts are wide elsewhere; 0: in all cases.
+    sorting : int
+        1: before scales the lines of a square of integers are sorted, and their diagonal is taken
+        where its duals prove it (`kernels.sorting`); 0: they are not.
 
     Raises
     ------
@@ -164,12 +170,14 @@ class Settings:
     warps_marked: int = 4
     cluster: int = 0
     cluster_unscaled: int = 0
+    sorting: int = 1
 
     def __post_init__(self) -> None:
         least = {"divisor": 2, "lifts": 1, "stall_rounds": 1, "sampled_rows": 1, "threads": WARP,
                  "warps_a_row": 1, "warps_marked": 1, "tile": 1, "loads": 1}  # fmt: skip
         most = {"threads": LARGEST_BLOCK, "warps_a_row": WARP, "warps_marked": WARP, "tile": WARP,
-                "loads": 32, "cluster": MOST_BLOCKS, "cluster_unscaled": 1}  # fmt: skip
+                "loads": 32, "cluster": MOST_BLOCKS, "cluster_unscaled": 1,
+                "sorting": 1}  # fmt: skip
         for name, value in vars(self).items():
             if not isinstance(value, int | np.integer) or isinstance(value, bool):
                 raise ValueError(f"{name}={value!r} is no whole number")

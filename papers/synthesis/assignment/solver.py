@@ -271,6 +271,8 @@ def barriers(
         (1 + 2 * counts["rounds"] if alone else max(1, 4 * counts["auctions"]))
         + (3 if square else 1) * (counts["rescalings"] - lifts)
         + (1 + (counts["rescalings"] > lifts + 1) if marks else 0)
+        + 4 * counts["sorts"]
+        + counts["sorted"]
         + barriers_of_phases(counts, lifts, ended)
     )
 

@@ -22,12 +22,11 @@ from papers.common.gpu.limits import largest
 from papers.common.gpu.signals import Mailbox
 from papers.common.gpu.state import DeviceState
 from papers.synthesis.assignment import pool
-from papers.synthesis.assignment.costs import WIDEST
+from papers.synthesis.assignment.costs import WIDEST, shift_for
 from papers.synthesis.assignment.kernels import arguments
 from papers.synthesis.assignment.launches import (
     limit_of,
     schedule_of,
-    shift_for,
     sizes_of,
     tuples_of,
 )

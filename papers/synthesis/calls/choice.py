@@ -6,7 +6,7 @@ records, which they name; those for a CPU on measurements that the commit of the
 | column | meaning |
 | --- | --- |
 | ``problem`` | ``assignment``, ``matching`` or ``flow`` |
-| ``runs_on`` | ``gpu``, ``cpu``; ``gpu if asked``: only where the caller has written ``device="gpu"``; ``cpu beside gpu``: a CPU's solver that is ahead of the GPU's, where the caller leaves the choice and there is a GPU |
+| ``runs_on`` | ``gpu``, ``cpu``; ``gpu if asked``: only where the caller has written ``device="gpu"`` |
 | ``place``, ``shape``, ``kinds`` | of the input; ``any`` takes all; ``kinds`` is how the type's name begins |
 | ``least``, ``most`` | bounds of the size: shorter side, lines of a batch, edges, nodes |
 | ``span`` | the largest range of the costs, as a multiple of the shorter side |
@@ -103,7 +103,7 @@ class Question:
         The range of the costs over the shorter side; asked only if a rule needs it.
     also : mapping of str to callable() -> bool
         Traits that take a look at the values; asked only if a rule needs them: ``wide`` and
-        ``seeded``, of `papers.synthesis.calls.cuts.choosing`; ``rounded`` and ``sortable``, of
+        ``seeded``, of `papers.synthesis.calls.cuts.choosing`; ``rounded``, of
         `papers.synthesis.calls.one_matrix`.
     """
 
@@ -220,7 +220,7 @@ def machines(device: Machine) -> tuple[str, ...]:
             raise RuntimeError("no CUDA GPU was found; use device 'cpu' or 'auto'")
         return ("gpu", "gpu if asked")
     if _has_gpu():
-        return ("gpu", "cpu beside gpu", "cpu")
+        return ("gpu", "cpu")
     _say_so_once()
     return ("cpu",)
 

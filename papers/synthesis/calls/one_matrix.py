@@ -226,7 +226,7 @@ def question_of(
         placed.place,
         _TRAITS[maximize, limited],
         after_a_look(_span),
-        {name: after_a_look(look) for name, look in _looks(kind, placed.place).items()},
+        {name: after_a_look(look) for name, look in _looks(kind).items()},
     )
 
 
@@ -240,14 +240,10 @@ _TRAITS = {
 
 
 @functools.cache
-def _looks(kind: str, where: str) -> dict[str, Look]:
+def _looks(kind: str) -> dict[str, Look]:
     """The looks at the values that a rule may ask for."""
-    looks: dict[str, Look] = {}
-    if kind.endswith("64") and not kind.startswith("float"):
-        looks["rounded"] = _is_rounded
-    if kind.startswith("int") and where == "host":
-        looks["sortable"] = _is_sortable
-    return looks
+    wide = kind.endswith("64") and not kind.startswith("float")
+    return {"rounded": _is_rounded} if wide else {}
 
 
 @functools.cache
@@ -279,13 +275,6 @@ def _is_rounded(placed: Placed) -> bool:
     """Whether SciPy's float64 may round these costs or their sums."""
     low, high = _extremes(placed)
     return max(-low, high) > EXACT_IN_FLOAT64
-
-
-def _is_sortable(placed: Placed) -> bool:
-    """Whether rows and columns can be sorted so that the diagonal is the answer."""
-    from papers.synthesis.one_core.sortable import is_sortable
-
-    return bool(is_sortable(placed.array))
 
 
 # ------------------------------------------------------------------------------- by whom

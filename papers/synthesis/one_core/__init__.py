@@ -1,5 +1,5 @@
 """The assignment solver for one core: what `papers.synthesis.assignment` does on a GPU, in turns.
 
 Reading order: `steps` (the compiled steps), `monge` (a start by sorting), `solver` (what follows
-what), `many` (a short way for stacks). `sortable` is asked by calls that have to choose a solver.
+what), `many` (a short way for stacks).
 """

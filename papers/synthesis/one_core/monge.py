@@ -18,10 +18,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from papers.synthesis.one_core.sortable import SAMPLED
 from papers.synthesis.one_core.steps import looks_settled
 
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+SAMPLED = 8
+"""Rows and columns of a sample, evenly spread."""
+
+SORTED_BELOW = 2**58
+"""Duals of sorted lines add up a range of the costs for each row: that is less than this."""
 
 MOST_VIOLATED = 4
 """Inequalities of the sample's 49 that rounding may violate; of uniform costs half of them are."""

@@ -35,7 +35,6 @@ from papers.synthesis.assignment.costs import (
 )
 from papers.synthesis.one_core import monge, steps
 from papers.synthesis.one_core.short import short_way
-from papers.synthesis.one_core.sortable import SORTED_BELOW
 
 SCALE_ABOVE = 0.1
 """The costs are scaled if more of the rows are free after the first turns."""
@@ -99,7 +98,7 @@ def bounds_of(costs: Costs) -> Bounds:
     return Bounds(
         top, costs.dual.type(AWAY) if whole else top, whole, n == m,
         SCALE_ABOVE * n if n == m else float(n), max(1, LOOKED_AT // max(1, costs.size)),
-        not whole or n * costs.spread < SORTED_BELOW,
+        not whole or n * costs.spread < monge.SORTED_BELOW,
     )  # fmt: skip
 
 

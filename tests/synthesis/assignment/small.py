@@ -22,6 +22,14 @@ def big_m(g, n, m):
     return np.where(g.random((n, m)) < 0.5, 1e9, g.random((n, m)))
 
 
+def nearly_sorted(g, n, m):
+    """A product but for one pair, which is far from the diagonal of the sorted lines."""
+    cost = np.outer(np.arange(1, n + 1), np.arange(1, m + 1))
+    if min(n, m) > 6:
+        cost[1, 1] -= 10 * n * m
+    return cost
+
+
 KINDS = {
     "uniform": lambda g, n, m: g.integers(0, 10 * m, (n, m)),
     "narrow": lambda g, n, m: g.integers(0, 4, (n, m), dtype=np.int32),
@@ -39,15 +47,19 @@ KINDS = {
 }
 """Makers of a matrix by kind: (generator, rows, columns)."""
 
+NEARLY_SORTED = "nearly sorted"
+ALL_KINDS = KINDS | {NEARLY_SORTED: nearly_sorted}
+"""With one that takes long in the executor."""
+
 
 def draw(kind, seed, most=12, least=1):
     """A matrix of that kind, square two times in three, and whether to maximize."""
-    g = np.random.default_rng([seed, list(KINDS).index(kind)])
+    g = np.random.default_rng([seed, list(ALL_KINDS).index(kind)])
     n, m = g.integers(least, most + 1, 2)
     if seed % 3:
         m = n
     maximize = bool(seed % 2)
-    cost = KINDS[kind](g, int(n), int(m))
+    cost = ALL_KINDS[kind](g, int(n), int(m))
     return (-cost if maximize and kind == "forbidden" else cost), maximize
 
 
@@ -70,12 +82,12 @@ def assert_optimal(cost, answer, maximize=False):
         assert answer.cost == best.astype(np.int64).sum()
 
 
-def spoiled(module, name, right, wrong):
-    """A function of a module with other words in its text."""
+def spoiled(module, name, right, wrong, known=()):
+    """A function of a module with other words in its text, which may use what is `known`, too."""
     function = getattr(module, name)
     function = getattr(function, "py_func", function)
     text = inspect.getsource(function)
     assert right in text
-    namespace = dict(function.__globals__)
+    namespace = dict(function.__globals__) | dict(known)
     exec(text.replace(right, wrong), namespace)
     return namespace[name]

@@ -1,17 +1,24 @@
 """The algorithm in plain NumPy: right on every kind, and its schedule does what it is for."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from nightly import first
-from synthesis.assignment.small import KINDS, assert_optimal, draw, has_assignment
+from synthesis.assignment.small import (
+    KINDS,
+    assert_optimal,
+    draw,
+    has_assignment,
+    nearly_sorted,
+)
 
 from papers.synthesis.assignment import reference
 from papers.synthesis.assignment.settings import Settings
 
 BARE = Settings(start_rounds=0, scale_above=1000)
-SCALED = Settings(start_rounds=1, scale_above=0, most_rounds=5, left_free=200)
+SCALED = Settings(start_rounds=1, scale_above=0, most_rounds=5, left_free=200, sorting=0)
 
 
 def assert_solved(cost, maximize, settings=None):
@@ -53,9 +60,50 @@ def test_structured_costs_are_scaled_and_uniform_ones_are_not():
     g = np.random.default_rng(3)
     assert not reference.solve(KINDS["uniform"](g, 100, 100)).counters["scales"]
     cost = KINDS["product"](g, 60, 60)
-    scaled = reference.solve(cost).counters
+    unsorted = replace(Settings.for_shape(60, 60, cost.dtype), sorting=0)
+    scaled = reference.solve(cost, settings=unsorted).counters
     assert scaled["scales"] > 3
     assert 8 * scaled["phases"] <= reference.solve(cost, settings=BARE).counters["phases"]
+
+
+SORTED = {
+    "product": lambda g: np.outer(g.permutation(40) + 1, g.permutation(40) + 1),
+    "line": lambda g: np.abs(g.integers(0, 300, (40, 1)) - g.integers(0, 300, (1, 40))),
+    "squares": lambda g: (g.integers(0, 300, (40, 1)) - g.integers(0, 300, (1, 40))) ** 2,
+}
+"""Makers of matrices whose lines become a Monge array, minimized or maximized."""
+
+AT_ONCE = Settings(start_rounds=0, scale_above=0)
+"""Lines are sorted whatever a start would do."""
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("kind", SORTED)
+def test_lines_that_become_a_monge_array_are_sorted(kind, maximize):
+    for seed in range(12):
+        cost = SORTED[kind](np.random.default_rng(seed))
+        counts = assert_solved(cost, maximize, AT_ONCE).counters
+        assert (counts["sorts"], counts["sorted"]) == (1, 1)
+        assert (counts["scales"], counts["phases"]) == (0, 0)
+
+
+def test_one_pair_that_its_duals_forbid_is_enough_not_to_sort():
+    """Far from the diagonal: all inequalities along it hold."""
+    answer = assert_solved(nearly_sorted(None, 40, 40), False)
+    assert (answer.counters["sorts"], answer.counters["sorted"]) == (1, 0)
+    assert answer.counters["scales"] > 3
+    right = assert_solved(KINDS["product"](None, 40, 40), False)
+    assert right.counters["sorted"] == 1
+
+
+def test_floats_and_integers_whose_sums_would_not_fit_are_not_sorted():
+    """Sums of reduced costs are shifted for the latter, whose duals add up as many ranges."""
+    lines = np.arange(1, 41)
+    cost = np.outer(lines, lines) * 2**41
+    answer = assert_solved(cost, False)
+    assert answer.counters["sorts"] == 0
+    assert assert_solved(cost // 2**11, False).counters["sorted"] == 1
+    assert assert_solved(cost * 2.0**-41, False).counters["sorts"] == 0
 
 
 def test_a_late_stop_needs_fewer_phases_than_free_rows():
@@ -104,7 +152,8 @@ def test_a_tree_that_stays_holds_the_columns_of_rows_that_are_still_free():
 def test_rounds_do_not_stall_at_the_first_one():
     """All rows but one are free after the first round, and the rounds go on."""
     cost = np.outer(np.arange(1, 31), np.arange(1, 31))
-    assert reference.solve(cost).counters["rounds"] > 2 * Settings().start_rounds
+    unsorted = replace(Settings.for_shape(30, 30, cost.dtype), sorting=0)
+    assert reference.solve(cost, settings=unsorted).counters["rounds"] > 2 * Settings().start_rounds
 
 
 # ------------------------------------------------------------------------------- planted faults

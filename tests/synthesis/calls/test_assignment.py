@@ -560,23 +560,6 @@ def test_the_pairs_stay_on_the_device_and_the_costs_are_not_looked_at(monkeypatc
         assert all(map(np.array_equal, found, wanted[:2]))
 
 
-def test_lines_that_can_be_sorted_stay_on_one_core_beside_a_gpu(monkeypatch, capsys):
-    """From the host, whole numbers, as the table says; elsewhere nobody looks at them."""
-    monkeypatch.setattr(choice, "_has_gpu", lambda: True)
-    monkeypatch.setattr(choice.waking, "begin", lambda: None)
-    cost = np.outer(np.arange(1, 257), np.arange(256, 0, -1))
-    rows, columns = linear_sum_assignment(cost, explain=True)
-    assert "synthesis:one_core, because: lines that can be sorted" in capsys.readouterr().out
-    assert cost[rows, columns].sum() == cost[scipys(cost)].sum()
-    host = place(cost)
-    looked = []
-    question = calls.question_of(host, False, False, looked)
-    assert (question.has("sortable"), looked) == (True, [None])
-    there = replace(host, place="device")
-    assert not calls.question_of(there, False, False).has("sortable")
-    assert not calls.question_of(place(cost * 1.0), False, False).has("sortable")
-
-
 @pytest.mark.parametrize("kind", ["Int64", object])
 def test_a_data_frame_of_another_type_is_one_of_numbers(kind):
     """Not SciPy's float64, which rounds: one pair of these is a unit dearer than the other."""

@@ -97,10 +97,6 @@ def questions():
                             yield Question(
                                 "assignment", shape, size, kind, place, limited, lambda s=span: s
                             )
-                    yield Question(
-                        "assignment", shape, size, "int32", place, limited,
-                        also={"sortable": lambda: True},
-                    )  # fmt: skip
                 yield Question("matching", "graph", size, "any", place, limited)
                 for shape in ("grid", "network"):
                     for wide in (True, False):
@@ -137,14 +133,6 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("assignment", "square", 30_000, "int32", "device"), "synthesis:dense"),
         (Question("assignment", "square", 256, "int32"), "synthesis:dense"),
         (Question("assignment", "square", 255, "int32"), "synthesis:one_core"),
-        (
-            Question("assignment", "square", 256, "int32", also={"sortable": lambda: True}),
-            "synthesis:one_core",
-        ),
-        (
-            Question("assignment", "square", 4001, "int32", also={"sortable": lambda: True}),
-            "synthesis:dense",
-        ),
         (Question("assignment", "square", 191, "float64"), "synthesis:one_core"),
         (Question("assignment", "square", 192, "float64"), "synthesis:dense"),
         (Question("assignment", "rectangle", 3000, "int32"), "synthesis:dense"),
@@ -176,13 +164,6 @@ def test_the_table_decides_on_a_gpu(monkeypatch, question, solver):
     assert choose(question).solver == solver
 
 
-@pytest.mark.parametrize(("device", "solver"), [("auto", "one_core"), ("gpu", "dense")])
-def test_who_asks_for_a_gpu_gets_it_where_one_core_is_ahead(monkeypatch, device, solver):
-    monkeypatch.setattr(choice, "_has_gpu", lambda: True)
-    question = Question("assignment", "square", 300, "int32", also={"sortable": lambda: True})
-    assert choose(question, device).solver == f"synthesis:{solver}"
-
-
 def test_a_gpu_is_woken_for_its_solvers_alone(monkeypatch):
     monkeypatch.setattr(choice, "_has_gpu", lambda: True)
     woken = []
@@ -190,9 +171,6 @@ def test_a_gpu_is_woken_for_its_solvers_alone(monkeypatch):
     assert choose(Question("matching", "graph", 49_999)).solver == "deveci_matching:hk"
     assert woken == []
     assert choose(Question("matching", "graph", 50_000)).solver == "deveci_matching:beyond"
-    assert woken == [1]
-    sortable = Question("assignment", "square", 300, "int32", also={"sortable": lambda: True})
-    assert choose(sortable).solver == "synthesis:one_core"
     assert woken == [1]
 
 

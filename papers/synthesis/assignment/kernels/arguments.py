@@ -151,7 +151,8 @@ class Schedule(NamedTuple):
 
     ``start_stop`` rows the start may leave, ``many`` free rows ask for scales, and ``stop`` rows a
     scale may leave. ``cluster`` blocks of another launch make the phases; 0: the grid does. If
-    ``cluster_unscaled`` is not 0 it does, too, where fronts are likely to be wide.
+    ``cluster_unscaled`` is not 0 it does, too, where fronts are likely to be wide. ``sorting`` is 1
+    if lines are sorted before scales (`sorting`).
     """
 
     start_rounds: Int32
@@ -173,6 +174,7 @@ class Schedule(NamedTuple):
     warps_marked: Int32
     cluster: Int32
     cluster_unscaled: Int32
+    sorting: Int32
 
 
 class Matrix(NamedTuple):
@@ -300,14 +302,17 @@ class Word:
     DUE = 24
     """The time at which it has to end, in nanoseconds: two words (`words.hand_over`)."""
 
+    HOLDS = 26
+    """Whether the duals of sorted lines prove their diagonal (`sorting`)."""
 
-WORDS = 26
+
+WORDS = 27
 FREE, LATE, FRONT, UNREACHED, LATE_LEVEL, SIGNALS, LEVEL, END = (
     Word.FREE, Word.LATE, Word.FRONT, Word.UNREACHED, Word.LATE_LEVEL, Word.SIGNALS, Word.LEVEL,
     Word.END,
 )  # fmt: skip
 NEXT, LEFT, HALT, LONGEST, LAST = Word.NEXT, Word.LEFT, Word.HALT, Word.LONGEST, Word.LAST
-TURN, DUE = Word.TURN, Word.DUE
+TURN, DUE, HOLDS = Word.TURN, Word.DUE, Word.HOLDS
 
 
 class Level:
@@ -334,12 +339,13 @@ LEAST, REACH, SUM, NUMBER, FOUND, WIDTH = (
 
 TOTALS = (
     "scales", "rounds", "bids", "phases", "iterations", "relaxed", "rescalings", "repairs",
-    "loose", "auctions", "near",
+    "loose", "auctions", "near", "sorts", "sorted",
 )  # fmt: skip
 """Names of ``totals``: the reference's counts."""
 (
     SCALES, ROUNDS, BIDS, PHASES, ITERATIONS, RELAXED, RESCALINGS, REPAIRS, LOOSE, AUCTIONS, NEAR,
-) = range(11)  # fmt: skip
+    SORTS, SORTED,
+) = range(13)  # fmt: skip
 
 
 class Status:

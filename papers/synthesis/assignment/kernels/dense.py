@@ -3,9 +3,9 @@
 A team solves the problem: the blocks of a grid, or one block (`team`).
 Between two stages that hand on data stands a barrier of the team: 1 for the start, 2 a round of one
 block or 4 an auction of a grid (`grid.chains`; the first of the opening one is the start's), 3 a
-rescaling (a rectangle: 1), 1 before the phases and 4 a phase (a cluster: 3), 4 a lift of floats;
-and between two levels of a search one of a block, or of a grid the exchange of reports
-(`grid.reports`).
+rescaling (a rectangle: 1), 4 where lines are sorted and 1 more if that solves the problem, 1 before
+the phases and 4 a phase (a cluster: 3), 4 a lift of floats; and between two levels of a search one
+of a block, or of a grid the exchange of reports (`grid.reports`).
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape
@@ -39,6 +39,7 @@ from papers.synthesis.assignment.kernels import (
     rounds,
     rows,
     search,
+    sorting,
     team,
 )
 from papers.synthesis.assignment.kernels.arguments import (
@@ -136,9 +137,20 @@ def mark_nothing(wanted, mean, schedule, shape, matrix, duals, log):
 
 
 def scales_with(
-    rescale: Any, begin: Any, auction: Any, sum_of_sample: Any, divide: Any, meet: Any, mark: Any
-) -> Any:
-    """Make `start_and_scales`; `begin` prepares the auction that opens."""
+    rescale: Any, begin: Any, auction: Any, sum_of_sample: Any, divide: Any, meet: Any, mark: Any,
+    sort: Any,
+) -> Any:  # fmt: skip
+    """Make `start_and_scales`.
+
+    Parameters
+    ----------
+    rescale, auction, sum_of_sample, divide, meet, mark
+        Steps of it.
+    begin : device function
+        Prepares the auction that opens.
+    sort : device function
+        What is tried before any scale (`sorting`).
+    """
 
     @cuda.jit(device=True)
     def start_and_scales(due, schedule, shape, matrix, duals, matching, lists, tree, front, log):
@@ -182,6 +194,9 @@ def scales_with(
             count(shape, log, AUCTIONS, turn != before)
             if stage == 0:
                 if shape.square == 0 or free_rows(log, turn) <= schedule.many:
+                    break
+                if sort(turn, due, schedule, shape, matrix, duals, matching, lists, tree, log):
+                    turn = int32(turn + 1)
                     break
                 eps, floor = mean, divide(divide(mean, shape.n), shape.n)
                 stop, most, width = schedule.stop, schedule.most_rounds, schedule.delta_scaled
@@ -261,8 +276,9 @@ def repair_with(
 
 
 def solve_with(
-    loads: int, floats: bool, divide: Callable, scaled: Callable, alone: bool, marks: int
-) -> Any:
+    loads: int, floats: bool, divide: Callable, scaled: Callable, alone: bool, marks: int,
+    sorts: bool,
+) -> Any:  # fmt: skip
     """Make `solve`, all of a run but its ends, for integers or for floats.
 
     Parameters
@@ -278,6 +294,9 @@ def solve_with(
         Whether the team is one block.
     marks : int
         What goes by marks of near pairs, if any are made (`near`): NOTHING, BIDS or SEARCHES, too.
+    sorts : bool
+        Whether lines are sorted before scales (`sorting`), for which `Work.firsts` and `places`
+        have to have a word a thread.
 
     Returns
     -------
@@ -301,6 +320,7 @@ def solve_with(
         divide,
         meet,
         near.marks_with(2 * loads, divide, meet) if marks else mark_nothing,
+        sorting.sort_with(meet) if sorts else sorting.sort_nothing,
     )
     if alone:
         relax = search.relax_alone_with(loads, floats)
@@ -347,7 +367,7 @@ def assign_with(
     numba.cuda dispatcher
         The kernel ``assign``.
     """
-    solve = solve_with(loads, floats, divide, scaled, alone, marks)
+    solve = solve_with(loads, floats, divide, scaled, alone, marks, not floats)
     chunk = FRONT_CHUNK if alone else reports.chunk_of(floats)
     started = chunk if floats else 1
     seconds = LARGEST_BLOCK if marks >= near.SEARCHES else WARP

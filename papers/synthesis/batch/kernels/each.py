@@ -74,7 +74,7 @@ def assign_each_with(
     numba.cuda dispatcher
         The kernel ``assign_each``.
     """
-    solve = dense.solve_with(loads, floats, divide, scaled, alone=True, marks=0)
+    solve = dense.solve_with(loads, floats, divide, scaled, alone=True, marks=0, sorts=False)
     started = FRONT_CHUNK if floats else 1
     within = width <= (SHARED_WIDTH_FLOATS if floats else SHARED_WIDTH)
     size, twice = (width, 2 * width) if within else (1, 1)
@@ -118,7 +118,7 @@ def assign_each_with(
             schedule.most_scales, schedule.most_rounds, schedule.stall_rounds,
             schedule.stall_share, schedule.last_rounds, schedule.delta, schedule.delta_scaled,
             schedule.repairs, schedule.lifts, schedule.near, schedule.near_least,
-            schedule.warps_marked, int32(0), int32(0),
+            schedule.warps_marked, int32(0), int32(0), int32(0),
         )  # fmt: skip
         costs = Matrix(
             matrix.cost[first : first + int64(n) * m], matrix.top, matrix.none, matrix.zero,

@@ -1,27 +1,30 @@
-"""Matrices that can be sorted, on one core and on a GPU: ``sortable.csv``.
+"""Matrices whose lines can be sorted, on one core and on a GPU: ``sortable.csv``.
 
 ``python -m papers.synthesis.evidence.programs.sortable OUT.csv [REPEATS]`` measures anew, on a
-machine with a GPU: whole calls of `linear_sum_assignment`, from the host's matrix to the pairs.
+machine with a GPU: whole calls of `linear_sum_assignment`, from the host's matrix to the pairs, and
+runs of the dense solver on costs in device memory, with the sorting and without.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from papers.common.gpu import device
-from papers.common.gpu.environment import cpu_model
+from papers.common.gpu.environment import commit, cpu_model
+from papers.synthesis.assignment import solver as dense
+from papers.synthesis.assignment.settings import Settings
 from papers.synthesis.calls.assignment import linear_sum_assignment
 from papers.synthesis.evidence.programs.table import asked, write
-from papers.synthesis.one_core.sortable import is_sortable
 
 ORDERS = (256, 300, 512, 1000, 2000, 4000)
 
 MOST_NOISY = 1000
-"""The largest order of what cannot be sorted: it is there for the comparison alone."""
+"""The largest order of what is not sorted: it is there for the comparison alone."""
 
 SEEDS = (1, 2)
 
@@ -49,7 +52,7 @@ def line(g: np.random.Generator, n: int) -> np.ndarray:
 
 
 def noisy(g: np.random.Generator, n: int) -> np.ndarray:
-    """Products that are changed by 2 at most, and cannot be sorted."""
+    """Products that are changed by 2 at most, which no order makes a Monge array."""
     return products(g, n) + g.integers(0, 3, (n, n))
 
 
@@ -63,32 +66,52 @@ def drawn(kind: Callable[[np.random.Generator, int], np.ndarray], n: int, seed: 
     return kind(np.random.default_rng(1000 * seed + n), n).astype(np.int32)
 
 
+def called(cost: np.ndarray, name: str, repeats: int) -> tuple[float, int]:
+    """Return the median milliseconds of a whole call, and the cost that it has found."""
+    taken = []
+    for _ in range(repeats + 1):  # the first compiles
+        begin = time.perf_counter()
+        pairs = linear_sum_assignment(cost, solver=name)
+        taken.append(1e3 * (time.perf_counter() - begin))
+    return round(float(np.median(taken[1:])), 4), int(cost[pairs].sum(dtype=np.int64))
+
+
+def run(cost: np.ndarray, sorting: int, repeats: int) -> tuple[float, int, int]:
+    """Return the median milliseconds of a run, the cost, and whether lines were sorted."""
+    settings = replace(Settings.for_shape(*cost.shape, cost.dtype), sorting=sorting)
+    state, taken = dense.upload(cost, settings=settings), []
+    for _ in range(repeats + 1):
+        begin = time.perf_counter()
+        dense.run(state)
+        taken.append(1e3 * (time.perf_counter() - begin))
+    answer = dense.download(state)
+    return round(float(np.median(taken[1:])), 4), answer.cost, answer.counters["sorted"]
+
+
 def rows(repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield a row a matrix: milliseconds by solver, medians, and what the choice takes it for.
+    """Yield a row a matrix: median milliseconds of calls by solver, and of runs with and without.
 
     Raises
     ------
     RuntimeError
-        If the solvers differ in the cost.
+        If they differ in the cost.
     """
-    machine = {"gpu": device.describe().name, "cpu": cpu_model()}
+    machine = {"gpu": device.describe().name, "cpu": cpu_model(), "code": commit()}
     for kind in KINDS:
         for n in ORDERS:
             for seed in SEEDS if kind is not noisy or n <= MOST_NOISY else ():
                 cost = drawn(kind, n, seed)
-                found, times = set(), {}
+                times, found = {}, set()
                 for name in SOLVERS:
-                    taken = []
-                    for _ in range(repeats + 1):  # the first compiles
-                        begin = time.perf_counter()
-                        pairs = linear_sum_assignment(cost, solver=name)
-                        taken.append(1e3 * (time.perf_counter() - begin))
-                    found.add(int(cost[pairs].sum(dtype=np.int64)))
-                    times[f"{name.partition(':')[2]}_ms"] = round(float(np.median(taken[1:])), 4)
+                    times[f"{name.partition(':')[2]}_ms"], total = called(cost, name, repeats)
+                    found.add(total)
+                times["run_ms"], total, by_sorting = run(cost, 1, repeats)
+                times["unsorted_run_ms"], other, _ = run(cost, 0, repeats)
+                found |= {total, other}
                 if len(found) > 1:
                     raise RuntimeError(f"{kind.__name__}, n = {n}: costs {sorted(found)}")
                 key = {"costs": kind.__name__, "n": n, "seed": seed}
-                yield machine | key | times | {"calls": repeats, "sortable": int(is_sortable(cost))}
+                yield machine | key | times | {"repeats": repeats, "sorted": by_sorting}
 
 
 def main(path: str, repeats: str = "5") -> None:

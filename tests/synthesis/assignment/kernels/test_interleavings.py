@@ -21,7 +21,14 @@ from papers.common.executor.weak_memory import WeakMemory
 from papers.common.gpu import device
 from papers.common.gpu.memory_order import load_acquire_system, pause
 from papers.synthesis.assignment import launches, solver
-from papers.synthesis.assignment.kernels import dense, floats, integers, rounds, search
+from papers.synthesis.assignment.kernels import (
+    dense,
+    floats,
+    integers,
+    rounds,
+    search,
+    sorting,
+)
 from papers.synthesis.assignment.kernels.cluster import boxes, conclusion, short, strips
 from papers.synthesis.assignment.kernels.cluster import levels as crew
 from papers.synthesis.assignment.kernels.costs import deliver
@@ -33,7 +40,7 @@ SMALL = {"threads": 32, "loads": 2, "tile": 2}
 SCHEDULES = {
     "phases": Settings(**SMALL, blocks=2, start_rounds=2, scale_above=1000),
     "scales": Settings(
-        **SMALL, blocks=3, start_rounds=1, scale_above=0, most_rounds=4, left_free=300
+        **SMALL, blocks=3, start_rounds=1, scale_above=0, most_rounds=4, left_free=300, sorting=0
     ),
     "warps": Settings(
         **SMALL | {"threads": 64}, blocks=2, start_rounds=0, scale_above=1000, warps_a_row=2
@@ -42,7 +49,12 @@ SCHEDULES = {
         **SMALL | {"tile": 8}, blocks=2, start_rounds=0, scale_above=1000, delta=10_000
     ),
     "groups": Settings(
-        **SMALL | {"threads": 64, "loads": 1}, blocks=2, scale_above=0, left_free=300, most_rounds=4
+        **SMALL | {"threads": 64, "loads": 1},
+        blocks=2,
+        scale_above=0,
+        left_free=300,
+        most_rounds=4,
+        sorting=0,
     ),
     "queue": Settings(**SMALL, blocks=2, start_left=0, scale_above=1000),
     "rounds": Settings(**SMALL | {"threads": 64}, blocks=1, start_rounds=2, scale_above=1000),
@@ -54,7 +66,10 @@ SCHEDULES = {
         most_rounds=2,
         last_rounds=0,
         left_free=300,
+        sorting=0,
     ),
+    "sorting": Settings(**SMALL, blocks=3, start_rounds=0, scale_above=0),
+    "sorting alone": Settings(**SMALL | {"threads": 64}, blocks=1, start_rounds=0, scale_above=0),
 }
 
 
@@ -157,7 +172,8 @@ PATCHED |= {
 }
 
 LARGER = {
-    "many": 12, "groups": 40, "queue": 12, "bids by marks": 40, "searches by marks": 72,
+    "sorting": 40, "sorting alone": 12, "many": 12, "groups": 40,
+    "queue": 12, "bids by marks": 40, "searches by marks": 72,
     "parts of a front": 24, "parts of a front by marks": 72,
     "cluster": 24, "narrow strips of a cluster": 72, "groups of a cluster": 100,
     "long fronts of a cluster": 100,
@@ -201,6 +217,8 @@ def solve(kind, seed, schedule, weak, without=()):
         patched.enter_context(device.executing(Executor(seed, 0.2, memory=memory)))
         answer = solver.solve(cost, maximize, settings=(SCHEDULES | IN_PARTS)[schedule])
     assert_optimal(cost, answer, maximize)
+    if schedule.startswith("sorting") and kind in ("product", "line"):
+        assert answer.counters["sorted"] == answer.counters["sorts"]
     assert (answer.counters["cluster_barriers"] > 0) == ("cluster" in schedule)
     return memory
 
@@ -307,6 +325,32 @@ FAULTS = {
         rounds, "prepare_turn",
         "store_relaxed_anywhere(log.words, FREE + (turn + 2) % 3, int32(0))", "pass",
         "product", "scales",
+    ),
+    "lines are ranked before all keys are there": (
+        sorting, "sort_with", "count(shape, log, SORTS, 1)\n        meet()",
+        "count(shape, log, SORTS, 1)", "product", "sorting",
+    ),
+    "steps are added up before all lines are ranked": (
+        sorting, "sort_with", "rank_lines(tree.distance, tree.opened, shape)\n        meet()",
+        "rank_lines(tree.distance, tree.opened, shape)", "product", "sorting",
+    ),
+    "pairs are proved before all duals are there": (
+        sorting, "sort_with", "add_up(shape, matrix, lists, tree, log)\n        meet()",
+        "add_up(shape, matrix, lists, tree, log)", "product", "sorting",
+    ),
+    "the diagonal is taken before all pairs are proved": (
+        sorting, "sort_with", "prove(shape, matrix, lists, tree, log)\n        meet()",
+        "prove(shape, matrix, lists, tree, log)", "nearly sorted", "sorting",
+    ),
+    "a search begins before the diagonal is taken": (
+        sorting, "sort_with", "lists, tree, log)\n        meet()\n        return True",
+        "lists, tree, log)\n        return True", "line", "sorting",
+    ),
+    "the diagonal is taken unproved": (
+        sorting, "prove", "holds = False", "holds = True", "nearly sorted", "sorting",
+    ),
+    "equal keys share a place": (
+        sorting, "rank_lines", "(key == mine and other < line)", "False", "line", "sorting",
     ),
     "a level's nearest column is not cleared": (
         search, "clear_level", "log.levels[LEAST + slot] = matrix.top", "pass",
