@@ -36,12 +36,13 @@ CUTTERS = ("gpu_relabel", "push_relabel")
 
 
 def matrices(sides: Sequence[int] = SIDES) -> Iterator[np.ndarray]:
-    """Matrices that take all ways: one block and a grid, all types, scales, rectangles."""
+    """Matrices that take all ways: one block and a grid, all types, sorted lines, scales, rectangles."""
     g = np.random.default_rng(5)
     for n in sides:
         yield g.integers(0, 10 * n, (n, n))
         yield g.normal(size=(n, n))
-        yield np.outer(np.arange(n), np.arange(n))  # so many free rows that costs are scaled
+        yield np.outer(np.arange(n), np.arange(n))  # sorted
+        yield np.outer(np.arange(n), np.arange(n)) + g.integers(0, 3, (n, n))  # scaled
     most = max(sides)
     yield g.integers(0, 2**50, (most, most))
     yield g.integers(0, 9, (most // 2, most))

@@ -29,7 +29,7 @@ def _in_the_executor():
 
 
 def test_all_ways_are_taken_and_proved():
-    assert sanitized.assignments((5, 9)) == 9
+    assert sanitized.assignments((5, 9)) == 11
     assert sanitized.on_device(6) == 10
     assert sanitized.delivered((5, 7)) == 8
     assert sanitized.in_turns(8) == 3
