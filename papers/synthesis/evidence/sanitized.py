@@ -36,7 +36,7 @@ CUTTERS = ("gpu_relabel", "push_relabel")
 
 
 def matrices(sides: Sequence[int] = SIDES) -> Iterator[np.ndarray]:
-    """Matrices that take all ways: one block and a grid, all types, sorted lines, scales, rectangles."""
+    """Matrices that take all ways: one block and a grid, all types, sorting, scales, rectangles."""
     g = np.random.default_rng(5)
     for n in sides:
         yield g.integers(0, 10 * n, (n, n))

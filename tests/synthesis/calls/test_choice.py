@@ -145,8 +145,8 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         ),
         (Question("assignment", "square", 400, traits=frozenset({"rounded"})), "lopes2019:cpu_sp"),
         (Question("assignment", "batch", 4000, "int64"), "synthesis:batch"),
-        (Question("matching", "graph", 50_000), "deveci_matching:beyond"),
-        (Question("matching", "graph", 49_999), "deveci_matching:hk"),
+        (Question("matching", "graph", 100_000), "deveci_matching:beyond"),
+        (Question("matching", "graph", 99_999), "deveci_matching:hk"),
         (Question("matching", "graph", 10**7, traits=frozenset({"dense"})), "deveci_matching:hk"),
         (Question("flow", "grid", 256 * 256 + 2), "lupinska_costscale:gpu_relabel"),
         (
@@ -168,9 +168,9 @@ def test_a_gpu_is_woken_for_its_solvers_alone(monkeypatch):
     monkeypatch.setattr(choice, "_has_gpu", lambda: True)
     woken = []
     monkeypatch.setattr(choice.waking, "begin", lambda: woken.append(1))
-    assert choose(Question("matching", "graph", 49_999)).solver == "deveci_matching:hk"
+    assert choose(Question("matching", "graph", 99_999)).solver == "deveci_matching:hk"
     assert woken == []
-    assert choose(Question("matching", "graph", 50_000)).solver == "deveci_matching:beyond"
+    assert choose(Question("matching", "graph", 100_000)).solver == "deveci_matching:beyond"
     assert woken == [1]
 
 
