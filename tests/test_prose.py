@@ -84,6 +84,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "in the geometric mean 1.13 times, and on the smallest matrices up to 1.7 times": TESTED,
         "one repetition of 45 took 0.48 ms, the first one in range": TESTED,
         "took 4.4 times as long as SciPy": TESTED,
+        "two first repetitions in range 10n took 0.31 and 0.26 ms": TESTED,
     },
 }
 """Page -> words around a number -> why it is not measured."""

@@ -248,7 +248,7 @@ def _reached(state: State) -> dict[str, int]:
 
 def barriers(
     counts: dict[str, int], square: bool, lifts: int, alone: bool = False, marks: bool = False,
-    ended: bool = False,
+    ended: bool = False, opens: bool = True,
 ) -> int:  # fmt: skip
     """Barriers in a run, and exchanges of reports; see `kernels.dense`.
 
@@ -266,9 +266,12 @@ def barriers(
         Whether near pairs were marked: at the start, and behind the scales, if there were any.
     ended : bool
         Whether a cluster ended the run.
+    opens : bool
+        Whether the start has an auction, whose first barrier in a grid is the start's own.
     """
+    shared = opens and counts["auctions"] > 0
     return (
-        (1 + 2 * counts["rounds"] if alone else max(1, 4 * counts["auctions"]))
+        (1 + 2 * counts["rounds"] if alone else 1 - shared + 4 * counts["auctions"])
         + (3 if square else 1) * (counts["rescalings"] - lifts)
         + (1 + (counts["rescalings"] > lifts + 1) if marks else 0)
         + 4 * counts["sorts"]
@@ -310,7 +313,9 @@ def download(state: State) -> Assignment:
     lifts = (counts["repairs"] + 1) * int(state.settings.lifts) if floats else 0
     alone, marks = state.settings.blocks == 1, marks_for(max(n, m), state.settings) > 0
     ended = state.workspace.concluded
-    counts["barriers"] = barriers(counts, n == m, lifts, alone, marks, ended)
+    counts["barriers"] = barriers(
+        counts, n == m, lifts, alone, marks, ended, bool(state.settings.start_rounds)
+    )
     counts["cluster_barriers"] = barriers_of_phases(counts, lifts, ended) if ended else 0
     counts["kernel_launches"] = sum(launch.count for launch in state.launches.values())
     return finish(state.costs, answer["column"], answer["u"], answer["v"], counts, answer["chosen"])

@@ -86,6 +86,10 @@ def test_a_state_runs_again(dtype):
             state.arrays[name].view(np.uint8)[...] = 0xA5  # a run makes all the others itself
 
 
+def sorted_in_vain(g, n):
+    return np.outer(np.arange(n), np.arange(n)) + g.integers(0, 9, (n, n))
+
+
 def test_barriers_are_those_that_the_kernel_comes_by(monkeypatch):
     """The count of the download, and the grid's barriers in the executor.
 
@@ -97,9 +101,16 @@ def test_barriers_are_those_that_the_kernel_comes_by(monkeypatch):
     sync = _GridGroup.sync
     monkeypatch.setattr(_GridGroup, "sync", lambda group: (met.append(1), sync(group)))
     g = np.random.default_rng(3)
-    for cost in (KINDS["product"](g, 5, 5), g.normal(size=(6, 6)), g.normal(size=(3, 6))):
+    vain = sorted_in_vain(g, 9)
+    at_once = replace(SHAPES[0], start_rounds=0, scale_above=0)
+    for cost, settings, sorts in (
+        (KINDS["product"](g, 5, 5), SHAPES[0], (0, 0)), (g.normal(size=(6, 6)), SHAPES[0], (0, 0)),
+        (g.normal(size=(3, 6)), SHAPES[0], (0, 0)), (KINDS["product"](g, 12, 12), at_once, (1, 1)),
+        (vain, at_once, (1, 0)), (vain, replace(at_once, start_rounds=1, start_left=0), (1, 0)),
+    ):  # fmt: skip
         met.clear()
-        answer = solver.solve(cost, settings=SHAPES[0])
+        answer = solver.solve(cost, settings=settings)
+        assert (answer.counters["sorts"], answer.counters["sorted"]) == sorts
         reports = answer.counters["iterations"]
         assert len(met) == (answer.counters["barriers"] - reports) * 3 * 32
 

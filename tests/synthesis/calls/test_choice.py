@@ -1,6 +1,8 @@
 """The table of solvers: every rule stands on a record, and every rule is reached."""
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -172,6 +174,21 @@ def test_a_gpu_is_woken_for_its_solvers_alone(monkeypatch):
     assert woken == []
     assert choose(Question("matching", "graph", 100_000)).solver == "deveci_matching:beyond"
     assert woken == [1]
+
+
+def test_the_gpu_is_woken_before_numba_is_loaded():
+    """Its context is made beside the import."""
+    code = """
+import sys, numpy as np
+from papers.synthesis.calls import choice, one_matrix, places
+choice._has_gpu = lambda: True
+choice.waking.begin = lambda: print("numba" in sys.modules)
+cost = np.random.default_rng(1).integers(0, 300, (300, 300))
+wishes = one_matrix.Wishes(False, False, None, "auto", None, False)
+print(one_matrix._choice(places.place(cost), wishes).solver)
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["False", "synthesis:dense"]
 
 
 def test_unknown_devices_and_solvers_are_named():

@@ -730,6 +730,11 @@ def test_the_page_says_which_repetitions_widen_two_intervals():
     assert slow[["label", "seed", "repeat"]].tolist() == ["0.1n", 2, 0]
     assert (small["value"].drop(slow.name) < 0.25).all()
     assert f"one repetition of 45 took {slow['value']:.2f} ms, the first one in range" in PAGE
+    there = runs[(runs["solver"] == "synthesis:call_dense_device") & (runs["n"] == 64)]
+    first, second = there.nlargest(2, "value").to_dict("records")
+    assert {(of["label"], of["repeat"]) for of in (first, second)} == {("10n", 0)}
+    said = "On the device two first repetitions in range 10n took {:.2f} and {:.2f} ms;"
+    assert said.format(first["value"], second["value"]) in PAGE
     at = ["label", "permuted"]
     graphs = runs[runs["family"] == "matrix"]
     scipys = graphs[graphs["solver"] == "deveci_matching:scipy"].groupby(at)["value"].median()

@@ -1,4 +1,4 @@
-"""Sorts the lines of a square where that solves it: whole numbers that become a Monge array.
+"""Sorts the lines of a square where that solves it: whole numbers that become a Monge array by it.
 
 In a Monge array ``c[i, j] + c[i + 1, j + 1] <= c[i, j + 1] + c[i + 1, j]`` everywhere, and its
 diagonal is an optimum (G. Monge 1781, A. J. Hoffman 1963). Products of two numbers are one in the
@@ -7,11 +7,12 @@ core has had this way for long (`papers.synthesis.one_core.monge`).
 
 Where many rows are free after the start, the lines are sorted before any scale begins, in five
 stages with a barrier of the team behind each: the lines' keys (`find_keys`) and what the diagonal
-asks (`add_up`) are the first block's, their order (`rank`), the proof (`prove`) and the pairs
+asks (`add_up`) are the first block's, their order (`rank_lines`), the proof (`prove`) and the pairs
 (`take`) are everybody's. Nothing is believed: the diagonal is taken only if the duals that it gives
-prove it, which is one pass over all costs. Where they do not, nothing has changed but what the
-search makes anew, and most matrices are told before that pass, by the inequalities along the
-diagonal.
+prove it, which is one pass over all costs. Where they do not, nothing has changed but what rounds,
+rescaling and searches make anew, and most matrices are told before that pass, by the inequalities
+along the diagonal; n * n keys are read for each side by then. Lines that are alike at the outermost
+lines across, but not between them, may come into a wrong order: then a Monge array is not solved.
 
 ==================  ===================  ======================================================
 reference           array                dtype, shape
@@ -128,8 +129,8 @@ def find_keys(shape, matrix, lists, tree):
     """Keys of rows and of columns, between the outermost ones: by the first block.
 
     In a Monge array the difference of two columns grows from row to row, and that of two rows from
-    column to column. The ends are looked for in turns, until two of them do not spread the columns'
-    keys more widely: points of a line beyond all others are alike here, so that one turn may come
+    column to column. The ends are looked for in turns, `MOST_TURNS` at most, until two of them do not
+    spread the columns' keys more widely: points of a line beyond all others are alike here, so that one turn may come
     by a point that lies farther out.
     """
     apart, one = int64(shape.m), int64(1)
