@@ -8,8 +8,9 @@ at eps 0 the duals prove the matching.
 2. `rounds` at eps 0: all free rows bid at once for their nearest columns; a column takes the
    lowest bid. This is the auction's round; with eps 0 the first one is a greedy matching.
 3. If many rows are still free, the costs have a structure. Integers whose lines become a Monge
-   array by their costs at the outermost lines are solved by that (`sort`); else scaling is needed: for falling eps,
-   `rescale` and `rounds`, which may leave a few rows free, since the last ones are the dear ones.
+   array by their costs at the outermost lines are solved by that (`sort`). Else scaling is needed:
+   for falling eps, `rescale` and `rounds`, which may leave a few rows free, since the last ones are
+   the dear ones.
 4. `phase` until no row is free, exact: the shortest distances from all free rows to all free
    columns, one update of the duals, and a path for every tree that has reached a free column.
 

@@ -129,9 +129,9 @@ def find_keys(shape, matrix, lists, tree):
     """Keys of rows and of columns, between the outermost ones: by the first block.
 
     In a Monge array the difference of two columns grows from row to row, and that of two rows from
-    column to column. The ends are looked for in turns, `MOST_TURNS` at most, until two of them do not
-    spread the columns' keys more widely: points of a line beyond all others are alike here, so that one turn may come
-    by a point that lies farther out.
+    column to column. The ends are looked for in turns, `MOST_TURNS` at most, until two of them do
+    not spread the columns' keys more widely: points of a line beyond all others are alike here, so
+    that one turn may come by a point that lies farther out.
     """
     apart, one = int64(shape.m), int64(1)
     first, last = int32(0), int32(shape.m - 1)
