@@ -2,8 +2,8 @@
 
 In a Monge array ``c[i, j] + c[i + 1, j + 1] <= c[i, j + 1] + c[i + 1, j]`` everywhere, and its
 diagonal is an optimum (G. Monge 1781, A. J. Hoffman 1963). Products of two numbers are one in the
-right order, and so are distances of points on a line; auctions and searches are slowest there. One
-core has had this way for long (`papers.synthesis.one_core.monge`).
+right order, and so are distances of points on a line; auctions and searches are slow there. One
+core begins by sorting, too (`papers.synthesis.one_core.monge`).
 
 Where many rows are free after the start, the lines are sorted before any scale begins, in five
 stages with a barrier of the team behind each: the lines' keys (`find_keys`) and what the diagonal
