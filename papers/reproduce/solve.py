@@ -152,7 +152,7 @@ def choose_as_the_calls(
     """Return what the calls' table names for these data, as `choose` does; why is its reason.
 
     A call does two things beside: it looks at a graph on one core before it asks for a solver
-    (`papers.synthesis.calls.direct`), and gives costs that its solver refuses to another one.
+    (`papers.synthesis.calls.lines.direct`), and gives costs that its solver refuses to another one.
 
     Raises
     ------
@@ -258,13 +258,13 @@ def _laps(once: Callable[[], Any], after: Callable[[Any], Any]) -> tuple[list[fl
         The value of `after`, which is called outside the clock, for the last repetition.
     """
     from papers.common.gpu import device
-    from papers.common.gpu.clocks import stopwatch
+    from papers.common.gpu.clocks import Stopwatch
 
     pace = PACE["quick"]
     laps: list[float] = []
     last = None
     while not laps or (len(laps) < pace.repeats and sum(laps) <= 1e3 * pace.budget_s):
-        with stopwatch(device.synchronize) as lap:
+        with Stopwatch(device.synchronize) as lap:
             found = once()
         laps.append(lap.ms)
         last = after(found)

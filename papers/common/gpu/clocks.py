@@ -9,9 +9,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,39 +24,36 @@ def no_trace(step: str) -> None:
     """Ignore a step: the `trace` of a run that nobody watches."""
 
 
-@dataclass
-class Lap:
-    """The result of a `stopwatch`.
-
-    Attributes
-    ----------
-    ms : float
-        Wall time in milliseconds; NaN until the block has been left.
-    """
-
-    ms: float = float("nan")
-
-
-@contextmanager
-def stopwatch(synchronize: Callable[[], object]) -> Iterator[Lap]:
-    """Time a block between two device synchronisations.
+class Stopwatch:
+    """Times a ``with`` block between two device synchronisations.
 
     Parameters
     ----------
     synchronize : callable()
         Waits for everything launched so far, e.g. `papers.common.gpu.device.synchronize`.
 
-    Yields
-    ------
-    Lap
-        Its ``ms`` is filled in when the block ends without an exception.
+    Attributes
+    ----------
+    ms : float
+        Wall time in milliseconds; NaN until the block has ended without an exception.
     """
-    lap = Lap()
-    synchronize()
-    start = time.perf_counter_ns()
-    yield lap
-    synchronize()
-    lap.ms = (time.perf_counter_ns() - start) / 1e6
+
+    __slots__ = ("_start", "_synchronize", "ms")
+
+    def __init__(self, synchronize: Callable[[], object]) -> None:
+        self._synchronize = synchronize
+        self._start = 0
+        self.ms = math.nan
+
+    def __enter__(self) -> Stopwatch:
+        self._synchronize()
+        self._start = time.perf_counter_ns()
+        return self
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is None:
+            self._synchronize()
+            self.ms = (time.perf_counter_ns() - self._start) / 1e6
 
 
 class StepClock:

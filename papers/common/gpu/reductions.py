@@ -72,6 +72,17 @@ def warp_min_int64(value):
 
 
 @cuda.jit(device=True)
+def warp_least(value, place):
+    """A warp's least value and its place, of equal ones the least; every lane gets them."""
+    for distance in (16, 8, 4, 2, 1):
+        other = cuda.shfl_xor_sync(FULL_WARP, value, distance)
+        there = cuda.shfl_xor_sync(FULL_WARP, place, distance)
+        if other < value or (other == value and there < place):
+            value, place = other, there
+    return value, place
+
+
+@cuda.jit(device=True)
 def warp_sum(value):
     """Sum over the 32 lanes of a full warp; every lane gets it."""
     for distance in (16, 8, 4, 2, 1):
@@ -86,44 +97,52 @@ def warp_rank(flag):
     return int32(cuda.popc(votes & cuda.lanemask_lt())), int32(cuda.popc(votes))
 
 
-@cuda.jit(device=True)
-def warp_scan(value):
-    """Inclusive prefix sum over a full warp [Blelloch 1990]: five shuffles."""
-    lane = cuda.threadIdx.x & 31
-    for distance in (1, 2, 4, 8, 16):
-        below = cuda.shfl_up_sync(FULL_WARP, value, distance)
-        if lane >= distance:
-            value = int32(value + below)
-    return value
+def _scans_of(kind: Any) -> tuple[Any, Any]:
+    """Make the prefix sums of a warp and of a block, for numbers of a type of Numba's."""
+
+    @cuda.jit(device=True)
+    def warp_scan(value):
+        """Inclusive prefix sum over a full warp [Blelloch 1990]: five shuffles."""
+        lane = cuda.threadIdx.x & 31
+        for distance in (1, 2, 4, 8, 16):
+            below = cuda.shfl_up_sync(FULL_WARP, value, distance)
+            if lane >= distance:
+                value = kind(value + below)
+        return value
+
+    @cuda.jit(device=True)
+    def block_scan(value, totals):
+        """Exclusive prefix sum over a block: (sum of the threads before, sum of all).
+
+        Every thread of the block calls it; the block is a whole number of warps.
+
+        Parameters
+        ----------
+        value : T
+            The thread's own.
+        totals : shared T[32]
+            Scratch; free again on return.
+        """
+        lane = cuda.threadIdx.x & 31
+        warp = cuda.threadIdx.x >> 5
+        inclusive = warp_scan(kind(value))
+        if lane == 31:
+            totals[warp] = inclusive
+        cuda.syncthreads()
+        mine = kind(0)
+        if lane < cuda.blockDim.x >> 5:
+            mine = totals[lane]
+        sums = warp_scan(mine)
+        before = cuda.shfl_sync(FULL_WARP, kind(sums - mine), warp)
+        total = cuda.shfl_sync(FULL_WARP, sums, 31)
+        cuda.syncthreads()
+        return kind(before + inclusive - value), total
+
+    return warp_scan, block_scan
 
 
-@cuda.jit(device=True)
-def block_scan(value, totals):
-    """Exclusive prefix sum over a block: (sum of the threads before, sum of all).
-
-    Every thread of the block calls it; the block is a whole number of warps.
-
-    Parameters
-    ----------
-    value : int32
-        The thread's own.
-    totals : shared int32[32]
-        Scratch; free again on return.
-    """
-    lane = cuda.threadIdx.x & 31
-    warp = cuda.threadIdx.x >> 5
-    inclusive = warp_scan(int32(value))
-    if lane == 31:
-        totals[warp] = inclusive
-    cuda.syncthreads()
-    mine = int32(0)
-    if lane < cuda.blockDim.x >> 5:
-        mine = totals[lane]
-    sums = warp_scan(mine)
-    before = cuda.shfl_sync(FULL_WARP, int32(sums - mine), warp)
-    total = cuda.shfl_sync(FULL_WARP, sums, 31)
-    cuda.syncthreads()
-    return int32(before + inclusive - value), total
+warp_scan, block_scan = _scans_of(int32)
+block_scan_int64 = _scans_of(int64)[1]
 
 
 @cuda.jit(device=True)

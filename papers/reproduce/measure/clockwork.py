@@ -10,7 +10,7 @@ from typing import Any
 
 from papers.common import instances
 from papers.common.gpu import device, environment
-from papers.common.gpu.clocks import StepClock, stopwatch
+from papers.common.gpu.clocks import StepClock, Stopwatch
 from papers.common.model import Instance, Proof, Solver
 from papers.common.problems import kinds
 from papers.common.problems.assignment_proof import Strips
@@ -102,7 +102,7 @@ def device_name(solver: Solver) -> str:
 
 
 def _run(clockwork: Clockwork, solver: Solver, state: Any) -> Times:
-    with stopwatch(clockwork.synchronize) as lap:
+    with Stopwatch(clockwork.synchronize) as lap:
         solver.run(state)
     return {"time_ms": lap.ms}
 

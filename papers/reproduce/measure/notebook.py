@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from papers.common.gpu import device
-from papers.common.gpu.clocks import stopwatch
+from papers.common.gpu.clocks import Stopwatch
 from papers.common.model import GAVE_UP, Cell, GivenUpError, Proof, Solver
 from papers.common.problems import kinds
 from papers.reproduce.measure.clockwork import ON_STATE, Clockwork, Times
@@ -236,7 +236,7 @@ class Notebook:
 
     def _whole(self, start: float) -> tuple[Times, Answer]:
         """Read the clock of a caller: from data on the host to the answer on the host."""
-        with stopwatch(self._clockwork.synchronize) as lap:
+        with Stopwatch(self._clockwork.synchronize) as lap:
             state = self._upload()
             self.solver.run(state)
             answer = self.solver.download(state)

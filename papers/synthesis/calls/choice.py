@@ -98,7 +98,8 @@ class Question:
         The memory that the input lies in.
     traits : frozenset of str
         ``limited``: with a limit of time; ``maximize``; ``dense``, of a graph: more edges a line
-        than `papers.synthesis.calls.matching.DENSE`; ``flow``: the answer holds one.
+        than `papers.synthesis.calls.matching.DENSE`; ``flow``: the answer holds one; ``middling``,
+        of a rectangle: as many costs as `papers.synthesis.calls.one_matrix.MIDDLING`.
     span : callable() -> float
         The range of the costs over the shorter side; asked only if a rule needs it.
     also : mapping of str to callable() -> bool
@@ -194,12 +195,18 @@ def choose(question: Question, device: Machine = "auto", solver: str | None = No
         if solver != "scipy" and solver_of(solver).problem != question.problem:
             raise ValueError(f"solver={solver!r} solves no {question.problem}")
         return Choice(solver, "the caller has named it")
+    rule = rule_for(question, here)
+    if rule.runs_on.startswith("gpu"):
+        waking.begin()
+    record = f" [papers/{rule.record}]" if rule.record else ""
+    return Choice(rule.solver, rule.reason + record)
+
+
+def rule_for(question: Question, here: tuple[str, ...]) -> Rule:
+    """Return the first rule that fits, of those for these machines (`machines`)."""
     for rule in _rules_for(question.problem, here):
         if rule.fits(question):
-            if rule.runs_on.startswith("gpu"):
-                waking.begin()
-            record = f" [papers/{rule.record}]" if rule.record else ""
-            return Choice(rule.solver, rule.reason + record)
+            return rule
     raise ValueError(f"no rule of {TABLE.name} fits {question}")
 
 

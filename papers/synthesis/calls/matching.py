@@ -21,7 +21,7 @@ from papers.synthesis.calls.choice import Choice, Machine, Question, choose, mac
 from papers.synthesis.calls.places import Placed, is_on_device, place
 
 if TYPE_CHECKING:
-    from papers.synthesis.calls.direct import Looked
+    from papers.synthesis.calls.lines.direct import Looked
 
 FORMATS = ("csr", "csc", "coo")
 
@@ -106,9 +106,9 @@ def maximum_bipartite_matching(
     """Match as many rows and columns as possible, as `scipy.sparse.csgraph` does.
 
     Where several matchings are maximum, it may be another one than SciPy's. Most real matrices are
-    matched on one core before a solver is needed (`papers.synthesis.calls.direct`); a solver that
-    is named runs, and so does the GPU's if a GPU is asked for. It may return another matching each
-    time, of the same size.
+    matched on one core before a solver is needed (`papers.synthesis.calls.lines.direct`); a solver
+    that is named runs, and so does the GPU's if a GPU is asked for. It may return another matching
+    each time, of the same size.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def _by_solver(
 ) -> np.ndarray:
     """Return the partners of the rows or of the columns; the solver runs if it was asked for."""
     from papers.deveci_matching.beyond.lines import Lines
-    from papers.synthesis.calls import direct, scattered
+    from papers.synthesis.calls.lines import direct, scattered
 
     lines = Lines.of(matrix)
     if name == ON_GPU and lines is not None and scattered.at_once(lines):

@@ -224,10 +224,22 @@ def question_of(
         min(n, m),
         kind,
         placed.place,
-        _TRAITS[maximize, limited],
+        traits_of(n, m, maximize, limited),
         after_a_look(_span),
         {name: after_a_look(look) for name, look in _looks(kind).items()},
     )
+
+
+MIDDLING = 20_000, 1_000_000
+"""Costs of a rectangle with a short side that one core is faster on (trait ``middling``)."""
+
+
+def traits_of(n: int, m: int, maximize: bool = False, limited: bool = False) -> frozenset[str]:
+    """Traits of a matrix that tell themselves without a look at its values."""
+    traits = _TRAITS[maximize, limited]
+    if n != m and MIDDLING[0] <= n * m <= MIDDLING[1]:
+        traits |= {"middling"}
+    return traits
 
 
 _TRAITS = {

@@ -7,9 +7,9 @@ from papers.common.gpu import clocks, device
 from papers.common.gpu.clocks import (
     KernelClock,
     StepClock,
+    Stopwatch,
     quartiles,
     quartiles_of_rows,
-    stopwatch,
 )
 
 
@@ -47,7 +47,7 @@ def test_the_stopwatch_leaves_out_what_was_pending_and_waits_for_what_it_started
         while pending:
             now(pending.pop())
 
-    with stopwatch(synchronize) as lap:
+    with Stopwatch(synchronize) as lap:
         pending.append(7.0)  # A launch that returns at once.
         now(1.0)
     assert lap.ms == 8.0

@@ -42,7 +42,7 @@ def driver(monkeypatch):
         return lambda *given: (notes.seen.append((name, *given)), (notes.error,))[1]
 
     for name in ("MemcpyDtoH", "MemcpyHtoD", "MemcpyDtoHAsync", "MemcpyHtoDAsync",
-                 "MemsetD8Async", "StreamSynchronize"):  # fmt: skip
+                 "MemsetD8Async", "StreamSynchronize", "CtxSynchronize"):  # fmt: skip
         monkeypatch.setattr(bindings, f"cu{name}", noting(name))
     card = device.Device("card", True, 132, 1 << 36, (9, 0))
     monkeypatch.setattr(device, "describe", lambda: card)
@@ -104,7 +104,11 @@ def test_one_stream_is_waited_for_or_the_whole_device(driver, monkeypatch):
     device.synchronize()
     device.synchronize(0)
     device.synchronize(77)
-    assert waited == ["all", 0, 77]
+    assert driver.seen == [("CtxSynchronize",)]
+    assert waited == [0, 77]
+    driver.error = driver.refuse
+    device.synchronize()  # Numba's finds a thread's context, and names the error
+    assert waited == [0, 77, "all"]
 
 
 def test_the_executor_clears_memory():

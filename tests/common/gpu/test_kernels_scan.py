@@ -31,21 +31,31 @@ def test_ranks_and_sums_of_every_warp(seed):
     assert np.array_equal(sums.reshape(4, 32), values.reshape(4, 32).cumsum(axis=1))
 
 
-@cuda.jit
-def scan_block(values, before, totals):
-    scratch = cuda.shared.array(32, np.int32)
-    thread = cuda.threadIdx.x
-    rounds = values.shape[0]
-    for k in range(rounds):
-        before[k, thread], totals[k, thread] = reductions.block_scan(values[k, thread], scratch)
+def scan_block_with(scan, kind):
+    @cuda.jit
+    def scan_block(values, before, totals):
+        scratch = cuda.shared.array(32, kind)
+        thread = cuda.threadIdx.x
+        rounds = values.shape[0]
+        for k in range(rounds):
+            before[k, thread], totals[k, thread] = scan(values[k, thread], scratch)
+
+    return scan_block
 
 
+SCANS = {np.int32: reductions.block_scan, np.int64: reductions.block_scan_int64}
+
+
+@pytest.mark.parametrize("kind", SCANS)
 @pytest.mark.parametrize("threads", [32, 64, 96, 320, 1024])
-def test_block_scan_and_its_scratch_is_free_again(threads):
+def test_block_scan_and_its_scratch_is_free_again(threads, kind):
     """Scans follow one another on the same scratch, without a barrier between them."""
     rng = np.random.default_rng(threads)
-    values = rng.integers(-50, 50, (3, threads)).astype(np.int32)
+    values = rng.integers(-50, 50, (3, threads)).astype(kind)
+    if kind is np.int64:
+        values <<= 40  # sums of 32 bits would lose them
     before, totals = np.zeros_like(values), np.zeros_like(values)
+    scan_block = scan_block_with(SCANS[kind], kind)
     Executor(seed=threads, switch=0.2).launch(scan_block, 1, threads, (values, before, totals))
     assert np.array_equal(before, values.cumsum(axis=1) - values)
     assert (totals == values.sum(axis=1)[:, None]).all()

@@ -15,7 +15,7 @@ import time
 
 from papers.common import instances
 from papers.common.gpu import device
-from papers.common.gpu.clocks import KernelClock, stopwatch
+from papers.common.gpu.clocks import KernelClock, Stopwatch
 from papers.common.gpu.environment import MissingPackageError
 from papers.common.instances.matrices import sources
 from papers.common.model import Instance
@@ -53,7 +53,7 @@ def on_ranks(kind, orders, label):
             solver.run(state)
             times = []
             for _ in range(3):
-                with stopwatch(synchronize) as lap:
+                with Stopwatch(synchronize) as lap:
                     solver.run(state)
                 times.append(lap.ms)
             answer = solver.download(state)

@@ -90,7 +90,7 @@ def test_faulty_rules_are_found():
 
 def questions():
     """Questions of all kinds."""
-    for limited in map(frozenset, ((), ("limited",), ("flow",), ("rounded",))):
+    for limited in map(frozenset, ((), ("limited",), ("flow",), ("rounded",), ("middling",))):
         for size in (5, 64, 300, 2500, 2000000, 12000, 30000, 25000, 70000):
             for place in ("host", "device"):
                 for shape in ("square", "rectangle", "batch"):
@@ -140,6 +140,11 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
         (Question("assignment", "rectangle", 3000, "int32"), "synthesis:dense"),
         (Question("assignment", "rectangle", 199, "float64"), "synthesis:one_core"),
         (Question("assignment", "rectangle", 99, "float64"), "scipy"),
+        (Question("assignment", "rectangle", 3, "int32"), "scipy"),
+        (
+            Question("assignment", "rectangle", 3, "int32", traits=frozenset({"middling"})),
+            "synthesis:one_core",
+        ),
         (Question("assignment", "square", 111, "float64"), "scipy"),
         (
             Question("assignment", "square", 127, traits=frozenset({"limited"})),

@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import block_diag, coo_array, csr_array, eye_array
 from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 
 from papers.common.deadline import Deadline
@@ -14,8 +14,9 @@ from papers.common.model import GivenUpError, Instance
 from papers.common.problems.graph import bipartite
 from papers.deveci_matching.beyond import solver as beyond
 from papers.deveci_matching.beyond.lines import Lines
-from papers.synthesis.calls import direct, matching, scattered
+from papers.synthesis.calls import matching
 from papers.synthesis.calls.choice import solver_of
+from papers.synthesis.calls.lines import direct, scattered, searches
 from papers.synthesis.calls.matching import maximum_bipartite_matching
 
 WITHOUT_END = 2**62
@@ -46,52 +47,87 @@ def assert_matching(matrix, looked):
     return there.size
 
 
-def wrong_sizes(enlarge, seeds):
+def wrong_sizes(enlarge, seeds, broad):
     """How many matrices are not matched as far as they can be."""
     wrong = 0
     for seed in seeds:
         matrix = drawn(seed)
         looked = direct.look(matrix)
         arrays = looked.indptr, looked.indices, looked.match, looked.across_match
-        left, _ = enlarge(*arrays, WITHOUT_END)
+        left, _ = enlarge(*arrays, WITHOUT_END, broad)
         assert left == 0
         wrong += assert_matching(matrix, looked) != size_of(matrix)
     return wrong
 
 
-def test_searches_end_at_a_maximum_matching():
-    assert wrong_sizes(direct.enlarge, range(1500)) == 0
+WAYS = {"search": False, "search_broadly": True}
 
 
-def test_closing_what_others_have_marked_is_seen():
+@pytest.mark.parametrize("broad", WAYS.values(), ids=WAYS)
+def test_searches_end_at_a_maximum_matching(broad):
+    assert wrong_sizes(direct.enlarge, range(1500), broad) == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_closing_what_others_have_marked_is_seen(way):
     """The planted fault: a search in vain closes all it has marked, whatever it passed by."""
-    text, right = inspect.getsource(direct.search.py_func), "(mark == own) | (mark == CLOSED)"
+    text, right = inspect.getsource(getattr(searches, way).py_func), "(mark == CLOSED)"
     assert text.count(right) == 1
-    scope = dict(vars(direct), search=None)
+    scope = dict(vars(searches), **{way: None})
     exec(text[text.index("def ") :].replace(right, "True"), scope)
     text = inspect.getsource(direct.enlarge.py_func)
     exec(text[text.index("def ") :], scope)
-    assert wrong_sizes(scope["enlarge"], range(300)) > 0
+    assert wrong_sizes(scope["enlarge"], range(300), WAYS[way]) > 0
 
 
-def test_what_is_closed_is_never_searched_again():
+def test_a_search_breadth_first_finds_the_nearest_free_partner():
+    """A free line beside a long way to a free partner and a short one; depth first it may stray."""
+    far, edges = 50, [(0, 0), (0, 1)]
+    edges += [(k, k - 1) for k in range(1, far)] + [(k, k) for k in range(1, far)]
+    edges = [(line, other if other < 2 else other + 1) for line, other in edges] + [(1, 2)]
+    rows, columns = np.array(edges).T
+    matrix = csr_array((np.ones(rows.size, np.int8), (rows, columns)))
+    matrix.sum_duplicates()
+    match, across = np.full(far, -1, np.int32), np.full(matrix.shape[1], -1, np.int32)
+    for line in range(1, far):
+        other = 0 if line == 1 else matrix.indices[matrix.indptr[line]]
+        match[line], across[other] = other, line
+    _, looks = searches.enlarge(matrix.indptr, matrix.indices, match, across, WITHOUT_END, True)
+    assert (match >= 0).all()
+    assert looks <= 6
+
+
+def test_few_free_lines_are_searched_from_breadth_first(monkeypatch):
+    ways = []
+    monkeypatch.setattr(direct, "enlarge", lambda *given: (ways.append(given[-1]), (0, 0))[1])
+    one = block_diag((csr_array(np.array([[1, 1], [1, 0]])), eye_array(direct.FEW)))
+    for matrix, missing in ((blocks(), 50), (one.tocsr(), 1)):
+        looked = direct.look(matrix)
+        looked.enlarge()
+        assert looked.missing == missing
+    assert ways == [False, True]
+
+
+@pytest.mark.parametrize("broad", WAYS.values(), ids=WAYS)
+def test_what_is_closed_is_never_searched_again(broad):
     """Looks on a star of free lines: all of them see the same partner, the first closes it."""
     lines = 1000
     matrix = csr_array(np.ones((lines, 1), np.int8))
     looked = direct.look(matrix)
     arrays = looked.indptr, looked.indices, looked.match, looked.across_match
-    left, looks = direct.enlarge(*arrays, WITHOUT_END)
+    left, looks = direct.enlarge(*arrays, WITHOUT_END, broad)
     assert left == 0
     assert looks <= 2 * lines
 
 
-def test_a_bound_on_the_looks_leaves_a_matching():
+@pytest.mark.parametrize("broad", WAYS.values(), ids=WAYS)
+def test_a_bound_on_the_looks_leaves_a_matching(broad):
     for seed in range(200):
         matrix = drawn(seed)
         looked = direct.look(matrix)
         before = assert_matching(matrix, looked)
         arrays = looked.indptr, looked.indices, looked.match, looked.across_match
-        left, looks = direct.enlarge(*arrays, 0)
+        left, looks = direct.enlarge(*arrays, 0, broad)
         found = assert_matching(matrix, looked)
         assert before <= found <= size_of(matrix)
         assert looks <= 3 * matrix.nnz + 1
@@ -128,7 +164,7 @@ def test_searches_are_as_long_where_a_gpu_waits(name, monkeypatch):
     """All the looks that `LOOKS` allows; the planted limit stops them."""
     limits, enlarge = [], direct.enlarge
     monkeypatch.setattr(
-        direct, "enlarge", lambda *given: limits.append(given[-1]) or enlarge(*given)
+        direct, "enlarge", lambda *given: limits.append(given[-2]) or enlarge(*given)
     )
     monkeypatch.setattr(matching, "NEARLY", 1.0)
     assert matching._enlarged(direct.look(blocks()), name, False)

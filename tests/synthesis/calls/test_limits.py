@@ -8,7 +8,8 @@ from scipy.sparse import csr_array, random_array
 
 from papers import grid_cut, maximum_bipartite_matching, maximum_flow, minimum_cut
 from papers.common.model import GivenUpError
-from papers.synthesis.calls import direct, flow, matching
+from papers.synthesis.calls import flow, matching
+from papers.synthesis.calls.lines import direct
 
 
 def slow(right, seconds):

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from papers.common.instances.drawing import draw
 from papers.common.model import Instance
 from papers.deveci_matching.beyond.lines import Lines
-from papers.synthesis.calls import scattered
+from papers.synthesis.calls.lines import scattered
 
 LINES = scattered.MANY
 

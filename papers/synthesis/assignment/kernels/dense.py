@@ -341,7 +341,8 @@ def solve_with(
             due, schedule, shape, matrix, duals, matching, lists, tree, front, log
         )
         if not alone and schedule.cluster != 0:
-            if schedule.cluster_unscaled == 0 or (not scaled and delta > 0):
+            fits = schedule.cluster_unscaled == 0 or (not scaled and delta > 0)
+            if fits and free_rows(log, turn) > 0:
                 hand_over(turn, delta, due, shape, log)
                 return int32(UNDER_WAY)
             keep(shape, log)

@@ -31,7 +31,7 @@ from typing import Any
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import load_relaxed_anywhere, store_relaxed_anywhere
-from papers.common.gpu.reductions import FULL_WARP, warp_sum
+from papers.common.gpu.reductions import block_scan_int64, warp_least, warp_sum
 from papers.synthesis.assignment.kernels.arguments import HOLDS, SORTED, SORTS
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
 from papers.synthesis.assignment.kernels.words import count, is_late, prepare_turn
@@ -45,42 +45,16 @@ def cost_at(row, column, shape, matrix):
 
 
 @cuda.jit(device=True)
-def least_of_warp(value, place):
-    """A warp's least value and its place, of equal ones the first; every lane gets them."""
-    for distance in (16, 8, 4, 2, 1):
-        other = cuda.shfl_xor_sync(FULL_WARP, value, distance)
-        there = cuda.shfl_xor_sync(FULL_WARP, place, distance)
-        if other < value or (other == value and there < place):
-            value, place = other, there
-    return value, place
-
-
-@cuda.jit(device=True)
 def least_of_block(value, place, shape):
-    """As `least_of_warp`, of a block; every thread calls it."""
+    """As `warp_least`, of a block; every thread calls it."""
     lane, warp = int32(cuda.threadIdx.x & 31), int32(cuda.threadIdx.x >> 5)
-    value, place = least_of_warp(value, place)
+    value, place = warp_least(value, place)
     cuda.syncthreads()  # everybody has read what was there before
     shape.firsts[warp], shape.places[warp] = value, place
     cuda.syncthreads()
     if lane < int32(cuda.blockDim.x >> 5):
         value, place = shape.firsts[lane], shape.places[lane]
-    return least_of_warp(value, place)
-
-
-@cuda.jit(device=True)
-def sum_before(value, shape):
-    """The sum of the values of a block's threads before this one; every thread calls it."""
-    k, reach, total = int32(cuda.threadIdx.x), int32(1), value
-    cuda.syncthreads()  # everybody has read what was there before
-    while reach < int32(cuda.blockDim.x):
-        shape.firsts[k] = total
-        cuda.syncthreads()
-        if k >= reach:
-            total += shape.firsts[k - reach]
-        cuda.syncthreads()
-        reach <<= 1
-    return total - value
+    return warp_least(value, place)
 
 
 @cuda.jit(device=True)
@@ -201,7 +175,7 @@ def add_up(shape, matrix, lists, tree, log):
     if k == 0:
         store_relaxed_anywhere(log.words, HOLDS, int32(0 if forbidden else 1))
     if not forbidden:
-        dual = sum_before(total, shape)
+        dual, _ = block_scan_int64(total, shape.firsts)  # free behind the barrier above
         for place in range(begin, end):
             if place > 0:
                 step, _ = step_of(place, shape, matrix, tree)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from numba import cuda, int32, int64
 
 from papers.common.gpu.memory_order import store_release_system
-from papers.common.gpu.reductions import FULL_WARP, warp_min
+from papers.common.gpu.reductions import FULL_WARP, warp_least, warp_min
 from papers.common.gpu.signals import PAYLOAD_BITS
 from papers.common.gpu.signatures import Element, Elements, Int32, Int32s, Int64, Int64s
 from papers.kawtikwar_opts.kernels.clock import globaltimer
@@ -102,11 +102,7 @@ def nearest_of_block(value, place, turn, work):
 
     All threads of the block call it and get the result. `turn` alternates from call to call.
     """
-    for step in (16, 8, 4, 2, 1):
-        other = cuda.shfl_xor_sync(FULL_WARP, value, step)
-        where = cuda.shfl_xor_sync(FULL_WARP, place, step)
-        if other < value or (other == value and where < place):
-            value, place = other, where
+    value, place = warp_least(value, place)
     warps = int32(cuda.blockDim.x >> 5)
     if warps > 1:
         base = int32((turn & 1) * MOST_WARPS)

@@ -21,7 +21,7 @@ from papers.common.instances.files import MissingInstanceError
 from papers.common.model import Instance
 from papers.common.problems.graph import Graph
 from papers.deveci_matching.evidence import sets
-from papers.synthesis.calls import direct, scattered
+from papers.synthesis.calls.lines import direct, scattered
 from papers.synthesis.calls.matching import maximum_bipartite_matching as call
 from papers.synthesis.evidence.graphs.matchings import scipy_can
 
@@ -35,9 +35,9 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
 
     ``after_greedy`` and ``maximum`` are sizes of matchings, ``looks`` looks an edge if the searches
     are not stopped, ``ended`` whether `direct.LOOKS` were enough, ``far`` the share of far steps
-    between sampled lines (`papers.synthesis.calls.scattered`). Times are medians, microseconds:
-    ``us`` of the pass and the searches, and where SciPy's call ends, ``call_us`` of our whole call
-    without a GPU, with the solver where one is needed, and ``scipy_us``.
+    between sampled lines (`papers.synthesis.calls.lines.scattered`). Times are medians,
+    microseconds: ``us`` of the pass and the searches, and where SciPy's call ends, ``call_us`` of
+    our whole call without a GPU, with the solver where one is needed, and ``scipy_us``.
     """
     from scipy.sparse.csgraph import maximum_bipartite_matching as scipys
 
@@ -46,7 +46,7 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
         assert first is not None
         begun = int(np.count_nonzero(first.match >= 0))
         arrays = first.indptr, first.indices, first.match, first.across_match
-        _, looks = direct.enlarge(*arrays, WITHOUT_END)
+        _, looks = direct.enlarge(*arrays, WITHOUT_END, first.is_broad)
         yield {
             "graph": name_of(graph), "ordering": sets.ordering_of(graph.permuted),
             "rows": matrix.shape[0], "columns": matrix.shape[1], "edges": matrix.nnz,

@@ -14,8 +14,6 @@ from papers.synthesis.assignment.kernels import sorting
 
 THREADS, TIMES = 96, 4
 
-SOUND = {name: getattr(sorting, name) for name in ("least_of_block", "sum_before")}
-
 
 class Shared(NamedTuple):
     """The part of `Work` that the functions take."""
@@ -24,62 +22,52 @@ class Shared(NamedTuple):
     places: Any
 
 
-def found(values, functions, seed):
-    """Least value, its place, the sum before and the range, of each thread in each of the times."""
-    least_of_block, sum_before = (functions[name] for name in SOUND)
+def found(values, least_of_block, seed):
+    """Least value, its place and the range, of each thread in each of the times."""
 
     @cuda.jit
-    def together(values, least, place, sums, range_of):
+    def together(values, least, place, range_of):
         k = cuda.threadIdx.x
         shared = Shared(cuda.shared.array(THREADS, "int64"), cuda.shared.array(THREADS, "int32"))
         for turn in range(TIMES):
             at = turn * THREADS + k
             most, _ = least_of_block(-values[at], np.int32(k), shared)
             least[at], place[at] = least_of_block(values[at], np.int32(k), shared)
-            sums[at] = sum_before(values[at], shared)
             range_of[at] = -most - least[at]
 
-    made = [np.empty(values.size, np.int64) for _ in range(4)]
+    made = [np.empty(values.size, np.int64) for _ in range(3)]
     with device.executing(Executor(seed, 0.2)) as executor:
         executor.launch(together, 1, THREADS, (values.ravel(), *made), 0)
     return [array.reshape(values.shape) for array in made]
 
 
-def assert_found(functions, seeds):
+def assert_found(least_of_block, seeds):
     for seed in range(seeds):
         values = np.random.default_rng(seed).integers(-20, 20, (TIMES, THREADS))
-        least, place, sums, range_of = found(values, functions, seed)
+        least, place, range_of = found(values, least_of_block, seed)
         assert (least == values.min(axis=1)[:, None]).all()
         assert (place == values.argmin(axis=1)[:, None]).all()
         assert (range_of == np.ptp(values, axis=1)[:, None]).all()
-        assert np.array_equal(sums, np.cumsum(values, axis=1) - values)
 
 
-def test_a_block_finds_its_least_value_and_sums():
-    assert_found(SOUND, 8)
+def test_a_block_finds_its_least_value():
+    assert_found(sorting.least_of_block, 8)
 
 
 FAULTS = {
     "a warp's least is read before it is there": (
-        "least_of_block", "= value, place\n    cuda.syncthreads()", "= value, place",
+        "= value, place\n    cuda.syncthreads()", "= value, place",
     ),
     "of equal values one warp's is any": (
-        "least_of_block", "least_of_warp(value, place)\n    cuda", "(value, place)\n    cuda",
-    ),
-    "sums are read before they are there": (
-        "sum_before", "= total\n        cuda.syncthreads()", "= total",
-    ),
-    "sums are overwritten before all have read them": (
-        "sum_before", "cuda.syncthreads()\n        reach", "reach",
+        "warp_least(value, place)\n    cuda", "(value, place)\n    cuda",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_noticed(fault):
-    name, right, wrong = FAULTS[fault]
     with pytest.raises(AssertionError):
-        assert_found(SOUND | {name: spoiled(sorting, name, right, wrong)}, 60)
+        assert_found(spoiled(sorting, "least_of_block", *FAULTS[fault]), 60)
 
 
 CHUNK = """cuda.syncthreads()  # everybody has read what was there before
@@ -93,15 +81,10 @@ LATE = {"pause": pause}
 
 
 def test_a_slow_reader_still_finds_what_was_there():
-    slow = spoiled(sorting, "least_of_block", CHUNK, CHUNK + SLEEP, LATE)
-    assert_found(SOUND | {"least_of_block": slow}, 3)
+    assert_found(spoiled(sorting, "least_of_block", CHUNK, CHUNK + SLEEP, LATE), 3)
 
 
-@pytest.mark.parametrize("name", SOUND)
-def test_without_a_barrier_in_front_it_would_not(name):
-    barrier = "cuda.syncthreads()  # everybody"
-    chunk = CHUNK.replace(barrier, "pass  # everybody") if name == "least_of_block" else CHUNK
-    slow = spoiled(sorting, "least_of_block", CHUNK, chunk + SLEEP, LATE)
-    other = {"sum_before": spoiled(sorting, "sum_before", barrier, "pass  # everybody")}
+def test_without_a_barrier_in_front_it_would_not():
+    chunk = CHUNK.replace("cuda.syncthreads()  # everybody", "pass  # everybody")
     with pytest.raises(AssertionError):
-        assert_found(SOUND | {"least_of_block": slow} | (other if name == "sum_before" else {}), 9)
+        assert_found(spoiled(sorting, "least_of_block", CHUNK, chunk + SLEEP, LATE), 9)

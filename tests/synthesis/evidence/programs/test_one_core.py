@@ -9,8 +9,9 @@ import pytest
 import papers
 from papers.common.model import Instance
 from papers.synthesis.calls.choice import Question, choose
+from papers.synthesis.calls.one_matrix import MIDDLING
 from papers.synthesis.evidence.measured import calls, solving
-from papers.synthesis.evidence.programs import one_core, one_core_small
+from papers.synthesis.evidence.programs import one_core, one_core_small, one_core_thin
 
 HOME = Path(papers.__file__).parent / "synthesis"
 PAGE = " ".join((HOME / "README.md").read_text().split())
@@ -164,6 +165,43 @@ def test_two_answers_of_two_costs_end_the_program_of_small_squares(tmp_path, mon
     monkeypatch.setattr(one_core_small, "INSTANCES", (Instance("uniform", 9, "n"),))
     with pytest.raises(RuntimeError, match="n=9"):
         one_core_small.main(str(tmp_path / "times.csv"), "1")
+
+
+def test_the_rule_for_rectangles_with_a_short_side():
+    found = pd.read_csv(HOME / "evidence/one_core_thin.csv")
+    ratio, size = found["one_core_us"] / found["scipy_us"], found["rows"] * found["columns"]
+    within, below = ratio[size.between(*MIDDLING)], ratio[size < MIDDLING[0]]
+    beyond = ratio[size > MIDDLING[1]]
+    assert min(below.max(), beyond.max()) > 1.1
+    assert within.max() < 0.95
+    sides = found[["rows", "columns"]].min(axis=1)
+    reasons = pd.read_csv(HOME / "calls/choices.csv")["reason"]
+    said = (
+        f"{within.min():.2f} to {within.max():.2f} of the time of SciPy's call on {len(within)} "
+        f"rectangles of 20,000 to a million integers with {sides.min()} to {sides.max()} rows or"
+    )
+    assert reasons.str.startswith(said).sum() == 1
+
+
+def test_the_table_of_thin_rectangles_is_made_by_the_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(one_core_thin, "SHORT", (3,))
+    monkeypatch.setattr(one_core_thin, "LONG", (30,))
+    monkeypatch.setattr(one_core_thin, "LEAST", 0)
+    one_core_thin.main(str(tmp_path / "times.csv"), "2")
+    found = pd.read_csv(tmp_path / "times.csv")
+    assert found["costs"].tolist() == [*2 * ["uniform"], *2 * ["distances"], *2 * ["products"]]
+    assert found["rows"].tolist() == 3 * [3, 30]
+    assert list(found) == list(pd.read_csv(HOME / "evidence/one_core_thin.csv", nrows=0))
+
+
+def test_two_answers_of_two_costs_end_the_program_of_thin_rectangles(tmp_path, monkeypatch):
+    def call(cost, solver):
+        diagonal = np.arange(min(cost.shape))
+        return diagonal, diagonal if solver == "scipy" else diagonal[::-1]
+
+    monkeypatch.setattr(one_core_thin, "linear_sum_assignment", call)
+    with pytest.raises(RuntimeError, match="uniform"):
+        one_core_thin.main(str(tmp_path / "times.csv"), "1")
 
 
 def reasons_of_squares():

@@ -5,16 +5,14 @@ SciPy's matching reads the caller's CSR arrays and nothing else. The solvers of
 call where that is easy. So a call looks at the arrays as they are (`look`) before it asks a solver:
 
 1. a pass that checks the lines and matches each with its first free partner [D13 sec.4];
-2. searches from the lines that are still free, depth first with a look ahead for free partners and
-   in turning directions, as in PFP (`papers.deveci_matching.baselines.pfp`), and with a proof:
-   what a search in vain has seen is closed, and no later search goes there (`search`). They stop
+2. searches from the lines that are still free (`papers.synthesis.calls.lines.searches`). They stop
    at `LOOKS` looks an edge.
 
 What is still free then is left to the solver of the table, which goes on from there. Three in four
 of the real matrices are done before that (``evidence/graphs/looks.csv``).
 
 A GPU gets the arrays as they are and turns the graph around itself; a large graph that one core
-would be slow on goes there before any pass (`papers.synthesis.calls.scattered`).
+would be slow on goes there before any pass (`papers.synthesis.calls.lines.scattered`).
 """
 
 from __future__ import annotations
@@ -27,9 +25,10 @@ from numba import njit
 
 from papers.common.deadline import Deadline
 from papers.common.problems.graph import Graph
-from papers.deveci_matching.baselines.pfp import JIT, augment
+from papers.deveci_matching.baselines.pfp import JIT
 from papers.deveci_matching.beyond.lines import Lines
 from papers.deveci_matching.start import Known
+from papers.synthesis.calls.lines.searches import enlarge
 
 BROKEN = -1
 """The answer of `greedy` to arrays that are not strictly increasing lines within the shape."""
@@ -37,14 +36,15 @@ BROKEN = -1
 TURNS = "beyond"
 """The solver that takes a graph in lines, and a matching of it that is known to be one."""
 
-CLOSED = np.int32(2**31 - 1)
-"""The mark of a partner that no augmenting path can reach any more."""
-
 LOOKS = 3
 """Looks an edge that `search` is given in all. They are no fewer where a GPU waits: on graphs of
 points in the plane, some of the lines that stopped searches leave are several times as far from
 free partners as any that the greedy pass leaves (a test shows it), and a GPU's search takes a level
 for each step of that way."""
+
+FEW = 100
+"""One line in so many is free at most where searches go breadth first: their trees are small, and
+hardly meet (``evidence/graphs/broad.csv``)."""
 
 BRIEF = 2**24
 """Looks at most where a call has a limit of time: some tenths of a second on a large graph."""
@@ -81,6 +81,11 @@ class Looked:
         """Pairs that the greedy pass may have missed at most."""
         return min(self.possible, self.across) - self.pairs
 
+    @property
+    def is_broad(self) -> bool:
+        """Whether searches go breadth first."""
+        return FEW * self.missing <= self.possible
+
     def enlarge(self, briefly: bool = False) -> bool:
         """Search from the free lines; return whether the matching is maximum.
 
@@ -91,7 +96,8 @@ class Looked:
         """
         limit = LOOKS * self.indices.size
         limit = min(limit, BRIEF) if briefly else limit
-        left, _ = enlarge(self.indptr, self.indices, self.match, self.across_match, limit)
+        arrays = self.indptr, self.indices, self.match, self.across_match
+        left, _ = enlarge(*arrays, limit, self.is_broad)
         return not left
 
     def solved(self, solver: Any, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
@@ -245,140 +251,6 @@ def greedy(indptr, indices, match, across_match):
     if falls:
         return BROKEN, 0
     return pairs, possible
-
-
-@njit(**JIT)
-def search(
-    root, indptr, indices, match, across_match, look_at, marks, seen, path, first, own, forward
-):
-    """Search depth first from a free line, and augment where a free partner is met.
-
-    A search passes by what others have marked in this phase: an augmentation may have changed what
-    lies behind. A search in vain that has passed by nothing but its own and what is closed has seen
-    all that its lines reach: every partner in there is matched within, so that no augmenting path
-    can lead in and out again, now or later.
-
-    Parameters
-    ----------
-    root : int
-    indptr, indices, match, across_match
-        As in `greedy`; the matching is enlarged.
-    look_at : int32[lines]
-        Where the look ahead of each line goes on: a matched partner stays matched.
-    marks : int32[across]
-        The search that marked it last, or `CLOSED`.
-    seen : int32[across]
-        Receives what this search marks.
-    path : (int32[lines + 1], int32[lines + 1])
-        The lines from the root on, and the edge each of them tries next.
-    first, own : int
-        The phase's first search, and this one.
-    forward : bool
-        Whether lines try their edges from the first on.
-
-    Returns
-    -------
-    found, whole : bool
-        Whether a path was found; whether a search in vain has seen all that it reaches.
-    met, looks : int
-        Marks in `seen`; edges looked at.
-    """
-    stack, edge_at = path
-    depth, met, looks = 0, 0, 0
-    whole, new = True, True
-    stack[0] = root
-    while depth >= 0:
-        line = np.uint32(stack[depth])
-        begin, end = indptr[line], indptr[np.uint32(line + np.uint32(1))]
-        if new:
-            at = look_at[line]
-            looks -= at
-            while at < end and across_match[np.uint32(indices[np.uint32(at)])] >= 0:
-                at += 1
-            looks += at
-            look_at[line] = at
-            if at < end:
-                augment(indices[np.uint32(at)], depth, stack, match, across_match)
-                return True, False, met, looks + 1
-            edge_at[depth] = begin if forward else end - 1
-            new = False
-        at = edge_at[depth]
-        other = np.int32(-1)
-        while begin <= at < end and other < 0:
-            there = indices[np.uint32(at)]
-            mark = marks[np.uint32(there)]
-            if mark < first:
-                other = there
-            else:
-                whole &= (mark == own) | (mark == CLOSED)
-            at += 1 if forward else -1
-            looks += 1
-        edge_at[depth] = at
-        if other < 0:
-            depth -= 1
-        else:
-            marks[np.uint32(other)] = own
-            seen[met] = other
-            met += 1
-            depth += 1
-            stack[depth] = across_match[np.uint32(other)]
-            new = True
-    return False, whole, met, looks
-
-
-@njit(**JIT)
-def enlarge(indptr, indices, match, across_match, limit):
-    """Search from all free lines, phase by phase; stop after so many looks.
-
-    Parameters
-    ----------
-    indptr, indices, match, across_match
-        As in `greedy`; the matching is enlarged.
-    limit : int
-        Looks at edges, which one search may exceed.
-
-    Returns
-    -------
-    left, looks : int
-        Free lines from which a search may still find a path, 0 if the matching is maximum; looks at
-        edges. A phase in which nothing is found closes all it sees, so no turn lacks an end.
-    """
-    lines = match.size
-    free = np.empty(lines, np.int32)
-    count = 0
-    for line in range(lines):
-        if match[line] < 0 and indptr[line + 1] > indptr[line]:
-            free[count] = line
-            count += 1
-    look_at = indptr[:-1].copy()
-    marks = np.zeros(across_match.size, np.int32)
-    seen = np.empty(across_match.size, np.int32)
-    path = np.empty(lines + 1, np.int32), np.empty(lines + 1, np.int32)
-    own, looks, forward = np.int32(1), 0, False
-    while count > 0:
-        first, left = own, 0
-        forward = not forward
-        for k in range(count):
-            if looks > limit or own >= CLOSED - 2:
-                free[left] = free[k]
-                left += 1
-                continue
-            found, whole, met, edges = search(
-                free[k], indptr, indices, match, across_match, look_at, marks, seen, path, first,
-                own, forward,
-            )  # fmt: skip
-            own += np.int32(1)
-            looks += edges
-            if whole:
-                for place in range(met):
-                    marks[np.uint32(seen[place])] = CLOSED
-            elif not found:
-                free[left] = free[k]
-                left += 1
-        count = left
-        if looks > limit or own >= CLOSED - 2:
-            break
-    return count, looks
 
 
 @njit(**JIT)
