@@ -14,6 +14,9 @@ from papers.synthesis.evidence.uniform import LABELS
 
 BATCH, LOOP = "synthesis:batch_of_seeds", "synthesis:scipy_loop"
 
+TRITON = "synthesis:torch_batch"
+"""The peer, torch-linear-assignment, where it is installed: then it runs in turn with ours."""
+
 BATCHES = (
     (1000, 32), (1000, 64), (500, 100), (128, 256), (208, 300), (64, 512), (16, 1024), (1, 1024),
 )  # fmt: skip
@@ -44,7 +47,8 @@ def cells(plan: Plan) -> list[Cell]:
              (("problems", problems), ("cost_range", label_range(n, label))))
         for problems, n in batches(plan)
         for label in LABELS[1:]
-        for solver in (BATCH, LOOP)
+        for solver in (BATCH, LOOP, TRITON)
+        if solver != TRITON or (plan.gpu and (problems, n) != MANY)
     ]  # fmt: skip
 
 
@@ -59,6 +63,7 @@ def _of(summary: pd.DataFrame, problems: int, n: int, label: str) -> pd.DataFram
     for name, more in {
         "end_to_end_ms": rows(BATCH, scope="end_to_end"),
         "scipy_loop_ms": rows(LOOP),
+        "triton_ms": rows(TRITON),
         "bids": rows(BATCH, "bids", "answer"),
         "scanned": rows(BATCH, "scanned", "answer"),
         "total_cost": rows(BATCH, "total_cost", "answer"),
@@ -69,7 +74,7 @@ def _of(summary: pd.DataFrame, problems: int, n: int, label: str) -> pd.DataFram
 
 
 def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """Return times by batch and range, beside the peer's on its card."""
+    """Return times by batch and range, beside the peer's: of this run, else of its card."""
     found = [
         _of(summary, problems, n, label)
         for problems, n in (*BATCHES, MANY, *SMALL)
@@ -80,6 +85,7 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     at = ["problems", "n", "cost_range"]
     rows = rows.merge(theirs[[*at, "device", "peer_ms"]], on=[*at, "device"], how="left")
     rows = rows.merge(theirs[[*at, "peer_cost"]].drop_duplicates(at), on=at, how="left")
+    rows["peer_ms"] = rows.pop("triton_ms").fillna(rows["peer_ms"])
     rows = rows.assign(
         peer_over_batch=rows["peer_ms"] / rows["batch_ms"],
         loop_over_batch=rows["scipy_loop_ms"] / rows["batch_ms"],

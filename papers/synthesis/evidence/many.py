@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
+from papers.common.gpu import device
+from papers.common.gpu.environment import MissingPackageError, install_command
 from papers.common.model import Assignment, Solver
 from papers.common.problems import assignment_proof
 from papers.common.problems.assignment import total_cost
@@ -20,6 +23,9 @@ from papers.synthesis.batch import solver
 from papers.synthesis.calls.assignment_duals import duals_of
 
 Trace = Callable[[str], None] | None
+
+EXACT_FLOAT32 = 2**24
+"""Whole numbers up to this are exact in float32."""
 
 
 class ProofError(RuntimeError):
@@ -58,10 +64,11 @@ def batch_of(cost: Any, problems: int, cost_range: int) -> np.ndarray:
 
 @dataclass
 class State:
-    """A batch: its matrices, and the solver's own state or the columns that SciPy found."""
+    """A batch: its matrices, the solver's own state or call, and the columns that others found."""
 
     costs: np.ndarray
     inner: Any = None
+    found: Any = None
     columns: list[np.ndarray] = field(default_factory=list)
 
 
@@ -140,6 +147,51 @@ def prove_scipys(state: State, answer: Assignment) -> Assignment:
     return _proved(state.costs, answers, answers[0])
 
 
+def upload_torch(cost: Any, problems: int, cost_range: int) -> State:
+    """Bring a batch to the GPU as torch-linear-assignment takes it, as float32.
+
+    Raises
+    ------
+    MissingPackageError
+        If torch-linear-assignment is not installed.
+    ValueError
+        For costs that float32 rounds.
+    """
+    try:
+        import torch
+        from torch_linear_assignment import batch_linear_assignment
+    except ImportError:
+        raise MissingPackageError(
+            "this solver needs torch-linear-assignment, which is not installed: "
+            f"{install_command('torch')}"
+        ) from None
+    costs = batch_of(cost, problems, cost_range)
+    if costs.size and int(np.abs(costs).max()) > EXACT_FLOAT32:
+        raise ValueError("costs beyond 2**24: the code's float32 would round them")
+    place = "cuda" if device.describe().is_gpu else "cpu"
+    given = torch.as_tensor(costs.astype(np.float32), device=place)
+    return State(costs, partial(batch_linear_assignment, given))
+
+
+def run_torch(state: State, trace: Trace = None) -> None:
+    """Call the code; on a GPU the clock waits for its kernels."""
+    state.found = state.inner()
+
+
+def download_torch(state: State) -> Assignment:
+    """Copy the columns to the host; return the first answer, without duals.
+
+    Raises
+    ------
+    RuntimeError
+        If no run has ended.
+    """
+    if state.found is None:
+        raise RuntimeError("nothing to download: no run has ended")
+    state.columns = list(state.found.cpu().numpy())
+    return download_scipy(state)
+
+
 def _proved(costs: np.ndarray, answers: list[Assignment], first: Assignment) -> Assignment:
     for number, (cost, answer) in enumerate(zip(costs, answers, strict=True)):
         proof = assignment_proof.assignment(cost, answer)
@@ -159,6 +211,11 @@ SOLVERS: Mapping[str, Solver] = {
     "scipy_loop": Solver(
         name="scipy_loop", title="SciPy, one after another (CPU)", device="cpu",
         problem="assignment", upload=upload_scipy, run=run_scipy, download=download_scipy,
+        prepare=batch_of, proof=prove_scipys,
+    ),
+    "torch_batch": Solver(
+        name="torch_batch", title="torch-linear-assignment, a batch by Triton", device="cuda",
+        problem="assignment", upload=upload_torch, run=run_torch, download=download_torch,
         prepare=batch_of, proof=prove_scipys,
     ),
 }  # fmt: skip

@@ -1,13 +1,17 @@
 """The tables and the verdicts of the synthesis, from a made-up summary of the peers' card."""
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from papers.common.evidence import published
 from papers.common.evidence.judges import by_origin
+from papers.common.gpu.environment import MissingPackageError
 from papers.common.instances import draw
 from papers.common.model import Plan
 from papers.common.problems import assignment_proof, kinds
@@ -219,7 +223,7 @@ def test_goals_and_sums_of_batches():
     theirs = published.load("synthesis", "batch_peers")
     theirs = theirs[theirs["device"] == CARD]
     costs = {(r.problems, r.n, r.cost_max): r.cost for r in theirs.itertuples()}
-    cells = batches.cells(PAPER)
+    cells = [cell for cell in batches.cells(PAPER) if cell.solver != batches.TRITON]
     summary = rows_of(cells, lambda cell: 0.16 if cell.solver == batches.BATCH else 50.0)
     slow = theirs[theirs["solve_ms"] < 3 * 0.16]
     assert list(slow["n"]) == [32, 32]
@@ -269,6 +273,74 @@ def test_a_batch_is_drawn_solved_and_proved():
     state.columns[1] = np.roll(state.columns[1], 1)
     with pytest.raises(many.ProofError, match="problem 1 of 3"):
         many.prove_scipys(state, answer)
+
+
+class Tensor:
+    """As much of a tensor of PyTorch's as the peer's solver touches."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self.array
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """A package in place of torch-linear-assignment that solves by SciPy; what it was given."""
+    given = []
+
+    def batch_linear_assignment(tensor):
+        given.append(tensor.array)
+        return Tensor(np.stack([linear_sum_assignment(cost)[1] for cost in tensor.array]))
+
+    as_tensor = lambda array, device: Tensor(array)  # noqa: E731
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(as_tensor=as_tensor))
+    package = SimpleNamespace(batch_linear_assignment=batch_linear_assignment)
+    monkeypatch.setitem(sys.modules, "torch_linear_assignment", package)
+    return given
+
+
+def test_the_peers_batch_is_proved_as_ours(torch):
+    first = draw(uniform.Instance("uniform", 8, "10n", seed=1))
+    peer, loop = SOLVERS["torch_batch"], SOLVERS["scipy_loop"]
+    totals = []
+    for solver_ in (peer, loop):
+        state = solver_.upload(first, problems=3, cost_range=80)
+        with pytest.raises(RuntimeError, match="no run has ended"):
+            solver_.download(state)
+        solver_.run(state)
+        answer = kinds.with_proof(solver_, state, solver_.download(state))
+        totals.append(answer.counters["total_cost"])
+    assert totals[0] == totals[1]
+    (costs,) = torch
+    assert costs.dtype == np.float32
+    assert np.array_equal(costs, many.batch_of(first, 3, 80))
+    with pytest.raises(ValueError, match="float32"):
+        peer.upload(np.full((1, 2, 2), 2**24 + 1), problems=1, cost_range=2)
+
+
+def test_the_peer_is_named_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch_linear_assignment", None)
+    with pytest.raises(MissingPackageError, match="EXTRAS=torch"):
+        SOLVERS["torch_batch"].upload(np.zeros((2, 2), int), problems=1, cost_range=2)
+
+
+def test_the_peers_time_of_the_same_run_comes_before_a_published_one():
+    times = {batches.BATCH: 1.0, batches.TRITON: 3.5}
+    card = THEIRS["device"].iloc[0]
+    for solvers, ratio in ((set(times), 3.5), ({batches.BATCH}, None)):
+        cells = [cell for cell in batches.cells(PAPER) if cell.solver in solvers]
+        found = batches.table(rows_of(cells, lambda cell: times[cell.solver], card), NUMBERS)
+        found = found[found["problems"] < batches.MANY[0]]
+        if ratio:
+            assert (found["peer_over_batch"] == ratio).all()
+        else:
+            published_ms = NUMBERS(peers.BATCHES).query("device == @card")["solve_ms"]
+            assert sorted(found["peer_ms"]) == sorted(published_ms)
 
 
 def calls_of(resident_ms):
