@@ -131,7 +131,10 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
     [
         (Question("assignment", "square", 2048, "int64", span=lambda: 10.0), "synthesis:dense"),
         (Question("assignment", "square", 25_000, "int64"), "datenagi2016:tree"),
-        (Question("assignment", "square", 192, "int32", "device"), "synthesis:dense"),
+        (Question("assignment", "square", 96, "int32", "device"), "synthesis:dense"),
+        (Question("assignment", "square", 95, "int32", "device"), "synthesis:one_core"),
+        (Question("assignment", "square", 128, "float64", "device"), "synthesis:dense"),
+        (Question("assignment", "square", 127, "float64", "device"), "synthesis:one_core"),
         (Question("assignment", "square", 30_000, "int32", "device"), "synthesis:dense"),
         (Question("assignment", "square", 256, "int32"), "synthesis:dense"),
         (Question("assignment", "square", 255, "int32"), "synthesis:one_core"),

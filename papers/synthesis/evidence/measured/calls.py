@@ -223,9 +223,7 @@ def over_one_core() -> pd.DataFrame:
         ``costs``, ``place``, ``n`` and ``ratio``, the geometric mean over all matrices of an order.
     """
     found = read("crossover")
-    ways = found.pivot(
-        index=["family", "costs", "n", "m", "place"], columns="solver", values="us"
-    )  # fmt: skip
+    ways = found.pivot(index=["family", "costs", "n", "place"], columns="solver", values="us")
     ways["ratio"] = ways["synthesis:dense"] / ways[["synthesis:one_core", "scipy"]].min(axis=1)
     ways = ways["ratio"].reset_index()
     ways["costs"] = np.where(ways["family"] == "floats", "floats", "integers")
@@ -236,7 +234,8 @@ def over_one_core() -> pd.DataFrame:
 def crossover() -> Rows:
     """Return the ratios of `over_one_core` by the kind of costs and the place where they lie."""
     found = beside(over_one_core(), ["costs", "place"], "n", ["ratio"])
-    words = {"host": "host memory", "numba": "the device, Numba", "cupy": "the device, CuPy"}
+    words = {"host": "host memory", "numba": "the device, Numba", "cupy": "the device, CuPy",
+             "pytorch": "the device, PyTorch"}  # fmt: skip
     found["rank"] = found["place"].map(list(words).index)
     return rows(
         found.sort_values(["costs", "rank"], ascending=[False, True]),
