@@ -170,6 +170,19 @@ def test_one_core_ends_where_the_gpu_was_measured_to_be_faster(monkeypatch):
     assert "are ahead from 192 and 128 on" in PAGE
 
 
+def test_batches_in_turn_with_the_peer_are_more_than_three_times_as_fast():
+    found = rows.read("batches_in_turn")
+    key = ["problems", "n", "cost_range"]
+    assert (found.groupby([*key, "solver"])["run_ms"].size() == 5).all()
+    of = found.groupby([*key, "solver"])["run_ms"].agg(["median", "min", "max"]).unstack()
+    ratio = of["median", "torch_batch"] / of["median", "batch_of_seeds"]
+    least = (of["min", "torch_batch"] / of["max", "batch_of_seeds"]).min()
+    assert len(ratio) == 16
+    said = f"{ratio.min():.1f} to {ratio.max():.0f} times"
+    assert f"every batch is [{said}](#batches) as fast." in PAGE
+    assert f"{said} as long as ours, and each of its runs {least:.1f} times or more" in PAGE
+
+
 def test_the_kernel_has_a_number_of_rows_on_their_way_that_nothing_beats_by_a_tenth():
     for (_, n, _), runs in rows.read("batch_ahead").groupby(["problems", "n", "costs"]):
         ms = runs.set_index("ahead")["run_ms"]
