@@ -47,28 +47,28 @@ def assert_matching(matrix, looked):
     return there.size
 
 
-def wrong_sizes(enlarge, seeds, broad):
+def wrong_sizes(enlarge, seeds, deep):
     """How many matrices are not matched as far as they can be."""
     wrong = 0
     for seed in seeds:
         matrix = drawn(seed)
         looked = direct.look(matrix)
         arrays = looked.indptr, looked.indices, looked.match, looked.across_match
-        left, _ = enlarge(*arrays, WITHOUT_END, broad)
+        left, _ = enlarge(*arrays, WITHOUT_END, deep)
         assert left == 0
         wrong += assert_matching(matrix, looked) != size_of(matrix)
     return wrong
 
 
-WAYS = {"search": False, "search_broadly": True}
+WAYS = {"search": searches.ALWAYS, "search_broadly": 0, "both": 1}
 
 
-@pytest.mark.parametrize("broad", WAYS.values(), ids=WAYS)
-def test_searches_end_at_a_maximum_matching(broad):
-    assert wrong_sizes(direct.enlarge, range(1500), broad) == 0
+@pytest.mark.parametrize("deep", WAYS.values(), ids=WAYS)
+def test_searches_end_at_a_maximum_matching(deep):
+    assert wrong_sizes(direct.enlarge, range(1500), deep) == 0
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["search", "search_broadly"])
 def test_closing_what_others_have_marked_is_seen(way):
     """The planted fault: a search in vain closes all it has marked, whatever it passed by."""
     text, right = inspect.getsource(getattr(searches, way).py_func), "(mark == CLOSED)"
@@ -92,42 +92,45 @@ def test_a_search_breadth_first_finds_the_nearest_free_partner():
     for line in range(1, far):
         other = 0 if line == 1 else matrix.indices[matrix.indptr[line]]
         match[line], across[other] = other, line
-    _, looks = searches.enlarge(matrix.indptr, matrix.indices, match, across, WITHOUT_END, True)
+    _, looks = searches.enlarge(matrix.indptr, matrix.indices, match, across, WITHOUT_END, 0)
     assert (match >= 0).all()
     assert looks <= 6
 
 
-def test_few_free_lines_are_searched_from_breadth_first(monkeypatch):
+def test_where_searches_go_breadth_first(monkeypatch):
+    """From few free lines all of them, in small graphs later ones, in others none."""
     ways = []
     monkeypatch.setattr(direct, "enlarge", lambda *given: (ways.append(given[-1]), (0, 0))[1])
     one = block_diag((csr_array(np.array([[1, 1], [1, 0]])), eye_array(direct.FEW)))
     for matrix, missing in ((blocks(), 50), (one.tocsr(), 1)):
-        looked = direct.look(matrix)
-        looked.enlarge()
-        assert looked.missing == missing
-    assert ways == [False, True]
+        for small in (direct.SMALL, matrix.nnz):
+            monkeypatch.setattr(direct, "SMALL", small)
+            looked = direct.look(matrix)
+            looked.enlarge()
+            assert looked.missing == missing
+    assert ways == [direct.DEEP, searches.ALWAYS, 0, 0]
 
 
-@pytest.mark.parametrize("broad", WAYS.values(), ids=WAYS)
-def test_what_is_closed_is_never_searched_again(broad):
+@pytest.mark.parametrize("deep", WAYS.values(), ids=WAYS)
+def test_what_is_closed_is_never_searched_again(deep):
     """Looks on a star of free lines: all of them see the same partner, the first closes it."""
     lines = 1000
     matrix = csr_array(np.ones((lines, 1), np.int8))
     looked = direct.look(matrix)
     arrays = looked.indptr, looked.indices, looked.match, looked.across_match
-    left, looks = direct.enlarge(*arrays, WITHOUT_END, broad)
+    left, looks = direct.enlarge(*arrays, WITHOUT_END, deep)
     assert left == 0
     assert looks <= 2 * lines
 
 
-@pytest.mark.parametrize("broad", WAYS.values(), ids=WAYS)
-def test_a_bound_on_the_looks_leaves_a_matching(broad):
+@pytest.mark.parametrize("deep", WAYS.values(), ids=WAYS)
+def test_a_bound_on_the_looks_leaves_a_matching(deep):
     for seed in range(200):
         matrix = drawn(seed)
         looked = direct.look(matrix)
         before = assert_matching(matrix, looked)
         arrays = looked.indptr, looked.indices, looked.match, looked.across_match
-        left, looks = direct.enlarge(*arrays, 0, broad)
+        left, looks = direct.enlarge(*arrays, 0, deep)
         found = assert_matching(matrix, looked)
         assert before <= found <= size_of(matrix)
         assert looks <= 3 * matrix.nnz + 1

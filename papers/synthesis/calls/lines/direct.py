@@ -28,7 +28,7 @@ from papers.common.problems.graph import Graph
 from papers.deveci_matching.baselines.pfp import JIT
 from papers.deveci_matching.beyond.lines import Lines
 from papers.deveci_matching.start import Known
-from papers.synthesis.calls.lines.searches import enlarge
+from papers.synthesis.calls.lines.searches import ALWAYS, enlarge
 
 BROKEN = -1
 """The answer of `greedy` to arrays that are not strictly increasing lines within the shape."""
@@ -43,8 +43,13 @@ free partners as any that the greedy pass leaves (a test shows it), and a GPU's 
 for each step of that way."""
 
 FEW = 100
-"""One line in so many is free at most where searches go breadth first: their trees are small, and
-hardly meet (``evidence/graphs/broad.csv``)."""
+"""One line in so many is free at most where all searches go breadth first: their trees are small,
+and hardly meet (``evidence/graphs/broad.csv``)."""
+
+SMALL, DEEP = 20_000, 2
+"""Edges below which the searches after so many phases go breadth first. It saves most where a call
+is slowest beside SciPy's, and costs little elsewhere (``evidence/graphs/broad.csv``). In larger
+graphs more lines would be left for a solver."""
 
 BRIEF = 2**24
 """Looks at most where a call has a limit of time: some tenths of a second on a large graph."""
@@ -82,9 +87,11 @@ class Looked:
         return min(self.possible, self.across) - self.pairs
 
     @property
-    def is_broad(self) -> bool:
-        """Whether searches go breadth first."""
-        return FEW * self.missing <= self.possible
+    def deep(self) -> int:
+        """Phases whose searches go depth first."""
+        if FEW * self.missing <= self.possible:
+            return 0
+        return DEEP if self.indices.size < SMALL else ALWAYS
 
     def enlarge(self, briefly: bool = False) -> bool:
         """Search from the free lines; return whether the matching is maximum.
@@ -97,7 +104,7 @@ class Looked:
         limit = LOOKS * self.indices.size
         limit = min(limit, BRIEF) if briefly else limit
         arrays = self.indptr, self.indices, self.match, self.across_match
-        left, _ = enlarge(*arrays, limit, self.is_broad)
+        left, _ = enlarge(*arrays, limit, self.deep)
         return not left
 
     def solved(self, solver: Any, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:

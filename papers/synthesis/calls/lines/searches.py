@@ -20,6 +20,9 @@ from papers.deveci_matching.baselines.pfp import JIT, augment
 CLOSED = np.int32(2**31 - 1)
 """The mark of a partner that no augmenting path can reach any more."""
 
+ALWAYS = 2**31
+"""More phases than there can be."""
+
 
 @njit(**JIT)
 def search(
@@ -139,7 +142,7 @@ def search_broadly(root, indptr, indices, match, across_match, marks, seen, abov
 
 
 @njit(**JIT)
-def enlarge(indptr, indices, match, across_match, limit, broad=False):
+def enlarge(indptr, indices, match, across_match, limit, deep=ALWAYS):
     """Search from all free lines, phase by phase; stop after so many looks.
 
     Parameters
@@ -150,8 +153,8 @@ def enlarge(indptr, indices, match, across_match, limit, broad=False):
         A matching; it is enlarged.
     limit : int
         Looks at edges, which one search may exceed.
-    broad : bool
-        Whether searches go breadth first.
+    deep : int
+        Phases whose searches go depth first; those of later ones go breadth first.
 
     Returns
     -------
@@ -170,16 +173,17 @@ def enlarge(indptr, indices, match, across_match, limit, broad=False):
     marks = np.zeros(across_match.size, np.int32)
     seen = np.empty(across_match.size, np.int32)
     path = np.empty(lines + 1, np.int32), np.empty(lines + 1, np.int32)
-    own, looks, forward = np.int32(1), 0, False
+    own, looks, forward, phase = np.int32(1), 0, False, 0
     while count > 0:
         first, left = own, 0
         forward = not forward
+        phase += 1
         for k in range(count):
             if looks > limit or own >= CLOSED - 2:
                 free[left] = free[k]
                 left += 1
                 continue
-            if broad:
+            if phase > deep:
                 found, whole, met, edges = search_broadly(
                     free[k], indptr, indices, match, across_match, marks, seen, path[0], first, own
                 )

@@ -46,16 +46,18 @@ def rows(graphs: list[Instance]) -> Iterator[dict[str, Any]]:
         assert first is not None
         begun = int(np.count_nonzero(first.match >= 0))
         arrays = first.indptr, first.indices, first.match, first.across_match
-        _, looks = direct.enlarge(*arrays, WITHOUT_END, first.is_broad)
+        _, looks = direct.enlarge(*arrays, WITHOUT_END, first.deep)
+        ends = scipy_can(graph)
         yield {
             "graph": name_of(graph), "ordering": sets.ordering_of(graph.permuted),
             "rows": matrix.shape[0], "columns": matrix.shape[1], "edges": matrix.nnz,
             "after_greedy": begun, "possible": min(first.possible, first.across),
             "maximum": int(np.count_nonzero(first.match >= 0)),
             "looks": round(looks / max(1, matrix.nnz), 3),
-            "far": _far(matrix), "ended": is_done(matrix), "us": _median(partial(is_done, matrix)),
-            "call_us": _median(partial(call, matrix, device="cpu")) if scipy_can(graph) else "",
-            "scipy_us": _median(partial(scipys, matrix)) if scipy_can(graph) else "",
+            "far": _far(matrix), "ended": is_done(matrix),
+            "us": median_us(partial(is_done, matrix)),
+            "call_us": median_us(partial(call, matrix, device="cpu")) if ends else "",
+            "scipy_us": median_us(partial(scipys, matrix)) if ends else "",
         }  # fmt: skip
 
 
@@ -86,7 +88,8 @@ def is_done(matrix: Any) -> bool:
     return looked is not None and (not looked.missing or looked.enlarge())
 
 
-def _median(call: Callable[[], Any]) -> float:
+def median_us(call: Callable[[], Any]) -> float:
+    """Return the microseconds of a call."""
     taken = []
     for _ in range(REPEATS):
         begin = time.perf_counter()

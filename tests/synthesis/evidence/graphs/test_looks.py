@@ -96,18 +96,20 @@ def test_the_rule_for_a_gpu_tells_the_calls_that_were_timed():
     assert f"from {rule['least']:,.0f} edges on" in RESULTS
 
 
-def test_the_rule_for_searches_breadth_first():
-    """As `calls.lines.direct.FEW` says."""
+def test_the_rules_for_searches_breadth_first():
+    """As `calls.lines.direct.FEW` and `DEEP` say."""
     found = pd.read_csv(HOME / "evidence/graphs/broad.csv")
-    ratio, few = (
-        found["broad_us"] / found["depth_us"],
-        direct.FEW * found["missing"] <= found["possible"],
-    )
-    worst = found.loc[ratio[~few].idxmax()]
-    best = found.loc[ratio[few].idxmin()]
-    assert ratio[few].max() < 1.1
+    few = direct.FEW * found["missing"] <= found["possible"]
+    small = ~few & (found["edges"] < direct.SMALL)
+    large = ~few & ~small
+    ratio, both = found["broad_us"] / found["depth_us"], found["both_us"] / found["depth_us"]
+    worst, best = found.loc[ratio[~few].idxmax()], found.loc[ratio[few].idxmin()]
     assert not found.loc[few, ["broad_left", "depth_left"]].any(axis=None)
+    assert not found.loc[small, ["both_left", "depth_left"]].any(axis=None)
+    assert (found.loc[large, "both_left"] > 0).sum() > (found.loc[large, "depth_left"] > 0).sum()
     assert (best["graph"], best["ordering"]) == ("rgg_n_2_15_s0", "original")
+    over = {way: (found[f"{way}_us"] / found["scipy_us"])[small].max() for way in broad.WAYS}
+    assert both[small].max() < 1.1
     for words in (
         f"On the {few.sum()} graphs of up to 2.5 million edges on which one line in a hundred or "
         f"fewer is free, it takes {geomean(ratio[few]):.2f} of the time of searches depth first in "
@@ -115,6 +117,9 @@ def test_the_rule_for_searches_breadth_first():
         f"on `rgg_n_2_15_s0` {ratio[few].min():.3f}:",
         f"on the {(~few).sum()} others {geomean(ratio[~few]):.2f}, and "
         f"{ratio[~few].max():.0f} times on `{worst['graph']}`",
+        f"On the {small.sum()} of them with fewer than 20,000 edges two phases depth first and "
+        f"then breadth first take {geomean(both[small]):.2f}, and at most {over['both']:.2f} of "
+        f"SciPy's whole call, depth first alone {over['depth']:.2f}",
     ):
         assert words in RESULTS
 
@@ -130,7 +135,7 @@ def test_the_table_of_breadth_first_is_made_by_the_program(tmp_path, monkeypatch
     (row,) = pd.read_csv(tmp_path / "broad.csv").to_dict("records")
     assert list(row) == list(pd.read_csv(HOME / "evidence/graphs/broad.csv", nrows=0))
     assert 0 < row["missing"] < row["possible"]
-    assert row["depth_looks"] > 3 < row["broad_looks"]
+    assert min(row[f"{way}_looks"] for way in broad.WAYS) > 3
 
 
 def geomean(shares):
