@@ -114,7 +114,7 @@ BLIND_SPOTS = {
 UNSEEN_DAILY = {
     "kawtikwar_opts": {"datenagi2016:tree"},
     "synthesis": {"deveci_matching:scipy", "lupinska_costscale:pymaxflow",
-                  "synthesis:lapjv", "synthesis:lapjvs", "synthesis:one_core", "synthesis:scipy"},
+                  "synthesis:lapjv", "synthesis:lapjvs", "synthesis:scipy"},
 }  # fmt: skip
 """Solvers whose faults of every day move only open rows; those of the nightly set are noticed."""
 

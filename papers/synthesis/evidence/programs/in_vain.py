@@ -1,4 +1,4 @@
-"""What sorting costs a run of the dense solver where it does not solve it: ``sorted_in_vain.csv``.
+"""Runs of the dense solver that sorting does not end, with and without it: ``sorted_in_vain.csv``.
 
 ``python -m papers.synthesis.evidence.programs.in_vain OUT.csv [REPEATS]`` measures anew, on a GPU,
 runs with the sorting and without, by turns, on costs in device memory, which all are scaled then.
