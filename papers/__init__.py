@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from papers.common.model import GivenUpError as GivenUpError
     from papers.synthesis.calls.assignment import linear_sum_assignment as linear_sum_assignment
     from papers.synthesis.calls.choice import NoGpuWarning as NoGpuWarning
     from papers.synthesis.calls.expansion import alpha_expansion as alpha_expansion
@@ -60,14 +61,21 @@ CALLS: dict[str, str] = {
 }
 """The module of `papers.synthesis.calls` that each call is in."""
 
+ELSEWHERE: dict[str, str] = {"GivenUpError": "common.model"}
+"""The module of what a caller meets beside them."""
+
 
 def __getattr__(name: str) -> Any:
-    if name not in CALLS:
+    if name in CALLS:
+        module = f"{__name__}.synthesis.calls.{CALLS[name]}"
+    elif name in ELSEWHERE:
+        module = f"{__name__}.{ELSEWHERE[name]}"
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.synthesis.calls.{CALLS[name]}"), name)
+    found = getattr(importlib.import_module(module), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *CALLS})
+    return sorted({*globals(), *CALLS, *ELSEWHERE})
