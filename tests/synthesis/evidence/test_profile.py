@@ -543,8 +543,8 @@ def test_the_pages_say_where_opt4_is_ahead():
     assert "of the new solver's time, ahead of it nowhere" in PAGE
     readme = " ".join((HOME / "README.md").read_text().split())
     assert (
-        "the paper's is slower, but on matrices with a hidden optimum (`hidden` in the tables), where"
-        in readme
+        "the paper's is slower, but on matrices with a hidden optimum (`hidden` in the tables), "
+        "where" in readme
     )
 
 
