@@ -46,6 +46,7 @@ class Stopwatch:
         self.ms = math.nan
 
     def __enter__(self) -> Stopwatch:
+        self.ms = math.nan
         self._synchronize()
         self._start = time.perf_counter_ns()
         return self

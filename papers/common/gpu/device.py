@@ -556,7 +556,7 @@ def synchronize(stream: int | None = None) -> None:
     if stream is None:
         from cuda.bindings import driver
 
-        # Numba's way takes three times as long where its code is out of a processor's reach.
+        # Numba's way takes longer where a processor's caches do not hold its code.
         (error,) = driver.cuCtxSynchronize()
         if not error:
             return

@@ -231,7 +231,8 @@ def question_of(
 
 
 MIDDLING = 20_000, 1_000_000
-"""Costs of a rectangle with a short side that one core is faster on (trait ``middling``)."""
+"""Costs of a rectangle from which, and up to which, one core is faster than SciPy whatever its
+short side (trait ``middling``)."""
 
 
 def traits_of(n: int, m: int, maximize: bool = False, limited: bool = False) -> frozenset[str]:

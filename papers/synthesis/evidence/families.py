@@ -143,7 +143,7 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
     """Check the optima of the structured instances, and our goals beside the best peer.
 
     A goal is judged by the time of the solver that a call takes, and on floats and rectangles,
-    which no other GPU code was timed on, beside the codes of one core.
+    which no GPU code of others was timed on, beside the codes of one core.
     """
     rows, judged = found, []
     for row in rows.dropna(subset=["peer_cost"]).itertuples(index=False) if len(rows) else ():

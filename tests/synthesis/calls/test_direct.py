@@ -81,20 +81,25 @@ def test_closing_what_others_have_marked_is_seen(way):
 
 
 def test_a_search_breadth_first_finds_the_nearest_free_partner():
-    """A free line beside a long way to a free partner and a short one; depth first it may stray."""
-    far, edges = 50, [(0, 0), (0, 1)]
-    edges += [(k, k - 1) for k in range(1, far)] + [(k, k) for k in range(1, far)]
-    edges = [(line, other if other < 2 else other + 1) for line, other in edges] + [(1, 2)]
+    """Line 0 is free; by its first partner a free one is 50 steps away, by its second one two."""
+    far, near = 50, 2
+    edges, matched = [(0, 0), (0, far + 1)], {}
+    for first, partner, steps in ((1, 0, far), (far + 1, far + 1, near)):
+        for step in range(steps):
+            matched[first + step] = partner + step
+            edges += [(first + step, partner + step), (first + step, partner + step + 1)]
     rows, columns = np.array(edges).T
     matrix = csr_array((np.ones(rows.size, np.int8), (rows, columns)))
-    matrix.sum_duplicates()
-    match, across = np.full(far, -1, np.int32), np.full(matrix.shape[1], -1, np.int32)
-    for line in range(1, far):
-        other = 0 if line == 1 else matrix.indices[matrix.indptr[line]]
-        match[line], across[other] = other, line
-    _, looks = searches.enlarge(matrix.indptr, matrix.indices, match, across, WITHOUT_END, 0)
-    assert (match >= 0).all()
-    assert looks <= 6
+    looks = {}
+    for deep in (0, searches.ALWAYS):
+        match, across = (np.full(size, -1, np.int32) for size in matrix.shape)
+        for line, other in matched.items():
+            match[line], across[other] = other, line
+        arrays = matrix.indptr, matrix.indices, match, across
+        _, looks[deep] = searches.enlarge(*arrays, WITHOUT_END, deep)
+        assert (match >= 0).all()
+    assert looks[0] <= 10
+    assert looks[searches.ALWAYS] > 2 * far
 
 
 def test_where_searches_go_breadth_first(monkeypatch):

@@ -170,6 +170,13 @@ def test_one_core_ends_where_the_gpu_was_measured_to_be_faster(monkeypatch):
     assert "are ahead from 192 and 128 on" in PAGE
 
 
+def test_no_code_of_a_table_is_read_as_a_number():
+    """A short hash of digits with one e between them would be."""
+    for path in (HOME / "evidence").rglob("*.csv"):
+        if "code" in (found := pd.read_csv(path)):
+            assert all(isinstance(code, str) for code in found["code"].dropna()), path
+
+
 def test_batches_in_turn_with_the_peer_are_more_than_three_times_as_fast():
     found = rows.read("batches_in_turn")
     key = ["problems", "n", "cost_range"]
@@ -179,7 +186,7 @@ def test_batches_in_turn_with_the_peer_are_more_than_three_times_as_fast():
     least = (of["min", "torch_batch"] / of["max", "batch_of_seeds"]).min()
     assert len(ratio) == 16
     said = f"{ratio.min():.1f} to {ratio.max():.0f} times"
-    assert f"every batch is [{said}](#batches) as fast." in PAGE
+    assert f"every batch is [{said}](#batches) as fast, by" in PAGE
     assert f"{said} as long as ours, and each of its runs {least:.1f} times or more" in PAGE
 
 

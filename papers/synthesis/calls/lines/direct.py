@@ -37,14 +37,14 @@ TURNS = "beyond"
 """The solver that takes a graph in lines, and a matching of it that is known to be one."""
 
 LOOKS = 3
-"""Looks an edge that `search` is given in all. They are no fewer where a GPU waits: on graphs of
+"""Looks an edge that searches are given in all. They are no fewer where a GPU waits: on graphs of
 points in the plane, some of the lines that stopped searches leave are several times as far from
 free partners as any that the greedy pass leaves (a test shows it), and a GPU's search takes a level
 for each step of that way."""
 
 FEW = 100
-"""One line in so many is free at most where all searches go breadth first: their trees are small,
-and hardly meet (``evidence/graphs/broad.csv``)."""
+"""The greedy pass missed one possible pair in so many at most where all searches go breadth first:
+their trees are small then in most graphs, and hardly meet (``evidence/graphs/broad.csv``)."""
 
 SMALL, DEEP = 20_000, 2
 """Edges below which the searches after so many phases go breadth first. It saves most where a call

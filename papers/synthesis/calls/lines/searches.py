@@ -106,8 +106,8 @@ def search_broadly(root, indptr, indices, match, across_match, marks, seen, abov
     ----------
     root, indptr, indices, match, across_match, marks, seen, first, own
         As in `search`.
-    above : int32[lines]
-        Scratch: by which partner's line each in `seen` was reached, its place there; -1 the root's.
+    above : int32[at least as many as lines are matched]
+        Scratch: the place in `seen` of the partner whose line reached each one, -1 for the root's.
 
     Returns
     -------

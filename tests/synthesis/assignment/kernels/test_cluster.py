@@ -485,6 +485,19 @@ def test_a_cluster_is_used_where_fronts_are_narrow(kind, changed, cluster):
                 assert (answer.counters["cluster_barriers"] > 0) == by
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.float64])
+def test_a_run_without_a_free_row_ends_in_the_grid(kind):
+    """The start matches all rows of the first matrix; a run on the same memory has a cluster."""
+    settings = dataclasses.replace(CLUSTER, start_rounds=16, start_left=100)
+    settled = np.ones((40, 40), kind) - np.eye(40, dtype=kind)
+    cost = KINDS["uniform"](np.random.default_rng(2), 40, 40).astype(kind)
+    with device.executing(Executor()):
+        for matrix, by in ((settled, False), (cost, True), (settled, False)):
+            answer = solver.solve(matrix, settings=settings)
+            assert_optimal(matrix, answer)
+            assert (answer.counters["cluster_barriers"] > 0) == by
+
+
 def test_which_shapes_have_a_cluster():
     for n, m, kind, blocks, unscaled in (
         (1024, 1024, np.int32, 16, 0), (1025, 1025, np.int32, 16, 1), (2048, 2048, np.int32, 16, 1),

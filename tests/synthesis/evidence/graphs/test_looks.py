@@ -116,15 +116,15 @@ def test_the_rules_for_searches_breadth_first():
     over = {way: (found[f"{way}_us"] / found["scipy_us"])[small].max() for way in broad.WAYS}
     assert both[small].max() < 1.1
     for words in (
-        f"On the {few.sum()} graphs of up to 2.5 million edges on which one line in a hundred or "
-        f"fewer is free, it takes {geomean(ratio[few]):.2f} of the time of searches depth first in "
-        f"the geometric mean and {ratio[few].max():.2f} times at most,",
+        f"On the {few.sum()} such graphs of up to 2.5 million edges it takes "
+        f"{geomean(ratio[few]):.2f} of the time of searches depth first in the geometric mean and "
+        f"{ratio[few].max():.2f} times at most,",
         f"on `rgg_n_2_15_s0` {ratio[few].min():.3f}:",
         f"on the {(~few).sum()} others {geomean(ratio[~few]):.2f}, and "
         f"{ratio[~few].max():.0f} times on `{worst['graph']}`",
         f"On the {small.sum()} of them with fewer than 20,000 edges two phases depth first and "
-        f"then breadth first take {geomean(both[small]):.2f}, and at most {over['both']:.2f} of "
-        f"SciPy's whole call, depth first alone {over['depth']:.2f}",
+        f"then breadth first take {geomean(both[small]):.2f}; these searches alone then take at "
+        f"most {over['both']:.2f} of SciPy's whole call, depth first {over['depth']:.2f}",
     ):
         assert words in RESULTS
 
