@@ -556,14 +556,13 @@ def synchronize(stream: int | None = None) -> None:
     if stream is None:
         from cuda.bindings import driver
 
-        # Numba's way takes longer where a processor's caches do not hold its code.
         (error,) = driver.cuCtxSynchronize()
         if not error:
             return
     from numba import cuda
 
     if stream is None:
-        cuda.synchronize()  # a thread without a context, or an error, which Numba names
+        cuda.synchronize()  # finds the context of a thread that has none, and names an error
     else:
         cuda.external_stream(stream).synchronize()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -25,6 +27,9 @@ PRODUCT = 300
 
 SHARE, LONG_MS = 0.1, 50.0
 """Our goals: a tenth of the best peer's time where that takes longer, in ms; else less than it."""
+
+LESS = math.nextafter(1.0, 0.0)
+"""A call that leaves costs to the best peer itself takes as long, which is not less."""
 
 FILES = {
     "assign100": 100, "assign500": 500, "assign600": 600, "assign700": 700,
@@ -156,7 +161,7 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
     if len(rows):
         rows = rows[rows.groupby("device")["best_peer_ms"].transform("count") > 0]
     for row in rows.dropna(subset=["best_ms"]).itertuples(index=False) if len(rows) else ():
-        most = SHARE if row.best_ms > LONG_MS else 1.0
+        most = SHARE if row.best_ms > LONG_MS else LESS
         note = f"the best of all takes {row.best_ms:.4g} ms"
         what = f"{row.chosen} over the best peer, {row.costs} n={row.n}"
         goals.append(goal(what, float(row.chosen_over_best), at_most=most, note=note))

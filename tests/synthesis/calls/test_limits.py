@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
+import papers
 from papers import grid_cut, maximum_bipartite_matching, maximum_flow, minimum_cut
 from papers.common.model import GivenUpError
 from papers.synthesis.calls import flow, matching
 from papers.synthesis.calls.lines import direct
+
+
+def test_what_a_call_raises_is_the_packages_own():
+    assert papers.GivenUpError is GivenUpError
+    assert "GivenUpError" in dir(papers)
 
 
 def slow(right, seconds):

@@ -155,6 +155,16 @@ def test_goals_of_families_depend_on_the_best_peer():
     assert {i.verdict for i in goals.values() if i.kind == "correctness"} == {"holds"}
 
 
+def test_a_call_that_leaves_costs_to_the_best_peer_meets_no_goal(monkeypatch):
+    monkeypatch.setattr(families, "chosen", lambda family, label, n: "scipy")
+    times = {"synthesis:scipy": 0.01}
+    summary = rows_of(families.cells(PAPER), lambda cell: times.get(cell.solver, 1e4))
+    goals = [item for item in by_origin(families.compare, families.table(summary, NUMBERS))
+             if item.kind == "goal"]  # fmt: skip
+    assert goals
+    assert {item.verdict for item in goals} == {"fails"}
+
+
 def test_a_wrong_optimum_is_told():
     summary = rows_of(families.cells(PAPER), lambda cell: 1.0)
     wrong = (summary["metric"] == "cost") & (summary["label"] == "lowrank")
