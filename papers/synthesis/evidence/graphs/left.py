@@ -63,7 +63,7 @@ def rows(graphs: list[Instance], repeats: int) -> Iterator[dict[str, Any]]:
         if len(sizes) > 1:
             raise RuntimeError(f"{graph}: matchings of {sizes} pairs")
         yield {
-            "code": environment.commit()[:7], "card": device.describe().name,
+            "code": environment.commit()[:12], "card": device.describe().name,
             "graph": name_of(graph), "ordering": sets.ordering_of(graph.permuted),
             "rows": matrix.shape[0], "edges": matrix.nnz, "matched": sizes.pop(), **times,
         }  # fmt: skip

@@ -34,7 +34,7 @@ SOLVERS = ("synthesis:dense", "synthesis:one_core", "scipy")
 
 def rows(repeats: int) -> Iterator[dict[str, Any]]:
     """Yield a row a matrix, place and solver."""
-    code, card = commit()[:7], device.describe().name
+    code, card = commit()[:12], device.describe().name
     for family, label, seed in KINDS:
         for n in ORDERS:
             cost: Any = draw(Instance(family, n, label, seed=seed))

@@ -121,7 +121,7 @@ def timed(program: str, variables: Mapping[str, str]) -> float:
 def about() -> dict[str, str]:
     """The code and the card that are measured."""
     card = next(iter(environment.gpus()), {}).get("name", "none")
-    return {"code": environment.commit()[:7], "card": card}
+    return {"code": environment.commit()[:12], "card": card}
 
 
 def main(path: str, repeats: str = "3") -> None:

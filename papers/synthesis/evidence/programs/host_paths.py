@@ -70,7 +70,7 @@ def medians(call: Callable[[], Any], repeats: int) -> dict[str, float]:
 
 def rows(repeats: int) -> Iterator[dict[str, Any]]:
     """Yield a row a way of the costs."""
-    code, card = environment.commit()[:7], device.describe().name
+    code, card = environment.commit()[:12], device.describe().name
     for n in ORDERS:
         matrix: Any = draw(Instance("uniform", n, LABEL, seed=1))
         state = dense.upload(adopt(device.to_device(matrix)))

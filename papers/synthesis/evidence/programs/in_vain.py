@@ -15,6 +15,7 @@ import numpy as np
 
 from papers.common.gpu import device
 from papers.common.gpu.environment import commit
+from papers.common.instances.structured import structured
 from papers.synthesis.assignment import solver as dense
 from papers.synthesis.assignment.settings import Settings
 from papers.synthesis.evidence.programs.sortable import noisy
@@ -26,21 +27,12 @@ MOST_NOISY = 2000
 """The largest order of noisy products: larger ones have runs of tenths of a second."""
 
 
-def low_rank(g: np.random.Generator, n: int) -> np.ndarray:
-    """Sums of four products."""
-    return g.integers(0, 100, (n, 4)) @ g.integers(0, 100, (4, n))
-
-
-def distances(g: np.random.Generator, n: int) -> np.ndarray:
-    """Distances of points in a square, by rows so that no more memory is asked for."""
-    rows, columns = g.random((n, 2)), g.random((n, 2))
-    found = np.empty((n, n), np.int32)
-    for i, row in enumerate(rows):
-        found[i] = np.rint(1e5 * np.hypot(*(columns - row).T))
-    return found
-
-
-KINDS: tuple[Callable[[np.random.Generator, int], np.ndarray], ...] = (low_rank, distances, noisy)
+KINDS: dict[str, Callable[[int], np.ndarray]] = {
+    "lowrank": lambda n: structured(n, name="lowrank"),
+    "euclid": lambda n: structured(n, name="euclid"),
+    "noisy": lambda n: noisy(np.random.default_rng(n), n).astype(np.int32),
+}
+"""The costs by their names: the first two are those of the families, see `structured`."""
 
 
 def rows(repeats: int) -> Iterator[dict[str, Any]]:
@@ -51,12 +43,12 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
     RuntimeError
         If they differ in the cost, or lines were sorted.
     """
-    machine = {"gpu": device.describe().name, "code": commit()[:7]}
-    for kind in KINDS:
+    machine = {"gpu": device.describe().name, "code": commit()[:12]}
+    for name, drawn in KINDS.items():
         for n in ORDERS:
-            if kind is noisy and n > MOST_NOISY:
+            if name == "noisy" and n > MOST_NOISY:
                 continue
-            cost = kind(np.random.default_rng(n), n).astype(np.int32)
+            cost = drawn(n)
             ways = {}
             for sorting in (1, 0):
                 settings = replace(Settings.for_shape(n, n, cost.dtype), sorting=sorting)
@@ -69,9 +61,9 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
                     taken[sorting].append(time.perf_counter() - begin)
             answers = [dense.download(state) for state in ways.values()]
             if answers[0].cost != answers[1].cost or answers[0].counters["sorted"]:
-                raise RuntimeError(f"{kind.__name__}, n = {n}: {answers}")
+                raise RuntimeError(f"{name}, n = {n}: {answers}")
             yield machine | {
-                "costs": kind.__name__, "n": n, "repeats": repeats,
+                "costs": name, "n": n, "repeats": repeats,
                 "sorts": answers[0].counters["sorts"],
                 "run_ms": _median_ms(taken[1]), "unsorted_run_ms": _median_ms(taken[0]),
             }  # fmt: skip

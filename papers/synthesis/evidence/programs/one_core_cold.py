@@ -36,7 +36,7 @@ CODES = {"one_core": ONE_CORE, **{name: OTHERS[name] for name in ("lapjv", "lapj
 
 def rows(instances: Sequence[Instance], repeats: int) -> Iterator[dict[str, Any]]:
     """Yield a row an instance and a code; without those whose file or package is missing."""
-    at = environment.commit()[:7]
+    at = environment.commit()[:12]
     for instance in instances:
         try:
             cost = draw(instance)

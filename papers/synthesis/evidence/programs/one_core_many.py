@@ -37,7 +37,7 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
     RuntimeError
         If the optima of the three ways differ.
     """
-    code = environment.commit()[:7]
+    code = environment.commit()[:12]
     for kind, drawn in KINDS.items():
         for shape in SHAPES:
             stack = drawn(np.random.default_rng(5), shape)

@@ -53,7 +53,7 @@ def rows(instances: Sequence[Instance], repeats: int) -> Iterator[dict[str, Any]
     RuntimeError
         If the two answers have not one cost.
     """
-    code = environment.commit()[:7]
+    code = environment.commit()[:12]
     for each in instances:
         cost: Any = draw(each)
         if cost.dtype.kind == "i":

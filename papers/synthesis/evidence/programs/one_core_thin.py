@@ -44,7 +44,7 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
     RuntimeError
         If the two answers have not one cost.
     """
-    code = environment.commit()[:7]
+    code = environment.commit()[:12]
     sizes = [(n, m) for n in SHORT for m in LONG if n * m >= LEAST]
     for kind in ("uniform", "distances", "products"):
         for n, m in sizes:
