@@ -153,6 +153,13 @@ def maximum_bipartite_matching(
         raise ValueError(f"perm_type={perm_type!r} is neither 'row' nor 'column'")
     if seconds is not None:
         check_seconds(seconds)
+    elif solver is None and device != "gpu" and not explain and issparse(graph):
+        from papers.synthesis.calls.lines import small
+
+        machines(device)
+        found = small.matched(graph, perm_type)
+        if found is not None:
+            return found
     deadline = Deadline(seconds)
     matrix, placed = _matrix_of(graph)
     if matrix.format == "coo":

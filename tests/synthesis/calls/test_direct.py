@@ -16,7 +16,7 @@ from papers.deveci_matching.beyond import solver as beyond
 from papers.deveci_matching.beyond.lines import Lines
 from papers.synthesis.calls import matching
 from papers.synthesis.calls.choice import solver_of
-from papers.synthesis.calls.lines import direct, scattered, searches
+from papers.synthesis.calls.lines import direct, scattered, searches, small
 from papers.synthesis.calls.matching import maximum_bipartite_matching
 
 WITHOUT_END = 2**62
@@ -108,8 +108,8 @@ def test_where_searches_go_breadth_first(monkeypatch):
     monkeypatch.setattr(direct, "enlarge", lambda *given: (ways.append(given[-1]), (0, 0))[1])
     one = block_diag((csr_array(np.array([[1, 1], [1, 0]])), eye_array(direct.FEW)))
     for matrix, missing in ((blocks(), 50), (one.tocsr(), 1)):
-        for small in (direct.SMALL, matrix.nnz):
-            monkeypatch.setattr(direct, "SMALL", small)
+        for most in (direct.SMALL, matrix.nnz):
+            monkeypatch.setattr(direct, "SMALL", most)
             looked = direct.look(matrix)
             looked.enlarge()
             assert looked.missing == missing
@@ -154,6 +154,7 @@ def test_a_call_with_a_limit_of_time_searches_briefly(monkeypatch):
         return solved(self, solver, deadline)
 
     monkeypatch.setattr(direct.Looked, "solved", noted)
+    monkeypatch.setattr(small, "SMALL", 0)
     graph = blocks()
     maximum_bipartite_matching(graph, device="cpu", seconds=60.0)
     maximum_bipartite_matching(graph, device="cpu")
