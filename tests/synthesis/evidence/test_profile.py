@@ -16,6 +16,7 @@ from papers.synthesis.batch.kernels import warp
 from papers.synthesis.batch.launches import BUCKETS
 from papers.synthesis.calls import choice
 from papers.synthesis.calls.choice import Question
+from papers.synthesis.calls.lines import small
 from papers.synthesis.evidence import calls, peers
 from papers.synthesis.evidence.measured import calls as called
 from papers.synthesis.evidence.measured import graphs, rows, solving
@@ -92,8 +93,8 @@ def test_the_page_says_how_far_apart_runs_of_100000_are():
     runs = runs[runs["solver"] == "synthesis:dense"]
     span = runs.groupby("label")["value"].agg(["min", "max", "size"])
     assert (span["size"] == 5).all()
-    assert (span["max"] < 7 / 6 * span["min"]).all()
-    assert "In the record no two of five runs differ by more than a sixth." in PAGE
+    apart = (span["max"] / span["min"]).max()
+    assert f"In the record no two of five runs differ by more than {apart:.2f} times." in PAGE
     tried = rows.read("near_large")
     tried = tried[(tried["n"] == 100_000) & (tried["costs"] == "n") & (tried["near"] == 48)]
     assert tried["dense_ms"].max() > 3 * tried["dense_ms"].min()
@@ -177,17 +178,27 @@ def test_no_code_of_a_table_is_read_as_a_number():
             assert all(isinstance(code, str) for code in found["code"].dropna()), path
 
 
-def test_batches_in_turn_with_the_peer_are_more_than_three_times_as_fast():
-    found = rows.read("batches_in_turn")
-    key = ["problems", "n", "cost_range"]
-    assert (found.groupby([*key, "solver"])["run_ms"].size() == 5).all()
-    of = found.groupby([*key, "solver"])["run_ms"].agg(["median", "min", "max"]).unstack()
-    ratio = of["median", "torch_batch"] / of["median", "batch_of_seeds"]
-    least = (of["min", "torch_batch"] / of["max", "batch_of_seeds"]).min()
+def test_batches_in_turn_with_the_peer_are_more_than_four_times_as_fast():
+    runs = recorded("synthesis")
+    runs = runs[(runs["metric"] == "time_ms") & (runs["scope"] == "run")]
+    runs = runs[runs["solver"].isin(["synthesis:torch_batch", "synthesis:batch_of_seeds"])]
+    runs = runs[runs["n"] != 30]
+    of = runs.groupby(["n", "options", "solver"])["value"].agg(["size", "median", "min", "max"])
+    assert (of["size"] == 5).all()
+    of = of.unstack()
+    ratio = of["median", "synthesis:torch_batch"] / of["median", "synthesis:batch_of_seeds"]
+    least = (of["min", "synthesis:torch_batch"] / of["max", "synthesis:batch_of_seeds"]).min()
     assert len(ratio) == 16
-    said = f"{ratio.min():.1f} to {ratio.max():.0f} times"
-    assert f"every batch is [{said}](#batches) as fast, by" in PAGE
-    assert f"{said} as long as ours, and each of its runs {least:.1f} times or more" in PAGE
+    assert f"of theirs took at least {least:.1f} times as long as any of ours" in PAGE
+    assert f"times as long as ours, and each of its runs {least:.1f} times or more" in PAGE
+    assert ratio.min() > least
+    alone = pd.read_csv(HOME / "published/batch_peers.csv").query("device.str.contains('H100')")
+    alone["options"] = "problems=" + alone["problems"].astype(str)
+    alone["options"] += ",cost_range=" + alone["cost_max"].astype(str)
+    theirs = of["median", "synthesis:torch_batch"]
+    by_itself = alone.set_index(["n", "options"])["solve_ms"] / theirs
+    assert (by_itself < 1.01).all()
+    assert f"it took less, on the smallest matrices {by_itself.min():.2f} of this" in PAGE
 
 
 def test_the_kernel_has_a_number_of_rows_on_their_way_that_nothing_beats_by_a_tenth():
@@ -533,9 +544,12 @@ def test_the_page_says_that_uniform_costs_are_ahead_of_lapx_everywhere():
     assert (times[("synthesis:dense", "end_to_end")] < lapx).all()
     assert "from host to host the solver is ahead of lapx in every cell;" in PAGE
     less = times[("synthesis:one_core", "run")] < times[("synthesis:dense", "end_to_end")]
-    assert set(less[less].index) == {(label, 256) for label in ("0.1n", "n", "10n")}
-    said = "at n = 256 one core takes less than the dense solver from host to host in all ranges, "
+    said = "at n = 256 one core takes less than the dense solver from host to host in all ranges ("
     assert said in PAGE
+    least = {(label, 256) for label in ("0.1n", "n", "10n")}
+    assert set(less[less].index) == least | {("n", 1024)}
+    seeds = by_seed.loc["n", 1024, :, "synthesis:dense", "end_to_end"].sort_values()
+    assert 1.8 < seeds.iloc[1] / seeds.iloc[0] < seeds.iloc[2] / seeds.iloc[0] < 2
 
 
 def test_the_pages_say_where_opt4_is_ahead():
@@ -703,24 +717,29 @@ def test_the_page_says_what_hylac_took_on_the_machines_of_the_records():
     )
     theirs, ours = found["hylac_ms"], found["dense_ms"]
     assert len(found) == 45
-    by_cell = [(of["dea41bc"] / of["0cc1940"]).groupby(level=[0, 1]).median()
+    by_cell = [(of["acc8d2e"] / of["dea41bc"]).groupby(level=[0, 1]).median()
                for of in (theirs, ours)]  # fmt: skip
-    said = "HyLAC's times are {:.2f} of those of the record before (0cc1940), taken on another "
-    said += "machine with the same card, and the dense solver's {:.2f} ("
+    said = "the record before (dea41bc), on another machine with the same card. On this record's "
+    said += "it took {:.2f} times as long, while the dense solver took {:.2f} of its time ("
     assert said.format(*map(mean_of, by_cell)) in PAGE
-    now, *then = (
-        mean_of((theirs[code] / ours["dea41bc"]).groupby(level=[0, 1]).median())
-        for code in ("dea41bc", "0cc1940", "6c6761a", "ddd9d7c")
+    table, here, *then = (
+        mean_of((theirs[code] / ours["acc8d2e"]).groupby(level=[0, 1]).median())
+        for code in ("dea41bc", "acc8d2e", "0cc1940", "6c6761a", "ddd9d7c")
     )
-    table = front._comparisons("synthesis")
-    (goal,) = [item for _, item in table if "geometric mean of 15 cells" in item.quantity]
-    assert np.isclose(goal.measured, now, rtol=1e-3)
-    last, *older = (f"{mean:.1f}" for mean in then)
+    listed = front._comparisons("synthesis")
+    (goal,) = [item for _, item in listed if "geometric mean of 15 cells" in item.quantity]
+    assert np.isclose(goal.measured, table, rtol=1e-3)
+    assert min(here, *then) > 10
+    first, second, third = (f"{mean:.1f}" for mean in then)
     assert (
-        f"the mean over the 15 cells is {last}, and beside those of the two records before that "
-        f"(6c6761a, ddd9d7c) {' and '.join(older)}." in PAGE
+        f"With its times of this machine the mean over the 15 cells is {here:.1f}, and with those "
+        f"of the three records before dea41bc (0cc1940, 6c6761a, ddd9d7c) {first}, {second} and "
+        f"{third}." in PAGE
     )
-    assert f"the mean would be {last}, {' and '.join(older)} (" in PAGE
+    assert (
+        f"the mean would be {first}, {second} and {third}, with those on this record's machine "
+        f"{here:.1f} (" in PAGE
+    )
 
 
 def test_the_page_says_what_others_programs_took_when_they_were_timed_again():
@@ -730,7 +749,8 @@ def test_the_page_says_what_others_programs_took_when_they_were_timed_again():
     share = found.groupby("peer")["share"].agg(mean_of)
     triton = 1 / found.loc[found["peer"] == "tla-triton", "share"]
     for words in (
-        f"HyLAC took {share['hylac-classical']:.2f} of its earlier time on the record's machine.",
+        f"HyLAC took {share['hylac-classical']:.2f} of its earlier time on the machine of the "
+        "record before (dea41bc).",
         f"{share['guthe-int-eps']:.2f} of its earlier time on the GPU, and on one core "
         f"{share['guthe-cpu-float-eps']:.2f} with epsilon scaling and",
         f"{share['guthe-cpu-float-noeps']:.2f} without,",
@@ -757,31 +777,41 @@ def test_the_page_says_what_others_programs_took_when_they_were_timed_again():
         assert np.allclose(both["solve_ms"], both[there])
 
 
-def test_the_page_says_which_repetitions_widen_two_intervals():
-    runs = pd.read_csv(HOME / "results/nvidia-h100-80gb-hbm3/measurements.csv.gz", low_memory=False)
-    runs = runs[(runs["metric"] == "time_ms") & (runs["scope"] == "run")]
-    small = runs[(runs["solver"] == "synthesis:call_dense") & (runs["n"] == 64)]
-    slow = small.loc[small["value"].idxmax()]
-    assert len(small) == 45
-    assert slow[["label", "seed", "repeat"]].tolist() == ["0.1n", 2, 0]
-    assert (small["value"].drop(slow.name) < 0.25).all()
-    assert f"one repetition of 45 took {slow['value']:.2f} ms, the first one in range" in PAGE
-    there = runs[(runs["solver"] == "synthesis:call_dense_device") & (runs["n"] == 64)]
-    first, second = there.nlargest(2, "value").to_dict("records")
-    assert {(of["label"], of["repeat"]) for of in (first, second)} == {("10n", 0)}
-    said = "On the device two first repetitions in range 10n took {:.2f} and {:.2f} ms;"
-    assert said.format(first["value"], second["value"]) in PAGE
-    at = ["label", "permuted"]
-    graphs = runs[runs["family"] == "matrix"]
-    scipys = graphs[graphs["solver"] == "deveci_matching:scipy"].groupby(at)["value"].median()
-    called = graphs[graphs["solver"] == "synthesis:call_matching"]
-    over = called.join(scipys.rename("scipy_ms"), on=at)
-    late = over[over["value"] > 2 * over["scipy_ms"]]
-    found = [tuple(row) for row in late[["label", "permuted", "repeat"]].to_numpy()]
-    assert found == [
-        ("Hamrle1", False, 0),
-        ("rgg_n_2_15_s0", False, 3),
-        ("rgg_n_2_15_s0", False, 4),
-    ]
-    said = "the first one on `Hamrle1`, of 32 rows, and the fourth and fifth on `rgg_n_2_15_s0`."
-    assert said in PAGE
+def test_the_page_says_which_seed_widens_an_interval():
+    runs = recorded("synthesis")
+    runs = runs[(runs["metric"] == "time_ms") & (runs["scope"] == "run") & (runs["n"] == 64)]
+    there_and_back = runs[runs["solver"] == "synthesis:call_dense"]["value"]
+    assert len(there_and_back) == 45
+    assert f"no repetition of 45 took more than {there_and_back.max():.2f} ms." in PAGE
+    there = runs[(runs["storage"] == "device") & (runs["label"] == "n")]
+    of = there.groupby(["solver", "seed"])["value"].agg(["min", "max", "median"])
+    calls, alone = of.loc["synthesis:call_dense_device"], of.loc["synthesis:dense"]
+    added = 1000 * (calls["median"] - alone["median"])
+    assert added.idxmax() == 3
+    assert 95 < added.max() < 105
+    said = "On the device the third seed of range n lies at the goal, and by it the interval "
+    said += "crosses: its calls took {:.2f} to {:.2f} ms, its runs {:.2f} to {:.2f}."
+    assert said.format(*calls.loc[3, ["min", "max"]], *alone.loc[3, ["min", "max"]]) in PAGE
+
+
+def test_the_page_says_what_small_graphs_take():
+    found = rows.read("graphs/small")
+    found["over"] = found["call_ms"] / found["scipy_ms"]
+    over = found.pivot(index=["graph", "ordering"], columns="code", values="over")
+    ms = found.pivot(index=["graph", "ordering"], columns="code", values=["call_ms", "scipy_ms"])
+    assert len(over) == 34
+    assert (found["edges"] < small.SMALL).all()
+    before, now = map(mean_of, (over["acc8d2e"], over["2c4f295"]))
+    hamrle1, worst = over.loc[("Hamrle1", "original"), "2c4f295"], over["2c4f295"].max()
+    assert (
+        f"these 34 take {now:.2f} of SciPy's time in the geometric mean instead of {before:.2f}, "
+        f"{hamrle1:.2f} on `Hamrle1` in its own order, and {worst:.2f} at most" in PAGE
+    )
+    assert f"the call takes {hamrle1:.2f} of SciPy's time there, and {worst:.2f} at most" in PAGE
+    share = {
+        which: mean_of(ms[which]["2c4f295"] / ms[which]["acc8d2e"])
+        for which in ("call_ms", "scipy_ms")
+    }
+    assert f"SciPy itself took {share['scipy_ms']:.2f} of its time on the record's machine" in PAGE
+    assert f"{share['call_ms']:.2f} of the call's time before on 34 real ones" in CHANGELOG
+    assert over["acc8d2e"].idxmax() == ("Hamrle1", "original")
