@@ -12,6 +12,7 @@ import pytest
 import papers
 from papers.reproduce.report import readme, values
 from papers.reproduce.run import packed
+from papers.synthesis.calls import assignment as calls
 from papers.synthesis.calls import choice
 from papers.synthesis.calls.choice import Question, choose, rules, solver_of
 
@@ -80,6 +81,35 @@ def test_the_reasons_have_the_record_s_figures():
     figures = [words.format(*(values.value(mark, tables) for mark in marks))
                for words, *marks in SAID]  # fmt: skip
     assert [words for words in figures if words not in reasons] == []
+
+
+def test_the_readme_s_table_is_the_rules():
+    """Each size of the table, and one below it, as the rules for a machine with a GPU answer."""
+    page = (HOME / "synthesis/README.md").read_text(encoding="utf-8").splitlines()
+    lines = [
+        line.strip("| ").split(" | ") for line in page if " memory |" in line or "either" in line
+    ]
+    lines = [line for line in lines if line[0].startswith(("square", "rectangle", "batch"))]
+    assert len(lines) == 6
+    for matrix, _, where, core, gpu, solver, most in lines:
+        shape, _, kind = matrix.partition(", ")
+        types = {"integers": ("int32", "int64"), "floats": ("float32", "float64")}
+        for dtype in types.get(kind, ("int32", "float64")):
+            for place in ("host", "device") if where == "either" else (where.split()[0],):
+
+                def asked(size, shape=shape, dtype=dtype, place=place):
+                    traits = frozenset({"maximize"} if place == "device" else ())
+                    question = Question("assignment", shape, size, dtype, place, traits)
+                    return choice.rule_for(question, ("gpu", "cpu")).solver
+
+                assert asked(int(core) - 1) == "scipy"
+                assert asked(int(core)) == asked(int(gpu) - 1) == "synthesis:one_core"
+                assert asked(int(gpu)) == solver.strip("`")
+                if shape == "batch":
+                    assert most == f"{calls.BATCH_SIDE} a side"
+                else:
+                    end = int(most.replace(",", ""))
+                    assert asked(end) == solver.strip("`") != asked(end + 1)
 
 
 def test_faulty_rules_are_found():
