@@ -151,6 +151,7 @@ def maximum_bipartite_matching(
     """
     if perm_type not in ("row", "column"):
         raise ValueError(f"perm_type={perm_type!r} is neither 'row' nor 'column'")
+    searched = None
     if seconds is not None:
         check_seconds(seconds)
     elif solver is None and device != "gpu" and not explain and issparse(graph):
@@ -158,8 +159,9 @@ def maximum_bipartite_matching(
 
         machines(device)
         found = small.matched(graph, perm_type)
-        if found is not None:
+        if isinstance(found, np.ndarray):
             return found
+        searched = found
     deadline = Deadline(seconds)
     matrix, placed = _matrix_of(graph)
     if matrix.format == "coo":
@@ -171,7 +173,7 @@ def maximum_bipartite_matching(
         return placed.back(_by_scipy(matrix, perm_type, seconds))
     asked = solver is not None or device == "gpu"
     side: Side = "columns" if perm_type == "row" else "rows"
-    return placed.back(_by_solver(choice.solver, matrix, deadline, asked, explain, side))
+    return placed.back(_by_solver(choice.solver, matrix, deadline, asked, explain, side, searched))
 
 
 def structural_rank(graph: Any, **options: Any) -> int:
@@ -315,12 +317,19 @@ def _by_scipy(matrix: Any, perm_type: str, seconds: float | None) -> np.ndarray:
 
 
 def _by_solver(
-    name: str, matrix: Any, deadline: Deadline, asked: bool, explain: bool, side: Side
-) -> np.ndarray:
-    """Return the partners of the rows or of the columns; the solver runs if it was asked for."""
+    name: str, matrix: Any, deadline: Deadline, asked: bool, explain: bool, side: Side,
+    searched: Looked | None,
+) -> np.ndarray:  # fmt: skip
+    """Return the partners of the rows or of the columns; the solver runs if it was asked for.
+
+    It goes on from what one core has `searched` already, if there is anything.
+    """
     from papers.deveci_matching.beyond.lines import Lines
     from papers.synthesis.calls.lines import direct, scattered
 
+    of_lines = (side == "rows") == (matrix.format == "csr")
+    if searched is not None:
+        return searched.solved(solver_of(name), deadline)[0 if of_lines else 1]
     lines = Lines.of(matrix)
     if name == ON_GPU and lines is not None and scattered.at_once(lines):
         if explain:
@@ -341,7 +350,6 @@ def _by_solver(
         matches = looked.match, looked.across_match
     else:
         matches = looked.solved(solver_of(name), deadline)
-    of_lines = (side == "rows") == (matrix.format == "csr")
     return matches[0] if of_lines else matches[1]
 
 

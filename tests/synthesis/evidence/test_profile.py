@@ -189,7 +189,6 @@ def test_batches_in_turn_with_the_peer_are_more_than_four_times_as_fast():
     ratio = of["median", "synthesis:torch_batch"] / of["median", "synthesis:batch_of_seeds"]
     least = (of["min", "synthesis:torch_batch"] / of["max", "synthesis:batch_of_seeds"]).min()
     assert len(ratio) == 16
-    assert f"of theirs took at least {least:.1f} times as long as any of ours" in PAGE
     assert f"times as long as ours, and each of its runs {least:.1f} times or more" in PAGE
     assert ratio.min() > least
     alone = pd.read_csv(HOME / "published/batch_peers.csv").query("device.str.contains('H100')")
@@ -239,7 +238,7 @@ def test_first_calls_meet_their_goal_on_one_machine_as_the_page_says():
     assert "(6e7336d) in the median by four of the six calls" in PAGE
     assert kept["94ef2f2"].min() > 1
     assert kept["0cc1940"].dropna().min() > 1
-    assert "end within a second and takes longer on two of three machines ([which](#" in PAGE
+    assert "below a second: missed on two of three machines" in PAGE
     assert (
         "On the second (94ef2f2) it is met by none, and on the third (0cc1940), where the program "
         "was stopped behind the first two calls, by neither."
@@ -736,10 +735,6 @@ def test_the_page_says_what_hylac_took_on_the_machines_of_the_records():
         f"of the three records before dea41bc (0cc1940, 6c6761a, ddd9d7c) {first}, {second} and "
         f"{third}." in PAGE
     )
-    assert (
-        f"the mean would be {first}, {second} and {third}, with those on this record's machine "
-        f"{here:.1f} (" in PAGE
-    )
 
 
 def test_the_page_says_what_others_programs_took_when_they_were_timed_again():
@@ -804,14 +799,14 @@ def test_the_page_says_what_small_graphs_take():
     before, now = map(mean_of, (over["acc8d2e"], over["2c4f295"]))
     hamrle1, worst = over.loc[("Hamrle1", "original"), "2c4f295"], over["2c4f295"].max()
     assert (
-        f"these 34 take {now:.2f} of SciPy's time in the geometric mean instead of {before:.2f}, "
-        f"{hamrle1:.2f} on `Hamrle1` in its own order, and {worst:.2f} at most" in PAGE
+        f"these 34 graphs take {now:.2f} of SciPy's time in the geometric mean instead of "
+        f"{before:.2f}, {hamrle1:.2f} on `Hamrle1` in its own order, and {worst:.2f} at most"
+        in PAGE
     )
-    assert f"the call takes {hamrle1:.2f} of SciPy's time there, and {worst:.2f} at most" in PAGE
     share = {
         which: mean_of(ms[which]["2c4f295"] / ms[which]["acc8d2e"])
         for which in ("call_ms", "scipy_ms")
     }
     assert f"SciPy itself took {share['scipy_ms']:.2f} of its time on the record's machine" in PAGE
-    assert f"{share['call_ms']:.2f} of the call's time before on 34 real ones" in CHANGELOG
+    assert f"take {share['call_ms']:.2f} of the call's time before, on two machines" in CHANGELOG
     assert over["acc8d2e"].idxmax() == ("Hamrle1", "original")
