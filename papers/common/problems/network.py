@@ -211,8 +211,10 @@ def network(
     if source == sink:
         raise NetworkError(f"source and sink are one node, {source}")
     given = ArcList(tail, head, whole_numbers(capacity, "capacity"))
-    first, end, mate, paired = _paired(given, nodes)
-    return Network(nodes, source, sink, first, end, mate, paired, given if keep else None)
+    from papers.common.problems.pairing import paired
+
+    first, end, mate, both = paired(*_narrow(given), nodes)
+    return Network(nodes, source, sink, first, end, mate, both, given if keep else None)
 
 
 def _check_arcs(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, nodes: int) -> None:
@@ -225,28 +227,6 @@ def _check_arcs(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, nodes:
     for name, ends in (("tail", tail), ("head", head)):
         if ends.size and (ends.dtype.kind not in "iu" or ends.min() < 0 or ends.max() >= nodes):
             raise NetworkError(f"a {name} is no node of 0 .. {nodes - 1}")
-
-
-def _paired(given: ArcList, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return `first`, `head`, `mate` and `capacity` of a `Network`."""
-    proper = given.tail != given.head
-    tail, head, capacity = (values[proper].astype(np.int64) for values in given)
-    forward = tail < head
-    keys = np.minimum(tail, head) * nodes + np.maximum(tail, head)
-    pair, index = np.unique(keys, return_inverse=True)
-    both = np.zeros((2, pair.size), np.int64)
-    np.add.at(both[0], index[forward], capacity[forward])
-    np.add.at(both[1], index[~forward], capacity[~forward])
-    start = np.concatenate([pair // nodes, pair % nodes])
-    end = np.concatenate([pair % nodes, pair // nodes])
-    order = np.lexsort((end, start))
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    mate = place[np.concatenate([np.arange(pair.size) + pair.size, np.arange(pair.size)])][order]
-    first = np.zeros(nodes + 1, np.int64)
-    np.cumsum(np.bincount(start, minlength=nodes), out=first[1:])
-    narrow = [array.astype(np.int32) for array in (first, end[order], mate)]
-    return narrow[0], narrow[1], narrow[2], both.ravel()[order]
 
 
 def flow_on_arcs(net: Network, residual: np.ndarray, arcs: ArcList) -> np.ndarray:
@@ -268,22 +248,18 @@ def flow_on_arcs(net: Network, residual: np.ndarray, arcs: ArcList) -> np.ndarra
     int64[k]
         Flow on each arc, from 0 to its capacity.
     """
-    flow = np.zeros(len(arcs.tail), np.int64)
-    chosen = np.flatnonzero(np.asarray(arcs.tail) != np.asarray(arcs.head))
-    if chosen.size == 0:
-        return flow
-    tail, head = (np.asarray(ends)[chosen].astype(np.int64) for ends in (arcs.tail, arcs.head))
-    capacity = np.asarray(arcs.capacity)[chosen].astype(np.int64)
-    keys = net.tail.astype(np.int64) * net.nodes + net.head
-    place = np.searchsorted(keys, tail * net.nodes + head)
-    order = np.argsort(place, kind="stable")
-    place, capacity = place[order], capacity[order]
-    before = np.cumsum(capacity) - capacity  # by the arcs of all pairs so far
-    begins = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
-    before -= np.repeat(before[begins], np.diff(np.append(begins, place.size)))
-    sent = (net.capacity - residual)[place]
-    flow[chosen[order]] = np.clip(sent - before, 0, capacity)
-    return flow
+    from papers.common.problems.pairing import spread
+
+    return spread(net.first, net.head, net.capacity - residual, *_narrow(arcs))
+
+
+def _narrow(arcs: ArcList) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The arrays as the compiled passes take them."""
+    kinds = (np.int32, np.int32, np.int64)
+    tail, head, capacity = (
+        np.require(part, kind, ["C", "W"]) for part, kind in zip(arcs, kinds, strict=True)
+    )
+    return tail, head, capacity
 
 
 def grid(source: Any, sink: Any, arcs: Mapping[str, Any]) -> Grid:

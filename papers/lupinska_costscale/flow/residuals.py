@@ -129,25 +129,29 @@ def _split_network(net: Network, values: Any) -> Split:
     if values is not None:
         _check(values, (net.arcs,), "residual")
     given = np.array(net.capacity if values is None else values, np.int64)
-    source, sink = np.zeros(net.nodes, np.int64), np.zeros(net.nodes, np.int64)
-    out, into, direct = _terminal_arcs(net)
-    source[net.head[out]] = given[out]
-    sink[net.tail[into]] = given[into]
-    whole = int(given[direct].sum())
-    for arcs in (out, into, direct):
-        given[arcs] = given[net.mate[arcs]] = 0
+    source, sink, whole = _apart(net.first, net.head, net.mate, net.source, net.sink, given)
     none = np.empty(0, np.int64)
-    return Split(
-        Arcs(net.nodes, net.first, net.head, net.mate, none), given, source, sink, whole
-    )  # fmt: skip
+    arcs = Arcs(net.nodes, net.first, net.head, net.mate, none)
+    return Split(arcs, given, source, sink, int(whole))
 
 
-def _terminal_arcs(net: Network) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the arcs from the source, those to the sink, and the one (or none) from it to it."""
-    mine = np.arange(net.first[net.source], net.first[net.source + 1])
-    theirs = net.mate[net.first[net.sink] : net.first[net.sink + 1]]
-    straight = net.head[mine] == net.sink
-    return mine[~straight], theirs[net.tail[theirs] != net.source], mine[straight]
+@njit(cache=True)
+def _apart(first, head, mate, start, goal, given):
+    """Return what leads from the source and to the sink; the terminals' arcs are set to 0."""
+    nodes = first.size - 1
+    source, sink, direct = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.int64(0)
+    for a in range(first[goal], first[goal + 1]):
+        sink[head[a]] = given[mate[a]]
+    sink[start] = 0
+    for a in range(first[start], first[start + 1]):
+        if head[a] == goal:
+            direct = given[a]
+        else:
+            source[head[a]] = given[a]
+    for x in (start, goal):
+        for a in range(first[x], first[x + 1]):
+            given[a] = given[mate[a]] = 0
+    return source, sink, direct
 
 
 def _check(values: Any, shape: tuple[int, ...], name: str) -> None:
@@ -176,14 +180,23 @@ def join(instance: Network | Grid, left: Split) -> Any:
         shaped = {name: array.reshape(image.shape) for name, array in residual.items()}
         return {**shaped, **dict(zip(image.arcs, parts, strict=True))}
     net, flat = instance.network(), left.between.copy()
-    out, into, direct = _terminal_arcs(net)
-    flat[out] = left.source[net.head[out]]
-    flat[into] = left.sink[net.tail[into]]
-    flat[direct] = left.direct
-    for arcs in (out, into, direct):
-        back = net.mate[arcs]
-        flat[back] = net.capacity[arcs] + net.capacity[back] - flat[arcs]
+    ends = left.source, left.sink, left.direct
+    _together(net.first, net.head, net.mate, net.source, net.sink, net.capacity, *ends, flat)
     return flat
+
+
+@njit(cache=True)
+def _together(first, head, mate, start, goal, capacity, source, sink, direct, flat):
+    """Write the terminals' arcs and their mates; the inverse of `_apart`."""
+    for a in range(first[goal], first[goal + 1]):
+        back = mate[a]
+        if head[a] != start:
+            flat[back] = sink[head[a]]
+            flat[a] = capacity[a] + capacity[back] - flat[back]
+    for a in range(first[start], first[start + 1]):
+        back = mate[a]
+        flat[a] = direct if head[a] == goal else source[head[a]]
+        flat[back] = capacity[a] + capacity[back] - flat[a]
 
 
 # ------------------------------------------------------------------------------- along arcs

@@ -227,20 +227,27 @@ def download_scipy(state: SciPyState) -> Flow:
 
 def prove_scipy(state: SciPyState, answer: Flow) -> Flow:
     """Add SciPy's flow in the instance's form, and the cut that its residual arcs tell."""
-    net, flow = state.net, state.found.flow.tocsr()
-    flow.sort_indices()
-    sent = np.zeros(net.arcs, np.int64)
+    net = state.net
+    settled = settle(net, net.capacity - _sent(net, state.found.flow))
+    image = image_of(state.instance)
+    if image is None:
+        return replace(answer, residual=settled.residual, source_side=settled.source_side)
+    return _of_grid(image, net, answer.value, settled)
+
+
+def _sent(net: Network, flow: Any) -> np.ndarray:
+    """What SciPy's flow sends along each arc of the network, int64[arcs]."""
+    flow = flow.tocsr()
+    if np.array_equal(flow.indptr, net.first) and np.array_equal(flow.indices, net.head):
+        return flow.data.astype(np.int64)  # it had every arc and its mate, and added none
     stored = flow.tocoo()
     place = np.searchsorted(
         net.tail.astype(np.int64) * net.nodes + net.head,
         stored.row.astype(np.int64) * net.nodes + stored.col,
     )
+    sent = np.zeros(net.arcs, np.int64)
     sent[place] = stored.data
-    settled = settle(net, net.capacity - sent)
-    image = image_of(state.instance)
-    if image is None:
-        return replace(answer, residual=settled.residual, source_side=settled.source_side)
-    return _of_grid(image, net, answer.value, settled)
+    return sent
 
 
 def _of_grid(grid: Grid, net: Network, value: int, answer: Flow) -> Flow:
