@@ -114,7 +114,8 @@ BLIND_SPOTS = {
 UNSEEN_DAILY = {
     "kawtikwar_opts": {"datenagi2016:tree"},
     "synthesis": {"deveci_matching:scipy", "lupinska_costscale:pymaxflow",
-                  "synthesis:lapjv", "synthesis:lapjvs", "synthesis:scipy"},
+                  "synthesis:lapjv", "synthesis:lapjvs", "synthesis:scipy",
+                  "synthesis:torch_batch"},
 }  # fmt: skip
 """Solvers whose faults of every day move only open rows; those of the nightly set are noticed."""
 

@@ -61,6 +61,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         graphs.one_pass,
         graphs.turns,
         graphs.better_codes,
+        graphs.networks,
         solving.ablation,
     )
 }

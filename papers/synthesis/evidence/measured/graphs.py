@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from papers.common.evidence.rows import Rows, beside, rows
@@ -123,3 +124,45 @@ def better_codes() -> Rows:
         ),
         ["all", *times, f"{whole['call_ms'] / whole['better']:.3f}"],
     ]
+
+
+FEW_NODES = 100
+"""Nodes of a network up to which a flow is push and relabel's (`calls/choices.csv`)."""
+
+
+def over_scipy() -> pd.DataFrame:
+    """Return the times of calls on networks over SciPy's, by code, kind and order.
+
+    ``flow`` is the solver's that the rules of that code take, ``by_push_relabel`` and ``by_scipy``
+    those of one of them, ``cut`` that of `minimum_cut`.
+    """
+    found = read("graphs/networks")
+    over = {
+        name: found[f"{name}_us"] / found["scipy_us"]
+        for name in ("by_scipy", "by_push_relabel", "cut")
+    }
+    found = found.assign(**over)
+    few = (found["code"] != found["code"].iloc[0]) & (found["nodes"] <= FEW_NODES)
+    return found.assign(flow=found["by_push_relabel"].where(few, found["by_scipy"]))
+
+
+def networks() -> Rows:
+    """Return the geometric means over five kinds of network of calls' times over SciPy's."""
+    found = over_scipy()
+    times = ["scipy_us", "by_push_relabel", "by_scipy", "flow", "cut"]
+    means = np.exp(np.log(found[times]).groupby([found["code"], found["n"]]).mean())
+    before, now = (means.loc[code] for code in found["code"].unique())
+    mean = now.assign(before=before["flow"], cut_before=before["cut"])
+    return rows(
+        mean.reset_index(),
+        [
+            ("nodes, about", "n", ""),
+            ("SciPy, us", "scipy_us", ".0f"),
+            ("a flow, before", "before", ".2f"),
+            ("now, by push and relabel", "by_push_relabel", ".2f"),
+            ("by SciPy's code", "by_scipy", ".2f"),
+            ("as it is chosen", "flow", ".2f"),
+            ("a cut, before", "cut_before", ".2f"),
+            ("now", "cut", ".2f"),
+        ],
+    )
