@@ -36,7 +36,7 @@ def test_flows_and_cuts_are_scipys():
         expected = scipys(csgraph, 0, 8)
         found = maximum_flow(csgraph, 0, 8, prove=bool(seed % 2))
         assert found.flow_value == expected.flow_value
-        assert found.solved.solver == "lupinska_costscale:scipy_flow"  # PyMaxflow tells no flow
+        assert found.solved.solver == "lupinska_costscale:push_relabel"  # PyMaxflow tells no flow
         assert not (found.flow + found.flow.T).data.any()
         assert (found.arc_flow <= csgraph.data).all()
         assert found.flow.toarray()[0].sum() == expected.flow_value
