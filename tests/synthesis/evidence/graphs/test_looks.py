@@ -45,11 +45,8 @@ def test_how_long_that_takes_beside_scipy(matrices):
     times = (matrices["call_us"] / matrices["scipy_us"]).dropna()
     assert f"On the {len(times)} on which SciPy's call ends" in PAGE
     assert 0.38 < times.mean() < 0.5
-    said = (
-        f"less than half of SciPy's time in the mean and at most {times.max():.1f} times as long,"
-    )
-    assert f"{said} on a graph of 32 rows" in PAGE
-    assert matrices.loc[times.idxmax(), "rows"] == 32
+    said = f"less than half of SciPy's time in the mean and at most {times.max():.1f} times as long"
+    assert f"{said} (`evidence/graphs/looks.csv`" in PAGE
 
 
 def test_random_graphs_go_to_the_gpu_at_once(table):
