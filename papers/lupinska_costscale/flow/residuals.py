@@ -187,12 +187,14 @@ def join(instance: Network | Grid, left: Split) -> Any:
 
 @njit(cache=True)
 def _together(first, head, mate, start, goal, capacity, source, sink, direct, flat):
-    """Write the terminals' arcs and their mates; the inverse of `_apart`."""
+    """Write the terminals' arcs and their mates; the inverse of `_apart`.
+
+    The arc between the terminals is among both's, and the source's part has the last word.
+    """
     for a in range(first[goal], first[goal + 1]):
         back = mate[a]
-        if head[a] != start:
-            flat[back] = sink[head[a]]
-            flat[a] = capacity[a] + capacity[back] - flat[back]
+        flat[back] = sink[head[a]]
+        flat[a] = capacity[a] + capacity[back] - flat[back]
     for a in range(first[start], first[start + 1]):
         back = mate[a]
         flat[a] = direct if head[a] == goal else source[head[a]]

@@ -203,6 +203,29 @@ def test_a_wrong_answer_of_pymaxflow_is_found():
     assert not flow_proof.flow(problem, rivals.download_pymaxflow(state)).ok
 
 
+def test_a_flow_of_scipys_is_read_whatever_it_stores():
+    """Less than every arc and mate, as a version may, or as many in other places."""
+    from scipy.sparse import csr_array
+
+    net = network([0, 0, 1, 2, 2], [1, 2, 3, 3, 1], [3, 2, 2, 4, 5], 4, 0, 3)
+    state = rivals.upload_scipy(net)
+    rivals.run_scipy(state)
+    whole = state.found.flow.toarray()
+    sent = whole[net.tail, net.head]
+    assert sent.any()
+    assert np.array_equal(rivals._sent(net, state.found.flow), sent)
+    stored = csr_array(whole)  # what carries nothing is left out
+    assert stored.nnz < net.arcs
+    assert np.array_equal(rivals._sent(net, stored), sent)
+    turned = state.found.flow.tocsr(copy=True)
+    turned.indices, turned.data = turned.indices.copy(), turned.data.copy()
+    for begin, end in zip(turned.indptr[:-1], turned.indptr[1:], strict=True):
+        for part in (turned.indices, turned.data):
+            part[begin:end] = part[begin:end][::-1].copy()
+    assert np.array_equal(turned.indptr, net.first)
+    assert np.array_equal(rivals._sent(net, turned), sent)
+
+
 def test_a_rivals_user_pays_for_no_proof(monkeypatch):
     """A flow beside PyMaxflow's cut, and a cut beside SciPy's flow, are made by `proof` alone."""
     problem = instances.draw(PROBLEMS[0])

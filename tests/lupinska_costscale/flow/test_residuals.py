@@ -3,7 +3,7 @@
 import numpy as np
 
 from papers.common.model import Instance
-from papers.common.problems.network import FOUR, grid, inner
+from papers.common.problems.network import FOUR, grid, inner, network
 from papers.lupinska_costscale.flow.residuals import distances, join, split
 
 
@@ -24,6 +24,28 @@ def test_join_undoes_split():
         np.testing.assert_array_equal(back[name], array)
     net = image.network()
     np.testing.assert_array_equal(join(net, split(net)), net.capacity)
+
+
+def test_a_network_is_parted_from_its_terminals_and_joined_again():
+    """Random ones, with arcs into the source, out of the sink, and straight between the two."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        nodes = int(rng.integers(2, 9))
+        ends = rng.integers(0, nodes, (2, int(rng.integers(0, 30))))
+        net = network(*ends, rng.integers(0, 9, ends.shape[1]), nodes, 0, nodes - 1)
+        parts = split(net)
+        between = {(x, y): c for x, y, c in zip(net.tail, net.head, net.capacity, strict=True)}
+        for x in range(nodes):
+            proper = 0 < x < nodes - 1
+            assert parts.source[x] == (between.get((0, x), 0) if proper else 0)
+            assert parts.sink[x] == (between.get((x, nodes - 1), 0) if proper else 0)
+        assert parts.direct == between.get((0, nodes - 1), 0)
+        inside = (net.tail % (nodes - 1) != 0) & (net.head % (nodes - 1) != 0)
+        assert np.array_equal(parts.between, np.where(inside, net.capacity, 0))
+        whole = join(net, parts)
+        free = (net.head != 0) & (net.tail != nodes - 1)  # what leads back gets what is left
+        assert np.array_equal(whole[free], net.capacity[free])
+        assert np.array_equal(whole + whole[net.mate], net.capacity + net.capacity[net.mate])
 
 
 def test_distances_are_those_of_a_breadth_first_search():

@@ -158,6 +158,9 @@ def test_a_solver_goes_on_from_where_searches_stop(monkeypatch, perm_type):
     found = small.matched(blocks(), perm_type)
     assert isinstance(found, direct.Looked)
     assert found.pairs == 50 <= np.count_nonzero(found.match >= 0) < 100
+    behind = np.append(blocks().indices, np.full(9, 7, np.int32))
+    roomy = small.matched(with_arrays(blocks().indptr, behind, blocks().shape), perm_type)
+    assert roomy.indices.size == blocks().nnz
     monkeypatch.setattr(direct, "look", None)
     for form in ("csr", "csc"):
         matrix = blocks().asformat(form)
