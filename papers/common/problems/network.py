@@ -211,7 +211,7 @@ def network(
     if source == sink:
         raise NetworkError(f"source and sink are one node, {source}")
     given = ArcList(tail, head, whole_numbers(capacity, "capacity"))
-    from papers.common.problems.pairing import paired
+    from papers.common.problems.passes.arcs import paired
 
     first, end, mate, both = paired(*_narrow(given), nodes)
     return Network(nodes, source, sink, first, end, mate, both, given if keep else None)
@@ -248,7 +248,7 @@ def flow_on_arcs(net: Network, residual: np.ndarray, arcs: ArcList) -> np.ndarra
     int64[k]
         Flow on each arc, from 0 to its capacity.
     """
-    from papers.common.problems.pairing import spread
+    from papers.common.problems.passes.arcs import spread
 
     return spread(net.first, net.head, net.capacity - residual, *_narrow(arcs))
 

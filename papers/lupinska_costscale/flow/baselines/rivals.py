@@ -236,7 +236,7 @@ def prove_scipy(state: SciPyState, answer: Flow) -> Flow:
 
 
 def _sent(net: Network, flow: Any) -> np.ndarray:
-    """What SciPy's flow sends along each arc of the network, int64[arcs]."""
+    """Return the amounts that SciPy's flow sends along the network's arcs, int64[arcs]."""
     flow = flow.tocsr()
     if np.array_equal(flow.indptr, net.first) and np.array_equal(flow.indices, net.head):
         return flow.data.astype(np.int64)  # it had every arc and its mate, and added none

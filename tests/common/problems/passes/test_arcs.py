@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from papers.common.problems import pairing
 from papers.common.problems.network import ArcList, flow_on_arcs, network
+from papers.common.problems.passes import arcs as pairing
 
 
 def by_sorting(tail, head, capacity, nodes):

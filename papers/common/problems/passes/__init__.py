@@ -1,0 +1,1 @@
+"""Compiled passes over the arrays of a problem, where NumPy would sort or search."""
