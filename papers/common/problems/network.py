@@ -210,9 +210,9 @@ def network(
         raise NetworkError(f"source {source} or sink {sink} lies outside 0 .. {nodes - 1}")
     if source == sink:
         raise NetworkError(f"source and sink are one node, {source}")
-    given = ArcList(tail, head, whole_numbers(capacity, "capacity"))
-    from papers.common.problems.passes.arcs import paired
+    from papers.common.problems.passes.arcs import paired  # loads Numba
 
+    given = ArcList(tail, head, whole_numbers(capacity, "capacity"))
     first, end, mate, both = paired(*_narrow(given), nodes)
     return Network(nodes, source, sink, first, end, mate, both, given if keep else None)
 
@@ -248,13 +248,13 @@ def flow_on_arcs(net: Network, residual: np.ndarray, arcs: ArcList) -> np.ndarra
     int64[k]
         Flow on each arc, from 0 to its capacity.
     """
-    from papers.common.problems.passes.arcs import spread
+    from papers.common.problems.passes.arcs import spread  # loads Numba
 
     return spread(net.first, net.head, net.capacity - residual, *_narrow(arcs))
 
 
 def _narrow(arcs: ArcList) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The arrays as the compiled passes take them."""
+    """Return the arrays as the compiled passes take them, copied where they are of another kind."""
     kinds = (np.int32, np.int32, np.int64)
     tail, head, capacity = (
         np.require(part, kind, ["C", "W"]) for part, kind in zip(arcs, kinds, strict=True)

@@ -1,7 +1,10 @@
 """What the page says of goals that are met and missed, beside the verdicts of the record."""
 
+import math
 import re
 from pathlib import Path
+
+import pandas as pd
 
 import papers
 from papers.reproduce.report import front
@@ -95,7 +98,13 @@ def test_the_first_table_s_verdicts_are_the_record_s():
     page = re.sub(r"<!--.*?-->", "", page[: page.index("## Where the numbers come from")])
     lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
     told = {re.sub(r"\[(.*?)\]\(.*?\)", r"\1", first): last for first, *_, last in lines[2:]}
-    assert len(told) == len(TABLE) + 2  # a goal of another test's, and one that has no verdict
+    assert len(told) == len(TABLE) + 2  # first calls, of another test, and what is certified
+    assert ": met" in next(last for first, last in told.items() if first.startswith("n = 100,000"))
+    file = HOME / "results/nvidia-h100-80gb-hbm3/measurements.csv.gz"
+    runs = pd.read_csv(file, low_memory=False).query("n == 100000 and solver == 'synthesis:dense'")
+    assert set(runs["label"]) == {"0.1n", "n", "10n"}
+    assert (runs["status"] == "ok").all()
+    assert set(runs["certificate"]) == {"lp-duals"}
     for begin, patterns in TABLE.items():
         (verdict,) = (last for first, last in told.items() if first.startswith(begin))
         mine = [item for item in goals if any(re.search(one, item.quantity) for one in patterns)]
@@ -103,3 +112,6 @@ def test_the_first_table_s_verdicts_are_the_record_s():
         met = all(item.verdict == "holds" for item in mine)
         assert met == (": met" in verdict), begin
         assert met != (": crossed" in verdict), begin
+        bounds = {round(bound, 6) for item in mine for bound in item.accept if math.isfinite(bound)}
+        named = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", verdict).split(":")[0]
+        assert set(map(float, re.findall(r"\d+(?:\.\d+)?", named))) <= bounds, begin

@@ -776,9 +776,9 @@ def test_the_page_says_what_others_programs_took_when_they_were_timed_again():
 def test_the_page_says_which_seed_widens_an_interval():
     runs = recorded("synthesis")
     runs = runs[(runs["metric"] == "time_ms") & (runs["scope"] == "run") & (runs["n"] == 64)]
-    there_and_back = runs[runs["solver"] == "synthesis:call_dense"]["value"]
-    assert len(there_and_back) == 45
-    assert f"no repetition of 45 took more than {there_and_back.max():.2f} ms." in PAGE
+    by_host = runs[runs["solver"] == "synthesis:call_dense"]["value"]
+    assert len(by_host) == 45
+    assert f"no repetition of 45 took more than {by_host.max():.2f} ms." in PAGE
     there = runs[(runs["storage"] == "device") & (runs["label"] == "n")]
     of = there.groupby(["solver", "seed"])["value"].agg(["min", "max", "median"])
     calls, alone = of.loc["synthesis:call_dense_device"], of.loc["synthesis:dense"]

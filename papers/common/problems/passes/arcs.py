@@ -1,8 +1,7 @@
 """Compiled passes over the arcs of a flow network: pairs of arcs, and the flow on each given one.
 
-Sorting pairs of nodes as keys, as NumPy would, takes longer than SciPy's whole maximum flow on most
-networks. Here two passes put the arcs into buckets, by their ends and then by their starts, so that
-each node's arcs come in the order of their ends.
+No keys are sorted: two passes put the arcs into buckets, by their ends and then by their starts, so
+that each node's arcs come in the order of their ends.
 """
 
 from __future__ import annotations
@@ -99,13 +98,7 @@ def spread(first, head, sent, tails, heads, capacity):
         x, y = tails[a], heads[a]
         if x == y:
             continue
-        low, high = first[x], first[x + 1]
-        while high - low > 1:
-            middle = (low + high) // 2
-            if head[middle] <= y:
-                low = middle
-            else:
-                high = middle
-        flow[a] = min(max(left[low], 0), capacity[a])
-        left[low] -= flow[a]
+        place = first[x] + np.searchsorted(head[first[x] : first[x + 1]], y)
+        flow[a] = min(max(left[place], 0), capacity[a])
+        left[place] -= flow[a]
     return flow

@@ -89,9 +89,7 @@ class Looked:
     @property
     def deep(self) -> int:
         """Phases whose searches go depth first."""
-        if FEW * self.missing <= self.possible:
-            return 0
-        return DEEP if self.indices.size < SMALL else ALWAYS
+        return deep_phases(self.missing, self.possible, self.indices.size)
 
     def enlarge(self, briefly: bool = False) -> bool:
         """Search from the free lines; return whether the matching is maximum.
@@ -149,6 +147,13 @@ class Looked:
         if few:
             return Graph.of_both(self.across, lines, there, back)
         return Graph.of_both(lines, self.across, back, there)
+
+
+def deep_phases(missing: int, possible: int, edges: int) -> int:
+    """Return how many phases of a graph's searches go depth first, by what the pass has left."""
+    if FEW * missing <= possible:
+        return 0
+    return DEEP if edges < SMALL else ALWAYS
 
 
 def at_once(

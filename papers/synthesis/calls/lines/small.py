@@ -15,11 +15,10 @@ import numpy as np
 
 from papers.synthesis.calls.lines.direct import (
     BROKEN,
-    DEEP,
-    FEW,
     LOOKS,
     SMALL,
     Looked,
+    deep_phases,
     enlarge,
     greedy,
 )
@@ -42,7 +41,7 @@ def matched(matrix: Any, perm_type: str) -> np.ndarray | Looked | None:
     int32[columns] or int32[rows]
         The call's answer.
     Looked
-        A matching that may not be maximum, from which the searches found no more in their time.
+        A matching that may not be maximum, where the searches have stopped.
     None
         For another format than CSR and CSC, for indices that are no contiguous int32, for `SMALL`
         edges or more, and for a broken graph, whose fault the usual way names.
@@ -63,7 +62,7 @@ def matched(matrix: Any, perm_type: str) -> np.ndarray | Looked | None:
     missing = min(possible, across) - pairs
     if missing:
         edges = int(indptr[-1])
-        deep = 0 if FEW * missing <= possible else DEEP
+        deep = deep_phases(missing, possible, edges)
         left, _ = enlarge(indptr, indices, match, across_match, LOOKS * edges, deep)
         if left:
             sides = match, across_match

@@ -119,9 +119,9 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def main(path_: str, repeats: str = "15") -> None:
+def main(out: str, repeats: str = "15") -> None:
     """Write the table."""
-    write(rows(int(repeats)), path_)
+    write(rows(int(repeats)), out)
 
 
 if __name__ == "__main__":

@@ -39,10 +39,10 @@ def test_the_page_says_what_a_call_takes_of_scipy_s_time(found):
     before, now = found
     assert (
         f"a flow takes {now['flow'].min():.2f} to {now['flow'].max():.2f} of SciPy's time, "
-        f"{mean_of(now['flow']):.2f} in the geometric mean of the 45 networks, where it took "
-        f"{before['flow'].min():.2f} to {before['flow'].max():.2f} and "
-        f"{mean_of(before['flow']):.2f}; and a cut {mean_of(now['cut']):.2f} of it, where it took "
-        f"{mean_of(before['cut']):.2f}." in PAGE
+        f"{mean_of(now['flow']):.2f} in the geometric mean of the 45 networks; before, it took "
+        f"{before['flow'].min():.2f} to {before['flow'].max():.2f}, and "
+        f"{mean_of(before['flow']):.2f} in the mean. A cut takes {mean_of(now['cut']):.2f} of it "
+        f"in the mean; before, {mean_of(before['cut']):.2f}." in PAGE
     )
 
 
@@ -80,7 +80,7 @@ def test_every_kind_has_a_flow(kind, n):
     net = networks.KINDS[kind](n)
     matrix = networks.matrix_of(net)
     assert abs(net.nodes - n) <= max(2, n // 20)
-    assert scipys(matrix, net.source, net.sink).flow_value > 0 or kind.startswith("random")
+    assert scipys(matrix, net.source, net.sink).flow_value > 0
 
 
 def test_the_table_is_made_by_the_program(tmp_path, monkeypatch):
