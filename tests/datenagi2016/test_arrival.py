@@ -15,7 +15,9 @@ from papers.datenagi2016.configuration import CONFIGURATIONS, TUNED
 def _everything_is_large(monkeypatch):
     device.select("cpu")
     monkeypatch.setattr(arrival, "LEAST_BYTES", 1)
+    monkeypatch.setattr(copying, "DIRECT_BYTES", 0)
     monkeypatch.setattr(copying, "CHUNK_BYTES", 400)
+    monkeypatch.setattr(copying, "_buffers", {})
 
 
 @pytest.mark.parametrize("variant", ["classical", "tree"])

@@ -1,9 +1,11 @@
-"""Large host arrays on their way to the device: in chunks, through pinned memory, by threads.
+"""Host arrays on their way to the device: small ones by one call, large ones by several threads.
 
-A copy from ordinary host memory goes through a small pinned buffer of the driver's, which one
-thread fills while the bus waits. Here several threads fill buffers of their own, each with its
-stream, so that the bus carries one chunk while others are filled. Buffers, threads and streams stay
-for the next array: pinning a buffer takes longer than its chunk.
+A copy from ordinary host memory goes through small pinned buffers of the driver's, which one thread
+fills while the bus waits. A large array is worth more threads, which fill buffers of their own,
+each with its stream, so that the bus carries one chunk while others are filled. The caller's thread
+is one of them, and each takes the next chunk when it is done with its last: nobody waits for a
+thread that has not begun. Buffers, threads and streams stay for the next array: pinning a buffer
+takes longer than its chunk.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
@@ -18,31 +21,31 @@ import numpy as np
 
 from papers.common.gpu import device
 
-CHUNK_BYTES = 8 << 20
+DIRECT_BYTES = 8 << 20
+"""Bytes of an array up to which the driver's own copy takes less time than several threads."""
+
+CHUNK_BYTES = 4 << 20
 """Bytes of a chunk at most: far more than a transfer's fixed cost takes at the bus's speed."""
 
-LEAST_CHUNK_BYTES = 1 << 20
-"""Bytes of a chunk at least, unless there are fewer in all."""
-
 THREADS = 4
-"""Threads that fill chunks, each with one buffer."""
+"""Threads that fill chunks, each with one buffer: the caller's, and others that help it."""
 
 TURNS = 2
-"""Chunks of a thread at least, and as many for each, as long as they are not too small."""
+"""Chunks a thread at least, so that one that wakes late leaves its chunks to the others."""
 
 _buffers: dict[int, np.ndarray] = {}
 _turn = threading.Lock()
 
 
 def _buffer(number: int) -> np.ndarray:
-    """Return one thread's pinned chunk, made at its first use."""
+    """Return one pinned buffer, made at its first use."""
     if number not in _buffers or _buffers[number].size < CHUNK_BYTES:
         _buffers[number] = device.staging(CHUNK_BYTES, np.uint8)
     return _buffers[number]
 
 
 def to_device_by_chunks(array: np.ndarray) -> Any:
-    """Copy a host array to the device; the result never aliases `array`.
+    """Copy a host array to the device, in chunks if it is a large one, never aliasing it.
 
     Parameters
     ----------
@@ -69,7 +72,8 @@ def to_device_by_chunks(array: np.ndarray) -> Any:
 def overwrite_by_chunks(flat: Any, source: np.ndarray) -> None:
     """Copy a host array over a device array of its size and type, both of one dimension.
 
-    All of it has arrived on return. Two threads that call this take turns: the buffers are shared.
+    All of it has arrived on return, in chunks if it is a large one. Two threads that call this take
+    turns: the buffers are shared.
 
     Raises
     ------
@@ -89,46 +93,58 @@ def overwrite_by_chunks(flat: Any, source: np.ndarray) -> None:
 
 
 def _overwrite(flat: Any, source: np.ndarray) -> None:
+    gpu = device.number(), device.describe().is_gpu  # a new thread gets its GPU by asking
+    if source.nbytes <= DIRECT_BYTES:
+        device.send(source, flat)
+        return
     turns = max(TURNS, -(-source.nbytes // (THREADS * CHUNK_BYTES)))
-    least, most = (max(1, size // source.itemsize) for size in (LEAST_CHUNK_BYTES, CHUNK_BYTES))
-    step = min(most, max(least, -(-source.size // (THREADS * turns))))
-    starts = range(0, source.size, step)
-    workers = min(THREADS, len(starts))
-    if not workers:
-        return
+    step = min(max(1, CHUNK_BYTES // source.itemsize), -(-source.size // (THREADS * turns)))
+    starts = deque(range(0, source.size, step))
+    carriers = min(THREADS, len(starts))
     # Pinned memory and streams are made here; only the copies are the threads'.
-    if workers == 1:
-        room = _buffer(0)[: source.nbytes].view(source.dtype)
-        np.copyto(room, source)
-        device.overwrite(flat, room)  # a transfer on the default stream is awaited
-        return
-    buffers = [_buffer(k)[: step * source.itemsize].view(source.dtype) for k in range(workers)]
-    gpu = device.number(), device.describe().is_gpu
+    rooms = [_buffer(k)[: step * source.itemsize].view(source.dtype) for k in range(carriers)]
     streams = _streams(*gpu)
 
-    def carry(worker: int) -> None:
+    def carry(carrier: int) -> None:
+        stream = streams[carrier]
+        try:
+            while (start := _next(starts)) is not None:
+                part = source[start : start + step]
+                room = rooms[carrier][: part.size]
+                stream.synchronize()  # the chunk before has left the buffer
+                np.copyto(room, part)
+                device.send(room, flat, start * source.itemsize, stream)
+        except BaseException:
+            starts.clear()  # nobody begins another one
+            raise
+        finally:
+            stream.synchronize()
+
+    def help_to_carry(carrier: int) -> None:
         if getattr(_here, "gpu", None) != gpu:
             device.attach(gpu[0])
             _here.gpu = gpu
-        buffer, stream = buffers[worker], streams[worker]
-        for start in starts[worker::workers]:
-            part = source[start : start + step]
-            room = buffer[: part.size]
-            stream.synchronize()  # the chunk before has left the buffer
-            np.copyto(room, part)
-            there = device.part(flat, start * source.itemsize, part.size, source.dtype)
-            device.overwrite(there, room, stream)
-        stream.synchronize()
+        carry(carrier)
 
-    carried: list[Any] = []
+    helpers: list[Any] = []
     try:
-        for worker in range(workers):
-            carried.append(_crew().submit(carry, worker))
-        wait(carried)
+        for carrier in range(1, carriers):
+            helpers.append(_crew().submit(help_to_carry, carrier))
+        carry(0)
     finally:
-        wait(carried)  # also after an interruption: then the source is the caller's again
-    for done in carried:
-        done.result()
+        starts.clear()  # after an interruption before `carry`
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)  # also after an interruption: then the source is the caller's again
+    for helper in begun:
+        helper.result()
+
+
+def _next(starts: deque[int]) -> int | None:
+    """Take the next chunk; each is taken by one thread."""
+    try:
+        return starts.popleft()
+    except IndexError:
+        return None
 
 
 _here = threading.local()
@@ -138,7 +154,7 @@ _here = threading.local()
 @functools.cache
 def _crew() -> ThreadPoolExecutor:
     """The threads."""
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="papers-copying")
+    return ThreadPoolExecutor(THREADS - 1, thread_name_prefix="papers-copying")
 
 
 def _after_fork() -> None:

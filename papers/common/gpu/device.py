@@ -316,15 +316,42 @@ def to_device(array: np.ndarray) -> Any:
     return array.copy()
 
 
-def overwrite(target: Any, array: np.ndarray, stream: Any = None) -> None:
-    """Copy a host array over a device array of its shape and type.
-
-    With a `stream` the copy may go on when this returns; `array` is then pinned (`staging`).
-    """
+def overwrite(target: Any, array: np.ndarray) -> None:
+    """Copy a host array over a device array of its shape and type."""
     if describe().is_gpu:
-        target.copy_to_device(array, stream=0 if stream is None else stream)
+        target.copy_to_device(array)
     else:
         target[:] = array
+
+
+def send(host: np.ndarray, target: Any, start: int = 0, stream: Any = None) -> None:
+    """Copy a host array over the bytes of a device array from `start` on, by one call.
+
+    Other threads run meanwhile: the driver's call does not hold Python's lock.
+
+    Parameters
+    ----------
+    host : ndarray
+        Without gaps.
+    target : device array
+        In C's or in Fortran's order.
+    start : int
+        Bytes before the first that is overwritten.
+    stream : object, optional
+        Of `stream`: the copy may go on when this returns, from memory of `staging`, and whoever
+        waits for the stream has waited for it. Without one `host` may change on return.
+    """
+    if not host.size:
+        return
+    if not describe().is_gpu:
+        part(target, start, host.size, host.dtype)[:] = host.reshape(-1)
+        return
+    from cuda.bindings import driver
+
+    way = address(target) + start, host.ctypes.data, host.nbytes
+    sent = driver.cuMemcpyHtoD(*way) if stream is None else driver.cuMemcpyHtoDAsync(
+        *way, int(stream.handle))  # fmt: skip
+    _check(sent, "sending an array")
 
 
 def stream() -> Any:

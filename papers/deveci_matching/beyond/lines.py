@@ -15,7 +15,7 @@ from numba import njit
 from scipy.sparse import issparse
 
 from papers.common.gpu import device
-from papers.common.gpu.copying import CHUNK_BYTES, overwrite_by_chunks
+from papers.common.gpu.copying import overwrite_by_chunks
 from papers.common.problems.graph import EDGE_LIMIT, GraphError, bipartite
 
 BLOCKS_EACH = 2
@@ -127,8 +127,8 @@ class Lines:
         """
         rows, columns = (arrays["rxadj"], arrays["radj"]), (arrays["cxadj"], arrays["cadj"])
         there, turned = (rows, columns) if self.by == "rows" else (columns, rows)
-        copy_over(there[0], self.indptr)
-        copy_over(there[1], self.indices)
+        overwrite_by_chunks(there[0], self.indptr)
+        overwrite_by_chunks(there[1], self.indices)
         if _is_broken(self, there, turned, (arrays["filled"], arrays["tally"])):
             self.checked()
             raise GraphError("the device found a fault in a graph's lines")  # a core finds it first
@@ -155,14 +155,6 @@ def _narrowed(part):
         found[k] = np.int32(part[k])
         strange |= np.int64(found[k]) ^ part[k]
     return found, strange == 0
-
-
-def copy_over(target: Any, array: np.ndarray) -> None:
-    """Copy an array over a device array; a large one goes in chunks, by several threads."""
-    if array.nbytes > CHUNK_BYTES:
-        overwrite_by_chunks(target, array)
-    else:
-        device.overwrite(target, array)
 
 
 def _is_broken(

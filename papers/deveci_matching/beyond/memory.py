@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from papers.common.gpu import device
+from papers.common.gpu.copying import overwrite_by_chunks
 from papers.common.problems.graph import Graph
 from papers.deveci_matching.beyond.kernels import control
-from papers.deveci_matching.beyond.lines import Lines, copy_over
+from papers.deveci_matching.beyond.lines import Lines
 
 ALIGNMENT = 256
 """Bytes at whose multiples arrays begin, as those of single allocations do."""
@@ -75,7 +76,7 @@ def allocate(graph: Graph | Lines, rmatch: np.ndarray, cmatch: np.ndarray) -> di
         rxadj, radj = graph.by_rows
         both = {"cxadj": graph.cxadj, "cadj": graph.cadj, "rxadj": rxadj, "radj": radj}
         for name, array in both.items():
-            copy_over(arrays[name], array)
-    copy_over(arrays["rstart"], rmatch)
-    copy_over(arrays["cstart"], cmatch)
+            overwrite_by_chunks(arrays[name], array)
+    overwrite_by_chunks(arrays["rstart"], rmatch)
+    overwrite_by_chunks(arrays["cstart"], cmatch)
     return arrays

@@ -9,7 +9,7 @@ import numpy as np
 from numba import cuda
 
 from papers.common.gpu import device
-from papers.common.gpu.copying import CHUNK_BYTES, overwrite_by_chunks
+from papers.common.gpu.copying import DIRECT_BYTES, overwrite_by_chunks
 from papers.common.gpu.launch import (
     ClusterError,
     Launch,
@@ -150,7 +150,7 @@ class Workspace(pool.Pooled):
             if name == LAST_OF_ANSWER:
                 self.answer_bytes = end
         cost_bytes = costs.size * costs.dtype.itemsize
-        self.staged = self.owns and cost_bytes <= CHUNK_BYTES
+        self.staged = self.owns and cost_bytes <= DIRECT_BYTES
         if self.staged:
             self.places["cost"] = (end, costs.size, costs.dtype)
         whole = end + cost_bytes if self.staged else end

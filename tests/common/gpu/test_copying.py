@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import warnings
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from papers.common.gpu import copying, device
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch):
     device.select("cpu")
+    monkeypatch.setattr(copying, "DIRECT_BYTES", 0)
     monkeypatch.setattr(copying, "CHUNK_BYTES", 40)
     monkeypatch.setattr(copying, "_buffers", {})
     copying._streams.cache_clear()
@@ -33,6 +35,20 @@ def test_every_entry_arrives(shape, dtype):
     assert not np.shares_memory(there, array)
 
 
+def test_a_small_array_goes_by_one_call_without_threads_or_buffers(monkeypatch):
+    sent, real = [], device.send
+    monkeypatch.setattr(copying, "DIRECT_BYTES", 80)
+    monkeypatch.setattr(copying, "_crew", None)
+    monkeypatch.setattr(device, "send", lambda *given: sent.append(given) or real(*given))
+    array = np.arange(20, dtype=np.int32)
+    array.flags.writeable = False
+    assert np.array_equal(copying.to_device_by_chunks(array), array)
+    assert [given[0] is not None and given[0].size for given in sent] == [20]
+    assert not copying._buffers
+    with pytest.raises(TypeError):  # 84 bytes ask for threads
+        copying.to_device_by_chunks(np.arange(21, dtype=np.int32))
+
+
 def test_a_buffer_is_not_filled_before_its_chunk_has_left(monkeypatch):
     """Planted: without the wait a chunk would be overwritten on its way."""
 
@@ -45,26 +61,23 @@ def test_a_buffer_is_not_filled_before_its_chunk_has_left(monkeypatch):
                 go()
             self.waiting.clear()
 
-    def later(target, array, stream=None):
-        stream.waiting.append(lambda: target.__setitem__(slice(None), array))
-
+    real = device.send
     monkeypatch.setattr(device, "stream", Late)
-    monkeypatch.setattr(device, "overwrite", later)
+    monkeypatch.setattr(
+        device, "send", lambda *given: given[3].waiting.append(lambda: real(*given))
+    )
     array = np.arange(997, dtype=np.int32)
     assert np.array_equal(copying.to_device_by_chunks(array), array)
 
 
-def test_all_threads_have_chunks_of_an_array_that_is_large_enough(monkeypatch):
-    """Two each at least, as long as no chunk is too small: 36 MB were five chunks before."""
-    sizes = []
-    real = device.overwrite
+def test_chunks_are_enough_for_all_threads(monkeypatch):
+    """Two each at least, as long as none is too large."""
+    sizes, real = [], device.send
     monkeypatch.setattr(copying, "CHUNK_BYTES", 4000)
-    monkeypatch.setattr(copying, "LEAST_CHUNK_BYTES", 80)
     monkeypatch.setattr(
-        device, "overwrite", lambda there, room, stream=None: sizes.append(room.nbytes)
-        or real(there, room, stream),
-    )  # fmt: skip
-    for size, chunks in ((10, 1), (21, 2), (160, 8), (9000, 12), (16_004, 20), (24_004, 28)):
+        device, "send", lambda room, *given: sizes.append(room.nbytes) or real(room, *given)
+    )
+    for size, chunks in ((1, 1), (5, 5), (10, 5), (160, 8), (9000, 12), (16_004, 20), (24_004, 28)):
         sizes.clear()
         array = np.arange(size, dtype=np.int32)
         assert np.array_equal(copying.to_device_by_chunks(array), array)
@@ -72,57 +85,136 @@ def test_all_threads_have_chunks_of_an_array_that_is_large_enough(monkeypatch):
         assert sum(sizes) == array.nbytes
 
 
+class Asleep:
+    """A crew whose threads do not begin before they are woken."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def submit(self, job, *given):
+        helper = Future()
+        self.jobs.append((helper, lambda: job(*given)))
+        return helper
+
+    def wake(self, number):
+        helper, job = self.jobs[number]
+        if helper.set_running_or_notify_cancel():
+            try:
+                helper.set_result(job())
+            except BaseException as fault:
+                helper.set_exception(fault)
+            return True
+        return False
+
+
+def test_nobody_waits_for_threads_that_have_not_begun(monkeypatch):
+    """Planted: whoever waits for all of them never ends here."""
+    crew = Asleep()
+    monkeypatch.setattr(copying, "_crew", lambda: crew)
+    array = np.arange(100, dtype=np.int32)
+    assert np.array_equal(copying.to_device_by_chunks(array), array)
+    assert len(crew.jobs) == copying.THREADS - 1
+    assert [crew.wake(k) for k in range(len(crew.jobs))] == [False] * len(crew.jobs)
+
+
+def test_threads_that_begin_late_take_chunks_that_nobody_has_taken(monkeypatch):
+    """And each chunk is sent once."""
+    crew, sent, real = Asleep(), [], device.send
+
+    def send(room, target, start, stream):
+        sent.append((start, stream))
+        real(room, target, start, stream)
+        if len(sent) == 3:
+            crew.wake(1)
+
+    monkeypatch.setattr(copying, "_crew", lambda: crew)
+    monkeypatch.setattr(device, "send", send)
+    array = np.arange(100, dtype=np.int32)
+    assert np.array_equal(copying.to_device_by_chunks(array), array)
+    assert [start for start, _ in sent] == list(range(0, 400, 36))
+    streams = [stream for _, stream in sent]
+    assert len(set(map(id, streams[:3]))) == 1
+    assert all(stream is not streams[0] for stream in streams[3:])
+
+
 def test_a_fault_is_raised_when_all_threads_are_done(monkeypatch):
     """Planted: whoever raises at once leaves threads behind that read the caller's array."""
-    done = []
+    begun, done = threading.Barrier(copying.THREADS, timeout=30), []
 
-    def slow(there, room, stream=None):
+    def slow(room, target, start, stream):
+        begun.wait()
         if room[0] == 0:
             raise OSError("the bus is gone")
         time.sleep(0.05)
-        done.append(room[0])
+        done.append(int(room[0]))
 
-    monkeypatch.setattr(device, "overwrite", slow)
+    monkeypatch.setattr(device, "send", slow)
     with pytest.raises(OSError, match="the bus is gone"):
-        copying.to_device_by_chunks(np.arange(40, dtype=np.int32))
-    assert sorted(done) == [10, 20, 30]
+        copying.to_device_by_chunks(np.arange(200, dtype=np.int32))
+    assert sorted(done) == [10, 20, 30]  # and none of the others was begun
+
+
+def test_a_helper_s_fault_is_the_caller_s_too(monkeypatch):
+    """Planted: whoever looks only at its own work returns half a copy."""
+    caller, failed = threading.get_ident(), threading.Event()
+
+    def fail(room, target, start, stream):
+        if threading.get_ident() != caller:
+            failed.set()
+            raise OSError("the bus is gone")
+        failed.wait(30)
+
+    monkeypatch.setattr(device, "send", fail)
+    with pytest.raises(OSError, match="the bus is gone"):
+        copying.to_device_by_chunks(np.arange(200, dtype=np.int32))
 
 
 def test_what_fails_in_a_thread_is_raised(monkeypatch):
     def fail(*given):
         raise OSError("the bus is gone")
 
-    monkeypatch.setattr(device, "overwrite", fail)
+    monkeypatch.setattr(device, "send", fail)
     with pytest.raises(OSError, match="the bus is gone"):
         copying.to_device_by_chunks(np.zeros(100, np.int32))
     with pytest.raises(ValueError, match="C-contiguous"):
         copying.to_device_by_chunks(np.zeros((9, 9), np.int32)[:, ::2])
 
 
-def test_every_thread_works_on_the_caller_s_gpu(monkeypatch):
+def test_every_helper_works_on_the_caller_s_gpu(monkeypatch):
     """Once, as long as it stays that GPU: the driver keeps a stack of them for each thread."""
-    attached = []
+    attached, real = [], device.send
     monkeypatch.setattr(device, "attach", lambda gpu: attached.append((threading.get_ident(), gpu)))
     for gpu in (3, 3, 4, 3):
+        begun = threading.Barrier(copying.THREADS, timeout=30)
+        first = set()
+
+        def send(*given, begun=begun, first=first):
+            if threading.get_ident() not in first:
+                first.add(threading.get_ident())
+                begun.wait()  # all threads take part
+            real(*given)
+
+        monkeypatch.setattr(device, "send", send)
         monkeypatch.setattr(device, "number", lambda gpu=gpu: gpu)
         before = len(attached)
         copying.to_device_by_chunks(np.zeros(100, np.int32))
         new = attached[before:]
         assert {number for _, number in new} <= {gpu}
-        assert len(new) == len(set(new)) <= copying.THREADS
+        assert len(new) == len(set(new)) <= copying.THREADS - 1
+        assert threading.get_ident() not in {thread for thread, _ in new}
     assert {number for _, number in attached} == {3, 4}
 
 
 def test_an_interruption_waits_for_the_threads_and_the_next_copy_is_whole(monkeypatch):
     """Planted: threads that go on after it fill the buffers of the next copy."""
-    real, slow = device.overwrite, threading.Event()
+    real, slow = device.send, threading.Event()
 
-    def later(there, room, stream=None):
+    def later(*given):
         if not slow.is_set():
             time.sleep(0.02)
-        real(there, room, stream)
+        real(*given)
 
-    monkeypatch.setattr(device, "overwrite", later)
+    monkeypatch.setattr(device, "send", later)
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.03)
     with pytest.raises(KeyboardInterrupt):

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csr_array
 from papers.common.executor.errors import ExecutorError
 from papers.common.executor.scheduler import Executor
 from papers.common.executor.weak_memory import WeakMemory
-from papers.common.gpu import device
+from papers.common.gpu import copying, device
 from papers.common.gpu.device import Device
 from papers.common.gpu.launch import Launch, bind
 from papers.common.gpu.signatures import argument_types
@@ -19,7 +19,6 @@ from papers.common.model import GivenUpError
 from papers.common.problems import matching_proof
 from papers.common.problems.graph import GraphError, bipartite
 from papers.deveci_matching import beyond
-from papers.deveci_matching.beyond import lines as lines_module
 from papers.deveci_matching.beyond import memory, solver
 from papers.deveci_matching.beyond.kernels import grafting, turning
 from papers.deveci_matching.beyond.lines import Lines
@@ -323,6 +322,8 @@ def test_the_arrays_of_a_run_share_one_allocation_and_no_byte(by):
 
 @pytest.mark.parametrize("large", [False, True])
 def test_arrays_go_to_the_device_whole_or_in_chunks(large, monkeypatch):
-    monkeypatch.setattr(lines_module, "CHUNK_BYTES", 0 if large else 1 << 20)
+    monkeypatch.setattr(copying, "DIRECT_BYTES", 0 if large else 1 << 20)
+    monkeypatch.setattr(copying, "CHUNK_BYTES", 40)
+    monkeypatch.setattr(copying, "_buffers", {})
     graph = random_graph(6)
     check(graph, beyond.solve(Lines.of(graph.matrix().tocsr()), "device"))

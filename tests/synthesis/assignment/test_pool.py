@@ -259,7 +259,8 @@ def test_threads_never_hold_one_thing_together():
 
 
 def test_costs_too_large_for_staging_go_in_chunks(monkeypatch):
-    monkeypatch.setattr(launches, "CHUNK_BYTES", 100)
+    monkeypatch.setattr(launches, "DIRECT_BYTES", 100)
+    monkeypatch.setattr(copying, "DIRECT_BYTES", 100)
     monkeypatch.setattr(copying, "CHUNK_BYTES", 40)
     monkeypatch.setattr(copying, "_buffers", {})
     for cost in matrices("uniform", (7, 9)):
