@@ -1,1 +1,1 @@
-"""Measures the way of costs from host memory to the device: by one call, by threads, as they are."""
+"""Measures the way of costs from host memory to the device: one call, threads, as they are."""
