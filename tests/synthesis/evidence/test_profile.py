@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import papers
+from papers.common.gpu import copying
 from papers.reproduce.report import front
 from papers.synthesis.assignment import sending
 from papers.synthesis.assignment.settings import Settings
@@ -544,12 +545,9 @@ def test_the_page_says_that_uniform_costs_are_ahead_of_lapx_everywhere():
     assert (times[("synthesis:dense", "end_to_end")] < lapx).all()
     assert "from host to host the solver is ahead of lapx in every cell;" in PAGE
     less = times[("synthesis:one_core", "run")] < times[("synthesis:dense", "end_to_end")]
-    said = "at n = 256 one core takes less than the dense solver from host to host in all ranges ("
+    said = "at n = 256 one core takes less than the dense solver from host to host in all ranges,"
     assert said in PAGE
-    least = {(label, 256) for label in ("0.1n", "n", "10n")}
-    assert set(less[less].index) == least | {("n", 1024)}
-    seeds = by_seed.loc["n", 1024, :, "synthesis:dense", "end_to_end"].sort_values()
-    assert 1.8 < seeds.iloc[1] / seeds.iloc[0] < seeds.iloc[2] / seeds.iloc[0] < 2
+    assert set(less[less].index) == {(label, 256) for label in ("0.1n", "n", "10n")}
 
 
 def test_the_pages_say_where_opt4_is_ahead():
@@ -560,8 +558,11 @@ def test_the_pages_say_where_opt4_is_ahead():
     by_seed = runs.groupby(["family", "label", "n", "seed", "solver"])["value"].median()
     times = by_seed.groupby(["family", "label", "n", "solver"]).median().unstack().dropna()
     ahead = times[times["kawtikwar_opts:opt4"] < times["synthesis:dense"]].index
-    assert set(ahead) == {("structured", "hidden", 1000), ("structured", "hidden", 2000)}
-    assert "of the new solver's time, ahead of it nowhere" in PAGE
+    hidden = {("structured", "hidden", 1000), ("structured", "hidden", 2000)}
+    assert set(ahead) == {*hidden, ("uniform", "0.1n", 256)}
+    little = times.loc["uniform", "0.1n", 256]
+    assert little["kawtikwar_opts:opt4"] > 0.95 * little["synthesis:dense"]
+    assert "of the new solver's time, ahead of it at n = 256 in range 0.1n alone, by" in PAGE
     readme = " ".join((HOME / "README.md").read_text().split())
     assert (
         "the paper's is slower, but on matrices with a hidden optimum (`hidden` in the tables), "
@@ -710,7 +711,7 @@ def test_the_page_says_who_solves_small_problems_of_a_batch():
 
 
 def test_the_page_says_what_hylac_took_on_the_machines_of_the_records():
-    """The newest record's times are the table's; the mean over any older ones meets 10, too."""
+    """The table's are of one record; the mean over the times beside any other meets 10, too."""
     found = rows.read("hylac_records")
     found = found.pivot(
         index=["n", "costs", "seed"], columns="code", values=["hylac_ms", "dense_ms"]
@@ -719,20 +720,27 @@ def test_the_page_says_what_hylac_took_on_the_machines_of_the_records():
     assert len(found) == 45
     by_cell = [(of["acc8d2e"] / of["dea41bc"]).groupby(level=[0, 1]).median()
                for of in (theirs, ours)]  # fmt: skip
-    said = "the record before (dea41bc), on another machine with the same card. On this record's "
-    said += "it took {:.2f} times as long, while the dense solver took {:.2f} of its time ("
+    said = "the record of dea41bc, on another machine with the same card. Beside the record before "
+    said += (
+        "(acc8d2e) it took {:.2f} times as long, while the dense solver took {:.2f} of its time ("
+    )
     assert said.format(*map(mean_of, by_cell)) in PAGE
-    table, here, *then = (
-        mean_of((theirs[code] / ours["acc8d2e"]).groupby(level=[0, 1]).median())
+    runs = recorded("synthesis")
+    runs = runs[(runs["metric"] == "time_ms") & (runs["scope"] == "run")]
+    runs = runs[(runs["solver"] == "synthesis:dense") & (runs["family"] == "uniform")]
+    runs = runs[runs["options"].isna() & (runs["storage"] == "host")]
+    now = runs.groupby(["n", "label", "seed"])["value"].median().reindex(found.index)
+    table, there, *then = (
+        mean_of((theirs[code] / now).groupby(level=[0, 1]).median())
         for code in ("dea41bc", "acc8d2e", "0cc1940", "6c6761a", "ddd9d7c")
     )
     listed = front._comparisons("synthesis")
     (goal,) = [item for _, item in listed if "geometric mean of 15 cells" in item.quantity]
     assert np.isclose(goal.measured, table, rtol=1e-3)
-    assert min(here, *then) > 10
+    assert min(there, *then) > 10
     first, second, third = (f"{mean:.1f}" for mean in then)
     assert (
-        f"With its times of this machine the mean over the 15 cells is {here:.1f}, and with those "
+        f"With its times of that machine the mean over the 15 cells is {there:.1f}, and with those "
         f"of the three records before dea41bc (0cc1940, 6c6761a, ddd9d7c) {first}, {second} and "
         f"{third}." in PAGE
     )
@@ -783,11 +791,14 @@ def test_the_page_says_which_seed_widens_an_interval():
     of = there.groupby(["solver", "seed"])["value"].agg(["min", "max", "median"])
     calls, alone = of.loc["synthesis:call_dense_device"], of.loc["synthesis:dense"]
     added = 1000 * (calls["median"] - alone["median"])
-    assert added.idxmax() == 3
-    assert 95 < added.max() < 105
-    said = "On the device the third seed of range n lies at the goal, and by it the interval "
-    said += "crosses: its calls took {:.2f} to {:.2f} ms, its runs {:.2f} to {:.2f}."
-    assert said.format(*calls.loc[3, ["min", "max"]], *alone.loc[3, ["min", "max"]]) in PAGE
+    assert set(added[added > 100].index) == {2, 3}
+    said = "On the device the second and the third seed of range n lie beyond the goal, {:.0f} and "
+    said += "{:.0f} us, and by them the interval crosses;"
+    assert said.format(added[2], added[3]) in PAGE
+    there = runs[(runs["storage"] == "device") & (runs["label"] != "n")]
+    middles = there.groupby(["label", "seed", "solver"])["value"].median().unstack()
+    more = middles["synthesis:call_dense_device"] - middles["synthesis:dense"]
+    assert (1000 * more < 100).all()
 
 
 def test_the_page_says_what_small_graphs_take():
@@ -800,14 +811,44 @@ def test_the_page_says_what_small_graphs_take():
     before, now = map(mean_of, (over["acc8d2e"], over["2c4f295"]))
     hamrle1, worst = over.loc[("Hamrle1", "original"), "2c4f295"], over["2c4f295"].max()
     assert (
-        f"these 34 graphs take {now:.2f} of SciPy's time in the geometric mean instead of "
-        f"{before:.2f}, {hamrle1:.2f} on `Hamrle1` in its own order, and {worst:.2f} at most"
-        in PAGE
+        f"on another machine with that card, had {now:.2f}, {hamrle1:.2f} and {worst:.2f}" in PAGE
     )
+    runs = recorded("synthesis")
+    runs = runs[(runs["metric"] == "time_ms") & runs["label"].isin(found["graph"])]
+    middles = runs.groupby(["label", "permuted", "solver"])["value"].median().unstack()
+    here = middles["synthesis:call_matching"] / middles["deveci_matching:scipy"]
+    assert len(here) == 34
+    assert here.idxmax() == ("rajat19", False)
+    assert (
+        f"these 34 graphs take {mean_of(here):.2f} of SciPy's time in the geometric mean instead "
+        f"of {before:.2f}, `Hamrle1` {here['Hamrle1', False]:.2f} and "
+        f"{here['Hamrle1', True]:.2f}. The worst is `rajat19` in its own order, of 1157 rows: "
+        f"{here.max():.2f} by the medians. The goal is crossed by the first run" in PAGE
+    )
+    once = runs[(runs["label"] == "Hamrle1") & (runs["solver"] == "synthesis:call_matching")]
+    once = 1000 * once[once["permuted"] == False].sort_values("repeat")["value"]  # noqa: E712
+    first, others = once.iloc[0], once.iloc[1:]
+    took = f"which took {first:.0f} us, the other four {others.min():.0f} to {others.max():.0f}."
+    assert took in PAGE
+    assert here.drop(index=("Hamrle1", False)).max() < 2
     share = {
         which: mean_of(ms[which]["2c4f295"] / ms[which]["acc8d2e"])
         for which in ("call_ms", "scipy_ms")
     }
-    assert f"SciPy itself took {share['scipy_ms']:.2f} of its time on the record's machine" in PAGE
     assert f"take {share['call_ms']:.2f} of the call's time before, on two machines" in CHANGELOG
     assert over["acc8d2e"].idxmax() == ("Hamrle1", "original")
+
+
+def test_the_pages_say_what_the_way_to_the_device_takes():
+    found = called.copied().set_index(["carried", "MiB"])
+    copies, whole = found.loc["a copy"], found.loc[("n = 1024", 4.0)]
+    small = copies.loc[:8.0]
+    assert copying.DIRECT_BYTES == 8 << 20
+    assert (small["cold_one call"] < small["cold_threads"]).all()
+    large = copies.loc[12.0:]
+    assert (large["cold_threads"] < large["cold_one call"]).all()
+    assert (copies["cold_now"] < copies["cold_before"]).all()
+    said = f"it takes {whole['cold_now'] / 1000:.1f} cold and {whole['warm_now'] / 1000:.1f} warm."
+    assert said in PAGE
+    cold, warm = (whole[f"{way}_now"] / whole[f"{way}_before"] for way in ("cold", "warm"))
+    assert f"takes {cold:.2f} of its time cold, {warm:.2f} warm" in CHANGELOG

@@ -39,6 +39,14 @@ PARTS = {
 }
 """The parts of a call in `device_call.csv`, and their words on the page."""
 
+WAYS = [
+    ("warm, before", "warm_before", ".0f"),
+    ("now", "warm_now", ".0f"),
+    ("cold, before", "cold_before", ".0f"),
+    ("now", "cold_now", ".0f"),
+]
+"""Columns of tables with times of two codes."""
+
 
 def sending() -> Rows:
     """Return the times of calls whose costs the host looks at, and of those that go as they are."""
@@ -53,6 +61,50 @@ def sending() -> Rows:
             ("as it is", "sent_ms int64", ".3g"),
             ("float64, by the host", "host_ms float64", ".3g"),
             ("as it is", "sent_ms float64", ".3g"),
+        ],
+    )
+
+
+def copied() -> pd.DataFrame:
+    """Return microseconds of what was carried to the device, a row each.
+
+    The columns are ``warm_before``, ``cold_before``, and the same ``_now``, ``_one call`` and
+    ``_threads``; medians over the turns, NaN where nothing was measured.
+    """
+    found = read("carrying/copies")
+    names = dict(zip(dict.fromkeys(found["code"]), ("before", "now"), strict=True))
+    found["name"] = found["code"].map(names).where(found["way"] == "as decided", found["way"])
+    times = found.groupby(["carried", "MiB", "name"], sort=False)[["warm_us", "cold_us"]]
+    of = times.median().unstack("name")
+    of.columns = pd.Index([f"{way.removesuffix('_us')}_{name}" for way, name in of.columns])
+    return of.reset_index().dropna(subset=["cold_before", "cold_now"])
+
+
+def copies() -> Rows:
+    """Return times of arrays on their way to the device, by threads, by one call, as decided."""
+    return rows(
+        copied(),
+        [
+            ("what", "carried", ""),
+            ("MiB", "MiB", ".3g"),
+            *WAYS,
+            ("one call, cold", "cold_one call", ".0f"),
+            ("threads, cold", "cold_threads", ".0f"),
+        ],
+    )
+
+
+def looked_at() -> Rows:
+    """Return the times of calls by who looks at the costs, with the copies of now."""
+    found = beside(read("carrying/looked_at"), ["n"], "dtype", ["host_ms", "sent_ms"])
+    return rows(
+        found,
+        [
+            ("n", "n", ""),
+            ("int32, by the host, ms", "host_ms int32", ".3g"),
+            ("as it is", "sent_ms int32", ".3g"),
+            ("int64, by the host", "host_ms int64", ".3g"),
+            ("as it is", "sent_ms int64", ".3g"),
         ],
     )
 
@@ -274,14 +326,6 @@ def by_codes(name: str, key: list[str]) -> pd.DataFrame:
     of = times[["warm_us", "cold_us"]].median().unstack("code")
     of.columns = pd.Index([f"{way.removesuffix('_us')}_{code}" for way, code in of.columns])
     return of.reset_index()
-
-
-WAYS = [
-    ("warm, before", "warm_before", ".0f"),
-    ("now", "warm_now", ".0f"),
-    ("cold, before", "cold_before", ".0f"),
-    ("now", "cold_now", ".0f"),
-]
 
 
 def host_paths() -> Rows:
