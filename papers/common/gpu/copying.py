@@ -10,11 +10,12 @@ takes longer than its chunk.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ THREADS = 4
 
 TURNS = 2
 """Chunks a thread at least, so that one that wakes late leaves its chunks to the others."""
+
+TRIES = 10
+"""Interruptions of a wait for threads after which it is given up, and errors of a broken GPU."""
 
 _buffers: dict[int, np.ndarray] = {}
 _turn = threading.Lock()
@@ -55,15 +59,14 @@ def to_device_by_chunks(array: np.ndarray) -> Any:
     Returns
     -------
     device array
-        Of its shape and type. All of it has arrived.
+        Of its shape and type. What is enqueued on the default stream from now on finds all of it.
 
     Raises
     ------
     ValueError
         If `array` is not C-contiguous.
     """
-    if not array.flags.c_contiguous:
-        raise ValueError("only C-contiguous arrays are copied in chunks")
+    _check_order(array)
     target = device.empty(array.shape, array.dtype)
     overwrite_by_chunks(target.reshape(array.size), array.reshape(-1))
     return target
@@ -72,31 +75,34 @@ def to_device_by_chunks(array: np.ndarray) -> Any:
 def overwrite_by_chunks(flat: Any, source: np.ndarray) -> None:
     """Copy a host array over a device array of its size and type, both of one dimension.
 
-    All of it has arrived on return, in chunks if it is a large one. Two threads that call this take
-    turns: the buffers are shared.
+    It goes in chunks if it is a large one; two threads with large ones take turns, since the
+    buffers are shared. On return `source` may change, and what is enqueued on the default stream
+    from then on finds all of it.
 
     Raises
     ------
     ValueError
-        For a device array of another size or type.
+        For a device array of another size or type, and a `source` with gaps.
     """
     if (flat.size, np.dtype(flat.dtype)) != (source.size, source.dtype):
         raise ValueError(
             f"{source.size} entries of {source.dtype} do not go over {flat.size} of {flat.dtype}"
         )
-    with _turn:
-        try:
-            _overwrite(flat, source)
-        except BaseException:
-            _buffers.clear()  # after two interruptions a thread may still be filling one
-            raise
-
-
-def _overwrite(flat: Any, source: np.ndarray) -> None:
+    _check_order(source)
     gpu = device.number(), device.describe().is_gpu  # a new thread gets its GPU by asking
     if source.nbytes <= DIRECT_BYTES:
         device.send(source, flat)
         return
+    with _turn:
+        _overwrite(flat, source, gpu)
+
+
+def _check_order(array: np.ndarray) -> None:
+    if not array.flags.c_contiguous:
+        raise ValueError("only C-contiguous arrays are copied in chunks")
+
+
+def _overwrite(flat: Any, source: np.ndarray, gpu: tuple[int, bool]) -> None:
     turns = max(TURNS, -(-source.nbytes // (THREADS * CHUNK_BYTES)))
     step = min(max(1, CHUNK_BYTES // source.itemsize), -(-source.size // (THREADS * turns)))
     starts = deque(range(0, source.size, step))
@@ -104,39 +110,64 @@ def _overwrite(flat: Any, source: np.ndarray) -> None:
     # Pinned memory and streams are made here; only the copies are the threads'.
     rooms = [_buffer(k)[: step * source.itemsize].view(source.dtype) for k in range(carriers)]
     streams = _streams(*gpu)
+    busy = [threading.RLock() for _ in range(carriers)]
+    faults: list[BaseException] = []
 
     def carry(carrier: int) -> None:
         stream = streams[carrier]
-        try:
-            while (start := _next(starts)) is not None:
-                part = source[start : start + step]
-                room = rooms[carrier][: part.size]
-                stream.synchronize()  # the chunk before has left the buffer
-                np.copyto(room, part)
-                device.send(room, flat, start * source.itemsize, stream)
-        except BaseException:
-            starts.clear()  # nobody begins another one
-            raise
-        finally:
-            stream.synchronize()
+        while (start := _next(starts)) is not None:
+            part = source[start : start + step]
+            room = rooms[carrier][: part.size]
+            stream.synchronize()  # the chunk before has left the buffer
+            np.copyto(room, part)
+            device.send(room, flat, start * source.itemsize, stream)
 
     def help_to_carry(carrier: int) -> None:
-        if getattr(_here, "gpu", None) != gpu:
-            device.attach(gpu[0])
-            _here.gpu = gpu
-        carry(carrier)
+        if not busy[carrier].acquire(blocking=False):
+            return  # the caller is leaving, or has left
+        try:
+            if getattr(_here, "gpu", None) != gpu:
+                device.attach(gpu[0])
+                _here.gpu = gpu
+            try:
+                carry(carrier)
+            finally:
+                streams[carrier].synchronize()
+        except BaseException as fault:
+            starts.clear()  # nobody begins another chunk
+            faults.append(fault)
+        finally:
+            busy[carrier].release()
 
-    helpers: list[Any] = []
     try:
-        for carrier in range(1, carriers):
-            helpers.append(_crew().submit(help_to_carry, carrier))
+        with contextlib.suppress(RuntimeError):  # no threads at the interpreter's end: all alone
+            for carrier in range(1, carriers):
+                _crew().submit(help_to_carry, carrier)
         carry(0)
     finally:
-        starts.clear()  # after an interruption before `carry`
-        begun = [helper for helper in helpers if not helper.cancel()]
-        wait(begun)  # also after an interruption: then the source is the caller's again
-    for helper in begun:
-        helper.result()
+        _leave(starts, busy[1:], streams[0])
+    if faults:
+        raise faults[0]
+
+
+def _leave(starts: deque[int], busy: list[Any], stream: Any) -> None:
+    """Wait until nobody reads the source, fills a buffer or writes the target any more.
+
+    Interruptions do not end the wait, up to `TRIES` of them; the last is raised behind it. A thread
+    that has not begun finds nothing to do when it does.
+    """
+    interruption = None
+    for _ in range(TRIES):
+        try:
+            starts.clear()
+            for lock in busy:
+                lock.acquire()  # for ever, and perhaps once more: nobody else will want it
+            stream.synchronize()
+            break
+        except BaseException as again:
+            interruption = again
+    if interruption is not None:
+        raise interruption
 
 
 def _next(starts: deque[int]) -> int | None:

@@ -5,7 +5,6 @@ import signal
 import threading
 import time
 import warnings
-from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -43,7 +42,7 @@ def test_a_small_array_goes_by_one_call_without_threads_or_buffers(monkeypatch):
     array = np.arange(20, dtype=np.int32)
     array.flags.writeable = False
     assert np.array_equal(copying.to_device_by_chunks(array), array)
-    assert [given[0] is not None and given[0].size for given in sent] == [20]
+    assert [given[0].size for given in sent] == [20]
     assert not copying._buffers
     with pytest.raises(TypeError):  # 84 bytes ask for threads
         copying.to_device_by_chunks(np.arange(21, dtype=np.int32))
@@ -92,29 +91,25 @@ class Asleep:
         self.jobs = []
 
     def submit(self, job, *given):
-        helper = Future()
-        self.jobs.append((helper, lambda: job(*given)))
-        return helper
+        self.jobs.append(lambda: job(*given))
 
     def wake(self, number):
-        helper, job = self.jobs[number]
-        if helper.set_running_or_notify_cancel():
-            try:
-                helper.set_result(job())
-            except BaseException as fault:
-                helper.set_exception(fault)
-            return True
-        return False
+        thread = threading.Thread(target=self.jobs[number])
+        thread.start()
+        thread.join(30)
+        return not thread.is_alive()
 
 
 def test_nobody_waits_for_threads_that_have_not_begun(monkeypatch):
-    """Planted: whoever waits for all of them never ends here."""
+    """Planted: whoever waits for all of them never ends here; one that wakes later does nothing."""
     crew = Asleep()
     monkeypatch.setattr(copying, "_crew", lambda: crew)
     array = np.arange(100, dtype=np.int32)
     assert np.array_equal(copying.to_device_by_chunks(array), array)
     assert len(crew.jobs) == copying.THREADS - 1
-    assert [crew.wake(k) for k in range(len(crew.jobs))] == [False] * len(crew.jobs)
+    monkeypatch.setattr(device, "send", None)
+    monkeypatch.setattr(device, "attach", None)
+    assert all(crew.wake(k) for k in range(len(crew.jobs)))
 
 
 def test_threads_that_begin_late_take_chunks_that_nobody_has_taken(monkeypatch):
@@ -137,21 +132,63 @@ def test_threads_that_begin_late_take_chunks_that_nobody_has_taken(monkeypatch):
     assert all(stream is not streams[0] for stream in streams[3:])
 
 
-def test_a_fault_is_raised_when_all_threads_are_done(monkeypatch):
+@pytest.mark.parametrize("who", ["the caller", "a helper"])
+def test_a_fault_is_raised_when_all_threads_are_done(who, monkeypatch):
     """Planted: whoever raises at once leaves threads behind that read the caller's array."""
-    begun, done = threading.Barrier(copying.THREADS, timeout=30), []
+    begun, done, failing, came = threading.Barrier(copying.THREADS, timeout=30), [], [], set()
+    caller = threading.get_ident()
 
     def slow(room, target, start, stream):
-        begun.wait()
-        if room[0] == 0:
+        if threading.get_ident() not in came:
+            came.add(threading.get_ident())
+            begun.wait()
+        mine = (threading.get_ident() == caller) == (who == "the caller")
+        if mine and not failing:
+            failing.append(start)
             raise OSError("the bus is gone")
-        time.sleep(0.05)
-        done.append(int(room[0]))
+        time.sleep(0.1)
+        done.append(start)
 
     monkeypatch.setattr(device, "send", slow)
     with pytest.raises(OSError, match="the bus is gone"):
         copying.to_device_by_chunks(np.arange(200, dtype=np.int32))
-    assert sorted(done) == [10, 20, 30]  # and none of the others was begun
+    assert sorted(done + failing) == [0, 40, 80, 120]  # and none of the others was begun
+
+
+def test_a_thread_that_does_not_come_is_done_without(monkeypatch):
+    def none(job, *given):
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    crew = Asleep()
+    crew.submit = none
+    monkeypatch.setattr(copying, "_crew", lambda: crew)
+    array = np.arange(100, dtype=np.int32)
+    assert np.array_equal(copying.to_device_by_chunks(array), array)
+
+
+def test_nothing_is_under_way_behind_a_fault(monkeypatch):
+    """Planted: without the wait a transfer would write the target afterwards."""
+    streams = []
+
+    class Counted:
+        def __init__(self):
+            self.under_way = 0
+            streams.append(self)
+
+        def synchronize(self):
+            self.under_way = 0
+
+    def send(room, target, start, stream):
+        if sum(one.under_way for one in streams) > 2:
+            raise OSError("the bus is gone")
+        stream.under_way += 1
+        time.sleep(0.01)  # the others take part
+
+    monkeypatch.setattr(device, "stream", Counted)
+    monkeypatch.setattr(device, "send", send)
+    with pytest.raises(OSError, match="the bus is gone"):
+        copying.to_device_by_chunks(np.arange(2000, dtype=np.int32))
+    assert [one.under_way for one in streams] == [0] * copying.THREADS
 
 
 def test_a_helper_s_fault_is_the_caller_s_too(monkeypatch):
@@ -182,7 +219,8 @@ def test_what_fails_in_a_thread_is_raised(monkeypatch):
 
 def test_every_helper_works_on_the_caller_s_gpu(monkeypatch):
     """Once, as long as it stays that GPU: the driver keeps a stack of them for each thread."""
-    attached, real = [], device.send
+    attached, real, last = [], device.send, None
+    copying._crew.cache_clear()  # threads that are attached to none yet
     monkeypatch.setattr(device, "attach", lambda gpu: attached.append((threading.get_ident(), gpu)))
     for gpu in (3, 3, 4, 3):
         begun = threading.Barrier(copying.THREADS, timeout=30)
@@ -200,39 +238,78 @@ def test_every_helper_works_on_the_caller_s_gpu(monkeypatch):
         copying.to_device_by_chunks(np.zeros(100, np.int32))
         new = attached[before:]
         assert {number for _, number in new} <= {gpu}
-        assert len(new) == len(set(new)) <= copying.THREADS - 1
+        assert len(new) == len(set(new)) == (0 if gpu == last else copying.THREADS - 1)
+        last = gpu
         assert threading.get_ident() not in {thread for thread, _ in new}
     assert {number for _, number in attached} == {3, 4}
 
 
-def test_an_interruption_waits_for_the_threads_and_the_next_copy_is_whole(monkeypatch):
-    """Planted: threads that go on after it fill the buffers of the next copy."""
-    real, slow = device.send, threading.Event()
+def test_interruptions_wait_for_the_threads(monkeypatch):
+    """Planted: a wait that one of them ends leaves threads that read the source and write on."""
+    caller, go, inside, held = threading.get_ident(), threading.Event(), [], []
 
-    def later(*given):
-        if not slow.is_set():
-            time.sleep(0.02)
-        real(*given)
+    def later(room, target, start, stream):
+        if threading.get_ident() == caller:
+            held.append(start)
+            while len(inside) < copying.THREADS - 1:
+                time.sleep(0.001)
+            return
+        inside.append(start)
+        go.wait(30)
+        inside.remove(start)
 
+    def strike(*_):
+        struck.append(1)
+        if len(struck) == 3:
+            go.set()
+        else:
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+        raise KeyboardInterrupt
+
+    struck = []
     monkeypatch.setattr(device, "send", later)
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.03)
-    with pytest.raises(KeyboardInterrupt):
-        copying.to_device_by_chunks(np.full(800, 7, np.int32))
-    signal.signal(signal.SIGALRM, before)
-    slow.set()
-    array = np.arange(800, dtype=np.int32)
-    assert np.array_equal(copying.to_device_by_chunks(array), array)
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            copying.to_device_by_chunks(np.full(50, 7, np.int32))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        go.set()
+    assert len(struck) == 3
+    assert not inside
 
 
-def interrupt(*_):
-    raise KeyboardInterrupt
+def test_a_wait_that_fails_each_time_ends(monkeypatch):
+    class Broken:
+        def synchronize(self):
+            raise OSError("the GPU is gone")
+
+    monkeypatch.setattr(device, "stream", Broken)
+    with pytest.raises(OSError, match="the GPU is gone"):
+        copying.to_device_by_chunks(np.zeros(100, np.int32))
 
 
 def test_an_array_of_another_size_or_type_is_refused():
     for there in (np.zeros(99, np.int32), np.zeros(101, np.int32), np.zeros(100, np.int64)):
         with pytest.raises(ValueError, match="100 entries of int32"):
             copying.overwrite_by_chunks(there, np.zeros(100, np.int32))
+
+
+@pytest.mark.parametrize("direct", [0, 1 << 20])
+def test_an_array_with_gaps_is_refused(direct, monkeypatch):
+    """One call of the driver would take the bytes between its entries."""
+    monkeypatch.setattr(copying, "DIRECT_BYTES", direct)
+    with pytest.raises(ValueError, match="C-contiguous"):
+        copying.overwrite_by_chunks(np.zeros(10, np.int32), np.arange(20, dtype=np.int32)[::2])
+
+
+def test_buffers_grow_with_the_chunks(monkeypatch):
+    for size in (40, 400):
+        monkeypatch.setattr(copying, "CHUNK_BYTES", size)
+        array = np.arange(1000, dtype=np.int32)
+        assert np.array_equal(copying.to_device_by_chunks(array), array)
 
 
 def test_a_child_copies_while_its_parent_does(monkeypatch):
@@ -258,7 +335,7 @@ def test_a_child_copies_while_its_parent_does(monkeypatch):
 def test_two_callers_take_turns_at_the_buffers(monkeypatch):
     inside, most = [], []
 
-    def slow(flat, source):
+    def slow(flat, source, gpu):
         inside.append(1)
         most.append(len(inside))
         time.sleep(0.005)
