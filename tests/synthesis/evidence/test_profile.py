@@ -3,6 +3,7 @@
 `tests/test_citations.py` keeps the tables themselves equal to the files.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -754,7 +755,7 @@ def test_the_page_says_what_others_programs_took_when_they_were_timed_again():
     triton = 1 / found.loc[found["peer"] == "tla-triton", "share"]
     for words in (
         f"HyLAC took {share['hylac-classical']:.2f} of its earlier time on the machine of the "
-        "record before (dea41bc).",
+        "record of dea41bc.",
         f"{share['guthe-int-eps']:.2f} of its earlier time on the GPU, and on one core "
         f"{share['guthe-cpu-float-eps']:.2f} with epsilon scaling and",
         f"{share['guthe-cpu-float-noeps']:.2f} without,",
@@ -811,7 +812,8 @@ def test_the_page_says_what_small_graphs_take():
     before, now = map(mean_of, (over["acc8d2e"], over["2c4f295"]))
     hamrle1, worst = over.loc[("Hamrle1", "original"), "2c4f295"], over["2c4f295"].max()
     assert (
-        f"on another machine with that card, had {now:.2f}, {hamrle1:.2f} and {worst:.2f}" in PAGE
+        f"had {now:.2f} in the mean, {hamrle1:.2f} on `Hamrle1` in its own order and {worst:.2f} at"
+        in PAGE
     )
     runs = recorded("synthesis")
     runs = runs[(runs["metric"] == "time_ms") & runs["label"].isin(found["graph"])]
@@ -837,6 +839,8 @@ def test_the_page_says_what_small_graphs_take():
     }
     assert f"take {share['call_ms']:.2f} of the call's time before, on two machines" in CHANGELOG
     assert over["acc8d2e"].idxmax() == ("Hamrle1", "original")
+    then = 1000 * ms.loc[("Hamrle1", "original"), ("scipy_ms", "acc8d2e")]
+    assert f"us in this one, and took {then:.0f} then." in re.sub(r"<!--.*?-->", "", PAGE)
 
 
 def test_the_pages_say_what_the_way_to_the_device_takes():
