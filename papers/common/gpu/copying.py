@@ -23,7 +23,8 @@ import numpy as np
 from papers.common.gpu import device
 
 DIRECT_BYTES = 8 << 20
-"""Bytes of an array up to which the driver's own copy takes less time than several threads."""
+"""Bytes of an array up to which the driver's own copy takes less time than several threads, by
+`papers/synthesis/evidence/carrying/copies.csv`."""
 
 CHUNK_BYTES = 4 << 20
 """Bytes of a chunk at most: far more than a transfer's fixed cost takes at the bus's speed."""
@@ -32,10 +33,10 @@ THREADS = 4
 """Threads that fill chunks, each with one buffer: the caller's, and others that help it."""
 
 TURNS = 2
-"""Chunks a thread at least, so that one that wakes late leaves its chunks to the others."""
+"""Chunks for each thread at least: whoever is early takes those of one that wakes late."""
 
 TRIES = 10
-"""Interruptions of a wait for threads after which it is given up, and errors of a broken GPU."""
+"""Times that a wait for threads begins: an interruption ends one of them, a broken GPU each."""
 
 _buffers: dict[int, np.ndarray] = {}
 _turn = threading.Lock()
@@ -153,19 +154,21 @@ def _overwrite(flat: Any, source: np.ndarray, gpu: tuple[int, bool]) -> None:
 def _leave(starts: deque[int], busy: list[Any], stream: Any) -> None:
     """Wait until nobody reads the source, fills a buffer or writes the target any more.
 
-    Interruptions do not end the wait, up to `TRIES` of them; the last is raised behind it. A thread
-    that has not begun finds nothing to do when it does.
+    Less than `TRIES` interruptions do not end the wait; the last is raised behind it. A thread that
+    begins afterwards finds its lock taken and does nothing.
     """
     interruption = None
     for _ in range(TRIES):
         try:
             starts.clear()
             for lock in busy:
-                lock.acquire()  # for ever, and perhaps once more: nobody else will want it
+                lock.acquire()  # never released; a thread may take an RLock of its own again
             stream.synchronize()
             break
         except BaseException as again:
             interruption = again
+    else:
+        _buffers.clear()  # a thread may still be filling one
     if interruption is not None:
         raise interruption
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import cuda
 
 from papers.common.gpu import device
-from papers.common.gpu.copying import DIRECT_BYTES, overwrite_by_chunks
+from papers.common.gpu.copying import overwrite_by_chunks
 from papers.common.gpu.launch import (
     ClusterError,
     Launch,
@@ -37,6 +37,10 @@ ALIGNMENT = 256
 ANSWER = ("u", "v", "chosen", "totals", "column")
 LAST_OF_ANSWER = ANSWER[-1]
 """The arrays that go back to the host, and the last of them in memory."""
+
+STAGED_BYTES = 8 << 20
+"""Bytes of costs in working form up to which a workspace has pinned memory for them; where it
+should end was not measured."""
 
 GATHER_BLOCK = 32
 """Threads a block that gathers; in the executor every thread costs time."""
@@ -150,7 +154,7 @@ class Workspace(pool.Pooled):
             if name == LAST_OF_ANSWER:
                 self.answer_bytes = end
         cost_bytes = costs.size * costs.dtype.itemsize
-        self.staged = self.owns and cost_bytes <= DIRECT_BYTES
+        self.staged = self.owns and cost_bytes <= STAGED_BYTES
         if self.staged:
             self.places["cost"] = (end, costs.size, costs.dtype)
         whole = end + cost_bytes if self.staged else end

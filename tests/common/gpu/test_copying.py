@@ -289,6 +289,7 @@ def test_a_wait_that_fails_each_time_ends(monkeypatch):
     monkeypatch.setattr(device, "stream", Broken)
     with pytest.raises(OSError, match="the GPU is gone"):
         copying.to_device_by_chunks(np.zeros(100, np.int32))
+    assert not copying._buffers  # somebody may still be at work on them
 
 
 def test_an_array_of_another_size_or_type_is_refused():

@@ -259,7 +259,7 @@ def test_threads_never_hold_one_thing_together():
 
 
 def test_costs_too_large_for_staging_go_in_chunks(monkeypatch):
-    monkeypatch.setattr(launches, "DIRECT_BYTES", 100)
+    monkeypatch.setattr(launches, "STAGED_BYTES", 100)
     monkeypatch.setattr(copying, "DIRECT_BYTES", 100)
     monkeypatch.setattr(copying, "CHUNK_BYTES", 40)
     monkeypatch.setattr(copying, "_buffers", {})

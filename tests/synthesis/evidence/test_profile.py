@@ -794,7 +794,7 @@ def test_the_page_says_which_seed_widens_an_interval():
     added = 1000 * (calls["median"] - alone["median"])
     assert set(added[added > 100].index) == {2, 3}
     said = "On the device the second and the third seed of range n lie beyond the goal, {:.0f} and "
-    said += "{:.0f} us, and by them the interval crosses;"
+    said += "{:.0f} us, and by them the interval crosses."
     assert said.format(added[2], added[3]) in PAGE
     there = runs[(runs["storage"] == "device") & (runs["label"] != "n")]
     middles = there.groupby(["label", "seed", "solver"])["value"].median().unstack()
@@ -856,3 +856,44 @@ def test_the_pages_say_what_the_way_to_the_device_takes():
     assert said in PAGE
     cold, warm = (whole[f"{way}_now"] / whole[f"{way}_before"] for way in ("cold", "warm"))
     assert f"takes {cold:.2f} of its time cold, {warm:.2f} warm" in CHANGELOG
+
+
+def test_the_page_says_how_the_record_differs_from_the_one_before():
+    before = rows.read("carrying/record_before")
+    runs = recorded("synthesis")
+    runs = runs[runs["metric"] == "time_ms"]
+    key = ["cell", "scope", "solver", "family", "n"]
+    now = runs.groupby(key)["value"].median().reset_index()
+    now = now.merge(before, on=["cell", "scope"])
+    now["share"] = now["value"] / now["median_ms"]
+
+    def of(solver, scope="run"):
+        return now[(now["solver"] == solver) & (now["scope"] == scope)]
+
+    shares = [mean_of(of(name)["share"]) for name in
+              ("deveci_matching:scipy", "synthesis:call_scipy", "synthesis:dense")]  # fmt: skip
+    said = "SciPy's matchings took {:.2f} of their time, calls on SciPy {:.2f}, runs of the dense "
+    assert (said + "solver {:.2f} (geometric").format(*shares) in PAGE
+    way = of("synthesis:dense", "end_to_end")
+    assert f"takes {mean_of(way['share']):.2f} of that one's time on matrices" in PAGE
+    uniform = way[way["family"] == "uniform"]
+    by_n = uniform.groupby("n")["share"].apply(mean_of)
+    large, little = by_n[by_n.index > 1024], by_n[by_n.index <= 512]
+    assert f"on uniform costs {by_n[1024]:.2f} at n = 1024, and {large.min():.2f} to " in PAGE
+    assert f"{large.max():.2f} beyond; up to n = 512, where one call carried the costs" in PAGE
+    assert f"before, too, {little.min():.2f} to {little.max():.2f}. On batches it takes" in PAGE
+    batches = mean_of(of("synthesis:batch_of_seeds", "end_to_end")["share"])
+    both = {f"{mean_of(of(name)['share']):.2f}"
+            for name in ("synthesis:dense", "synthesis:batch_of_seeds")}  # fmt: skip
+    assert len(both) == 1
+    assert f"On batches it takes {batches:.2f}. Runs take {both.pop()} in both" in PAGE
+
+
+def test_the_page_says_from_where_on_costs_go_as_they_are():
+    found = rows.read("carrying/looked_at").query("dtype == 'int32'").set_index("n")
+    over = found["sent_ms"] / found["host_ms"]
+    assert over[over.index < 640].min() > 1.1
+    assert 1 + 1 / 7 < over[640] < 1 + 1 / 5
+    assert "are ahead at n = 640, too, by a sixth, and neither way is by more than a " in PAGE
+    assert over[over.index >= 724].between(1 - 1 / 14, 1 + 1 / 14).all()
+    assert 640**2 * 4 > sending.LEAST_BYTES > 512**2 * 4

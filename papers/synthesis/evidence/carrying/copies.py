@@ -5,8 +5,9 @@ copies of integers as `papers.common.gpu.copying` decides, by the driver's one c
 threads; and calls on costs in host memory, a matrix of uniform integers below 10n or a stack.
 
 Medians in microseconds, warm and cold, as in `papers.synthesis.evidence.programs.host_paths`. The
-rows are of the code that measures, which the column ``code`` names. The file has two turns of two
-codes on one machine: in the one before nothing but threads carried what is over a MiB.
+rows are of the code that measures, which the column ``code`` names. The file has two codes on one
+machine: two turns of the one before, where threads carried all that is over a MiB (its calls in the
+second turn alone), and one turn of the one now, which was stopped behind n = 1024.
 """
 
 from __future__ import annotations

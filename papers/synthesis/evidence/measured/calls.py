@@ -48,21 +48,21 @@ WAYS = [
 """Columns of tables with times of two codes."""
 
 
+def by_who_looks(name: str, *types: str) -> Rows:
+    """Return the times of calls in a file, by the costs' type and by who looks at the costs."""
+    columns = [("n", "n", "")]
+    for dtype in types:
+        unit = "" if len(columns) > 1 else ", ms"
+        columns += [
+            (f"{dtype}, by the host{unit}", f"host_ms {dtype}", ".3g"),
+            ("as it is", f"sent_ms {dtype}", ".3g"),
+        ]
+    return rows(beside(read(name), ["n"], "dtype", ["host_ms", "sent_ms"]), columns)
+
+
 def sending() -> Rows:
     """Return the times of calls whose costs the host looks at, and of those that go as they are."""
-    found = beside(read("sending"), ["n"], "dtype", ["host_ms", "sent_ms"])
-    return rows(
-        found,
-        [
-            ("n", "n", ""),
-            ("int32, by the host, ms", "host_ms int32", ".3g"),
-            ("as it is", "sent_ms int32", ".3g"),
-            ("int64, by the host", "host_ms int64", ".3g"),
-            ("as it is", "sent_ms int64", ".3g"),
-            ("float64, by the host", "host_ms float64", ".3g"),
-            ("as it is", "sent_ms float64", ".3g"),
-        ],
-    )
+    return by_who_looks("sending", "int32", "int64", "float64")
 
 
 def copied() -> pd.DataFrame:
@@ -95,18 +95,8 @@ def copies() -> Rows:
 
 
 def looked_at() -> Rows:
-    """Return the times of calls by who looks at the costs, with the copies of now."""
-    found = beside(read("carrying/looked_at"), ["n"], "dtype", ["host_ms", "sent_ms"])
-    return rows(
-        found,
-        [
-            ("n", "n", ""),
-            ("int32, by the host, ms", "host_ms int32", ".3g"),
-            ("as it is", "sent_ms int32", ".3g"),
-            ("int64, by the host", "host_ms int64", ".3g"),
-            ("as it is", "sent_ms int64", ".3g"),
-        ],
-    )
+    """Return the same with the copies of now."""
+    return by_who_looks("carrying/looked_at", "int32", "int64")
 
 
 def batch_ahead() -> Rows:

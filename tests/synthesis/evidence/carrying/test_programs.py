@@ -1,0 +1,64 @@
+"""The programs of `evidence/carrying` make their tables, by each way that they name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from papers.common.gpu import copying, device
+from papers.synthesis.assignment import sending
+from papers.synthesis.evidence.carrying import copies, looked_at
+from papers.synthesis.evidence.programs import host_paths
+
+
+@pytest.fixture(autouse=True)
+def _in_the_executor(monkeypatch):
+    monkeypatch.setattr(device, "select", lambda kind: None)
+    monkeypatch.setattr(host_paths, "WARM", 0)
+
+
+def test_a_row_a_copy_and_a_call(tmp_path, monkeypatch):
+    monkeypatch.setattr(copies, "MEBIBYTES", (0.001, 0.01))
+    monkeypatch.setattr(copies, "ORDERS", (5,))
+    monkeypatch.setattr(copies, "BATCHES", ((3, 4),))
+    limits, real = [], copying.overwrite_by_chunks
+    monkeypatch.setattr(
+        copying, "overwrite_by_chunks",
+        lambda *given: limits.append(copying.DIRECT_BYTES) or real(*given),
+    )  # fmt: skip
+    before = copying.DIRECT_BYTES
+    copies.main(str(tmp_path / "copies.csv"), "1")
+    found = pd.read_csv(tmp_path / "copies.csv")
+    told = found[["carried", "way"]].value_counts().to_dict()
+    assert told == {
+        **{("a copy", way): 2 for way in copies.DIRECT},
+        ("n = 5", "as decided"): 1, ("3 x 4", "as decided"): 1,
+    }  # fmt: skip
+    assert {before, 0, 1 << 40} == set(limits)
+    assert before == copying.DIRECT_BYTES
+    assert (found[["warm_us", "cold_us"]] > 0).all(axis=None)
+
+
+def test_a_copy_that_does_not_arrive_is_noticed(monkeypatch):
+    monkeypatch.setattr(copies, "MEBIBYTES", (0.001,))
+    monkeypatch.setattr(copying, "overwrite_by_chunks", lambda target, source: target.fill(-1))
+    planned = copies.copies()
+    *_, carry = next(planned)
+    carry()
+    with pytest.raises(AssertionError):
+        next(planned)
+
+
+def test_each_size_is_looked_at_by_both(tmp_path, monkeypatch):
+    monkeypatch.setattr(looked_at, "ORDERS", (4, 6))
+    asked, real = [], looked_at.linear_sum_assignment
+
+    def call(matrix, **given):
+        asked.append((matrix.dtype.name, sending.goes(matrix)))
+        return real(matrix, **given)
+
+    monkeypatch.setattr(looked_at, "linear_sum_assignment", call)
+    looked_at.main(str(tmp_path / "looked.csv"), "1")
+    found = pd.read_csv(tmp_path / "looked.csv")
+    assert found["n"].tolist() == [4, 6] * len(looked_at.TYPES)
+    assert set(asked) == {(dtype, sent) for dtype in looked_at.TYPES for sent in (False, True)}
+    assert np.isfinite(found[["host_ms", "sent_ms"]]).all(axis=None)
