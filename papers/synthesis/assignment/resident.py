@@ -42,9 +42,11 @@ AS_THEY_ARE = 2**51
 """Integers of 64 bits below this in size need no shift: sums with duals stay far from overflow."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class DeviceMatrix:
     """A matrix in device memory (in the executor: a NumPy array) that a run may read.
+
+    Nobody changes its fields; it is not frozen, since that takes twice as long to make.
 
     Attributes
     ----------

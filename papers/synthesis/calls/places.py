@@ -25,9 +25,9 @@ import numpy as np
 from papers.common.gpu import device
 
 
-@dataclass(frozen=True)
+@dataclass
 class Placed:
-    """An array and its place.
+    """An array and its place. Not frozen, as every call makes one, and that takes twice as long.
 
     Attributes
     ----------
