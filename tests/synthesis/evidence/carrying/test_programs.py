@@ -6,7 +6,7 @@ import pytest
 
 from papers.common.gpu import copying, device
 from papers.synthesis.assignment import sending
-from papers.synthesis.evidence.carrying import copies, looked_at
+from papers.synthesis.evidence.carrying import copies, looked_at, stacks
 from papers.synthesis.evidence.programs import host_paths
 
 
@@ -62,3 +62,30 @@ def test_each_size_is_looked_at_by_both(tmp_path, monkeypatch):
     assert found["n"].tolist() == [4, 6] * len(looked_at.TYPES)
     assert set(asked) == {(dtype, sent) for dtype in looked_at.TYPES for sent in (False, True)}
     assert np.isfinite(found[["host_ms", "sent_ms"]]).all(axis=None)
+
+
+def test_each_stack_is_solved_by_both_solvers_in_both_places(tmp_path, monkeypatch):
+    monkeypatch.setattr(stacks, "SIDES", (4, 6))
+    monkeypatch.setattr(stacks, "LINES", (12,))
+    asked, real = [], stacks.linear_sum_assignment
+
+    def call(given, solver):
+        asked.append((given.dtype.name, given.shape, solver))
+        return real(given, solver=solver)
+
+    monkeypatch.setattr(stacks, "linear_sum_assignment", call)
+    stacks.main(str(tmp_path / "stacks.csv"), "1")
+    found = pd.read_csv(tmp_path / "stacks.csv")
+    places = [
+        (dtype, n, place) for dtype in stacks.TYPES for n in (4, 6) for place in stacks.PLACES
+    ]
+    assert [tuple(row) for row in found[["dtype", "n", "place"]].to_numpy()] == places
+    assert found["problems"].tolist() == [3, 3, 2, 2] * len(stacks.TYPES)
+    shapes = {(3, 4, 4), (2, 6, 6)}
+    assert set(asked) == {
+        (dtype, shape, solver)
+        for dtype in stacks.TYPES for shape in shapes for solver in stacks.SOLVERS
+    }  # fmt: skip
+    times = found[list(stacks.SOLVERS.values())]
+    assert np.isfinite(times).all(axis=None)
+    assert (times > 0).all(axis=None)
