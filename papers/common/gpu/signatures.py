@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_type_hints
 
 from numba.core import sigutils, types
@@ -25,6 +26,41 @@ Elements = Annotated[Any, "T[::1]"]
 Duals = Annotated[Any, "D[::1]"]
 
 Signature = str | Sequence[Any]
+
+
+def on_demand(
+    module: str, makers: Mapping[str, Callable[[], Any]], signature: Signature
+) -> Callable[[str], Any]:
+    """Return a module's ``__getattr__`` that makes its kernels when somebody asks for one.
+
+    A solver that makes the kernels that it needs does not wait for all others, of hundreds of
+    device functions, in the first call of a process.
+
+    Parameters
+    ----------
+    module : str
+        The module's name.
+    makers : mapping of str to callable() -> kernel
+        By the names of attributes, which are made all at once, and ``SIGNATURES`` of them.
+    signature : Signature
+        Of each.
+
+    Examples
+    --------
+    >>> made = on_demand(__name__, {"three": lambda: 3}, "void()")
+    >>> made("three"), made("SIGNATURES")
+    (3, {3: 'void()'})
+    """
+
+    def attribute(name: str) -> Any:
+        if name != "SIGNATURES" and name not in makers:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        made = {each: make() for each, make in makers.items()}
+        signatures = dict.fromkeys(made.values(), signature)
+        vars(sys.modules[module]).update(made, SIGNATURES=signatures)
+        return made.get(name, signatures)
+
+    return attribute
 
 
 def argument_types(signature: Signature, element: str = "int32") -> tuple[types.Type, ...]:

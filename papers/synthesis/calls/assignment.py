@@ -20,6 +20,7 @@ from papers.synthesis.calls.choice import (
     Question,
     check_name,
     choose,
+    expect,
     machines,
 )
 from papers.synthesis.calls.one_matrix import (
@@ -338,7 +339,9 @@ def _choice_of_batch(alike: Alike, where: str, wishes: Wishes) -> Choice | None:
         return None
     lines = sum(max(shape) * count for (shape, _), count in alike.items())
     (_, dtype), *others = alike
-    limited, here = wishes.seconds is not None, machines(wishes.device)
+    limited = wishes.seconds is not None
+    expect(wishes.device, lambda: _question_of_batch(lines, dtype, where, limited))
+    here = machines(wishes.device)
     named = wishes.device, wishes.solver
     choice = _rule_of_batch(lines, dtype, where, limited, *named, here, choose)
     if choice.solver == BATCH or (choice.solver == OTHER_BATCH and side <= OTHER_SIDE):
@@ -357,9 +360,12 @@ def _rule_of_batch(
 
     It is remembered for the machines that are `here`, and for the function that chooses.
     """
+    return choose(_question_of_batch(lines, dtype, where, limited), device, solver)
+
+
+def _question_of_batch(lines: int, dtype: np.dtype, where: str, limited: bool) -> Question:
     traits = frozenset({"limited"} if limited else ())
-    question = Question("assignment", "batch", lines, dtype.name, where, traits)
-    return choose(question, device, solver)
+    return Question("assignment", "batch", lines, dtype.name, where, traits)
 
 
 def _unless_unresolved(

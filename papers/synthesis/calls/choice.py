@@ -210,6 +210,31 @@ def rule_for(question: Question, here: tuple[str, ...]) -> Rule:
     raise ValueError(f"no rule of {TABLE.name} fits {question}")
 
 
+def expect(device: Machine, question: Callable[[], Question], modules: str = "numba.cuda") -> None:
+    """Start the driver, and import Numba meanwhile, if a GPU would be asked to answer a question.
+
+    In the first call of a process, before anybody waits for the driver to say whether there is one.
+
+    Parameters
+    ----------
+    device : {"auto", "gpu", "cpu"}
+    question : callable() -> Question
+        What would be asked; called only where it matters.
+    modules : str
+        What is imported of Numba; a call that may end on one core needs no more of it than that.
+    """
+    if device == "cpu" or not waking.is_asleep() or _is_settled():
+        return
+    if rule_for(question(), ("gpu", "cpu")).runs_on == "gpu":
+        waking.hasten(modules)
+
+
+def _is_settled() -> bool:
+    from papers.common.gpu import device
+
+    return device.is_settled()
+
+
 def machines(device: Machine) -> tuple[str, ...]:
     """The values of ``runs_on`` that rules may have here.
 

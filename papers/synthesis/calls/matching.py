@@ -17,7 +17,15 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from papers.common.deadline import Deadline, check_seconds
 from papers.common.problems.graph import check_sparse
-from papers.synthesis.calls.choice import Choice, Machine, Question, choose, machines, solver_of
+from papers.synthesis.calls.choice import (
+    Choice,
+    Machine,
+    Question,
+    choose,
+    expect,
+    machines,
+    solver_of,
+)
 from papers.synthesis.calls.places import Placed, is_on_device, place
 
 if TYPE_CHECKING:
@@ -152,6 +160,8 @@ def maximum_bipartite_matching(
     if perm_type not in ("row", "column"):
         raise ValueError(f"perm_type={perm_type!r} is neither 'row' nor 'column'")
     searched = None
+    if issparse(graph) and graph.ndim == 2:  # one core looks first, so that Numba alone is needed
+        expect(device, lambda: _question(graph, seconds is not None), "numba")
     if seconds is not None:
         check_seconds(seconds)
     elif solver is None and device != "gpu" and not explain and issparse(graph):
@@ -277,11 +287,15 @@ def choice_for(
     lies: str = "host",
 ) -> Choice:
     """Return the solver of SciPy's matrix; see `papers.synthesis.calls.choice`."""
-    traits = {"limited"} if seconds is not None else set()
+    return choose(_question(matrix, seconds is not None, lies), device, solver)
+
+
+def _question(matrix: Any, limited: bool, lies: str = "host") -> Question:
+    """State all that the rules ask about a graph."""
+    traits = {"limited"} if limited else set()
     if matrix.nnz > DENSE * max(matrix.shape):
         traits.add("dense")
-    question = Question("matching", "graph", int(matrix.nnz), "any", lies, frozenset(traits))
-    return choose(question, device, solver)
+    return Question("matching", "graph", int(matrix.nnz), "any", lies, frozenset(traits))
 
 
 def _matrix_of(graph: Any) -> tuple[Any, Placed]:

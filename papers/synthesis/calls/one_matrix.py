@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from papers.common.gpu.compiled import waking
 from papers.common.model import GivenUpError
 from papers.synthesis.calls.assignment_duals import are_small, duals_of, hold
 from papers.synthesis.calls.choice import (
@@ -17,6 +18,7 @@ from papers.synthesis.calls.choice import (
     Machine,
     Question,
     choose,
+    expect,
     machines,
     solver_of,
 )
@@ -157,6 +159,7 @@ def _choice(placed: Placed, wishes: Wishes) -> Choice:
     Of another matrix that they see nothing in, the rules would ask the same, and answer the same.
     """
     array, limited = placed.array, wishes.seconds is not None
+    expect(wishes.device, lambda: question_of(placed, wishes.maximize, limited))
     key = (
         array.shape, array.dtype, placed.place, wishes.maximize, limited, wishes.solver,
         machines(wishes.device), choose,
@@ -323,9 +326,10 @@ def _pairs_by_dense(placed: Placed, data: Any, wishes: Wishes) -> Solved:
 @functools.cache
 def _dense() -> tuple[Callable[..., Any], ...]:
     """The functions for `DENSE`, which load Numba's compiler when they are needed first."""
-    from papers.synthesis.assignment.pairs import solve
-    from papers.synthesis.assignment.resident import adopted
-    from papers.synthesis.calls.answers import room_for
+    with waking.uncollected():
+        from papers.synthesis.assignment.pairs import solve
+        from papers.synthesis.assignment.resident import adopted
+        from papers.synthesis.calls.answers import room_for
 
     return adopted, solve, room_for
 

@@ -1,6 +1,9 @@
 """Types of kernels' arguments, named tuples among them."""
 
 import re
+import subprocess
+import sys
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -158,3 +161,34 @@ def test_a_launch_flattens_named_tuples(monkeypatch):
     assert named_words == flattened(signatures.argument_types(FLAT), parts)
     assert len(named_words) == 2 + 7 * 5
     assert given[0].slack.ctypes.data in named_words
+
+
+def test_kernels_are_made_when_somebody_asks(monkeypatch):
+    module, asked = ModuleType("kernels_on_demand"), []
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    makers = {name: lambda name=name: asked.append(name) or f"made {name}" for name in "ab"}
+    module.__getattr__ = signatures.on_demand(module.__name__, makers, "void()")
+    assert asked == []
+    assert module.SIGNATURES == {"made a": "void()", "made b": "void()"}
+    assert (module.a, module.b) == ("made a", "made b")
+    assert asked == ["a", "b"]
+    with pytest.raises(AttributeError, match=r"kernels_on_demand.*'c'"):
+        module.__getattr__("c")
+    monkeypatch.delattr(module, "a")
+    assert module.a == "made a"
+
+
+def test_a_solver_s_modules_make_no_kernel():
+    """618 device functions were made in the first call of a process, most of them for tests."""
+    code = """
+from numba.cuda import dispatcher
+made, init = [], dispatcher.CUDADispatcher.__init__
+def counted(self, *given, **named):
+    made.append(1)
+    return init(self, *given, **named)
+dispatcher.CUDADispatcher.__init__ = counted
+import papers.synthesis.assignment.pairs, papers.synthesis.batch.solver
+print(len(made))
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 50 < int(told.stdout) < 300

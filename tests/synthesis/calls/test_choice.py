@@ -218,19 +218,61 @@ def test_a_gpu_is_woken_for_its_solvers_alone(monkeypatch):
     assert woken == [1]
 
 
-def test_the_gpu_is_woken_before_numba_is_loaded():
-    """Its context is made beside the import."""
-    code = """
-import sys, numpy as np
-from papers.synthesis.calls import choice, one_matrix, places
-choice._has_gpu = lambda: True
-choice.waking.begin = lambda: print("numba" in sys.modules)
-cost = np.random.default_rng(1).integers(0, 300, (300, 300))
-wishes = one_matrix.Wishes(False, False, None, "auto", None, False)
-print(one_matrix._choice(places.place(cost), wishes).solver)
+CALLS = {
+    "costs = np.zeros((300, 300), np.int32)": ("papers.linear_sum_assignment(costs)", "numba.cuda"),
+    "costs = np.zeros((100, 64, 64))": ("papers.linear_sum_assignment(costs)", "numba.cuda"),
+    "costs = np.zeros((300, 3))": ("papers.linear_sum_assignment(costs)", None),
+    "costs = np.zeros((20, 20, 20))": ("papers.linear_sum_assignment(costs)", None),
+    "costs = np.zeros((300, 300), np.int64)": (
+        "papers.linear_sum_assignment(costs, device='cpu')", None
+    ),
+    "graph = csr_array(np.tile(np.arange(30_000) % 7 < 1, (30, 1)))": (
+        "papers.maximum_bipartite_matching(graph)", "numba"
+    ),
+    "graph = csr_array(np.ones((30, 30)))": ("papers.maximum_bipartite_matching(graph)", None),
+    "image = np.ones((300, 300), np.int32)": ("papers.grid_cut(image, image, 1)", "numba.cuda"),
+    "image = np.ones((30, 30), np.int32)": ("papers.grid_cut(image, image, 1)", None),
+}  # fmt: skip
+"""First calls, and what of Numba each imports before it waits for the driver."""
+
+FIRST_CALL = """
+import sys, numpy as np, papers
+from scipy.sparse import csr_array
+from papers.common.gpu import device
+from papers.common.gpu.compiled import waking
+{given}
+waking.hasten = lambda modules="numba.cuda": print(modules)
+def asked():
+    print("asked")
+    raise SystemExit
+device.gpu_present = asked
+{call}
 """
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["False", "synthesis:dense"]
+
+
+@pytest.mark.parametrize("given", CALLS)
+def test_the_driver_starts_while_numba_is_imported_if_a_gpu_would_be_asked(given):
+    call, modules = CALLS[given]
+    told = subprocess.run(
+        [sys.executable, "-c", FIRST_CALL.format(given=given, call=call)],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    assert told == ([modules] if modules else []) + ["asked"] * ("device='cpu'" not in call)
+
+
+def test_nothing_starts_beside_a_device_that_was_selected(monkeypatch):
+    started = []
+    monkeypatch.setattr(choice.waking, "is_asleep", lambda: True)
+    monkeypatch.setattr(choice.waking, "hasten", started.append)
+    question = Question("matching", "graph", 10**6)
+    monkeypatch.setattr(choice, "_is_settled", lambda: True)
+    choice.expect("auto", lambda: question)
+    assert started == []
+    monkeypatch.setattr(choice, "_is_settled", lambda: False)
+    choice.expect("auto", lambda: question)
+    choice.expect("gpu", lambda: question, "numba")
+    choice.expect("cpu", lambda: question)
+    assert started == ["numba.cuda", "numba"]
 
 
 def test_unknown_devices_and_solvers_are_named():

@@ -7,6 +7,7 @@ from typing import Any
 
 from numba import cuda
 
+from papers.common.gpu.signatures import on_demand
 from papers.synthesis.assignment.kernels import dense
 from papers.synthesis.assignment.kernels.cluster import conclusion, strips
 from papers.synthesis.assignment.kernels.grid import near
@@ -43,11 +44,17 @@ def conclude_with(loads: int, strip: str = strips.NOWHERE) -> Any:
     return kernel
 
 
-assign = assign_with(8)
-alone = assign_with(8, True)
-marked = assign_with(8, marks=near.SEARCHES)
-conclude = conclude_with(8)
-whole = conclude_with(8, strips.WHOLE)
-
 ELEMENT_TYPES = ("float64",)
-SIGNATURES = dict.fromkeys((assign, alone, marked, conclude, whole), dense.SIGNATURE)
+
+__getattr__ = on_demand(
+    __name__,
+    {
+        "assign": lambda: assign_with(8),
+        "alone": lambda: assign_with(8, True),
+        "marked": lambda: assign_with(8, marks=near.SEARCHES),
+        "conclude": lambda: conclude_with(8),
+        "whole": lambda: conclude_with(8, strips.WHOLE),
+    },
+    dense.SIGNATURE,
+)
+"""The kernels that tests compile, and ``SIGNATURES``."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from numba import cuda
 
+from papers.common.gpu.signatures import on_demand
 from papers.synthesis.assignment.kernels import dense
 from papers.synthesis.assignment.kernels.cluster import conclusion, strips
 from papers.synthesis.assignment.kernels.grid import near
@@ -43,13 +44,19 @@ def conclude_with(loads: int, strip: str = strips.NOWHERE) -> Any:
     return kernel
 
 
-assign = assign_with(8)
-alone = assign_with(8, True)
-marked = assign_with(8, marks=near.SEARCHES)
-conclude = conclude_with(8)
-whole = conclude_with(8, strips.WHOLE)
-narrow = conclude_with(8, strips.NARROW)
-noted = conclude_with(8, strips.NOTED)
-
 ELEMENT_TYPES = ("int32", "int64")
-SIGNATURES = dict.fromkeys((assign, alone, marked, conclude, whole, narrow, noted), dense.SIGNATURE)
+
+__getattr__ = on_demand(
+    __name__,
+    {
+        "assign": lambda: assign_with(8),
+        "alone": lambda: assign_with(8, True),
+        "marked": lambda: assign_with(8, marks=near.SEARCHES),
+        "conclude": lambda: conclude_with(8),
+        "whole": lambda: conclude_with(8, strips.WHOLE),
+        "narrow": lambda: conclude_with(8, strips.NARROW),
+        "noted": lambda: conclude_with(8, strips.NOTED),
+    },
+    dense.SIGNATURE,
+)
+"""The kernels that tests compile, and ``SIGNATURES``."""

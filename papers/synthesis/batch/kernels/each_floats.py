@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from papers.common.gpu.signatures import on_demand
 from papers.synthesis.assignment.kernels.floats import divide, scaled
 from papers.synthesis.batch.kernels import each
 
@@ -17,8 +18,14 @@ def assign_each_with(width: int, loads: int) -> Any:
     return kernel
 
 
-assign_each = assign_each_with(512, 8)
-assign_small = assign_each_with(128, 8)
-
 ELEMENT_TYPES = ("float64",)
-SIGNATURES = {assign_each: each.SIGNATURE, assign_small: each.SIGNATURE}
+
+__getattr__ = on_demand(
+    __name__,
+    {
+        "assign_each": lambda: assign_each_with(512, 8),
+        "assign_small": lambda: assign_each_with(128, 8),
+    },
+    each.SIGNATURE,
+)
+"""The kernels that tests compile, and ``SIGNATURES``."""

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from numba import cuda, int32, int64, uint32
 
 from papers.common.gpu.reductions import FULL_WARP, warp_min_int32
-from papers.common.gpu.signatures import Int32s
+from papers.common.gpu.signatures import Int32s, on_demand
 from papers.kawtikwar_opts.kernels.clock import globaltimer
 from papers.synthesis.batch.kernels import solve
 from papers.synthesis.batch.kernels.solve import (
@@ -413,8 +413,14 @@ def shared_bytes(rows: int, columns: int) -> int:
     return size if size <= SHARED_BYTES else 0
 
 
-assign = assign_with(WIDEST_SIDE, True)
-assign_from_memory = assign_with(WIDEST_SIDE, False)
-
 ELEMENT_TYPES = ("int32",)
-SIGNATURES = {assign: solve.SIGNATURE, assign_from_memory: solve.SIGNATURE}
+
+__getattr__ = on_demand(
+    __name__,
+    {
+        "assign": lambda: assign_with(WIDEST_SIDE, True),
+        "assign_from_memory": lambda: assign_with(WIDEST_SIDE, False),
+    },
+    solve.SIGNATURE,
+)
+"""The kernels that tests compile, and ``SIGNATURES``."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from numba import int64
 
+from papers.common.gpu.signatures import on_demand
 from papers.synthesis.batch.kernels import solve
 
 
@@ -18,7 +19,13 @@ def assign_with(width: int, columns: int) -> Any:
     return kernel
 
 
-assign = assign_with(128, 4)
-
 ELEMENT_TYPES = ("int64",)
-SIGNATURES = {assign: solve.SIGNATURE}
+
+__getattr__ = on_demand(
+    __name__,
+    {
+        "assign": lambda: assign_with(128, 4),
+    },
+    solve.SIGNATURE,
+)
+"""The kernels that tests compile, and ``SIGNATURES``."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from papers.common.problems.network import image_of
-from papers.synthesis.calls.choice import Choice, Machine, Question, choose
+from papers.synthesis.calls.choice import Choice, Machine, Question, choose, expect
 
 WIDE = 2**31
 """Flows and capacities from this on are beyond SciPy's 32 bits."""
@@ -64,6 +64,7 @@ def _choice(
     wanted = {"limited": wishes.seconds is not None, "flow": wishes.flow or wishes.prove}
     traits = frozenset(name for name, so in wanted.items() if so)
     question = Question("flow", shape, nodes, place=lies, traits=traits, also=also)
+    expect(wishes.device, lambda: question)
     return choose(question, wishes.device, wishes.solver)
 
 

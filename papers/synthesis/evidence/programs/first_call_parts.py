@@ -24,9 +24,9 @@ from papers.synthesis.evidence.programs.table import asked, write
 
 PARTS = {
     "modules of the call": "import papers.synthesis.calls.assignment",
-    "start of the driver": "device.gpu_present(); waking.begin()",
-    "import numba": "import numba",
-    "import numba.cuda": "import numba.cuda",
+    "import numba": "waking.begin()\nwith waking.uncollected(): import numba",
+    "import numba.cuda": "with waking.uncollected(): import numba.cuda",
+    "the driver's start": "device.gpu_present()",
     "the context": "device.describe()",
     "modules of the solver": "from papers.synthesis.calls.one_matrix import _dense; _dense()",
     "the call": CALLS["int32"][1],

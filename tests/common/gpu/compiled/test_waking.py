@@ -1,5 +1,6 @@
 """The thread that lets the driver make a context, with a driver that only takes notes."""
 
+import gc
 import sys
 import threading
 
@@ -12,13 +13,19 @@ from papers.common.gpu.compiled import waking
 class Driver:
     """A driver without a GPU behind it."""
 
-    def __init__(self, refuses=0, current=None):
+    def __init__(self, refuses=0, current=None, started=True, starts=True):
         self.refuses, self.current, self.calls = refuses, current, []
+        self.started, self.starts = started, starts
         self.goes_on = threading.Event()
+
+    def cuInit(self, flags):
+        assert self.started or self.goes_on.wait(10)
+        self.started = self.starts
+        return 0 if self.starts else 100
 
     def cuCtxGetCurrent(self, context):
         context._obj.value = self.current
-        return 0
+        return 0 if self.started else waking.NOT_STARTED
 
     def cuDevicePrimaryCtxRetain(self, context, place):
         assert self.goes_on.wait(10)
@@ -36,9 +43,10 @@ def fresh(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba.cuda", raising=False)
     monkeypatch.setattr(waking, "_thread", None)
     monkeypatch.setattr(waking, "_holder", None)
+    monkeypatch.setattr(waking, "_asleep", True)
 
     def start(driver):
-        monkeypatch.setattr(waking, "driver", lambda: driver)
+        monkeypatch.setattr(waking, "_opened", lambda: driver)
         waking.begin()
         return driver
 
@@ -86,6 +94,72 @@ def test_without_a_driver_nothing_happens(fresh):
     fresh(None)
     assert waking._thread is None
     waking.end()
+
+
+def test_a_driver_that_has_not_started_starts_in_the_thread(fresh):
+    driver = fresh(Driver(started=False))
+    assert not driver.started  # it has returned before
+    driver.goes_on.set()
+    waking.end()
+    assert driver.started
+    assert driver.calls == [("retain", 0), ("release", 0)]
+
+
+def test_a_driver_that_does_not_start_makes_no_context(fresh):
+    driver = fresh(Driver(started=False, starts=False))
+    driver.goes_on.set()
+    waking.end()
+    assert driver.calls == []
+
+
+@pytest.fixture
+def imported(monkeypatch):
+    """The modules that were imported, and whether the collector was at work."""
+    found = []
+    monkeypatch.setattr(
+        waking.importlib, "import_module", lambda name: found.append((name, gc.isenabled()))
+    )
+    return found
+
+
+def test_numba_is_imported_while_the_driver_starts_and_nothing_is_collected(
+    fresh, imported, monkeypatch
+):
+    driver = Driver(started=False)
+    monkeypatch.setattr(waking, "_opened", lambda: driver)
+    assert waking.is_asleep()
+    waking.hasten("numba")
+    assert imported == [("numba", False)]
+    assert gc.isenabled()
+    assert not driver.started  # nobody has waited for it
+    assert not waking.is_asleep()
+    driver.goes_on.set()
+    waking.end()
+    assert driver.calls == [("retain", 0), ("release", 0)]
+
+
+def test_without_a_driver_numba_is_not_imported(fresh, imported, monkeypatch):
+    monkeypatch.setattr(waking, "_opened", lambda: None)
+    waking.hasten()
+    assert imported == []
+    assert not waking.is_asleep()  # nobody asks again
+
+
+def test_the_collector_stays_off_where_it_was(fresh):
+    gc.disable()
+    try:
+        with waking.uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(("there", "starts"), [(True, True), (True, False), (False, True)])
+def test_the_driver_is_told_if_it_starts(monkeypatch, there, starts):
+    driver = Driver(starts=starts)
+    monkeypatch.setattr(waking, "_opened", lambda: driver if there else None)
+    assert waking.driver.__wrapped__() is (driver if there and starts else None)
 
 
 @pytest.mark.skipif(not device.gpu_present(), reason="there is no GPU")
