@@ -22,7 +22,6 @@ from typing import Any, cast
 import numpy as np
 from numba import njit
 from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from papers.common.model import Assignment
 from papers.common.problems import assignment_proof
@@ -166,6 +165,8 @@ def _read_sparse(cost: Any, maximize: bool) -> tuple[Problem, np.ndarray, np.nda
     if value.dtype.kind == "f" and not np.isfinite(value).all():
         raise ValueError("matrix contains invalid numeric entries: leave forbidden pairs out")
     shape = stored.shape
+    from scipy.sparse.csgraph import maximum_bipartite_matching  # it loads SciPy's linear algebra
+
     pairs = csr_array((np.ones(value.size, np.int8), stored.indices, stored.indptr), shape=shape)
     size = int((maximum_bipartite_matching(pairs, perm_type="column") >= 0).sum()) if value.size \
         else 0  # fmt: skip

@@ -315,9 +315,10 @@ def solver_of(name: str) -> Any:
     """
     home, _, short = str(name).partition(":")
     try:
-        if home == "synthesis":
-            return importlib.import_module("papers.synthesis.solvers").SOLVERS[short]
-        return importlib.import_module(f"papers.{home}").PAPER.solvers()[short]
+        with waking.uncollected():
+            if home == "synthesis":
+                return importlib.import_module("papers.synthesis.solvers").SOLVERS[short]
+            return importlib.import_module(f"papers.{home}").PAPER.solvers()[short]
     except (ModuleNotFoundError, AttributeError, KeyError):
         told = f"there is no solver {name!r}"
         if home == "synthesis":

@@ -90,10 +90,11 @@ def test_the_readme_s_table_is_the_rules():
         line.strip("| ").split(" | ") for line in page if " memory |" in line or "either" in line
     ]
     lines = [line for line in lines if line[0].startswith(("square", "rectangle", "batch"))]
-    assert len(lines) == 6
+    assert len(lines) == 7
     for matrix, _, where, core, gpu, solver, most in lines:
         shape, _, kind = matrix.partition(", ")
-        types = {"integers": ("int32", "int64"), "floats": ("float32", "float64")}
+        types = {"integers": ("int32", "int64"), "floats": ("float32", "float64"),
+                 "int32": ("int32",), "other types": ("int64", "float64")}  # fmt: skip
         for dtype in types.get(kind, ("int32", "float64")):
             for place in ("host", "device") if where == "either" else (where.split()[0],):
 
@@ -110,6 +111,21 @@ def test_the_readme_s_table_is_the_rules():
                 else:
                     end = int(most.replace(",", ""))
                     assert asked(end) == solver.strip("`") != asked(end + 1)
+
+
+def test_a_stack_goes_where_it_was_faster():
+    """Integers; stacks of floats with short sides are slower there up to 8000 lines."""
+    times = pd.read_csv(HOME / "synthesis/evidence/carrying/stacks.csv")
+    times["lines"] = times["problems"] * times["n"]
+    times["ratio"] = times["batch_us"] / times["one_core_us"]
+    integers, floats = (times[times["dtype"] == kind] for kind in ("int32", "float64"))
+    assert set(integers["n"]) == {8, 16, 32, 64, 96, 128}
+    assert set(integers["place"]) == {"host", "device"}
+    assert integers.query("lines > 1900")["ratio"].max() < 1
+    assert integers.query("lines < 1100")["ratio"].mean() > 1
+    host = floats[floats["place"] == "host"]
+    assert (host.query("n <= 16 and 3900 < lines < 8100")["ratio"] > 1).all()
+    assert host.query("3900 < lines < 8100")["ratio"].max() < 1.5
 
 
 def test_faulty_rules_are_found():

@@ -97,7 +97,7 @@ def test_the_first_table_s_verdicts_are_the_record_s():
     told = {re.sub(r"\[(.*?)\]\(.*?\)", r"\1", first): last for first, *_, last in lines[2:]}
     assert len(told) == len(TABLE) + 2  # first calls, of another test, and what is certified
     assert ": met" in next(last for first, last in told.items() if first.startswith("n = 100,000"))
-    file = HOME / "results/nvidia-h100-80gb-hbm3/measurements.csv.gz"
+    file = HOME / "results/nvidia-h200/measurements.csv.gz"
     runs = pd.read_csv(file, low_memory=False).query("n == 100000 and solver == 'synthesis:dense'")
     assert set(runs["label"]) == {"0.1n", "n", "10n"}
     assert (runs["status"] == "ok").all()

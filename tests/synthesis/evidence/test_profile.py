@@ -85,7 +85,7 @@ def test_costs_go_as_they_are_where_that_saves_time():
 
 def recorded(paper):
     """All measurements of a paper's record."""
-    file = HOME.parent / paper / "results/nvidia-h100-80gb-hbm3/measurements.csv.gz"
+    file = HOME.parent / paper / "results/nvidia-h200/measurements.csv.gz"
     return pd.read_csv(file, low_memory=False)
 
 
