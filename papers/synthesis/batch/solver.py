@@ -213,7 +213,7 @@ def _stacks_of_host(costs: np.ndarray, maximize: bool) -> tuple[list[Stack], Any
     """
     if type(costs) is np.ndarray and takes(costs):
         lines = costs.reshape(-1, costs.shape[2])
-        if sending.goes(lines):
+        if sending.goes(lines, stack=True):
             sent, room = sending.send(lines)
             stack = stack_on_device(sent.flat, costs.shape, maximize)  # type: ignore[arg-type]
             if stack is not None:

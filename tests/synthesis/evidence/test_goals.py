@@ -14,12 +14,15 @@ HOME = Path(papers.__file__).parent / "synthesis"
 PAGE = " ".join((HOME / "RESULTS.md").read_text(encoding="utf-8").split())
 CHANGELOG = " ".join((Path(papers.__file__).parents[1] / "CHANGELOG.md").read_text().split())
 
-MISSED: dict[str, str] = {}
+MISSED = {
+    "microseconds that linear_sum_assignment(on_device, solver='synthesis:dense') adds to "
+    "synthesis:dense, run, n=64": "missed in [two ranges of three](#the-call)",
+}
 """Goals that the whole interval misses, and the words that say so."""
 
 CROSSED = {
-    "microseconds that linear_sum_assignment(on_device, solver='synthesis:dense') adds to "
-    "synthesis:dense, run, n=64": "crossed by [two seeds](#the-call)",
+    "the call over better codes for one core, estimated, all real grids":
+        "crossed by what those would take [on all](#cuts), which is an estimate",
     "the call over SciPy's, worst of real matrices, original":
         "crossed by a [single run](#matchings) on a graph of 32 rows",
 }  # fmt: skip
@@ -47,19 +50,22 @@ def test_the_readme_has_the_bounds_of_the_code():
 def test_the_page_says_which_goals_the_record_misses_and_no_other():
     goals = [item for _, item in front._comparisons("synthesis") if item.kind == "goal"]
     failed = [item for item in goals if item.verdict != "holds"]
-    assert len(failed) == 2
-    assert f"two of the {len(goals)} goals are crossed, none is missed, and all" in CHANGELOG
+    assert len(failed) == 3
+    assert f"two of the {len(goals)} goals are crossed, one is missed, and all" in CHANGELOG
     crossed = {item.quantity: item for item in failed if item.remark}
     assert set(crossed) == set(CROSSED)
     assert {item.quantity for item in failed} - set(crossed) == set(MISSED)
     assert [words for words in (*MISSED.values(), *CROSSED.values()) if words not in PAGE] == []
     worst = [item.note for item in failed if item.quantity.startswith("the call over SciPy's")]
-    assert [str(note).split()[0] for note in worst] == ["rajat19"]
-    for words in ("worst of the real grids", "all real grids"):
-        (item,) = [item for item in goals if item.quantity.endswith(f"estimated, {words}")]
-        assert item.verdict == "holds"
-        if words.startswith("worst"):
-            assert f"the worst grid is `{str(item.note).split()[0]}`." in PAGE
+    assert [str(note).split()[0] for note in worst] == ["hangGlider_2"]
+    worst, on_all = (
+        next(item for item in goals if item.quantity.endswith(f"estimated, {words}"))
+        for words in ("worst of the real grids", "all real grids")
+    )
+    assert worst.verdict == "holds"
+    assert f"The worst grid is `{str(worst.note).split()[0]}`." in PAGE
+    assert f"lies within its interval, {on_all.low:.3f} to {on_all.high:.3f}, and" in PAGE
+    assert on_all.measured < 0.1
     for words in (
         "The goal, 10 times as fast in the geometric mean, is met by the whole interval;",
         "of it (goal: below 1).",
@@ -108,7 +114,8 @@ def test_the_first_table_s_verdicts_are_the_record_s():
         assert mine, begin
         met = all(item.verdict == "holds" for item in mine)
         assert met == (": met" in verdict), begin
-        assert met != (": crossed" in verdict), begin
+        fault = ": missed" if any(item.quantity in MISSED for item in mine) else ": crossed"
+        assert met != (fault in verdict), begin
         bounds = {round(bound, 6) for item in mine for bound in item.accept if math.isfinite(bound)}
         named = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", verdict).split(":")[0]
         assert set(map(float, re.findall(r"\d+(?:\.\d+)?", named))) <= bounds, begin

@@ -155,24 +155,24 @@ def test_the_page_says_what_racecheck_names_on_the_card_of_the_record():
     assert len([text for text in flows if not re.search(r"\+0x6[45]\w\w\b", text)]) == 16
     page = " ".join((LOGS.parents[1] / "README.md").read_text().split())
     assert "sixteen of its eighteen reports set one store beside at most four loads" in page
-    for name in ("cluster", "strips", "noted", "sorted"):
-        stopped = (LOGS / f"racecheck_h100_{name}.log").read_text()
+    for name in ("h100_cluster", "h100_strips", "h100_noted", "h200"):
+        stopped = (LOGS / f"racecheck_{name}.log").read_text()
         assert set(re.findall(r"kernels::(\w+)::\w+", stopped)) == {"integers"}
         assert "conclude" not in stopped
     for tool in ("memcheck", "synccheck", "initcheck"):
-        assert "158 answers, every one proved" in (LOGS / f"{tool}_h100.log").read_text()
+        assert "158 answers, every one proved" in (LOGS / f"{tool}_h200.log").read_text()
     assert "158 proved answers" in page
 
 
 def test_the_other_tools_name_no_access_of_a_kernel():
     """A function's name that the driver refuses is an error of the interface; so is a copy."""
-    memcheck = (LOGS / "memcheck_h100.log").read_text()
+    memcheck = (LOGS / "memcheck_h200.log").read_text()
     refused = memcheck.count("Program hit CUDA_ERROR_INVALID_VALUE")
     assert refused == memcheck.count("cuGetProcAddress_v2.")
     assert f"ERROR SUMMARY: {refused} errors" in memcheck
     page = " ".join((LOGS.parents[1] / "README.md").read_text().split())
     assert f"memcheck reports {refused} calls in which the driver refused to name" in page
-    assert "ERROR SUMMARY: 0 errors" in (LOGS / "synccheck_h100.log").read_text()
-    initcheck = (LOGS / "initcheck_h100.log").read_text()
+    assert "ERROR SUMMARY: 0 errors" in (LOGS / "synccheck_h200.log").read_text()
+    initcheck = (LOGS / "initcheck_h200.log").read_text()
     printed = initcheck.count("Uninitialized access to")
     assert printed == initcheck.count("on access by cudaMemcpy source") > 0

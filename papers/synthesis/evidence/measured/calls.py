@@ -96,7 +96,7 @@ def copies() -> Rows:
 
 def looked_at() -> Rows:
     """Return the same with the copies of now."""
-    return by_who_looks("carrying/looked_at", "int32", "int64")
+    return by_who_looks("carrying/looked_at", "int32", "int64", "float64")
 
 
 def batch_ahead() -> Rows:
