@@ -48,6 +48,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         calls.looked_at,
         calls.batch_ahead,
         calls.batch_parts,
+        calls.stacks,
         calls.one_core_many,
         calls.one_core_lists,
         calls.calls_before_after,

@@ -99,6 +99,29 @@ def looked_at() -> Rows:
     return by_who_looks("carrying/looked_at", "int32", "int64", "float64")
 
 
+LINES = (500, 1000, 2000, 4000, 8000, 16000)
+"""About so many lines the stacks of ``carrying/stacks.csv`` have."""
+
+
+def stacks() -> Rows:
+    """Return a launch's time over that of one core's loop, by place, type, side and lines."""
+    found = read("carrying/stacks")
+    lines = found["problems"] * found["n"]
+    found["lines"] = [min(LINES, key=lambda one: abs(one - here)) for here in lines]
+    found["over"] = found["batch_us"] / found["one_core_us"]
+    times = beside(found, ["place", "dtype", "n"], "lines", ["over"])
+    times = times.sort_values(["place", "dtype", "n"], ascending=[False, False, True])
+    return rows(
+        times,
+        [
+            ("from", "place", ""),
+            ("type", "dtype", ""),
+            ("side", "n", ""),
+            *((f"{one} lines", f"over {one}", ".2f") for one in LINES),
+        ],
+    )
+
+
 def batch_ahead() -> Rows:
     """Return the times of batches by the number of rows that are on their way to a warp."""
     found = beside(read("batch_ahead"), ["problems", "n", "costs"], "ahead", ["run_ms"])
