@@ -340,7 +340,7 @@ def _choice_of_batch(alike: Alike, where: str, wishes: Wishes) -> Choice | None:
     lines = sum(max(shape) * count for (shape, _), count in alike.items())
     (_, dtype), *others = alike
     limited = wishes.seconds is not None
-    expect(wishes.device, lambda: _question_of_batch(lines, dtype, where, limited))
+    expect(wishes.device, wishes.solver, lambda: _question_of_batch(lines, dtype, where, limited))
     here = machines(wishes.device)
     named = wishes.device, wishes.solver
     choice = _rule_of_batch(lines, dtype, where, limited, *named, here, choose)

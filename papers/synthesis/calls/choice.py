@@ -210,7 +210,12 @@ def rule_for(question: Question, here: tuple[str, ...]) -> Rule:
     raise ValueError(f"no rule of {TABLE.name} fits {question}")
 
 
-def expect(device: Machine, question: Callable[[], Question], modules: str = "numba.cuda") -> None:
+def expect(
+    device: Machine,
+    solver: str | None,
+    question: Callable[[], Question],
+    modules: str = "numba.cuda",
+) -> None:
     """Start the driver, and import Numba meanwhile, if a GPU would be asked to answer a question.
 
     In the first call of a process, before anybody waits for the driver to say whether there is one.
@@ -218,6 +223,8 @@ def expect(device: Machine, question: Callable[[], Question], modules: str = "nu
     Parameters
     ----------
     device : {"auto", "gpu", "cpu"}
+    solver : str or None
+        The caller's own choice: one that no rule names for a GPU needs none.
     question : callable() -> Question
         What would be asked; called only where it matters.
     modules : str
@@ -225,8 +232,18 @@ def expect(device: Machine, question: Callable[[], Question], modules: str = "nu
     """
     if device == "cpu" or not waking.is_asleep() or _is_settled():
         return
-    if rule_for(question(), ("gpu", "cpu")).runs_on == "gpu":
+    if solver is not None:
+        by_gpu = solver in _solvers_on_gpus()
+    else:
+        here = ("gpu", "gpu if asked") if device == "gpu" else ("gpu", "cpu")
+        by_gpu = rule_for(question(), here).runs_on != "cpu"
+    if by_gpu:
         waking.hasten(modules)
+
+
+@functools.cache
+def _solvers_on_gpus() -> frozenset[str]:
+    return frozenset(rule.solver for rule in rules() if rule.runs_on != "cpu")
 
 
 def _is_settled() -> bool:

@@ -161,7 +161,7 @@ def maximum_bipartite_matching(
         raise ValueError(f"perm_type={perm_type!r} is neither 'row' nor 'column'")
     searched = None
     if issparse(graph) and graph.ndim == 2:  # one core looks first, so that Numba alone is needed
-        expect(device, lambda: _question(graph, seconds is not None), "numba")
+        expect(device, solver, lambda: _question(graph, seconds is not None), "numba")
     if seconds is not None:
         check_seconds(seconds)
     elif solver is None and device != "gpu" and not explain and issparse(graph):

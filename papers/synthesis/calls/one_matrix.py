@@ -159,7 +159,7 @@ def _choice(placed: Placed, wishes: Wishes) -> Choice:
     Of another matrix that they see nothing in, the rules would ask the same, and answer the same.
     """
     array, limited = placed.array, wishes.seconds is not None
-    expect(wishes.device, lambda: question_of(placed, wishes.maximize, limited))
+    expect(wishes.device, wishes.solver, lambda: question_of(placed, wishes.maximize, limited))
     key = (
         array.shape, array.dtype, placed.place, wishes.maximize, limited, wishes.solver,
         machines(wishes.device), choose,

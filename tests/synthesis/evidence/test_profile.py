@@ -704,21 +704,39 @@ def test_the_page_says_what_hylac_took_by_other_runs():
     assert len(least) == 45
     table = pd.read_csv(HOME / "published/lap_peers.csv").query("peer == 'hylac-classical'")
     table = table[table["device"] == "NVIDIA H200"].rename(columns={"cost_range": "costs"})
-    assert np.allclose(table.set_index(key)["solve_ms"].reindex(least.index), least, atol=1e-4)
+    earlier = found["earlier_ms"].first()
+    best = np.minimum(least, earlier)
+    assert np.allclose(table.set_index(key)["solve_ms"].reindex(least.index), best, atol=1e-4)
     runs = recorded("synthesis")
     runs = runs[(runs["metric"] == "time_ms") & (runs["scope"] == "run")]
     runs = runs[(runs["solver"] == "synthesis:dense") & (runs["family"] == "uniform")]
     runs = runs[runs["options"].isna() & (runs["storage"] == "host")]
     now = runs.groupby(["n", "label", "seed"])["value"].median().reindex(least.index)
     means = [mean_of((theirs / now).groupby(level=[0, 1]).median())
-             for theirs in (least, median, found["earlier_ms"].first())]  # fmt: skip
+             for theirs in (best, median, earlier)]  # fmt: skip
     listed = front._comparisons("synthesis")
     (goal,) = [item for _, item in listed if "geometric mean of 15 cells" in item.quantity]
     assert np.isclose(goal.measured, means[0], rtol=1e-3)
     assert (
         f"By the medians of three the mean over the 15 cells is {means[1]:.1f}, and beside "
-        f"HyLAC's times of an earlier day on another H200 {means[2]:.1f} (" in PAGE
+        f"the earlier day's times alone {means[2]:.1f} (" in PAGE
     )
+
+
+def test_the_table_has_no_more_than_the_least_of_others_runs_on_structured_matrices():
+    runs = rows.read("structured_runs")
+    runs["peer"] = runs["peer"].str.removesuffix("-pool")
+    assert runs.groupby(["label", "n"])["cost"].nunique().eq(1).all()
+    assert len(runs.groupby(["label", "n"])) == 18
+    counts = runs[runs["label"] != "patch_rubberwhale"].groupby(["peer", "label", "n"]).size()
+    assert counts.groupby("peer").agg(["min", "max"]).to_numpy().tolist() == [
+        [3, 3], [1, 1], [4, 4], [3, 3]
+    ]  # fmt: skip
+    least = runs.groupby(["peer", "label", "n"])["ms"].min()
+    table = pd.read_csv(HOME / "published/families_peers.csv").query("device == 'NVIDIA H200'")
+    table = table.set_index(["peer", "label", "n"])["solve_ms"].reindex(least.index)
+    assert (table <= least + 1e-4).all()
+    assert (table >= least - 1e-4).mean() > 0.7  # else it is an earlier day's
 
 
 def test_the_page_says_what_each_seed_s_call_adds():

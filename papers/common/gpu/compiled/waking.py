@@ -4,8 +4,8 @@ The first call of a process waits for two things that have nothing to do with ea
 imports Numba, and the driver starts and makes the device's context. `begin` lets the driver do its
 part in a thread, which needs no Python while it does; Numba then finds the context, as it finds
 that of any other library in the process. `end` gives the context back once Numba has taken it, too.
-`hasten` does both as soon as somebody is about to ask whether there is a GPU, for which all others
-wait until the driver has started.
+`hasten` begins, and imports Numba, when somebody is about to ask whether there is a GPU: the answer
+has to wait until the driver has started.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ import ctypes
 import functools
 import gc
 import importlib
+import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
 
 FIRST = 0
 """The GPU that Numba takes where nobody has chosen one."""
+
+_NVIDIAS = re.compile(r"nvidia\d+|nvhost.*|nvgpu.*")
+"""Files of GPUs, Tegra's among them; ``dxg`` is that of Windows' subsystem for Linux."""
 
 NOT_STARTED = 3
 """``CUDA_ERROR_NOT_INITIALIZED``: nobody in this process has started the driver."""
@@ -75,7 +80,10 @@ def is_asleep() -> bool:
 
 
 def hasten(modules: str = "numba.cuda") -> None:
-    """Import Numba while the driver starts in a thread; once a process, and only with a driver.
+    """Import Numba while the driver starts in a thread; once a process, and only with a GPU.
+
+    Whether there is one is known for sure when the driver has started; here it is judged by its
+    file (`_is_likely`).
 
     Parameters
     ----------
@@ -84,7 +92,7 @@ def hasten(modules: str = "numba.cuda") -> None:
     """
     global _asleep
     _asleep = False
-    if begin():
+    if _is_likely() and begin():
         with uncollected():
             importlib.import_module(modules)
 
@@ -99,6 +107,15 @@ def uncollected() -> Iterator[None]:
     finally:
         if paused:
             gc.enable()
+
+
+def _is_likely() -> bool:
+    """Whether a GPU could be there: none is hidden, and on Linux its file is there."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in ("", "-1"):
+        return False
+    if not sys.platform.startswith("linux"):
+        return True
+    return any(name == "dxg" or _NVIDIAS.fullmatch(name) for name in os.listdir("/dev"))
 
 
 @functools.cache

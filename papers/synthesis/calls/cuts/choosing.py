@@ -64,7 +64,7 @@ def _choice(
     wanted = {"limited": wishes.seconds is not None, "flow": wishes.flow or wishes.prove}
     traits = frozenset(name for name, so in wanted.items() if so)
     question = Question("flow", shape, nodes, place=lies, traits=traits, also=also)
-    expect(wishes.device, lambda: question)
+    expect(wishes.device, wishes.solver, lambda: question)
     return choose(question, wishes.device, wishes.solver)
 
 

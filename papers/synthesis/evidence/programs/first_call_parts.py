@@ -3,8 +3,7 @@
 ``python -m papers.synthesis.evidence.programs.first_call_parts FILE [REPEATS]`` measures anew, on a
 machine with a GPU: a call of `linear_sum_assignment` on int32 costs of n = 1000 whose kernels are
 kept. Each process does by itself, in the call's order, what the call would do, and then calls. As
-in `first_call` half of the processes, by turns, begin with the context after Numba's import. (The
-table that is kept was taken by these steps before they were a program.)
+in `first_call` half of the processes, by turns, begin with the context after Numba's import.
 """
 
 from __future__ import annotations

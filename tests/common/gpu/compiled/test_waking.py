@@ -127,6 +127,7 @@ def test_numba_is_imported_while_the_driver_starts_and_nothing_is_collected(
 ):
     driver = Driver(started=False)
     monkeypatch.setattr(waking, "_opened", lambda: driver)
+    monkeypatch.setattr(waking, "_is_likely", lambda: True)
     assert waking.is_asleep()
     waking.hasten("numba")
     assert imported == [("numba", False)]
@@ -143,6 +144,34 @@ def test_without_a_driver_numba_is_not_imported(fresh, imported, monkeypatch):
     waking.hasten()
     assert imported == []
     assert not waking.is_asleep()  # nobody asks again
+
+
+@pytest.mark.parametrize(
+    ("files", "visible", "likely"),
+    [
+        (["null", "nvidia0", "nvidiactl"], None, True),
+        (["null", "nvidiactl"], None, False),
+        (["dxg"], "0", True),
+        (["nvidia0"], "", False),
+        (["nvidia0"], "-1", False),
+    ],
+)
+def test_numba_is_imported_early_only_if_a_gpu_is_likely(
+    fresh, imported, monkeypatch, files, visible, likely
+):
+    monkeypatch.setattr(waking.sys, "platform", "linux")
+    monkeypatch.setattr(waking.os, "listdir", lambda place: files)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    driver = Driver()
+    driver.goes_on.set()
+    monkeypatch.setattr(waking, "_opened", lambda: driver)
+    waking.hasten()
+    waking.end()
+    assert (imported, driver.calls) == (
+        ([("numba.cuda", False)], [("retain", 0), ("release", 0)]) if likely else ([], [])
+    )
 
 
 def test_the_collector_stays_off_where_it_was(fresh):
