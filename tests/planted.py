@@ -14,7 +14,7 @@ from papers.common.evidence.judges import by_origin
 from papers.common.evidence.resamples import MARK
 from papers.common.model import Plan
 from papers.reproduce import registry
-from papers.reproduce.run import measurements
+from papers.reproduce.run import measurements, records
 
 WORSE = ("agrees", "differs", "open")
 """Verdicts with print, from the best to the worst."""
@@ -22,16 +22,8 @@ WORSE = ("agrees", "differs", "open")
 
 @functools.cache
 def recorded(paper):
-    """The usable rows of the paper's recorded runs, and of those whose solvers it measures."""
-    plan = Plan("paper", gpu=True)
-    cells = [cell for each in registry.experiments(paper).values() for cell in each.cells(plan)]
-    owners = dict.fromkeys([paper, *(registry.owner(cell.solver) for cell in cells)])
-    tables = [
-        table
-        for owner in owners
-        for _, table, _ in measurements.recorded_runs(registry.folder(owner) / "results")
-    ]
-    return measurements.usable(measurements.summarize(pd.concat(tables)))
+    """The usable rows of the recorded runs that the paper's experiments see."""
+    return measurements.usable(records.seen_by(paper, records.summaries(records.owners(paper))))
 
 
 def table_of(paper, name):

@@ -86,7 +86,7 @@ def test_the_sectors_of_a_dual_update_are_counted_in_the_reference(monkeypatch):
 
 
 def test_the_turn_is_that_of_lopes_s_record():
-    rows = planted.recorded("kawtikwar_opts")
+    rows = planted.recorded("lopes2019")
     rows = rows[(rows["solver"] == "lopes2019:gpu") & (rows["scope"] == "kernels")]
     rows = rows[(rows["source"] == "recorded nvidia-h200") & (rows["n"] == measured.TURN_N)]
     record = work.Record(rows)
