@@ -318,6 +318,21 @@ def test_the_driver_starts_while_numba_is_imported_if_a_gpu_would_be_asked(given
     assert told == ([modules] if modules else []) + ["asked"] * ("device='cpu'" not in call)
 
 
+def test_a_process_asks_once_whether_to_hasten():
+    """A small call would look through the rules twice else, each time."""
+    code = """
+import numpy as np, papers
+from papers.synthesis.calls import choice, one_matrix
+asked, question_of = [], one_matrix.question_of
+one_matrix.question_of = lambda *given: asked.append(1) or question_of(*given)
+for n in (3, 3, 4, 4):
+    papers.linear_sum_assignment(np.ones((n, n)))
+print(len(asked))
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["3"]  # to hasten, of each size; then a choice is remembered
+
+
 def test_nothing_starts_beside_a_device_that_was_selected(monkeypatch):
     started = []
     monkeypatch.setattr(choice.waking, "is_asleep", lambda: True)

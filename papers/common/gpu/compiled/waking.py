@@ -36,7 +36,7 @@ _holder: ctypes.CDLL | None = None
 """The driver, while the thread's hold on the context lasts."""
 
 _asleep = True
-"""Whether nobody has called `hasten` yet, which is worth it once a process."""
+"""Whether nobody has called `hasten` or waited for the driver yet."""
 
 
 def begin() -> bool:
@@ -75,7 +75,7 @@ def end() -> None:
 
 
 def is_asleep() -> bool:
-    """Whether `hasten` could be worth its while: neither it nor Numba for GPUs was asked for."""
+    """Whether `hasten` could be worth its while: nobody has waited for the driver or for Numba."""
     return _asleep and "numba.cuda" not in sys.modules
 
 
@@ -121,6 +121,8 @@ def _is_likely() -> bool:
 @functools.cache
 def driver() -> ctypes.CDLL | None:
     """The CUDA driver, started; None if it is not there, or does not start."""
+    global _asleep
+    _asleep = False
     library = _opened()
     return library if library is not None and library.cuInit(0) == 0 else None
 

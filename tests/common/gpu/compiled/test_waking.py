@@ -188,7 +188,9 @@ def test_the_collector_stays_off_where_it_was(fresh):
 def test_the_driver_is_told_if_it_starts(monkeypatch, there, starts):
     driver = Driver(starts=starts)
     monkeypatch.setattr(waking, "_opened", lambda: driver if there else None)
+    monkeypatch.setattr(waking, "_asleep", True)
     assert waking.driver.__wrapped__() is (driver if there and starts else None)
+    assert not waking.is_asleep()
 
 
 @pytest.mark.skipif(not device.gpu_present(), reason="there is no GPU")
