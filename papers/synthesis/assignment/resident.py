@@ -46,7 +46,7 @@ AS_THEY_ARE = 2**51
 class DeviceMatrix:
     """A matrix in device memory (in the executor: a NumPy array) that a run may read.
 
-    Nobody changes its fields; it is not frozen, since that takes twice as long to make.
+    Nobody changes its fields; it is not frozen, since that takes longer to make.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ LEAST_BYTES = 3 << 19
 
 TIMES = {"int32": 2.0, "float64": 2 / 3}
 """By a matrix' type, how many times `LEAST_BYTES` is its bound: integers of 32 bits need fewest
-passes, floats of 64 most (`evidence/carrying/looked_at.csv`). Of stacks none was measured so."""
+passes, floats of 64 most (`evidence/carrying/looked_at.csv`). Stacks were not."""
 
 WIDEST_ENTRY = 8
 """Bytes that an entry has in working form at most."""

@@ -218,7 +218,8 @@ def expect(
 ) -> None:
     """Start the driver, and import Numba meanwhile, if a GPU would be asked to answer a question.
 
-    In the first call of a process, before anybody waits for the driver to say whether there is one.
+    This is for the first call of a process: all others know whether there is a GPU, for which the
+    first one has to wait until the driver has started.
 
     Parameters
     ----------
@@ -233,7 +234,7 @@ def expect(
     if device == "cpu" or not waking.is_asleep() or _is_settled():
         return
     if solver is not None:
-        by_gpu = solver in _solvers_on_gpus()
+        by_gpu = isinstance(solver, str) and solver in _solvers_on_gpus()
     else:
         here = ("gpu", "gpu if asked") if device == "gpu" else ("gpu", "cpu")
         by_gpu = rule_for(question(), here).runs_on != "cpu"

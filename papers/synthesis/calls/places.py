@@ -27,7 +27,7 @@ from papers.common.gpu import device
 
 @dataclass
 class Placed:
-    """An array and its place. Not frozen, as every call makes one, and that takes twice as long.
+    """An array and its place; not frozen, since every call makes one, and that takes longer.
 
     Attributes
     ----------

@@ -814,8 +814,8 @@ def test_the_pages_say_what_the_way_to_the_device_takes():
 
 
 def test_the_page_says_what_the_way_took_in_two_records_of_one_card():
-    found = rows.read("carrying/record_before")
-    found["share"] = found["now_ms"] / found["median_ms"]
+    found = rows.read("carrying/two_records")
+    found["share"] = found["b898bdea_ms"] / found["acc8d2e_ms"]
 
     def of(solver, scope="run"):
         return found[(found["solver"] == solver) & (found["scope"] == scope)]

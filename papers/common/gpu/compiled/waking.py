@@ -115,7 +115,9 @@ def _is_likely() -> bool:
         return False
     if not sys.platform.startswith("linux"):
         return True
-    return any(name == "dxg" or _NVIDIAS.fullmatch(name) for name in os.listdir("/dev"))
+    with contextlib.suppress(OSError):
+        return any(name == "dxg" or _NVIDIAS.fullmatch(name) for name in os.listdir("/dev"))
+    return False
 
 
 @functools.cache

@@ -76,6 +76,7 @@ from papers.synthesis.assignment.kernels.arguments import (
     Tree,
     Work,
 )
+from papers.synthesis.assignment.kernels.cluster import strips
 from papers.synthesis.assignment.kernels.columns import OTHERS, fill, lift_columns
 from papers.synthesis.assignment.kernels.grid import chains, levels, near, reports
 from papers.synthesis.assignment.kernels.team import thread_of, threads_of
@@ -407,3 +408,16 @@ def assign_with(
 
 SIGNATURE = (Schedule, Shape, Matrix, Duals, Matching, Lists, Tree, Front, Log)
 """Types that the kernels are compiled for, an entry an argument (`arguments`)."""
+
+
+def ways(
+    assign_with: Callable[..., Any], conclude_with: Callable[..., Any]
+) -> dict[str, Callable[[], Any]]:
+    """Return the makers of the kernels of one type that tests compile, by name."""
+    return {
+        "assign": lambda: assign_with(8),
+        "alone": lambda: assign_with(8, True),
+        "marked": lambda: assign_with(8, marks=near.SEARCHES),
+        "conclude": lambda: conclude_with(8),
+        "whole": lambda: conclude_with(8, strips.WHOLE),
+    }

@@ -48,13 +48,7 @@ ELEMENT_TYPES = ("float64",)
 
 __getattr__ = on_demand(
     __name__,
-    {
-        "assign": lambda: assign_with(8),
-        "alone": lambda: assign_with(8, True),
-        "marked": lambda: assign_with(8, marks=near.SEARCHES),
-        "conclude": lambda: conclude_with(8),
-        "whole": lambda: conclude_with(8, strips.WHOLE),
-    },
+    dense.ways(assign_with, conclude_with),
     dense.SIGNATURE,
 )
 """The kernels that tests compile, and ``SIGNATURES``."""

@@ -48,12 +48,8 @@ ELEMENT_TYPES = ("int32", "int64")
 
 __getattr__ = on_demand(
     __name__,
-    {
-        "assign": lambda: assign_with(8),
-        "alone": lambda: assign_with(8, True),
-        "marked": lambda: assign_with(8, marks=near.SEARCHES),
-        "conclude": lambda: conclude_with(8),
-        "whole": lambda: conclude_with(8, strips.WHOLE),
+    dense.ways(assign_with, conclude_with)
+    | {
         "narrow": lambda: conclude_with(8, strips.NARROW),
         "noted": lambda: conclude_with(8, strips.NOTED),
     },

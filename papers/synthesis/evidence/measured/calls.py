@@ -99,15 +99,9 @@ def looked_at() -> Rows:
     return by_who_looks("carrying/looked_at", "int32", "int64", "float64")
 
 
-LINES = (500, 1000, 2000, 4000, 8000, 16000)
-"""About so many lines the stacks of ``carrying/stacks.csv`` have."""
-
-
 def stacks() -> Rows:
     """Return a launch's time over that of one core's loop, by place, type, side and lines."""
     found = read("carrying/stacks")
-    lines = found["problems"] * found["n"]
-    found["lines"] = [min(LINES, key=lambda one: abs(one - here)) for here in lines]
     found["over"] = found["batch_us"] / found["one_core_us"]
     times = beside(found, ["place", "dtype", "n"], "lines", ["over"])
     times = times.sort_values(["place", "dtype", "n"], ascending=[False, False, True])
@@ -117,7 +111,7 @@ def stacks() -> Rows:
             ("from", "place", ""),
             ("type", "dtype", ""),
             ("side", "n", ""),
-            *((f"{one} lines", f"over {one}", ".2f") for one in LINES),
+            *((f"{one} lines", f"over {one}", ".2f") for one in found["lines"].unique()),
         ],
     )
 

@@ -89,3 +89,13 @@ def test_each_stack_is_solved_by_both_solvers_in_both_places(tmp_path, monkeypat
     times = found[list(stacks.SOLVERS.values())]
     assert np.isfinite(times).all(axis=None)
     assert (times > 0).all(axis=None)
+
+
+def test_solvers_that_differ_are_noticed(monkeypatch):
+    identity = np.tile(np.arange(4), (3, 1))
+    monkeypatch.setattr(stacks, "linear_sum_assignment", lambda given, solver: (
+        identity, identity if solver == "synthesis:batch" else identity[:, ::-1]
+    ))  # fmt: skip
+    costs = np.arange(48).reshape(3, 4, 4) ** 2
+    with pytest.raises(AssertionError):
+        stacks.medians(costs, costs, 1)
