@@ -291,7 +291,9 @@ CALLS = {
         "papers.linear_sum_assignment(costs, device='gpu')", "early numba.cuda"
     ),
     "graph = csr_array(np.ones((30, 30)))": ("papers.maximum_bipartite_matching(graph)", None),
-    "image = np.ones((300, 300), np.int32)": ("papers.grid_cut(image, image, 1)", "late numba.cuda"),
+    "image = np.ones((300, 300), np.int32)": (
+        "papers.grid_cut(image, image, 1)", "late numba.cuda"
+    ),
     "image = np.ones((30, 30), np.int32)": ("papers.grid_cut(image, image, 1)", None),
 }  # fmt: skip
 """First calls, and what of Numba each imports before it waits for the driver; "late": the modules
