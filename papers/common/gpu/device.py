@@ -370,14 +370,20 @@ def number() -> int:
     """Return the number of this thread's GPU, for `attach`; 0 for the executor."""
     if not describe().is_gpu:
         return 0
-    from cuda.bindings import driver
-
-    error, place = driver.cuCtxGetDevice()  # the library's own way takes several times as long
+    error, place = _ask_for_device()()  # the library's own way takes several times as long
     if not error:
         return int(place)
     from numba import cuda
 
     return int(cuda.get_current_device().id)  # this thread has used no GPU yet
+
+
+@functools.cache
+def _ask_for_device() -> Callable[[], tuple[Any, Any]]:
+    from cuda.bindings import driver
+
+    ask: Callable[[], tuple[Any, Any]] = driver.cuCtxGetDevice
+    return ask
 
 
 def attach(place: int) -> None:

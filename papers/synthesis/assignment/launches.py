@@ -38,6 +38,9 @@ ANSWER = ("u", "v", "chosen", "totals", "column")
 LAST_OF_ANSWER = ANSWER[-1]
 """The arrays that go back to the host, and the last of them in memory."""
 
+NO_STREAM = -1
+"""No stream's handle."""
+
 STAGED_BYTES = 8 << 20
 """Bytes of costs in working form up to which a workspace has pinned memory for them; where it
 should end was not measured."""
@@ -115,6 +118,7 @@ class Workspace(pool.Pooled):
     ) -> None:  # fmt: skip
         self.key, self.settings, self.owns = key, settings, owns
         self.running = self.concluded = False
+        self.stream = NO_STREAM
         self.mailbox = Mailbox()
         self.movers: dict[Any, Launch] = {}
         self.delivery: Any = None
@@ -172,6 +176,8 @@ class Workspace(pool.Pooled):
 
     def use(self, stream: int) -> None:
         """Enqueue all that follows on a stream; nothing is under way on another."""
+        if stream == self.stream:
+            return
         self.stream = self.gather.stream = self.mailbox.stream = stream
         for launch in self.solver():
             launch.stream = stream
@@ -232,7 +238,7 @@ class Workspace(pool.Pooled):
         for launch in self.solver():
             if given is not None:
                 launch.point(MATRIX, COST, given.array, lambda: given.flat)
-            if limit != self.limit:
+            if limit is not self.limit and limit != self.limit:
                 launch.replace_field(LOG, LIMIT, limit)
         self.limit = limit
 

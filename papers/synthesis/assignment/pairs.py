@@ -42,7 +42,7 @@ class Room(NamedTuple):
     parts : callable() -> (device int64[n], device int64[n])
         The same places as arrays, which nobody needs before the device is at work.
     give : callable()
-        Lets others have the rest of the memory; nothing writes there any more.
+        Lets others have the rest of the memory, which the delivery leaves as it is.
     """
 
     memory: Any
@@ -59,6 +59,9 @@ class Delivery:
     ----------
     host : int64[n]
         The columns, once they were delivered to the host.
+    state : State or None
+        What runs on costs of a known form use by turns (`again`). It names no workspace while none
+        is under way: a circle would keep device memory until Python collects it.
     """
 
     def __init__(self, work: Workspace) -> None:
@@ -68,6 +71,7 @@ class Delivery:
         self.to_host = self._bound(self.mapped)
         self.to_device: Launch | None = None
         self.size = 0  # entries of the memory that `to_device` is bound to
+        self.state: solver.State | None = None
 
     def _bound(self, target: Any) -> Launch:
         n = self.column.size
@@ -133,22 +137,49 @@ def _remember(cost: DeviceMatrix, state: solver.State) -> None:
         pool.remember(_form_of(cost), Known(work.key, costs, state.settings))
 
 
-def _again(cost: DeviceMatrix, seconds: float | None) -> solver.State | None:
-    """Return the state of a run on costs whose form is known; None if it is not.
+def known_of(cost: DeviceMatrix) -> Known | None:
+    """Return what `again` needs for costs of a form that was solved before; None for all others.
 
     That is the case of integers of 32 bits that are read as they lie: no pass looks at them before
     a run, so that all that a run needs is as it was for the costs before.
     """
-    check_seconds(seconds)
     known: Known | None = pool.remembered.get(_form_of(cost))
-    work = None if known is None else pool.find(known.key)
-    if known is None or work is None:
+    return known
+
+
+def again(
+    cost: DeviceMatrix,
+    known: Known,
+    room_for: Callable[[int], Room | None] | None = None,
+    seconds: float | None = None,
+) -> tuple[Any, Any, bool] | None:
+    """`solve` costs of a known form; None if no workspace for them lies idle.
+
+    Parameters
+    ----------
+    cost, room_for, seconds
+        See `solve`.
+    known : Known
+        From `known_of` costs of the same form.
+    """
+    work = pool.find(known.key)
+    if work is None:
         return None
-    state = solver.State(known.costs, known.settings, seconds)
+    delivery = work.delivery
+    state = None if delivery is None else delivery.state
+    if state is None:
+        state = solver.State(known.costs, known.settings)
+        solver.use(state, work)
+        if delivery is not None:
+            delivery.state = state
+    state.workspace, state.seconds = work, seconds
     work.use(cost.stream)
-    solver.use(state, work)
     work.read(cost, seconds)
-    return state
+    try:
+        return _delivered(state, work, room_for)
+    finally:
+        state.workspace = None
+        work.release()
 
 
 def solve(
@@ -178,12 +209,16 @@ def solve(
     ValueError, GivenUpError, RuntimeError
         See `papers.synthesis.assignment.solver.upload` and `run`.
     """
+    check_seconds(seconds)
     given = cost if type(cost) is DeviceMatrix and not maximize else None
-    state = None if given is None else _again(given, seconds)
-    if state is None:
-        state = solver.enqueued(cost, maximize, None, None, seconds, awaited=False)
-        if given is not None:
-            _remember(given, state)
+    known = None if given is None else known_of(given)
+    if given is not None and known is not None:
+        found = again(given, known, room_for, seconds)
+        if found is not None:
+            return found
+    state = solver.enqueued(cost, maximize, None, None, seconds, awaited=False)
+    if given is not None:
+        _remember(given, state)
     work = state.workspace
     if work is None:
         none = np.zeros(0, np.int64)
@@ -205,11 +240,15 @@ def _delivered(
     room = room_for(n) if room_for is not None and not turned else None
     delivery.enqueue(work.stream, room)
     rows, columns = (np.arange(n), None) if room is None else room.parts()
-    delivery.mailbox.wait()
-    work.whole = True  # the run is over, and so is all that the delivery reads and writes
     if room is not None:
         room.give()
-    solver.end(state)
+    try:
+        solver.end(state)
+    except Exception:
+        delivery.mailbox.wait()  # the delivery comes whatever the end, and its word is to be read
+        raise
+    delivery.mailbox.wait()
+    work.whole = True  # the run is over, and so is all that the delivery reads and writes
     if room is not None:
         return rows, columns, True
     columns = delivery.host.copy()

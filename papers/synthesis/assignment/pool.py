@@ -42,6 +42,10 @@ class Pooled:
 T = TypeVar("T", bound=Pooled)
 
 _idle: list[Any] = []
+_count: dict[type, int] = {}
+_bytes = 0
+"""Counts of the idle by their class, and the device memory of all: to add them up at each call
+would touch them all."""
 
 remembered: dict[Any, Any] = {}
 """Facts about things that may lie idle, by names of their users; `clear` forgets them."""
@@ -61,8 +65,17 @@ def find(key: Hashable) -> Any:
     with _lock:
         for place in range(len(_idle) - 1, -1, -1):
             if _idle[place].key == key:
-                return _idle.pop(place)
+                return _out(place)
     return None
+
+
+def _out(place: int) -> Any:
+    """Take the thing at a place of `_idle` out of it, with the lock held."""
+    global _bytes
+    thing = _idle.pop(place)
+    _count[type(thing)] -= 1
+    _bytes -= thing.nbytes
+    return thing
 
 
 def remember(name: Hashable, known: Any) -> None:
@@ -100,14 +113,16 @@ def give(thing: Pooled) -> None:
     """Put a thing into the pool, unless it is too large or not whole."""
     if not thing.whole or thing.nbytes > MOST_BYTES:
         return
+    global _bytes
+    kind = type(thing)
     with _lock:
         _idle.append(thing)
-        if len(_idle) > MOST_THINGS:
-            alike = [place for place, each in enumerate(_idle) if type(each) is type(thing)]
-            if len(alike) > MOST_THINGS:
-                del _idle[alike[0]]
-        while sum(each.nbytes for each in _idle) > MOST_BYTES:
-            _idle.pop(0)
+        _bytes += thing.nbytes
+        _count[kind] = _count.get(kind, 0) + 1
+        if _count[kind] > MOST_THINGS:
+            _out(next(place for place, each in enumerate(_idle) if type(each) is kind))
+        while _bytes > MOST_BYTES:
+            _out(0)
 
 
 @contextlib.contextmanager
@@ -126,9 +141,11 @@ def clear() -> int:
     int
         Bytes of device memory that were idle.
     """
+    global _bytes
     with _lock:
-        freed = sum(each.nbytes for each in _idle)
+        freed, _bytes = _bytes, 0
         _idle.clear()
+        _count.clear()
         remembered.clear()
     if freed and device.describe().is_gpu:
         from numba import cuda

@@ -158,12 +158,9 @@ def _choice(placed: Placed, wishes: Wishes) -> Choice:
 
     Of another matrix that they see nothing in, the rules would ask the same, and answer the same.
     """
-    array, limited = placed.array, wishes.seconds is not None
+    limited = wishes.seconds is not None
     expect(wishes.device, wishes.solver, lambda: question_of(placed, wishes.maximize, limited))
-    key = (
-        array.shape, array.dtype, placed.place, wishes.maximize, limited, wishes.solver,
-        machines(wishes.device), choose,
-    )  # fmt: skip
+    key = _key_of(placed, wishes.maximize, limited, wishes.solver, wishes.device)
     known = _choices.get(key)
     if known is not None and not any(look(placed) for look in known[1]):
         return known[0]
@@ -176,6 +173,25 @@ def _choice(placed: Placed, wishes: Wishes) -> Choice:
             _choices.clear()
         _choices[key] = choice, looks
     return choice
+
+
+def _key_of(
+    placed: Placed, maximize: bool, limited: bool, solver: str | None, device: Machine
+) -> Any:
+    """The name by which a choice is remembered."""
+    array = placed.array
+    return (
+        array.shape, array.dtype, placed.place, maximize, limited, solver, machines(device), choose
+    )  # fmt: skip
+
+
+def sure_choice(placed: Placed, device: Machine, solver: str | None) -> Choice | None:
+    """The choice for a matrix without other wishes, if it is one that no look at a value changes.
+
+    None where a look could, or nobody has asked.
+    """
+    choice, looks = _choices.get(_key_of(placed, False, False, solver, device), (None, ()))
+    return None if looks else choice
 
 
 def _second_choice(
