@@ -246,6 +246,7 @@ def _delivered(
         solver.end(state)
     except Exception:
         delivery.mailbox.wait()  # the delivery comes whatever the end, and its word is to be read
+        work.whole = True  # it ran behind the run: nothing reads or writes this memory any more
         raise
     delivery.mailbox.wait()
     work.whole = True  # the run is over, and so is all that the delivery reads and writes
