@@ -25,6 +25,7 @@ MOST_MODULES = 14
 
 ROOMS = (
     "model",
+    "on_demand",
     "configurations",
     "cores",
     "deadline",

@@ -26,7 +26,6 @@ from papers.common.model import (
     Proof,
     Solver,
 )
-from papers.common.problems import assignment_proof, flow_proof, matching_proof
 from papers.common.problems.formats import matrices, networks
 from papers.common.problems.formats.matrices import FileFormatError
 from papers.common.problems.graph import Graph, bipartite
@@ -62,6 +61,8 @@ def _as_costs(data: Any) -> Any:
 
 
 def _prove_assignment(data: Any, answer: Assignment, maximize: bool) -> Proof:
+    from papers.common.problems import assignment_proof  # loads Numba
+
     return assignment_proof.assignment(data, answer, maximize=maximize)
 
 
@@ -106,6 +107,8 @@ def _as_graph(data: Any) -> Graph:
 
 
 def _prove_matching(data: Any, answer: Matching, maximize: bool) -> Proof:
+    from papers.common.problems import matching_proof  # loads Numba
+
     return matching_proof.matching(data, answer)
 
 
@@ -161,6 +164,8 @@ def _read_network(path: Path) -> Network | Grid:
 
 
 def _prove_flow(data: Network | Grid, answer: Flow, maximize: bool) -> Proof:
+    from papers.common.problems import flow_proof  # loads Numba
+
     return flow_proof.flow(data, answer)
 
 
@@ -224,6 +229,8 @@ def objective(answer: Any) -> tuple[str, Any]:
 def prove(problem: Problem, data: Any, answer: Any, maximize: bool = False) -> Proof:
     """Prove an answer; an answer to another problem is not proved."""
     if not isinstance(answer, problem.answer):
+        from papers.common.problems import assignment_proof  # loads Numba
+
         return assignment_proof.unchecked(f"{type(answer).__name__} answers another problem")
     return problem.prove(data, answer, maximize)
 

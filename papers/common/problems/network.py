@@ -35,6 +35,10 @@ class NetworkError(ValueError):
     """A network is wrong; the message says where."""
 
 
+class FlowError(RuntimeError):
+    """A solver's outcome is no maximum preflow, or its flow is refuted."""
+
+
 class ArcList(NamedTuple):
     """Arcs one by one, as a caller gave them; parallel arcs and loops are kept apart.
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from papers.common.deadline import check_seconds
 from papers.common.model import Flow, Paper, Proof
-from papers.common.problems import flow_proof, kinds
-from papers.common.problems.network import Grid, Network, flow_on_arcs
+from papers.common.problems import kinds
+from papers.common.problems.network import FlowError, Grid, Network, flow_on_arcs
 from papers.lupinska_costscale.flow.energies import energy_of
 from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
-from papers.lupinska_costscale.flow.settle import FlowError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # ------------------------------------------------------------------------------- answers
 
@@ -247,6 +248,8 @@ def solve(instance: Network | Grid, wishes: Wishes, cut: bool = False) -> Solved
     flow: Flow = kinds.solve_with(wishes.paper, kinds.FLOW, instance, name, limits)
     proof = NO_PROOF
     if wishes.prove:
+        from papers.common.problems import flow_proof  # loads Numba
+
         proof = flow_proof.flow(instance, flow)
         if not proof.ok:
             raise FlowError(f"{name}: {proof.reason}")

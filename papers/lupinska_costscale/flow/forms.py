@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 
 from papers.common.problems.graph import GraphError, entries_of
 from papers.common.problems.network import (
@@ -23,6 +22,9 @@ from papers.common.problems.network import (
     network,
     whole_numbers,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array  # an image needs none, and would wait for its import
 
 # ------------------------------------------------------------------------------- networks
 
@@ -40,6 +42,8 @@ def arcs_of(csgraph: Any) -> ArcList:
     NetworkError
         If it is not sparse or not square, or if its index arrays are broken.
     """
+    from scipy.sparse import issparse
+
     if not issparse(csgraph):
         kind = type(csgraph).__name__
         raise NetworkError(f"expected a scipy.sparse array of capacities, got a {kind}")
@@ -97,6 +101,8 @@ def antisymmetric(net: Network, residual: np.ndarray) -> csr_array:
     csr_array of int64[nodes, nodes]
         ``flow[x, y] == -flow[y, x]``; stored wherever an arc joins x and y, either way.
     """
+    from scipy.sparse import csr_array
+
     entries = net.capacity - residual, net.head, net.first
     return csr_array(entries, shape=(net.nodes, net.nodes))
 

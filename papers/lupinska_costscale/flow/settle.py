@@ -16,7 +16,7 @@ from numba import njit, prange
 
 from papers.common.model import Flow
 from papers.common.parallel import parallel
-from papers.common.problems.network import Grid, Network, image_of
+from papers.common.problems.network import FlowError, Grid, Network, image_of
 from papers.lupinska_costscale.flow.residuals import (
     Split,
     arc,
@@ -27,10 +27,6 @@ from papers.lupinska_costscale.flow.residuals import (
     mate,
     split,
 )
-
-
-class FlowError(RuntimeError):
-    """A solver's outcome is no maximum preflow, or its flow is refuted."""
 
 
 def settle(

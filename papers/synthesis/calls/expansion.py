@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from papers.common.deadline import Deadline, check_seconds
-from papers.common.problems.network import Grid, NetworkError
-from papers.lupinska_costscale.flow.settle import FlowError
+from papers.common.problems.network import FlowError, Grid, NetworkError
 from papers.synthesis.calls.choice import Machine
 from papers.synthesis.calls.cuts.choosing import CUTTER, Wishes, choice_for
 from papers.synthesis.calls.flow import run

@@ -13,8 +13,8 @@ import numpy as np
 
 from papers.common.deadline import Deadline, check_seconds
 from papers.common.model import Flow
-from papers.common.problems import flow_proof, kinds
-from papers.common.problems.network import flow_on_arcs
+from papers.common.problems import kinds
+from papers.common.problems.network import FlowError, flow_on_arcs
 from papers.lupinska_costscale.flow.calls import (
     NO_PROOF,
     GridCut,
@@ -23,7 +23,6 @@ from papers.lupinska_costscale.flow.calls import (
     Solved,
 )
 from papers.lupinska_costscale.flow.forms import antisymmetric, grid_of, network_of
-from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls.choice import Machine, solver_of
 from papers.synthesis.calls.cuts.choosing import CUTTER, Wishes, choice_for
 from papers.synthesis.calls.cuts.there import solve_there
@@ -234,6 +233,8 @@ def solve(instance: Any, wishes: Wishes, deadline: Deadline, lies: str = "host")
     flow = run(choice.solver, instance, replace(wishes, seconds=left))
     proof = NO_PROOF
     if wishes.prove:
+        from papers.common.problems import flow_proof  # loads Numba
+
         proof = flow_proof.flow(instance, flow)
         if not proof.ok:
             raise FlowError(f"{choice.solver}: {proof.reason}")

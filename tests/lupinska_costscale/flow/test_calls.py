@@ -11,10 +11,9 @@ from papers import lupinska_costscale
 from papers.common.gpu import device
 from papers.common.model import GivenUpError
 from papers.common.problems import flow_proof
-from papers.common.problems.network import EIGHT, FOUR, STEP, NetworkError
+from papers.common.problems.network import EIGHT, FOUR, STEP, FlowError, NetworkError
 from papers.lupinska_costscale import PAPER, grid_cut, maximum_flow, minimum_cut
 from papers.lupinska_costscale.flow import calls
-from papers.lupinska_costscale.flow.settle import FlowError
 
 ON_NETWORKS = ["gpu_relabel", "hybrid", "async_relabel", "push_relabel", "scipy_flow"]
 

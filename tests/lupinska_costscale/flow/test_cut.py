@@ -7,11 +7,10 @@ from lupinska_costscale.flow.test_solver import SOLVERS, random_grid, random_net
 from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.problems import flow_proof, kinds
-from papers.common.problems.network import EIGHT, FOUR, grid, inner
+from papers.common.problems.network import EIGHT, FOUR, FlowError, grid, inner
 from papers.lupinska_costscale import grid_cut, minimum_cut
 from papers.lupinska_costscale.flow import solver as flow_solver
 from papers.lupinska_costscale.flow.prepare import Tile, answer, known
-from papers.lupinska_costscale.flow.settle import FlowError
 from papers.lupinska_costscale.flow.upload import upload_blank
 
 GPU = SOLVERS["gpu_relabel"]

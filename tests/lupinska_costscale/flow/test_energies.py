@@ -7,10 +7,9 @@ import pytest
 
 from papers.common.gpu import device
 from papers.common.instances.flows import image_energies
-from papers.common.problems.network import EIGHT, FOUR, STEP, NetworkError
+from papers.common.problems.network import EIGHT, FOUR, STEP, FlowError, NetworkError
 from papers.lupinska_costscale import least_energy
 from papers.lupinska_costscale.flow import calls, energies
-from papers.lupinska_costscale.flow.settle import FlowError
 
 SHAPE = (2, 3)
 

@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 
 from papers.common.problems import flow_proof
-from papers.common.problems.network import FOUR, STEP, Grid, NetworkError, grid, inner, network
+from papers.common.problems.network import (
+    FOUR,
+    STEP,
+    FlowError,
+    Grid,
+    NetworkError,
+    grid,
+    inner,
+    network,
+)
 from papers.lupinska_costscale.flow.residuals import split
-from papers.lupinska_costscale.flow.settle import FlowError, settle
+from papers.lupinska_costscale.flow.settle import settle
 
 
 def small_grid(height=3, width=4, directions=FOUR, seed=0):

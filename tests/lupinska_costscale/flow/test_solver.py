@@ -8,11 +8,19 @@ from scipy.sparse.csgraph import maximum_flow
 from papers.common.gpu import device
 from papers.common.model import GivenUpError
 from papers.common.problems import flow_proof
-from papers.common.problems.network import EIGHT, FOUR, Grid, NetworkError, grid, inner, network
+from papers.common.problems.network import (
+    EIGHT,
+    FOUR,
+    FlowError,
+    Grid,
+    NetworkError,
+    grid,
+    inner,
+    network,
+)
 from papers.lupinska_costscale.flow import prepare
 from papers.lupinska_costscale.flow import solver as flow_solver
 from papers.lupinska_costscale.flow.prepare import Tile
-from papers.lupinska_costscale.flow.settle import FlowError
 
 SMALL = {
     "lock_free": {"cycle": 50},

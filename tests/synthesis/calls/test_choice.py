@@ -292,12 +292,12 @@ CALLS = {
     ),
     "graph = csr_array(np.ones((30, 30)))": ("papers.maximum_bipartite_matching(graph)", None),
     "image = np.ones((300, 300), np.int32)": (
-        "papers.grid_cut(image, image, 1)", "late numba.cuda"
+        "papers.grid_cut(image, image, 1)", "early numba.cuda"
     ),
     "image = np.ones((30, 30), np.int32)": ("papers.grid_cut(image, image, 1)", None),
 }  # fmt: skip
-"""First calls, and what of Numba each imports before it waits for the driver; "late": the modules
-of a flow have imported Numba itself by then."""
+"""First calls, and what of Numba each imports before it waits for the driver; "early": none of it was
+there when the driver began."""
 
 FIRST_CALL = """
 import sys, numpy as np, papers

@@ -8,8 +8,7 @@ import pytest
 from synthesis.calls.arrays import OnDevice
 
 from papers.common.model import GivenUpError
-from papers.common.problems.network import EIGHT, FOUR, Grid, NetworkError, inner
-from papers.lupinska_costscale.flow.settle import FlowError
+from papers.common.problems.network import EIGHT, FOUR, FlowError, Grid, NetworkError, inner
 from papers.synthesis.calls import expansion as calls
 from papers.synthesis.calls.cuts import choosing
 from papers.synthesis.calls.expansion import alpha_expansion, energy_of

@@ -42,3 +42,59 @@ def test_a_call_on_one_core_loads_no_compiler_of_a_gpu(call):
 def test_the_test_above_notices_one():
     done = run("import numba.cuda\n" + CALLS["squares"].format("device='cpu'"))
     assert "a GPU's compiler was loaded" in done.stderr
+
+
+LOOKED_UP = """
+import sys
+import papers
+papers.{call}
+loaded = [name for name in {needless} if name in sys.modules]
+assert not loaded, loaded
+"""
+"""A call's module alone: the driver can start only when its question is asked, and Numba's import
+is what it starts beside."""
+
+NEEDLESS = {
+    "linear_sum_assignment": ("numba", "scipy"),
+    "maximum_bipartite_matching": ("numba",),
+    "maximum_flow": ("numba", "scipy"),
+    "grid_cut": ("numba", "scipy"),
+    "alpha_expansion": ("numba", "scipy"),
+}
+
+
+@pytest.mark.parametrize(("call", "needless"), NEEDLESS.items(), ids=NEEDLESS)
+def test_looking_a_call_up_loads_nothing_that_takes_long(call, needless):
+    program = LOOKED_UP.format(call=call, needless=needless)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    planted = program.replace("import papers\n", "import numba, papers\n")
+    done = subprocess.run(
+        [sys.executable, "-c", planted], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "numba" in done.stderr
+
+
+CUT = """
+import sys
+import numpy as np
+import papers
+from papers.common.gpu import device
+device.select("cpu")
+draw = np.random.default_rng(1)
+source, sink, arcs = draw.integers(0, 9, (3, 9, 12))
+mask = papers.grid_cut(source, sink, arcs, solver="lupinska_costscale:gpu_relabel").mask
+assert mask.shape == (9, 12)
+needless = "scipy.sparse", "papers.synthesis.calls.cuts.loops"
+loaded = [name for name in needless if name in sys.modules]
+assert not loaded, loaded
+"""
+
+
+def test_the_first_cut_on_a_gpu_waits_for_no_compiled_loop_and_no_sparse_matrices():
+    done = subprocess.run(
+        [sys.executable, "-c", CUT], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr

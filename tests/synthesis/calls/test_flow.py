@@ -9,9 +9,8 @@ from scipy.sparse.csgraph import maximum_flow as scipys
 from synthesis.calls.arrays import OnDevice
 
 from papers.common.model import GivenUpError
-from papers.common.problems.network import FOUR, NetworkError
+from papers.common.problems.network import FOUR, FlowError, NetworkError
 from papers.lupinska_costscale.flow.forms import grid_of
-from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls import choice
 from papers.synthesis.calls import flow as calls
 from papers.synthesis.calls.flow import grid_cut, maximum_flow, minimum_cut

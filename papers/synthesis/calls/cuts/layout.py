@@ -6,7 +6,8 @@ entry, one lays it out, the device's copy is another. Here each entry is read on
 in 32 bits where the copy to the device starts. All that has to be known of the values is whether
 one is negative and which bits are in use: `Seen`.
 
-Bands of rows are laid out by several threads, since one of them is slower than the bus.
+Bands of rows are laid out by several threads, since one of them is slower than the bus. The pass is
+a compiled loop (`loops`), in a process's first images some of NumPy's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from papers.common import cores
 from papers.common.problems.network import STEP, NetworkError, whole_numbers
@@ -33,6 +33,10 @@ BAND = 1 << 17
 
 LEAST = 1 << 15
 """Pixels from which on threads help: those of fewer are laid out before a thread has woken."""
+
+BY_ARRAYS = 1 << 24
+"""Capacities that NumPy lays out in a process before the compiled loops do: these take less time a
+capacity, but to load them takes longer than to lay out so many in either way."""
 
 READ = (np.dtype(np.int32), np.dtype(np.int64))
 """Types that the passes read; all others are brought into one of them before."""
@@ -149,61 +153,50 @@ class Seen:
         return self.ends >> SMALL_BITS == 0 and self.between >> PAIR_BITS == 0
 
 
-@njit(cache=True, nogil=True)
-def lay_ends(source, sink, first, stop, to_source, to_sink):
-    """Lay out a band of rows of both terminals.
-
-    Parameters
-    ----------
-    source, sink : int[height, width]
-    first, stop : int
-        The rows.
-    to_source, to_sink : int32[rows, columns]
-        At least so many; nothing is written beside the image.
-
-    Returns
-    -------
-    seen, tied : int64
-        See `Seen`.
-    """
-    seen, tied = np.int64(0), np.int64(0)
-    for y in range(first, stop):
-        for x in range(source.shape[1]):
-            out, into = np.int64(source[y, x]), np.int64(sink[y, x])
-            seen |= out | into
-            tied += (out | into) != 0
-            to_source[y, x] = out
-            to_sink[y, x] = into
-    return seen, tied
+def ends_by_arrays(
+    source: np.ndarray,
+    sink: np.ndarray,
+    first: int,
+    stop: int,
+    to_source: np.ndarray,
+    to_sink: np.ndarray,
+) -> tuple[int, int]:
+    """As `papers.synthesis.calls.cuts.loops.lay_ends`, by NumPy's passes."""
+    out, into = source[first:stop], sink[first:stop]
+    for lines, values in ((to_source, out), (to_sink, into)):
+        lines[first:stop, : values.shape[1]] = values
+    either = out | into
+    return int(np.bitwise_or.reduce(either, axis=None)), int(np.count_nonzero(either))
 
 
-@njit(cache=True, nogil=True)
-def lay_arcs(given, first, stop, down, right, target):
-    """Lay out a band of rows of one direction; as `lay_ends`.
-
-    Parameters
-    ----------
-    down, right : int
-        The direction's step. Arcs that leave the image are looked at, and have no capacity.
-
-    Returns
-    -------
-    seen : int64
-    """
+def arcs_by_arrays(
+    given: np.ndarray, first: int, stop: int, down: int, right: int, target: np.ndarray
+) -> int:
+    """As `papers.synthesis.calls.cuts.loops.lay_arcs`, by NumPy's passes."""
     height, width = given.shape
-    seen = np.int64(0)
-    for y in range(first, stop):
-        for x in range(width):
-            value = given[y, x]
-            seen |= value
-            target[y, x] = value
-        if right > 0:
-            target[y, width - 1] = 0
-        elif right < 0:
-            target[y, 0] = 0
-        if not 0 <= y + down < height:
-            target[y, :width] = 0
-    return seen
+    band, lines = given[first:stop], target[first:stop, :width]
+    lines[...] = band
+    if right:
+        lines[:, -1 if right > 0 else 0] = 0
+    if down < 0 and first == 0:
+        lines[0] = 0
+    if down > 0 and stop == height:
+        lines[-1] = 0
+    return int(np.bitwise_or.reduce(band, axis=None))
+
+
+_laid_out = 0
+
+
+def _passes(entries: int) -> tuple[Callable[..., tuple[int, int]], Callable[..., int]]:
+    """Return the two passes that an image of so many capacities goes by; see `BY_ARRAYS`."""
+    global _laid_out
+    _laid_out += entries
+    if _laid_out <= BY_ARRAYS:
+        return ends_by_arrays, arcs_by_arrays
+    from papers.synthesis.calls.cuts import loops
+
+    return loops.lay_ends, loops.lay_arcs
 
 
 # ------------------------------------------------------------------------------- bands
@@ -239,22 +232,22 @@ def bands(image: Image, lines: Mapping[str, np.ndarray]) -> Iterator[Band]:
     height, width = image.source.shape
     rows = max(1, BAND // width)
     ranges = [(first, min(first + rows, height)) for first in range(0, height, rows)]
+    of_ends, of_arcs = _passes(image.source.size * (2 + len(image.arcs)))
+
+    def ends(first: int, stop: int) -> Seen:
+        places = lines["source"], lines["sink"]
+        seen, tied = of_ends(image.source, image.sink, first, stop, *places)
+        return Seen(ends=int(seen), tied=int(tied))
+
+    def arcs(name: str, first: int, stop: int) -> Seen:
+        seen = of_arcs(image.arcs[name], first, stop, *STEP[name], lines[name])
+        return Seen(between=int(seen))
+
     for part in ranges:
-        yield Band(("source", "sink"), *part, partial(_ends, image, lines, *part))
+        yield Band(("source", "sink"), *part, partial(ends, *part))
     for name in image.arcs:
         for part in ranges:
-            yield Band((name,), *part, partial(_arcs, image, lines, name, *part))
-
-
-def _ends(image: Image, lines: Mapping[str, np.ndarray], first: int, stop: int) -> Seen:
-    places = lines["source"], lines["sink"]
-    seen, tied = lay_ends(image.source, image.sink, first, stop, *places)
-    return Seen(ends=int(seen), tied=int(tied))
-
-
-def _arcs(image: Image, lines: Mapping[str, np.ndarray], name: str, first: int, stop: int) -> Seen:
-    seen = lay_arcs(image.arcs[name], first, stop, *STEP[name], lines[name])
-    return Seen(between=int(seen))
+            yield Band((name,), *part, partial(arcs, name, *part))
 
 
 def lay_out(image: Image, lines: Mapping[str, np.ndarray], then: Callable[[Band], None]) -> Seen:

@@ -13,7 +13,7 @@ from papers.common.gpu import device
 from papers.common.problems.network import EIGHT, FOUR, leaving
 from papers.lupinska_costscale.flow.forms import grid_of
 from papers.lupinska_costscale.flow.prepare import Tile, prepare
-from papers.synthesis.calls.cuts import layout
+from papers.synthesis.calls.cuts import layout, loops
 from papers.synthesis.calls.cuts.layout import Image, image_of, lay_out, shape_of
 
 TILE = Tile(4, 8)
@@ -22,6 +22,13 @@ TILE = Tile(4, 8)
 @pytest.fixture(autouse=True)
 def _on_executor():
     device.select("cpu")
+
+
+@pytest.fixture(autouse=True, params=["arrays", "loops"])
+def passes(request, monkeypatch):
+    """Both ways to lay out: by NumPy's passes, as a process begins, and by compiled loops."""
+    monkeypatch.setattr(layout, "BY_ARRAYS", {"arrays": 2**62, "loops": 0}[request.param])
+    return layout._passes(1)
 
 
 def drawn(shape, names, seed=0, dtype=np.int64):
@@ -147,17 +154,18 @@ def test_threads_lay_out_alike(shape, names):
 
 
 @pytest.mark.usefixtures("many_bands")
-def test_a_band_goes_on_when_it_is_laid_out_and_not_before(monkeypatch):
+def test_a_band_goes_on_when_it_is_laid_out_and_not_before(passes, monkeypatch):
     """Planted: threads that are late."""
-    right, here = layout.lay_arcs, threading.get_ident()
+    of_ends, of_arcs = passes
+    here = threading.get_ident()
     others = set()
 
     def late(*args):
         time.sleep(0.002)
         others.add(threading.get_ident())
-        return right(*args)
+        return of_arcs(*args)
 
-    monkeypatch.setattr(layout, "lay_arcs", late)
+    monkeypatch.setattr(layout, "_passes", lambda entries: (of_ends, late))
     given = drawn((9, 6), FOUR)
     image = image_of(given, (9, 6))
     lines = lines_for((9, 6), FOUR)
@@ -177,11 +185,11 @@ def test_a_band_goes_on_when_it_is_laid_out_and_not_before(monkeypatch):
 
 
 @pytest.mark.usefixtures("many_bands")
-def test_what_fails_in_a_thread_is_raised(monkeypatch):
+def test_what_fails_in_a_thread_is_raised(passes, monkeypatch):
     def fail(*args):
         raise MemoryError("no room")
 
-    monkeypatch.setattr(layout, "lay_ends", fail)
+    monkeypatch.setattr(layout, "_passes", lambda entries: (fail, passes[1]))
     with pytest.raises(MemoryError, match="no room"):
         laid(drawn((9, 6), FOUR))
 
@@ -203,3 +211,17 @@ def test_a_small_image_is_laid_out_without_threads(monkeypatch):
     monkeypatch.setattr(layout, "_helpers", lambda threads: pytest.fail("a thread was asked"))
     source, sink, arcs, _ = drawn((9, 6), FOUR)
     lay_out(Image(source, sink, arcs), lines_for((9, 6), FOUR), lambda band: None)
+
+
+def test_compiled_loops_are_loaded_when_a_process_has_laid_out_many_capacities(monkeypatch):
+    monkeypatch.setattr(layout, "BY_ARRAYS", 400)
+    monkeypatch.setattr(layout, "_laid_out", 0)
+    source, sink, arcs, _ = drawn((9, 6), FOUR)  # 324 capacities
+    seen = []
+    for _ in range(3):
+        seen.append(lay_out(Image(source, sink, arcs), lines_for((9, 6), FOUR), lambda band: None))
+        seen.append(layout._passes(0))
+    by_arrays = layout.ends_by_arrays, layout.arcs_by_arrays
+    by_loops = loops.lay_ends, loops.lay_arcs
+    assert seen[1::2] == [by_arrays, by_loops, by_loops]
+    assert seen[0] == seen[2] == seen[4]

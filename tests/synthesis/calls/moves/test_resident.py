@@ -9,9 +9,9 @@ from papers.common.executor.scheduler import Executor
 from papers.common.gpu import device
 from papers.common.model import GivenUpError
 from papers.common.problems import flow_proof
+from papers.common.problems.network import FlowError
 from papers.lupinska_costscale.flow import solver
 from papers.lupinska_costscale.flow.prepare import known
-from papers.lupinska_costscale.flow.settle import FlowError
 from papers.synthesis.calls import expansion
 from papers.synthesis.calls.expansion import alpha_expansion
 from papers.synthesis.calls.moves import resident
