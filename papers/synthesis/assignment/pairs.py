@@ -172,10 +172,11 @@ def again(
         solver.use(state, work)
         if delivery is not None:
             delivery.state = state
-    state.workspace, state.seconds = work, seconds
-    work.use(cost.stream)
-    work.read(cost, seconds)
+    state.costs = known.costs  # a matrix and its transposed one share a workspace, and so a state
     try:
+        state.workspace, state.seconds = work, seconds
+        work.use(cost.stream)
+        work.read(cost, seconds)
         return _delivered(state, work, room_for)
     finally:
         state.workspace = None
@@ -247,6 +248,11 @@ def _delivered(
     except Exception:
         delivery.mailbox.wait()  # the delivery comes whatever the end, and its word is to be read
         work.whole = True  # it ran behind the run: nothing reads or writes this memory any more
+        raise
+    except BaseException:
+        work.whole = (
+            False  # the delivery's word is still to be read: the next one would be taken for it
+        )
         raise
     delivery.mailbox.wait()
     work.whole = True  # the run is over, and so is all that the delivery reads and writes

@@ -63,19 +63,25 @@ def machine() -> tuple[Any, ...]:
 def find(key: Hashable) -> Any:
     """Take a thing out of the pool; None if there is none."""
     with _lock:
-        for place in range(len(_idle) - 1, -1, -1):
-            if _idle[place].key == key:
-                return _out(place)
+        for thing in reversed(_idle.copy()):
+            if thing.key == key and _out(thing):
+                return thing
     return None
 
 
-def _out(place: int) -> Any:
-    """Take the thing at a place of `_idle` out of it, with the lock held."""
+def _out(thing: Any) -> bool:
+    """Take a thing out of `_idle`, with the lock held; False if it is not there.
+
+    Whatever is collected in a step of the caller's may give things back, and so put others out.
+    """
     global _bytes
-    thing = _idle.pop(place)
-    _count[type(thing)] -= 1
-    _bytes -= thing.nbytes
-    return thing
+    for place, each in enumerate(_idle):
+        if each is thing:
+            del _idle[place]
+            _count[type(thing)] = _count.get(type(thing), 0) - 1
+            _bytes = _bytes - thing.nbytes if _idle else 0
+            return True
+    return False
 
 
 def remember(name: Hashable, known: Any) -> None:
@@ -119,10 +125,12 @@ def give(thing: Pooled) -> None:
         _idle.append(thing)
         _bytes += thing.nbytes
         _count[kind] = _count.get(kind, 0) + 1
-        if _count[kind] > MOST_THINGS:
-            _out(next(place for place, each in enumerate(_idle) if type(each) is kind))
-        while _bytes > MOST_BYTES:
-            _out(0)
+        if _count.get(kind, 0) > MOST_THINGS:
+            for first in (each for each in _idle.copy() if type(each) is kind):
+                _out(first)
+                break
+        while _idle and _bytes > MOST_BYTES:
+            _out(_idle[0])
 
 
 @contextlib.contextmanager
@@ -143,10 +151,12 @@ def clear() -> int:
     """
     global _bytes
     with _lock:
+        idle = _idle.copy()  # kept until the counts are right: what is freed may give things back
         freed, _bytes = _bytes, 0
         _idle.clear()
         _count.clear()
         remembered.clear()
+        idle.clear()
     if freed and device.describe().is_gpu:
         from numba import cuda
 

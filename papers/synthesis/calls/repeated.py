@@ -58,6 +58,8 @@ def remember(kind: type, placed: Placed, device: Machine, solver: str | None) ->
         if len(_ways) >= MOST_CHOICES:
             _ways.clear()
         _ways[_name(placed, device, solver)] = _way(given.shape, given.by_columns, known)
+        if len(types) >= MOST_CHOICES:  # a class may be made anew for each call
+            types.clear()
         types.add(kind)
 
 
@@ -82,7 +84,9 @@ def answer(placed: Placed, device: Machine, solver: str | None) -> tuple[Any, ..
 
     Parameters
     ----------
-    placed, device, solver
+    placed : Placed
+        In device memory: an array on the host may be of the same class.
+    device, solver
         See `remember`.
 
     Returns

@@ -178,6 +178,23 @@ def test_planted_a_launch_that_is_lost_is_an_error_and_its_memory_is_not_used_ag
     assert np.array_equal(pairs.solve(cost)[1], solver.solve(cost).col_ind)
 
 
+def test_memory_whose_delivery_nobody_has_read_is_not_used_again(monkeypatch):
+    """Ctrl-C while a run without an answer is asked how far it came."""
+    cost = np.random.default_rng(4).integers(0, 99, (9, 9), dtype=np.int32)
+    pairs.solve(cost)
+    assert len(workspaces()) == 1
+
+    def interrupted(state):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as planted:
+        planted.setattr(solver, "_reached", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pairs.solve(cost, seconds=1e-9)
+    assert workspaces() == []
+    assert np.array_equal(pairs.solve(cost)[1], solver.solve(cost).col_ind)
+
+
 # ------------------------------------------------------------------------------- the kernel
 
 

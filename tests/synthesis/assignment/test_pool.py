@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -205,6 +206,64 @@ def test_the_pool_is_bounded(monkeypatch):
     assert "too large" not in {thing.key for thing in pool._idle}
     assert pool.clear() >= 90
     assert pool.clear() == 0
+
+
+def counted():
+    """Whether the pool's counts are those of what lies in it."""
+    kinds = Counter(type(thing) for thing in pool._idle)
+    return {kind: count for kind, count in pool._count.items() if count} == kinds and sum(
+        thing.nbytes for thing in pool._idle
+    ) == pool._bytes
+
+
+class Returning(Thing):
+    """A thing that gives another one back when it is compared, or when it is freed."""
+
+    @property
+    def key(self):
+        pool.give(Thing("given meanwhile", 7))
+        return "returning"
+
+    @key.setter
+    def key(self, key):
+        pass
+
+    def __del__(self):
+        pool.give(Thing("given at the end", 11))
+
+
+def test_what_is_given_back_meanwhile_is_counted_and_no_other_thing_is_taken():
+    for key in "abc":
+        pool.give(Thing(key, 5))
+    pool.give(Returning("returning", 20))
+    assert pool.find("b").key == "b"
+    assert counted()
+    for number in range(2 * pool.MOST_THINGS):
+        pool.give(Thing(number, 3))
+        assert counted()
+    assert pool.clear() > 0
+    assert [thing.key for thing in pool._idle] == ["given at the end"]
+    assert counted()
+    assert pool.clear() == 11
+    assert counted()
+
+
+def test_a_thing_that_was_put_out_meanwhile_is_not_taken(monkeypatch):
+    """What a comparison sets free may give so much back that the thing compared has to go."""
+
+    class Key:
+        def __eq__(self, other):
+            pool.give(Thing("large", 90))
+            return True
+
+        __hash__ = None
+
+    monkeypatch.setattr(pool, "MOST_BYTES", 100)
+    first = Thing(Key(), 60)
+    pool.give(first)
+    assert pool.find("wanted") is None
+    assert first not in pool._idle
+    assert counted()
 
 
 def test_what_was_taken_is_not_given_to_another():

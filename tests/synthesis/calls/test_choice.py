@@ -296,8 +296,8 @@ CALLS = {
     ),
     "image = np.ones((30, 30), np.int32)": ("papers.grid_cut(image, image, 1)", None),
 }  # fmt: skip
-"""First calls, and what of Numba each imports before it waits for the driver; "early": none of it was
-there when the driver began."""
+"""First calls, and what of Numba each imports before it waits for the driver; "early": nothing of
+it was there when the driver began."""
 
 FIRST_CALL = """
 import sys, numpy as np, papers

@@ -94,6 +94,64 @@ def test_another_form_takes_the_long_way(long_way, shape, dtype, order):
     assert len(long_way) == 2 + (dtype != np.int32 or order == "F" or shape == (7, 5))
 
 
+@pytest.mark.parametrize("shape", [(3, 5), (1, 6)], ids=str)
+def test_a_matrix_and_its_transposed_one_share_memory_and_no_answer(long_way, shape):
+    """Their working form is of one shape: what is known of each goes with the call."""
+    both = draw(1, shape), draw(2, shape).T, draw(3, shape).reshape(shape[::-1])
+    for cost in (*both, *both, *reversed(both)):
+        rows, columns = map(np.asarray, call(cost))
+        assert np.all(np.diff(rows) > 0)
+        assert cost[rows, columns].sum() == best(cost)
+    assert len(long_way) == (5 if shape[0] > 1 else 2)  # the tall one in C order is never known
+
+
+class Tensor:
+    """An array on either side, of one class, as PyTorch's and JAX's are."""
+
+    def __init__(self, array, on_device):
+        self.memory = array
+        self.on_device = on_device
+
+    def __getattr__(self, name):
+        if name == "__cuda_array_interface__" and self.on_device:
+            return OnDevice(self.memory).__cuda_array_interface__
+        raise AttributeError(name)
+
+    def __dlpack_device__(self):
+        return 2 if self.on_device else 1, 0
+
+    def __dlpack__(self, **options):
+        return self.memory.__dlpack__()
+
+
+def test_an_array_on_the_host_takes_the_long_way_though_its_class_is_known(long_way):
+    for times, on_device in ((1, True), (1, True), (2, False), (2, True), (3, False)):
+        cost = draw(len(long_way))
+        rows, columns = papers.linear_sum_assignment(Tensor(cost, on_device), solver=DENSE)
+        assert cost[np.asarray(rows), np.asarray(columns)].sum() == best(cost)
+        assert len(long_way) == times
+
+
+def test_an_array_that_cannot_be_read_gives_the_memory_back(monkeypatch):
+    call(draw(1))
+    call(draw(2))
+    with monkeypatch.context() as planted:
+        planted.setattr(Workspace, "read", lambda *given: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            call(draw(3))
+    (work,) = (thing for thing in pool._idle if isinstance(thing, Workspace))
+    assert work.delivery.state.workspace is None
+
+
+def test_classes_are_not_kept_without_a_bound(monkeypatch):
+    monkeypatch.setattr(repeated, "MOST_CHOICES", 3)
+    for seed in range(8):
+        cost = draw(seed)
+        kind = type("Wrapped", (OnDevice,), {})
+        papers.linear_sum_assignment(kind(cost), solver=DENSE)
+    assert 0 < len(repeated.types) <= 3
+
+
 def test_integers_of_64_bits_are_looked_at_each_time(long_way):
     """One that SciPy would round goes elsewhere than one that it would not."""
     for seed in range(3):
