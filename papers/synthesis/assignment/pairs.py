@@ -250,9 +250,7 @@ def _delivered(
         work.whole = True  # it ran behind the run: nothing reads or writes this memory any more
         raise
     except BaseException:
-        work.whole = (
-            False  # the delivery's word is still to be read: the next one would be taken for it
-        )
+        work.whole = False  # nobody has read the delivery's word: it would be taken for the next
         raise
     delivery.mailbox.wait()
     work.whole = True  # the run is over, and so is all that the delivery reads and writes
