@@ -56,6 +56,7 @@ CALLS = (
     Call("grid_cut", "flow"),
     Call("grid_cut lupinska_costscale:gpu_relabel", "flow", kernels=True),
     Call("linear_sum_assignment synthesis:one_core", "assignment"),
+    Call("linear_sum_assignment synthesis:dense device", "assignment", kernels=True),
 )
 
 SHAPES: dict[ProblemName, tuple[str, ...]] = {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import papers
+from papers.common.gpu import device
 from papers.common.model import Assignment, Matching, Proof
 from papers.common.problems import assignment_proof, flow_proof, matching_proof
 from papers.common.problems.assignment import total_cost
@@ -40,7 +41,11 @@ def solve(task: Task) -> Solved:
     took = time.perf_counter() - began
     if not task.feasible:
         return Solved(False, "an answer to a problem that has none", took)
-    for proof in _PROVED[task.call.problem](task, returned):
+    try:
+        proofs = _PROVED[task.call.problem](task, returned)
+    except IndexError as error:
+        return Solved(False, f"the answer names what is not there: {error}", took)
+    for proof in proofs:
         if not proof.ok:
             return Solved(False, proof.reason, took)
     return Solved(True, "", took)
@@ -54,10 +59,49 @@ def _solver(task: Task) -> str | None:
 # ------------------------------------------------------------------------------- the calls
 
 
+class _Executors:
+    """An array of the executor's memory, that says that it lies on a device."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.memory = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "strides": array.strides, "typestr": array.dtype.str,
+            "data": (array.ctypes.data, False), "version": 3,
+        }  # fmt: skip
+
+
+def _on_device(array: np.ndarray) -> Any:
+    there = device.to_device(array)
+    return there if device.describe().is_gpu else _Executors(there)
+
+
 def _assign(task: Task) -> Any:
+    if task.call.name.endswith(" device"):
+        return _assign_there(task)
     return papers.linear_sum_assignment(
         task.data, task.maximize, return_duals=True, solver=_solver(task)
     )
+
+
+def _assign_there(task: Task) -> list[tuple[np.ndarray, tuple[np.ndarray, ...]]]:
+    """Four matrices of one shape, or of two, in device memory, for nothing but the pairs.
+
+    They are the drawn one, its transposed one, and both with their rows in reverse: forms that are
+    met again, and that share memory. Duals of the first, as an array of the host, prove them all.
+    """
+    *_, u, v = papers.linear_sum_assignment(
+        task.data, task.maximize, return_duals=True, solver=_solver(task)
+    )
+    found = []
+    for cost, rows, columns in ((task.data, u, v), (task.data.T, v, u)):
+        for step in (1, -1):
+            given = np.array(cost[::step], order="A")
+            pairs = papers.linear_sum_assignment(
+                _on_device(given), task.maximize, solver=_solver(task)
+            )
+            here = (device.to_host(each) for each in pairs)
+            found.append((given, (*here, rows[::step], columns)))
+    return found
 
 
 def _match(task: Task) -> Any:
@@ -83,7 +127,9 @@ _CALLED: dict[str, Callable[[Task], Any]] = {
 
 def _assignments(task: Task, returned: Any) -> list[Proof]:
     """A proof a matrix."""
-    if isinstance(task.data, list):
+    if task.call.name.endswith(" device"):
+        pairs = returned
+    elif isinstance(task.data, list):
         pairs = list(zip(task.data, returned, strict=True))
     elif task.data.ndim == 3:
         pairs = list(zip(task.data, zip(*returned, strict=True), strict=True))

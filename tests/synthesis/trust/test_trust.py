@@ -123,6 +123,19 @@ def test_a_wrong_assignment_is_noticed(change, monkeypatch):
     assert outcome.reason
 
 
+@pytest.mark.parametrize(("family", "shape"), [("normal", "square"), ("product", "tall")])
+def test_an_answer_to_the_transposed_matrix_is_noticed(family, shape, monkeypatch):
+    """In a square matrix it is worth less, in a long one it may name columns that it has not."""
+    task = task_with("linear_sum_assignment synthesis:dense device", family=family, shape=shape)
+    assert solve(task).right
+    call = papers.linear_sum_assignment
+    turned = spoiled(call, lambda found: found if len(found) > 2 else found[::-1])
+    monkeypatch.setattr(papers, "linear_sum_assignment", turned)
+    outcome = solve(task)
+    assert not outcome.right
+    assert outcome.reason
+
+
 def test_a_wrong_matching_and_a_wrong_value_are_noticed(monkeypatch):
     task = task_with("maximum_bipartite_matching", family="denser")
     call = papers.maximum_bipartite_matching
