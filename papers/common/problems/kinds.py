@@ -350,10 +350,11 @@ def solve_with(
             solver, _ = default_solver(paper, problem, owned)
         else:
             solver = paper.defaults[problem.name].gpu
-    chosen: Solver | None = paper.solvers().get(solver)
-    if chosen is None or chosen.problem != problem.name:
-        listed = ", ".join(k for k, s in paper.solvers().items() if s.problem == problem.name)
+    solvers = paper.solvers()
+    if solver not in solvers or solvers[solver].problem != problem.name:
+        listed = ", ".join(k for k, s in solvers.items() if s.problem == problem.name)
         raise ProblemError(f"{solver!r} is none of {paper.name}'s solvers for this: {listed}")
+    chosen = solvers[solver]
     check_options(chosen, given)
     state = chosen.upload(owned, **given)
     chosen.run(state)

@@ -322,6 +322,16 @@ def check_name(solver: Any) -> None:
         raise ValueError(f"solver={solver!r} is no name, such as 'synthesis:dense' or 'scipy'")
 
 
+def _paper(name: str) -> Any:
+    """Return the `papers.common.model.Paper` of a subpackage; None if there is none of this name."""
+    try:
+        return getattr(importlib.import_module(f"papers.{name}"), "PAPER", None)
+    except ModuleNotFoundError as error:
+        if not f"papers.{name}".startswith(str(error.name)):
+            raise  # something that it needs is missing
+        return None
+
+
 @functools.cache
 def solver_of(name: str) -> Any:
     """Return the `papers.common.model.Solver` called ``PAPER:SOLVER``.
@@ -332,17 +342,18 @@ def solver_of(name: str) -> Any:
         If there is none.
     """
     home, _, short = str(name).partition(":")
-    try:
-        with waking.uncollected():
-            if home == "synthesis":
-                return importlib.import_module("papers.synthesis.solvers").SOLVERS[short]
-            return importlib.import_module(f"papers.{home}").PAPER.solvers()[short]
-    except (ModuleNotFoundError, AttributeError, KeyError):
-        told = f"there is no solver {name!r}"
+    solvers: Mapping[str, Any] = {}
+    with waking.uncollected():  # what fails to be imported is told as that, not as a wrong name
         if home == "synthesis":
-            known = ", ".join(importlib.import_module("papers.synthesis.solvers").SOLVERS)
-            raise ValueError(
-                f"{told}: synthesis has {known} for calls; 'scipy' is SciPy's"
-            ) from None
-        told += ": they are called PAPER:SOLVER, and `reproduce list PAPER` names them"
-        raise ValueError(f"{told}; 'scipy' is SciPy's") from None
+            solvers = importlib.import_module("papers.synthesis.solvers").SOLVERS
+        elif (paper := _paper(home)) is not None:
+            solvers = paper.solvers()
+        if short in solvers:
+            return solvers[short]
+    told = f"there is no solver {name!r}"
+    if home == "synthesis":
+        raise ValueError(
+            f"{told}: synthesis has {', '.join(solvers)} for calls; 'scipy' is SciPy's"
+        )
+    told += ": they are called PAPER:SOLVER, and `reproduce list PAPER` names them"
+    raise ValueError(f"{told}; 'scipy' is SciPy's")

@@ -98,3 +98,29 @@ def test_the_first_cut_on_a_gpu_waits_for_no_compiled_loop_and_no_sparse_matrice
         [sys.executable, "-c", CUT], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "papers.grid_cut(draw, draw, 1, device='cpu')",
+        "papers.grid_cut(draw, draw, 1, solver='lupinska_costscale:gpu_relabel')",
+        "papers.linear_sum_assignment(draw, solver='synthesis:one_core')",
+    ],
+)
+def test_a_package_that_cannot_be_imported_is_no_wrong_name_of_a_solver(call):
+    program = f"""
+import sys
+sys.modules["numba"] = None
+import numpy as np
+import papers
+draw = np.ones((6, 6), np.int32)
+{call}
+"""
+    done = run_program(program)
+    assert done.stderr.strip().endswith("import of numba halted; None in sys.modules")
+
+
+def run_program(program):
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -53,6 +53,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         calls.one_core_lists,
         calls.calls_before_after,
         calls.host_paths,
+        calls.short_way,
         calls.first_call,
         calls.first_call_parts,
         calls.first_call_one_core,

@@ -341,6 +341,12 @@ def host_paths() -> Rows:
     return rows(by_codes("host_paths", [name for _, name, _ in columns]), [*columns, *WAYS])
 
 
+def short_way() -> Rows:
+    """Return the times of small calls before and since those of a known form ask nothing anew."""
+    columns = [("n", "n", ""), ("costs", "costs", "")]
+    return rows(by_codes("short_way", [name for _, name, _ in columns]), [*columns, *WAYS])
+
+
 def one_core_cold() -> Rows:
     """Return the times of small runs on one core, before and now, beside the others' cold ones."""
     found = cold_on_one_core()
