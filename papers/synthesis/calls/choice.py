@@ -323,7 +323,7 @@ def check_name(solver: Any) -> None:
 
 
 def _paper(name: str) -> Any:
-    """Return the `papers.common.model.Paper` of a subpackage; None if there is none of this name."""
+    """Return the `papers.common.model.Paper` of a subpackage; None if there is none so called."""
     try:
         return getattr(importlib.import_module(f"papers.{name}"), "PAPER", None)
     except ModuleNotFoundError as error:
