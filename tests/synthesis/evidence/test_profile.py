@@ -871,3 +871,21 @@ def test_a_form_that_is_known_asks_nothing_anew_and_saves_what_the_page_says():
     away = warm.drop(index=["NumPy", "its run alone"], level="costs")
     assert away.max() < 1
     assert f"warm all take {away.min():.2f} to {away.max():.2f}." in PAGE
+
+
+def test_what_a_call_on_the_device_adds_has_met_its_goal_since_the_record():
+    found = called.added_again().loc["device"]
+    share = found["9b59158"] / found["5a20558"]
+    words = " and ".join(
+        f"{least:.2f} to {most:.2f} {where}"
+        for least, most, where in (
+            (share[64].min(), share[64].max(), "of what it added on that machine at n = 64,"),
+            (share[256].min(), share[256].max(), "at n = 256."),
+        )
+    )
+    assert f"On the device a call adds {words} The goal is met there in all ranges," in PAGE
+    assert (found.loc[64] < 100).all(axis=None)
+    assert list(found) == ["5a20558", "9b59158", "4ab8c41"]
+    assert "met [since](#the-call), on two other machines |" in PAGE
+    machines = rows.read("calls_again").groupby("code")["machine"].unique().map(list)
+    assert machines.to_dict() == {"5a20558": ["A"], "9b59158": ["A"], "4ab8c41": ["B"]}

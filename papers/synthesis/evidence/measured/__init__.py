@@ -51,6 +51,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         calls.stacks,
         calls.one_core_many,
         calls.one_core_lists,
+        calls.calls_again,
         calls.calls_before_after,
         calls.host_paths,
         calls.short_way,

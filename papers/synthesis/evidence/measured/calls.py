@@ -347,6 +347,26 @@ def short_way() -> Rows:
     return rows(by_codes("short_way", [name for _, name, _ in columns]), [*columns, *WAYS])
 
 
+def added_again() -> pd.DataFrame:
+    """Return the microseconds that calls add to their run in `calls_again.csv`, a column a code.
+
+    They are medians of the turns, by place, n and range; the codes are in the file's order.
+    """
+    found = read("calls_again")
+    found["adds"] = found["call_us"] - found["run_us"]
+    key = ["place", "n", "range"]
+    of = found.groupby([*key, "code"], sort=False)["adds"].median().unstack("code")
+    return of[list(dict.fromkeys(found["code"]))]
+
+
+def calls_again() -> Rows:
+    """Return what calls on small matrices add to their run since the record, code by code."""
+    found = added_again()
+    columns = [(f"{code} adds, us", code, ".0f") for code in found]
+    key = [("costs", "place", ""), ("n", "n", ""), ("range", "range", "")]
+    return rows(found.reset_index(), [*key, *columns])
+
+
 def one_core_cold() -> Rows:
     """Return the times of small runs on one core, before and now, beside the others' cold ones."""
     found = cold_on_one_core()
