@@ -133,7 +133,7 @@ class Workspace(pool.Pooled):
         self.launch, self.conclusion = bind_assign(costs, self.arrays, settings, None)
         self._launches = (self.launch,) if self.conclusion is None else (
             self.launch, self.conclusion)  # fmt: skip
-        self.limit = FOREVER
+        self.limit: np.int64 | None = FOREVER
         n, m = costs.shape
         names = ("cost", "column", "chosen")
         self.gather = bind(
@@ -235,10 +235,13 @@ class Workspace(pool.Pooled):
         That is all that differs between two matrices of one form that no pass has to look at.
         """
         self.reads, limit = given, limit_of(seconds)
+        anew = limit is not self.limit and limit != self.limit
+        if anew:
+            self.limit = None  # until all launches have it
         for launch in self.solver():
             if given is not None:
                 launch.point(MATRIX, COST, given.array, lambda: given.flat)
-            if limit is not self.limit and limit != self.limit:
+            if anew:
                 launch.replace_field(LOG, LIMIT, limit)
         self.limit = limit
 
@@ -517,7 +520,7 @@ def limit_of(seconds: float | None) -> np.int64:
     """Nanoseconds that a run may take."""
     if seconds is None:
         return FOREVER
-    return np.int64(max(1, min(dense.FOREVER, int(1e9 * seconds))))
+    return np.int64(max(1, int(min(float(dense.FOREVER), 1e9 * seconds))))
 
 
 def _matrix(costs: Costs, a: dict[str, Any]) -> arguments.Matrix:

@@ -71,8 +71,9 @@ class _Executors:
 
 
 def _on_device(array: np.ndarray) -> Any:
-    there = device.to_device(array)
-    return there if device.describe().is_gpu else _Executors(there)
+    if device.describe().is_gpu:
+        return device.to_device(array)
+    return _Executors(array.copy(order="K"))
 
 
 def _assign(task: Task) -> Any:
@@ -86,21 +87,30 @@ def _assign(task: Task) -> Any:
 def _assign_there(task: Task) -> list[tuple[np.ndarray, tuple[np.ndarray, ...]]]:
     """Four matrices of one shape, or of two, in device memory, for nothing but the pairs.
 
-    They are the drawn one, its transposed one, and both with their rows in reverse: forms that are
-    met again, and that share memory. Duals of the first, as an array of the host, prove them all.
+    They are the drawn one, its transposed one, and both with their rows in reverse: two forms that
+    share memory, each met twice. Duals of the first, as an array of the host, prove them all; one
+    that has no answer is refused four times.
     """
-    *_, u, v = papers.linear_sum_assignment(
-        task.data, task.maximize, return_duals=True, solver=_solver(task)
-    )
-    found = []
+    u = v = np.empty(0)
+    if task.feasible:
+        *_, u, v = papers.linear_sum_assignment(
+            task.data, task.maximize, return_duals=True, solver=_solver(task)
+        )
+    found, refused = [], []
     for cost, rows, columns in ((task.data, u, v), (task.data.T, v, u)):
         for step in (1, -1):
-            given = np.array(cost[::step], order="A")
-            pairs = papers.linear_sum_assignment(
-                _on_device(given), task.maximize, solver=_solver(task)
-            )
+            given = np.array(cost[::step], order="K")
+            try:
+                pairs = papers.linear_sum_assignment(
+                    _on_device(given), task.maximize, solver=_solver(task)
+                )
+            except ValueError as error:
+                refused.append(error)
+                continue
             here = (device.to_host(each) for each in pairs)
             found.append((given, (*here, rows[::step], columns)))
+    if refused and (task.feasible or not found):
+        raise refused[0]
     return found
 
 

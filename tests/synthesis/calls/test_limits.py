@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, random_array
 
 import papers
 from papers import grid_cut, maximum_bipartite_matching, maximum_flow, minimum_cut
+from papers.common.gpu import device
 from papers.common.model import GivenUpError
 from papers.synthesis.calls import flow, matching
 from papers.synthesis.calls.lines import direct
@@ -55,3 +56,26 @@ def test_a_graph_is_turned_in_the_callers_time(monkeypatch, solver):
     monkeypatch.setattr(matching, "_enlarged", lambda *_: False)
     with pytest.raises(GivenUpError, match="a greedy pass over the graph"):
         maximum_bipartite_matching(graph, solver=solver, seconds=0.2)
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e300, 10**30], ids=str)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **limit: papers.linear_sum_assignment(COSTS, solver="synthesis:dense", **limit),
+        lambda **limit: papers.linear_sum_assignment(
+            np.stack([COSTS] * 2), solver="synthesis:batch", **limit
+        ),
+        lambda **limit: papers.linear_sum_assignment(COSTS, device="cpu", **limit),
+        lambda **limit: maximum_bipartite_matching(NET, solver="deveci_matching:beyond", **limit),
+        lambda **limit: maximum_flow(NET, 0, 2, solver="lupinska_costscale:gpu_relabel", **limit),
+        lambda **limit: grid_cut(BRIGHT, 9 - BRIGHT, 2, **limit),
+    ],
+    ids=["dense", "batch", "one core", "graph", "flow", "image"],
+)
+def test_a_limit_that_never_comes_is_a_limit(call, seconds):
+    device.select("cpu")
+    call(seconds=seconds)
+
+
+COSTS = np.array([[3, 1, 2], [2, 4, 6]], np.int32)

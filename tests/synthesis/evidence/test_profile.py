@@ -859,18 +859,27 @@ def test_the_page_says_from_where_on_costs_go_as_they_are():
 
 
 def test_a_form_that_is_known_asks_nothing_anew_and_saves_what_the_page_says():
-    found = called.by_codes("short_way", ["n", "costs"]).set_index(["n", "costs"])
+    key = ["machine", "n", "costs"]
+    both = [called.by_codes("short_way", key, machine=machine) for machine in "AB"]
+    found = pd.concat(both).set_index(key)
     cold = found["cold_now"] / found["cold_before"]
     warm = found["warm_now"] / found["warm_before"]
-    libraries = ("Numba", "CuPy", "PyTorch")
-    first, second = ([f"{cold[n, name]:.2f}" for name in libraries] for n in (64, 256))
-    by_name = (
-        f"takes {first[0]} of its time at n = 64, on CuPy's {first[1]} and on PyTorch's {first[2]}"
+    first, second = (
+        " and ".join(f"{cold[machine, n, 'Numba']:.2f}" for machine in "AB") for n in (64, 256)
     )
-    assert f"{by_name}, at n = 256 {second[0]}, {second[1]} and {second[2]};" in PAGE
+    assert f"takes {first} of its time at n = 64 and {second} at n = 256, on CuPy's" in PAGE
+    cupy, torch = (
+        " and ".join(f"{cold['A', n, name]:.2f}" for n in (64, 256)) for name in ("CuPy", "PyTorch")
+    )
+    assert f"on CuPy's {cupy}, on PyTorch's {torch};" in PAGE
     away = warm.drop(index=["NumPy", "its run alone"], level="costs")
     assert away.max() < 1
     assert f"warm all take {away.min():.2f} to {away.max():.2f}." in PAGE
+    one, other = (
+        [way[machine, n, "NumPy"] for way in (cold, warm) for n in (64, 256)] for machine in "AB"
+    )
+    words = f"{min(one):.2f} to {max(one):.2f} of the time on one machine and "
+    assert f"{words}{min(other):.2f} to {max(other):.2f} on the other:" in PAGE
 
 
 def test_what_a_call_on_the_device_adds_has_met_its_goal_since_the_record():
@@ -883,9 +892,9 @@ def test_what_a_call_on_the_device_adds_has_met_its_goal_since_the_record():
             (share[256].min(), share[256].max(), "at n = 256."),
         )
     )
-    assert f"On the device a call adds {words} The goal is met there in all ranges," in PAGE
+    assert f"On the device a call adds {words} The goal, which is of n = 64, is met on both" in PAGE
     assert (found.loc[64] < 100).all(axis=None)
     assert list(found) == ["5a20558", "9b59158", "4ab8c41"]
-    assert "met [since](#the-call), on two other machines |" in PAGE
+    assert "(#the-call), on two [other machines](#the-call) met |" in PAGE
     machines = rows.read("calls_again").groupby("code")["machine"].unique().map(list)
     assert machines.to_dict() == {"5a20558": ["A"], "9b59158": ["A"], "4ab8c41": ["B"]}

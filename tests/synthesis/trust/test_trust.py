@@ -1,6 +1,7 @@
 """The script that tries all calls: what it draws, what it notices, and how it goes on."""
 
 import csv
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from nightly import first
 
 import papers
+from papers.synthesis.assignment import pairs, pool
+from papers.synthesis.calls import repeated
 from papers.synthesis.trust import __main__ as command
 from papers.synthesis.trust import drawing, solving
 from papers.synthesis.trust.drawing import CALLS, Class, class_of, task_of
@@ -134,6 +137,46 @@ def test_an_answer_to_the_transposed_matrix_is_noticed(family, shape, monkeypatc
     outcome = solve(task)
     assert not outcome.right
     assert outcome.reason
+
+
+def in_device_memory(numbers, dtype="int32"):
+    """Tasks of matrices with two forms that are read as they lie and share memory."""
+    for number in numbers:
+        of, call = class_of(9, number)
+        if call.name.endswith(" device") and of.dtype == dtype:
+            task = task_of(9, number, LARGEST, gpu=False)
+            if 1 < task.data.shape[0] < task.data.shape[1] and not task.maximize:
+                yield task
+
+
+def test_costs_in_device_memory_take_the_short_way_and_a_fault_there_is_noticed(monkeypatch):
+    """Planted: what is known of a form is taken for what is known of the transposed one."""
+    some = list(itertools.islice(in_device_memory(range(10_000)), 6))
+    assert len(some) == 6
+    again, first, taken = pairs.again, {}, []
+
+    def other(cost, known, *others):
+        taken.append(known)
+        return again(cost, first.setdefault(known.key, known) if planted else known, *others)
+
+    monkeypatch.setattr(pairs, "again", other)
+    for planted in (False, True):
+        pool.clear()
+        repeated._ways.clear()
+        first.clear()
+        taken.clear()
+        outcomes = [solve(task).right for task in some]
+        assert len(taken) >= 2 * len(some)
+        assert all(outcomes) != planted
+
+
+def test_a_matrix_without_an_answer_is_refused_in_device_memory_too(monkeypatch):
+    call = "linear_sum_assignment synthesis:dense device"
+    task = task_with(call, family="infeasible")
+    assert solve(task).right
+    answer = np.zeros(1, int)
+    monkeypatch.setattr(papers, "linear_sum_assignment", lambda *given, **named: (answer, answer))
+    assert not solve(task).right
 
 
 def test_a_wrong_matching_and_a_wrong_value_are_noticed(monkeypatch):

@@ -320,13 +320,17 @@ def device_call() -> Rows:
     )
 
 
-def by_codes(name: str, key: list[str]) -> pd.DataFrame:
+def by_codes(name: str, key: list[str], **only: str) -> pd.DataFrame:
     """Return a row a key of a file of two codes: medians of the turns that both have, in us.
+
+    Of a file with more columns `only` names the values whose rows are taken.
 
     The columns are ``warm_before``, ``warm_now``, ``cold_before`` and ``cold_now``; the code that
     comes first in the file is the one before.
     """
     found = read(name)
+    for column, value in only.items():
+        found = found[found[column] == value]
     names = dict(zip(dict.fromkeys(found["code"]), ("before", "now"), strict=True))
     found = found[found.groupby([*key, "turn"])["code"].transform("nunique") == len(names)]
     times = found.assign(code=found["code"].map(names)).groupby([*key, "code"], sort=False)
@@ -343,8 +347,10 @@ def host_paths() -> Rows:
 
 def short_way() -> Rows:
     """Return the times of small calls before and since those of a known form ask nothing anew."""
-    columns = [("n", "n", ""), ("costs", "costs", "")]
-    return rows(by_codes("short_way", [name for _, name, _ in columns]), [*columns, *WAYS])
+    columns = [("machine", "machine", ""), ("n", "n", ""), ("costs", "costs", "")]
+    key = [name for _, name, _ in columns]
+    both = [by_codes("short_way", key, machine=machine) for machine in "AB"]
+    return rows(pd.concat(both), [*columns, *WAYS])
 
 
 def added_again() -> pd.DataFrame:
