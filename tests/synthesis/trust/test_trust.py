@@ -316,3 +316,16 @@ def test_every_file_of_solves_that_the_page_names_is_there():
         r"^\| `(solves_\w+\.csv)` \|", (HOME / "README.md").read_text(), re.MULTILINE
     )
     assert sorted(named) == sorted(path.name for path in (HOME / "trust").glob("*.csv"))
+
+
+def test_the_page_says_how_many_problems_in_device_memory_were_drawn():
+    drawn = {}
+    for path in (HOME / "trust").glob("*.csv"):
+        with path.open(newline="") as file:
+            there = [row for row in csv.DictReader(file) if row["call"].endswith(" device")]
+        if there:
+            drawn[path.name] = sum(int(row["solved"]) for row in there)
+    ((name, solved),) = drawn.items()
+    assert f"are drawn in `{name}` alone, {solved:,} of them, each as" in (
+        HOME / "README.md"
+    ).read_text(encoding="utf-8")
