@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from papers.common.model import Solver
+from papers.common.model import Solver, lazily
 
 
 class OnDemand(Mapping[str, Solver]):
@@ -44,5 +43,5 @@ def solvers_of(module: str, *names: str) -> dict[str, Callable[[], Solver]]:
 
 
 def _loaded(module: str, name: str) -> Solver:
-    solver: Solver = importlib.import_module(module).SOLVERS[name]
+    solver: Solver = lazily(module, "SOLVERS")()[name]
     return solver

@@ -61,5 +61,6 @@ assert not loaded, loaded
 def test_a_paper_lists_its_solvers_without_numba_and_loads_one_alone(paper, solver, elsewhere):
     assert paper in papers.PAPERS
     program = LISTED.format(paper=paper, solver=solver, elsewhere=elsewhere)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -72,7 +72,8 @@ def find(key: Hashable) -> Any:
 def _out(thing: Any) -> bool:
     """Take a thing out of `_idle`, with the lock held; False if it is not there.
 
-    Whatever is collected in a step of the caller's may give things back, and so put others out.
+    Whatever is collected in a step of the caller's may give things back, and so put others out. An
+    interrupted step may have left the counts wrong: where nothing lies idle, they begin anew.
     """
     global _bytes
     for place, each in enumerate(_idle):
@@ -126,9 +127,7 @@ def give(thing: Pooled) -> None:
         _bytes += thing.nbytes
         _count[kind] = _count.get(kind, 0) + 1
         if _count.get(kind, 0) > MOST_THINGS:
-            for first in (each for each in _idle.copy() if type(each) is kind):
-                _out(first)
-                break
+            _out(next((each for each in _idle if type(each) is kind), None))
         while _idle and _bytes > MOST_BYTES:
             _out(_idle[0])
 

@@ -138,7 +138,7 @@ def linear_sum_assignment(
     placed = None
     if plain and type(cost) in repeated.types:
         placed = place(cost)
-        known = repeated.answer(placed, device, solver) if placed.place == "device" else None
+        known = repeated.answer(placed, device, solver)
         if known is not None:
             return known
     if seconds is not None:

@@ -84,9 +84,7 @@ def answer(placed: Placed, device: Machine, solver: str | None) -> tuple[Any, ..
 
     Parameters
     ----------
-    placed : Placed
-        In device memory: an array on the host may be of the same class.
-    device, solver
+    placed, device, solver
         See `remember`.
 
     Returns
@@ -94,6 +92,8 @@ def answer(placed: Placed, device: Machine, solver: str | None) -> tuple[Any, ..
     rows, columns : int64[n]
         Arrays of the input's library, on its device.
     """
+    if placed.place != "device":  # a class of arrays may have some on either side
+        return None
     try:
         way = _ways.get(_name(placed, device, solver))
     except TypeError:  # a device, or a solver, that is no name

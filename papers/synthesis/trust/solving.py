@@ -15,6 +15,7 @@ from papers.common.gpu import device
 from papers.common.model import Assignment, Matching, Proof
 from papers.common.problems import assignment_proof, flow_proof, matching_proof
 from papers.common.problems.assignment import total_cost
+from papers.synthesis.evidence.calling import ExecutorsMemory
 from papers.synthesis.trust.drawing import Task
 
 
@@ -59,21 +60,10 @@ def _solver(task: Task) -> str | None:
 # ------------------------------------------------------------------------------- the calls
 
 
-class _Executors:
-    """An array of the executor's memory, that says that it lies on a device."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        self.memory = array
-        self.__cuda_array_interface__ = {
-            "shape": array.shape, "strides": array.strides, "typestr": array.dtype.str,
-            "data": (array.ctypes.data, False), "version": 3,
-        }  # fmt: skip
-
-
 def _on_device(array: np.ndarray) -> Any:
     if device.describe().is_gpu:
         return device.to_device(array)
-    return _Executors(array.copy(order="K"))
+    return ExecutorsMemory(array.copy(order="K"))
 
 
 def _assign(task: Task) -> Any:

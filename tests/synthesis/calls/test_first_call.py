@@ -26,10 +26,13 @@ assert "numba.cuda" not in sys.modules, "a GPU's compiler was loaded"
 """
 
 
-def run(call):
-    program = PROGRAM.format(call=call)
-    command = [sys.executable, "-W", "error", "-c", program]
+def run_program(program, warnings="ignore"):
+    command = [sys.executable, "-W", warnings, "-c", program]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def run(call):
+    return run_program(PROGRAM.format(call=call), "error")
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
@@ -66,14 +69,10 @@ NEEDLESS = {
 @pytest.mark.parametrize(("call", "needless"), NEEDLESS.items(), ids=NEEDLESS)
 def test_looking_a_call_up_loads_nothing_that_takes_long(call, needless):
     program = LOOKED_UP.format(call=call, needless=needless)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_program(program)
     assert done.returncode == 0, done.stderr
     planted = program.replace("import papers\n", "import numba, papers\n")
-    done = subprocess.run(
-        [sys.executable, "-c", planted], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_program(planted)
     assert "numba" in done.stderr
 
 
@@ -94,9 +93,7 @@ assert not loaded, loaded
 
 
 def test_the_first_cut_on_a_gpu_waits_for_no_compiled_loop_and_no_sparse_matrices():
-    done = subprocess.run(
-        [sys.executable, "-c", CUT], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_program(CUT)
     assert done.returncode == 0, done.stderr
 
 
@@ -119,8 +116,3 @@ draw = np.ones((6, 6), np.int32)
 """
     done = run_program(program)
     assert done.stderr.strip().endswith("import of numba halted; None in sys.modules")
-
-
-def run_program(program):
-    command = [sys.executable, "-W", "ignore", "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -18,6 +18,7 @@ from papers.synthesis.batch.kernels import warp
 from papers.synthesis.batch.launches import BUCKETS
 from papers.synthesis.calls import choice
 from papers.synthesis.calls.choice import Question
+from papers.synthesis.calls.cuts import layout
 from papers.synthesis.calls.lines import small
 from papers.synthesis.evidence import calls, peers
 from papers.synthesis.evidence.measured import calls as called
@@ -898,3 +899,16 @@ def test_what_a_call_on_the_device_adds_has_met_its_goal_since_the_record():
     assert "(#the-call), on two [other machines](#the-call) met |" in PAGE
     machines = rows.read("calls_again").groupby("code")["machine"].unique().map(list)
     assert machines.to_dict() == {"5a20558": ["A"], "9b59158": ["A"], "4ab8c41": ["B"]}
+
+
+def test_compiled_loops_of_images_take_long_to_load_and_less_from_then_on():
+    found = rows.read("carrying/laying_out")
+    load = found[found["what"] == "load"].set_index("dtype")["ms"]
+    ways = found[found["what"] != "load"].set_index(["dtype", "capacities", "what"])["ms"]
+    ways = ways.unstack("what")
+    assert (ways["loops"] < ways["arrays"]).all()
+    last = ways.xs(ways.index.get_level_values("capacities").max(), level="capacities")
+    assert abs(ways.index.get_level_values("capacities").max() / layout.BY_ARRAYS - 1) < 0.01
+    assert all((last[way] < load[last.index]).all() for way in last)
+    assert "the compiled loops take longer to load than either way takes for the 2**24" in PAGE
+    assert layout.BY_ARRAYS == 2**24

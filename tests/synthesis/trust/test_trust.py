@@ -139,11 +139,11 @@ def test_an_answer_to_the_transposed_matrix_is_noticed(family, shape, monkeypatc
     assert outcome.reason
 
 
-def in_device_memory(numbers, dtype="int32"):
+def in_device_memory():
     """Tasks of matrices with two forms that are read as they lie and share memory."""
-    for number in numbers:
+    for number in itertools.count():
         of, call = class_of(9, number)
-        if call.name.endswith(" device") and of.dtype == dtype:
+        if call.name.endswith(" device") and of.dtype == "int32":
             task = task_of(9, number, LARGEST, gpu=False)
             if 1 < task.data.shape[0] < task.data.shape[1] and not task.maximize:
                 yield task
@@ -151,8 +151,7 @@ def in_device_memory(numbers, dtype="int32"):
 
 def test_costs_in_device_memory_take_the_short_way_and_a_fault_there_is_noticed(monkeypatch):
     """Planted: what is known of a form is taken for what is known of the transposed one."""
-    some = list(itertools.islice(in_device_memory(range(10_000)), 6))
-    assert len(some) == 6
+    some = list(itertools.islice(in_device_memory(), 6))
     again, first, taken = pairs.again, {}, []
 
     def other(cost, known, *others):

@@ -7,7 +7,7 @@ in 32 bits where the copy to the device starts. All that has to be known of the 
 one is negative and which bits are in use: `Seen`.
 
 Bands of rows are laid out by several threads, since one of them is slower than the bus. The pass is
-a compiled loop (`loops`), in a process's first images some of NumPy's.
+a compiled loop (`loops`); for the first images of a process several of NumPy's do the same.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ LEAST = 1 << 15
 """Pixels from which on threads help: those of fewer are laid out before a thread has woken."""
 
 BY_ARRAYS = 1 << 24
-"""Capacities that NumPy lays out in a process before the compiled loops do: these take less time a
-capacity, but to load them takes longer than to lay out so many in either way."""
+"""Capacities that NumPy lays out in a process before the compiled loops do. These take less time a
+capacity, but to load them takes longer than to lay out so many in either way
+(`evidence/carrying/laying_out.csv`)."""
 
 READ = (np.dtype(np.int32), np.dtype(np.int64))
 """Types that the passes read; all others are brought into one of them before."""

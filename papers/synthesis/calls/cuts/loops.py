@@ -21,7 +21,7 @@ def lay_ends(source, sink, first, stop, to_source, to_sink):
     Returns
     -------
     seen, tied : int64
-        See `Seen`.
+        The bits in use and the pixels with an arc, as `papers.synthesis.calls.cuts.layout.Seen`.
     """
     seen, tied = np.int64(0), np.int64(0)
     for y in range(first, stop):

@@ -356,12 +356,12 @@ def short_way() -> Rows:
 def added_again() -> pd.DataFrame:
     """Return the microseconds that calls add to their run in `calls_again.csv`, a column a code.
 
-    They are medians of the turns, by place, n and range; the codes are in the file's order.
+    They are `synthesis:calls`' own figures, medians of the turns, by place, n and range; the codes
+    are in the file's order.
     """
     found = read("calls_again")
-    found["adds"] = found["call_us"] - found["run_us"]
     key = ["place", "n", "range"]
-    of = found.groupby([*key, "code"], sort=False)["adds"].median().unstack("code")
+    of = found.groupby([*key, "code"], sort=False)["adds_us"].median().unstack("code")
     return of[list(dict.fromkeys(found["code"]))]
 
 

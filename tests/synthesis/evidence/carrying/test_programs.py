@@ -6,7 +6,8 @@ import pytest
 
 from papers.common.gpu import copying, device
 from papers.synthesis.assignment import sending
-from papers.synthesis.evidence.carrying import copies, looked_at, stacks
+from papers.synthesis.calls.cuts import layout
+from papers.synthesis.evidence.carrying import copies, laying_out, looked_at, stacks
 from papers.synthesis.evidence.programs import host_paths
 
 
@@ -99,3 +100,17 @@ def test_solvers_that_differ_are_noticed(monkeypatch):
     costs = np.arange(48).reshape(3, 4, 4) ** 2
     with pytest.raises(AssertionError):
         stacks.medians(costs, costs, 1)
+
+
+def test_an_image_is_laid_out_by_each_way_and_the_loops_are_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(laying_out, "SHAPES", ((3, 4), (5, 2)))
+    monkeypatch.setattr(laying_out, "TYPES", ("int64",))
+    passes, real = [], layout._passes
+    monkeypatch.setattr(layout, "_passes", lambda size: passes.append(real(size)) or passes[-1])
+    laying_out.main(str(tmp_path / "laid.csv"), "1")
+    found = pd.read_csv(tmp_path / "laid.csv")
+    assert found["what"].tolist() == ["load", "arrays", "loops", "arrays", "loops"]
+    assert found["capacities"].tolist() == [0, 72, 72, 60, 60]
+    by_arrays = [one == (layout.ends_by_arrays, layout.arcs_by_arrays) for one in passes]
+    assert by_arrays == [True, True, False, False] * 2  # each is warmed up by one more
+    assert (found["ms"] > 0).all()
