@@ -880,7 +880,7 @@ def test_a_form_that_is_known_asks_nothing_anew_and_saves_what_the_page_says():
         [way[machine, n, "NumPy"] for way in (cold, warm) for n in (64, 256)] for machine in "AB"
     )
     words = f"{min(one):.2f} to {max(one):.2f} of the time on one machine and "
-    assert f"{words}{min(other):.2f} to {max(other):.2f} on the other:" in PAGE
+    assert f"{words}{min(other):.2f} to {max(other):.2f} on the other;" in PAGE
 
 
 def test_what_a_call_on_the_device_adds_has_met_its_goal_since_the_record():
