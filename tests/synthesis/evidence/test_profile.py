@@ -534,10 +534,12 @@ def test_the_page_says_that_uniform_costs_are_ahead_of_lapx_everywhere():
     lapx = times[[("synthesis:lapjv", "run"), ("synthesis:lapjvs", "run")]].min(axis=1)
     assert len(lapx) == 15
     assert (times[("synthesis:dense", "run")] < lapx).all()
-    assert (times[("synthesis:dense", "end_to_end")] < lapx).all()
-    assert "from host to host the solver is ahead of lapx in every cell;" in PAGE
+    behind = lapx.index[~(times[("synthesis:dense", "end_to_end")] < lapx)]
+    assert list(behind) == [("0.1n", 256)]
+    said = "in every one from n = 512 on. At n = 256 lapx takes less in range 0.1n,"
+    assert said in PAGE
     less = times[("synthesis:one_core", "run")] < times[("synthesis:dense", "end_to_end")]
-    said = "at n = 256 one core takes less than the dense solver from host to host in all ranges,"
+    said = "and one core less than the dense solver from host to host in all ranges,"
     assert said in PAGE
     assert set(less[less].index) == {(label, 256) for label in ("0.1n", "n", "10n")}
 
@@ -550,12 +552,12 @@ def test_the_pages_say_where_opt4_is_ahead():
     by_seed = runs.groupby(["family", "label", "n", "seed", "solver"])["value"].median()
     times = by_seed.groupby(["family", "label", "n", "solver"]).median().unstack().dropna()
     ahead = times[times["kawtikwar_opts:opt4"] < times["synthesis:dense"]].index
-    assert set(ahead) == {("structured", "hidden", 2000), ("uniform", "0.1n", 256)}
-    assert "of the new solver's time, ahead of it at n = 256 in range 0.1n alone, and" in PAGE
+    assert set(ahead) == {("structured", "hidden", 2000)}
+    assert "of the new solver's time, and on 10n" in PAGE
     readme = " ".join((HOME / "README.md").read_text().split())
     assert (
         "the paper's is slower, but on the matrix of n = 2000 with a hidden optimum (`hidden` in "
-        "the tables) and on uniform costs of n = 256 in range 0.1n, where" in readme
+        "the tables), where" in readme
     )
 
 
@@ -699,8 +701,24 @@ def test_the_page_says_who_solves_small_problems_of_a_batch():
     assert f"which took {over.min():.2f} of the time at least" in STEPS
 
 
-def test_the_page_says_what_hylac_took_by_other_runs():
-    """The table has the least of three; by their medians, and by another day's, it is more."""
+def _goals_beside(monkeypatch, file, times):
+    """The goals of the record with other times of one of the files of peers; by their words."""
+    usual = front.published.loader
+
+    def loader(module):
+        def read(name):
+            table = usual(module)(name)
+            return times(table.copy()) if name == file else table
+
+        return read
+
+    monkeypatch.setattr(front.published, "loader", loader)
+    goals = [item for _, item in front._comparisons("synthesis") if item.kind == "goal"]
+    return {item.quantity: item for item in goals}
+
+
+def test_the_page_says_what_hylac_took_by_other_runs(monkeypatch):
+    """The table has the least of three on the record's machine; other days' least is less."""
     key = ["n", "costs", "seed"]
     found = rows.read("hylac_runs").groupby(key)
     least, median = found["ms"].min(), found["ms"].median()
@@ -709,39 +727,67 @@ def test_the_page_says_what_hylac_took_by_other_runs():
     assert len(least) == 45
     table = pd.read_csv(HOME / "published/lap_peers.csv").query("peer == 'hylac-classical'")
     table = table[table["device"] == "NVIDIA H200"].rename(columns={"cost_range": "costs"})
-    earlier = found["earlier_ms"].first()
-    best = np.minimum(least, earlier)
-    assert np.allclose(table.set_index(key)["solve_ms"].reindex(least.index), best, atol=1e-4)
+    assert np.allclose(table.set_index(key)["solve_ms"].reindex(least.index), least, atol=1e-4)
     runs = recorded("synthesis")
     runs = runs[(runs["metric"] == "time_ms") & (runs["scope"] == "run")]
     runs = runs[(runs["solver"] == "synthesis:dense") & (runs["family"] == "uniform")]
     runs = runs[runs["options"].isna() & (runs["storage"] == "host")]
     now = runs.groupby(["n", "label", "seed"])["value"].median().reindex(least.index)
+    of_all = np.minimum(least, found["earlier_ms"].first())
     means = [mean_of((theirs / now).groupby(level=[0, 1]).median())
-             for theirs in (best, median, earlier)]  # fmt: skip
+             for theirs in (least, median, of_all)]  # fmt: skip
     listed = front._comparisons("synthesis")
     (goal,) = [item for _, item in listed if "geometric mean of 15 cells" in item.quantity]
     assert np.isclose(goal.measured, means[0], rtol=1e-3)
+
+    def of_all_days(theirs):
+        rival = (theirs["peer"] == "hylac-classical") & (theirs["device"] == "NVIDIA H200")
+        cells = pd.MultiIndex.from_frame(theirs.loc[rival, ["n", "cost_range", "seed"]])
+        theirs.loc[rival, "solve_ms"] = of_all.reindex(cells).to_numpy()
+        return theirs
+
+    beside = _goals_beside(monkeypatch, "lap_peers", of_all_days)[goal.quantity]
+    assert np.isclose(beside.measured, means[2], rtol=1e-3)
+    assert beside.low < 10 < beside.measured
     assert (
-        f"By the medians of three the mean over the 15 cells is {means[1]:.1f}, and beside "
-        f"the earlier day's times alone {means[2]:.1f} (" in PAGE
+        f"By their medians the mean over the 15 cells is {means[1]:.1f}. On earlier days and other "
+        "machines with an H200 HyLAC took less on some matrices: beside the least of all days the "
+        f"mean is {means[2]:.1f}, and its interval, from {beside.low:.1f} on, would cross the goal"
+        in PAGE
     )
+    changelog = " ".join((HOME.parents[1] / "CHANGELOG.md").read_text().split())
+    assert "as before, the mean over HyLAC would cross its goal, too." in changelog
 
 
-def test_the_table_has_no_more_than_the_least_of_others_runs_on_structured_matrices():
+def test_the_table_has_the_least_of_others_runs_on_structured_matrices(monkeypatch):
+    """And goals that are met are met beside the least of earlier days, too."""
     runs = rows.read("structured_runs")
     runs["peer"] = runs["peer"].str.removesuffix("-pool")
     assert runs.groupby(["label", "n"])["cost"].nunique().eq(1).all()
     assert len(runs.groupby(["label", "n"])) == 18
-    counts = runs[runs["label"] != "patch_rubberwhale"].groupby(["peer", "label", "n"]).size()
+    counts = runs.groupby(["peer", "label", "n"]).size()
     assert counts.groupby("peer").agg(["min", "max"]).to_numpy().tolist() == [
         [3, 3], [1, 1], [4, 4], [3, 3]
     ]  # fmt: skip
-    least = runs.groupby(["peer", "label", "n"])["ms"].min()
+    key = ["peer", "label", "n"]
+    least, earlier = runs.groupby(key)["ms"].min(), runs.groupby(key)["earlier_ms"].first()
+    assert (earlier < least).any()
     table = pd.read_csv(HOME / "published/families_peers.csv").query("device == 'NVIDIA H200'")
-    table = table.set_index(["peer", "label", "n"])["solve_ms"].reindex(least.index)
-    assert (table <= least + 1e-4).all()
-    assert (table >= least - 1e-4).mean() > 0.7  # else it is an earlier day's
+    table = table.set_index(key)["solve_ms"].reindex(least.index)
+    assert np.allclose(table, least, atol=1e-4)
+
+    def of_all_days(theirs):
+        cells = pd.MultiIndex.from_frame(theirs[key])
+        less = np.minimum(least, earlier).reindex(cells).to_numpy()
+        here = (theirs["device"] == "NVIDIA H200") & np.isfinite(less)
+        theirs.loc[here, "solve_ms"] = less[here]
+        return theirs
+
+    goals = _goals_beside(monkeypatch, "families_peers", of_all_days)
+    beside = [item for words, item in goals.items() if " over the best peer, " in words]
+    assert len(beside) > 18
+    assert {item.verdict for item in beside} == {"holds"}
+    assert "(`earlier_ms`), the goals are met beside that, too." in PAGE
 
 
 def test_the_page_says_what_each_seed_s_call_adds():
@@ -758,8 +804,9 @@ def test_the_page_says_what_each_seed_s_call_adds():
     ]
     said = "On the device a call adds {} us by seed in range 0.1n, {} in 10n and {} in n: the goal"
     assert said.format(*spans) in PAGE
-    assert (more > 100).groupby(level="label").sum().to_dict() == {"0.1n": 0, "10n": 2, "n": 3}
-    assert "missed in range n by all seeds and in 10n by two of three." in PAGE
+    assert len(more) == 9
+    assert more.max() < 100
+    assert "the goal, 100, is met by all seeds." in PAGE
 
 
 def test_the_page_says_what_small_graphs_take():
@@ -883,7 +930,7 @@ def test_a_form_that_is_known_asks_nothing_anew_and_saves_what_the_page_says():
     assert f"{words}{min(other):.2f} to {max(other):.2f} on the other;" in PAGE
 
 
-def test_what_a_call_on_the_device_adds_has_met_its_goal_since_the_record():
+def test_what_a_call_on_the_device_adds_by_turns():
     found = called.added_again().loc["device"]
     share = found["9b59158"] / found["5a20558"]
     words = " and ".join(
@@ -896,7 +943,6 @@ def test_what_a_call_on_the_device_adds_has_met_its_goal_since_the_record():
     assert f"On the device a call adds {words} The goal, which is of n = 64, is met on both" in PAGE
     assert (found.loc[64] < 100).all(axis=None)
     assert list(found) == ["5a20558", "9b59158", "4ab8c41"]
-    assert "(#the-call), on two [other machines](#the-call) met |" in PAGE
     machines = rows.read("calls_again").groupby("code")["machine"].unique().map(list)
     assert machines.to_dict() == {"5a20558": ["A"], "9b59158": ["A"], "4ab8c41": ["B"]}
 
