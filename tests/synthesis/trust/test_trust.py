@@ -327,7 +327,5 @@ def test_the_page_says_how_many_problems_in_device_memory_were_drawn():
     page = (HOME / "README.md").read_text(encoding="utf-8")
     assert sorted(drawn) == ["solves_cpu_there.csv", "solves_h200_record.csv"]
     there, here = drawn["solves_h200_record.csv"], drawn["solves_cpu_there.csv"]
-    said = (
-        f"{there:,} times in `solves_h200_record.csv` and {here:,} times in `solves_cpu_there.csv`"
-    )
+    said = f"{there:,} of them in `solves_h200_record.csv`, {here:,} in `solves_cpu_there.csv`."
     assert said in page
