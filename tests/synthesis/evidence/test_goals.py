@@ -46,8 +46,8 @@ def test_the_page_says_which_goals_the_record_misses_and_no_other():
     goals = [item for _, item in front._comparisons("synthesis") if item.kind == "goal"]
     failed = [item for item in goals if item.verdict != "holds"]
     assert len(failed) == 1
-    met = f"{len(goals) - 1} of the {len(goals)} goals are met by whole intervals, among them all"
-    assert met in CHANGELOG
+    said = f"{len(goals) - 1} of the {len(goals)} goals are met by whole intervals, among them all"
+    assert said in CHANGELOG
     assert "one is crossed, by a single run on a graph of 32 rows." in CHANGELOG
     beside = ("hylac-classical", "the best peer", "the peer's time", "ECL-MM")
     met = [item for item in goals if any(name in item.quantity for name in beside)]
