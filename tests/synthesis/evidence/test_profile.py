@@ -248,10 +248,26 @@ def test_first_calls_meet_their_goal_as_the_page_says():
     middle = kept.median()["9b59158"].unstack("context")
     now, last = middle["during the import"], middle["after the import"]
     assert (kept.max()["9b59158", "during the import"] < 1).all()
-    assert f"| {now.min():.2f} to {now.max():.2f} s | | below a second: met by all six" in PAGE
-    assert "by all six calls with 9b59158, and by each of their three processes." in PAGE
+    assert f"| {now.min():.2f} to {now.max():.2f} s on one machine, " in PAGE
+    assert "met by all six kinds on the first (9b59158), on the second missed by batches" in PAGE
+    assert "With 9b59158 the goal is met by all six calls, and by each of their three" in PAGE
     share = now / last
-    assert f"with 9b59158 a call takes {share.min():.2f} to {share.max():.2f} of that." in PAGE
+    assert f"with 9b59158 a call takes {share.min():.2f} to {share.max():.2f} of that, " in PAGE
+
+
+def test_first_calls_of_the_record_s_code_miss_their_goal_by_one_kind():
+    found = rows.read("first_call")
+    kept = found[(found["code"] == "77b9ce8") & (found["kernels"] == "loaded")]
+    middle = kept.groupby(["call", "context"])["seconds"].median().unstack()
+    now, last = middle["during the import"], middle["after the import"]
+    assert set(now[now >= 1].index) == {"batch"}
+    assert f"by {now['batch']:.2f} s; of the 18 processes four took a second or more." in PAGE
+    assert f", {now.min():.2f} to {now.max():.2f} s on another |" in PAGE
+    each = kept[kept["context"] == "during the import"]["seconds"]
+    assert len(each) == 18
+    assert (each >= 1).sum() == 4
+    share = now / last
+    assert f"with 77b9ce8 {share.min():.2f} to {share.max():.2f}." in PAGE
 
 
 def test_a_first_call_s_time_is_python_s():

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from papers.lupinska_costscale.flow.kernels import tile_search
 from papers.synthesis.assignment import launches, pool, solver
 from papers.synthesis.assignment.kernels import rounds, search
 from papers.synthesis.assignment.kernels.grid import chains, near
-from papers.synthesis.assignment.settings import Settings
+from papers.synthesis.assignment.settings import CLUSTERED, Settings
 from papers.synthesis.evidence import sanitized
 
 LOGS = Path(papers.__file__).parent / "synthesis/results/sanitizer"
@@ -181,18 +182,34 @@ def test_looks_at_neighbours_are_set_beside_one_store():
 def test_the_page_says_how_far_racecheck_came():
     page = " ".join((LOGS.parents[1] / "README.md").read_text().split())
     parts = dict(part.split("\n", 1) for part in PARTS.split("\n== ")[1:])
-    ended = {name for name, text in parts.items() if "ended after" in text}
-    assert ended == {
-        "assignments((20,))", "delivered((20, 40))", "batches((12, 40), 2)", "batches((100,), 2)",
-        "batches((270,), 2)", "stacks_on_device(12, 2)", "expansions()",
+    proved = {name: re.findall(r"^(\w+) \(\d+.* proved, ", text, re.MULTILINE)
+              for name, text in parts.items()}  # fmt: skip
+    stopped = {name for name, text in parts.items() if "stopped" in text.splitlines()}
+    assert stopped == {
+        "assignments((40,))", "assignments((130,))", "on_device(40)", "in_turns(270)",
+        "by_marks(150)", "the matrix 6 of in_strips()",
     }  # fmt: skip
-    proved = {name: text.count(" proved, ") for name, text in parts.items()}
-    assert {name for name, number in proved.items() if "in_strips" in name and number} == set()
-    assert proved["in_turns(270)"] >= 2
-    assert proved["by_marks(150)"] >= 1
-    kinds = set(re.findall(r"^(\w+) \(40, 40\) proved", parts["on_device(40)"], re.MULTILINE))
-    assert kinds == {"int32", "int64", "float32"}
-    assert "Of strips that are narrow, or none, no answer ended." in page
+    for name in parts.keys() - stopped:
+        assert parts[name].count("ended after") == 1
+        assert "RACECHECK SUMMARY" in parts[name]
+    of = {name: sum((proved[one] for one in parts if one.partition(" of ")[2] == name
+                     or one.partition(":")[0].partition(" of ")[2] == name), proved[name])
+          for name in stopped if " of " not in name}  # fmt: skip
+    assert [len(of[name]) for name in ("assignments((40,))", "in_turns(270)")] == [7, 3]
+    assert Counter(of["on_device(40)"]) == {
+        "int32": 2, "int64": 4, "float32": 2, "float64": 2
+    }  # fmt: skip
+    assert Counter(of["by_marks(150)"]) == {"int64": 1 + 4, "float64": 2}
+    assert len(of["assignments((130,))"]) == 3
+    assert "of `assignments((130,))` three of seven matrices were solved" in page
+    strips = [one for name in parts if "in_strips" in name for one in proved[name]]
+    assert Counter(strips) == {"int32": 2, "float64": 1 + 3}
+    assert "of `in_strips()` all but the last two, of 1,074 a side" in page
+    assert CLUSTERED + 50 == 1074
+    bare = [
+        kind for name in parts if name.startswith("launches.STRIP_BYTES") for kind in proved[name]
+    ]
+    assert set(bare) == {"int32", "int64", "float64"}
     whole = (LOGS / "racecheck_h100.log").read_text()
     named = {kernel for (_, kernel, _), _ in reports(whole)}
     assert named == {"each_floats", "each_integers", "integers", "one_launch"}
