@@ -64,6 +64,8 @@ CALLS: dict[str, str] = {
 ELSEWHERE: dict[str, str] = {"GivenUpError": "common.model"}
 """The module of what a caller meets beside them."""
 
+__all__ = [*CALLS, *ELSEWHERE]
+
 
 def __getattr__(name: str) -> Any:
     if name in CALLS:

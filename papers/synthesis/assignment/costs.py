@@ -41,6 +41,14 @@ class UnresolvedError(ValueError):
     """Floats whose sizes are so far apart that float64 does not resolve them, by this solver."""
 
 
+class UnfinishedError(RuntimeError):
+    """A search on integers has met its bounds, which no known costs let it do: a fault of ours.
+
+    A solver that was asked for by name ends with it. The calls go on to a slower one, and
+    ``explain=True`` says so.
+    """
+
+
 SHARE_OF_OPTIMUM, SHARE_OF_RANGE = 2.0**-36, 2.0**-46
 
 

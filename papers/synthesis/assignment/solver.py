@@ -19,6 +19,7 @@ from papers.synthesis.assignment import sending
 from papers.synthesis.assignment.costs import (
     INFEASIBLE,
     Costs,
+    UnfinishedError,
     UnresolvedError,
     as_they_are,
     finish,
@@ -194,8 +195,8 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         If the time is over.
     papers.synthesis.assignment.costs.UnresolvedError
         If a bound on the work was met because floats are rounded. The calls then go on to SciPy.
-    RuntimeError
-        If one was met with integers, which is a fault.
+    papers.synthesis.assignment.costs.UnfinishedError
+        If one was met with integers, which is a fault. So do the calls then.
     """
     if state.workspace is not None:
         start(state)
@@ -235,7 +236,7 @@ def end(state: State) -> None:
         message = f"the search has not ended within its bounds: {_reached(state)}"
         if state.costs.dual.kind == "f":
             raise UnresolvedError(f"{message}: float64 does not resolve these costs")
-        raise RuntimeError(message)
+        raise UnfinishedError(message)
     state.solved = True
 
 

@@ -16,7 +16,7 @@ from papers.common.model import Assignment, GivenUpError, Solver
 from papers.common.problems.assignment import as_matrix, total_cost
 from papers.synthesis.assignment import sending
 from papers.synthesis.assignment.costs import INFEASIBLE as INFEASIBLE_COSTS
-from papers.synthesis.assignment.costs import UnresolvedError
+from papers.synthesis.assignment.costs import UnfinishedError, UnresolvedError
 from papers.synthesis.assignment.kernels.arguments import TOTALS, Status
 from papers.synthesis.batch.costs import Stack, stack_of, stacks_of
 from papers.synthesis.batch.kernels import solve as kernels
@@ -294,7 +294,7 @@ def _raise(state: State) -> NoReturn:
         kind == "i" and (end == Status.STUCK).any() for kind, end in zip(kinds, ends, strict=True)
     )
     if any(of_integers):
-        raise RuntimeError(message)
+        raise UnfinishedError(message)
     raise UnresolvedError(f"{message}: float64 does not resolve their costs")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from papers.common.deadline import check_seconds
 from papers.common.problems.assignment import refuse_sparse
-from papers.synthesis.assignment.costs import UnresolvedError
+from papers.synthesis.assignment.costs import UnfinishedError, UnresolvedError
 from papers.synthesis.calls import repeated
 from papers.synthesis.calls.assignment_duals import are_small
 from papers.synthesis.calls.choice import (
@@ -394,7 +394,7 @@ def _unless_unresolved(
     """
     try:
         return by_solver(choice.solver, data, wishes)
-    except UnresolvedError:
+    except (UnresolvedError, UnfinishedError):
         if wishes.solver is not None:
             raise
         return None

@@ -12,6 +12,7 @@ import numpy as np
 
 from papers.common.gpu.compiled import waking
 from papers.common.model import GivenUpError
+from papers.synthesis.assignment.costs import UnfinishedError
 from papers.synthesis.calls.assignment_duals import are_small, duals_of, hold
 from papers.synthesis.calls.choice import (
     Choice,
@@ -137,7 +138,7 @@ def solve(placed: Placed, wishes: Wishes) -> Solved:
         if choice.solver == DENSE and not wishes.duals:
             return _pairs_by_dense(placed, data, wishes)
         return with_duals_that_hold(placed, by_solver(choice.solver, data, wishes), wishes)
-    except (ValueError, TypeError) as refusal:
+    except (ValueError, TypeError, UnfinishedError) as refusal:
         if wishes.solver is not None:
             raise
         question = question_of(placed, wishes.maximize, wishes.seconds is not None)

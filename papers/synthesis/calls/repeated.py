@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from papers.synthesis.assignment import pool
+from papers.synthesis.assignment.costs import UnfinishedError
 from papers.synthesis.calls.choice import Machine, choose
 from papers.synthesis.calls.one_matrix import DENSE, MOST_CHOICES, sure_choice
 from papers.synthesis.calls.places import Placed
@@ -98,4 +99,11 @@ def answer(placed: Placed, device: Machine, solver: str | None) -> tuple[Any, ..
         way = _ways.get(_name(placed, device, solver))
     except TypeError:  # a device, or a solver, that is no name
         return None
-    return None if way is None else way(placed)
+    if way is None:
+        return None
+    try:
+        return way(placed)
+    except UnfinishedError:  # the usual way goes on to another solver
+        if solver is not None:
+            raise
+        return None

@@ -108,6 +108,7 @@ CALLED: dict[str, tuple[str, str | None, str]] = {
     "call_cpu": ("the call, device='cpu'", None, "cpu"),
     "call_dense": ("the call, solver='synthesis:dense'", "synthesis:dense", "auto"),
     "call_dense_device": ("the call on costs in device memory", "synthesis:dense", "auto"),
+    "call_device": ("the call on costs in device memory, by its own choice", None, "auto"),
 }
 """Title, solver and device of each form of the call."""
 

@@ -26,6 +26,7 @@ ON_DEVICE = (64, 256)
 
 ON_HOST = "linear_sum_assignment(cost, solver='synthesis:dense')"
 RESIDENT = "linear_sum_assignment(on_device, solver='synthesis:dense')"
+CHOSEN = "linear_sum_assignment(on_device)"
 
 
 class Beside(NamedTuple):
@@ -51,6 +52,7 @@ BESIDE = (
     Beside("synthesis:call_dense", ON_HOST, DENSE, "run", most_us=300.0),
     Beside("synthesis:call_dense_device", RESIDENT, DENSE, "end_to_end", "device", 100.0),
     Beside("synthesis:call_dense_device", RESIDENT, DENSE, "run", "device", 100.0),
+    Beside("synthesis:call_device", CHOSEN, DENSE, "run", "device", 100.0),
 )  # fmt: skip
 
 

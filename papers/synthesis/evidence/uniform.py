@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from papers.synthesis.evidence import peers, work
 DENSE, OPT4 = "synthesis:dense", "kawtikwar_opts:opt4"
 ONE_CORE = "synthesis:one_core"
 CPU = {"scipy": "synthesis:scipy", "lapjv": "synthesis:lapjv", "lapjvs": "synthesis:lapjvs"}
+LAPX = ["lapjv_ms", "lapjvs_ms"]
+"""The columns of lapx's two codes."""
+
 LABELS = ("0.1n", "n", "10n")
 
 SIZES = {"smoke": (128,), "quick": (256, 512), "paper": (256, 512, 1024, 2048, 4096, 8192)}
@@ -31,6 +35,13 @@ CPUS_LARGEST = 4096
 """Runs of a CPU's codes beyond take seconds each, and the peers' record has them."""
 
 GOAL_CELLS = tuple((n, label) for n in (512, 1024, 2048, 4096, 8192) for label in LABELS)
+LAPX_SIZES, FROM_HOST = tuple(n for n in SIZES["paper"] if n <= CPUS_LARGEST), 512
+"""Sizes at which a run has to take less time than the better of lapx's codes on one core, and the
+size from which it has to from host to host."""
+
+LESS = math.nextafter(1.0, 0.0)
+"""The largest ratio that is less than 1."""
+
 MEAN, WORST = 10.0, 3.0
 """Our goals beside the fastest of others' GPU codes: so many times as fast in the geometric mean of
 `GOAL_CELLS`, and nowhere less than so many times."""
@@ -76,13 +87,16 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     grouped = grouped.assign(
         best_over_dense=grouped["best_peer_ms"] / grouped["dense_ms"],
         opt4_over_dense=grouped["opt4_ms"] / grouped["dense_ms"],
+        dense_over_lapx=grouped["dense_ms"] / grouped[LAPX].min(axis=1),
+        end_to_end_over_lapx=grouped["end_to_end_ms"] / grouped[LAPX].min(axis=1),
         dense_over_floor=grouped["dense_ms"] / grouped["floor_ms"],
     )
     grouped = tables.order(grouped, ranked={"cost_range": LABELS})
     return grouped[
         ["n", "cost_range", "source", "device", "dense_ms", "end_to_end_ms", "opt4_ms",
          "one_core_ms", *(f"{name}_ms" for name in CPU), "hylac_ms", "best_peer", "best_peer_ms",
-         "opt4_over_dense", "hylac_over_dense", "best_over_dense", "rounds", "iterations",
+         "opt4_over_dense", "hylac_over_dense", "best_over_dense", "dense_over_lapx",
+         "end_to_end_over_lapx", "rounds", "iterations",
          "barriers", "cluster_barriers", "mib_read", "floor_ms", "dense_over_floor"]
     ]  # fmt: skip
 
@@ -126,9 +140,31 @@ def compare(found: pd.DataFrame) -> list[Comparison]:
             goal(f"{what}, worst of {len(wanted)} cells", float(wanted.min()), at_least=WORST,
                  note=f"n={n} range {label}"),
         ]  # fmt: skip
-    return judged or not_measured(
+    judged = judged or not_measured(
         f"{peers.RIVAL} over synthesis:dense: all {len(GOAL_CELLS)} cells, on its card", "goal"
     )
+    return judged + beside_lapx(found)
+
+
+def beside_lapx(found: pd.DataFrame) -> list[Comparison]:
+    """Check that a run, and from `FROM_HOST` on a call from host to host, is ahead of lapx."""
+    judged: list[Comparison] = []
+    for column, words, least in (
+        ("dense_over_lapx", "a run", min(LAPX_SIZES)),
+        ("end_to_end_over_lapx", "from host to host", FROM_HOST),
+    ):  # fmt: skip
+        wanted = {(n, label) for n in LAPX_SIZES if n >= least for label in LABELS}
+        what = f"synthesis:dense over the better of lapx's, {words}, worst of {len(wanted)} cells"
+        rows = found[found["n"] >= least].dropna(subset=[column]) if len(found) else found
+        before = len(judged)
+        for _, mine in rows.groupby("source", sort=False) if len(rows) else ():
+            if wanted <= set(zip(mine["n"], mine["cost_range"], strict=True)):
+                worst: Any = mine.loc[mine[column].idxmax()]
+                note = f"n={worst['n']} range {worst['cost_range']}"
+                judged.append(goal(what, float(worst[column]), at_most=LESS, note=note))
+        if len(judged) == before:
+            judged += not_measured(what, "goal")
+    return judged
 
 
 def draw(found: pd.DataFrame) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from papers.common.deadline import check_seconds
-from papers.synthesis.trust.running import Run, Table, TableError, run
+from papers.synthesis.trust.running import Run, Table, TableError, run, run_of
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -52,13 +52,15 @@ def main(words: Sequence[str] | None = None) -> int:
         lambda text: print(text, file=sys.stderr, flush=True), given.seconds,
     )  # fmt: skip
     mine = [of for of in dict.fromkeys(of for of, _ in table.counts) if of == _run_on(given, of)]
-    told = ", ".join(f"{table.done(of)} solves on {of.device}" for of in mine)
+    told = ", ".join(
+        f"{table.done(of)} solves on {of.device}, {table.not_right(of)}" for of in mine
+    )
     print(f"seed {given.seed}: {told or 'no solve'}; {given.out}")
     return 0 if right else 1
 
 
 def _run_on(given: argparse.Namespace, of: Run) -> Run:
-    return Run(given.seed, given.largest, of.device)
+    return run_of(given.seed, given.largest, of.device)
 
 
 if __name__ == "__main__":

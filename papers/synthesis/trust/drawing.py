@@ -57,7 +57,25 @@ CALLS = (
     Call("grid_cut lupinska_costscale:gpu_relabel", "flow", kernels=True),
     Call("linear_sum_assignment synthesis:one_core", "assignment"),
     Call("linear_sum_assignment synthesis:dense device", "assignment", kernels=True),
+    Call("linear_sum_assignment pairs", "assignment"),
+    Call("linear_sum_assignment synthesis:dense pairs", "assignment", kernels=True),
+    Call("linear_sum_assignment seconds", "assignment"),
+    Call("linear_sum_assignment synthesis:batch device batch", "assignment", kernels=True),
+    Call("maximum_bipartite_matching row", "matching"),
+    Call("koenig_cover", "matching"),
+    Call("structural_rank", "matching"),
+    Call("dulmage_mendelsohn", "matching"),
+    Call("alpha_expansion", "flow"),
+    Call("alpha_expansion lupinska_costscale:gpu_relabel", "flow", kernels=True),
 )
+"""``pairs`` asks for no duals, which takes a shorter way; ``seconds`` names a limit of time, which
+ends every other one of its calls; ``device`` has its costs in device memory."""
+
+ON_GRIDS = ("grid_cut", "alpha_expansion")
+"""The calls whose networks are images."""
+
+LABELS = 4
+"""The most labels of an image."""
 
 SHAPES: dict[ProblemName, tuple[str, ...]] = {
     "assignment": ("small", "square", "wide", "tall", "line"),
@@ -210,7 +228,7 @@ def _families(call: Call) -> list[tuple[str, str]]:
         ]
     if call.problem == "matching":
         return [(name, "pattern") for name in GRAPHS]
-    known = GRIDS if call.name.startswith("grid_cut") else NETWORKS
+    known = GRIDS if call.name.startswith(ON_GRIDS) else NETWORKS
     return [(name, kind) for name in known for kind in CAPACITIES]
 
 
@@ -249,6 +267,8 @@ def task_of(seed: int, number: int, largest: int, gpu: bool) -> Task:
         data = _matrices(g, of, n, m, maximize)
     elif call.problem == "matching":
         data = _graph(g, of.family, n, m)
+    elif call.name.startswith("alpha_expansion"):
+        data = _image(g, of, max(1, round((n * m) ** 0.25)))
     elif call.name.startswith("grid_cut"):
         data = _grid(g, of, max(1, round(2 * (n * m) ** 0.25)))
     else:
@@ -320,3 +340,14 @@ def _grid(g: Stream, of: Class, side: int) -> Any:
         for _ in range(2)
     )
     return source, sink, int(g.integers(0, CAPACITIES[of.dtype])), GRIDS[of.family]
+
+
+def _image(g: Stream, of: Class, side: int) -> Any:
+    """Costs of labels at pixels, the weight of neighbours, a metric, and the neighbours."""
+    labels = int(g.integers(1, LABELS + 1))
+    shape = side, max(1, int(g.integers(1, side + 1))), labels
+    most = CAPACITIES[of.dtype]
+    unary = g.integers(-most, most, shape, dtype=np.int64).astype(of.dtype)
+    points = np.arange(labels)
+    metric = np.abs(points[:, None] - points) if g.integers(2) else None  # else that of Potts
+    return unary, int(g.integers(0, most)), metric, GRIDS[of.family]

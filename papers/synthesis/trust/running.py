@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
+from papers.common.gpu import environment
 from papers.synthesis.trust.drawing import Class, class_of, task_of
 from papers.synthesis.trust.solving import Solved
 
@@ -24,9 +25,13 @@ Kind = Literal["auto", "gpu", "cpu"]
 
 COLUMNS = (
     "family", "dtype", "shape", "call", "solved", "wrong", "hung", "seconds", "seed", "largest",
-    "device",
+    "device", "sources",
 )  # fmt: skip
-"""Columns of the file; ``seconds`` are those of the calls, without drawing and proving."""
+"""Columns of the file; ``seconds`` are those of the calls, without drawing and proving;
+``sources`` is the beginning of `papers.common.gpu.environment.sources`."""
+
+DIGITS = 12
+"""Digits of the sources' hash that a row keeps."""
 
 EVERY_S = 5.0
 """The file is written this often, and at the end."""
@@ -38,11 +43,15 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Run:
-    """The run that a row of the file belongs to, and that is gone on with."""
+    """The run that a row of the file belongs to, and that is gone on with.
+
+    A run of other sources is another run: it begins with the first solve.
+    """
 
     seed: int
     largest: int
     device: str
+    sources: str
 
 
 @dataclass
@@ -86,7 +95,7 @@ class Table:
                 raise TableError(f"{path} is no table of solves: it has other columns")
             for row in reader:
                 of = Class(row["family"], row["dtype"], row["shape"], row["call"])
-                run = Run(int(row["seed"]), int(row["largest"]), row["device"])
+                run = Run(int(row["seed"]), int(row["largest"]), row["device"], row["sources"])
                 solved, wrong, hung = (int(row[name]) for name in ("solved", "wrong", "hung"))
                 table.counts[run, of] = Counts(solved, wrong, hung, float(row["seconds"]))
         return table
@@ -95,6 +104,11 @@ class Table:
         """Return how many solves of a run are counted: the number of the next one."""
         counted = [c for (of, _), c in self.counts.items() if of == run]
         return sum(c.solved + c.wrong + c.hung for c in counted)
+
+    def not_right(self, run: Run) -> str:
+        """Return how many solves of a run were wrong, and how many hung, in words."""
+        counted = [c for (of, _), c in self.counts.items() if of == run]
+        return f"{sum(c.wrong for c in counted)} wrong, {sum(c.hung for c in counted)} hung"
 
     def add(self, run: Run, of: Class, outcome: Solved | None, waited: float) -> None:
         """Count an outcome; None: there was no answer in time."""
@@ -113,7 +127,7 @@ class Table:
             {**asdict(of), **asdict(counts), **asdict(run), "seconds": f"{counts.seconds:.6f}"}
             for (run, of), counts in self.counts.items()
         ]
-        rows.sort(key=lambda row: [str(row[name]) for name in ("seed", "device", *COLUMNS[:4])])
+        rows.sort(key=lambda row: [str(row[name]) for name in (*COLUMNS[-4:], *COLUMNS[:4])])
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         with beside.open("w", newline="", encoding="utf-8") as file:
@@ -192,6 +206,11 @@ class Worker:
             self._process = None
 
 
+def run_of(seed: int, largest: int, device: str) -> Run:
+    """Return the run of the sources that are here."""
+    return Run(seed, largest, device, environment.sources()[:DIGITS])
+
+
 def run(
     table: Table, solves: int, seed: int, largest: int, device: Kind, patience: float,
     say: Callable[[str], None], limit_s: float | None = None,
@@ -217,7 +236,7 @@ def run(
         Whether nothing of this run, and of what the file had of it, was wrong or hung.
     """
     worker = Worker(device, seed, largest, patience)
-    of_run = Run(seed, largest, worker.device)
+    of_run = run_of(seed, largest, worker.device)
     began = written = time.perf_counter()
     try:
         for number in range(table.done(of_run), solves):

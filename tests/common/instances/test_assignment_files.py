@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array, save_npz
 
 from papers.common.instances import draw, files
 from papers.common.model import Instance
@@ -21,6 +23,18 @@ def test_small_types_become_int32(folder, file, name):
     found = draw(Instance("assignment_file", 3, name))
     assert found.dtype == np.int32
     assert (found == cost.astype(int)).all()
+
+
+def test_weights_of_a_sparse_graph_become_costs(folder):
+    """The least costs are those of a matching of the largest weight; what is missing costs 0."""
+    weights = csr_array(np.array([[0, 7, 0, 2], [5, 0, 0, 0], [0, 9, 0, 0]], np.int32))
+    save_npz(folder / "wide.npz", weights)
+    found = draw(Instance("assignment_file", 3, "wide"))
+    assert found.dtype == np.int32
+    assert (found == -weights.toarray()).all()
+    assert found[linear_sum_assignment(found)].sum() == -16
+    with pytest.raises(files.BrokenInstanceError, match=r"not integers of 4 x 4 or wider"):
+        draw(Instance("assignment_file", 4, "wide"))
 
 
 @pytest.mark.parametrize(

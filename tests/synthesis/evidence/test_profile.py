@@ -270,6 +270,21 @@ def test_first_calls_of_the_record_s_code_miss_their_goal_by_one_kind():
     assert f"with 77b9ce8 {share.min():.2f} to {share.max():.2f}." in PAGE
 
 
+def test_a_small_call_on_the_device_goes_to_scipy_and_is_slower_there_than_by_name():
+    found = rows.read("crossover")
+    of = found[(found["n"] == 64) & (found["family"] == "uniform") & (found["place"] != "host")]
+    assert set(of["place"]) == {"numba", "cupy", "pytorch"}
+    by = of.groupby("solver")["us"].agg(["min", "max"]).round()
+    for name, words in (
+        ("scipy", "that took {:.0f} to {:.0f} us on uniform costs, and `synthesis:dense`, "),
+        ("synthesis:dense", "where it was named, {:.0f} to {:.0f} us there"),
+    ):
+        assert words.format(*by.loc[name]) in PAGE
+    for kind in ("int32", "float64"):
+        asked = Question("assignment", "square", 64, kind, "device")
+        assert choice.rule_for(asked, ("gpu", "cpu")).solver == "scipy"
+
+
 def test_a_first_call_s_time_is_python_s():
     parts = rows.read("first_call_parts")
     sums = parts.groupby(["context", "process"])["seconds"].sum().unstack()
@@ -329,8 +344,8 @@ def test_the_page_says_what_faster_searches_by_marks_save():
     marked = share["uniform"].loc[8192:]
     same = marked.pop((8192, "n"))
     assert 0.99 < same < 1.01
-    assert 0.63 < marked.min() < marked.max() < 0.85
-    assert "a run takes a fifth to a third less, but for range n at 8192" in STEPS
+    said = f"a run takes {marked.min():.2f} to {marked.max():.2f} of the time before, but for range"
+    assert said in STEPS
 
 
 def test_the_page_says_what_strips_and_the_rest_save():
@@ -764,7 +779,8 @@ def test_the_page_says_what_hylac_took_by_other_runs(monkeypatch):
         return theirs
 
     goals = _goals_beside(monkeypatch, "lap_peers", of_all_days)
-    (worst,) = [item for words, item in goals.items() if words.endswith("worst of 15 cells")]
+    (worst,) = [item for words, item in goals.items()
+                if words.startswith("hylac") and words.endswith("worst of 15 cells")]  # fmt: skip
     assert worst.verdict == "holds"
     beside = goals[goal.quantity]
     assert np.isclose(beside.measured, means[2], rtol=1e-3)

@@ -1,4 +1,4 @@
-"""Assignment problems from files: cost matrices as ``.npz``.
+"""Assignment problems from files: cost matrices, and weights of a sparse graph, as ``.npz``.
 
 Files are looked for in the folder that ``PAPERS_INSTANCES`` names, its subfolder ``lap``, and the
 cache (see `papers.common.instances.files`).
@@ -9,6 +9,7 @@ from __future__ import annotations
 import zipfile
 
 import numpy as np
+from scipy import sparse
 
 from papers.common.instances import files
 
@@ -18,16 +19,21 @@ SUBFOLDER = "lap"
 def assignment_file(n: int, seed: int = 1, *, name: str) -> np.ndarray:
     """Read a cost matrix from NAME.npz, or NAME_n.npz: its array ``cost``; `seed` has no effect.
 
+    A file that `scipy.sparse.save_npz` has written holds weights: its costs are their negatives,
+    and 0 where nothing is stored, so that the least costs are those of a matching of the largest
+    weight.
+
     Returns
     -------
-    int32[n, n]
+    int32[n, m]
+        ``m = n``, of weights ``m >= n``.
 
     Raises
     ------
     MissingInstanceError
         If there is no such file.
     BrokenInstanceError
-        If it has no array ``cost`` of n x n integers that int32 holds.
+        If it has no array ``cost`` of n x n integers that int32 holds, and no such weights.
     """
     try:
         path = files.find(name, (".npz",), SUBFOLDER)
@@ -35,13 +41,20 @@ def assignment_file(n: int, seed: int = 1, *, name: str) -> np.ndarray:
         path = files.find(f"{name}_{n}", (".npz",), SUBFOLDER)
     try:
         with np.load(path, allow_pickle=False) as kept:
-            cost = kept["cost"]
+            of_weights = "indptr" in kept
+            cost = sparse.load_npz(path).toarray() if of_weights else kept["cost"]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise files.BrokenInstanceError(f"{path.name} has no matrix of costs: {error}") from None
-    if cost.shape != (n, n) or cost.dtype.kind not in "iu":
-        found = f"{cost.dtype} {cost.shape}"
-        raise files.BrokenInstanceError(f"{path.name} has costs {found}, not integers of {n} x {n}")
+    fits = cost.ndim == 2 and cost.shape[0] == n
+    fits = fits and (cost.shape[1] >= n if of_weights else cost.shape[1] == n)
+    if not fits or cost.dtype.kind not in "iu":
+        what = "weights" if of_weights else "costs"
+        asked = f"{n} x {n}" + " or wider" * of_weights
+        found = f"{what} {cost.dtype} {cost.shape}, not integers of {asked}"
+        raise files.BrokenInstanceError(f"{path.name} has {found}")
     wide = cost.astype(np.int64)
+    if of_weights:
+        wide = -wide
     if cost.size and np.abs(wide).max() > np.iinfo(np.int32).max:
         raise files.BrokenInstanceError(f"{path.name} has costs that int32 does not hold")
     return wide.astype(np.int32)
