@@ -159,7 +159,7 @@ PATCHED = {
     "narrow strips of a cluster": ((launches, "strips_for", strips_of(strips.NARROW)),),
     "strips that do not fit a cluster": (
         (launches, "strips_for", strips_of(strips.NARROW)),
-        (strips, "WIDEST", 5),
+        (strips, "WIDEST", 3),  # a mask of ones, too: with 5 a cost of 2 was kept as 0
     ),
     "no strips of a cluster": ((launches, "strips_for", strips_of()),),
     "costs too large for a cluster's 32 bits": (
@@ -200,6 +200,9 @@ LEAST = {
 
 LEAST |= {long: LEAST[name] for long, name in LONG.items() if name in LEAST}
 
+SLOW, ROWS_OF_SLOW = "product", 36
+"""A kind that takes the executor's whole bound where matrices are larger, and its rows there."""
+
 SITES = sites_below("synthesis/assignment")
 
 NOT_NEEDED = {
@@ -215,6 +218,8 @@ NEEDED = ("costs.deliver: store_release_system",)
 def solve(kind, seed, schedule, weak, without=()):
     """One small matrix, solved and proved; the memory, if there was something to solve."""
     cost, maximize = draw(kind, seed, LARGER.get(schedule, 6), LEAST.get(schedule, 1))
+    if kind == SLOW and schedule in LEAST:
+        cost = cost[:ROWS_OF_SLOW]
     if not has_assignment(cost, maximize):
         return None
     memory = WeakMemory(seed, without=without) if weak else None
