@@ -366,7 +366,7 @@ def added_again() -> pd.DataFrame:
 
 
 def calls_again() -> Rows:
-    """Return what calls on small matrices add to their run since the record, code by code."""
+    """Return what calls on small matrices add to their run, code by code."""
     found = added_again()
     columns = [(f"{code} adds, us", code, ".0f") for code in found]
     key = [("costs", "place", ""), ("n", "n", ""), ("range", "range", "")]
