@@ -1,5 +1,7 @@
 """Duals of floats whose sizes are far apart: they prove the answer, or a named error says why."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment as scipys
@@ -7,8 +9,8 @@ from scipy.optimize import linear_sum_assignment as scipys
 from papers import linear_sum_assignment
 from papers.common.model import Assignment
 from papers.common.problems import assignment_proof
-from papers.synthesis.assignment.costs import UnresolvedError
-from papers.synthesis.calls import assignment
+from papers.synthesis.assignment.costs import UnfinishedError, UnresolvedError
+from papers.synthesis.calls import assignment, repeated
 from papers.synthesis.calls import one_matrix as calls
 from papers.synthesis.calls.assignment_duals import are_small
 
@@ -85,10 +87,18 @@ def refusing(name, data, wishes):
     raise UnresolvedError("float64 does not resolve these costs")
 
 
-def test_a_batch_that_is_refused_is_solved_one_by_one(monkeypatch):
+def unfinished(*given, **named):
+    """One whose bound was met with integers."""
+    raise UnfinishedError("the search has not ended within its bounds")
+
+
+@pytest.mark.parametrize(
+    ("ends", "error"), [(refusing, UnresolvedError), (unfinished, UnfinishedError)]
+)
+def test_a_batch_that_is_refused_is_solved_one_by_one(ends, error, monkeypatch):
     """What a bound on the work ends goes on by a slower way, unless the solver was named."""
     costs = np.random.default_rng(3).random((4, 7, 7))
-    monkeypatch.setattr(assignment, "by_solver", refusing)
+    monkeypatch.setattr(assignment, "by_solver", ends)
     chosen = assignment.Choice("synthesis:batch", "planted")
     monkeypatch.setattr(assignment, "_choice_of_batch", lambda *_: chosen)
     _, columns = linear_sum_assignment(costs)
@@ -96,8 +106,36 @@ def test_a_batch_that_is_refused_is_solved_one_by_one(monkeypatch):
     for cost, line, (_, other) in zip(costs, columns, answers, strict=True):
         expected = scipys(cost)[1]
         assert line.tolist() == other.tolist() == expected.tolist()
-    with pytest.raises(UnresolvedError):
+    with pytest.raises(error):
         linear_sum_assignment(costs, solver="synthesis:batch")
+
+
+@pytest.mark.parametrize("duals", [False, True])
+def test_a_matrix_on_which_a_bound_was_met_goes_on_to_another_solver(duals, monkeypatch, capsys):
+    """Integers meet none that is known; if one did, a call would end all the same, and say so."""
+    cost = np.random.default_rng(4).integers(0, 99, (9, 12))
+    chosen = calls.Choice(calls.DENSE, "planted")
+    monkeypatch.setattr(calls, "_pairs_by_dense", unfinished)
+    by_solver = calls.by_solver
+    monkeypatch.setattr(
+        calls, "by_solver",
+        lambda name, *given: unfinished() if name == calls.DENSE else by_solver(name, *given),
+    )  # fmt: skip
+    with pytest.raises(UnfinishedError):
+        linear_sum_assignment(cost, solver=calls.DENSE, return_duals=duals)
+    monkeypatch.setattr(calls, "_choice", lambda *given: chosen)
+    rows, columns, *_ = linear_sum_assignment(cost, return_duals=duals, explain=True)
+    assert cost[rows, columns].sum() == cost[scipys(cost)].sum()
+    assert "has not ended within its bounds" in capsys.readouterr().out
+
+
+def test_a_known_form_on_which_a_bound_was_met_takes_the_usual_way(monkeypatch):
+    placed = SimpleNamespace(place="device")
+    monkeypatch.setattr(repeated, "_name", lambda *given: "a form")
+    monkeypatch.setitem(repeated._ways, "a form", unfinished)
+    assert repeated.answer(placed, "auto", None) is None
+    with pytest.raises(UnfinishedError):
+        repeated.answer(placed, "auto", calls.DENSE)
 
 
 def test_an_overflow_of_duals_is_named():

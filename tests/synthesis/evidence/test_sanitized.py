@@ -180,7 +180,7 @@ def test_looks_at_neighbours_are_set_beside_one_store():
 
 
 def test_the_page_says_how_far_racecheck_came():
-    page = " ".join((LOGS.parents[1] / "README.md").read_text().split())
+    page = " ".join((LOGS.parents[1] / "trust/README.md").read_text().split())
     parts = dict(part.split("\n", 1) for part in PARTS.split("\n== ")[1:])
     proved = {name: re.findall(r"^(\w+) \(\d+.* proved, ", text, re.MULTILINE)
               for name, text in parts.items()}  # fmt: skip
@@ -226,7 +226,7 @@ def test_the_other_tools_name_no_access_of_a_kernel():
     refused = memcheck.count("Program hit CUDA_ERROR_INVALID_VALUE")
     assert refused == memcheck.count("cuGetProcAddress_v2.")
     assert f"ERROR SUMMARY: {refused} errors" in memcheck
-    page = " ".join((LOGS.parents[1] / "README.md").read_text().split())
+    page = " ".join((LOGS.parents[1] / "trust/README.md").read_text().split())
     assert f"memcheck reports {refused} calls in which the driver refused to name" in page
     assert "ERROR SUMMARY: 0 errors" in (LOGS / "synccheck_h200.log").read_text()
     initcheck = (LOGS / "initcheck_h200.log").read_text()

@@ -425,7 +425,7 @@ def test_the_page_counts_the_solves_of_every_file(path):
     sides = "; ".join([first, *(f"{solved[side]} of them {side}" for side in others)])
     refused = sum(int(row["wrong"]) for row in wrong)
     told = f"{sum(solved.values()):,} | {refused} | {len(classes):,} | {sides} |"
-    lines = (HOME / "README.md").read_text().splitlines()
+    lines = (HOME / "trust/README.md").read_text().splitlines()
     (line,) = [line for line in lines if line.startswith(f"| `{path.name}` |")]
     assert line.endswith(f" | {told}")
     assert {row["hung"] for row in rows} == {"0"}
@@ -440,7 +440,7 @@ def test_the_page_counts_the_solves_of_every_file(path):
 
 def test_every_file_of_solves_that_the_page_names_is_there():
     named = re.findall(
-        r"^\| `(solves_\w+\.csv)` \|", (HOME / "README.md").read_text(), re.MULTILINE
+        r"^\| `(solves_\w+\.csv)` \|", (HOME / "trust/README.md").read_text(), re.MULTILINE
     )
     assert sorted(named) == sorted(path.name for path in (HOME / "trust").glob("*.csv"))
 
@@ -452,7 +452,7 @@ def test_the_page_says_how_many_problems_in_device_memory_were_drawn():
             there = [row for row in csv.DictReader(file) if row["call"].endswith(" device")]
         if there:
             drawn[path.name] = sum(int(row["solved"]) for row in there)
-    page = (HOME / "README.md").read_text(encoding="utf-8")
+    page = (HOME / "trust/README.md").read_text(encoding="utf-8")
     assert sorted(drawn) == ["solves_cpu_there.csv", "solves_h200_record.csv"]
     there, here = drawn["solves_h200_record.csv"], drawn["solves_cpu_there.csv"]
     said = f"{there:,} of them in `solves_h200_record.csv`, {here:,} in `solves_cpu_there.csv`."
