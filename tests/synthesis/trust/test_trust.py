@@ -453,7 +453,34 @@ def test_the_page_says_how_many_problems_in_device_memory_were_drawn():
         if there:
             drawn[path.name] = sum(int(row["solved"]) for row in there)
     page = (HOME / "trust/README.md").read_text(encoding="utf-8")
-    assert sorted(drawn) == ["solves_cpu_there.csv", "solves_h200_record.csv"]
-    there, here = drawn["solves_h200_record.csv"], drawn["solves_cpu_there.csv"]
-    said = f"{there:,} of them in `solves_h200_record.csv`, {here:,} in `solves_cpu_there.csv`."
+    names = ["solves_cpu_all_calls.csv", "solves_cpu_there.csv", "solves_h200_record.csv"]
+    assert sorted(drawn) == names
+    every, here, there = (drawn[name] for name in names)
+    assert (
+        f"{there:,} of them in `solves_h200_record.csv`, {here:,} in `solves_cpu_there.csv`, "
+        f"{every:,} in `solves_cpu_all_calls.csv`." in page
+    )
+
+
+def test_one_table_has_all_calls_that_are_drawn():
+    """Those that the page says no other has, too."""
+    with (HOME / "trust/solves_cpu_all_calls.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["call"] for row in rows} == {call.name for call in CALLS}
+    assert len({row["sources"] for row in rows}) == 1
+
+
+def test_the_page_says_how_many_orders_of_the_threads_were_run():
+    with (HOME / "results/interleavings.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["failed"] for row in rows} == {"0"}
+    cases = {"assignment": 0, "batch": 0}
+    for row in rows:
+        if row["test"].startswith("test_any_order"):
+            cases[row["module"].split(".")[1]] += int(row["cases"])
+    assert min(cases.values()) > 500
+    (code,) = {row["code"] for row in rows}
+    page = " ".join((HOME / "trust/README.md").read_text(encoding="utf-8").split())
+    said = f"{cases['assignment']} cases of the dense solver's kernels and {cases['batch']} of the batches',"
     assert said in page
+    assert f"Of one run of both files all passed with {code} (`results/interleavings.csv`)" in page
