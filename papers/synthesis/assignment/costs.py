@@ -44,7 +44,7 @@ class UnresolvedError(ValueError):
 class UnfinishedError(RuntimeError):
     """A search on integers has met its bounds, which no known costs let it do: a fault of ours.
 
-    A solver that was asked for by name ends with it. The calls go on to a slower one, and
+    A solver that was asked for by name ends with it. A call that chose goes on to a slower one, and
     ``explain=True`` says so.
     """
 

@@ -394,9 +394,10 @@ def _unless_unresolved(
     """
     try:
         return by_solver(choice.solver, data, wishes)
-    except (UnresolvedError, UnfinishedError):
+    except (UnresolvedError, UnfinishedError) as refusal:
         if wishes.solver is not None:
             raise
+        wishes.say_that(f"{choice.solver} refuses ({refusal})")
         return None
     except ValueError:
         if wishes.seconds is None:  # SciPy, whose words these are, cannot be stopped

@@ -69,6 +69,11 @@ class Wishes:
             self.said.add(line)
             print(line)
 
+    def say_that(self, words: str) -> None:
+        """Print what has happened to a choice, if that was asked for."""
+        if self.explain:
+            print(f"papers: {words}")
+
     def say_each(self, count: int) -> None:
         """Print that several matrices are solved each by itself, if that was asked for."""
         if self.explain and count > 1:
@@ -209,7 +214,7 @@ def _second_choice(
         wishes.say(choice, f"{first} refuses ({refusal}), so instead")
         try:
             return with_duals_that_hold(placed, by_solver(choice.solver, host, wishes), wishes)
-        except ValueError as other:
+        except (ValueError, UnfinishedError) as other:
             refusal = other
     if question.has("rounded") or question.has("limited"):
         raise refusal

@@ -29,6 +29,7 @@ from papers.synthesis.assignment.costs import (
     INFEASIBLE,
     SHARE_OF_OPTIMUM,
     Costs,
+    UnfinishedError,
     UnresolvedError,
     finish,
     prepare,
@@ -184,8 +185,8 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
         then go on to SciPy.
     GivenUpError
         After ``state.seconds``.
-    RuntimeError
-        If pairs of integers are loose, which is a fault.
+    papers.synthesis.assignment.costs.UnfinishedError
+        If pairs of integers are loose, which is a fault. The calls then go on to SciPy, too.
     """
     state.solved = False
     deadline = Deadline(state.seconds)
@@ -193,7 +194,9 @@ def run(state: State, trace: Callable[[str], None] | None = None) -> None:
     left, slack = _begin(state, deadline)
     if not _end(state, left, deadline, slack):
         if state.bounds.whole:
-            raise RuntimeError(f"pairs are still loose after {state.counters['repairs']} repairs")
+            raise UnfinishedError(
+                f"pairs are still loose after {state.counters['repairs']} repairs"
+            )
         # A bid of a large cost lowers a dual by as much, and small costs are lost beside it.
         state.counters["restarts"] = 1
         _forget(state)

@@ -69,7 +69,7 @@ CALLS = (
     Call("alpha_expansion lupinska_costscale:gpu_relabel", "flow", kernels=True),
 )
 """``pairs`` asks for no duals, which takes a shorter way; ``seconds`` names a limit of time, which
-ends every other one of its calls; ``device`` has its costs in device memory."""
+is too short for many of its calls, and ends some; ``device`` has its costs in device memory."""
 
 ON_GRIDS = ("grid_cut", "alpha_expansion")
 """The calls whose networks are images."""

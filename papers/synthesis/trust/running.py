@@ -92,7 +92,9 @@ class Table:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
             if tuple(reader.fieldnames or ()) != COLUMNS:
-                raise TableError(f"{path} is no table of solves: it has other columns")
+                older = set(reader.fieldnames or ()) < set(COLUMNS)
+                why = "an earlier version wrote it" if older else "it has other columns"
+                raise TableError(f"{path} is no table of solves: {why}")
             for row in reader:
                 of = Class(row["family"], row["dtype"], row["shape"], row["call"])
                 run = Run(int(row["seed"]), int(row["largest"]), row["device"], row["sources"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array, save_npz
+from scipy.sparse import coo_array, csr_array, save_npz
 
 from papers.common.instances import draw, files
 from papers.common.model import Instance
@@ -35,6 +35,12 @@ def test_weights_of_a_sparse_graph_become_costs(folder):
     assert found[linear_sum_assignment(found)].sum() == -16
     with pytest.raises(files.BrokenInstanceError, match=r"not integers of 4 x 4 or wider"):
         draw(Instance("assignment_file", 4, "wide"))
+    save_npz(folder / "pairs.npz", weights.tocoo())
+    assert (draw(Instance("assignment_file", 3, "pairs")) == found).all()
+    huge = coo_array(([1], ([0], [0])), (2, 2_000_000_000), dtype=np.int32)
+    save_npz(folder / "huge.npz", huge)  # never laid out
+    with pytest.raises(files.BrokenInstanceError, match="2000000000"):
+        draw(Instance("assignment_file", 2, "huge"))
 
 
 @pytest.mark.parametrize(

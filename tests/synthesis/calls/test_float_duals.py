@@ -13,6 +13,7 @@ from papers.synthesis.assignment.costs import UnfinishedError, UnresolvedError
 from papers.synthesis.calls import assignment, repeated
 from papers.synthesis.calls import one_matrix as calls
 from papers.synthesis.calls.assignment_duals import are_small
+from papers.synthesis.one_core import solver as one_core
 
 NAMED = ("lopes2019:cpu_sp", "synthesis:dense", "synthesis:batch", "lupinska_costscale:batch", None)
 
@@ -95,13 +96,14 @@ def unfinished(*given, **named):
 @pytest.mark.parametrize(
     ("ends", "error"), [(refusing, UnresolvedError), (unfinished, UnfinishedError)]
 )
-def test_a_batch_that_is_refused_is_solved_one_by_one(ends, error, monkeypatch):
+def test_a_batch_that_is_refused_is_solved_one_by_one(ends, error, monkeypatch, capsys):
     """What a bound on the work ends goes on by a slower way, unless the solver was named."""
     costs = np.random.default_rng(3).random((4, 7, 7))
     monkeypatch.setattr(assignment, "by_solver", ends)
     chosen = assignment.Choice("synthesis:batch", "planted")
     monkeypatch.setattr(assignment, "_choice_of_batch", lambda *_: chosen)
-    _, columns = linear_sum_assignment(costs)
+    _, columns = linear_sum_assignment(costs, explain=True)
+    assert "papers: synthesis:batch refuses (" in capsys.readouterr().out
     answers = linear_sum_assignment(list(costs))
     for cost, line, (_, other) in zip(costs, columns, answers, strict=True):
         expected = scipys(cost)[1]
@@ -127,6 +129,27 @@ def test_a_matrix_on_which_a_bound_was_met_goes_on_to_another_solver(duals, monk
     rows, columns, *_ = linear_sum_assignment(cost, return_duals=duals, explain=True)
     assert cost[rows, columns].sum() == cost[scipys(cost)].sum()
     assert "has not ended within its bounds" in capsys.readouterr().out
+
+
+def test_integers_that_one_core_leaves_loose_go_on_to_scipy(monkeypatch):
+    cost = np.random.default_rng(6).integers(0, 4000, (400, 400))
+    asked = calls.Choice("synthesis:one_core", "planted")
+    monkeypatch.setattr(one_core, "_end", lambda *given: False)
+    with pytest.raises(UnfinishedError, match="still loose"):
+        linear_sum_assignment(cost, solver="synthesis:one_core", return_duals=True)
+    for ways in ("_choice", "choose"):  # the first choice, and the second one on the host
+        monkeypatch.setattr(calls, ways, lambda *given, **named: asked)
+    rows, columns, *_ = linear_sum_assignment(cost, return_duals=True)
+    assert cost[rows, columns].sum() == cost[scipys(cost)].sum()
+    first = calls.Choice(calls.DENSE, "planted")
+    monkeypatch.setattr(calls, "_choice", lambda *given: first)
+    by_solver = calls.by_solver
+    monkeypatch.setattr(
+        calls, "by_solver",
+        lambda name, *given: unfinished() if name == calls.DENSE else by_solver(name, *given),
+    )  # fmt: skip
+    rows, columns, *_ = linear_sum_assignment(cost, return_duals=True)
+    assert cost[rows, columns].sum() == cost[scipys(cost)].sum()
 
 
 def test_a_known_form_on_which_a_bound_was_met_takes_the_usual_way(monkeypatch):

@@ -270,7 +270,7 @@ def test_first_calls_of_the_record_s_code_miss_their_goal_by_one_kind():
     assert f"with 77b9ce8 {share.min():.2f} to {share.max():.2f}." in PAGE
 
 
-def test_a_small_call_on_the_device_goes_to_scipy_and_is_slower_there_than_by_name():
+def test_a_small_call_on_the_device_goes_to_scipy_and_is_slower_there_on_uniform_costs():
     found = rows.read("crossover")
     of = found[(found["n"] == 64) & (found["family"] == "uniform") & (found["place"] != "host")]
     assert set(of["place"]) == {"numba", "cupy", "pytorch"}
@@ -280,6 +280,14 @@ def test_a_small_call_on_the_device_goes_to_scipy_and_is_slower_there_than_by_na
         ("synthesis:dense", "where it was named, {:.0f} to {:.0f} us there"),
     ):
         assert words.format(*by.loc[name]) in PAGE
+    times = found[(found["n"] == 64) & (found["place"] != "host")].set_index(
+        ["family", "costs", "place", "solver"]
+    )["us"]
+    share = times.unstack("solver")["scipy"] / times.unstack("solver")["synthesis:dense"]
+    assert (share["uniform"] > 1).all()
+    others = share.drop("uniform")
+    assert set(others.index.get_level_values("family")) == {"floats", "structured"}
+    assert (others < 1).all()
     for kind in ("int32", "float64"):
         asked = Question("assignment", "square", 64, kind, "device")
         assert choice.rule_for(asked, ("gpu", "cpu")).solver == "scipy"

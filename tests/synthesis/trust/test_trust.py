@@ -6,14 +6,17 @@ import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from nightly import first
+from scipy.sparse import csr_array
 
 import papers
+from papers.common.model import Matching
 from papers.synthesis.assignment import pairs, pool
-from papers.synthesis.calls import repeated
+from papers.synthesis.calls import expansion, repeated
 from papers.synthesis.trust import __main__ as command
 from papers.synthesis.trust import drawing, running, solving
 from papers.synthesis.trust.drawing import CALLS, Class, class_of, task_of
@@ -231,25 +234,79 @@ def test_what_is_derived_wrongly_is_noticed(call, family, change, reason, monkey
     assert reason in outcome.reason
 
 
+def images(least=1):
+    """Tasks of images with so many pixels at least, and three labels."""
+    for task in tasks(range(2500)):
+        if task.call.name == "alpha_expansion":
+            height, width, labels = task.data[0].shape
+            if labels > 2 and height * width >= least:
+                yield task
+
+
 def test_labels_that_a_move_would_change_are_noticed(monkeypatch):
     """Every pixel has the label that costs it most, and the energy is that of these labels."""
-    task = next(task for task in tasks(range(2500)) if task.call.name == "alpha_expansion"
-                and task.data[0].shape[2] > 2 and task.data[0].size > 20)  # fmt: skip
-    unary, arcs, metric, neighbours = task.data
-    call = papers.alpha_expansion
-
-    def worst(*given, **named):
-        if named.get("device") == "cpu":  # the proof's own call
-            return call(*given, **named)
-        labels = unary.argmax(axis=2)
-        energy = call(unary, arcs, metric, labels, neighbours, sweeps=1).energy
-        return replace(call(*given, **named), labels=labels, energy=energy)
-
+    task = next(images(4))
+    worst = task.data[0].argmax(axis=2)
+    energy = solving.energy_of(task.data, worst)
     assert solve(task).right
-    monkeypatch.setattr(papers, "alpha_expansion", worst)
+    spoil(monkeypatch, "alpha_expansion", lambda e: replace(e, labels=worst, energy=energy))
+    assert "an expansion lowers" in solve(task).reason
+
+
+def test_moves_that_are_never_made_are_noticed(monkeypatch):
+    """The proof's own networks find what the call's moves would."""
+    some = list(itertools.islice(images(4), 12))
+    assert all(solve(task).right for task in some)
+    monkeypatch.setattr(expansion._Moves, "until_still", lambda self, sweeps: 0)
+    assert sum(not solve(task).right for task in some) >= 4
+
+
+def test_the_least_expansion_is_that_of_all_of_them():
+    """By brute force, on tiny images of both kinds of neighbours and metrics."""
+    g, tried = np.random.default_rng(1), 0
+    line = np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
+    for neighbours, metric in itertools.product((4, 8), (None, line)):
+        image = g.integers(-9, 9, (2, 3, 3)), 4, metric, neighbours
+        labels = g.integers(0, 3, (2, 3))
+        for alpha in range(3):
+            least = min(
+                solving.energy_of(image, np.where(np.reshape(takes, (2, 3)), alpha, labels))
+                for takes in itertools.product((False, True), repeat=6)
+            )
+            assert solving.least_expansion(image, labels, alpha) == least
+            tried += 1
+    assert tried == 12
+
+
+def test_an_answer_that_is_no_answer_is_wrong_and_not_hung(monkeypatch):
+    task = next(images())
+    spoil(monkeypatch, "alpha_expansion", lambda e: replace(e, labels=e.labels[:, :0] - 5))
     outcome = solve(task)
     assert not outcome.right
-    assert "labels" in outcome.reason or "a move lowers" in outcome.reason
+    assert outcome.reason
+
+
+def blocks(row_blocks, column_blocks, n=3):
+    order, ends = np.arange(n), (np.array(row_blocks), np.array(column_blocks))
+    return SimpleNamespace(
+        row_order=order, column_order=order, row_blocks=ends[0], column_blocks=ends[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "right"),
+    [
+        (blocks([0, 0, 1, 2, 3, 3], [0, 0, 1, 2, 3, 3]), True),
+        (blocks([0, 0, 3, 3], [0, 0, 3, 3]), False),  # it can be parted further
+        (blocks([0, 3, 3], [0, 3, 3]), False),  # no column is free, so that nothing is wide
+        (blocks([0, 0, 3], [0, 0, 3]), False),
+    ],
+)
+def test_blocks_are_those_of_the_definition(found, right):
+    eye = csr_array(np.eye(3, dtype=np.int8))
+    match = np.arange(3, dtype=np.int32)
+    proof = solving._blocks(eye, Matching(match, match, 3), found)
+    assert proof.ok == right
 
 
 def test_a_matching_by_columns_that_was_asked_for_by_rows_is_noticed(monkeypatch):
@@ -389,6 +446,9 @@ def test_another_file_is_left_alone(tmp_path, capsys):
     assert command.main(["--out", str(path), "--solves", "1"]) == 2
     assert path.read_text() == "a,b\n1,2\n"
     assert "other columns" in capsys.readouterr().err
+    path.write_text(",".join(COLUMNS[:-1]) + "\n")
+    assert command.main(["--out", str(path), "--solves", "1"]) == 2
+    assert "an earlier version wrote it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--solves", "-1"], ["--patience", "0"], ["--largest", "0"]])

@@ -15,6 +15,9 @@ from papers.common.instances import files
 
 SUBFOLDER = "lap"
 
+MOST = 2**31
+"""Entries of a matrix that weights are laid out in, at most."""
+
 
 def assignment_file(n: int, seed: int = 1, *, name: str) -> np.ndarray:
     """Read a cost matrix from NAME.npz, or NAME_n.npz: its array ``cost``; `seed` has no effect.
@@ -41,20 +44,18 @@ def assignment_file(n: int, seed: int = 1, *, name: str) -> np.ndarray:
         path = files.find(f"{name}_{n}", (".npz",), SUBFOLDER)
     try:
         with np.load(path, allow_pickle=False) as kept:
-            of_weights = "indptr" in kept
-            cost = sparse.load_npz(path).toarray() if of_weights else kept["cost"]
+            of_weights = "format" in kept
+            cost = sparse.load_npz(path) if of_weights else kept["cost"]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise files.BrokenInstanceError(f"{path.name} has no matrix of costs: {error}") from None
     fits = cost.ndim == 2 and cost.shape[0] == n
-    fits = fits and (cost.shape[1] >= n if of_weights else cost.shape[1] == n)
+    fits = fits and (n <= cost.shape[1] <= MOST // n if of_weights else cost.shape[1] == n)
     if not fits or cost.dtype.kind not in "iu":
         what = "weights" if of_weights else "costs"
         asked = f"{n} x {n}" + " or wider" * of_weights
         found = f"{what} {cost.dtype} {cost.shape}, not integers of {asked}"
         raise files.BrokenInstanceError(f"{path.name} has {found}")
-    wide = cost.astype(np.int64)
-    if of_weights:
-        wide = -wide
+    wide = -cost.toarray().astype(np.int64) if of_weights else cost.astype(np.int64)
     if cost.size and np.abs(wide).max() > np.iinfo(np.int32).max:
         raise files.BrokenInstanceError(f"{path.name} has costs that int32 does not hold")
     return wide.astype(np.int32)

@@ -59,7 +59,8 @@ SCIPYS_EDGES = 1_000_000
 `SCIPYS_LARGE`: it may take seconds a run there, and knows no limit of work."""
 
 SCIPYS_LARGE = ("cnr-2000", "coAuthorsCiteseer", "coAuthorsDBLP", "mdual")
-"""Larger matrices on which, in their own order, it took 0.5 to 0.7 s on one core."""
+"""Larger matrices on which, in their own order, it was seen to end within a second on one core;
+the others of that size were not tried."""
 
 SCIPY_HARD = (
     ("copter2", False), ("copter2", True), ("4elt", True), ("R2D10000", True), ("bcsstk25", True),
