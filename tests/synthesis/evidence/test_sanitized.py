@@ -192,9 +192,14 @@ def test_the_page_says_how_far_racecheck_came():
     for name in parts.keys() - stopped:
         assert parts[name].count("ended after") == 1
         assert "RACECHECK SUMMARY" in parts[name]
-    of = {name: sum((proved[one] for one in parts if one.partition(" of ")[2] == name
-                     or one.partition(":")[0].partition(" of ")[2] == name), proved[name])
-          for name in stopped if " of " not in name}  # fmt: skip
+    of = {name: [*proved[name]] for name in stopped if " of " not in name}
+    for (
+        part,
+        kinds,
+    ) in proved.items():  # "the matrix 0 of by_marks(150)", "... on_device(40): float64"
+        whole = part.partition(":")[0].partition(" of ")[2]
+        if whole in of:
+            of[whole] += kinds
     assert [len(of[name]) for name in ("assignments((40,))", "in_turns(270)")] == [7, 3]
     assert Counter(of["on_device(40)"]) == {
         "int32": 2, "int64": 4, "float32": 2, "float64": 2

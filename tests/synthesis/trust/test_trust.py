@@ -278,6 +278,26 @@ def test_the_least_expansion_is_that_of_all_of_them():
     assert tried == 12
 
 
+@pytest.mark.parametrize("name", ["maximum_flow", "minimum_cut", "grid_cut"])
+def test_capacities_that_a_call_reads_wrongly_are_noticed(name, monkeypatch):
+    """Planted: the flow and the cut are proved on a network that the caller has not given."""
+    some = list(itertools.islice(
+        (task for task in tasks(range(2500)) if task.call.name == name), 12
+    ))  # fmt: skip
+    assert all(solve(task).right for task in some)
+    call = getattr(papers, name)
+
+    def misread(given, *others, **named):
+        more = given.copy()
+        (more.data if hasattr(more, "indptr") else more)[...] += 1
+        return call(more, *others, **named)
+
+    monkeypatch.setattr(papers, name, misread)
+    reasons = [outcome.reason for task in some if not (outcome := solve(task)).right]
+    assert len(reasons) > 6
+    assert all("not so" in reason or "its cut weighs" in reason for reason in reasons)
+
+
 def test_an_answer_that_is_no_answer_is_wrong_and_not_hung(monkeypatch):
     task = next(images())
     spoil(monkeypatch, "alpha_expansion", lambda e: replace(e, labels=e.labels[:, :0] - 5))
@@ -396,18 +416,8 @@ def test_the_command_goes_on_where_it_was(tmp_path, capsys):
 def test_a_table_of_other_sources_is_no_part_of_a_run(tmp_path, monkeypatch):
     """Planted: a table that was copied counted as one that was drawn anew."""
     path = tmp_path / "drawn.csv"
-    words = [
-        "--seed",
-        "9",
-        "--largest",
-        "6",
-        "--device",
-        "cpu",
-        "--solves",
-        "3",
-        "--out",
-        str(path),
-    ]
+    words = ["--seed", "9", "--largest", "6", "--device", "cpu", "--solves", "3"]
+    words += ["--out", str(path)]
     assert command.main(words) == 0
     monkeypatch.setattr(running.environment, "sources", lambda: "f" * 64)
     assert command.main(words) == 0
