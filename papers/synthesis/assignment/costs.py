@@ -42,7 +42,7 @@ class UnresolvedError(ValueError):
 
 
 class UnfinishedError(RuntimeError):
-    """A search on integers has met a bound on its work: a fault of ours, which no known costs cause.
+    """A search on integers has met a bound on its work, a fault that no known costs cause.
 
     A solver that was asked for by name ends with it. A call that chose goes on to a slower one, and
     ``explain=True`` says so.

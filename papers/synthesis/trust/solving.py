@@ -18,6 +18,8 @@ from papers.common.gpu import device
 from papers.common.model import Assignment, GivenUpError, Matching, Proof
 from papers.common.problems import assignment_proof, flow_proof, matching_proof
 from papers.common.problems.assignment import total_cost
+from papers.common.problems.assignment_proof import Refuted
+from papers.common.problems.graph import bipartite
 from papers.synthesis.evidence.calling import ExecutorsMemory
 from papers.synthesis.trust.drawing import Task
 
@@ -206,10 +208,13 @@ def _matching(task: Task, returned: Any) -> list[Proof]:
 
 def _cover(graph: Any, matching: Matching, cover: Any) -> Proof:
     """A cover of as many vertices as a matching has pairs is a smallest one."""
-    rows, columns = graph.nonzero()
-    bare = int(np.count_nonzero(~(cover.rows[rows] | cover.columns[columns])))
-    told = f"{cover.size} vertices, {matching.cardinality} pairs; {bare} edges are not covered"
-    return Proof(cover.size == matching.cardinality and not bare, "koenig-cover", told)
+    try:
+        matching_proof.check_cover(
+            bipartite(graph), cover.rows, cover.columns, matching.cardinality
+        )
+    except Refuted as refuted:
+        return Proof(False, "koenig-cover", str(refuted))
+    return Proof(True, "koenig-cover", f"{cover.size} vertices")
 
 
 def _rank(graph: Any, matching: Matching, rank: Any) -> Proof:

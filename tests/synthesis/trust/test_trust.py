@@ -214,7 +214,7 @@ def spoil(monkeypatch, name, change):
     [
         ("koenig_cover", "denser",
          lambda c: replace(c, rows=c.rows | True, columns=c.columns | True), "vertices"),
-        ("koenig_cover", "denser", lambda c: replace(c, rows=np.zeros_like(c.rows)), "not covered"),
+        ("koenig_cover", "denser", lambda c: replace(c, rows=np.zeros_like(c.rows)), "leaves out"),
         ("structural_rank", "denser", lambda rank: rank - 1, "the rank is"),
         ("dulmage_mendelsohn", "sparse",
          lambda d: replace(d, row_order=np.zeros_like(d.row_order)), "no permutation"),
