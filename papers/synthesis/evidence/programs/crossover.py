@@ -21,11 +21,12 @@ from papers.synthesis.evidence.programs.host_paths import on_device
 from papers.synthesis.evidence.programs.one_core_small import median
 from papers.synthesis.evidence.programs.table import asked, write
 
-ORDERS = (32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 512)
+ORDERS = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512)
 
 KINDS = (
     ("uniform", "0.1n", 1), ("uniform", "n", 1), ("uniform", "10n", 1),
-    ("structured", "euclid", PEERS_SEED), ("floats", "normal", 1),
+    ("structured", "euclid", PEERS_SEED), ("floats", "normal", 1), ("floats", "lognormal", 1),
+    ("floats", "distances", 1),
 )  # fmt: skip
 """Families, labels and seeds."""
 

@@ -6,6 +6,9 @@ imported but NumPy, `papers` and, for a graph, SciPy. The first process of a cal
 kernels and compiles, all calls at once; the later ones, one after the other, load them. Half of
 these, by turns, begin with the device's context only after the import of Numba, as all did before
 `papers.common.gpu.compiled.waking`.
+
+Each process finds the bytecode of what it imports, as one does in which the package was installed
+by pip; the first keeps it, also where ``PYTHONDONTWRITEBYTECODE`` is set (`KEPT`).
 """
 
 from __future__ import annotations
@@ -64,6 +67,9 @@ ORDERS = {
 }
 """When the device's context is made, and the statement that makes it so."""
 
+KEPT = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Variables with which Python keeps bytecode: without it all modules are compiled each time."""
+
 SECONDS = 300
 """A process that takes longer has failed."""
 
@@ -108,8 +114,8 @@ def printed(program: str, variables: Mapping[str, str] = MappingProxyType({})) -
         If it fails, or takes longer than `SECONDS`.
     """
     return subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, **variables}, capture_output=True,
-        text=True, check=True, timeout=SECONDS,
+        [sys.executable, "-c", program], env={**os.environ, **KEPT, **variables},
+        capture_output=True, text=True, check=True, timeout=SECONDS,
     ).stdout  # fmt: skip
 
 

@@ -77,3 +77,8 @@ def test_the_parts_are_those_of_the_table():
     assert list(dict.fromkeys(table["part"])) == list(first_call_parts.PARTS)
     assert set(table["context"]) == set(found["context"]) == set(first_call.ORDERS)
     assert found["seconds"].sum() > 0
+
+
+def test_a_process_keeps_bytecode_whatever_the_environment_says(monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert first_call.printed("import sys; print(sys.dont_write_bytecode)").strip() == "False"
